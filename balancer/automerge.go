@@ -17,7 +17,7 @@ func (l *Loop) enableAutoMerger() {
 	var events []policy.MergerEvent
 	l.locked(func() {
 		if began := l.cfg.LastAutoMergeRound; !began.IsZero() {
-			events = l.merger.EnableAfter(began)
+			events = l.merger.EnableAfterRound(began)
 		} else {
 			events = l.merger.Enable(l.now)
 		}

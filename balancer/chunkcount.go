@@ -34,13 +34,13 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		l.rand.Shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
 	}
 	var candidates []policy.Migration
-	available := policy.NewAvailable(shards)
+	available := policy.NewAvailableShards(shards)
 	for _, coll := range colls {
-		if policy.Blocked(coll, l.cfg.Version, l.decisions.Report) {
+		if policy.ReportBlocked(coll, l.cfg.Version, l.decisions.Report) {
 			continue
 		}
 		if !rules.SharesShards() {
-			available = policy.NewAvailable(shards)
+			available = policy.NewAvailableShards(shards)
 		}
 		chosen, err := l.countCandidates(coll, rules, shards, available)
 		switch {
@@ -58,7 +58,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 }
 
 func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shards []catalog.Shard,
-	available *policy.Available) ([]policy.Migration, error) {
+	available *policy.AvailableShards) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)
 	if err != nil {
 		return nil, err

@@ -43,17 +43,17 @@ func (r *roundDecisions) logEnabled() bool {
 
 // reportDisabled records why the round does not choose or move anything.
 func (l *Loop) reportDisabled() {
-	policy.Shut(l.effectiveSettings(), l.now.In(l.cfg.Location), l.decisions.Report)
+	policy.ReportDisabled(l.effectiveSettings(), l.now.In(l.cfg.Location), l.decisions.Report)
 }
 
 // reportSkipped records collections that the round does not reach.
 func (r *roundDecisions) reportSkipped(d policy.Decision, groups ...[]*catalog.Collection) {
-	if !r.Wants() || !r.wantsSkipped() {
+	if !r.WantsDecisions() || !r.wantsSkipped() {
 		return
 	}
 	for _, colls := range groups {
 		for _, coll := range colls {
-			if policy.Blocked(*coll, r.cfg.Version, r.Report) {
+			if policy.ReportBlocked(*coll, r.cfg.Version, r.Report) {
 				continue
 			}
 			d.Namespace = coll.Namespace

@@ -136,7 +136,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 
 // defragmentationMoves takes one migration after the other from the
 // collections in turn, as long as shards are available (rules/02-defragmentation-and-merging §2.5).
-func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migration {
+func (l *Loop) defragmentationMoves(available *policy.AvailableShards) []policy.Migration {
 	left := l.defragmentations.all()
 	l.rand.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
 	var moves []policy.Migration
@@ -144,7 +144,7 @@ func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migrat
 		i %= len(left)
 		m, ok := l.defragmentations.nextMigration(left[i], available, l.now)
 		if ok {
-			l.decisions.Add(policy.ChoiceOf(m))
+			l.decisions.Add(policy.NewChoice(m))
 			moves = append(moves, m)
 			i++
 			continue
@@ -223,7 +223,7 @@ func (d *defragmentations) withPhase(uuid bson.Binary, f func(policy.Phase)) {
 	}
 }
 
-func (d *defragmentations) nextMigration(r *defragmentation, available *policy.Available,
+func (d *defragmentations) nextMigration(r *defragmentation, available *policy.AvailableShards,
 	now time.Time) (policy.Migration, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -111,7 +111,7 @@ func (t *eventThread) startAction(a policy.StreamAction) {
 		}
 		t.actionDone(context.Background(), t.cluster, a, r)
 	})
-	err := mongoerr.Guard(t.logger, "an action of the balancer", func() error {
+	err := mongoerr.CatchPanic(t.logger, "an action of the balancer", func() error {
 		t.cluster.StartAction(a, done)
 		return nil
 	})
@@ -125,7 +125,7 @@ func (t *eventThread) startMoves(step Moves) {
 	batch := &moveBatch{thread: t, results: make([]error, n), ended: make([]bool, n), remaining: n}
 	for i, m := range step.Migrations {
 		done := func(err error) { batch.moveDone(i, err) }
-		err := mongoerr.Guard(t.logger, "a migration", func() error {
+		err := mongoerr.CatchPanic(t.logger, "a migration", func() error {
 			t.cluster.StartMove(m, done)
 			return nil
 		})

@@ -40,7 +40,7 @@ func (p *idleCollections) entryFor(ns string) *idleCollection {
 
 // nothingToMove reports whether a collection is known to have nothing to move with the
 // shards available.
-func (p *idleCollections) nothingToMove(ns string, available *policy.Available) bool {
+func (p *idleCollections) nothingToMove(ns string, available *policy.AvailableShards) bool {
 	known := p.byNamespace[ns]
 	if known == nil || known.candidates == nil {
 		return false
@@ -49,11 +49,11 @@ func (p *idleCollections) nothingToMove(ns string, available *policy.Available) 
 		known.candidates = nil // releases the outdated routing table
 		return false
 	}
-	return !known.candidates.Possible(available)
+	return !known.candidates.MayChoose(available)
 }
 
 // noteNothingChosen records the input of a selection that chose nothing.
-func (p *idleCollections) noteNothingChosen(s policy.Situation, available *policy.Available) {
+func (p *idleCollections) noteNothingChosen(s policy.Situation, available *policy.AvailableShards) {
 	if p.revision != nil {
 		known := p.entryFor(s.Namespace)
 		known.nothingToMoveAt, known.candidates = *known.revision+1, policy.NewCandidates(s, available)
@@ -61,7 +61,7 @@ func (p *idleCollections) noteNothingChosen(s policy.Situation, available *polic
 }
 
 // noteNothingToMove notes that a collection has nothing to move as long as it does not change.
-func (p *idleCollections) noteNothingToMove(ns string, available *policy.Available) {
+func (p *idleCollections) noteNothingToMove(ns string, available *policy.AvailableShards) {
 	if p.revision != nil {
 		known := p.entryFor(ns)
 		known.nothingToMoveAt, known.candidates = *known.revision+1, policy.NoCandidates(available)

@@ -129,8 +129,8 @@ type Loop struct {
 
 	cache        imbalancedCache
 	idle         idleCollections
-	available    *policy.Available // of the last round
-	shardShuffle struct {          // the shards in the order drawn last
+	available    *policy.AvailableShards // of the last round
+	shardShuffle struct {                // the shards in the order drawn last
 		places []int
 		list   []catalog.Shard
 	}
@@ -167,7 +167,7 @@ func NewLoop(cfg Config) *Loop {
 	}
 	l := &Loop{cfg: cfg, idle: newIdleCollections(cfg.Revision)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
-	l.settings = currentSettings{mu: &l.mu, value: catalog.SettingsOf(cfg.Version)}
+	l.settings = currentSettings{mu: &l.mu, value: catalog.DefaultSettingsOf(cfg.Version)}
 	l.status = roundStatus{mu: &l.mu, onChange: cfg.OnRoundChange}
 	l.rand = randomSource{&l.mu, cfg.Rand}
 	l.decisions.cfg = &l.cfg

@@ -12,7 +12,7 @@ import (
 // its balancing is switched off, as nothing could move (rules/01-rounds-and-settings §1.6). It is
 // false for every other collection.
 func (l *Loop) handleLostHashedIndex(m policy.Migration) bool {
-	if !l.cfg.Version.NoticesLostIndexes() {
+	if !l.cfg.Version.DisablesOnMissingIndex() {
 		return false
 	}
 	routing, err := l.routing(m.Namespace)

@@ -84,7 +84,7 @@ func (l *Loop) handleMigrationResult(m policy.Migration, moveErr error, details 
 	case m.Reason == policy.ReasonDefragmentation:
 		// The phase decides what becomes of it.
 		l.cache.remove(m.Namespace)
-	case m.Reason != policy.ReasonUnsharded && policy.TooBig(moveErr):
+	case m.Reason != policy.ReasonUnsharded && policy.IsTooBig(moveErr):
 		// Handled counts as moved whatever became of it (rules/01-selection §10.1).
 		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace,
 			"from", m.From, "to", m.To, "error", moveErr)

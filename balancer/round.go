@@ -19,7 +19,7 @@ func (l *Loop) round() time.Duration {
 
 	var logged bool
 	var sleep time.Duration
-	err := mongoerr.Guard(l.logger, "the round", func() (err error) {
+	err := mongoerr.CatchPanic(l.logger, "the round", func() (err error) {
 		logged, sleep, err = l.runSteps(&details)
 		return err
 	})
@@ -146,7 +146,7 @@ func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
 		chunks, err = l.selectByCount(shards)
 		return nil, chunks, err
 	}
-	available := l.available.Next(shards)
+	available := l.available.ForNextRound(shards)
 	l.available = available
 	if unsharded, err = l.selectUnsharded(shards, available); err != nil {
 		return nil, nil, err

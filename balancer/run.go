@@ -21,7 +21,7 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	var streams sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	streams.Go(func() {
-		_ = mongoerr.Guard(l.logger, "the streams of the balancer", func() error { // which has logged it
+		_ = mongoerr.CatchPanic(l.logger, "the streams of the balancer", func() error { // which has logged it
 			runStreams(ctx, l.Streams(), c)
 			return nil
 		})
@@ -96,7 +96,7 @@ func runAction(
 	c SharedCluster,
 	a policy.StreamAction,
 ) (result policy.ActionResult) {
-	err := mongoerr.Guard(log, "an action of the balancer", func() error {
+	err := mongoerr.CatchPanic(log, "an action of the balancer", func() error {
 		result = c.Act(ctx, a)
 		return nil
 	})
@@ -129,7 +129,7 @@ func moveAll(ctx context.Context, log *slog.Logger, c SharedCluster, step Moves)
 	var wg sync.WaitGroup
 	for i, m := range step.Migrations {
 		wg.Go(func() {
-			results[i] = mongoerr.Guard(log, "a migration", func() error { return c.Move(ctx, m) })
+			results[i] = mongoerr.CatchPanic(log, "a migration", func() error { return c.Move(ctx, m) })
 		})
 	}
 	wg.Wait()

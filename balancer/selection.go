@@ -12,7 +12,7 @@ import (
 // selectMigrations returns the chunk selection of one round over all
 // collections, in measured batches (rules/01-rounds-and-settings §3.4). It takes shards out of
 // available.
-func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.AvailableShards) ([]policy.Migration, error) {
 	if available.Len() < 2 {
 		l.decisions.Add(policy.Decision{Code: policy.TooFewShards, Count: available.Len()})
 		return nil, nil
@@ -27,7 +27,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 
 	var candidates []policy.Migration
 	for i, coll := range rest {
-		if !policy.Blocked(*coll, l.cfg.Version, l.decisions.Report) {
+		if !policy.ReportBlocked(*coll, l.cfg.Version, l.decisions.Report) {
 			batch = append(batch, coll)
 		}
 		if len(batch) == statsBatchSize {
@@ -91,7 +91,7 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Co
 // processBatch measures a batch with one command a shard and chooses among
 // its collections until fewer than two shards are left.
 func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
-	available *policy.Available) ([]policy.Migration, error) {
+	available *policy.AvailableShards) ([]policy.Migration, error) {
 	m, talks := batchSizes{loop: l, batch: batch}, l.decisions.wantsSkipped()
 	if l.cfg.Revision == nil || talks {
 		if err := m.measure(); err != nil {
@@ -161,7 +161,7 @@ func (m *batchSizes) measure() error {
 
 // candidatesFor prepares one collection (rules/01-selection §6.1) and runs the policy.
 func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
-	available *policy.Available) ([]policy.Migration, error) {
+	available *policy.AvailableShards) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)
 	if err != nil {
 		return nil, err

@@ -102,9 +102,9 @@ func (c *Config) splitsOf(r Routing) []policy.Split {
 		return nil
 	}
 	if c.splitsSessions(r) {
-		return policy.SplitsOfSessions(r.Table, c.Parameters().SessionsChunks)
+		return policy.SessionsSplits(r.Table, c.Parameters().SessionsChunks)
 	}
-	return policy.SplitsAtZones(r.Collection.Namespace, r.Table, r.Zones)
+	return policy.ZoneSplits(r.Collection.Namespace, r.Table, r.Zones)
 }
 
 func (c *Config) splitsSessions(r Routing) bool {

@@ -60,7 +60,7 @@ type callResult[T any] struct {
 func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
 	step := Call{Name: name, Do: func(ctx context.Context, c Cluster) any {
 		var v T
-		err := mongoerr.Guard(t.logger, "the balancer's call "+name, func() (err error) {
+		err := mongoerr.CatchPanic(t.logger, "the balancer's call "+name, func() (err error) {
 			v, err = do(ctx, c)
 			return err
 		})

@@ -133,7 +133,7 @@ func (s *Streams) nextAction() (policy.StreamAction, bool, error) {
 	for _, stream := range streams {
 		var action policy.StreamAction
 		ok := false
-		err := mongoerr.Guard(s.logger, "a stream of the balancer", func() (err error) {
+		err := mongoerr.CatchPanic(s.logger, "a stream of the balancer", func() (err error) {
 			action, ok, err = stream()
 			return err
 		})
@@ -154,7 +154,7 @@ func (s *Streams) mergerAction() (policy.StreamAction, bool, error) {
 	l := s.loop
 	l.startDueAutoMergeRound(&s.thread)
 	wants := false
-	l.locked(func() { wants = l.merger.WantsWork() })
+	l.locked(func() { wants = l.merger.NeedsWork() })
 	if wants {
 		work, err := call(&s.thread, "mergeable", func(ctx context.Context, c Cluster) ([]policy.MergeWork, error) {
 			return c.Mergeable(ctx)
@@ -162,7 +162,7 @@ func (s *Streams) mergerAction() (policy.StreamAction, bool, error) {
 		if err != nil {
 			return policy.StreamAction{}, false, err
 		}
-		l.locked(func() { l.merger.GiveWork(work) })
+		l.locked(func() { l.merger.SetWork(work) })
 	}
 	var action policy.StreamAction
 	var ok bool
@@ -250,7 +250,7 @@ func (s *Streams) ActionDone(
 	r policy.ActionResult,
 ) {
 	s.adjustOutstanding(-1)
-	err := mongoerr.Guard(s.logger, "the end of an action", func() error {
+	err := mongoerr.CatchPanic(s.logger, "the end of an action", func() error {
 		s.recordResult(ctx, store, a, r)
 		return nil
 	})
@@ -289,7 +289,7 @@ func (s *Streams) mergeAllDone(ctx context.Context, a policy.StreamAction, r pol
 			"shard", a.Shard, "error", r.Err)
 	}
 	wake := false
-	s.locked(func() { wake = s.loop.merger.Done(a, r) })
+	s.locked(func() { wake = s.loop.merger.MergeDone(a, r) })
 	if wake {
 		s.wake()
 	} else {

@@ -9,7 +9,7 @@ import (
 
 // selectUnsharded returns the policy for collections that are not sharded. It
 // chooses something only for the server's tests of itself (rules/01-selection §8).
-func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.AvailableShards) ([]policy.Migration, error) {
 	random := l.randomChance()
 	if random == nil || !l.cfg.Version.MovesCollections() {
 		return nil, nil
@@ -25,7 +25,7 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 		return nil, err
 	}
 	situation := policy.UnshardedSituation{Shards: shards, Collections: colls,
-		LeastDuration: l.cfg.Parameters().ReshardingDuration}
+		MinDuration: l.cfg.Parameters().ReshardingDuration}
 	for _, coll := range sharded {
 		situation.Sharded = append(situation.Sharded, coll.Namespace)
 	}
@@ -33,12 +33,12 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 	if !ok {
 		return nil, nil
 	}
-	l.decisions.Add(policy.ChoiceOf(m))
+	l.decisions.Add(policy.NewChoice(m))
 	return []policy.Migration{m}, nil
 }
 
 // randomChance returns the random source while RandomMigrations is on, else nil.
-func (l *Loop) randomChance() policy.Chance {
+func (l *Loop) randomChance() policy.RandomSource {
 	if !l.cfg.Parameters().RandomMigrations {
 		return nil
 	}

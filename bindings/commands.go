@@ -54,7 +54,7 @@ func (s *Shell) shellGlobals() script.Globals {
 		},
 			"Answers that there is no telemetry."},
 		{"convertShardKeyToHashed", "value:any", func(c *script.Call) goja.Value {
-			return c.JS.GoValue(keyorder.Hash(c.JS.Value(c.Arg(0))))
+			return c.JS.FromGo(keyorder.Hash(c.JS.BSONValue(c.Arg(0))))
 		},
 			"Returns the hash of a shard key value."},
 	}
@@ -64,7 +64,7 @@ func (s *Shell) shellGlobals() script.Globals {
 func (s *Shell) use(c *script.Call) goja.Value {
 	server.Connected(c.JS, s.current.Server())
 	c.Check("Mongo.use", script.ParseSignature("database:string"))
-	return c.JS.Runtime.ToValue(s.current.Switch(s.current.DB.On(c.Text(0))))
+	return c.JS.Runtime.ToValue(s.current.SwitchTo(s.current.DB.SiblingObject(c.Text(0))))
 }
 
 // isNumeral reports whether JavaScript takes a text for a number, the empty one too.

@@ -14,21 +14,21 @@ type completion struct{ s *Shell }
 
 func (c completion) Current() *server.Database { return c.s.current.Server() }
 
-func (c completion) Object() *goja.Object { return c.s.current.DB.Object() }
+func (c completion) CurrentObject() *goja.Object { return c.s.current.DB.Object() }
 
-func (c completion) Place(v goja.Value) (d *server.Database, collectionName string) {
-	return database.Place(v)
+func (c completion) NamespaceOf(v goja.Value) (d *server.Database, collectionName string) {
+	return database.NamespaceOf(v)
 }
 
-func (c completion) Result(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool) {
-	return c.s.database.Result(on, method, argument)
+func (c completion) MethodResult(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool) {
+	return c.s.database.MethodResult(on, method, argument)
 }
 
 func (c completion) CursorPrototype() *goja.Object { return c.s.database.Cursors.Prototype() }
 
 func (c completion) ShowWords() []string { return c.s.show.Words() }
 
-func (c completion) Settings() []string { return settings.Names() }
+func (c completion) SettingNames() []string { return settings.Names() }
 
 func (c completion) SamplesFields() bool { return !c.s.settings.DisableSchemaSampling }
 

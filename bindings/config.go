@@ -59,12 +59,12 @@ type Config struct {
 	// Interactive is true for a REPL: results are cut to a page and to a depth
 	// there, and isInteractive() says so.
 	Interactive bool
-	// Shallow cuts a script's result at config's inspectDepth, too
+	// LimitDepth cuts a script's result at config's inspectDepth, too
 	// (--deepInspect=false).
-	Shallow bool
-	// Limit is how many documents of a cursor a script's result shows: 0 is a page, as in
+	LimitDepth bool
+	// ResultLimit is how many documents of a cursor a script's result shows: 0 is a page, as in
 	// a shell, and below 0 all.
-	Limit int
+	ResultLimit int
 	// Compat makes helpers that differ between the old shell and mongosh answer
 	// like the old shell (rules/04-objects §5.3).
 	Compat bool
@@ -78,13 +78,13 @@ type Config struct {
 	// MemoryLimit is how large the process's heap may grow, in bytes, before the
 	// running program is stopped; 0 is a large part of the machine's memory.
 	MemoryLimit uint64
-	// Stuck is told of a script that can't be stopped; see [script.Options].
-	Stuck func(cause error)
+	// OnStuck is called for a script that can't be stopped; see [script.Options].
+	OnStuck func(cause error)
 	// Version is what version() answers.
 	Version string
 
-	// Sending lets commands be sent that Guard and Confirm have let pass; nil lets all.
-	Sending server.Sending
+	// OnSend lets commands be sent that Guard and Confirm have let pass; nil lets all.
+	OnSend server.SendHook
 	// Consent is what the helpers that move data need before they do.
 	Consent action.Consent
 
@@ -92,15 +92,15 @@ type Config struct {
 	Sandbox *sandbox.Rules
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
-	// Loaded hears of each file that is run, loaded or imported; may be nil.
-	Loaded func(path string)
+	// OnLoad is called with each file that is run, loaded or imported; may be nil.
+	OnLoad func(path string)
 	// Cover watches which lines of programs run; see [script.Options].
 	Cover func(lines []script.Line) (reached func(i int))
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard server.Guard
 	// Confirm is asked about each command that Guard lets pass; an error refuses it.
-	// Nil asks nobody.
+	// Nil allows all.
 	Confirm server.Confirm
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.

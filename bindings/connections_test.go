@@ -39,7 +39,7 @@ func TestCloseWhileAScriptRuns(t *testing.T) {
 		ended <- err
 	}()
 	<-clock.reached
-	opened := slices.Collect(maps.Keys(c.Gateway().Opened.Of))
+	opened := slices.Collect(maps.Keys(c.Gateway().OpenConnections.ByClient))
 	go func() { clock.open <- struct{}{} }()
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)

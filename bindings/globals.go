@@ -13,7 +13,7 @@ import (
 )
 
 // defineGlobals puts everything scripts see into the global object. What costs
-// time to make is made when it is first looked at.
+// time to build is built on first access.
 func (s *Shell) defineGlobals() {
 	tables := []script.Globals{s.printGlobals(), s.shellGlobals(), s.oldShell.Globals(), s.console.Globals()}
 	for _, table := range tables {
@@ -37,13 +37,13 @@ func (s *Shell) defineGlobals() {
 				JS: s.JS, Inspect: s.display.Inspect, OldJSON: func(v goja.Value) string { return s.oldShell.JSON(v, true) },
 			})
 		},
-		"help":  func() goja.Value { return s.JS.Help.Function(s.help) },
+		"help":  func() goja.Value { return s.JS.Help.NewHelp(s.help) },
 		"Mongo": s.database.Constructor,
 	} {
-		s.JS.Lazy(name, build)
+		s.JS.DefineLazyGlobal(name, build)
 	}
 	for name, build := range s.oldShell.Classes() {
-		s.JS.Lazy(name, build)
+		s.JS.DefineLazyGlobal(name, build)
 	}
 	s.defineIt()
 }
@@ -75,7 +75,7 @@ func (s *Shell) defineIt() {
 	}
 	get := func(goja.FunctionCall) goja.Value {
 		cur := s.current.Cursor
-		if cur == nil || cur.Ended() || !cur.HasNext() {
+		if cur == nil || cur.ClosedUnsent() || !cur.HasNext() {
 			s.current.Cursor = nil
 			return s.JS.Runtime.ToValue("no cursor")
 		}

@@ -43,11 +43,11 @@ func bsonForms() map[string][2]string {
 	}
 }
 
-// helpBSON gives a constructor a help.
-func (s *Shell) helpBSON(name string, constructor *goja.Object) {
+// defineBSONHelp gives a constructor a help.
+func (s *Shell) defineBSONHelp(name string, constructor *goja.Object) {
 	about, ok := bsonForms()[name]
 	if !ok {
 		return
 	}
-	s.JS.Help.Property(constructor, func() string { return script.Help{Form: about[0], Text: about[1]}.Render(s.JS) })
+	s.JS.Help.DefineHelp(constructor, func() string { return script.Help{Form: about[0], Text: about[1]}.Render(s.JS) })
 }

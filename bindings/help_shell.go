@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// receivers() is how an object of a class is written in a call form.
-func receivers() map[string]string {
+// receiverForms() is how an object of a class is written in a call form.
+func receiverForms() map[string]string {
 	return map[string]string{
 		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
 		"ReplicaSet": "rs.", mock.Class: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().",

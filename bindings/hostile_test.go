@@ -122,7 +122,7 @@ func (h *hostileShell) check(what, text string) {
 				bare = strings.ReplaceAll(bare, "\x1b["+style+"m", "")
 			}
 		}
-		if i := strings.IndexFunc(bare, plaintext.Hidden); i >= 0 {
+		if i := strings.IndexFunc(bare, plaintext.IsControl); i >= 0 {
 			h.t.Errorf("%s: %s is obeyed by a terminal: %q", what, from, bare[max(0, i-60):min(len(bare), i+60)])
 		}
 	}
@@ -170,7 +170,7 @@ func TestNamesOfAClusterAreNotObeyed(t *testing.T) {
 	for look, change := range looks {
 		t.Run(look, func(t *testing.T) {
 			h := onHostile(t, change)
-			if prompt := h.Prompt(); strings.ContainsFunc(prompt, plaintext.Hidden) {
+			if prompt := h.Prompt(); strings.ContainsFunc(prompt, plaintext.IsControl) {
 				t.Errorf("the prompt is %q", prompt)
 			}
 			for _, source := range hostileInputs {

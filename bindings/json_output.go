@@ -16,7 +16,7 @@ import (
 type JSONStyle struct {
 	// Canonical keeps the type of every number.
 	Canonical bool
-	// Lines puts each document of a cursor or an array on a line of its own,
+	// Lines puts each document of a cursor or an array on a separate line,
 	// without brackets and commas; anything else is one line.
 	Lines bool
 	// Limit is how many documents of a cursor are written at most; 0 is all.
@@ -29,10 +29,10 @@ func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r script.Result, sty
 	if r.Undefined() {
 		return nil
 	}
-	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
+	_, err := s.JS.RunProtected(ctx, func() (goja.Value, error) {
 		out := jsonOutput{s: s, w: w, style: style}
 		_, err := s.JS.Try(func() string {
-			out.write(s.display.WithoutGossip(r.Value))
+			out.write(s.display.WithoutClusterTimeFields(r.Value))
 			return ""
 		})
 		if err == nil {
@@ -55,10 +55,10 @@ func (o *jsonOutput) write(v goja.Value) {
 	list, isList := v.(*goja.Object)
 	isList = isList && list.ClassName() == "Array"
 	switch {
-	case isCursor && cur.Explain != "":
-		o.line(o.text(cur.Plan()))
+	case isCursor && cur.ExplainVerbosity != "":
+		o.writeLine(o.extendedJSON(cur.ExplainOutput()))
 	case isCursor:
-		o.sequence(func(yield func(goja.Value)) {
+		o.writeSequence(func(yield func(goja.Value)) {
 			for n := 0; o.style.Limit == 0 || n < o.style.Limit; n++ {
 				doc := cur.Next()
 				if doc == nil {
@@ -68,46 +68,46 @@ func (o *jsonOutput) write(v goja.Value) {
 			}
 		})
 	case o.style.Lines && isList:
-		o.sequence(func(yield func(goja.Value)) {
+		o.writeSequence(func(yield func(goja.Value)) {
 			for _, key := range list.Keys() {
 				yield(list.Get(key))
 			}
 		})
 	default:
-		o.line(o.text(v))
+		o.writeLine(o.extendedJSON(v))
 	}
 }
 
-// sequence writes documents as an array, or one a line.
-func (o *jsonOutput) sequence(each func(yield func(goja.Value))) {
+// writeSequence writes documents as an array, or one a line.
+func (o *jsonOutput) writeSequence(each func(yield func(goja.Value))) {
 	n := 0
 	each(func(v goja.Value) {
-		text := o.text(v)
+		text := o.extendedJSON(v)
 		switch {
 		case o.style.Lines:
 			text += "\n"
 		case n == 0:
-			text = "[\n  " + indented(text)
+			text = "[\n  " + indentedInArray(text)
 		default:
-			text = ",\n  " + indented(text)
+			text = ",\n  " + indentedInArray(text)
 		}
 		n++
-		o.put(text)
+		o.writeText(text)
 	})
 	switch {
 	case o.style.Lines:
 	case n == 0:
-		o.line("[]")
+		o.writeLine("[]")
 	default:
-		o.line("\n]")
+		o.writeLine("\n]")
 	}
 }
 
-// indented returns a text inside of an array: JSON has no line ends within
+// indentedInArray returns a text inside of an array: JSON has no line ends within
 // strings.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+func indentedInArray(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
-func (o *jsonOutput) text(v goja.Value) string {
+func (o *jsonOutput) extendedJSON(v goja.Value) string {
 	indent := "  "
 	if o.style.Lines {
 		indent = ""
@@ -117,13 +117,13 @@ func (o *jsonOutput) text(v goja.Value) string {
 	return text
 }
 
-func (o *jsonOutput) line(text string) {
+func (o *jsonOutput) writeLine(text string) {
 	if text != "" {
-		o.put(text + "\n")
+		o.writeText(text + "\n")
 	}
 }
 
-func (o *jsonOutput) put(text string) {
+func (o *jsonOutput) writeText(text string) {
 	if o.err == nil {
 		_, o.err = io.WriteString(o.w, plaintext.VisibleJSON(text))
 	}

@@ -23,7 +23,7 @@ func TestMemoryLimit(t *testing.T) {
 	_, err := c.Eval(t.Context(), "f.js", "let a = [];\ntry { while (true) a.push(new Array(1e5).fill(1)) } catch (e) { print('caught') } finally { print('finally') }")
 	var thrown *script.Error
 	if !errors.As(err, &thrown) || !strings.Contains(thrown.Message, "MiB of memory") || thrown.Line != 2 {
-		t.Errorf("ended with %v at %s", err, thrown.At())
+		t.Errorf("ended with %v at %s", err, thrown.Position())
 	}
 	if c.Out.Len() > 0 {
 		t.Errorf("the script went on: %s", c.Out)

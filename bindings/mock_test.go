@@ -10,7 +10,7 @@ import (
 // TestOnTheMockCluster is an administrator's afternoon: shard, split, move, zone,
 // balance, look.
 func TestOnTheMockCluster(t *testing.T) {
-	shelltest.Run(t, shelltest.OnMock(t, mock.Config{Seed: 7}),
+	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7}),
 		step{"use shop", "switched to db shop"},
 		step{"sh.enableSharding('shop', 'shard0').ok", "1"},
 		step{"sh.shardCollection('shop.orders', {k: 1})", "{ collectionsharded: 'shop.orders', ok: 1 }"},

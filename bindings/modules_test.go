@@ -152,7 +152,7 @@ func TestModulesOfSharedFolders(t *testing.T) {
 		}
 	}
 	list := string(os.PathListSeparator)
-	t.Setenv(script.PathVariable, filepath.Join(shared, "first")+list+list+filepath.Join(shared, "second"))
+	t.Setenv(script.PathEnv, filepath.Join(shared, "first")+list+list+filepath.Join(shared, "second"))
 	shelltest.Run(t, shelltest.Connect(t),
 		step{`require("mine")`, "first"},
 		step{`require("tool") + require("own")`, "toolown"},
@@ -214,7 +214,7 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := thrown.At() + " " + thrown.SourceLine; got != want {
+		if got := thrown.Position() + " " + thrown.SourceLine; got != want {
 			t.Errorf("%s: %s at %s\nwant %s", name, thrown, got, want)
 		}
 	}
@@ -253,7 +253,7 @@ func TestModulesOfLastProgram(t *testing.T) {
 		`let v = 1; Object.defineProperty(globalThis, "v", {value: 5}); v`:         "5",
 	} {
 		c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false })
-		c.JS.Ending = true
+		c.JS.IsLastInput = true
 		result, err := c.JS.Eval(t.Context(), "f.js", source)
 		if err != nil {
 			t.Errorf("%s: %v", source, err)

@@ -14,12 +14,12 @@ import (
 	"shardsh/bindings/write"
 )
 
-// makeParts gives each package of objects what it needs of the shell.
+// makeParts wires up the packages that define the shell's objects.
 func (s *Shell) makeParts() {
 	maxTime := func() int64 { return s.settings.MaxTimeMS }
 	cursors := &cursor.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display,
-		Made: func(cur *cursor.Cursor) { s.current.Cursor = cur },
+		OnNew: func(cur *cursor.Cursor) { s.current.Cursor = cur },
 	}
 	s.sharding = &sh.Host{
 		JS: s.JS, Display: s.display, Gateway: s.gateway, Compat: s.cfg.Compat, MaxTimeMS: maxTime,
@@ -29,7 +29,7 @@ func (s *Shell) makeParts() {
 	s.database = database.New(database.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display, Cursors: cursors, Sharding: s.sharding, Current: s.current,
 		MaxTimeMS: maxTime,
-		Opening: database.Opening{
+		ConnectSettings: database.ConnectSettings{
 			Address: s.cfg.Address, Routers: s.cfg.Routers, Settings: s.cfg.Settings, Sandbox: s.cfg.Sandbox,
 			Connect: s.cfg.Connect, ClientOptions: s.cfg.ClientOptions, Interactive: s.cfg.Interactive,
 		},
@@ -41,8 +41,8 @@ func (s *Shell) makeParts() {
 	s.show = show.Host{JS: s.JS, Display: s.display, DB: s.current.Server, Sharding: s.sharding.Shows}
 	s.console = &console.Console{
 		JS: s.JS, Stdout: s.cfg.Stdout, Sandbox: s.cfg.Sandbox,
-		Editor: func() string { return s.settings.Editor },
-		Known:  func(name string) goja.Value { return s.completer.Known(name) },
+		Editor:  func() string { return s.settings.Editor },
+		ValueOf: func(name string) goja.Value { return s.completer.ValueOf(name) },
 	}
 	s.prompt = &console.Prompt{
 		JS: s.JS, Deployment: s.cfg.Deployment, Mode: s.cfg.Mode, SetName: s.cfg.SetName, DB: s.current.Server,

@@ -18,11 +18,11 @@ func (s *Shell) printGlobals() script.Globals {
 			texts := make([]string, len(c.Args))
 			for i, v := range c.Args {
 				if cur, ok := script.Receiver[*cursor.Cursor](v); ok {
-					v = c.JS.Runtime.NewArray(cur.Page(s.settings.DisplayBatchSize)...)
+					v = c.JS.Runtime.NewArray(cur.NextPage(s.settings.DisplayBatchSize)...)
 				}
-				texts[i] = c.JS.Values.Printjson(s.display.WithoutGossip(v))
+				texts[i] = c.JS.Values.Printjson(s.display.WithoutClusterTimeFields(v))
 			}
-			c.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n")
+			c.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *script.Call) goja.Value {

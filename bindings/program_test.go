@@ -108,8 +108,8 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %v", tc.source, err)
 			continue
 		}
-		if thrown.At() != tc.at || thrown.SourceLine != tc.line {
-			t.Errorf("%s: at %s %q, want %s %q", tc.source, thrown.At(), thrown.SourceLine, tc.at, tc.line)
+		if thrown.Position() != tc.at || thrown.SourceLine != tc.line {
+			t.Errorf("%s: at %s %q, want %s %q", tc.source, thrown.Position(), thrown.SourceLine, tc.at, tc.line)
 		}
 	}
 }
@@ -276,8 +276,8 @@ show collections
 	}
 	_, err := c.RunFile(context.Background(), bad)
 	var thrown *script.Error
-	if !errors.As(err, &thrown) || thrown.At() != bad+":3:1" {
-		t.Errorf("bad.js: %v %s", err, thrown.At())
+	if !errors.As(err, &thrown) || thrown.Position() != bad+":3:1" {
+		t.Errorf("bad.js: %v %s", err, thrown.Position())
 	}
 	_, err = c.RunFile(context.Background(), filepath.Join(dir, "none.js"))
 	if err == nil || err.Error() != "Error: ENOENT: no such file or directory, open '"+dir+"/none.js'" {
@@ -294,8 +294,8 @@ func TestPipe(t *testing.T) {
 	})
 	_, err := c.RunFile(context.Background(), "-")
 	var thrown *script.Error
-	if !errors.As(err, &thrown) || thrown.At() != "<stdin>:8:7" {
-		t.Errorf("ended with %v %s", err, thrown.At())
+	if !errors.As(err, &thrown) || thrown.Position() != "<stdin>:8:7" {
+		t.Errorf("ended with %v %s", err, thrown.Position())
 	}
 	want := "switched to db config\n2\nconfig\n[ { _id: 'balancer' } ]\nadmin    40.00 KiB\napp     117.74 MiB\nconfig    3.34 MiB\ntiny         500 B\n"
 	if c.Out.String() != want {

@@ -5,12 +5,12 @@ import "shardsh/bindings/console"
 // Console is what an interactive session lends to scripts; see [console.Hooks].
 type Console = console.Hooks
 
-// Attach lends the shell what an interactive session has, and reads the settings
+// Attach connects the shell to an interactive session, and reads the saved settings
 // of the sessions before. Settings that a script has changed already stay as
 // they are. The error says why the file was not read; the shell works without.
 func (s *Shell) Attach(c Console) error {
 	s.console.Attach(c)
-	return s.settings.Open(s.JS, c.Settings)
+	return s.settings.Load(s.JS, c.SettingsFile)
 }
 
 // Suggestion returns a text to be put into the next line for the user to change
@@ -27,10 +27,10 @@ func (s *Shell) HistoryRules() (length int, redact string) {
 }
 
 // Pager returns the program that the user has set for results that are taller
-// than the screen, empty for the usual one, and whether there is to be any. A
+// than the screen (empty: the default), and whether paging is on. A
 // sandbox has none: it would let scripts start programs.
 func (s *Shell) Pager() (program string, wanted bool) {
-	if s.cfg.Sandbox.MayStart() != nil {
+	if s.cfg.Sandbox.CheckStart() != nil {
 		return "", false
 	}
 	return s.settings.Pager()

@@ -80,7 +80,7 @@ func TestJSONLines(t *testing.T) {
 
 // TestLimits of what a script's result shows.
 func TestLimits(t *testing.T) {
-	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive, cfg.Limit, cfg.Shallow = false, 2, true })
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive, cfg.ResultLimit, cfg.LimitDepth = false, 2, true })
 	shelltest.Run(t, c, step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}}).a ? 1 : 0", "1"})
 	if got, _ := c.Show("db.orders.find({}, {a: 0})"); got != "[ { _id: 0 }, { _id: 1 } ]" {
 		t.Errorf("find() shows %s", got)
@@ -97,7 +97,7 @@ func TestResultsOfScripts(t *testing.T) {
 		step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})", "{\n  a: {\n    b: {\n      c: {\n        d: {\n          e: { f: { g: { h: 1 } } }\n        }\n      }\n    }\n  }\n}"},
 		step{"Array.from({length: 101}, (_, i) => i).length + String(Array(101)).length", "201"},
 	)
-	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive, cfg.Limit = false, -1 })
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive, cfg.ResultLimit = false, -1 })
 	got, _ := c.Show("db.orders.find()")
 	if strings.Contains(got, "Type") || !strings.Contains(got, "_id: 44") {
 		t.Errorf("find() shows %s", got)
@@ -144,7 +144,7 @@ func TestPrompt(t *testing.T) {
 		}
 	}
 	c = shelltest.Connect(t, func(c *bindings.Config) { c.SetName, c.Deployment = "rs0", "direct: primary" })
-	c.Script(map[string]bson.D{"buildInfo": ok(field("version", "8.0.4"), field("modules", bson.A{"enterprise"}))})
+	c.SetAnswers(map[string]bson.D{"buildInfo": ok(field("version", "8.0.4"), field("modules", bson.A{"enterprise"}))})
 	if got := c.Prompt(); got != "Enterprise rs0 [direct: primary] app> " {
 		t.Errorf("prompt %q", got)
 	}

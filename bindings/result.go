@@ -21,7 +21,7 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 		return "", nil
 	}
 	var text string
-	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
+	_, err := s.JS.RunProtected(ctx, func() (goja.Value, error) {
 		var err error
 		text, err = s.JS.Try(func() string { return s.display.Render(r.Value) })
 		return nil, err
@@ -29,7 +29,7 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	return text, err
 }
 
-// renderShell renders what is not an ordinary value: cursors. sh and rs need a
+// renderShell renders special values: cursors. sh and rs need a
 // connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
 	_, isShard := script.Receiver[*sh.Helpers](v)
@@ -41,8 +41,8 @@ func (s *Shell) renderShell(v goja.Value) (string, bool) {
 	if !ok || cur.Stream {
 		return "", false
 	}
-	if cur.Explain != "" {
-		return s.display.Render(cur.Plan()), true
+	if cur.ExplainVerbosity != "" {
+		return s.display.Render(cur.ExplainOutput()), true
 	}
 	return s.renderPage(cur), true
 }
@@ -50,14 +50,14 @@ func (s *Shell) renderShell(v goja.Value) (string, bool) {
 // renderPage shows the next documents of a cursor and whether there are more.
 func (s *Shell) renderPage(cur *cursor.Cursor) string {
 	size := s.settings.DisplayBatchSize
-	switch limit := s.cfg.Limit; {
+	switch limit := s.cfg.ResultLimit; {
 	case s.cfg.Interactive || limit == 0:
 	case limit < 0:
-		size = cursor.All
+		size = cursor.UnlimitedPage
 	default:
 		size = limit
 	}
-	items := cur.Page(size)
+	items := cur.NextPage(size)
 	more := cur.MayHaveMore()
 	if len(items) == 0 {
 		return ""
@@ -65,7 +65,7 @@ func (s *Shell) renderPage(cur *cursor.Cursor) string {
 	o := s.display.InspectOptions()
 	o.MaxItems = values.Unlimited
 	text := s.JS.Values.Inspect(s.JS.Runtime.NewArray(items...), o)
-	if more && (s.cfg.Interactive || s.cfg.Limit == 0) {
+	if more && (s.cfg.Interactive || s.cfg.ResultLimit == 0) {
 		text += "\nType \"it\" for more"
 	}
 	return text

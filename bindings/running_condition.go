@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// conditionOnRunning finds sh.isBalancerRunning() where only a boolean makes
+// runningAsCondition finds sh.isBalancerRunning() where only a boolean makes
 // sense: behind or before an operator, in a loop. In a choice
 // (a ? b : c) recorded shells are silent.
-var conditionOnRunning = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&` +
+var runningAsCondition = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&` +
 	`\s*|\|\|\s*)sh\.isBalancerRunning\(\s*\)\s*(?:[^.\s\[]|$)` +
 	`|sh\.isBalancerRunning\(\s*\)\s*(?:&&|\|\|)`)
 
@@ -19,7 +19,7 @@ func (s *Shell) warnAboutRunning(name, text string) {
 	if s.cfg.Compat || !strings.Contains(text, "isBalancerRunning") {
 		return
 	}
-	for _, at := range conditionOnRunning.FindAllStringIndex(text, -1) {
+	for _, at := range runningAsCondition.FindAllStringIndex(text, -1) {
 		before := text[:at[0]]
 		if comment := before[strings.LastIndexByte(before, '\n')+1:]; strings.Contains(comment, "//") {
 			continue

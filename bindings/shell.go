@@ -54,21 +54,34 @@ func New(cfg Config) (*Shell, error) {
 	}
 	s := &Shell{cfg: cfg, settings: settings.Default(), current: &database.Current{}}
 	s.display = display.New(display.Options{
-		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
-		Columns: cfg.Columns,
-		Look:    func() display.Look { return s.settings.Look }, Own: s.renderShell,
+		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, LimitDepth: cfg.LimitDepth,
+		Columns:  cfg.Columns,
+		Settings: func() display.InspectSettings { return s.settings.Inspect }, RenderSpecial: s.renderShell,
 	})
 	s.JS = script.NewEngine(script.Options{
-		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
-		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Stuck: cfg.Stuck,
-		Scripts: cfg.Scripts, Loaded: cfg.Loaded, Cover: cfg.Cover,
-		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
-		Reword: s.collectionCalled, Suggest: s.methodMeant,
-		MayRun: cfg.Sandbox.MayRun,
-		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
+		Clock:         cfg.Clock,
+		Stdin:         cfg.Stdin,
+		Stdout:        cfg.Stdout,
+		Stderr:        cfg.Stderr,
+		Color:         cfg.Color,
+		Interactive:   cfg.Interactive,
+		MemoryLimit:   cfg.MemoryLimit,
+		OnStuck:       cfg.OnStuck,
+		Scripts:       cfg.Scripts,
+		OnLoad:        cfg.OnLoad,
+		Cover:         cfg.Cover,
+		OnClassMade:   s.defineBSONHelp,
+		Inspect:       s.display.InspectOptions,
+		RenderValue:   s.display.Render,
+		BeforeRun:     s.warnAboutRunning,
+		RewordMessage: s.collectionCalledText,
+		SuggestMethod: s.suggestMethod,
+		CheckRun:      cfg.Sandbox.CheckRun,
+		BuiltinModule: func(name string) goja.Value { return s.node.Module(name) },
+		Receivers:     receiverForms,
 	})
 	s.display.JS = s.JS
-	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, Sending: cfg.Sending}
+	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, OnSend: cfg.OnSend}
 	s.gateway = server.NewGateway(s.JS, checks, cfg.NoRetryWrites)
 	s.makeParts()
 	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
@@ -100,7 +113,7 @@ func (s *Shell) Connect(client *mongo.Client, address string) {
 
 // Eval runs one input, as [script.Engine.Eval] does.
 func (s *Shell) Eval(ctx context.Context, name, source string) (script.Result, error) {
-	s.completer.Stale()
+	s.completer.Invalidate()
 	return s.JS.Eval(ctx, name, source)
 }
 
@@ -120,7 +133,7 @@ func (s *Shell) Close(ctx context.Context) error {
 		s.database.EndSessions(ctx)
 	}
 	s.completer.Close()
-	return errors.Join(err, s.gateway.Opened.Close(ctx))
+	return errors.Join(err, s.gateway.OpenConnections.Close(ctx))
 }
 
 // Incomplete reports whether source stops in the middle of a program, so that a

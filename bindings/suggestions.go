@@ -9,16 +9,16 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// collectionCalled returns what went wrong when a method that does not exist was called: its name is
+// collectionCalledText returns what went wrong when a method that does not exist was called: its name is
 // that of a collection then (rules/04-values-and-language §4.11). Empty when the message is about
 // something else.
-func (s *Shell) collectionCalled(message string) string {
+func (s *Shell) collectionCalledText(message string) string {
 	ns, ok := strings.CutPrefix(message, "Not a function: ")
 	if !ok || s.current.DB == nil {
 		return ""
 	}
 	db, name, ok := strings.Cut(ns, ".")
-	if !ok || !s.current.DB.Knows(db) {
+	if !ok || !s.current.DB.IsSiblingUsed(db) {
 		return ""
 	}
 	proto := s.database.Classes.Database()
@@ -36,9 +36,9 @@ func methodNames(proto *goja.Object) []string {
 	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
 }
 
-// methodMeant asks for the method that was meant by a name that an object of the
+// suggestMethod returns "; did you mean METHOD?" for a method name that an object of the
 // shell's does not have.
-func (s *Shell) methodMeant(on, method string) string {
+func (s *Shell) suggestMethod(on, method string) string {
 	if near := plaintext.Nearest(method, s.completer.Methods(on)); near != "" {
 		return "; did you mean " + on + "." + near + "()?"
 	}

@@ -28,12 +28,12 @@ func TestMethodsThatWereMeant(t *testing.T) {
 		"function inside() { return sh.statsu() } inside()": "did you mean sh.status()?",
 		"show shrads":                                       "did you mean shards?",
 	} {
-		if got, _ := shelltest.OnMock(t, mock.Config{}).Show(input); !strings.Contains(got, want) {
+		if got, _ := shelltest.ConnectMock(t, mock.Config{}).Show(input); !strings.Contains(got, want) {
 			t.Errorf("%s shows %s, want %s", input, got, want)
 		}
 	}
 	for _, input := range []string{"sh.completelyUnlikeAnything()", "'x'.toUperCase()", "({a: 1}).b()", "Object.kyes({})"} {
-		if got, failed := shelltest.OnMock(t, mock.Config{}).Show(input); !failed || strings.Contains(got, "did you mean") {
+		if got, failed := shelltest.ConnectMock(t, mock.Config{}).Show(input); !failed || strings.Contains(got, "did you mean") {
 			t.Errorf("%s shows %s", input, got)
 		}
 	}
@@ -53,7 +53,7 @@ func TestAddressOfAConnection(t *testing.T) {
 // TestPromptThatFails says so once for each function, and the usual prompt is
 // there.
 func TestPromptThatFails(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{})
+	c := shelltest.ConnectMock(t, mock.Config{})
 	usual := c.Prompt()
 	for _, tt := range []struct{ set, told string }{
 		{"prompt = () => { throw new Error('no luck') }", "prompt() failed, and the usual prompt is shown: Error: no luck"},

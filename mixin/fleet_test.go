@@ -136,7 +136,7 @@ func TestFleet(t *testing.T) {
 	exporter, at := exportFleet(t, targets)
 	run := startRun(t, targets[slices.IndexFunc(targets, func(target action.Target) bool { return target.Name == "running" })])
 	server := startPrometheus(t, prometheus, at, run)
-	exporter.Failed() // as if the file of targets were wrong
+	exporter.ReloadFailed() // as if the file of targets were wrong
 	want["ShardshTargetsNotReloaded"] = true
 	began, third := time.Now(), *fleetTime/3
 	sleep(t, third/2)
@@ -251,15 +251,15 @@ func (f fallible) Handle(ctx context.Context, r wire.Request) bson.Raw {
 // exportFleet starts the exporter.
 func exportFleet(t *testing.T, targets []action.Target) (x *action.Exporter, at string) {
 	t.Helper()
-	x, err := action.Export{Policy: check.Default(), Every: time.Second, Stale: 10 * time.Second, Timeout: 20 * time.Second,
+	x, err := action.Export{Policy: check.Default(), Every: time.Second, StaleAfter: 10 * time.Second, Timeout: 20 * time.Second,
 		ForecastEvery: 20 * time.Second, Collections: 5, Heat: true, Clock: wall{}, Log: slog.New(slog.DiscardHandler),
 		Describe: error.Error}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(x.Close)
-	x.Set(targets)
-	at, stop, err := action.Listen{Address: "0"}.Serve(t.Context(), x.Pages())
+	x.SetTargets(targets)
+	at, stop, err := action.Listen{Address: "0"}.Serve(t.Context(), x.Handler())
 	if err != nil {
 		t.Fatal(err)
 	}

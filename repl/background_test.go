@@ -58,7 +58,7 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 			"input", false, "(2097152 more bytes were printed by timers and left out)\n=> input\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var screen repl.Screen
+			var screen repl.DeferredOutput
 			out := &buffer{}
 			shown := screen.Writer(out)
 			began := make(chan struct{})
@@ -94,7 +94,7 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 				return dropped
 			}}}
 			code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Exit: exit, Timers: ts,
-				Screen: &screen})
+				DeferredOutput: &screen})
 			if err != nil || code != tt.code {
 				t.Errorf("code %d, error %v", code, err)
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// dotWord is a line that is a command to the loop itself. JavaScript has no
+// dotWord matches a line that is a command to the loop itself. JavaScript has no
 // input that begins so.
 var dotWord = regexp.MustCompile(`^\s*\.([a-z]+)\s*$`)
 
@@ -36,39 +36,39 @@ func (l *loop[R]) dotCommand(line string) (func(context.Context) error, bool) {
 	first := len(l.pending) == 0
 	switch word := m[1]; {
 	case word == "exit":
-		return l.leave, true
+		return l.exit, true
 	case word == "break":
-		return l.drop, true
+		return l.dropPending, true
 	case !first:
 		return nil, false
 	case word == "editor":
-		return l.edit, true
+		return l.editorMode, true
 	case word == "help":
-		return l.say(dotHelp), true
+		return l.printText(dotHelp), true
 	default:
-		return l.say(fmt.Sprintf("Unknown command .%s; .help lists the commands.", word)), true
+		return l.printText(fmt.Sprintf("Unknown command .%s; .help lists the commands.", word)), true
 	}
 }
 
-func (l *loop[R]) leave(context.Context) error {
-	l.left = true
+func (l *loop[R]) exit(context.Context) error {
+	l.exiting = true
 	return nil
 }
 
-func (l *loop[R]) drop(context.Context) error {
+func (l *loop[R]) dropPending(context.Context) error {
 	l.pending = nil
 	return nil
 }
 
-func (l *loop[R]) say(text string) func(context.Context) error {
+func (l *loop[R]) printText(text string) func(context.Context) error {
 	return func(context.Context) error {
 		_, err := fmt.Fprintln(l.Out, text)
 		return err
 	}
 }
 
-// edit takes lines as they come until Ctrl-D and evaluates them as one input.
-func (l *loop[R]) edit(ctx context.Context) error {
+// editorMode takes lines as they come until Ctrl-D and evaluates them as one input.
+func (l *loop[R]) editorMode(ctx context.Context) error {
 	fmt.Fprintln(l.Out, editorHint)
 	var lines []string
 	for {

@@ -29,15 +29,15 @@ type Failure struct {
 const (
 	boldRed    = "\x1b[1;31m"
 	boldYellow = "\x1b[1;33m"
-	plain      = "\x1b[0m"
+	resetStyle = "\x1b[0m"
 )
 
-func (f Failure) text(color bool) string {
+func (f Failure) format(color bool) string {
 	paint := func(code, s string) string {
 		if !color || s == "" {
 			return s
 		}
-		return code + s + plain
+		return code + s + resetStyle
 	}
 	var b strings.Builder
 	b.WriteString(paint(boldRed, f.Name))
@@ -52,10 +52,10 @@ func (f Failure) text(color bool) string {
 		b.WriteString("\n" + f.Details)
 	}
 	if f.SourceLine != "" && f.Line > 0 {
-		b.WriteString("\n\n" + f.frame())
+		b.WriteString("\n\n" + f.sourceFrame())
 	}
 	if f.File != "" && f.File != InputName {
-		b.WriteString("\nat " + f.place())
+		b.WriteString("\nat " + f.location())
 	}
 	text := b.String()
 	if strings.Contains(text, "\n") {
@@ -64,8 +64,8 @@ func (f Failure) text(color bool) string {
 	return paint(boldYellow, "Uncaught") + " " + text
 }
 
-// frame returns the line of a syntax error with a mark under the place.
-func (f Failure) frame() string {
+// sourceFrame returns the line of a syntax error with a mark under the place.
+func (f Failure) sourceFrame() string {
 	number := fmt.Sprint(f.Line)
 	margin := strings.Repeat(" ", len(number))
 	return fmt.Sprintf("> %s | %s\n  %s | %s^", number, f.SourceLine, margin, f.indent())
@@ -83,7 +83,7 @@ func (f Failure) indent() string {
 	}, string(before))
 }
 
-func (f Failure) place() string {
+func (f Failure) location() string {
 	if f.Line == 0 {
 		return f.File
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// errStopped is what became of a command that Ctrl-C stopped.
+	// errStopped is the error of a command that Ctrl-C stopped.
 	errStopped = errors.New("stopped by the user")
 	// errAbandoned is for one that did not stop and was not waited for.
 	errAbandoned = errors.New("left by the user while running")

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// arrival is how long to wait at most for a signal that this process has sent to
+// signalTimeout is how long to wait at most for a signal that this process has sent to
 // itself.
-const arrival = time.Second
+const signalTimeout = time.Second
 
 // awaitSignals returns when the signals sent to this process so far have come:
 // on a busy machine that takes a while, and one sent later, which this waits for,
@@ -25,6 +25,6 @@ func awaitSignals() {
 	}
 	select {
 	case <-marker:
-	case <-time.After(arrival):
+	case <-time.After(signalTimeout):
 	}
 }

@@ -17,10 +17,10 @@ import (
 const (
 	continuation = "... "
 	exitHint     = "(To exit, press Ctrl+C again or Ctrl+D or type .exit)"
-	// again is how soon a second Ctrl-C must follow the hint to leave. A line
+	// exitHintTimeout is how soon a second Ctrl-C must follow the hint to leave. A line
 	// editor need not know whether there was text on the line, and dropping a
 	// line typed after the hint must not end the session.
-	again = 2 * time.Second
+	exitHintTimeout = 2 * time.Second
 	// interruptedCode is the exit code when a command would not stop.
 	interruptedCode = 130
 )
@@ -60,8 +60,8 @@ type Config struct {
 	MidLine func() bool
 	// Timers are run while a line is read; nil has none. What they print comes
 	// through Screen.
-	Timers Timers
-	Screen *Screen
+	Timers         Timers
+	DeferredOutput *DeferredOutput
 	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.
 	Now func() time.Time
 }
@@ -82,8 +82,8 @@ func Run[R any](ctx context.Context, shell Shell[R], cfg Config) (code int, err 
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Screen == nil {
-		cfg.Screen = new(Screen)
+	if cfg.DeferredOutput == nil {
+		cfg.DeferredOutput = new(DeferredOutput)
 	}
 	l := &loop[R]{Config: cfg, shell: shell}
 	cfg.Editor.OnTab(l.complete)
@@ -93,7 +93,7 @@ func Run[R any](ctx context.Context, shell Shell[R], cfg Config) (code int, err 
 	if cfg.Banner != "" {
 		fmt.Fprintln(cfg.Out, cfg.Banner)
 	}
-	for !l.left {
+	for !l.exiting {
 		if err := l.step(ctx); err != nil {
 			return 0, err
 		}
@@ -106,12 +106,12 @@ type loop[R any] struct {
 	shell Shell[R]
 
 	reading <-chan answer // of the line editor, when it has not come yet
-	asking  sync.Mutex    // for the calls of shell that may come while reading
+	shellMu sync.Mutex    // for the calls of shell that may come while reading
 
-	pending []string  // lines of an input that is not complete
-	hinted  time.Time // when the exit hint was shown, if Ctrl-C came last
-	left    bool
-	code    int
+	pending    []string  // lines of an input that is not complete
+	exitHintAt time.Time // when the exit hint was shown, if Ctrl-C came last
+	exiting    bool
+	code       int
 }
 
 // step reads one line and does what it asks for.
@@ -132,18 +132,18 @@ func (l *loop[R]) step(ctx context.Context) error {
 		return nil
 	case errors.Is(err, ErrDropped), errors.Is(err, ErrInterrupted) && len(l.pending) > 0:
 		// There was something to drop, which says nothing about leaving.
-		l.pending, l.hinted = nil, time.Time{}
+		l.pending, l.exitHintAt = nil, time.Time{}
 		return nil
 	case errors.Is(err, ErrInterrupted):
 		l.interrupted()
 		return nil
 	case errors.Is(err, io.EOF):
-		l.left = true
+		l.exiting = true
 		return nil
 	case err != nil:
 		return err
 	}
-	l.hinted = time.Time{}
+	l.exitHintAt = time.Time{}
 	if command, ok := l.dotCommand(line); ok {
 		return command(ctx)
 	}
@@ -164,11 +164,11 @@ func (l *loop[R]) step(ctx context.Context) error {
 // interrupted is Ctrl-C on an empty line.
 func (l *loop[R]) interrupted() {
 	now := l.Now()
-	if !l.hinted.IsZero() && now.Sub(l.hinted) <= again {
-		l.left = true
+	if !l.exitHintAt.IsZero() && now.Sub(l.exitHintAt) <= exitHintTimeout {
+		l.exiting = true
 		return
 	}
-	l.hinted = now
+	l.exitHintAt = now
 	fmt.Fprintln(l.Out, exitHint)
 }
 
@@ -184,20 +184,20 @@ func (l *loop[R]) evaluate(ctx context.Context, source string) {
 	})
 	switch code, leaves := l.exitCode(err); {
 	case leaves:
-		l.left, l.code = true, code
+		l.exiting, l.code = true, code
 	case errors.Is(err, errAbandoned):
-		l.left, l.code = true, interruptedCode
+		l.exiting, l.code = true, interruptedCode
 	case errors.Is(err, errStopped), ctx.Err() != nil:
 		// It has been said, or the whole process is about to end.
 	case err != nil:
-		fmt.Fprintln(l.Out, l.explain(err).text(l.Color))
+		fmt.Fprintln(l.Out, l.explain(err).format(l.Color))
 	case text != "":
-		l.show(ctx, text)
+		l.showResult(ctx, text)
 	}
 }
 
-// show prints a result, or has it paged: Ctrl-C is the pager's then.
-func (l *loop[R]) show(ctx context.Context, text string) {
+// showResult prints a result or pages it; the pager then handles Ctrl-C.
+func (l *loop[R]) showResult(ctx context.Context, text string) {
 	if l.Page == nil || !l.Page(ctx, text) {
 		fmt.Fprintln(l.Out, text)
 		return
@@ -223,7 +223,7 @@ func (l *loop[R]) explain(err error) Failure {
 // remember keeps an input for the keys that go back and for later sessions,
 // unless it may hold a password.
 func (l *loop[R]) remember(input string) {
-	if !l.History.Keeps(input) {
+	if !l.History.CanKeep(input) {
 		return
 	}
 	l.Editor.Remember(input)

@@ -14,7 +14,7 @@ type answer struct {
 	err  error
 }
 
-// errLeft is what became of a line when a timer ended the session.
+// errLeft is the error of ReadLine when a timer ended the session.
 var errLeft = errors.New("left by a timer")
 
 // readLine returns the editor's ReadLine, but some things do not wait for it:
@@ -38,7 +38,7 @@ func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 	for {
 		line, waits, err := l.await(ctx)
 		if !waits {
-			l.Screen.release()
+			l.DeferredOutput.flush()
 			return line, err
 		}
 	}
@@ -65,7 +65,7 @@ func (l *loop[R]) await(ctx context.Context) (line string, waits bool, err error
 		l.reading = nil
 	}
 	switch {
-	case l.left:
+	case l.exiting:
 		return "", false, errLeft
 	case errors.Is(err, errStopped):
 		return "", false, ErrDropped
@@ -74,22 +74,22 @@ func (l *loop[R]) await(ctx context.Context) (line string, waits bool, err error
 	case read != nil:
 		return read.line, false, read.err
 	}
-	l.showHeld()
+	l.flushDeferred()
 	return "", true, nil
 }
 
 func (l *loop[R]) prompt() string {
-	l.asking.Lock()
-	defer l.asking.Unlock()
+	l.shellMu.Lock()
+	defer l.shellMu.Unlock()
 	return l.shell.Prompt()
 }
 
 // complete completes a line with the lines before it in mind.
 func (l *loop[R]) complete(line string) (head string, completions []string) {
-	if !l.asking.TryLock() { // a timer runs
+	if !l.shellMu.TryLock() { // a timer runs
 		return "", nil
 	}
-	defer l.asking.Unlock()
+	defer l.shellMu.Unlock()
 	above := strings.Join(append(slices.Clone(l.pending), ""), "\n")
 	head, completions = l.shell.Complete(above + line)
 	return strings.TrimPrefix(head, above), completions

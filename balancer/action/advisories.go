@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	maxAdvisories    = 1 << 20 // bytes
-	advisoryPatience = 30 * time.Second
+	maxAdvisoriesBytes  = 1 << 20 // bytes
+	advisoryReadTimeout = 30 * time.Second
 )
 
-// Advisories returns the known faults of servers, with what a file adds and mutes; empty is
+// Advisories returns the known server faults, with a file's additions and mutes applied; an empty name means
 // no file.
 func Advisories(file string) (advisory.List, error) {
 	if file == "" {
-		return advisory.Known(), nil
+		return advisory.Embedded(), nil
 	}
-	text, err := safefile.Read(file, maxAdvisories, advisoryPatience)
+	text, err := safefile.Read(file, maxAdvisoriesBytes, advisoryReadTimeout)
 	if err != nil {
 		return advisory.List{}, refuse("{advisories}: %s", err)
 	}
@@ -33,7 +33,7 @@ func Advisories(file string) (advisory.List, error) {
 	if err != nil {
 		return advisory.List{}, refuse("{advisories}: %s: %s", file, err)
 	}
-	return advisory.Known().With(own), nil
+	return advisory.Embedded().With(own), nil
 }
 
 // KnownFaults returns the known faults that concern a cluster, or those that concern a
@@ -44,12 +44,12 @@ func KnownFaults(s *catalog.Snapshot, list advisory.List, ns string) []diagnosis
 	}
 	c := advisory.Cluster{Snapshot: s}
 	if ns == "" {
-		return advisory.Findings(list.Concerns(c))
+		return advisory.Findings(list.Matching(c))
 	}
 	c.Namespaces = []string{ns}
 	var of []diagnosis.Finding
-	for _, h := range list.Concerns(c) {
-		if h.OfCollections() {
+	for _, h := range list.Matching(c) {
+		if h.DependsOnCollections() {
 			of = append(of, h.Finding())
 		}
 	}
@@ -62,14 +62,18 @@ func isMock(s *catalog.Snapshot) bool {
 	return from.Kind == catalog.SourceMock || from.Origin.Kind == catalog.SourceMock
 }
 
-// movingPrimary asks for movePrimary commands under way, where a known fault depends on it.
-func (l *preflightLook) movingPrimary(ctx context.Context) {
-	if !l.run.Advisories.Asks(l.facts.Snapshot, advisory.MovingPrimary, preflight.CommandsOf(l.run, l.facts.Snapshot)) {
+// readMovingPrimary reads the running movePrimary commands if a known fault depends on them.
+func (l *preflightLook) readMovingPrimary(ctx context.Context) {
+	if !l.run.Advisories.DependsOnState(
+		l.facts.Snapshot,
+		advisory.MovingPrimary,
+		preflight.SentCommands(l.run, l.facts.Snapshot),
+	) {
 		return
 	}
 	var err error
 	l.facts.MovingPrimary, err = live.MovingPrimary(ctx, live.NewCommandRunner(l.Client))
-	l.failed("movePrimary commands under way", err)
+	l.addUnread("movePrimary commands under way", err)
 }
 
 // warn notes the known faults that concern the steps of a plan.
@@ -79,7 +83,10 @@ func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serial) error {
 		return err
 	}
 	run := preflight.Run{Plan: made, Advisories: list}
-	hits := list.Before(preflight.AdvisedOf(run, preflight.Facts{Snapshot: s}), preflight.CommandsOf(run, s))
+	hits := list.BeforeCommands(
+		preflight.AdvisoryCluster(run, preflight.Facts{Snapshot: s}),
+		preflight.SentCommands(run, s),
+	)
 	const most = 3
 	for _, h := range hits[:min(len(hits), most)] {
 		r.note("Known fault: " + h.String() + ".")

@@ -52,7 +52,7 @@ func TestDrainBesideMovePrimary(t *testing.T) {
 		w.cluster = mocktest.Cluster(t, healthy("", "", "", ""), mock.Config{Version: w.release, Seed: 1})
 		w.client = mocktest.Connect(t, primaryMoves{router.New(w.cluster, nil), version, &asked})
 		found, err := Drain{Shard: "s0", Remove: true, RunOptions: RunOptions{
-			Pace: Pace{Parallel: 1}, NoJournal: true, Before: Before{Preflight: true}}}.Run(t.Context(), w.actionCluster(), nil)
+			Pace: Pace{Parallel: 1}, NoJournal: true, PreflightOptions: PreflightOptions{Preflight: true}}}.Run(t.Context(), w.actionCluster(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Apply carries a plan out, goes on with one, or undoes one.
+// Apply executes a plan, resumes one, or undoes one.
 type Apply struct {
 	// Plan is what to carry out; nil with Resume or Undo.
 	Plan *plan.Plan
@@ -76,7 +76,7 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	return planRun{
 		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, approved: a.Approve,
-		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, around: unmark,
+		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: unmark,
 	}.run(ctx, c, &serial{next: r})
 }
 
@@ -93,8 +93,8 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 	return a.begin(c, a.Plan)
 }
 
-// unmark takes back first that the run to undo has marked a shard as draining: nothing
-// can come to it before.
+// unmark first removes the draining mark that the run to undo has set: until then nothing
+// can move to the shard.
 func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 	if work.Plan.Goal.Kind != plan.Undo {
 		return

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// approvedSteps lets nothing pass that is not in a plan. Where a step is cut, or ends
-// before its bound, only its donor knows.
+// approvedSteps refuses commands that are not in the plan. Where a step is split, or ends
+// before its bound, is known to the donor only.
 type approvedSteps struct {
 	stepper
 	plan *plan.Plan
@@ -20,7 +20,7 @@ type approvedSteps struct {
 // Do sends a command that is a part of a step.
 func (a approvedSteps) Do(ctx context.Context, c apply.Command) error {
 	for _, s := range a.plan.Steps {
-		if s.Namespace == c.Namespace && partOf(s, c) {
+		if s.Namespace == c.Namespace && isPartOf(s, c) {
 			return a.stepper.Do(ctx, c)
 		}
 	}
@@ -32,8 +32,8 @@ func (a approvedSteps) Do(ctx context.Context, c apply.Command) error {
 		c.Namespace, at)}
 }
 
-// partOf reports whether a command does a part of a step, and no more.
-func partOf(s plan.Step, c apply.Command) bool {
+// isPartOf reports whether a command does a part of a step, and no more.
+func isPartOf(s plan.Step, c apply.Command) bool {
 	r := plan.Range{Min: s.Min, Max: s.Max}
 	if s.Within != nil {
 		r = *s.Within
@@ -48,9 +48,9 @@ func partOf(s plan.Step, c apply.Command) bool {
 	return s.Kind != plan.Split && has(c.Min) && has(c.Max)
 }
 
-// notApproved says of a run that ends because the cluster has changed that it does not
-// go on by itself.
-func notApproved(err error) error {
+// explainNotApproved adds to the error of a run that ended because the cluster has changed that it does not
+// continue with an unapproved plan.
+func explainNotApproved(err error) error {
 	if !errors.As(err, new(*apply.ChangedError)) {
 		return err
 	}

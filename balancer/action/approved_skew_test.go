@@ -96,7 +96,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 			was := apply.Command{Kind: plan.Move, From: m.Details.From, To: m.Details.To, Min: lower, Max: upper}
 			within := false
 			for _, s := range p.Steps {
-				if partOf(s, was) {
+				if isPartOf(s, was) {
 					within = true
 					if s.Within != nil {
 						inside++

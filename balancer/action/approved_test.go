@@ -128,7 +128,7 @@ func TestApprovedStepsAlone(t *testing.T) {
 		t.Fatal("no step has known bounds")
 	}
 	good := apply.Command{Kind: plan.Move, Namespace: s.Namespace, From: s.From, To: s.To, Min: s.Min, Max: s.Max}
-	if !partOf(s, good) {
+	if !isPartOf(s, good) {
 		t.Error("the step itself is refused")
 	}
 	for name, change := range map[string]func(*apply.Command){
@@ -141,7 +141,7 @@ func TestApprovedStepsAlone(t *testing.T) {
 	} {
 		bad := good
 		change(&bad)
-		if partOf(s, bad) {
+		if isPartOf(s, bad) {
 			t.Errorf("%s is let through", name)
 		}
 	}

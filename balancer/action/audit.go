@@ -19,8 +19,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// Audit finds out whether things lie where the config database says: it reads all shards past
-// the router, and compares. What looks wrong is read again, until it comes out the same twice
+// Audit checks that data is where the config database says: it reads all shards, bypassing
+// the router, and compares. Anything suspicious is read again until two reads in a row agree
 // while nothing has moved.
 type Audit struct {
 	// Namespaces are the collections, or databases; none is all.
@@ -46,7 +46,7 @@ type Audit struct {
 	// Secondary reads documents from secondaries where there are some.
 	Secondary bool
 
-	portion int64 // bytes until the next look at limits and windows; zero is verifyStep
+	portion int64 // bytes until the next look at limits and windows; zero is readStepBytes
 }
 
 // The verdicts of an audit.
@@ -85,7 +85,7 @@ type AuditCollection struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (a Audit) Validate() error {
 	switch {
 	case a.Settle < 1:
@@ -136,12 +136,12 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	report := &serial{next: r}
 	run := &auditRun{
 		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*ownerTable{},
-		rate: readRate{clock: c.Clock, most: a.MaxRate}, reread: readRetry{c.Clock, report},
+		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxRate}, reread: readRetry{c.Clock, report},
 	}
 	if err := run.resumeAudit(); err != nil {
 		return result, err
 	}
-	run.shards, err = again(ctx, run.reread, func() (*holdings.Shards, error) {
+	run.shards, err = retryRead(ctx, run.reread, func() (*holdings.Shards, error) {
 		return holdings.Open(ctx, c.Client, c.Settings)
 	})
 	if err != nil {
@@ -150,11 +150,11 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	defer run.shards.Close(ctx)
 	run.gate = pace.NewGate(pace.Rules{For: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
 		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
-	if err = run.all(ctx); err == nil {
-		err = run.kept.remove()
-	} else if run.kept.At != nil || len(run.kept.Done) > 0 {
-		err = errors.Join(err, run.kept.save(c.Clock.Now()))
-		result.Resume = run.kept.file
+	if err = run.auditAll(ctx); err == nil {
+		err = run.checkpoint.remove()
+	} else if run.checkpoint.At != nil || len(run.checkpoint.Done) > 0 {
+		err = errors.Join(err, run.checkpoint.save(c.Clock.Now()))
+		result.Resume = run.checkpoint.file
 	}
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
 	if over := new(pace.OverError); errors.As(err, &over) {
@@ -173,42 +173,42 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 // auditRun is a run of Audit.
 type auditRun struct {
 	Audit
-	cluster Cluster
-	report  *serial
-	gate    *pace.Gate
-	rate    readRate
-	reread  readRetry
-	shards  *holdings.Shards
-	config  holdings.Config
-	colls   []*placement.Collection
-	result  *AuditResult
-	kept    *checkpoint
+	cluster    Cluster
+	report     *serial
+	gate       *pace.Gate
+	rate       readRate
+	reread     readRetry
+	shards     *holdings.Shards
+	config     holdings.Config
+	colls      []*placement.Collection
+	result     *AuditResult
+	checkpoint *checkpoint
 
 	tables map[string]*ownerTable // as they were at the latest look
 
 	docs, docsRead int64
 }
 
-func (a *auditRun) unseen(format string, args ...any) {
+func (a *auditRun) addUnseen(format string, args ...any) {
 	a.result.Unseen = append(a.result.Unseen, fmt.Sprintf(format, args...))
 }
 
-func (a *auditRun) unsettled(format string, args ...any) {
+func (a *auditRun) addUnsettled(format string, args ...any) {
 	a.result.Unsettled = append(a.result.Unsettled, fmt.Sprintf(format, args...))
 }
 
-func (a *auditRun) add(list ...placement.Finding) {
+func (a *auditRun) addFindings(list ...placement.Finding) {
 	a.result.Findings = append(a.result.Findings, list...)
 }
 
-// all audits the metadata of all collections, then the documents of each.
-func (a *auditRun) all(ctx context.Context) error {
+// auditAll audits the metadata of all collections, then the documents of each.
+func (a *auditRun) auditAll(ctx context.Context) error {
 	for _, s := range a.shards.List {
 		if s.Problem != "" {
-			a.unseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+			a.addUnseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
 		}
 	}
-	if err := a.metadata(ctx); err != nil {
+	if err := a.auditMetadata(ctx); err != nil {
 		return err
 	}
 	if a.Metadata {
@@ -219,11 +219,11 @@ func (a *auditRun) all(ctx context.Context) error {
 		if !c.Tracked || c.Unsplittable {
 			continue
 		}
-		if reason := unreadable(c); reason != "" {
-			a.unseen("documents of %s: %s", c.Namespace, reason)
+		if reason := whyNotComparable(c); reason != "" {
+			a.addUnseen("documents of %s: %s", c.Namespace, reason)
 			continue
 		}
-		done, err := a.earlier(c)
+		done, err := a.restoreResult(c)
 		switch {
 		case err != nil:
 			return err
@@ -233,20 +233,20 @@ func (a *auditRun) all(ctx context.Context) error {
 	}
 	if len(a.shards.Seen()) == 0 {
 		if len(read) > 0 {
-			a.unseen("documents, for no shard can be read: where they lie, which are orphans, and what exists twice")
+			a.addUnseen("documents, for no shard can be read: where they lie, which are orphans, and what exists twice")
 		}
 		return nil
 	}
-	a.cost(read)
+	a.reportCost(read)
 	for _, c := range read {
 		began := *a.result
-		err := a.documents(ctx, c)
+		err := a.auditDocuments(ctx, c)
 		if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-			a.unsettled("%s was dropped or renamed meanwhile", c.Namespace)
+			a.addUnsettled("%s was dropped or renamed meanwhile", c.Namespace)
 			continue
 		}
 		if err == nil {
-			err = a.finished(c, began)
+			err = a.saveCollection(c, began)
 		}
 		if err != nil {
 			return err
@@ -255,8 +255,8 @@ func (a *auditRun) all(ctx context.Context) error {
 	return nil
 }
 
-// unreadable says why documents of a collection can't be compared by _id; empty if they can.
-func unreadable(c *placement.Collection) string {
+// whyNotComparable says why documents of a collection can't be compared by _id; empty if they can.
+func whyNotComparable(c *placement.Collection) string {
 	for _, h := range c.Holdings {
 		if _, is := h.Options.Lookup("timeseries").DocumentOK(); is {
 			return "it is a time series"
@@ -268,8 +268,8 @@ func unreadable(c *placement.Collection) string {
 	return ""
 }
 
-// cost says what is to be read, before that begins.
-func (a *auditRun) cost(read []*placement.Collection) {
+// reportCost says what is to be read, before that begins.
+func (a *auditRun) reportCost(read []*placement.Collection) {
 	if len(read) == 0 {
 		return
 	}
@@ -291,5 +291,5 @@ func (a *auditRun) cost(read []*placement.Collection) {
 func (a *auditRun) find(
 	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
 ) ([]bson.Raw, error) {
-	return again(ctx, a.reread, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
+	return retryRead(ctx, a.reread, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
 }

@@ -19,15 +19,15 @@ import (
 const (
 	// checkpointFormat is what the file calls itself.
 	checkpointFormat = "shardsh audit 1"
-	// maxKept is how many documents that look wrong a checkpoint has: with more of them it
-	// stays where it is.
-	maxKept = 200_000
-	// maxCheckpoint is how large the file may be.
-	maxCheckpoint = 1 << 28
+	// maxCheckpointSuspects is the maximum number of suspects in a checkpoint: above it the checkpoint
+	// is no longer advanced.
+	maxCheckpointSuspects = 200_000
+	// maxCheckpointBytes is how large the file may be.
+	maxCheckpointBytes = 1 << 28
 )
 
-// checkpoint is how far an audit of documents is. Of the collection that is being read it has the
-// _ids that looked wrong, which are read again; of those before it what was found.
+// checkpoint is the progress of a document audit: the findings of finished collections, and of the current one the
+// position and the suspect _ids, which are read again.
 type checkpoint struct {
 	Format string        `bson:"format"`
 	Names  []string      `bson:"namespaces"`
@@ -66,11 +66,11 @@ type auditedPart struct {
 
 // resumeAudit reads the checkpoint of an earlier run; an empty one where there is none.
 func (a *auditRun) resumeAudit() error {
-	a.kept = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.Checkpoint}
-	if a.Checkpoint == "" || !exists(a.Checkpoint) {
+	a.checkpoint = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.Checkpoint}
+	if a.Checkpoint == "" || !fileExists(a.Checkpoint) {
 		return nil
 	}
-	text, err := safefile.Read(a.Checkpoint, maxCheckpoint, time.Minute)
+	text, err := safefile.Read(a.Checkpoint, maxCheckpointBytes, time.Minute)
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (a *auditRun) resumeAudit() error {
 	if err := bson.UnmarshalExtJSON(text, true, &k); err != nil || k.Format != checkpointFormat {
 		return refuse("{checkpoint} %s is not that of an audit: remove it, or name another file", a.Checkpoint)
 	}
-	if !slices.Equal(k.Names, a.kept.Names) {
+	if !slices.Equal(k.Names, a.checkpoint.Names) {
 		return refuse("{checkpoint} %s is of an audit of other collections: remove it, or name another file", a.Checkpoint)
 	}
 	k.file, k.resume = a.Checkpoint, true
-	a.kept = &k
+	a.checkpoint = &k
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (k *checkpoint) save(now time.Time) error {
 	k.saved = now
 	text, err := bson.MarshalExtJSON(k, true, false)
 	if err == nil {
-		err = safefile.Replace(k.file, writing(text))
+		err = safefile.Replace(k.file, writeText(text))
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the progress: %w", err)
@@ -113,15 +113,15 @@ func (k *checkpoint) remove() error {
 	return nil
 }
 
-// earlier takes over what an earlier run has found out of a collection.
-func (a *auditRun) earlier(c *placement.Collection) (done bool, err error) {
-	for _, d := range a.kept.Done {
+// restoreResult restores the result of an earlier run for a collection.
+func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error) {
+	for _, d := range a.checkpoint.Done {
 		if !d.UUID.Equal(c.UUID) {
 			continue
 		}
 		var f auditFound
 		if err := json.Unmarshal([]byte(d.What), &f); err != nil {
-			return false, fmt.Errorf("%s: %w", a.kept.file, err)
+			return false, fmt.Errorf("%s: %w", a.checkpoint.file, err)
 		}
 		if f.Collection.Namespace != c.Namespace { // it was renamed
 			return false, nil
@@ -129,15 +129,15 @@ func (a *auditRun) earlier(c *placement.Collection) (done bool, err error) {
 		a.report.note(fmt.Sprintf("%s was read before: %s.", c.Namespace, humanize.Count(f.Collection.Docs, "document")))
 		a.result.Collections = append(a.result.Collections, f.Collection)
 		a.result.Unseen, a.result.Unsettled = append(a.result.Unseen, f.Unseen...), append(a.result.Unsettled, f.Unsettled...)
-		a.add(f.Findings...)
+		a.addFindings(f.Findings...)
 		return true, nil
 	}
 	return false, nil
 }
 
-// finished keeps what was found out of a collection: all that the result has since it began.
-func (a *auditRun) finished(c *placement.Collection, began AuditResult) error {
-	if a.kept.file == "" {
+// saveCollection saves the result of a collection: everything added to the result since began.
+func (a *auditRun) saveCollection(c *placement.Collection, began AuditResult) error {
+	if a.checkpoint.file == "" {
 		return nil
 	}
 	colls := a.result.Collections
@@ -148,29 +148,29 @@ func (a *auditRun) finished(c *placement.Collection, began AuditResult) error {
 	if err != nil {
 		return err
 	}
-	a.kept.At = nil
-	a.kept.Done = append(a.kept.Done, auditedColl{UUID: c.UUID, What: string(text)})
-	return a.kept.save(a.cluster.Clock.Now())
+	a.checkpoint.At = nil
+	a.checkpoint.Done = append(a.checkpoint.Done, auditedColl{UUID: c.UUID, What: string(text)})
+	return a.checkpoint.save(a.cluster.Clock.Now())
 }
 
-// goOn returns where an earlier run has got to in a collection; nil for its beginning.
-func (d *documentAudit) goOn() *auditedPart {
-	at := d.kept.At
-	if at == nil || at.Namespace != d.c.Namespace || !at.UUID.Equal(d.c.UUID) {
+// resumePoint returns where an earlier run has got to in a collection; nil for its beginning.
+func (d *documentAudit) resumePoint() *auditedPart {
+	at := d.checkpoint.At
+	if at == nil || at.Namespace != d.coll.Namespace || !at.UUID.Equal(d.coll.UUID) {
 		return nil
 	}
-	d.read.Docs, d.read.Waiting = at.Docs, at.Waiting
+	d.summary.Docs, d.summary.Waiting = at.Docs, at.Waiting
 	for id, n := range at.Each {
-		d.each[catalog.ShardID(id)] = n
+		d.docsByShard[catalog.ShardID(id)] = n
 	}
-	d.all = slices.Clone(at.Suspects)
-	d.report.note(fmt.Sprintf("Goes on with %s after %s.", d.c.Namespace, humanize.Count(at.Docs, "document")))
+	d.allSuspects = slices.Clone(at.Suspects)
+	d.report.note(fmt.Sprintf("Goes on with %s after %s.", d.coll.Namespace, humanize.Count(at.Docs, "document")))
 	return at
 }
 
-// reached keeps that all before a document is read, now and then.
-func (d *documentAudit) reached(doc bson.Raw) error {
-	if d.kept.file == "" || len(d.all) > maxKept {
+// saveProgress records, at intervals, that everything before doc has been read.
+func (d *documentAudit) saveProgress(doc bson.Raw) error {
+	if d.checkpoint.file == "" || len(d.allSuspects) > maxCheckpointSuspects {
 		return nil
 	}
 	id, err := bson.Marshal(bson.D{{Key: "_id", Value: doc.Lookup("_id")}})
@@ -178,15 +178,15 @@ func (d *documentAudit) reached(doc bson.Raw) error {
 		return err
 	}
 	at := &auditedPart{
-		Namespace: d.c.Namespace, UUID: d.c.UUID, From: id, Docs: d.read.Docs, Waiting: d.read.Waiting,
-		Each: map[string]int64{}, Suspects: d.all[:len(d.all):len(d.all)],
+		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, Waiting: d.summary.Waiting,
+		Each: map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
 	}
-	for id, n := range d.each {
+	for id, n := range d.docsByShard {
 		at.Each[string(id)] = n
 	}
-	d.kept.At = at
-	if now := d.cluster.Clock.Now(); now.Sub(d.kept.saved) >= keepEvery {
-		return d.kept.save(now)
+	d.checkpoint.At = at
+	if now := d.cluster.Clock.Now(); now.Sub(d.checkpoint.saved) >= saveInterval {
+		return d.checkpoint.save(now)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (w *audited) killed(a Audit, looks int, atOnce bool) (AuditResult, bool) {
 	var kept []byte
 	var keptErr error
 	result, err := a.Run(ctx, w.cluster(), reporterFunc(func(e Event) {
-		if _, is := e.(Auditing); !is {
+		if _, is := e.(AuditProgress); !is {
 			return
 		}
 		if looks--; looks == 0 {

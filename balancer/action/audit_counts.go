@@ -9,44 +9,44 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// counts compares how many documents shards count with how many they have. Where that differs
-// all are counted again, until the difference stays the same while the number does.
-func (d *documentAudit) counts(ctx context.Context) error {
+// checkCounts compares the shards' document counts with the number of documents read. If they differ,
+// all documents are counted again until the difference is stable while the count is.
+func (d *documentAudit) checkCounts(ctx context.Context) error {
 	for _, s := range d.shards.Seen() {
-		told, err := d.count(ctx, s)
+		told, err := d.readCount(ctx, s)
 		if err != nil {
 			return err
 		}
-		if told == d.each[s.ID] {
+		if told == d.docsByShard[s.ID] {
 			continue
 		}
-		if err := d.countAgain(ctx, s); err != nil {
+		if err := d.recount(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// maxCounts is how often documents are counted again, sureCounts how often it has to come out
+// maxRecounts is how often documents are counted again, stableRecounts how often it has to come out
 // the same in a row.
 const (
-	maxCounts  = 12
-	sureCounts = 5
+	maxRecounts    = 12
+	stableRecounts = 5
 )
 
-func (d *documentAudit) countAgain(ctx context.Context, s *holdings.Shard) error {
+func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 	latest, same := int64(0), 0
 	var told int64
-	for range maxCounts {
-		before, err := d.count(ctx, s)
+	for range maxRecounts {
+		before, err := d.readCount(ctx, s)
 		if err != nil {
 			return err
 		}
-		has, err := again(ctx, d.reread, func() (int64, error) { return s.CountAll(ctx, d.c.Namespace) })
+		has, err := retryRead(ctx, d.reread, func() (int64, error) { return s.CountAll(ctx, d.coll.Namespace) })
 		if err != nil {
 			return err
 		}
-		if told, err = d.count(ctx, s); err != nil {
+		if told, err = d.readCount(ctx, s); err != nil {
 			return err
 		}
 		off := told - has
@@ -58,11 +58,11 @@ func (d *documentAudit) countAgain(ctx context.Context, s *holdings.Shard) error
 		default:
 			same++
 		}
-		if same == sureCounts {
-			d.add(placement.Finding{
-				Kind: placement.CountDiffers, Namespace: d.c.Namespace, Shards: []catalog.ShardID{s.ID}, Count: max(off, -off),
+		if same == stableRecounts {
+			d.addFindings(placement.Finding{
+				Kind: placement.CountDiffers, Namespace: d.coll.Namespace, Shards: []catalog.ShardID{s.ID}, Count: max(off, -off),
 				Text: fmt.Sprintf("%s counts %d documents, and has %d: count() and the balancer go by the first", s.ID, told, has),
-				Mend: placement.MendCount(d.c.Namespace),
+				Mend: placement.RepairCount(d.coll.Namespace),
 			})
 			return nil
 		}
@@ -70,10 +70,14 @@ func (d *documentAudit) countAgain(ctx context.Context, s *holdings.Shard) error
 			return err
 		}
 	}
-	d.unsettled("%s: how many documents %s has changes too fast to be compared with what it counts", d.c.Namespace, s.ID)
+	d.addUnsettled(
+		"%s: how many documents %s has changes too fast to be compared with what it counts",
+		d.coll.Namespace,
+		s.ID,
+	)
 	return nil
 }
 
-func (d *documentAudit) count(ctx context.Context, s *holdings.Shard) (int64, error) {
-	return again(ctx, d.reread, func() (int64, error) { return s.Count(ctx, d.c.Namespace) })
+func (d *documentAudit) readCount(ctx context.Context, s *holdings.Shard) (int64, error) {
+	return retryRead(ctx, d.reread, func() (int64, error) { return s.Count(ctx, d.coll.Namespace) })
 }

@@ -17,14 +17,14 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// metadata compares what the shards have with the config database, again and again until it
-// comes out the same twice.
-func (a *auditRun) metadata(ctx context.Context) error {
+// auditMetadata compares the shards' metadata with the config database, repeatedly until two
+// consecutive reads agree.
+func (a *auditRun) auditMetadata(ctx context.Context) error {
 	before, err := a.compare(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.missing(ctx); err != nil {
+	if err := a.checkNamespacesExist(ctx); err != nil {
 		return err
 	}
 	confirmed := map[string]bool{}
@@ -38,24 +38,24 @@ func (a *auditRun) metadata(ctx context.Context) error {
 		}
 		confirmed = map[string]bool{}
 		for _, f := range now {
-			if slices.ContainsFunc(before, func(o placement.Finding) bool { return key(o) == key(f) }) {
-				confirmed[key(f)] = true
+			if slices.ContainsFunc(before, func(o placement.Finding) bool { return findingKey(o) == findingKey(f) }) {
+				confirmed[findingKey(f)] = true
 			}
 		}
 		before = now
 	}
 	for _, f := range before {
-		if confirmed[key(f)] {
-			a.add(f)
+		if confirmed[findingKey(f)] {
+			a.addFindings(f)
 		} else {
-			a.unsettled("%s: %s", f.Namespace, f.Text)
+			a.addUnsettled("%s: %s", f.Namespace, f.Text)
 		}
 	}
-	return a.reported(ctx)
+	return a.addReported(ctx)
 }
 
-// missing is the error of a collection or database that is not there.
-func (a *auditRun) missing(ctx context.Context) error {
+// checkNamespacesExist returns an error if a collection or database to audit does not exist.
+func (a *auditRun) checkNamespacesExist(ctx context.Context) error {
 	for _, ns := range a.Namespaces {
 		database, name, dotted := strings.Cut(ns, ".")
 		_, known := a.config.Primaries[database]
@@ -75,8 +75,8 @@ func (a *auditRun) missing(ctx context.Context) error {
 	return nil
 }
 
-// key tells findings apart; the number of documents may change.
-func key(f placement.Finding) string {
+// findingKey tells findings apart; the number of documents may change.
+func findingKey(f placement.Finding) string {
 	if f.Kind == placement.Misplaced {
 		return fmt.Sprint(f.Kind, f.Namespace, f.Shards)
 	}
@@ -85,14 +85,14 @@ func key(f placement.Finding) string {
 
 // compare reads all metadata once, and returns what looks wrong.
 func (a *auditRun) compare(ctx context.Context) ([]placement.Finding, error) {
-	return again(ctx, a.reread, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
+	return retryRead(ctx, a.reread, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
 }
 
 func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
 	if a.config, err = a.shards.Config(ctx); err != nil {
 		return nil, err
 	}
-	colls, err := a.holdings(ctx)
+	colls, err := a.readHoldings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 		if c.Resharding {
 			continue // it is made again
 		}
-		list, err := a.collection(ctx, c)
+		list, err := a.compareCollection(ctx, c)
 		switch {
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
 			continue
@@ -112,7 +112,7 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 		a.colls = append(a.colls, c)
 		found = append(found, list...)
 	}
-	busy, err := a.busy(ctx)
+	busy, err := a.busyNamespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 	}), nil
 }
 
-// busy returns what commands work on, such as movePrimary.
-func (a *auditRun) busy(ctx context.Context) (names []string, err error) {
+// busyNamespaces returns the namespaces that running commands such as movePrimary work on.
+func (a *auditRun) busyNamespaces(ctx context.Context) (names []string, err error) {
 	for _, s := range a.shards.Seen() {
 		list, err := s.Busy(ctx)
 		if err != nil && !mongoerr.Is(err, mongoerr.Unauthorized) {
@@ -134,10 +134,10 @@ func (a *auditRun) busy(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// holdings reads what the shards have, by collection.
-func (a *auditRun) holdings(ctx context.Context) (map[string]*placement.Collection, error) {
+// readHoldings reads what the shards have, by collection.
+func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Collection, error) {
 	colls := map[string]*placement.Collection{}
-	of := func(ns string) *placement.Collection {
+	collectionOf := func(ns string) *placement.Collection {
 		if colls[ns] == nil {
 			database, _, _ := strings.Cut(ns, ".")
 			c := &placement.Collection{Primary: a.config.Primaries[database]}
@@ -149,7 +149,7 @@ func (a *auditRun) holdings(ctx context.Context) (map[string]*placement.Collecti
 	}
 	for ns := range a.config.Collections {
 		if a.selects(ns) {
-			of(ns)
+			collectionOf(ns)
 		}
 	}
 	databases := slices.DeleteFunc(slices.Sorted(maps.Keys(a.config.Primaries)), func(name string) bool {
@@ -158,28 +158,28 @@ func (a *auditRun) holdings(ctx context.Context) (map[string]*placement.Collecti
 		})
 	})
 	for _, s := range a.shards.Seen() {
-		held, err := a.held(ctx, s, databases)
+		held, err := a.readShardHoldings(ctx, s, databases)
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			s.Leave(ctx, err)
-			a.unseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+			a.addUnseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 		for _, ns := range slices.Sorted(maps.Keys(held)) {
-			c := of(ns)
+			c := collectionOf(ns)
 			c.Holdings = append(c.Holdings, *held[ns])
 		}
 	}
 	for _, c := range colls {
-		c.Unseen = a.shards.Unseen()
+		c.Unreadable = a.shards.Unseen()
 	}
 	return colls, nil
 }
 
-// held reads what one shard has, by collection.
-func (a *auditRun) held(
+// readShardHoldings reads what one shard has, by collection.
+func (a *auditRun) readShardHoldings(
 	ctx context.Context, s *holdings.Shard, databases []string,
 ) (map[string]*placement.Holding, error) {
 	held, err := s.Held(ctx, databases)
@@ -201,12 +201,15 @@ func (a *auditRun) held(
 	return held, nil
 }
 
-// collection compares one collection.
-func (a *auditRun) collection(ctx context.Context, c *placement.Collection) (found []placement.Finding, err error) {
+// compareCollection compares one collection.
+func (a *auditRun) compareCollection(
+	ctx context.Context,
+	c *placement.Collection,
+) (found []placement.Finding, err error) {
 	if !c.Tracked {
 		return c.Compare(), nil
 	}
-	t, err := a.look(ctx, c.Namespace, a.tables[c.Namespace])
+	t, err := a.readTable(ctx, c.Namespace, a.tables[c.Namespace])
 	if err != nil {
 		return nil, err
 	}
@@ -220,48 +223,48 @@ func (a *auditRun) collection(ctx context.Context, c *placement.Collection) (fou
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, placement.Zones(c.Collection, zones)...)
+		found = append(found, placement.CheckZones(c.Collection, zones)...)
 	}
 	return append(found, c.Compare()...), nil
 }
 
-// reported adds what checkMetadataConsistency finds, twice, where the release has it.
-func (a *auditRun) reported(ctx context.Context) error {
-	list, err := a.inconsistencies(ctx)
+// addReported adds what checkMetadataConsistency finds, twice, where the release has it.
+func (a *auditRun) addReported(ctx context.Context) error {
+	list, err := a.readInconsistencies(ctx)
 	waited := new(live.NoAnswerError)
 	switch {
 	case mongoerr.Is(err, mongoerr.CommandNotFound):
 		if len(a.shards.Unseen()) > 0 {
-			a.unseen("indexes, options and UUIDs on those shards: before 7.0 a router does not compare them")
+			a.addUnseen("indexes, options and UUIDs on those shards: before 7.0 a router does not compare them")
 		}
 		return nil
 	case mongoerr.Is(err, mongoerr.Unauthorized):
-		a.unseen("checkMetadataConsistency, which the role clusterManager allows: %v", err)
+		a.addUnseen("checkMetadataConsistency, which the role clusterManager allows: %v", err)
 		return nil
 	case errors.As(err, &waited):
-		a.unseen("checkMetadataConsistency: %v", err)
+		a.addUnseen("checkMetadataConsistency: %v", err)
 		return nil
 	case err != nil:
 		return err
 	}
 	before := len(a.result.Findings)
-	found := placement.Reported(a.result.Findings, list)
+	found := placement.MergeInconsistencies(a.result.Findings, list)
 	if len(found) == before {
 		return nil
 	}
 	if err := a.cluster.Clock.Sleep(ctx, a.SettlePause); err != nil {
 		return err
 	}
-	again, err := a.inconsistencies(ctx)
+	again, err := a.readInconsistencies(ctx)
 	if err != nil {
-		a.unseen("checkMetadataConsistency, again: %v", err)
+		a.addUnseen("checkMetadataConsistency, again: %v", err)
 	}
 	list = slices.DeleteFunc(list, func(i catalog.Inconsistency) bool { return !slices.Contains(again, i) })
-	a.result.Findings = placement.Reported(a.result.Findings, list)
+	a.result.Findings = placement.MergeInconsistencies(a.result.Findings, list)
 	return nil
 }
 
-func (a *auditRun) inconsistencies(ctx context.Context) ([]catalog.Inconsistency, error) {
+func (a *auditRun) readInconsistencies(ctx context.Context) ([]catalog.Inconsistency, error) {
 	list, err := live.Inconsistencies(ctx, live.NewCommandRunner(a.cluster.Client), len(a.shards.Unseen()) > 0)
 	return slices.DeleteFunc(list, func(i catalog.Inconsistency) bool {
 		return !a.selects(i.Namespace) || strings.HasPrefix(i.Namespace, "config.")

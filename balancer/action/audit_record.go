@@ -25,38 +25,38 @@ const (
 
 // documentFindings are the findings of one collection's documents, and the files with them.
 type documentFindings struct {
-	a        *auditRun
-	c        *placement.Collection
+	audit    *auditRun
+	coll     *placement.Collection
 	list     []*foundDocuments
 	compared int
 }
 
 // foundDocuments are documents of one kind on one shard.
 type foundDocuments struct {
-	kind    placement.Kind
-	shard   catalog.ShardID // empty for those of several
-	waiting bool
-	count   int64
-	shards  []catalog.ShardID
-	named   []placement.Document
-	ids     []bson.RawValue // of named
-	docs    []bson.Raw      // of the first ones, whole
-	file    *os.File
-	path    string
-	first   []bson.Raw // for DuplicateID: copies of the first one
+	kind            placement.Kind
+	shard           catalog.ShardID // empty for those of several
+	pendingDeletion bool
+	count           int64
+	shards          []catalog.ShardID
+	examples        []placement.Document
+	ids             []bson.RawValue // of named
+	docs            []bson.Raw      // of the first ones, whole
+	file            *os.File
+	path            string
+	firstCopies     []bson.Raw // for DuplicateID: copies of the first one
 }
 
-func newRecorded(a *auditRun, c *placement.Collection) *documentFindings {
-	return &documentFindings{a: a, c: c}
+func newDocumentFindings(a *auditRun, c *placement.Collection) *documentFindings {
+	return &documentFindings{audit: a, coll: c}
 }
 
-func (r *documentFindings) of(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
+func (r *documentFindings) group(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
 	i := slices.IndexFunc(r.list, func(f *foundDocuments) bool {
-		return f.kind == kind && f.shard == shard && f.waiting == waiting
+		return f.kind == kind && f.shard == shard && f.pendingDeletion == waiting
 	})
 	if i < 0 {
 		i = len(r.list)
-		r.list = append(r.list, &foundDocuments{kind: kind, shard: shard, waiting: waiting})
+		r.list = append(r.list, &foundDocuments{kind: kind, shard: shard, pendingDeletion: waiting})
 	}
 	return r.list[i]
 }
@@ -67,38 +67,38 @@ var kindOf = map[placement.State]placement.Kind{
 	placement.Nowhere: placement.Unplaced,
 }
 
-// put adds a document to the findings that match the states of its copies.
-func (r *documentFindings) put(ctx context.Context, d *documentAudit, s *suspectDocument) error {
+// addSuspect adds a document to the findings that match the states of its copies.
+func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *suspectDocument) error {
 	for i, c := range s.copies {
 		state := s.verdict.States[i]
 		kind, found := kindOf[state]
 		if !found {
 			continue
 		}
-		f := r.of(kind, c.Shard, state == placement.LoneWaiting)
+		f := r.group(kind, c.Shard, state == placement.LoneWaiting)
 		f.count++
-		if err := r.save(ctx, f, c); err != nil {
+		if err := r.addDocument(ctx, f, c); err != nil {
 			return err
 		}
 		if kind == placement.Lone && r.compared < maxCompared {
 			r.compared++
-			if err := d.conflicts(ctx, c); err != nil {
+			if err := d.findConflicts(ctx, c); err != nil {
 				return err
 			}
 		}
 	}
-	if s.verdict.Owned() < 2 {
+	if s.verdict.OwnedCount() < 2 {
 		return nil
 	}
-	f := r.of(placement.DuplicateID, "", false)
+	f := r.group(placement.DuplicateID, "", false)
 	for i, c := range s.copies {
 		if s.verdict.States[i] != placement.Owned {
 			continue
 		}
 		if f.count == 0 {
-			f.first = append(f.first, c.Doc)
+			f.firstCopies = append(f.firstCopies, c.Doc)
 		}
-		if err := r.save(ctx, f, c); err != nil {
+		if err := r.addDocument(ctx, f, c); err != nil {
 			return err
 		}
 	}
@@ -106,26 +106,32 @@ func (r *documentFindings) put(ctx context.Context, d *documentAudit, s *suspect
 	return nil
 }
 
-// save names a document, and writes it to the finding's file.
-func (r *documentFindings) save(ctx context.Context, f *foundDocuments, c placement.Copy) error {
+// addDocument names a document, and writes it to the finding's file.
+func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c placement.Copy) error {
 	id := c.Doc.Lookup("_id")
 	if !slices.Contains(f.shards, c.Shard) {
 		f.shards = append(f.shards, c.Shard)
 	}
-	if len(f.named) < maxNamedDocuments {
-		named := placement.Document{ID: extended(id), Shard: c.Shard}
+	if len(f.examples) < maxNamedDocuments {
+		named := placement.Document{ID: extJSON(id), Shard: c.Shard}
 		if len(c.Doc) > 0 {
 			if text, err := bson.MarshalExtJSON(c.Doc, true, false); err == nil {
 				named.Key = text
 			}
 		}
-		f.named, f.ids = append(f.named, named), append(f.ids, id)
+		f.examples, f.ids = append(f.examples, named), append(f.ids, id)
 	}
-	if r.a.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
+	if r.audit.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
 		return nil
 	}
-	shard := r.a.shards.Of(c.Shard)
-	docs, err := r.a.find(ctx, shard, r.c.Namespace, bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}, nil)
+	shard := r.audit.shards.Of(c.Shard)
+	docs, err := r.audit.find(
+		ctx,
+		shard,
+		r.coll.Namespace,
+		bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}},
+		nil,
+	)
 	if err != nil {
 		return err
 	}
@@ -142,19 +148,19 @@ func (r *documentFindings) save(ctx context.Context, f *foundDocuments, c placem
 
 // export appends a document to the file of a finding, a line of canonical extended JSON.
 func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
-	if r.a.Export == "" {
+	if r.audit.Export == "" {
 		return nil
 	}
 	if f.file == nil {
-		parts := []string{r.c.Namespace, string(f.kind)}
-		if f.waiting {
+		parts := []string{r.coll.Namespace, string(f.kind)}
+		if f.pendingDeletion {
 			parts = append(parts, "waiting")
 		}
 		if f.shard != "" {
 			parts = append(parts, string(f.shard))
 		}
-		name := filepath.Join(r.a.Export, strings.Map(plainName, strings.Join(parts, ".")))
-		if f.file, f.path, err = r.create(name); err != nil {
+		name := filepath.Join(r.audit.Export, strings.Map(plainName, strings.Join(parts, ".")))
+		if f.file, f.path, err = r.createFile(name); err != nil {
 			return fmt.Errorf("exporting documents: %w", err)
 		}
 	}
@@ -166,20 +172,20 @@ func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
 	return err
 }
 
-// create makes a new file. A resumed run keeps the files of the earlier one, whose documents
+// createFile makes a new file. A resumed run keeps the files of the earlier one, whose documents
 // may have been mended since, and numbers its own.
-func (r *documentFindings) create(name string) (file *os.File, path string, err error) {
+func (r *documentFindings) createFile(name string) (file *os.File, path string, err error) {
 	path = name + ".json"
 	for n := 2; ; n++ {
 		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if !errors.Is(err, os.ErrExist) || !r.a.kept.resume {
+		if !errors.Is(err, os.ErrExist) || !r.audit.checkpoint.resume {
 			return file, path, err
 		}
 		path = fmt.Sprintf("%s.%d.json", name, n)
 	}
 }
 
-// plainName leaves in names of files what all systems take.
+// plainName replaces characters that are invalid in file names on some systems.
 func plainName(r rune) rune {
 	if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
 		return '_'
@@ -187,16 +193,16 @@ func plainName(r rune) rune {
 	return r
 }
 
-// finish closes the files, and makes the findings.
+// finish closes the files, and adds the findings to the result.
 func (r *documentFindings) finish() (err error) {
 	for _, f := range r.list {
 		if f.file != nil {
 			err = errors.Join(err, f.file.Sync(), f.file.Close())
 		}
 		slices.Sort(f.shards)
-		r.a.add(placement.Finding{
-			Kind: f.kind, Namespace: r.c.Namespace, Shards: f.shards, Count: f.count, Text: f.text(),
-			Documents: f.named, Mend: r.mend(f), File: f.path,
+		r.audit.addFindings(placement.Finding{
+			Kind: f.kind, Namespace: r.coll.Namespace, Shards: f.shards, Count: f.count, Text: f.text(),
+			Documents: f.examples, Mend: r.fixCommands(f), File: f.path,
 		})
 	}
 	r.list = nil
@@ -210,7 +216,7 @@ func (f *foundDocuments) text() string {
 		be = "is"
 	}
 	switch {
-	case f.kind == placement.Lone && f.waiting:
+	case f.kind == placement.Lone && f.pendingDeletion:
 		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else: "+
 			"a pending range deletion will delete it", n, be, on)
 	case f.kind == placement.Lone:
@@ -223,17 +229,17 @@ func (f *foundDocuments) text() string {
 	return fmt.Sprintf("%s on several shards with different shard keys", humanize.Count(f.count, "_id"))
 }
 
-func (r *documentFindings) mend(f *foundDocuments) []string {
+func (r *documentFindings) fixCommands(f *foundDocuments) []string {
 	switch f.kind {
 	case placement.Lone:
 		lone := f.docs
 		if f.count > 1 {
 			lone = nil
 		}
-		return placement.MendLone(r.c.Namespace, lone, f.path)
+		return placement.RepairLone(r.coll.Namespace, lone, f.path)
 	case placement.Orphan:
 		host := ""
-		if shard := r.a.shards.Of(f.shard); shard != nil {
+		if shard := r.audit.shards.Of(f.shard); shard != nil {
 			host = shard.Host
 		}
 		ids := f.ids
@@ -241,9 +247,9 @@ func (r *documentFindings) mend(f *foundDocuments) []string {
 			return []string{"// run the audit again with --export DIR: it saves the documents there and " +
 				"shows how to delete them"}
 		}
-		return placement.MendOrphans(r.c.Namespace, f.shard, host, ids, f.path)
+		return placement.RepairOrphans(r.coll.Namespace, f.shard, host, ids, f.path)
 	case placement.Unplaced:
-		return placement.MendUnplaced()
+		return placement.RepairUnplaced()
 	}
-	return placement.MendDuplicate(r.c.Namespace, r.c.Pattern, f.first)
+	return placement.RepairDuplicate(r.coll.Namespace, r.coll.Pattern, f.firstCopies)
 }

@@ -16,19 +16,19 @@ import (
 // maxIDsPerFind is how many documents are asked for at once by their _ids.
 const maxIDsPerFind = 1000
 
-// unknownMove is how far back deletions are looked for where range deletions don't tell when
+// deletionLookback is how far back deletions are searched if range deletions don't record when
 // their migrations began.
-const unknownMove = time.Hour
+const deletionLookback = time.Hour
 
 // suspectDocument is a document that looks wrong.
 type suspectDocument struct {
-	id      bson.RawValue
-	copies  []placement.Copy
-	verdict placement.Verdict
-	latest  string // what it looked like at the latest read
+	id       bson.RawValue
+	copies   []placement.Copy
+	verdict  placement.Verdict
+	lastSeen string // what it looked like at the latest read
 }
 
-// settle reads suspects again until each looks the same twice while nothing moves, and records
+// settle rereads suspects until two consecutive reads agree while nothing moves, and records
 // what is still wrong.
 func (d *documentAudit) settle(ctx context.Context) error {
 	list := make([]*suspectDocument, 0, len(d.suspects))
@@ -52,8 +52,8 @@ func (d *documentAudit) settle(ctx context.Context) error {
 		list = still
 	}
 	if len(list) > 0 {
-		d.unsettled("%s of %s looked wrong, but differently at each read, such as _id %s",
-			humanize.Count(len(list), "document"), d.c.Namespace,
+		d.addUnsettled("%s of %s looked wrong, but differently at each read, such as _id %s",
+			humanize.Count(len(list), "document"), d.coll.Namespace,
 			list[0].id)
 	}
 	return nil
@@ -64,43 +64,43 @@ func (d *documentAudit) settle(ctx context.Context) error {
 func (d *documentAudit) readAgain(
 	ctx context.Context, list []*suspectDocument,
 ) (still, sure []*suspectDocument, err error) {
-	before, err := d.look(ctx, d.c.Namespace, d.t)
+	before, err := d.readTable(ctx, d.coll.Namespace, d.table)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := d.copies(ctx, list); err != nil {
+	if err := d.readCopies(ctx, list); err != nil {
 		return nil, nil, err
 	}
-	after, err := d.look(ctx, d.c.Namespace, before)
+	after, err := d.readTable(ctx, d.coll.Namespace, before)
 	if err != nil {
 		return nil, nil, err
 	}
-	d.t = after
+	d.table = after
 	for _, s := range list {
-		if before.stamp != after.stamp {
-			s.latest = ""
+		if before.fingerprint != after.fingerprint {
+			s.lastSeen = ""
 			still = append(still, s)
 			continue
 		}
-		s.verdict = after.judge.Of(s.copies)
-		if s.verdict.Sound() {
+		s.verdict = after.judge.Classify(s.copies)
+		if s.verdict.IsSound() {
 			continue
 		}
 		now := s.verdict.Signature(s.copies)
-		if now == s.latest {
+		if now == s.lastSeen {
 			sure = append(sure, s)
 			continue
 		}
-		s.latest = now
+		s.lastSeen = now
 		still = append(still, s)
 	}
 	return still, sure, nil
 }
 
-// copies reads what all shards have of suspects.
-func (d *documentAudit) copies(ctx context.Context, list []*suspectDocument) error {
+// readCopies reads what all shards have of suspects.
+func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument) error {
 	projection := bson.D{{Key: "_id", Value: int32(1)}}
-	for _, f := range d.t.coll.Pattern.Fields() {
+	for _, f := range d.table.coll.Pattern.Fields() {
 		if f != "_id" {
 			projection = append(projection, bson.E{Key: f, Value: int32(1)})
 		}
@@ -114,7 +114,7 @@ func (d *documentAudit) copies(ctx context.Context, list []*suspectDocument) err
 			ids = append(ids, s.id)
 		}
 		for _, shard := range d.shards.Seen() {
-			docs, err := d.find(ctx, shard, d.c.Namespace, inIDs(ids), projection)
+			docs, err := d.find(ctx, shard, d.coll.Namespace, inIDs(ids), projection)
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (d *documentAudit) copies(ctx context.Context, list []*suspectDocument) err
 					s.copies = append(s.copies, placement.Copy{Shard: shard.ID, Doc: doc})
 				}
 			}
-			if err := d.rate.slow(ctx, int64(len(docs))*d.size); err != nil {
+			if err := d.rate.throttle(ctx, int64(len(docs))*d.docBytes); err != nil {
 				return err
 			}
 		}
@@ -140,32 +140,32 @@ func inIDs(ids bson.A) bson.D {
 func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) error {
 	var waiting []*suspectDocument
 	for _, s := range sure {
-		if s.verdict.Is(placement.LoneStray) || s.verdict.Is(placement.LoneWaiting) {
-			if err := d.route(ctx, s); err != nil {
+		if s.verdict.HasState(placement.LoneStray) || s.verdict.HasState(placement.LoneWaiting) {
+			if err := d.readRouted(ctx, s); err != nil {
 				return err
 			}
 		}
-		if s.verdict.Is(placement.LoneWaiting) {
+		if s.verdict.HasState(placement.LoneWaiting) {
 			waiting = append(waiting, s)
 		}
 	}
-	if err := d.deleted(ctx, waiting); err != nil {
+	if err := d.findDeleted(ctx, waiting); err != nil {
 		return err
 	}
 	for _, s := range sure {
-		if s.verdict.Sound() {
+		if s.verdict.IsSound() {
 			continue
 		}
-		if err := d.record.put(ctx, d, s); err != nil {
+		if err := d.recorded.addSuspect(ctx, d, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// route asks the router for a lone document: its owner may be a shard that can't be reached.
-func (d *documentAudit) route(ctx context.Context, s *suspectDocument) error {
-	doc, err := again(ctx, d.reread, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.c.Namespace, s.id) })
+// readRouted asks the router for a lone document: its owner may be a shard that can't be reached.
+func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) error {
+	doc, err := retryRead(ctx, d.reread, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.coll.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			err = nil // the shards have told
@@ -183,9 +183,9 @@ func (d *documentAudit) route(ctx context.Context, s *suspectDocument) error {
 	return nil
 }
 
-// deleted finds out which documents were deleted since the migrations of their ranges began:
+// findDeleted finds out which documents were deleted since the migrations of their ranges began:
 // range deletions may take those.
-func (d *documentAudit) deleted(ctx context.Context, waiting []*suspectDocument) error {
+func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocument) error {
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -201,14 +201,14 @@ func (d *documentAudit) deleted(ctx context.Context, waiting []*suspectDocument)
 		return err
 	}
 	if since.IsZero() { // before 6.0 range deletions don't tell
-		since.T = uint32(now.Add(-unknownMove).Unix())
+		since.T = uint32(now.Add(-deletionLookback).Unix())
 	}
-	err = documents.Deleted(ctx, d.cluster.Client, d.c.Namespace, since, until, func(w documents.Write) error {
+	err = documents.Deleted(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
 			for i, state := range s.verdict.States {
 				if state == placement.LoneWaiting {
 					s.verdict.States[i] = placement.Waiting
-					d.read.Deleted++
+					d.summary.Deleted++
 				}
 			}
 		}
@@ -217,10 +217,14 @@ func (d *documentAudit) deleted(ctx context.Context, waiting []*suspectDocument)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	d.unseen("whether documents of %s that wait for range deletions were deleted since they moved: %v", d.c.Namespace, err)
+	d.addUnseen(
+		"whether documents of %s that wait for range deletions were deleted since they moved: %v",
+		d.coll.Namespace,
+		err,
+	)
 	n, first := 0, bson.RawValue{}
 	for _, s := range waiting {
-		if !s.verdict.Is(placement.LoneWaiting) {
+		if !s.verdict.HasState(placement.LoneWaiting) {
 			continue
 		}
 		if n++; n == 1 {
@@ -229,8 +233,8 @@ func (d *documentAudit) deleted(ctx context.Context, waiting []*suspectDocument)
 		s.verdict.States = nil // which is not found
 	}
 	if n > 0 {
-		d.unsettled("%s of %s, such as _id %s, are on no shard that owns them: they were deleted there, or lost",
-			humanize.Count(n, "document"), d.c.Namespace, first)
+		d.addUnsettled("%s of %s, such as _id %s, are on no shard that owns them: they were deleted there, or lost",
+			humanize.Count(n, "document"), d.coll.Namespace, first)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxTables is how often a routing table is read that changes meanwhile.
-const maxTables = 10
+// maxTableReads is how often a routing table that keeps changing is read.
+const maxTableReads = 10
 
 // ownerTable is where documents of a collection belong at a time.
 type ownerTable struct {
@@ -21,19 +21,19 @@ type ownerTable struct {
 	newest   bson.Timestamp
 	findings []placement.Finding // of the chunks
 	judge    placement.Judge
-	// stamp tells whether anything has moved, or was to be deleted, since.
-	stamp string
+	// fingerprint changes whenever a chunk moves or a range deletion is added.
+	fingerprint string
 }
 
-// look reads where documents belong. What has not changed since an earlier look is not read
+// readTable reads where documents belong. What has not changed since an earlier look is not read
 // again.
-func (a *auditRun) look(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
-	return again(ctx, a.reread, func() (*ownerTable, error) { return a.lookOnce(ctx, ns, was) })
+func (a *auditRun) readTable(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
+	return retryRead(ctx, a.reread, func() (*ownerTable, error) { return a.readTableOnce(ctx, ns, was) })
 }
 
-func (a *auditRun) lookOnce(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
+func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
 	for attempt := 0; ; attempt++ {
-		t, err := a.glance(ctx, ns)
+		t, err := a.readTableWithoutChunks(ctx, ns)
 		if err != nil {
 			return nil, err
 		}
@@ -47,21 +47,21 @@ func (a *auditRun) lookOnce(ctx context.Context, ns string, was *ownerTable) (*o
 			return nil, err
 		}
 		t.judge.Owners, t.findings = reader.Finish()
-		again, err := a.glance(ctx, ns)
+		again, err := a.readTableWithoutChunks(ctx, ns)
 		if err != nil {
 			return nil, err
 		}
-		if again.stamp == t.stamp {
+		if again.fingerprint == t.fingerprint {
 			return t, nil
 		}
-		if attempt == maxTables {
+		if attempt == maxTableReads {
 			return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, attempt)
 		}
 	}
 }
 
-// glance is look without the chunks themselves.
-func (a *auditRun) glance(ctx context.Context, ns string) (*ownerTable, error) {
+// readTableWithoutChunks is look without the chunks themselves.
+func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*ownerTable, error) {
 	coll, err := a.shards.Collection(ctx, ns)
 	if err != nil {
 		return nil, err
@@ -83,6 +83,6 @@ func (a *auditRun) glance(ctx context.Context, ns string) (*ownerTable, error) {
 			fmt.Fprintf(&stamp, " %s %s %s %s", s.ID, doc.Lookup("_id"), doc.Lookup("range"), doc.Lookup("pending"))
 		}
 	}
-	t.stamp = stamp.String()
+	t.fingerprint = stamp.String()
 	return t, nil
 }

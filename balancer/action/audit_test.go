@@ -60,7 +60,7 @@ func newAudited(t testing.TB, release catalog.Release, seed uint64) *audited {
 	cluster := mocktest.Cluster(t, auditTopology, mock.Config{
 		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
 	})
-	routers, err := router.Several(router.New(cluster, nil), 1)
+	routers, err := router.NewRouters(router.New(cluster, nil), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -603,9 +603,9 @@ func TestAuditPrivileges(t *testing.T) {
 		"auditor": slices.Concat(role("db", "read"), role("config", "read"), role("admin", "clusterManager", "directShardOperations")),
 		"monitor": role("admin", "clusterMonitor"),
 	} {
-		w.must(users.Create("admin", name, access.Draft{Password: "pw", Roles: roles}))
+		w.must(users.Create("admin", name, access.UserSpec{Password: "pw", Roles: roles}))
 	}
-	routers, err := router.Several(router.New(w.mock, nil, router.WithUsers(users, true)), 1)
+	routers, err := router.NewRouters(router.New(w.mock, nil, router.WithUsers(users, true)), 1)
 	w.must(err)
 	for name, want := range map[string]string{"auditor": AuditFindings, "monitor": AuditUnknown} {
 		c := w.cluster()

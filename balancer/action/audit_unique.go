@@ -14,19 +14,19 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// conflicts looks for documents on other shards that have the same value of a unique index as
+// findConflicts looks for documents on other shards that have the same value of a unique index as
 // a lone one: a range with both can't be moved.
-func (d *documentAudit) conflicts(ctx context.Context, c placement.Copy) error {
+func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) error {
 	if len(d.unique) == 0 {
 		return nil
 	}
 	same := bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: c.Doc.Lookup("_id")}}}}
-	docs, err := d.find(ctx, d.shards.Of(c.Shard), d.c.Namespace, same, nil)
+	docs, err := d.find(ctx, d.shards.Of(c.Shard), d.coll.Namespace, same, nil)
 	if err != nil || len(docs) == 0 {
 		return err
 	}
 	for _, spec := range d.unique {
-		filter, ok := equalTo(docs[0], spec)
+		filter, ok := uniqueKeyFilter(docs[0], spec)
 		if !ok {
 			continue
 		}
@@ -34,13 +34,13 @@ func (d *documentAudit) conflicts(ctx context.Context, c placement.Copy) error {
 			if other.ID == c.Shard {
 				continue
 			}
-			same, err := d.find(ctx, other, d.c.Namespace, filter, nil)
+			same, err := d.find(ctx, other, d.coll.Namespace, filter, nil)
 			if err != nil {
 				return err
 			}
 			for _, doc := range same {
 				if keyorder.Compare(doc.Lookup("_id"), c.Doc.Lookup("_id")) != 0 {
-					d.duplicateKey(spec, []placement.Copy{c, {Shard: other.ID, Doc: doc}})
+					d.addDuplicateKey(spec, []placement.Copy{c, {Shard: other.ID, Doc: doc}})
 				}
 			}
 		}
@@ -48,9 +48,9 @@ func (d *documentAudit) conflicts(ctx context.Context, c placement.Copy) error {
 	return nil
 }
 
-// equalTo selects documents with the values of an index that a document has; false where one is
+// uniqueKeyFilter selects documents with the values of an index that a document has; false where one is
 // or lies in an array.
-func equalTo(doc, spec bson.Raw) (filter bson.D, ok bool) {
+func uniqueKeyFilter(doc, spec bson.Raw) (filter bson.D, ok bool) {
 	key, _ := spec.Lookup("key").DocumentOK()
 	for _, f := range holdings.FieldsOf(key) {
 		if inArray(doc, f) {
@@ -76,8 +76,8 @@ func inArray(doc bson.Raw, field string) bool {
 	return false
 }
 
-// duplicateKey records two documents, once for each index.
-func (d *documentAudit) duplicateKey(spec bson.Raw, copies []placement.Copy) {
+// addDuplicateKey records two documents, once for each index.
+func (d *documentAudit) addDuplicateKey(spec bson.Raw, copies []placement.Copy) {
 	name, _ := spec.Lookup("name").StringValueOK()
 	text := "documents on different shards have the same value of the unique index " + name
 	var shards []catalog.ShardID
@@ -86,12 +86,12 @@ func (d *documentAudit) duplicateKey(spec bson.Raw, copies []placement.Copy) {
 	for _, c := range copies {
 		shards = append(shards, c.Shard)
 		ids = append(ids, c.Doc.Lookup("_id"))
-		docs = append(docs, placement.Document{ID: extended(c.Doc.Lookup("_id")), Shard: c.Shard})
+		docs = append(docs, placement.Document{ID: extJSON(c.Doc.Lookup("_id")), Shard: c.Shard})
 	}
 	slices.Sort(shards)
 	for i := range d.result.Findings {
 		f := &d.result.Findings[i]
-		if f.Kind == placement.DuplicateKey && f.Namespace == d.c.Namespace && f.Text == text {
+		if f.Kind == placement.DuplicateKey && f.Namespace == d.coll.Namespace && f.Text == text {
 			f.Count++
 			if len(f.Documents) < maxNamedDocuments {
 				f.Documents = append(f.Documents, docs...)
@@ -100,19 +100,19 @@ func (d *documentAudit) duplicateKey(spec bson.Raw, copies []placement.Copy) {
 			return
 		}
 	}
-	d.add(placement.Finding{
-		Kind: placement.DuplicateKey, Namespace: d.c.Namespace, Shards: slices.Compact(shards), Count: 1,
-		Text: text, Documents: docs, Mend: placement.MendUnique(d.c.Namespace, ids),
+	d.addFindings(placement.Finding{
+		Kind: placement.DuplicateKey, Namespace: d.coll.Namespace, Shards: slices.Compact(shards), Count: 1,
+		Text: text, Documents: docs, Mend: placement.RepairUnique(d.coll.Namespace, ids),
 	})
 }
 
-// apart compares the values of unique indexes that shards keep for themselves alone.
-func (d *documentAudit) apart(ctx context.Context, indexes []bson.Raw) error {
+// checkShardLocalIndexes compares the values of unique indexes that shards keep for themselves alone.
+func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bson.Raw) error {
 	for _, spec := range indexes {
 		key, _ := spec.Lookup("key").DocumentOK()
 		var having []*holdings.Shard
 		for _, s := range d.shards.Seen() {
-			specs, err := s.Indexes(ctx, d.c.Namespace)
+			specs, err := s.Indexes(ctx, d.coll.Namespace)
 			if err != nil {
 				return err
 			}
@@ -124,16 +124,16 @@ func (d *documentAudit) apart(ctx context.Context, indexes []bson.Raw) error {
 			continue
 		}
 		d.report.note(fmt.Sprintf("%s: the shard key is not the beginning of the unique index %s: reads that as well.",
-			d.c.Namespace, spec.Lookup("name")))
-		m := d.merge(having, key, nil)
+			d.coll.Namespace, spec.Lookup("name")))
+		m := d.newMerge(having, key, nil)
 		err := m.Each(ctx, func(copies []placement.Copy) error {
 			if err := d.pace(ctx, m, int64(len(copies))); err != nil {
 				return err
 			}
-			if len(copies) < 2 || inArrays(copies[0].Doc, key) || d.owned(copies) < 2 {
+			if len(copies) < 2 || inArrays(copies[0].Doc, key) || d.countOwned(copies) < 2 {
 				return nil
 			}
-			return d.collision(ctx, m, spec, copies)
+			return d.confirmCollision(ctx, m, spec, copies)
 		})
 		if err != nil {
 			return err
@@ -146,37 +146,37 @@ func inArrays(doc, key bson.Raw) bool {
 	return slices.ContainsFunc(holdings.FieldsOf(key), func(f string) bool { return inArray(doc, f) })
 }
 
-// owned is how many copies are on the shards that own their keys.
-func (d *documentAudit) owned(copies []placement.Copy) (n int) {
+// countOwned is how many copies are on the shards that own their keys.
+func (d *documentAudit) countOwned(copies []placement.Copy) (n int) {
 	for _, c := range copies {
-		n += d.t.judge.Of([]placement.Copy{c}).Owned()
+		n += d.table.judge.Classify([]placement.Copy{c}).OwnedCount()
 	}
 	return n
 }
 
-// collision reads documents of one value again, twice, before they are recorded.
-func (d *documentAudit) collision(
+// confirmCollision rereads documents with the same value twice before they are recorded.
+func (d *documentAudit) confirmCollision(
 	ctx context.Context, m *holdings.Merge, spec bson.Raw, copies []placement.Copy,
 ) error {
 	m.Reopen(ctx)
-	filter, _ := equalTo(copies[0].Doc, spec)
+	filter, _ := uniqueKeyFilter(copies[0].Doc, spec)
 	for range 2 {
 		if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
 			return err
 		}
-		t, err := d.look(ctx, d.c.Namespace, d.t)
+		t, err := d.readTable(ctx, d.coll.Namespace, d.table)
 		if err != nil {
 			return err
 		}
-		d.t = t
+		d.table = t
 		var now []placement.Copy
 		for _, s := range m.Shards {
-			docs, err := d.find(ctx, s, d.c.Namespace, filter, nil)
+			docs, err := d.find(ctx, s, d.coll.Namespace, filter, nil)
 			if err != nil {
 				return err
 			}
 			for _, doc := range docs {
-				if c := (placement.Copy{Shard: s.ID, Doc: doc}); d.owned([]placement.Copy{c}) == 1 {
+				if c := (placement.Copy{Shard: s.ID, Doc: doc}); d.countOwned([]placement.Copy{c}) == 1 {
 					now = append(now, c)
 				}
 			}
@@ -185,6 +185,6 @@ func (d *documentAudit) collision(
 			return nil
 		}
 	}
-	d.duplicateKey(spec, copies)
+	d.addDuplicateKey(spec, copies)
 	return nil
 }

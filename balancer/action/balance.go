@@ -27,8 +27,8 @@ import (
 
 // Balance evens out collections with our engine, round by round.
 type Balance struct {
-	// Namespaces are the collections, by name or pattern; All is all of them, which
-	// nobody is to mean by leaving the names out.
+	// Namespaces are the collections, by name or pattern; All selects every collection, which must be asked for
+	// explicitly: no names select nothing.
 	Namespaces []string
 	All        bool
 	// Goal and Order are runner.Size and runner.AsChosen when they are empty.
@@ -46,12 +46,12 @@ type Balance struct {
 	// Seed draws lots as the balancer of a mock with this seed; 0 keeps the order of
 	// the catalog.
 	Seed uint64
-	// Foresee plans the run first, to report how long the rest takes.
+	// Foresee plans the run first, so that the remaining time can be reported.
 	Foresee bool
 
 	Pace
 	Control
-	Before
+	PreflightOptions
 	PauseBalancing bool
 	// ForceJumbo is that of RunOptions.
 	ForceJumbo bool
@@ -80,17 +80,17 @@ func (b Balance) Validate() error {
 	if err := (Heat{By: b.By}).Validate(); err != nil {
 		return err
 	}
-	if err := b.Before.validate(); err != nil {
+	if err := b.PreflightOptions.validate(); err != nil {
 		return err
 	}
 	if err := b.Pace.validate(); err != nil {
 		return err
 	}
-	return named(b.Namespaces, b.All)
+	return requireNamespaces(b.Namespaces, b.All)
 }
 
-// named refuses to change collections that nobody has named.
-func named(namespaces []string, all bool) error {
+// requireNamespaces refuses to change collections that nobody has named.
+func requireNamespaces(namespaces []string, all bool) error {
 	switch {
 	case len(namespaces) == 0 && !all:
 		return refuse("say which collections may be changed: {ns}, or {all} for all of them")
@@ -107,7 +107,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.Validate(); err != nil {
 		return BalanceResult{}, err
 	}
-	c, err := c.in(b.TimeZone)
+	c, err := c.withTimeZone(b.TimeZone)
 	if err != nil {
 		return BalanceResult{}, err
 	}
@@ -118,26 +118,29 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		}
 		b.DryRun = true
 	}
-	if b.Pace, err = c.bound(b.Pace); err != nil {
+	if b.Pace, err = c.limitPace(b.Pace); err != nil {
 		return BalanceResult{}, err
 	}
 	if !b.DryRun && !b.Preflight {
-		if err := c.permitted(ctx, consent.Order{Verb: "balance", Namespaces: b.Namespaces, All: b.All}); err != nil {
+		if err := c.checkPermittedNow(
+			ctx,
+			consent.Request{Verb: "balance", Namespaces: b.Namespaces, All: b.All},
+		); err != nil {
 			return BalanceResult{}, err
 		}
 	}
-	read, foreseen, err := b.foresee(ctx, c, reporter)
+	read, foreseen, err := b.preview(ctx, c, reporter)
 	if err != nil && (!b.Preflight || read == nil) {
 		return foreseen, err
 	}
-	report, looked := b.look(ctx, c, read, foreseen.Plan, err)
+	report, looked := b.preflight(ctx, c, read, foreseen.Plan, err)
 	if b.Preflight || looked != nil {
 		return BalanceResult{Preflight: &report}, looked
 	}
 	if b.WaitForLease > 0 {
 		report = report.Without(diagnosis.LeaseHeld)
 	}
-	if err := pass(report, b.DryRun, reporter); err != nil || b.DryRun {
+	if err := checkObstacles(report, b.DryRun, reporter); err != nil || b.DryRun {
 		return foreseen, err
 	}
 	question := "Apply it?"
@@ -168,25 +171,25 @@ func (c Cluster) askGuard(ctx context.Context) error {
 	return nil
 }
 
-// look looks at what is in the way of a run, of which there may be a plan.
-func (b Balance) look(ctx context.Context, c Cluster, read *catalog.Snapshot, p *plan.Plan, noPlan error) (
+// preflight runs the preflight checks of a run, with its plan if there is one.
+func (b Balance) preflight(ctx context.Context, c Cluster, read *catalog.Snapshot, p *plan.Plan, noPlan error) (
 	preflight.Report, error) {
-	return c.preflight(ctx, b.Before, preflight.Run{
+	return c.preflight(ctx, b.PreflightOptions, preflight.Run{
 		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing, ForceJumbo: b.ForceJumbo,
 		Limited: true, // there is no goal that one chunk keeps it from
 	}, read, noPlan)
 }
 
-// foresee returns what a run would do, where that is to be shown, and the cluster that it
+// preview returns what a run would do, where that is to be shown, and the cluster that it
 // was made from.
-func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
+func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
 	if b.Goal == runner.LoadGoal {
 		if !shown || b.Preflight {
 			return nil, result, nil
 		}
-		result.Heat, err = b.foreseeLoad(ctx, c, r)
+		result.Heat, err = b.previewLoad(ctx, c, r)
 		return nil, result, err
 	}
 	if b.Goal == runner.Ops {
@@ -197,14 +200,14 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 		if err != nil {
 			return nil, result, err
 		}
-		r.Report(Counted{load})
+		r.Report(LoadCounted{load})
 		result.Load = &load
 		return nil, result, nil
 	}
 	if !shown && !b.Foresee && !b.Preflight && !b.ForceJumbo { // which is to be said beforehand
 		return nil, result, nil
 	}
-	if s, err = c.measuring(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
+	if s, err = c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
 		return nil, result, err
 	}
 	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil || b.Preflight {
@@ -212,7 +215,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 	}
 	if shown && !b.PauseBalancing {
 		if busy := runner.InTheWay(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
-			r.Report(NotYet{busy})
+			r.Report(CannotStartYet{busy})
 		}
 	}
 	r.Report(Planned{result.Plan})
@@ -257,16 +260,16 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	rules := b.rules()
 	rules.CoolDown = b.CoolDown
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := b.gate(ctx, c, rules, false, r, &lease)
+	gate, leave, err := b.newGate(ctx, c, rules, false, r, &lease)
 	if err != nil {
 		return BalanceResult{}, err
 	}
 	defer leave()
-	r.Report(Started{gate, commentOf(&lease)})
+	r.Report(Started{gate, commentFunc(&lease)})
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
 		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
 		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
-		By: b.By, Heat: func(ctx context.Context, names []string) ([]heat.Map, error) { return b.heat(ctx, c, names) },
+		By: b.By, Heat: func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
 		DiskLimit: b.DiskLimit, Volumes: live.NewVolumes(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
 		Hard: b.Hard, ForceJumbo: b.ForceJumbo,
 		Tell: func(e runner.Event) {
@@ -291,7 +294,7 @@ func (b Balance) whileLeased(
 	taken.Store(lease)
 	if left := lease.Leftover(); len(left) > 0 {
 		r.note(fmt.Sprintf("An earlier run left the balancing of %s off: "+
-			"it is switched on again when this run ends.", humanize.FewOf(left)))
+			"it is switched on again when this run ends.", humanize.AbbreviateCollections(left)))
 	}
 	hard := b.Hard
 	if hard == nil {

@@ -37,26 +37,31 @@ type HeatStep struct {
 	Bytes     int64           `json:"bytes,omitzero"`
 }
 
-// heat estimates where the load of collections goes, for a round.
-func (b Balance) heat(ctx context.Context, c Cluster, namespaces []string) ([]heat.Map, error) {
+// readHeat estimates where the load of collections goes, for a round.
+func (b Balance) readHeat(ctx context.Context, c Cluster, namespaces []string) ([]heat.Map, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: namespaces,
 		Direct: c.Settings}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return b.heatOf(ctx, c, s, namespaces)
+	return b.sampleHeat(ctx, c, s, namespaces)
 }
 
-func (b Balance) heatOf(ctx context.Context, c Cluster, s *catalog.Snapshot, namespaces []string) ([]heat.Map, error) {
-	return sampledHeat(ctx, c.Client, s, namespaces, load.Options{For: b.OpsInterval, Clock: c.Clock})
+func (b Balance) sampleHeat(
+	ctx context.Context,
+	c Cluster,
+	s *catalog.Snapshot,
+	namespaces []string,
+) ([]heat.Map, error) {
+	return readSampledHeat(ctx, c.Client, s, namespaces, load.Options{For: b.OpsInterval, Clock: c.Clock})
 }
 
-// sampledHeat estimates where the load of collections goes, as runs go by it. It fails where no
+// readSampledHeat estimates where the load of collections goes, as runs go by it. It fails where no
 // sample says which chunks it is of.
-func sampledHeat(
+func readSampledHeat(
 	ctx context.Context, client *mongo.Client, s *catalog.Snapshot, namespaces []string, o load.Options,
 ) (maps []heat.Map, err error) {
-	o.Back = samplesBack
+	o.Back = maxSampleAge
 	list, err := load.Read(ctx, live.NewCommandRunner(client), s, namespaces, o)
 	if err != nil {
 		return nil, err
@@ -68,13 +73,18 @@ func sampledHeat(
 	}
 	if len(maps) == 0 {
 		return nil, fmt.Errorf("%w; to have some sampled, enter %s, and try again after two minutes", runner.ErrNoSamples,
-			sampling(namespaces[0]))
+			samplingCommand(namespaces[0]))
 	}
 	return maps, nil
 }
 
-// heated returns where the load of collections goes, for a look at what would be done about it.
-func (s Source) heated(ctx context.Context, read *catalog.Snapshot, patterns []string, r *serial) ([]heat.Map, error) {
+// readHeat returns where the load of collections goes, for a look at what would be done about it.
+func (s Source) readHeat(
+	ctx context.Context,
+	read *catalog.Snapshot,
+	patterns []string,
+	r *serial,
+) ([]heat.Map, error) {
 	if s.Client == nil {
 		return nil, refuse("{goal} load reads counters and samples, and a file has none: name a cluster")
 	}
@@ -88,23 +98,23 @@ func (s Source) heated(ctx context.Context, read *catalog.Snapshot, patterns []s
 	if len(names) == 0 {
 		return nil, refuse("{goal} load: there is no sharded collection")
 	}
-	maps, err := sampledHeat(ctx, s.Client, read, names, load.Options{Clock: s.Clock, Tell: r.note})
+	maps, err := readSampledHeat(ctx, s.Client, read, names, load.Options{Clock: s.Clock, Tell: r.note})
 	if err != nil {
 		return nil, &AccessError{err}
 	}
 	return maps, nil
 }
 
-// sampling is the command that has queries of a collection sampled.
-func sampling(ns string) string {
+// samplingCommand is the command that has queries of a collection sampled.
+func samplingCommand(ns string) string {
 	db, name, _ := catalog.SplitNamespace(ns)
 	return fmt.Sprintf(`db.getSiblingDB(%q).getCollection(%q).configureQueryAnalyzer({ mode: "full", `+
 		`samplesPerSecond: 5 })`, db, name)
 }
 
-// foreseeLoad says what the first round would do.
-func (b Balance) foreseeLoad(ctx context.Context, c Cluster, r *serial) (*HeatPlan, error) {
-	s, err := c.measuring(b.DiskLimit).snapshot(ctx, b.Namespaces, r)
+// previewLoad returns what the first round would do.
+func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serial) (*HeatPlan, error) {
+	s, err := c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +122,7 @@ func (b Balance) foreseeLoad(ctx context.Context, c Cluster, r *serial) (*HeatPl
 	if err != nil {
 		return nil, err
 	}
-	maps, err := b.heatOf(ctx, c, s, runner.Ours(names, b.Namespaces))
+	maps, err := b.sampleHeat(ctx, c, s, runner.Ours(names, b.Namespaces))
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
 		}
 		for _, shard := range w.snapshot().Shards() {
 			was, _ := before.Shard(shard.ID)
-			if grown := shard.Disk.Used - was.Disk.Used; grown > ofOurs && shard.Disk.Share() > limit {
+			if grown := shard.Disk.Used - was.Disk.Used; grown > ofOurs && shard.Disk.UsedShare() > limit {
 				t.Errorf("seed %d: %s had %+v and has %+v", seed, shard.ID, was.Disk, shard.Disk)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Load is what a dry run says of operations: each round starts its own count, so that the moves
-// can't be foreseen.
+// Load is the result of a dry run by operations: each round counts anew, so that the moves
+// can't be predicted.
 type Load struct {
 	Seconds     float64                              `json:"seconds"`
 	Collections map[string]map[catalog.ShardID]int64 `json:"collections"`

@@ -31,7 +31,7 @@ type BalanceResult struct {
 	Heat *HeatPlan  `json:"-"`
 }
 
-// Left is something that stays as it is, and why.
+// Left is something that is not changed, and why.
 type Left struct {
 	Code      policy.Code `json:"code"`
 	Namespace string      `json:"ns,omitzero"`

@@ -19,26 +19,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// newAuditor opens the audit of a run.
-func newAuditor(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
+// newChangeLogger opens the audit of a run.
+func newChangeLogger(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
 	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
 		return nil, err
 	}
-	a := &changeLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, about: audit.Entry{
-		Run: bson.NewObjectID().Hex(), Actor: audit.Self(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
+	a := &changeLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, template: audit.Entry{
+		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
 	}}
-	a.about.MongoUser = mongoUser(ctx, c.Client)
+	a.template.MongoUser = mongoUser(ctx, c.Client)
 	return a, nil
 }
 
-// openAudit opens the audit of a run, and writes down that it begins.
-func openAudit(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
-	a, err := newAuditor(ctx, c, destinations, o)
+// startChangeLog opens the audit of a run, and writes down that it begins.
+func startChangeLog(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
+	a, err := newChangeLogger(ctx, c, destinations, o)
 	if err != nil {
 		return nil, err
 	}
-	began := a.about
+	began := a.template
 	began.ID, began.What, began.Namespaces = began.Run, audit.Began, o.namespaces
 	if err := a.write(ctx, &began); err != nil {
 		return nil, errors.Join(err, a.sink.Close())
@@ -47,24 +47,24 @@ func openAudit(ctx context.Context, c Cluster, destinations []string, o runStart
 	return a, nil
 }
 
-// end returns what writes down how the run has ended.
-func (a *changeLogger) end(ctx context.Context, namespaces []string) func(stopped string, err error) error {
+// endFunc returns a function that records how the run has ended.
+func (a *changeLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
 	return func(stopped string, err error) error {
-		ended := a.about
+		ended := a.template
 		ended.ID, ended.What, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
 		switch {
 		case err != nil:
-			ended.Outcome, ended.Error = audit.Failed, shortened(err.Error())
+			ended.Outcome, ended.Error = audit.Failed, shorten(err.Error())
 		case stopped != "":
-			ended.Outcome, ended.Error = audit.Stopped, shortened(stopped)
+			ended.Outcome, ended.Error = audit.Stopped, shorten(stopped)
 		}
-		a.since(&ended, a.began)
+		a.setMillis(&ended, a.began)
 		failed := a.write(context.WithoutCancel(ctx), &ended)
 		return errors.Join(err, failed, a.sink.Close())
 	}
 }
 
-// mongoUser is who the cluster takes us for; empty without a login.
+// mongoUser is the user the connection is authenticated as; empty without a login.
 func mongoUser(ctx context.Context, client *mongo.Client) string {
 	var status struct {
 		AuthInfo struct {
@@ -87,7 +87,7 @@ type changeLogger struct {
 	sink        audit.Sink
 	destination string
 	clock       interface{ Now() time.Time }
-	about       audit.Entry
+	template    audit.Entry
 	began       time.Time
 	number      atomic.Int64
 
@@ -95,7 +95,7 @@ type changeLogger struct {
 	pending []audit.Entry // outcomes that could not be written yet
 }
 
-// write writes down what could not be before, and an entry.
+// write flushes pending entries, then writes one.
 func (a *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
 	a.mu.Lock()
@@ -103,11 +103,11 @@ func (a *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 	if err := a.flush(ctx); err != nil {
 		return err
 	}
-	return a.put(ctx, *e)
+	return a.writeEntry(ctx, *e)
 }
 
-// answered writes an outcome down, at once or before what comes next.
-func (a *changeLogger) answered(ctx context.Context, e audit.Entry) {
+// logOutcome records an outcome, now or before the next command.
+func (a *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
 	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +117,7 @@ func (a *changeLogger) answered(ctx context.Context, e audit.Entry) {
 
 func (a *changeLogger) flush(ctx context.Context) error {
 	for len(a.pending) > 0 {
-		if err := a.put(ctx, a.pending[0]); err != nil {
+		if err := a.writeEntry(ctx, a.pending[0]); err != nil {
 			return err
 		}
 		a.pending = a.pending[1:]
@@ -132,14 +132,14 @@ func (a *changeLogger) flushAll(ctx context.Context) error {
 	return a.flush(ctx)
 }
 
-func (a *changeLogger) put(ctx context.Context, e audit.Entry) error {
+func (a *changeLogger) writeEntry(ctx context.Context, e audit.Entry) error {
 	if err := a.sink.Write(ctx, e); err != nil {
 		return &audit.Error{Destination: a.destination, Err: err}
 	}
 	return nil
 }
 
-func (a *changeLogger) since(e *audit.Entry, began time.Time) {
+func (a *changeLogger) setMillis(e *audit.Entry, began time.Time) {
 	e.Millis = a.clock.Now().Sub(began).Milliseconds()
 }
 
@@ -156,18 +156,18 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 	if len(command) == 0 || live.Reads(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
-	entry, err := r.audit.sending(ctx, database, command)
-	if err != nil && !restores(command) {
+	entry, err := r.audit.logSending(ctx, database, command)
+	if err != nil && !isRestoring(command) {
 		return nil, err
 	}
 	reply, err := r.CommandRunner.RunCommand(ctx, database, command)
-	r.audit.sent(ctx, entry, reply, err)
+	r.audit.logAnswer(ctx, entry, reply, err)
 	return reply, err
 }
 
-// sending writes down that a command is about to be sent.
-func (a *changeLogger) sending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
-	entry := a.about
+// logSending writes down that a command is about to be sent.
+func (a *changeLogger) logSending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
+	entry := a.template
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, a.number.Add(1))
 	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
 	var err error
@@ -178,12 +178,12 @@ func (a *changeLogger) sending(ctx context.Context, database string, command bso
 	return entry, err
 }
 
-// sent writes down what became of a command.
-func (a *changeLogger) sent(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
+// logAnswer writes down what became of a command.
+func (a *changeLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
 	entry.What = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
-	a.since(&entry, entry.At)
-	a.answered(context.WithoutCancel(ctx), entry)
+	a.setMillis(&entry, entry.At)
+	a.logOutcome(context.WithoutCancel(ctx), entry)
 }
 
 // outcomeOf says what became of a command. What nobody has answered may be done.
@@ -196,16 +196,16 @@ func outcomeOf(reply bson.Raw, err error) (audit.Outcome, int32, string) {
 	}
 	var answered *mongoerr.ServerError
 	if errors.As(live.ServerError(err), &answered) {
-		return audit.Failed, int32(answered.Code), shortened(answered.Error())
+		return audit.Failed, int32(answered.Code), shorten(answered.Error())
 	}
 	if errors.As(err, new(*consent.RefusedError)) { // it was not sent
-		return audit.Failed, 0, shortened(err.Error())
+		return audit.Failed, 0, shorten(err.Error())
 	}
-	return audit.Unknown, 0, shortened(err.Error())
+	return audit.Unknown, 0, shorten(err.Error())
 }
 
-// shortened is an error in a line of the audit.
-func shortened(text string) string {
+// shorten is an error in a line of the audit.
+func shorten(text string) string {
 	const most = 400
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
@@ -231,7 +231,7 @@ func namespacesOf(database string, command bson.D) (names []string) {
 			}
 		}
 		return names
-	case is && (strings.Contains(name, ".") || slices.Contains(ofDatabases, command[0].Key)):
+	case is && (strings.Contains(name, ".") || slices.Contains(databaseCommands, command[0].Key)):
 		return []string{name}
 	case is && database == "config": // a write
 		return []string{database + "." + name}
@@ -239,9 +239,9 @@ func namespacesOf(database string, command bson.D) (names []string) {
 	return nil
 }
 
-// restores reports whether a command gives back what a run has switched off, or stops what
+// isRestoring reports whether a command gives back what a run has switched off, or stops what
 // it has begun: that is better sent unaudited than not at all.
-func restores(command bson.D) bool {
+func isRestoring(command bson.D) bool {
 	value := func(name string) any {
 		for _, e := range command {
 			if e.Key == name {

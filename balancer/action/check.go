@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/live"
 )
 
-// DefaultEvery is how often a check looks again that waits, unless set otherwise.
-const DefaultEvery = 5 * time.Second
+// DefaultCheckEvery is the default interval of a check with Wait.
+const DefaultCheckEvery = 5 * time.Second
 
-// Check says whether a cluster is well, by the rules of a policy.
+// Check checks the health of a cluster by the rules of a policy.
 type Check struct {
 	Policy *check.Policy
 	// Address names the cluster in the report.
@@ -25,11 +25,11 @@ type Check struct {
 	Numbers bool
 	// Wait is how long to check again until all is well; zero checks once.
 	Wait time.Duration
-	// Every is how often, with Wait; zero is DefaultEvery.
+	// Every is how often, with Wait; zero is DefaultCheckEvery.
 	Every time.Duration
-	// Trouble describes an error that keeps the cluster from being checked. False
+	// DescribeError describes an error that keeps the cluster from being checked. False
 	// ends the check with the error. Nil describes all by their text.
-	Trouble func(error) (check.Trouble, bool)
+	DescribeError func(error) (check.Trouble, bool)
 }
 
 // Opener opens what is to be checked. It is called for each look, until all is well.
@@ -51,12 +51,12 @@ func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, 
 		return check.Report{}, err
 	}
 	if c.Every == 0 {
-		c.Every = DefaultEvery
+		c.Every = DefaultCheckEvery
 	}
 	reporter := &serial{next: r}
 	began := time.Time{}
 	for {
-		report, clock, err := c.once(ctx, open, reporter)
+		report, clock, err := c.checkOnce(ctx, open, reporter)
 		if err != nil || c.Wait == 0 || report.Status() == check.Passed || clock == nil || ctx.Err() != nil {
 			return report, err
 		}
@@ -67,13 +67,13 @@ func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, 
 		if left <= 0 {
 			return report, nil
 		}
-		reporter.Report(Unwell{report, left})
+		reporter.Report(CheckFailed{report, left})
 		_ = clock.Sleep(ctx, min(left, c.Every)) // the next look finds out that it is to end
 	}
 }
 
-// once looks at the cluster once. The clock is the cluster's.
-func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, apply.Clock, error) {
+// checkOnce looks at the cluster once. The clock is the cluster's.
+func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Report, apply.Clock, error) {
 	source, err := open(ctx)
 	var cluster check.Cluster
 	if err == nil {
@@ -84,7 +84,7 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 		err = c.Policy.Unknown(cluster.Snapshot)
 	}
 	if err != nil {
-		report, err := c.troubled(err)
+		report, err := c.troubleReport(err)
 		return report, source.Clock, err
 	}
 	if c.Policy.Needs().Has(check.Faults) {
@@ -98,13 +98,13 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 	return c.Policy.Report(c.Address, cluster), source.Clock, nil
 }
 
-// troubled returns the report of a cluster that can't be checked for an error, or the
+// troubleReport returns the report of a cluster that can't be checked for an error, or the
 // error where that is to end the check.
-func (c Check) troubled(err error) (check.Report, error) {
-	if c.Trouble == nil {
+func (c Check) troubleReport(err error) (check.Report, error) {
+	if c.DescribeError == nil {
 		return check.Report{Address: c.Address, Trouble: check.Trouble{Name: "Error", Message: err.Error()}}, nil
 	}
-	trouble, described := c.Trouble(err)
+	trouble, described := c.DescribeError(err)
 	if !described {
 		return check.Report{Address: c.Address}, err
 	}

@@ -60,7 +60,7 @@ func (c Check) snapshot(
 	if err != nil {
 		return nil, err
 	}
-	refused := balanceUnknown(s)
+	refused := isBalanceUnknown(s)
 	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
 		return s, nil
 	}
@@ -78,13 +78,13 @@ func (c Check) snapshot(
 // hasWindow reports whether there is something to forecast.
 func hasWindow(s *catalog.Snapshot) bool {
 	settings := s.Settings()
-	return settings.Windowed()
+	return settings.HasWindow()
 }
 
-// balanceUnknown reports whether the server did not say of a collection whether
+// isBalanceUnknown reports whether the server did not say of a collection whether
 // it is balanced, as it does not to those who only monitor. The rules can be asked
 // instead then, unless shards are down, whose data they would have to know.
-func balanceUnknown(s *catalog.Snapshot) bool {
+func isBalanceUnknown(s *catalog.Snapshot) bool {
 	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
 	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
 		return g.What == "balance" && !g.Down
@@ -109,11 +109,11 @@ func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Clus
 // auditSample is how many documents of each collection a check reads on all shards.
 const auditSample = 1000
 
-// askShards audits the cluster by samples.
+// askShards audits a sample of each collection.
 func askShards(ctx context.Context, source Source, c *check.Cluster) error {
 	a := Audit{Sample: auditSample, Settle: DefaultSettle, SettlePause: DefaultSettlePause}
-	of := Cluster{Client: source.Client, Settings: source.Settings, Clock: source.Clock}
-	result, err := a.Run(ctx, of, nil)
+	cluster := Cluster{Client: source.Client, Settings: source.Settings, Clock: source.Clock}
+	result, err := a.Run(ctx, cluster, nil)
 	if err != nil {
 		c.Unaudited = err.Error()
 		return ctx.Err()

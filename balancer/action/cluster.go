@@ -46,8 +46,8 @@ func (c Cluster) now(ctx context.Context) (time.Time, error) {
 	return live.Now(ctx, live.NewCommandRunner(c.Client))
 }
 
-// measuring returns the cluster with the volumes of its shards read, if there is a disk limit.
-func (c Cluster) measuring(limit float64) Cluster {
+// withDiskLimit returns the cluster with the volumes of its shards read, if there is a disk limit.
+func (c Cluster) withDiskLimit(limit float64) Cluster {
 	c.disks = limit > 0
 	return c
 }
@@ -60,9 +60,9 @@ func (c Cluster) parts() live.Part {
 	return live.Current
 }
 
-// in returns the cluster with the time zone of its config servers; empty leaves it to
+// withTimeZone returns the cluster with the time zone of its config servers; empty leaves it to
 // be found out.
-func (c Cluster) in(zone string) (Cluster, error) {
+func (c Cluster) withTimeZone(zone string) (Cluster, error) {
 	var err error
 	c.zone, err = locationOf(zone)
 	return c, err
@@ -97,12 +97,12 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // plan can do without is noted when it could not be read.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
-		Parts: c.parts(), Zone: c.zone, Watch: r.reading, Direct: c.Settings,
+		Parts: c.parts(), Zone: c.zone, Watch: r.reportRead, Direct: c.Settings,
 	}).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
 	}
-	if err := needs(s, namespaces); err != nil {
+	if err := checkGaps(s, namespaces); err != nil {
 		return nil, err
 	}
 	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
@@ -111,9 +111,9 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (
 	return apply.Resumed(s, live.PausedByUs(ctx, c.Client)), nil
 }
 
-// NeedFor returns an error when what could not be read is needed for a plan of some
+// GapError returns an error when what could not be read is needed for a plan of some
 // collections, or of all: without it a plan would say that there is nothing to do.
-func NeedFor(gap catalog.Gap, namespaces []string) error {
+func GapError(gap catalog.Gap, namespaces []string) error {
 	switch gap.What {
 	case "shards", "collections", "settings", "tags", "zones", "chunks":
 	default:
@@ -127,23 +127,23 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 		" could not be read, and a plan needs it: " + gap.Reason)
 }
 
-// needs returns the error of the first gap that a plan can't do without.
-func needs(s *catalog.Snapshot, namespaces []string) error {
+// checkGaps returns the error of the first gap that a plan can't do without.
+func checkGaps(s *catalog.Snapshot, namespaces []string) error {
 	for _, gap := range s.Parts().Source.Gaps {
-		if err := NeedFor(gap, namespaces); err != nil {
+		if err := GapError(gap, namespaces); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// needSizes returns an error for a collection that is balanced by size when its sizes are
+// checkSizesKnown returns an error for a collection that is balanced by size when its sizes are
 // missing, as in a dump of config: balanced and unbalanced would look the same.
-func needSizes(s *catalog.Snapshot, namespaces []string) error {
+func checkSizesKnown(s *catalog.Snapshot, namespaces []string) error {
 	if !s.Release().BalancesBySize() || s.Parts().Source.Origin.Name != catalog.MongoDump {
 		return nil
 	}
-	names, _ := plan.Namespaces(s, namespaces) // what is wrong with those is for others to say
+	names, _ := plan.Namespaces(s, namespaces) // invalid names are reported elsewhere
 	for _, gap := range s.Parts().Source.Gaps {
 		if gap.What != "sizes" {
 			continue
@@ -167,7 +167,7 @@ type Command struct {
 // MarshalJSON returns the command as extended JSON.
 func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Body, false, false) }
 
-// recorder keeps the commands that change something in place of sending them.
+// recorder records commands that change something instead of sending them.
 type recorder struct {
 	live.CommandRunner
 	report         *serial
@@ -179,14 +179,14 @@ func (r *recorder) RunCommand(ctx context.Context, database string, command bson
 	if live.Reads(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
-	if err := r.would(database, command); err != nil {
+	if err := r.recordUnsent(database, command); err != nil {
 		return nil, err
 	}
 	return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 }
 
-// would records a command that a dry run does not send.
-func (r *recorder) would(database string, command bson.D) error {
+// recordUnsent records a command that a dry run does not send.
+func (r *recorder) recordUnsent(database string, command bson.D) error {
 	raw, err := bson.Marshal(command)
 	if err != nil {
 		return err

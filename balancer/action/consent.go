@@ -22,8 +22,8 @@ type Consent struct {
 	Audit string
 }
 
-// Audits are where changes are written down.
-func (c Consent) Audits() (list []string) {
+// AuditDestinations are where changes are written down.
+func (c Consent) AuditDestinations() (list []string) {
 	for _, p := range c.Policies {
 		list = append(list, p.Audit)
 	}
@@ -32,10 +32,10 @@ func (c Consent) Audits() (list []string) {
 	return slices.DeleteFunc(slices.Compact(list), func(to string) bool { return to == "" })
 }
 
-// HistoryOf returns the audit that history reads unless told otherwise: the first destination
+// HistorySource returns the audit that history reads unless told otherwise: the first destination
 // that can be read.
-func (c Consent) HistoryOf() string {
-	for _, to := range c.Audits() {
+func (c Consent) HistorySource() string {
+	for _, to := range c.AuditDestinations() {
 		if to != audit.ToSyslog {
 			return to
 		}
@@ -43,19 +43,19 @@ func (c Consent) HistoryOf() string {
 	return ""
 }
 
-// permit refuses a run that a policy does not allow at any hour.
-func (c Consent) permit(o consent.Order) error {
+// checkPermitted refuses a run that a policy does not allow at any hour.
+func (c Consent) checkPermitted(o consent.Request) error {
 	for _, p := range c.Policies {
-		if err := p.Permit(o); err != nil {
+		if err := p.CheckRequest(o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// permitted refuses a run that a policy does not allow, now.
-func (c Cluster) permitted(ctx context.Context, o consent.Order) error {
-	if err := c.permit(o); err != nil {
+// checkPermittedNow refuses a run that a policy does not allow, now.
+func (c Cluster) checkPermittedNow(ctx context.Context, o consent.Request) error {
+	if err := c.checkPermitted(o); err != nil {
 		return err
 	}
 	for _, p := range c.Policies {
@@ -66,22 +66,22 @@ func (c Cluster) permitted(ctx context.Context, o consent.Order) error {
 		if err != nil {
 			return &AccessError{err}
 		}
-		if err := p.Open(now); err != nil {
+		if err := p.CheckHours(now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bound returns a pace within the limits of all policies, and their hours.
-func (c Consent) bound(p Pace) (Pace, error) {
+// limitPace returns a pace within the limits of all policies, and their hours.
+func (c Consent) limitPace(p Pace) (Pace, error) {
 	var err error
-	p.MaxMoves, p.movesNote, err = bounded(c.Policies, "max-moves", p.MaxMoves, DefaultMaxMoves,
+	p.MaxMoves, p.movesNote, err = limitByPolicies(c.Policies, "max-moves", p.MaxMoves, DefaultMaxMoves,
 		func(l consent.Limits) int { return l.Moves }, func(n int) string { return humanize.Count(n, "move") })
 	if err != nil {
 		return p, err
 	}
-	p.MaxBytes, p.bytesNote, err = bounded(c.Policies, "max-bytes", p.MaxBytes, DefaultMaxBytes,
+	p.MaxBytes, p.bytesNote, err = limitByPolicies(c.Policies, "max-bytes", p.MaxBytes, DefaultMaxBytes,
 		func(l consent.Limits) int64 { return l.Bytes }, humanize.Bytes[int64])
 	if err != nil {
 		return p, err
@@ -93,14 +93,14 @@ func (c Consent) bound(p Pace) (Pace, error) {
 	for _, policy := range c.Policies {
 		if l := policy.Limits; l.For > 0 {
 			if given > l.For {
-				return p, policy.Refuse("limits.for", "%s is more than %s", humanize.Duration(given), humanize.Duration(l.For))
+				return p, policy.Refusal("limits.for", "%s is more than %s", humanize.Duration(given), humanize.Duration(l.For))
 			}
 			if given == 0 && (p.For == 0 || l.For < p.For) {
-				p.For, p.forNote = l.For, ofPolicy(policy)
+				p.For, p.forNote = l.For, policyNote(policy)
 			}
 		}
 		if l := policy.Limits; l.Parallel > 0 && p.Parallel > l.Parallel {
-			return p, policy.Refuse("limits.parallel", "%d is more than %d", p.Parallel, l.Parallel)
+			return p, policy.Refusal("limits.parallel", "%d is more than %d", p.Parallel, l.Parallel)
 		}
 		if len(policy.Hours) > 0 {
 			p.hours = append(slices.Clip(p.hours), policy.Hours)
@@ -113,21 +113,21 @@ func (c Consent) bound(p Pace) (Pace, error) {
 func (c Consent) diskLimit(given float64) (float64, error) {
 	limit := given
 	for _, policy := range c.Policies {
-		most := policy.Limits.Disk
-		if most > 0 && given > most {
-			return given, policy.Refuse("limits.disk-limit", "%s is more than %s", humanize.Percent(given),
-				humanize.Percent(most))
+		policyLimit := policy.Limits.Disk
+		if policyLimit > 0 && given > policyLimit {
+			return given, policy.Refusal("limits.disk-limit", "%s is more than %s", humanize.Percent(given),
+				humanize.Percent(policyLimit))
 		}
-		if most > 0 && (limit == 0 || most < limit) {
-			limit = most
+		if policyLimit > 0 && (limit == 0 || policyLimit < limit) {
+			limit = policyLimit
 		}
 	}
 	return limit, nil
 }
 
-// bounded applies the policies to one limit. note says which policy set it, for the message of
+// limitByPolicies applies the policies to one limit. logTrouble says which policy set it, for the message of
 // a run that ends at it.
-func bounded[T int | int64](
+func limitByPolicies[T int | int64](
 	policies []*consent.Policy, name string, given, usual T, of func(consent.Limits) T, text func(T) string,
 ) (limit T, note string, err error) {
 	limit = given
@@ -136,9 +136,9 @@ func bounded[T int | int64](
 		most := of(p.Limits)
 		switch {
 		case most > 0 && given == NoLimit:
-			return given, "", p.Refuse("limits."+name, "without a limit is more than %s", text(most))
+			return given, "", p.Refusal("limits."+name, "without a limit is more than %s", text(most))
 		case most > 0 && given > most:
-			return given, "", p.Refuse("limits."+name, "%s is more than %s", text(given), text(most))
+			return given, "", p.Refusal("limits."+name, "%s is more than %s", text(given), text(most))
 		}
 		if said := of(p.Defaults); given == 0 && said > 0 && (by == nil || said < limit) {
 			limit, by = said, p
@@ -157,13 +157,13 @@ func bounded[T int | int64](
 		}
 	}
 	if by != nil {
-		note = ofPolicy(by)
+		note = policyNote(by)
 	}
 	return limit, note, nil
 }
 
-// ofPolicy is what the end of a run says at a limit that a policy sets.
-func ofPolicy(p *consent.Policy) string { return ", set by policy " + p.File }
+// policyNote is appended to the message of a run that ends at a limit set by a policy.
+func policyNote(p *consent.Policy) string { return ", set by policy " + p.File }
 
 // runStart is what a run is about, as it is written down before the run begins.
 type runStart struct {
@@ -181,16 +181,16 @@ func (c Cluster) begin(ctx context.Context, o runStart) (
 	if len(c.Policies) > 0 {
 		c.Runner = allowedRunner{c.runner(), c.Policies}
 	}
-	destinations := c.Audits()
+	destinations := c.AuditDestinations()
 	if len(destinations) == 0 {
 		return c, func(_ string, err error) error { return err }, nil
 	}
-	a, err := openAudit(ctx, c, destinations, o)
+	a, err := startChangeLog(ctx, c, destinations, o)
 	if err != nil {
 		return c, nil, err
 	}
 	c.Runner = auditedRunner{c.runner(), a}
-	return c, a.end(ctx, o.namespaces), nil
+	return c, a.endFunc(ctx, o.namespaces), nil
 }
 
 // allowedRunner sends no command about a collection that a policy does not allow: new plans
@@ -202,11 +202,11 @@ type allowedRunner struct {
 
 // RunCommand sends a command that is allowed, or gives back what was switched off.
 func (r allowedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	if len(command) > 0 && !live.Reads(command[0].Key) && !restores(command) {
+	if len(command) > 0 && !live.Reads(command[0].Key) && !isRestoring(command) {
 		var errs []error
 		names := databasesAsPatterns(command[0].Key, namespacesOf(database, command))
 		for _, p := range r.policies {
-			errs = append(errs, p.Allows(names))
+			errs = append(errs, p.CheckNamespaces(names))
 		}
 		if err := errors.Join(errs...); err != nil {
 			return nil, err

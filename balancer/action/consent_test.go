@@ -124,7 +124,7 @@ func TestPolicyLimits(t *testing.T) {
 			t.Errorf("%v, %d: %d moves, stopped: %q, %v", one.policies, one.given, r.MovesDone, r.Stopped, err)
 		}
 	}
-	p, err := Consent{Policies: []*consent.Policy{{Defaults: consent.Limits{Moves: 5000}}}}.bound(Pace{})
+	p, err := Consent{Policies: []*consent.Policy{{Defaults: consent.Limits{Moves: 5000}}}}.limitPace(Pace{})
 	if err != nil || p.maxMoves() != 5000 || p.maxBytes() != DefaultMaxBytes {
 		t.Errorf("a policy raises a default: %+v, %v", p, err)
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Control is what the caller of an action decides while it runs. The end of the
-// context of Run has nothing more begin; what is under way comes to its end.
+// Control lets the caller of an action intervene while it runs. Cancelling the
+// context of Run prevents new steps; running ones complete.
 type Control struct {
 	// Confirm is asked before anything is sent, after the plan was reported. An
 	// error ends the action. Nil asks nobody, and so does a dry run.
@@ -16,7 +16,7 @@ type Control struct {
 	Insist <-chan struct{}
 	// Hard ends what is under way. Nil never ends.
 	Hard context.Context
-	// Tick has steps that go on reported with each of its values; nil has none.
+	// Tick causes running steps to be reported at each of its values; nil disables that.
 	Tick <-chan time.Time
 }
 

@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Cuts say into what a collection is cut. One of the ways is given.
+// Cuts says how a collection is presplit. Exactly one of the ways is set.
 type Cuts struct {
 	Namespace string
 	// Chunks and PerShard cut the hashes evenly: into so many parts, or so many for
@@ -48,15 +48,15 @@ func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Cont
 	}
 }
 
-// MostChunks is how many chunks a presplit may ask for.
-const MostChunks = 100_000
+// MaxChunks is how many chunks a presplit may ask for.
+const MaxChunks = 100_000
 
 // Validate refuses numbers that can't be, and more or less than one way.
 func (p Cuts) Validate() error {
 	given := 0
 	for _, n := range []int{p.Chunks, p.PerShard, p.FromSample, len(p.Points)} {
-		if n < 0 || n > MostChunks {
-			return refuse("the number of chunks must be 1 to %d, not %d", MostChunks, n)
+		if n < 0 || n > MaxChunks {
+			return refuse("the number of chunks must be 1 to %d, not %d", MaxChunks, n)
 		}
 		if n > 0 {
 			given++
@@ -86,23 +86,23 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 		if err != nil {
 			return goal, err
 		}
-		if goal, err = plan.Like(p.Namespace, s, other); err == nil && len(goal.Homes) > MostChunks {
-			err = refuse("{like} has more than %d chunks of %s", MostChunks, p.Namespace)
+		if goal, err = plan.Like(p.Namespace, s, other); err == nil && len(goal.Homes) > MaxChunks {
+			err = refuse("{like} has more than %d chunks of %s", MaxChunks, p.Namespace)
 		}
 		return goal, err
 	case len(p.Points) > 0:
 		goal.Points, err = pointsOf(c, p.Points)
 	case p.FromSample > 0:
-		goal.Points, err = sampled(ctx, client, c, p.FromSample)
+		goal.Points, err = samplePoints(ctx, client, c, p.FromSample)
 	case p.PerShard > 0:
-		goal.Points, err = evenPoints(c, p.PerShard*staying(s))
+		goal.Points, err = evenPoints(c, p.PerShard*countStayingShards(s))
 	default:
 		goal.Points, err = evenPoints(c, p.Chunks)
 	}
 	return goal, err
 }
 
-func staying(s *catalog.Snapshot) (n int) {
+func countStayingShards(s *catalog.Snapshot) (n int) {
 	for _, shard := range s.Shards() {
 		if !shard.Draining {
 			n++
@@ -123,9 +123,9 @@ func pointsOf(c *catalog.CollectionState, docs []bson.Raw) ([]catalog.Key, error
 	return points, nil
 }
 
-// near is how much of an even part a bound that is there may lie beside a point and
-// be taken for it: other numbers of parts round otherwise.
-const near = 1000
+// boundTolerance is the fraction (1/near) of an even part by which an existing bound may differ from a point and still
+// count as that point: rounding depends on the number of parts.
+const boundTolerance = 1000
 
 // evenPoints cuts all hashes into n parts.
 func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
@@ -139,14 +139,14 @@ func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
 			there = append(there, h)
 		}
 	}
-	tolerance := uint64(math.MaxInt64) / uint64(max(n, 1)) / near
+	tolerance := uint64(math.MaxInt64) / uint64(max(n, 1)) / boundTolerance
 	var points []catalog.Key
 	for _, at := range catalog.HashedPoints(n) {
 		i, _ := slices.BinarySearch(there, at)
 		if i < len(there) && uint64(there[i]-at) <= tolerance || i > 0 && uint64(at-there[i-1]) <= tolerance {
 			continue
 		}
-		k, err := c.Pattern.HashedInside(c.Pattern.GlobalMin(), at)
+		k, err := c.Pattern.HashedBound(c.Pattern.GlobalMin(), at)
 		if err != nil {
 			return nil, err
 		}
@@ -155,16 +155,21 @@ func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
 	return points, nil
 }
 
-// perChunk is how many documents of a sample stand for a chunk.
+// docsPerChunk is how many documents of a sample stand for a chunk.
 const (
-	perChunk     = 20
-	sampleAtMost = 100_000
-	sampleLeast  = 1000
+	docsPerChunk  = 20
+	maxSampleSize = 100_000
+	minSampleSize = 1000
 )
 
-// sampled cuts a collection where a sample of its documents says.
-func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionState, chunks int) ([]catalog.Key, error) {
-	size := min(max(perChunk*chunks, sampleLeast), sampleAtMost)
+// samplePoints cuts a collection where a sample of its documents says.
+func samplePoints(
+	ctx context.Context,
+	client *mongo.Client,
+	c *catalog.CollectionState,
+	chunks int,
+) ([]catalog.Key, error) {
+	size := min(max(docsPerChunk*chunks, minSampleSize), maxSampleSize)
 	database, name, _ := strings.Cut(c.Namespace, ".")
 	cursor, err := client.Database(database).Collection(name).Aggregate(ctx,
 		live.SampleOf(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))

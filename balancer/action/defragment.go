@@ -22,7 +22,7 @@ func (d Defragment) Validate() error {
 	if err := d.RunOptions.validate(); err != nil || d.Resume != "" && !d.All {
 		return err
 	}
-	return named(d.Namespaces, d.All)
+	return requireNamespaces(d.Namespaces, d.All)
 }
 
 // Run makes a plan and carries it out.

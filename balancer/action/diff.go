@@ -21,7 +21,7 @@ type Diff struct {
 	Namespaces []string
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (v Diff) Validate() error {
 	for _, kind := range v.Ignore {
 		if !slices.ContainsFunc(diff.Kinds(), func(k diff.KindInfo) bool { return string(k.Kind) == kind }) {
@@ -43,9 +43,9 @@ type DiffResult struct {
 	Runs []audit.Record `json:"runs,omitzero"`
 }
 
-// Audited adds the runs that began or ended after the older snapshot, of the cluster's audit
+// AddRuns adds the runs that began or ended after the older snapshot, from the cluster's audit
 // or a file, as of a time. The client is that of the cluster; nil where a file is read.
-func (r *DiffResult) Audited(ctx context.Context, client *mongo.Client, path string, now time.Time) error {
+func (r *DiffResult) AddRuns(ctx context.Context, client *mongo.Client, path string, now time.Time) error {
 	since := now.Sub(r.Old.Time)
 	if since <= 0 {
 		return nil
@@ -60,11 +60,11 @@ func (r *DiffResult) Audited(ctx context.Context, client *mongo.Client, path str
 }
 
 // Run compares an older snapshot with a newer one.
-func (v Diff) Run(was, is *catalog.Snapshot) (DiffResult, error) {
+func (v Diff) Run(before, after *catalog.Snapshot) (DiffResult, error) {
 	if err := v.Validate(); err != nil {
 		return DiffResult{}, err
 	}
-	r := diff.Of(was, is)
+	r := diff.Compare(before, after)
 	r.Changes = slices.DeleteFunc(r.Changes, func(c diff.Change) bool {
 		return slices.Contains(v.Ignore, string(c.Kind)) || c.Namespace != "" && !v.selects(c.Namespace)
 	})
@@ -75,7 +75,7 @@ func (v Diff) Run(was, is *catalog.Snapshot) (DiffResult, error) {
 // selects reports whether a collection is one of those to compare.
 func (v Diff) selects(ns string) bool {
 	return len(v.Namespaces) == 0 || slices.ContainsFunc(v.Namespaces, func(pattern string) bool {
-		is, _ := path.Match(pattern, catalog.SeriesOf(ns))
+		is, _ := path.Match(pattern, catalog.TimeSeriesNamespace(ns))
 		return is
 	})
 }

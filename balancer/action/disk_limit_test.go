@@ -55,7 +55,7 @@ func TestRunsKeepTheDiskLimit(t *testing.T) {
 			run.Parallel = 2
 			_, err = Defragment{All: true, RunOptions: run}.Run(t.Context(), w.actionCluster(), nil)
 		default:
-			run.Before = Before{Despite: []string{"noRoom", "noRecipient"}}
+			run.PreflightOptions = PreflightOptions{Despite: []string{"noRoom", "noRecipient"}}
 			_, err = Drain{Shard: "s0", MovePrimaries: true, RunOptions: run}.Run(t.Context(), w.actionCluster(), nil)
 		}
 		switch {
@@ -69,7 +69,7 @@ func TestRunsKeepTheDiskLimit(t *testing.T) {
 		for _, shard := range w.snapshot().Shards() {
 			was, _ := before.Shard(shard.ID)
 			grown := shard.Disk.Used - was.Disk.Used
-			if grown > ofOurs && shard.Disk.Share() > limit {
+			if grown > ofOurs && shard.Disk.UsedShare() > limit {
 				t.Errorf("seed %d, %s: %s had %+v and has %+v", seed, w.release, shard.ID, was.Disk, shard.Disk)
 			}
 		}
@@ -97,14 +97,14 @@ func TestAStepWithoutRoomStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := Apply{Plan: p, RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true,
-		Before: Before{Despite: []string{"littleRoom"}}}}.Run(t.Context(), w.actionCluster(), nil)
+		PreflightOptions: PreflightOptions{Despite: []string{"littleRoom"}}}}.Run(t.Context(), w.actionCluster(), nil)
 	if err != nil || result.Finished || result.MovesDone != 1 ||
 		!strings.HasPrefix(result.Stopped, "the disk limit of 85% is reached: shard b lacks ") ||
 		!strings.Contains(result.Stopped, "add space or a shard, or raise --disk-limit (diskLimit)") {
 		t.Errorf("%+v, %v", result, err)
 	}
 	b, _ := w.snapshot().Shard("b")
-	if b.Disk.Share() > 0.85 {
+	if b.Disk.UsedShare() > 0.85 {
 		t.Errorf("%+v", b.Disk)
 	}
 }

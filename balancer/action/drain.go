@@ -83,12 +83,12 @@ func (d *Drain) runGoal(c Cluster, r *serial, end **drainCompletion) runGoal {
 	return runGoal{
 		kind: plan.Drain, RunOptions: d.RunOptions, alsoMoves: alsoMoves,
 		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		fits:         d.adoptJournal,
+		checkPlan:    d.adoptJournal,
 		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
-		around: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
+		addHooks: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 			*end = &drainCompletion{
 				leasedRun: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
-				limited: l.pace.limits(work.Plan.Totals), journal: work, note: r.note,
+				limited: l.pace.mayEndAtLimit(work.Plan.Totals), journal: work, note: r.note,
 				gate: o.Pace,
 			}
 			o.Ready, o.Last = (*end).markBeforeSteps, (*end).markDraining
@@ -212,7 +212,7 @@ func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
 // finish moves what is left on a shard without ranges, as far as it may, and removes
 // the shard. The error says what is to be moved by hand.
 func (d *drainCompletion) finish(ctx context.Context) error {
-	left, others, err := d.left(ctx)
+	left, others, err := d.readRemaining(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 		move, left = splitOwn(left)
 	}
 	if d.movePrimaries || d.remove {
-		if err := MoveUnsharded(ctx, d.admin, move, others, d.note); err != nil {
+		if err := MoveUnsharded(ctx, d.sendAdmin, move, others, d.note); err != nil {
 			return err
 		}
 	}
@@ -234,11 +234,11 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 	if err := d.markDraining(ctx); err != nil { // somebody may have stopped it
 		return err
 	}
-	return d.leaveCluster(ctx)
+	return d.removeShard(ctx)
 }
 
-// admin sends a command that moves data, once nobody holds the run.
-func (d *drainCompletion) admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+// sendAdmin sends a command that moves data, once the gate is open.
+func (d *drainCompletion) sendAdmin(ctx context.Context, command bson.D) (bson.Raw, error) {
 	for d.gate != nil {
 		if err := d.gate.Await(ctx); err != nil {
 			return nil, err
@@ -250,21 +250,21 @@ func (d *drainCompletion) admin(ctx context.Context, command bson.D) (bson.Raw, 
 	return d.lease.Admin(ctx, command)
 }
 
-// left reads what is on the shard, and which shards can take it.
-func (d *drainCompletion) left(ctx context.Context) (left diagnosis.Drain, others Takers, err error) {
+// readRemaining reads what is on the shard, and which shards can take it.
+func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Drain, others TargetShards, err error) {
 	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
 	if err != nil {
 		return left, nil, err
 	}
 	s = apply.Resumed(s, d.lease.Leftover())
-	others = TakersOf(s, d.shard)
-	left = leftOn(s, d.shard)
+	others = TargetShardsFor(s, d.shard)
+	left = remainingOn(s, d.shard)
 	left.Flagged, left.Force = 0, nil // the plan was done, and said so where it left some
 	return left, others, nil
 }
 
-// leftOn returns what is on a shard as if it had to be empty.
-func leftOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
+// remainingOn returns what would have to leave a shard if it were drained.
+func remainingOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 	shard, _ := s.Shard(id)
 	marked := shard.Draining
 	shard.Draining, shard.Reported = true, nil
@@ -277,10 +277,10 @@ func leftOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 // ready to go.
 const removalPause = 2 * time.Second
 
-// leaveCluster removes the shard. Config servers that leave must have deleted what
+// removeShard removes the shard. Config servers that leave must have deleted what
 // they gave away, which is waited for. A chunk whose migration had begun before the
 // shard was marked as draining is an *apply.ChangedError.
-func (d *drainCompletion) leaveCluster(ctx context.Context) error {
+func (d *drainCompletion) removeShard(ctx context.Context) error {
 	noted := false
 	for {
 		state, found, err := d.lease.Drain(ctx, d.shard)

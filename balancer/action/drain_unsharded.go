@@ -14,12 +14,12 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Takers are the shards that can take over databases, with how many each has.
-type Takers map[catalog.ShardID]int
+// TargetShards are the shards that can take over databases, with how many each has.
+type TargetShards map[catalog.ShardID]int
 
-// TakersOf returns the shards of a cluster that stay, but one.
-func TakersOf(s *catalog.Snapshot, but catalog.ShardID) Takers {
-	others := Takers{}
+// TargetShardsFor returns the shards that are not draining, except one.
+func TargetShardsFor(s *catalog.Snapshot, but catalog.ShardID) TargetShards {
+	others := TargetShards{}
 	for _, shard := range s.Shards() {
 		if shard.ID != but && !shard.Draining {
 			others[shard.ID] = 0
@@ -33,9 +33,9 @@ func TakersOf(s *catalog.Snapshot, but catalog.ShardID) Takers {
 	return others
 }
 
-// next returns the shard that has fewest databases, and counts one more; none when
+// takeNext returns the shard that has fewest databases, and counts one more; none when
 // there is no shard.
-func (t Takers) next() (to catalog.ShardID) {
+func (t TargetShards) takeNext() (to catalog.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(t)) {
 		if to == "" || t[id] < t[to] {
 			to = id
@@ -50,11 +50,11 @@ func (t Takers) next() (to catalog.ShardID) {
 // MoveUnsharded moves what is left on a shard without ranges, unsharded collections
 // and databases, each to the shard that has fewest databases.
 func MoveUnsharded(
-	ctx context.Context, admin func(context.Context, bson.D) (bson.Raw, error), left diagnosis.Drain, others Takers,
+	ctx context.Context, admin func(context.Context, bson.D) (bson.Raw, error), left diagnosis.Drain, others TargetShards,
 	note func(text string),
 ) error {
 	move := func(kind, name string, command func(to string) bson.D) error {
-		to := string(others.next())
+		to := string(others.takeNext())
 		if to == "" {
 			return fmt.Errorf("no shard can receive the %s %s: all others are draining", kind, name)
 		}
@@ -87,7 +87,7 @@ func isOwn(name string) bool {
 	return database == live.LeaseDatabase
 }
 
-// splitOwn separates what is shardsh's own, which nobody has to be asked about, from
+// splitOwn separates what belongs to shardsh, which needs no confirmation, from
 // the rest.
 func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
 	own, rest = diagnosis.Drain{Shard: left.Shard}, left

@@ -21,7 +21,7 @@ const (
 	DefaultReadTimeout       = time.Minute
 )
 
-// Export reads clusters again and again, and has metrics of them for Prometheus. It changes
+// Export reads clusters periodically, and serves metrics of them to Prometheus. It changes
 // nothing.
 type Export struct {
 	// Policy are the rules that each cluster is held to, and which collections count.
@@ -31,9 +31,9 @@ type Export struct {
 	// Every is how often a cluster is read. One that takes long is read less often: reading
 	// takes a fifth of the time at most.
 	Every time.Duration
-	// Stale is from what age on values are not told any more; zero is five times Every. Those of a
-	// cluster that takes long to read are told for ten times as long as that takes.
-	Stale time.Duration
+	// StaleAfter is the age from which values are no longer exported; zero is five times Every. Those of a
+	// cluster that is slow to read are exported for ten times the duration of a read.
+	StaleAfter time.Duration
 	// Timeout is how long a read may take.
 	Timeout time.Duration
 	// ForecastEvery is how often the time to balance is computed; zero is never.
@@ -59,15 +59,15 @@ type Target struct {
 	Open func(ctx context.Context) (source Source, done func(), err error)
 }
 
-// shortestExport is how often a cluster may be read at most.
-const shortestExport = time.Second
+// minExportInterval is how often a cluster may be read at most.
+const minExportInterval = time.Second
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (e Export) Validate() error {
 	switch {
-	case e.Every < shortestExport:
-		return refuse("{every} takes at least %v", shortestExport)
-	case e.Stale != 0 && e.Stale <= e.Every:
+	case e.Every < minExportInterval:
+		return refuse("{every} takes at least %v", minExportInterval)
+	case e.StaleAfter != 0 && e.StaleAfter <= e.Every:
 		return refuse("{stale} has to be longer than {every}, %v", e.Every)
 	case e.Timeout <= 0:
 		return refuse("{timeout} takes a time above 0")
@@ -82,12 +82,12 @@ func (e Export) Validate() error {
 // Exporter reads clusters, each by itself, and tells what it knows of them at any time.
 type Exporter struct {
 	Export
-	faults   advisory.List
-	families []machine.Family // without samples
-	ctx      context.Context
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	foresee  chan *exportTarget // whose forecast is due
+	advisories    advisory.List
+	families      []machine.Family // without samples
+	ctx           context.Context
+	cancel        context.CancelFunc
+	work          sync.WaitGroup
+	forecastQueue chan *exportTarget // whose forecast is due
 
 	mu       sync.Mutex
 	clusters []*exportTarget
@@ -99,17 +99,22 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	if e.Stale == 0 {
-		e.Stale = 5 * e.Every
+	if e.StaleAfter == 0 {
+		e.StaleAfter = 5 * e.Every
 	}
 	faults, err := Advisories(e.Advisories)
 	if err != nil {
 		return nil, err
 	}
-	x := &Exporter{Export: e, faults: faults, families: export.Reading{}.Families(0), foresee: make(chan *exportTarget),
-		reloaded: true}
+	x := &Exporter{
+		Export:        e,
+		advisories:    faults,
+		families:      export.Reading{}.Families(0),
+		forecastQueue: make(chan *exportTarget),
+		reloaded:      true,
+	}
 	x.ctx, x.cancel = context.WithCancel(ctx)
-	x.work.Go(x.forecasts)
+	x.work.Go(x.runForecasts)
 	return x, nil
 }
 
@@ -119,8 +124,8 @@ func (x *Exporter) Close() {
 	x.work.Wait()
 }
 
-// Set says which clusters are read from now on. Those that are the same as before go on.
-func (x *Exporter) Set(targets []Target) {
+// SetTargets says which clusters are read from now on. Those that are the same as before go on.
+func (x *Exporter) SetTargets(targets []Target) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before := map[string]*exportTarget{}
@@ -133,7 +138,7 @@ func (x *Exporter) Set(targets []Target) {
 		if c != nil && c.target.Identity == t.Identity {
 			delete(before, t.Name)
 		} else {
-			c = x.begin(t)
+			c = x.startTarget(t)
 		}
 		x.clusters = append(x.clusters, c)
 	}
@@ -142,14 +147,14 @@ func (x *Exporter) Set(targets []Target) {
 	}
 }
 
-// Failed says that the targets could not be read again: those before stay.
-func (x *Exporter) Failed() {
+// ReloadFailed records that reloading the targets failed: the previous ones stay.
+func (x *Exporter) ReloadFailed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.reloaded = false
 }
 
-func (x *Exporter) begin(t Target) *exportTarget {
+func (x *Exporter) startTarget(t Target) *exportTarget {
 	c := &exportTarget{Exporter: x, target: t, up: true}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(x.ctx)
@@ -164,24 +169,24 @@ func (x *Exporter) Once(ctx context.Context, targets []Target) {
 		c := &exportTarget{Exporter: x, target: t, up: true, cancel: func() {}}
 		x.clusters = append(x.clusters, c)
 		reading.Go(func() {
-			defer c.leave()
-			if c.look(ctx); x.ForecastEvery > 0 && c.snapshot != nil {
+			defer c.disconnect()
+			if c.readAndRecord(ctx); x.ForecastEvery > 0 && c.snapshot != nil {
 				c.forecast(ctx)
 				c.last.Forecast = c.outlook
-				c.show(c.last)
+				c.publish(c.last)
 			}
 		})
 	}
 	reading.Wait()
 }
 
-// forecasts computes one forecast at a time.
-func (x *Exporter) forecasts() {
+// runForecasts computes one forecast at a time.
+func (x *Exporter) runForecasts() {
 	for {
 		select {
 		case <-x.ctx.Done():
 			return
-		case c := <-x.foresee:
+		case c := <-x.forecastQueue:
 			c.forecast(x.ctx)
 		}
 	}

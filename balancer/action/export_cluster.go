@@ -25,14 +25,14 @@ type exportTarget struct {
 	target Target
 	cancel context.CancelFunc
 
-	source     Source
-	done       func() // nil is not connected
-	readers    [2]*live.Reader
-	meter      func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
-	flagged    time.Time // when all chunks were read for their flags
-	moves      export.Moves
-	lastLogged string // the last trouble
-	last       export.Reading
+	source      Source
+	done        func() // nil is not connected
+	readers     [2]*live.Reader
+	meter       func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
+	flagsReadAt time.Time // when all chunks were read for their flags
+	moves       export.Moves
+	lastLogged  string // the last trouble
+	last        export.Reading
 
 	mu          sync.Mutex
 	snapshot    *catalog.Snapshot // the last; nil is none
@@ -51,41 +51,41 @@ type exportTarget struct {
 const (
 	// exportParts are what is read each time.
 	exportParts = live.Whole&^(live.Flags|live.EachSize) | live.Drains
-	// flagsEvery is how often chunks are looked at that have changed without a new version.
+	// flagsEvery is how often flags of chunks are read, which change without a new version.
 	flagsEvery = 5 * time.Minute
-	// restFactor is how much longer a rest is than the read before it.
+	// restFactor is the ratio of the pause after a read to the duration of the read.
 	restFactor = 4
-	// slowStale: values stay valid for at least so many durations of a read.
-	slowStale = 2 * (restFactor + 1)
+	// staleReadFactor: values stay valid for at least so many durations of a read.
+	staleReadFactor = 2 * (restFactor + 1)
 	// logEntries limits what is read of each log.
 	logEntries = 20_000
 )
 
 // run reads the cluster until ctx ends.
 func (c *exportTarget) run(ctx context.Context) {
-	defer c.leave()
+	defer c.disconnect()
 	for ctx.Err() == nil {
 		began := c.Clock.Now()
-		c.look(ctx)
+		c.readAndRecord(ctx)
 		c.askForecast(ctx)
 		took := c.Clock.Now().Sub(began)
 		_ = c.Clock.Sleep(ctx, max(c.Every-took, restFactor*took)) // it ends with ctx
 	}
 }
 
-func (c *exportTarget) leave() {
+func (c *exportTarget) disconnect() {
 	if c.done != nil {
 		c.done()
 		c.done = nil
 	}
 }
 
-// look reads the cluster once.
-func (c *exportTarget) look(ctx context.Context) {
+// readAndRecord reads the cluster once.
+func (c *exportTarget) readAndRecord(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	began := c.Clock.Now()
-	err := mongoerr.Guard(nil, "reading the cluster", func() error { return c.readOnce(bounded) })
+	err := mongoerr.CatchPanic(nil, "reading the cluster", func() error { return c.readOnce(bounded) })
 	if ctx.Err() != nil {
 		return
 	}
@@ -93,9 +93,9 @@ func (c *exportTarget) look(ctx context.Context) {
 		err = fmt.Errorf("the read took more than %v", c.Timeout)
 	}
 	if err != nil {
-		c.leave()
+		c.disconnect()
 	}
-	c.note(err)
+	c.logTrouble(err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reads++
@@ -107,8 +107,8 @@ func (c *exportTarget) look(ctx context.Context) {
 	}
 }
 
-// note logs that the cluster is in trouble, or is not any more.
-func (c *exportTarget) note(err error) {
+// logTrouble logs when reading the cluster fails, and when it works again.
+func (c *exportTarget) logTrouble(err error) {
 	text := ""
 	if err != nil {
 		text = c.Describe(err)
@@ -133,10 +133,10 @@ func (c *exportTarget) readOnce(ctx context.Context) error {
 		return err
 	}
 	cluster := check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the exporter does not ask for it",
-		Unaudited: "the exporter does not ask for it", Advisories: &c.faults}
+		Unaudited: "the exporter does not ask for it", Advisories: &c.advisories}
 	r := export.Reading{Report: c.Policy.Report(c.target.Name, cluster), Moves: &c.moves}
 	if !isMock(s) {
-		r.Advisories = c.faults.Concerns(advisory.Cluster{Snapshot: s})
+		r.Advisories = c.advisories.Matching(advisory.Cluster{Snapshot: s})
 	}
 	c.moves.Add(s.Parts().Changes)
 	if c.meter != nil {
@@ -147,7 +147,7 @@ func (c *exportTarget) readOnce(ctx context.Context) error {
 	c.mu.Lock()
 	r.Forecast, c.snapshot = c.outlook, s
 	c.mu.Unlock()
-	c.show(r)
+	c.publish(r)
 	return nil
 }
 
@@ -175,7 +175,7 @@ func (c *exportTarget) open(ctx context.Context) (err error) {
 // readSince reads what has changed since the last read.
 func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error) {
 	reader := c.readers[0]
-	flags := c.Clock.Now().Sub(c.flagged) >= flagsEvery
+	flags := c.Clock.Now().Sub(c.flagsReadAt) >= flagsEvery
 	if flags {
 		reader = c.readers[1]
 	}
@@ -188,13 +188,13 @@ func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error)
 		s, err = reader.Read(ctx)
 	}
 	if err == nil && flags {
-		c.flagged = c.Clock.Now()
+		c.flagsReadAt = c.Clock.Now()
 	}
 	return s, err
 }
 
-// show keeps the lines of a reading for callers that ask.
-func (c *exportTarget) show(r export.Reading) {
+// publish keeps the lines of a reading for callers that ask.
+func (c *exportTarget) publish(r export.Reading) {
 	lines := c.linesOf(r)
 	c.last = r
 	c.mu.Lock()
@@ -226,7 +226,7 @@ func (c *exportTarget) askForecast(ctx context.Context) {
 		return
 	}
 	select {
-	case c.foresee <- c:
+	case c.forecastQueue <- c:
 	case <-ctx.Done():
 	default: // it is due the next time, too
 		c.mu.Lock()
@@ -243,7 +243,7 @@ func (c *exportTarget) forecast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	var made *forecast.Forecast
-	err := mongoerr.Guard(nil, "the forecast", func() error {
+	err := mongoerr.CatchPanic(nil, "the forecast", func() error {
 		f, err := forecast.Of(s, forecast.Options{Watch: (&serial{}).watch(ctx)})
 		if err == nil {
 			made = &f

@@ -175,7 +175,7 @@ func TestExportFollowsACluster(t *testing.T) {
 	w, e := newWorld(t, twoShards, catalog.Release80, 1), startExport(t)
 	one := w.target("eu")
 	one.Labels = []string{"team", "shop"}
-	e.Set([]Target{one})
+	e.SetTargets([]Target{one})
 	e.clock.settle(1)
 	e.want(1, export.Up, "cluster", "eu", "team", "shop")
 	e.want(2, "shardsh_collection_chunks", "ns", "db.c", "shard", "s0", "team", "shop")
@@ -231,7 +231,7 @@ func TestExportOfAClusterThatIsDown(t *testing.T) {
 		<-ctx.Done()
 		return Source{}, nil, ctx.Err()
 	}}
-	e.Set([]Target{w.target("eu"), us, hangs})
+	e.SetTargets([]Target{w.target("eu"), us, hangs})
 	e.clock.settle(2)
 	for name, up := range map[string]float64{"eu": 1, "us": 1, "hangs": math.NaN()} { // nobody knows yet
 		e.want(up, export.Up, "cluster", name)
@@ -291,12 +291,12 @@ func TestExportOfOtherTargets(t *testing.T) {
 		}
 		return one
 	}
-	e.Set([]Target{target("a", "1"), target("b", "1"), target("c", "1")})
+	e.SetTargets([]Target{target("a", "1"), target("b", "1"), target("c", "1")})
 	e.clock.settle(3)
-	e.Exporter.Failed()
+	e.Exporter.ReloadFailed()
 	e.want(0, "shardsh_export_reload_successful")
 	e.want(3, "shardsh_export_targets")
-	e.Set([]Target{target("b", "1"), target("c", "2"), target("d", "1")})
+	e.SetTargets([]Target{target("b", "1"), target("c", "2"), target("d", "1")})
 	e.until(1, export.Up, "cluster", "d")
 	e.until(1, export.Up, "cluster", "c")
 	for name, want := range map[string]int32{"a": 1, "b": 1, "c": 2, "d": 1} {
@@ -313,7 +313,7 @@ func TestExportForecasts(t *testing.T) {
 	w := newWorld(t, strings.Replace(twoShards, `"stopped": true`, `"stopped": false`, 1), catalog.Release80, 1)
 	e := startExport(t)
 	e.Exporter.ForecastEvery = time.Hour
-	e.Set([]Target{w.target("eu")})
+	e.SetTargets([]Target{w.target("eu")})
 	for math.IsNaN(e.value("shardsh_balance_reachable")) {
 		e.clock.settle(1)
 		reads := e.value("shardsh_export_reads_total")
@@ -347,7 +347,7 @@ func largeExport(t testing.TB) *exporting {
 	e := startExport(t)
 	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Collections: 50, Chunks: 1_000_000, Alike: true})
 	c := &exportTarget{Exporter: e.Exporter, target: Target{Name: "large"}, cancel: func() {}, up: true, read: e.clock.Now()}
-	c.show(export.Reading{Report: check.Default().Report("large", check.Cluster{Diagnosis: diagnosis.Of(s)}), Moves: &c.moves})
+	c.publish(export.Reading{Report: check.Default().Report("large", check.Cluster{Diagnosis: diagnosis.Of(s)}), Moves: &c.moves})
 	e.clusters = append(e.clusters, c)
 	return e
 }
@@ -364,13 +364,13 @@ func BenchmarkExportPage(b *testing.B) {
 // Who asks for OpenMetrics gets it: counters are named without their end, and the page has one.
 func TestExportSpeaksOpenMetrics(t *testing.T) {
 	w, e := newWorld(t, twoShards, catalog.Release80, 1), startExport(t)
-	e.Set([]Target{w.target("eu")})
+	e.SetTargets([]Target{w.target("eu")})
 	e.clock.settle(1)
 	ask := func(accept string) (kind, text string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 		r.Header.Set("Accept", accept)
 		answer := httptest.NewRecorder()
-		e.Pages().ServeHTTP(answer, r)
+		e.Handler().ServeHTTP(answer, r)
 		return answer.Header().Get("Content-Type"), answer.Body.String()
 	}
 	kind, text := ask("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")
@@ -416,7 +416,7 @@ func TestListen(t *testing.T) {
 	}
 	for address, local := range map[string]bool{"1": true, ":1": true, "127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true,
 		"0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "host:1": false} {
-		if got := (Listen{Address: address}).Local(); got != local {
+		if got := (Listen{Address: address}).IsLocal(); got != local {
 			t.Errorf("%s is local: %v", address, got)
 		}
 	}
@@ -428,7 +428,7 @@ func TestExportValidates(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Export){
-		"every": func(e *Export) { e.Every = time.Millisecond }, "stale": func(e *Export) { e.Stale = time.Minute },
+		"every": func(e *Export) { e.Every = time.Millisecond }, "stale": func(e *Export) { e.StaleAfter = time.Minute },
 		"timeout": func(e *Export) { e.Timeout = 0 }, "forecast": func(e *Export) { e.ForecastEvery = -1 },
 		"collections": func(e *Export) { e.Collections = -1 },
 	} {
@@ -460,7 +460,7 @@ func TestExportChangesNothing(t *testing.T) {
 	seen := asked{router.New(w.cluster, nil), new(sync.Mutex), map[string]bool{}}
 	w.client = mocktest.Connect(t, seen)
 	e.Heat, e.ForecastEvery = true, time.Hour
-	e.Set([]Target{w.target("eu")})
+	e.SetTargets([]Target{w.target("eu")})
 	for range 3 {
 		e.clock.settle(1)
 		reads := e.value("shardsh_export_reads_total")

@@ -21,7 +21,7 @@ type Forecast struct {
 	Seed uint64
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (f Forecast) Validate() error {
 	if f.Goal.Kind == plan.Consolidate {
 		return refuse("{goal} consolidate has no forecast: the balancer does not do that; see shardsh plan")
@@ -55,18 +55,18 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	}
 	reads := live.ReaderOptions{Zone: zone}
 	if f.Goal.Kind != plan.Load {
-		reads = source.outlining(ctx, f.Goal, reads)
+		reads = source.withOutlines(ctx, f.Goal, reads)
 	}
-	s, err := source.look(ctx, reads, reporter)
+	s, err := source.readAndReport(ctx, reads, reporter)
 	if err != nil {
 		return made, err
 	}
-	if err := needSizes(s, f.Goal.Namespaces); err != nil {
+	if err := checkSizesKnown(s, f.Goal.Namespaces); err != nil {
 		return made, err
 	}
 	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.watch(ctx)}
 	if f.Goal.Kind == plan.Load {
-		if o.Maps, err = source.heated(ctx, s, f.Goal.Namespaces, reporter); err != nil {
+		if o.Maps, err = source.readHeat(ctx, s, f.Goal.Namespaces, reporter); err != nil {
 			return made, err
 		}
 	}

@@ -67,7 +67,7 @@ func (c Cluster) restoreThenCheck(
 	return freeze.Look(ctx, at.Stopped)
 }
 
-// explainEnabled has the error about balancing that was enabled during a run say who did it, as
+// explainEnabled adds to the error about balancing enabled during a run who enabled it, as
 // far as the logs of the cluster tell.
 func explainEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
 	if e, is := errors.AsType[*apply.BalancerError](err); is && e.Meanwhile && len(e.Namespaces) > 0 {

@@ -19,8 +19,8 @@ type GiveBack struct {
 	Hard context.Context
 }
 
-// GivenBack is what GiveBack did.
-type GivenBack struct {
+// GiveBackResult is what GiveBack did.
+type GiveBackResult struct {
 	Event string `json:"event"` // "result"
 	// Enabled are the collections whose balancing it has enabled, or would enable; Kept
 	// those that stay disabled, as somebody else wants it.
@@ -31,9 +31,9 @@ type GivenBack struct {
 }
 
 // Run gives back. The error is a *live.HeldError while the run is running.
-func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GivenBack, err error) {
+func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBackResult, err error) {
 	reporter := &serial{next: r}
-	result = GivenBack{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
+	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
 	if c.Guarded {
 		if err := c.askGuard(ctx); err != nil {
 			return result, err
@@ -89,7 +89,7 @@ func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept 
 	return enabled, kept
 }
 
-// restoreProgress returns a function that notes from time to time how far giving back is.
+// restoreProgress returns a function that reports the progress of restoring from time to time.
 func restoreProgress(r *serial) func(done, of int) {
 	const quiet = 5 * time.Second
 	last := time.Now()
@@ -102,13 +102,18 @@ func restoreProgress(r *serial) func(done, of int) {
 	}
 }
 
-// noteRestored says what came of what was paused.
+// noteRestored reports what was restored and what was not.
 func noteRestored(r *serial, lease *live.LeasedCluster, before []string) {
 	enabled, kept := restoredAndKept(lease, before)
 	if len(enabled) > 0 {
-		r.note(fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(enabled)))
+		r.note(fmt.Sprintf("Balancing of %s is on again.", humanize.AbbreviateCollections(enabled)))
 	}
 	if len(kept) > 0 {
-		r.note(fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.", humanize.FewOf(kept)))
+		r.note(
+			fmt.Sprintf(
+				"Balancing of %s stays disabled: somebody disabled it during the run.",
+				humanize.AbbreviateCollections(kept),
+			),
+		)
 	}
 }

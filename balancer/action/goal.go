@@ -19,19 +19,19 @@ type runGoal struct {
 	namespaces []string
 	// goal says what is to be reached on a cluster.
 	goal func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error)
-	// fits checks that the plan of a journal is of what was asked for; nil for all.
-	fits func(p *plan.Plan) error
+	// checkPlan checks that the plan of a journal is of what was asked for; nil for all.
+	checkPlan func(p *plan.Plan) error
 	// preflightRun is that of the run of its plan.
 	preflightRun preflight.Run
-	// around and alsoMoves are those of a job.
-	around    func(*leasedRun, *apply.Execution, *apply.Options)
+	// addHooks and alsoMoves are those of a job.
+	addHooks  func(*leasedRun, *apply.Execution, *apply.Options)
 	alsoMoves func(ctx context.Context) ([]string, error)
 }
 
 // run plans, unless a journal has the plan, and carries it out. When the cluster moves
 // on another plan takes over.
 func (a runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
-	c, err := c.in(a.TimeZone)
+	c, err := c.withTimeZone(a.TimeZone)
 	if err != nil {
 		return PlanResult{}, err
 	}
@@ -43,13 +43,13 @@ func (a runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, err
 	if a.Resume == "" {
 		var p *plan.Plan
 		if read, p, err = a.plan(ctx, c, r); err != nil {
-			return a.unplanned(ctx, c, read, err)
+			return a.resultWithoutPlan(ctx, c, read, err)
 		}
 		open = func() (*apply.Execution, error) { return a.begin(c, p) }
 	}
 	return planRun{
-		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, around: a.around,
-		alsoMoves: a.alsoMoves, preflightRun: a.preflightRun, read: func() *catalog.Snapshot { return read },
+		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, addHooks: a.addHooks,
+		alsoMoves: a.alsoMoves, preflightRun: a.preflightRun, plannedFrom: func() *catalog.Snapshot { return read },
 	}.run(ctx, c, r)
 }
 
@@ -60,8 +60,8 @@ func (a runGoal) resume() (*apply.Execution, error) {
 	}
 	if kind := work.Plan.Goal.Kind; kind != a.kind {
 		err = fmt.Errorf("%s has another goal, %s: resume it with shardsh apply --resume", a.Resume, kind)
-	} else if a.fits != nil {
-		err = a.fits(work.Plan)
+	} else if a.checkPlan != nil {
+		err = a.checkPlan(work.Plan)
 	}
 	if err != nil {
 		_ = work.Close() // nothing was written
@@ -72,7 +72,7 @@ func (a runGoal) resume() (*apply.Execution, error) {
 
 // plan reads the cluster and makes a plan from it.
 func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
-	s, err := c.measuring(a.DiskLimit).snapshot(ctx, a.namespaces, r)
+	s, err := c.withDiskLimit(a.DiskLimit).snapshot(ctx, a.namespaces, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,9 +89,14 @@ func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snaps
 	return s, p, err
 }
 
-// unplanned returns the error of a run that has no plan; a preflight has it among what is
-// in the way.
-func (a runGoal) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, err error) (PlanResult, error) {
+// resultWithoutPlan returns the result of a run without a plan; a preflight reports the error among the
+// obstacles.
+func (a runGoal) resultWithoutPlan(
+	ctx context.Context,
+	c Cluster,
+	read *catalog.Snapshot,
+	err error,
+) (PlanResult, error) {
 	already, is := errors.AsType[*alreadyError](err)
 	if !a.Preflight || read == nil {
 		return PlanResult{}, err
@@ -103,6 +108,6 @@ func (a runGoal) unplanned(ctx context.Context, c Cluster, read *catalog.Snapsho
 			Verb: run.Verb, Ready: true, Time: read.Time(), Obstacles: []preflight.Obstacle{},
 		}}, nil
 	}
-	report, looked := c.preflight(ctx, a.Before, run, read, err)
+	report, looked := c.preflight(ctx, a.PreflightOptions, run, read, err)
 	return PlanResult{Preflight: &report}, looked
 }

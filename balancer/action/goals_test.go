@@ -112,7 +112,7 @@ func testPresplit(w *world) {
 		}
 	}
 	for _, k := range goal.Points {
-		if !c.Table.Begins(k) {
+		if !c.Table.HasLowerBound(k) {
 			w.Errorf("no chunk begins at %s", k)
 		}
 	}

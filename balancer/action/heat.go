@@ -18,7 +18,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Heat says which shards, chunks and keys have how much of the load. It changes nothing,
+// Heat reports the load by shard, chunk and key. It changes nothing,
 // unless Sample says so.
 type Heat struct {
 	// Namespaces are the collections, by name or pattern; none is all.
@@ -39,13 +39,13 @@ type Heat struct {
 	Sample float64
 }
 
-// samplesBack is how old samples may be that runs go by: of load as it is now.
-const samplesBack = 15 * time.Minute
+// maxSampleAge is how old samples may be that runs go by: of load as it is now.
+const maxSampleAge = 15 * time.Minute
 
-// maxSampled is the largest samplesPerSecond of servers.
-const maxSampled = 50
+// maxSampleRate is the largest samplesPerSecond of servers.
+const maxSampleRate = 50
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (h Heat) Validate() error {
 	switch {
 	case h.By != "" && !slices.Contains(heat.Bys(), h.By):
@@ -56,8 +56,8 @@ func (h Heat) Validate() error {
 		return refuse("{top} is how many chunks are named")
 	case h.Sample > 0 && len(h.Logs) > 0:
 		return refuse("{log} is in place of {sample}")
-	case h.Sample < 0 || h.Sample > maxSampled:
-		return refuse("{sample} is up to %d queries a second", maxSampled)
+	case h.Sample < 0 || h.Sample > maxSampleRate:
+		return refuse("{sample} is up to %d queries a second", maxSampleRate)
 	}
 	return nil
 }
@@ -152,27 +152,32 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 		return HeatResult{}, refuse("heat reads counters and samples, and a file has none: name a cluster")
 	}
 	report := &serial{next: r}
-	reads := live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literal(h.Namespaces)}
-	s, err := source.look(ctx, reads, report)
+	reads := live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literalNames(h.Namespaces)}
+	s, err := source.readAndReport(ctx, reads, report)
 	if err != nil {
 		return HeatResult{}, err
 	}
-	return h.on(ctx, source, s, report)
+	return h.runOnSnapshot(ctx, source, s, report)
 }
 
-// On says where the load goes on a cluster that was read with its routing tables. What is more
+// RunOnSnapshot says where the load goes on a cluster that was read with its routing tables. What is more
 // than Most collections is left out: those with most data, of which queries are sampled first.
-func (h Heat) On(ctx context.Context, source Source, s *catalog.Snapshot, r Reporter) (HeatResult, error) {
+func (h Heat) RunOnSnapshot(ctx context.Context, source Source, s *catalog.Snapshot, r Reporter) (HeatResult, error) {
 	if err := h.Validate(); err != nil {
 		return HeatResult{}, err
 	}
 	if source.Client == nil {
 		return HeatResult{}, refuse("{heat} reads counters and samples, and a file has none: name a cluster")
 	}
-	return h.on(ctx, source, s, &serial{next: r})
+	return h.runOnSnapshot(ctx, source, s, &serial{next: r})
 }
 
-func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report *serial) (HeatResult, error) {
+func (h Heat) runOnSnapshot(
+	ctx context.Context,
+	source Source,
+	s *catalog.Snapshot,
+	report *serial,
+) (HeatResult, error) {
 	names, err := plan.Namespaces(s, h.Namespaces)
 	if err != nil {
 		return HeatResult{}, err
@@ -181,15 +186,15 @@ func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report
 		return s.Collection(ns).Table == nil
 	})
 	if h.Most > 0 && len(names) > h.Most {
-		names = firstHeated(names, s, load.Sampled(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
+		names = sortHeatedFirst(names, s, load.Sampled(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
 	}
 	var lines map[string][]heat.Logged
 	if len(h.Logs) > 0 {
-		if lines, err = logged(ctx, h.Logs, names, cmp.Or(h.Back, time.Hour)); err != nil {
+		if lines, err = readLoggedOperations(ctx, h.Logs, names, cmp.Or(h.Back, time.Hour)); err != nil {
 			return HeatResult{}, err
 		}
 	}
-	runner, ended, err := h.changing(ctx, source, names)
+	runner, ended, err := h.changeRunner(ctx, source, names)
 	if err != nil {
 		return HeatResult{}, err
 	}
@@ -206,9 +211,9 @@ func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report
 	return result, nil
 }
 
-// firstHeated sorts collections: those whose queries are sampled come first, then those with most
+// sortHeatedFirst sorts collections: those whose queries are sampled come first, then those with most
 // data.
-func firstHeated(names []string, s *catalog.Snapshot, sampled []string) []string {
+func sortHeatedFirst(names []string, s *catalog.Snapshot, sampled []string) []string {
 	bytes := func(ns string) int64 { return s.Collection(ns).Bytes() }
 	rank := func(ns string) int { return map[bool]int{false: 1}[slices.Contains(sampled, ns)] }
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -223,9 +228,9 @@ func (s Source) Meter() func(context.Context, *catalog.Snapshot) (map[catalog.Sh
 	return m.Read
 }
 
-// changing returns what sends the commands of a read. One that has queries sampled changes the
+// changeRunner returns what sends the commands of a read. One that has queries sampled changes the
 // cluster: it passes guards and policies, and is written to the audit.
-func (h Heat) changing(ctx context.Context, source Source, names []string) (
+func (h Heat) changeRunner(ctx context.Context, source Source, names []string) (
 	runner live.CommandRunner, ended func(stopped string, err error) error, err error) {
 	switch {
 	case h.Sample == 0:
@@ -234,7 +239,7 @@ func (h Heat) changing(ctx context.Context, source Source, names []string) (
 		return nil, nil, refuse("{sample} changes the cluster, and nothing here may")
 	}
 	c := *source.Changes
-	if err := c.permitted(ctx, consent.Order{Verb: heatVerb, Namespaces: names}); err != nil {
+	if err := c.checkPermittedNow(ctx, consent.Request{Verb: heatVerb, Namespaces: names}); err != nil {
 		return nil, nil, err
 	}
 	if c, ended, err = c.begin(ctx, runStart{verb: heatVerb, namespaces: names}); err != nil {
@@ -246,8 +251,8 @@ func (h Heat) changing(ctx context.Context, source Source, names []string) (
 // heatVerb is the verb of policies and audits.
 const heatVerb = "heat"
 
-// literal returns the names where there are no patterns among them.
-func literal(names []string) []string {
+// literalNames returns the names where there are no patterns among them.
+func literalNames(names []string) []string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "*?[") }) {
 		return nil
 	}
@@ -263,7 +268,7 @@ func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
 			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
 		c.Source.Sampling = 0
-		c.Source.Enter = sampling(m.Namespace)
+		c.Source.Enter = samplingCommand(m.Namespace)
 	}
 	if c.Source.Samples > 0 {
 		course := heat.CourseOf(r.Input, m, courseRanges, courseTimes)

@@ -13,15 +13,19 @@ import (
 )
 
 const (
-	// maxLogged is how many operations of a collection are kept, the newest ones.
-	maxLogged = 50_000
-	// longestLine is how long a line of a log may be, in bytes; longer ones are left out.
-	longestLine = 1 << 20
+	// maxLoggedOps is how many operations of a collection are kept, the newest ones.
+	maxLoggedOps = 50_000
+	// maxLogLine is how long a line of a log may be, in bytes; longer ones are left out.
+	maxLogLine = 1 << 20
 )
 
-// logged reads the operations of collections from files of logs, as far back from the newest one
-// of each collection as told.
-func logged(ctx context.Context, files, namespaces []string, back time.Duration) (map[string][]heat.Logged, error) {
+// readLoggedOperations reads the operations of collections from log files, going back from the newest one
+// of each collection by the given duration.
+func readLoggedOperations(
+	ctx context.Context,
+	files, namespaces []string,
+	back time.Duration,
+) (map[string][]heat.Logged, error) {
 	all := map[string][]heat.Logged{}
 	for _, ns := range namespaces {
 		all[ns] = nil
@@ -32,7 +36,7 @@ func logged(ctx context.Context, files, namespaces []string, back time.Duration)
 			if !wanted {
 				return
 			}
-			if list = append(list, one); len(list) >= 2*maxLogged {
+			if list = append(list, one); len(list) >= 2*maxLoggedOps {
 				list = newestLogged(list, back)
 			}
 			all[one.Namespace] = list
@@ -54,7 +58,7 @@ func newestLogged(list []heat.Logged, back time.Duration) []heat.Logged {
 	slices.SortStableFunc(list, func(a, b heat.Logged) int { return a.At.Compare(b.At) })
 	since := list[len(list)-1].At.Add(-back)
 	list = slices.DeleteFunc(list, func(l heat.Logged) bool { return l.At.Before(since) })
-	return slices.Clip(list[max(0, len(list)-maxLogged):])
+	return slices.Clip(list[max(0, len(list)-maxLoggedOps):])
 }
 
 func readLog(ctx context.Context, path string, take func(heat.Logged)) error {
@@ -63,7 +67,7 @@ func readLog(ctx context.Context, path string, take func(heat.Logged)) error {
 		return err
 	}
 	defer file.Close()
-	lines := bufio.NewReaderSize(file, longestLine)
+	lines := bufio.NewReaderSize(file, maxLogLine)
 	for skip := false; ctx.Err() == nil; {
 		line, err := lines.ReadSlice('\n')
 		switch {

@@ -78,7 +78,7 @@ func TestHeatOfLogs(t *testing.T) {
 		return fmt.Sprintf(`{"t":{"$date":"2026-05-01T10:00:01.250Z"},"msg":"Slow query","attr":{"type":"command","ns":"db.c0",`+
 			`"command":{"find":"c0","filter":%s}%s}}`, filter, shard)
 	}
-	lines := []string{"not JSON", strings.Repeat("x", longestLine+10)}
+	lines := []string{"not JSON", strings.Repeat("x", maxLogLine+10)}
 	for range 80 {
 		lines = append(lines, entry(humanize.Literal(table.Pattern().Bound(hot.Min)), false))
 	}

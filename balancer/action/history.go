@@ -12,7 +12,7 @@ import (
 )
 
 // History shows what the audit has: who has changed a cluster, with which verb, plan and
-// command, and what became of it.
+// command, and the outcome.
 type History struct {
 	// Audit is where it lies, as in Consent; empty is the cluster's collection.
 	Audit string
@@ -35,7 +35,7 @@ type HistoryResult struct {
 	Torn int `json:"torn,omitzero"`
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (h History) Validate() error {
 	switch {
 	case h.Audit == audit.ToSyslog:
@@ -53,8 +53,8 @@ func (h History) Validate() error {
 	return nil
 }
 
-// OfCluster reports whether the cluster is asked.
-func (h History) OfCluster() bool { return h.Audit == "" || h.Audit == audit.ToCluster }
+// ReadsCluster reports whether the cluster is asked.
+func (h History) ReadsCluster() bool { return h.Audit == "" || h.Audit == audit.ToCluster }
 
 // Run reads the audit as of a time. The client is that of the cluster; nil where a file is read.
 func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (result HistoryResult, err error) {
@@ -66,7 +66,7 @@ func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (
 		filter.Since = now.Add(-h.Since)
 	}
 	var entries []audit.Entry
-	if h.OfCluster() {
+	if h.ReadsCluster() {
 		entries, err = audit.ReadCluster(ctx, client, filter.Since)
 	} else {
 		entries, result.Torn, err = audit.ReadFile(h.Audit)
@@ -74,6 +74,6 @@ func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (
 	if err != nil {
 		return result, fmt.Errorf("reading the audit: %w", err)
 	}
-	result.Records = append([]audit.Record{}, filter.Of(audit.Records(entries))...)
+	result.Records = append([]audit.Record{}, filter.Select(audit.Records(entries))...)
 	return result, nil
 }

@@ -26,7 +26,7 @@ type JobVerb interface {
 // of many processes carry it out, one after another: all that is known of it lies in the
 // cluster, and each goes on where the one before it ended, or was killed.
 type JobStart struct {
-	Of JobVerb
+	Verb JobVerb
 	// WorkFor is how long this call may start steps; 0 only makes the job. A step that is
 	// under way then is left to the cluster. DefaultWorkFor is the default.
 	WorkFor time.Duration
@@ -70,10 +70,10 @@ func (s JobStart) Validate() error {
 	if s.WorkFor < 0 {
 		return refuse("{workFor} can't be negative: %s", s.WorkFor)
 	}
-	if err := s.Of.Validate(); err != nil {
+	if err := s.Verb.Validate(); err != nil {
 		return err
 	}
-	_, _, err := s.Of.asJob()
+	_, _, err := s.Verb.asJob()
 	return err
 }
 
@@ -86,18 +86,18 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if err := c.refuseIfGuarded(ctx); err != nil {
 		return JobStatus{}, err
 	}
-	id, opts, err := s.Of.asJob()
+	id, opts, err := s.Verb.asJob()
 	if err != nil {
 		return JobStatus{}, err
 	}
-	if err := c.permit(consent.Order{Verb: opts.Verb, Namespaces: opts.Namespaces, All: opts.All}); err != nil {
+	if err := c.checkPermitted(consent.Request{Verb: opts.Verb, Namespaces: opts.Namespaces, All: opts.All}); err != nil {
 		return JobStatus{}, err
 	}
 	e, err := opts.runOptions()
 	if err != nil {
 		return JobStatus{}, err
 	}
-	if _, err := c.bound(e.Pace); err != nil {
+	if _, err := c.limitPace(e.Pace); err != nil {
 		return JobStatus{}, err
 	}
 	jobs := live.JobsOf(c.Client)
@@ -126,14 +126,14 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 		}
 	case job.Options != opts.text():
 		return c.statusOf(job), refuse("job %s exists with different options: %s; {replace} applies the new ones", id,
-			optionsOf(job).line())
+			optionsOf(job).flags())
 	case ended:
 		return c.statusOf(job), nil
 	}
 	if s.WorkFor == 0 {
 		return c.statusOf(job), nil
 	}
-	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, jobOpts: opts, r: &serial{next: r}}
+	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, jobOpts: opts, report: &serial{next: r}}
 	return call.run(ctx)
 }
 
@@ -149,11 +149,11 @@ func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 }
 
 // JobQuery returns how far a job is. It changes nothing.
-type JobQuery struct{ Of JobVerb }
+type JobQuery struct{ Verb JobVerb }
 
 // Run reads the job.
 func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
-	id, opts, err := l.Of.asJob()
+	id, opts, err := l.Verb.asJob()
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -162,7 +162,7 @@ func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 		return JobStatus{}, &AccessError{err}
 	}
 	if job == nil {
-		return c.noJob(id, opts), nil
+		return c.noJobStatus(id, opts), nil
 	}
 	status := c.statusOf(job)
 	holder, held, err := live.EngineHolder(ctx, c.Client)
@@ -172,20 +172,20 @@ func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	return status, nil
 }
 
-func (c Cluster) noJob(id string, o jobOptions) JobStatus {
+func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 	return JobStatus{
 		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{},
 		NextSteps: []string{c.commandOf(o, "start")},
 	}
 }
 
-// doingJob is what the holder of a lease does that works on a job.
+// doingJob is the lease's description of work on a job.
 func doingJob(id string) string { return live.JobDoing + id }
 
-// JobCancel has a job end: a call under way stops before its next step, and what is paused
-// and marked is given back. What was moved stays.
+// JobCancel cancels a job: a running call stops before its next step, and what is paused
+// and marked is restored. What was moved stays.
 type JobCancel struct {
-	Of JobVerb
+	Verb JobVerb
 	// WorkFor is how long a call under way is waited for.
 	WorkFor time.Duration
 	Hard    context.Context
@@ -196,7 +196,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	if l.WorkFor < 0 {
 		return JobStatus{}, refuse("{workFor} can't be negative: %s", l.WorkFor)
 	}
-	id, opts, err := l.Of.asJob()
+	id, opts, err := l.Verb.asJob()
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -209,7 +209,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	case err != nil:
 		return JobStatus{}, &AccessError{err}
 	case job == nil:
-		return c.noJob(id, opts), nil
+		return c.noJobStatus(id, opts), nil
 	case job.State.Ended():
 		return c.statusOf(job), nil
 	}
@@ -217,8 +217,8 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 		return JobStatus{}, &AccessError{err}
 	}
 	call := &jobCall{
-		Cluster: c, JobStart: JobStart{Of: l.Of, WorkFor: l.WorkFor, Hard: l.Hard}, jobs: jobs, job: job,
-		jobOpts: optionsOf(job), r: &serial{next: r},
+		Cluster: c, JobStart: JobStart{Verb: l.Verb, WorkFor: l.WorkFor, Hard: l.Hard}, jobs: jobs, job: job,
+		jobOpts: optionsOf(job), report: &serial{next: r},
 	}
 	return call.run(ctx)
 }

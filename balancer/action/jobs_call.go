@@ -25,22 +25,22 @@ type jobCall struct {
 	JobStart
 	jobs    *live.Jobs
 	jobOpts jobOptions
-	r       *serial
+	report  *serial
 
 	stop context.CancelCauseFunc // ends the start of steps; nil before the work
 
-	mu      sync.Mutex // guards the fields below
-	job     *live.Job
-	waits   *pace.Event // why no step may start now; nil if one may
-	before  apply.Progress
-	resumed bool
-	gate    *pace.Gate // nil before there is one
+	mu              sync.Mutex // guards the fields below
+	job             *live.Job
+	waiting         *pace.Event // why no step may start now; nil if one may
+	earlierProgress apply.Progress
+	resumed         bool
+	gate            *pace.Gate // nil before there is one
 }
 
 // Why the work of a call ends early.
 var (
-	errWorkedFor = errors.New("the time of this call is over")
-	errCancelled = errors.New("the job is cancelled")
+	errCallTimeOver = errors.New("the time of this call is over")
+	errCancelled    = errors.New("the job is cancelled")
 )
 
 const (
@@ -58,7 +58,7 @@ const (
 
 // run works, and writes what it does to the audit.
 func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
-	c, err := j.in(j.jobOpts.TimeZone)
+	c, err := j.withTimeZone(j.jobOpts.TimeZone)
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -83,24 +83,24 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 		switch {
 		case is && ctx.Err() == nil && time.Since(began)+jobPollInterval < j.WorkFor:
 			if j.Clock.Sleep(ctx, jobPollInterval) != nil {
-				return j.heldBy(held), nil //nolint:nilerr // that is why it waits
+				return j.statusHeldBy(held), nil //nolint:nilerr // that is why it waits
 			}
 			continue
 		case is:
-			return j.heldBy(held), nil
+			return j.statusHeldBy(held), nil
 		case err != nil:
 			return JobStatus{}, err
 		}
 		if l.restoredNote != "" {
-			j.r.note(l.restoredNote)
+			j.report.note(l.restoredNote)
 		}
-		return j.leased(ctx, l, j.timeLeft(j.WorkFor, began))
+		return j.runLeased(ctx, l, j.timeLeft(j.WorkFor, began))
 	}
 }
 
-// heldBy is the status while somebody else holds the lease: another call of the job, or
+// statusHeldBy is the status while somebody else holds the lease: another call of the job, or
 // another run.
-func (j *jobCall) heldBy(held *live.HeldError) JobStatus {
+func (j *jobCall) statusHeldBy(held *live.HeldError) JobStatus {
 	status := j.statusOf(j.job)
 	if held.Holder.Doing == doingJob(j.job.ID) {
 		status.State, status.Worker = live.JobRunning, held.Holder.String()
@@ -113,8 +113,8 @@ func (j *jobCall) heldBy(held *live.HeldError) JobStatus {
 	return status
 }
 
-// leased works with the lease, which it gives back.
-func (j *jobCall) leased(ctx context.Context, l *leasedRun, left time.Duration) (JobStatus, error) {
+// runLeased works with the lease, which it gives back.
+func (j *jobCall) runLeased(ctx context.Context, l *leasedRun, left time.Duration) (JobStatus, error) {
 	job, err := j.jobs.Begin(ctx, j.job, l.lease.Holder().Host)
 	if err == nil {
 		j.job = job
@@ -123,7 +123,7 @@ func (j *jobCall) leased(ctx context.Context, l *leasedRun, left time.Duration) 
 		}
 	}
 	if err != nil {
-		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
+		return j.saveFailure(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
 	}
 	if job.State.Ended() { // meanwhile
 		return j.statusOf(job), j.releaseLease(ctx, l)
@@ -134,14 +134,14 @@ func (j *jobCall) leased(ctx context.Context, l *leasedRun, left time.Duration) 
 		}
 	}
 	if j.job.Cancel {
-		return j.cancelled(ctx, l)
+		return j.finishCancel(ctx, l)
 	}
 	return j.save(ctx)
 }
 
-// failed sets the state of the job by an error.
-func (j *jobCall) failed(ctx context.Context, err error) (JobStatus, error) {
-	if known, err := j.settle(apply.Result{}, j.withRoles(ctx, err)); !known {
+// saveFailure sets the state of the job from an error, and saves it.
+func (j *jobCall) saveFailure(ctx context.Context, err error) (JobStatus, error) {
+	if known, err := j.setOutcome(apply.Result{}, j.withRoles(ctx, err)); !known {
 		return j.statusOf(j.job), err
 	}
 	return j.save(ctx)
@@ -167,13 +167,13 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	return j.statusOf(job), nil
 }
 
-// goalOfRun returns the goal of the job as an aim.
+// goalOfRun returns the job as a runGoal.
 func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
 	e, err := j.jobOpts.runOptions()
 	if err != nil {
 		return runGoal{}, err
 	}
-	if e.Pace, err = j.bound(e.Pace); err != nil {
+	if e.Pace, err = j.limitPace(e.Pace); err != nil {
 		return runGoal{}, err
 	}
 	e.Hard = j.Hard
@@ -191,9 +191,9 @@ func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
 		}, nil
 	}
 	d := &Drain{Shard: j.jobOpts.Shard, Remove: j.jobOpts.Remove, MovePrimaries: j.jobOpts.MovePrimaries, RunOptions: e}
-	a := d.runGoal(j.Cluster, j.r, end)
-	around := a.around
-	a.around = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
+	a := d.runGoal(j.Cluster, j.report, end)
+	around := a.addHooks
+	a.addHooks = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		around(l, work, o)
 		(*end).limited = true // each call ends
 	}
@@ -208,7 +208,7 @@ func (j *jobCall) prepareExecution(
 		if err := journal.Forget(ctx); err != nil {
 			return nil, err
 		}
-		read, p, err := a.plan(ctx, j.Cluster, j.r)
+		read, p, err := a.plan(ctx, j.Cluster, j.report)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (j *jobCall) prepareExecution(
 	}
 	h.PausedStill(l.lease.Leftover())
 	moves, is := h.Moved(false)
-	j.before.MovesDone, j.before.BytesDone = moves, is.Bytes
+	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, is.Bytes
 	work := apply.ResumeKept(h, journal)
 	if j.resumed = h.Begun(); j.resumed {
 		return work, nil
@@ -229,17 +229,17 @@ func (j *jobCall) prepareExecution(
 func (j *jobCall) preflight(ctx context.Context, a runGoal, work *apply.Execution, read *catalog.Snapshot) error {
 	report, err := planRun{
 		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, preflightRun: a.preflightRun,
-		read: func() *catalog.Snapshot { return read },
+		plannedFrom: func() *catalog.Snapshot { return read },
 	}.runPreflight(ctx, j.Cluster, work)
 	if err != nil {
 		return err
 	}
-	return pass(report.Without(diagnosis.LeaseHeld), false, j.r) // by this call
+	return checkObstacles(report.Without(diagnosis.LeaseHeld), false, j.report) // by this call
 }
 
-// worksBetween reports whether the time since the call before this one counts: a move may
+// countsTimeBetween reports whether the time since the call before this one counts: a move may
 // have gone on. What waits for a window, or for somebody, takes no time.
-func (j *jobCall) worksBetween() bool {
+func (j *jobCall) countsTimeBetween() bool {
 	switch j.job.State {
 	case live.JobRunning:
 		return true
@@ -259,7 +259,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	if h == nil {
 		return rules, nil
 	}
-	if j.worksBetween() {
+	if j.countsTimeBetween() {
 		rules.Spent += j.job.Updated.Sub(j.job.Before)
 	}
 	moves, is := h.Moved(true)
@@ -301,7 +301,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	if w.runGoal, err = j.goalOfRun(&w.end); err != nil {
 		return w, err
 	}
-	if gone, err := j.alreadyGone(ctx); err != nil || gone {
+	if gone, err := j.isShardRemoved(ctx); err != nil || gone {
 		return w, cmp.Or[error](err, &alreadyError{})
 	}
 	journal, h, err := j.jobs.Journal(ctx, j.job)
@@ -315,7 +315,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	if w.gate, w.leave, err = w.runGoal.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held); err != nil {
+	if w.gate, w.leave, err = w.runGoal.newGate(ctx, j.Cluster, rules, false, &serial{next: j}, &held); err != nil {
 		w.leave = func() {}
 		return w, err
 	}
@@ -331,11 +331,11 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 		return w, err
 	}
 	// The hours of a policy are waited for, as a window is.
-	if err := j.permit(consent.Order{Verb: j.jobOpts.Verb, Namespaces: namesOf(w.Plan)}); err != nil {
+	if err := j.checkPermitted(consent.Request{Verb: j.jobOpts.Verb, Namespaces: changedNamespaces(w.Plan)}); err != nil {
 		return w, err
 	}
 	if h != nil {
-		if err := j.await(ctx, l, h, left-time.Since(began)); err != nil {
+		if err := j.awaitEarlierMoves(ctx, l, h, left-time.Since(began)); err != nil {
 			return w, err
 		}
 	}
@@ -349,7 +349,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 func (j *jobCall) awaitGate(ctx context.Context, gate *pace.Gate, left time.Duration) error {
 	over, end := context.WithCancelCause(ctx) // the driver takes a deadline for a cluster that is slow
 	defer end(nil)
-	defer time.AfterFunc(left, func() { end(errWorkedFor) }).Stop()
+	defer time.AfterFunc(left, func() { end(errCallTimeOver) }).Stop()
 	return gate.Opens(over)
 }
 
@@ -375,18 +375,21 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.Hard) }
 		}
 		if ctx.Err() != nil {
-			err = errWorkedFor
+			err = errCallTimeOver
 		}
-		return j.settle(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
+		return j.setOutcome(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
 	}
 	result, err := j.execute(ctx, running, l, w, j.timeLeft(left, began))
-	if left := unreached(result); err == nil && left != nil && w.kind != plan.Balance { // which ends as even as it can
+	if left := unreachedError(
+		result,
+	); err == nil && left != nil &&
+		w.kind != plan.Balance { // which ends as even as it can
 		err = &goalError{left}
 	}
 	if w.end != nil && w.end.warning != "" {
-		j.r.note(w.end.warning)
+		j.report.note(w.end.warning)
 	}
-	return j.settle(result, j.withRoles(ctx, err))
+	return j.setOutcome(result, j.withRoles(ctx, err))
 }
 
 // keepsPaused reports whether what is paused and marked stays so for the next call, as this one
@@ -394,10 +397,10 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 func (j *jobCall) keepsPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.job.Cancel || j.waits != nil && slices.Contains([]pace.Reason{pace.Shut, pace.Held}, j.waits.Reason) {
+	if j.job.Cancel || j.waiting != nil && slices.Contains([]pace.Reason{pace.Shut, pace.Held}, j.waiting.Reason) {
 		return false
 	}
-	return errors.Is(err, errWorkedFor) || errors.As(err, new(*movingError))
+	return errors.Is(err, errCallTimeOver) || errors.As(err, new(*movingError))
 }
 
 // releaseLease gives back the lease, and all that is paused.
@@ -410,8 +413,8 @@ func (j *jobCall) releaseLease(ctx context.Context, l *leasedRun) error {
 	return l.lease.Leave(ctx, hard)
 }
 
-// alreadyGone reports whether the shard has left the cluster.
-func (j *jobCall) alreadyGone(ctx context.Context) (bool, error) {
+// isShardRemoved reports whether the shard has left the cluster.
+func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 	if !j.jobOpts.Remove {
 		return false, nil
 	}
@@ -423,12 +426,12 @@ func (j *jobCall) alreadyGone(ctx context.Context) (bool, error) {
 	return !there && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
 }
 
-// cancelled gives back what is paused and marked, and ends the job.
-func (j *jobCall) cancelled(ctx context.Context, l *leasedRun) (JobStatus, error) {
+// finishCancel gives back what is paused and marked, and ends the job.
+func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, error) {
 	if context.Cause(l.lease.Held()) != nil { // work has given it back
 		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
 		if held, is := errors.AsType[*live.HeldError](err); is {
-			return j.heldBy(held), nil
+			return j.statusHeldBy(held), nil
 		}
 		if err != nil {
 			return JobStatus{}, err
@@ -437,11 +440,11 @@ func (j *jobCall) cancelled(ctx context.Context, l *leasedRun) (JobStatus, error
 	}
 	err := j.unmark(ctx, l)
 	off := l.lease.Leftover()
-	l.lease.OnGiveBack = restoreProgress(j.r)
+	l.lease.OnGiveBack = restoreProgress(j.report)
 	err = errors.Join(err, j.releaseLease(ctx, l))
-	noteRestored(j.r, l.lease, off)
+	noteRestored(j.report, l.lease, off)
 	if err != nil {
-		return j.failed(ctx, err)
+		return j.saveFailure(ctx, err)
 	}
 	j.job.State, j.job.BlockedBy, j.job.Error = live.JobCancelled, nil, ""
 	return j.save(ctx)
@@ -461,12 +464,12 @@ func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}
-	end := &drainCompletion{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.r.note}
+	end := &drainCompletion{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.report.note}
 	if err := end.unmarkOrWarn(ctx); err != nil {
 		return err
 	}
 	if end.warning != "" {
-		j.r.note(end.warning)
+		j.report.note(end.warning)
 	}
 	return nil
 }

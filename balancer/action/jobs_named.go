@@ -35,15 +35,15 @@ func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 
 // commandOf is the command line of a call of a job.
 func (c Cluster) commandOf(o jobOptions, do string) string {
-	line := o.named()
+	line := o.targetFlags()
 	if do == "start" {
-		line = o.line()
+		line = o.flags()
 	}
 	return c.commandLine(fmt.Sprintf("shardsh %s %s", o.Verb, do), line)
 }
 
 // commandLine is a command line with the cluster's address, and with the user, but not the
-// password: who enters it is asked for that.
+// password, which is prompted for.
 func (c Cluster) commandLine(command, more string) string {
 	address := c.Address
 	if address == "" || c.Settings == nil || c.Settings.Dialer != nil { // a mock in this process
@@ -54,5 +54,5 @@ func (c Cluster) commandLine(command, more string) string {
 		user = strings.ReplaceAll(url.QueryEscape(c.Settings.Auth.Username), "+", "%20") + "@"
 	}
 	address = strings.Replace(address, "<credentials>@", user, 1)
-	return command + " " + quoted(address) + " " + more
+	return command + " " + shellQuote(address) + " " + more
 }

@@ -27,7 +27,7 @@ func TestJobOfNothing(t *testing.T) {
 		`db.no is not a sharded`:          Balance{Namespaces: []string{"db.no"}, Pace: parallel.Pace},
 	} {
 		for _, workFor := range []time.Duration{0, time.Second} {
-			_, err := JobStart{Of: verb, WorkFor: workFor}.Run(t.Context(), w.actionCluster(), nil)
+			_, err := JobStart{Verb: verb, WorkFor: workFor}.Run(t.Context(), w.actionCluster(), nil)
 			if !errors.As(err, new(*diagnosis.UnknownError)) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %s", verb, err, want)
 			}
@@ -54,9 +54,9 @@ func TestJobNextSteps(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", s.State, s.NextSteps, err, want)
 		}
 	}
-	status := func() (JobStatus, error) { return JobQuery{Of: d}.Run(t.Context(), c) }
+	status := func() (JobStatus, error) { return JobQuery{Verb: d}.Run(t.Context(), c) }
 	start := func(workFor time.Duration) func() (JobStatus, error) {
-		return func() (JobStatus, error) { return JobStart{Of: d, WorkFor: workFor}.Run(t.Context(), c, nil) }
+		return func() (JobStatus, error) { return JobStart{Verb: d, WorkFor: workFor}.Run(t.Context(), c, nil) }
 	}
 	begin := "shardsh drain start " + at + " --shard s2 --pause-balancing"
 	next(status, begin)
@@ -88,7 +88,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 		c.Policies = []*consent.Policy{p}
 		d := jobDrain()
 		d.PauseBetween = 10 * time.Minute
-		start := JobStart{Of: d, WorkFor: 100 * time.Millisecond}
+		start := JobStart{Verb: d, WorkFor: 100 * time.Millisecond}
 		loop := func() (s JobStatus) {
 			t.Helper()
 			for range 100 {
@@ -111,7 +111,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 		if remedy := s.BlockedBy[0].Remedy; !strings.HasPrefix(remedy, "cancel it, and start it with --replace") {
 			t.Errorf("%s: %s", text, remedy)
 		}
-		if s, err = (JobCancel{Of: d, WorkFor: time.Second}).Run(t.Context(), c, nil); s.State != live.JobCancelled || err != nil {
+		if s, err = (JobCancel{Verb: d, WorkFor: time.Second}).Run(t.Context(), c, nil); s.State != live.JobCancelled || err != nil {
 			t.Errorf("%s: %+v, %v", text, s, err)
 		}
 		start.Replace = true
@@ -120,7 +120,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 		}
 		raised := d
 		raised.For, raised.MaxMoves = 3*time.Hour, 4
-		_, err = JobStart{Of: raised, Replace: true}.Run(t.Context(), c, nil)
+		_, err = JobStart{Verb: raised, Replace: true}.Run(t.Context(), c, nil)
 		if refused := errors.As(err, new(*consent.RefusedError)); refused != strings.HasPrefix(text, "limits") {
 			t.Errorf("%s: a higher limit: %v", text, err)
 		}

@@ -45,22 +45,22 @@ func (d Drain) asJob() (string, jobOptions, error) {
 		return "", jobOptions{}, refuse("drain needs {shard}")
 	}
 	o := jobOptions{Verb: "drain", Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries}
-	return "drain:" + string(d.Shard), o, o.take(d.RunOptions)
+	return "drain:" + string(d.Shard), o, o.addRunOptions(d.RunOptions)
 }
 
 // asJob returns the defragmentation as a job: there is one for the same collections.
 func (d Defragment) asJob() (string, jobOptions, error) {
-	id, o, err := ofCollections("defragment", d.Namespaces, d.All)
+	id, o, err := collectionJob("defragment", d.Namespaces, d.All)
 	if err != nil {
 		return "", o, err
 	}
-	return id, o, o.take(d.RunOptions)
+	return id, o, o.addRunOptions(d.RunOptions)
 }
 
 // asJob returns the balancing as a job: there is one for the same collections. It carries
 // out plans, so it evens out what the cluster's own balancer would.
 func (b Balance) asJob() (string, jobOptions, error) {
-	id, o, err := ofCollections("balance", b.Namespaces, b.All)
+	id, o, err := collectionJob("balance", b.Namespaces, b.All)
 	switch {
 	case err != nil:
 		return "", o, err
@@ -69,23 +69,27 @@ func (b Balance) asJob() (string, jobOptions, error) {
 		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: " +
 			"it balances as the cluster's balancer does")
 	}
-	return id, o, o.take(RunOptions{
-		Pace: b.Pace, Control: b.Control, Before: b.Before, PauseBalancing: b.PauseBalancing, DryRun: b.DryRun,
-		ForceJumbo: b.ForceJumbo,
+	return id, o, o.addRunOptions(RunOptions{
+		Pace:             b.Pace,
+		Control:          b.Control,
+		PreflightOptions: b.PreflightOptions,
+		PauseBalancing:   b.PauseBalancing,
+		DryRun:           b.DryRun,
+		ForceJumbo:       b.ForceJumbo,
 	})
 }
 
-func ofCollections(verb string, namespaces []string, all bool) (string, jobOptions, error) {
+func collectionJob(verb string, namespaces []string, all bool) (string, jobOptions, error) {
 	o := jobOptions{Verb: verb, Namespaces: slices.Sorted(slices.Values(namespaces)), All: all}
 	id := verb + ":all"
 	if !all {
 		id = verb + ":" + strings.Join(o.Namespaces, ",")
 	}
-	return id, o, named(namespaces, all)
+	return id, o, requireNamespaces(namespaces, all)
 }
 
-// take takes the options that all verbs have.
-func (o *jobOptions) take(e RunOptions) error {
+// addRunOptions copies the options that all verbs share.
+func (o *jobOptions) addRunOptions(e RunOptions) error {
 	switch {
 	case e.DryRun || e.Preflight:
 		return refuse("a job has no {dryRun} and no {preflight}: leave out start")
@@ -100,7 +104,7 @@ func (o *jobOptions) take(e RunOptions) error {
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
 	o.DiskLimit, o.Despite, o.advisories = e.DiskLimit, strings.Join(e.Despite, ","), e.Advisories
-	o.For, o.PauseBetween = spanText(e.For), spanText(e.PauseBetween)
+	o.For, o.PauseBetween = durationText(e.For), durationText(e.PauseBetween)
 	if e.Window != nil {
 		o.Window = e.Window.String()
 	}
@@ -110,14 +114,14 @@ func (o *jobOptions) take(e RunOptions) error {
 	return nil
 }
 
-func spanText(d time.Duration) string {
+func durationText(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
 	return d.String()
 }
 
-// text is how they are kept.
+// text returns the options as stored, in JSON.
 func (o jobOptions) text() string {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -158,12 +162,12 @@ func (o jobOptions) runOptions() (e RunOptions, err error) {
 	return e, err
 }
 
-// line is the options as the command line has them.
-func (o jobOptions) line() string {
+// flags is the options as the command line has them.
+func (o jobOptions) flags() string {
 	var words []string
 	add := func(option, value string) {
 		if value != "" && value != "0" {
-			words = append(words, Flag(option), quoted(value))
+			words = append(words, Flag(option), shellQuote(value))
 		}
 	}
 	set := func(option string, on bool) {
@@ -171,7 +175,7 @@ func (o jobOptions) line() string {
 			words = append(words, Flag(option))
 		}
 	}
-	words = append(words, o.named())
+	words = append(words, o.targetFlags())
 	set("remove", o.Remove)
 	set("movePrimaries", o.MovePrimaries)
 	set("pauseBalancing", o.PauseBalancing)
@@ -217,8 +221,8 @@ func exactSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// quoted quotes a word for a shell, if it needs that.
-func quoted(word string) string {
+// shellQuote quotes a word for a shell, if it needs that.
+func shellQuote(word string) string {
 	plain := func(r rune) bool {
 		return r == '-' || r == '_' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' ||
 			r >= 'A' && r <= 'Z'
@@ -229,17 +233,17 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// named are the options that say which job it is.
-func (o jobOptions) named() string {
+// targetFlags returns the options that identify the job.
+func (o jobOptions) targetFlags() string {
 	switch {
 	case o.Shard != "":
-		return Flag("shard") + " " + quoted(string(o.Shard))
+		return Flag("shard") + " " + shellQuote(string(o.Shard))
 	case o.All:
 		return Flag("all")
 	}
 	var words []string
 	for _, ns := range o.Namespaces {
-		words = append(words, Flag("ns")+" "+quoted(ns))
+		words = append(words, Flag("ns")+" "+shellQuote(ns))
 	}
 	return strings.Join(words, " ")
 }

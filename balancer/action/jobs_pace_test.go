@@ -45,7 +45,7 @@ func TestJobWaits(t *testing.T) {
 		hold(w, &d)
 		for range 3 {
 			began := time.Now()
-			s := w.start(JobStart{Of: d, WorkFor: 30 * time.Millisecond})
+			s := w.start(JobStart{Verb: d, WorkFor: 30 * time.Millisecond})
 			if took := time.Since(began); s.State != live.JobWaiting || s.BlockedBy[0].What != what || took > 10*time.Second {
 				t.Errorf("%s: %+v after %v", what, s, took)
 			}
@@ -56,7 +56,7 @@ func TestJobWaits(t *testing.T) {
 		}
 		w.admin(bson.D{{Key: "mockAdvance", Value: (24 * time.Hour).Milliseconds()}})
 		for calls := 0; ; calls++ {
-			s := w.start(JobStart{Of: d, WorkFor: time.Second})
+			s := w.start(JobStart{Verb: d, WorkFor: time.Second})
 			if s.State == live.JobDone {
 				break
 			}
@@ -84,18 +84,18 @@ func TestJobLimits(t *testing.T) {
 		{2, "the limit of 2 moves is reached"}, {5, "the limit of 5 moves is reached"}, {5, "the limit of 5 moves is reached"},
 	} {
 		d.MaxMoves = one.limit
-		s := w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
+		s := w.start(JobStart{Verb: d, WorkFor: 10 * time.Second, Replace: true})
 		if s.State != live.JobBlocked || s.BlockedBy[0].Text != one.want || s.Progress.MovesDone != one.limit {
 			t.Errorf("%+v, want %s", s, one.want)
 		}
 	}
 	d.MaxMoves = 16 // all
-	s := w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
+	s := w.start(JobStart{Verb: d, WorkFor: 10 * time.Second, Replace: true})
 	if s.State != live.JobBlocked || s.BlockedBy[0].What != "unsharded" || s.Progress.MovesDone != 16 {
 		t.Errorf("with a primary: %+v", s)
 	}
 	w.admin(bson.D{{Key: "movePrimary", Value: "app"}, {Key: "to", Value: "s1"}})
-	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second}); s.State != live.JobDone {
+	if s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Second}); s.State != live.JobDone {
 		t.Errorf("without: %+v", s)
 	}
 	w.well()
@@ -112,7 +112,7 @@ func TestJobPausesBetween(t *testing.T) {
 		if calls%20 == 0 { // on a slow machine nothing is done in so short a time
 			workFor *= 2
 		}
-		s := w.start(JobStart{Of: d, WorkFor: workFor})
+		s := w.start(JobStart{Verb: d, WorkFor: workFor})
 		hours := int(w.cluster.Clock().Now().Sub(began) / time.Hour)
 		if s.Progress.MovesDone > hours+1 || !s.OnTrack() || calls > 300 {
 			t.Fatalf("call %d: %+v after %d hours", calls, s, hours)
@@ -132,19 +132,19 @@ func TestJobHasEndedMeanwhile(t *testing.T) {
 	w := newWorld(t, crowded(10), catalog.Release80, 1)
 	d := jobDrain()
 	d.Remove = false
-	w.start(JobStart{Of: d})
+	w.start(JobStart{Verb: d})
 	c := w.actionCluster()
 	id, o, err := d.asJob()
 	if err != nil {
 		t.Fatal(err)
 	}
 	late := &jobCall{
-		Cluster: c, JobStart: JobStart{Of: d, WorkFor: time.Second}, jobs: live.JobsOf(c.Client), jobOpts: o, r: &serial{},
+		Cluster: c, JobStart: JobStart{Verb: d, WorkFor: time.Second}, jobs: live.JobsOf(c.Client), jobOpts: o, report: &serial{},
 	}
 	if late.job, err = late.jobs.Get(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	done := w.start(JobStart{Of: d, WorkFor: 10 * time.Second})
+	done := w.start(JobStart{Verb: d, WorkFor: 10 * time.Second})
 	records := w.documentsOf("shardsh", "journals", bson.D{})
 	s, err := late.run(t.Context())
 	if done.State != live.JobDone || err != nil || s.State != live.JobDone || s.Progress != done.Progress {
@@ -160,7 +160,7 @@ func TestJobHasEndedMeanwhile(t *testing.T) {
 func TestOwnCollections(t *testing.T) {
 	w := newWorld(t, crowded(5), catalog.Release80, 1)
 	w.admin(bson.D{{Key: "balancerStop", Value: 1}})
-	if s := w.start(JobStart{Of: jobDrain()}); s.State != live.JobPending { // which makes shardsh.jobs
+	if s := w.start(JobStart{Verb: jobDrain()}); s.State != live.JobPending { // which makes shardsh.jobs
 		t.Fatalf("%+v", s)
 	}
 	w.admin(bson.D{{Key: "movePrimary", Value: "shardsh"}, {Key: "to", Value: "s1"}})
@@ -192,7 +192,7 @@ func TestJobWorksForSomeNights(t *testing.T) {
 	d.For, d.PauseBetween = 12*time.Hour, 30*time.Minute
 	began := w.cluster.Clock().Now()
 	for calls := 0; ; calls++ {
-		s := w.start(JobStart{Of: d, WorkFor: 300 * time.Millisecond})
+		s := w.start(JobStart{Verb: d, WorkFor: 300 * time.Millisecond})
 		now := w.cluster.Clock().Now()
 		if calls > 200 || s.State == live.JobDone {
 			t.Fatalf("call %d at %s: %+v", calls, now, s)
@@ -207,7 +207,7 @@ func TestJobWorksForSomeNights(t *testing.T) {
 	}
 	d.For = 24 * time.Hour
 	for calls := 0; ; calls++ {
-		s := w.start(JobStart{Of: d, WorkFor: 300 * time.Millisecond, Replace: true})
+		s := w.start(JobStart{Verb: d, WorkFor: 300 * time.Millisecond, Replace: true})
 		if s.State == live.JobDone {
 			break
 		}

@@ -39,14 +39,14 @@ func (c Cluster) statusOf(job *live.Job) JobStatus {
 	}
 	acted := job.Progress.StepsDone > 0 || job.Progress.MovesDone > 0
 	if job.State.Ended() && acted && (job.State == live.JobCancelled || !o.Remove) {
-		s.NextSteps = append(s.NextSteps, c.commandLine("shardsh apply", "--undo "+quoted(live.JobPrefix+job.ID)))
+		s.NextSteps = append(s.NextSteps, c.commandLine("shardsh apply", "--undo "+shellQuote(live.JobPrefix+job.ID)))
 	}
 	return s
 }
 
-// settle sets the state of the job by how the work has ended. It reports whether the state
+// setOutcome sets the state of the job from the result of the work. It reports whether the state
 // is to be written.
-func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
+func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	job := j.job
@@ -65,11 +65,11 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 		}}
 	case errors.As(err, new(*alreadyError)), err == nil && r.Finished:
 		job.State = live.JobDone
-	case errors.Is(err, errWorkedFor), errors.Is(err, context.Canceled):
+	case errors.Is(err, errCallTimeOver), errors.Is(err, context.Canceled):
 		job.State = live.JobRunning
-		if j.waits != nil {
+		if j.waiting != nil {
 			job.State = live.JobWaiting
-			job.BlockedBy = []live.JobBlock{{What: string(j.waits.Reason), Text: j.waits.Text, Remedy: "wait"}}
+			job.BlockedBy = []live.JobBlock{{What: string(j.waiting.Reason), Text: j.waiting.Text, Remedy: "wait"}}
 		}
 	case limited:
 		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(over.Why, over.Fixed)}
@@ -81,7 +81,7 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 		}
 		var inTheWay *preflight.Error
 		if errors.As(err, &inTheWay) {
-			job.State, job.BlockedBy = live.JobBlocked, obstacles(inTheWay.Report)
+			job.State, job.BlockedBy = live.JobBlocked, jobBlocks(inTheWay.Report)
 			break
 		}
 		var is live.JobBlock
@@ -94,12 +94,12 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 	return true, nil
 }
 
-// obstacles are what the preflight found.
-func obstacles(report preflight.Report) (list []live.JobBlock) {
+// jobBlocks are what the preflight found.
+func jobBlocks(report preflight.Report) (list []live.JobBlock) {
 	for _, o := range report.Stopping() {
 		remedy := strings.Join(o.Commands, "; ")
 		if o.Option != "" {
-			remedy = strings.TrimPrefix(remedy+"; "+Flag(o.Option)+" "+o.Does, "; ")
+			remedy = strings.TrimPrefix(remedy+"; "+Flag(o.Option)+" "+o.OptionEffect, "; ")
 		}
 		list = append(list, live.JobBlock{What: string(o.Code), Text: o.Sentence, Remedy: remedy})
 	}
@@ -146,7 +146,7 @@ func blockOf(err error) (live.JobBlock, bool) {
 	case errors.As(err, &refused):
 		return live.JobBlock{What: "policy", Text: refused.Error()}, true
 	case errors.As(err, &option):
-		return live.JobBlock{What: "unsharded", Text: option.Spelled(Flag),
+		return live.JobBlock{What: "unsharded", Text: option.SpellOptions(Flag),
 			Remedy: "move it by hand, or start the job with that option and --replace"}, true
 	case errors.As(err, &ask):
 		return live.JobBlock{What: "failures", Text: ask.Error(), Remedy: policy.FailureInfoOf(ask.Err).Remedy}, true

@@ -119,7 +119,7 @@ func TestJobIsKilled(t *testing.T) {
 			dies = 1 + r.IntN(100)
 		}
 		status, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
-			return JobStart{Of: jobDrain(), WorkFor: 300 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
+			return JobStart{Verb: jobDrain(), WorkFor: 300 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
 		})
 		calls++
 		if killed {
@@ -192,7 +192,7 @@ func (w *world) start(s JobStart) JobStatus {
 
 func (w *world) jobStatus(d Drain) JobStatus {
 	w.Helper()
-	status, err := JobQuery{Of: d}.Run(w.Context(), w.actionCluster())
+	status, err := JobQuery{Verb: d}.Run(w.Context(), w.actionCluster())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func (w *world) jobStatus(d Drain) JobStatus {
 
 func (w *world) cancelJob(d Drain) JobStatus {
 	w.Helper()
-	status, err := JobCancel{Of: d, WorkFor: 100 * time.Millisecond}.Run(w.Context(), w.actionCluster(), nil)
+	status, err := JobCancel{Verb: d, WorkFor: 100 * time.Millisecond}.Run(w.Context(), w.actionCluster(), nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -217,26 +217,26 @@ func TestJobStart(t *testing.T) {
 		"shardsh drain start --shard s0 --remove --move-primaries --pause-balancing" {
 		t.Errorf("without a job: %+v", s)
 	}
-	if s := w.start(JobStart{Of: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.OnTrack() {
+	if s := w.start(JobStart{Verb: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.OnTrack() {
 		t.Errorf("recorded: %+v", s)
 	}
 	other := d
 	other.MaxMoves = 2
-	_, err := JobStart{Of: other, WorkFor: time.Second}.Run(t.Context(), w.actionCluster(), nil)
+	_, err := JobStart{Verb: other, WorkFor: time.Second}.Run(t.Context(), w.actionCluster(), nil)
 	if err == nil || !strings.Contains(err.Error(), "job drain:s0 exists with different options: --shard s0 --remove --move-primaries "+
 		"--pause-balancing; replace applies the new ones") {
 		t.Errorf("other options: %v", err)
 	}
-	s := w.start(JobStart{Of: other, WorkFor: 10 * time.Second, Replace: true})
+	s := w.start(JobStart{Verb: other, WorkFor: 10 * time.Second, Replace: true})
 	if s.State != live.JobBlocked || len(s.BlockedBy) != 1 || s.BlockedBy[0].What != "limit" || s.Progress.MovesDone != 2 || s.OnTrack() {
 		t.Errorf("at its limit: %+v", s)
 	}
 	w.well()
-	s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
+	s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Second, Replace: true})
 	if s.State != live.JobDone || s.Progress.MovesDone < 10 || s.Progress.Percent != 100 || len(s.BlockedBy) != 0 {
 		t.Errorf("done: %+v", s)
 	}
-	if again := w.start(JobStart{Of: d, WorkFor: time.Second}); again.State != live.JobDone || again.Updated != s.Updated {
+	if again := w.start(JobStart{Verb: d, WorkFor: time.Second}); again.State != live.JobDone || again.Updated != s.Updated {
 		t.Errorf("once more: %+v", again)
 	}
 	if s := w.cancelJob(d); s.State != live.JobDone {
@@ -251,7 +251,7 @@ func TestJobIsBlocked(t *testing.T) {
 	w := newWorld(t, crowded(10), catalog.Release80, 1)
 	d := jobDrain()
 	d.PauseBalancing = false
-	s := w.start(JobStart{Of: d, WorkFor: 5 * time.Second})
+	s := w.start(JobStart{Verb: d, WorkFor: 5 * time.Second})
 	if s.State != live.JobBlocked || s.BlockedBy[0].What != "balancer" || !strings.HasPrefix(s.BlockedBy[0].Remedy, "sh.stopBalancer()") {
 		t.Errorf("beside the balancer: %+v", s)
 	}
@@ -260,19 +260,19 @@ func TestJobIsBlocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.OnTrack() {
+	if s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.OnTrack() {
 		t.Errorf("beside another run: %+v", s)
 	}
 	if err := l.lease.Leave(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	d.MovePrimaries = false
-	s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
+	s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Second, Replace: true})
 	if s.State != live.JobBlocked || s.BlockedBy[0].What != "drainNeedsOperator" || !strings.Contains(s.BlockedBy[0].Remedy, "--move-primaries") {
 		t.Errorf("a primary: %+v", s)
 	}
 	d.MovePrimaries = true
-	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true}); s.State != live.JobDone {
+	if s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Second, Replace: true}); s.State != live.JobDone {
 		t.Errorf("all of it: %+v", s)
 	}
 	w.well()
@@ -285,7 +285,7 @@ func TestJobIsCancelled(t *testing.T) {
 		w := newWorld(t, crowded(80), release, 1)
 		before := w.on("s0")
 		for s := (JobStatus{}); s.Progress.MovesDone == 0; {
-			if s = w.start(JobStart{Of: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
+			if s = w.start(JobStart{Verb: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
 				t.Fatalf("%s: %+v", release, s)
 			}
 		}
@@ -302,7 +302,7 @@ func TestJobIsCancelled(t *testing.T) {
 		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || w.draining() {
 			t.Errorf("%s: once more %+v", release, s)
 		}
-		if s := w.start(JobStart{Of: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.OnTrack() {
+		if s := w.start(JobStart{Verb: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.OnTrack() {
 			t.Errorf("%s: started again: %+v", release, s)
 		}
 		w.well()
@@ -345,7 +345,7 @@ func TestJobLeavesMoves(t *testing.T) {
 		var took time.Duration
 		s, _, err := w.call(0, false, func(ctx context.Context, c Cluster) (JobStatus, error) {
 			defer func(began time.Time) { took = time.Since(began) }(time.Now())
-			return JobStart{Of: jobDrain(), WorkFor: 100 * time.Millisecond}.Run(ctx, c, nil)
+			return JobStart{Verb: jobDrain(), WorkFor: 100 * time.Millisecond}.Run(ctx, c, nil)
 		})
 		if err != nil || took > 10*time.Second {
 			t.Fatalf("call %d took %v: %+v, %v", calls, took, s, err)
@@ -391,7 +391,7 @@ func TestJobsOfCollections(t *testing.T) {
 				dies = 1 + r.IntN(150)
 			}
 			s, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
-				return JobStart{Of: of, WorkFor: 100 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
+				return JobStart{Verb: of, WorkFor: 100 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
 			})
 			if killed {
 				kills++

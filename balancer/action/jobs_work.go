@@ -27,12 +27,12 @@ func (j *jobCall) execute(
 		time.AfterFunc(jobStepGrace, abandon)
 		time.AfterFunc(jobRestoreTimeout, hurry)
 	})()
-	timer := time.AfterFunc(left+jobPrepareTimeout, func() { j.stop(errWorkedFor) })
+	timer := time.AfterFunc(left+jobPrepareTimeout, func() { j.stop(errCallTimeOver) })
 	defer timer.Stop()
 	w.Hard, l.releaseCtx = hard, leaving
 	o := planRun{
-		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, around: w.around,
-	}.options(l, w.Execution, w.gate, j.r)
+		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, addHooks: w.addHooks,
+	}.options(l, w.Execution, w.gate, j.report)
 	ready, tell := o.Ready, o.Tell
 	o.Ready = func(ctx context.Context) error {
 		timer.Reset(left)
@@ -42,19 +42,19 @@ func (j *jobCall) execute(
 		return ready(ctx)
 	}
 	o.Tell = func(e apply.Event) {
-		j.progress(e.Progress)
+		j.recordProgress(e.Progress)
 		tell(e)
 	}
 	o.Checked = j.resumed
 	o.Keeps = func() bool { return j.keepsPaused(context.Cause(running)) }
 	l.steps = cancellableSteps{l.steps, j}
-	result, err := l.run(running, w.Execution, o, nil, j.r)
-	j.progress(result.Progress)
+	result, err := l.run(running, w.Execution, o, nil, j.report)
+	j.recordProgress(result.Progress)
 	switch {
 	case err != nil || result.Stopped == "" || running.Err() == nil:
 		return result, err
 	case ctx.Err() != nil:
-		return result, errWorkedFor
+		return result, errCallTimeOver
 	}
 	return result, context.Cause(running)
 }
@@ -127,47 +127,47 @@ func (j *jobCall) watchCancel(ctx context.Context) (wait func()) {
 	}
 }
 
-// progress takes over how far the plan is.
-func (j *jobCall) progress(p apply.Progress) {
+// recordProgress takes over how far the plan is.
+func (j *jobCall) recordProgress(p apply.Progress) {
 	if p.Steps == 0 {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	moves, bytes := j.before.MovesDone, j.before.BytesDone
-	is := live.JobProgress{
+	moves, bytes := j.earlierProgress.MovesDone, j.earlierProgress.BytesDone
+	total := live.JobProgress{
 		Steps: p.Steps, StepsDone: p.StepsDone, Moves: p.Moves + moves, MovesDone: p.MovesDone + moves,
 		Bytes: p.Bytes + bytes, BytesDone: p.BytesDone + bytes,
 	}
 	switch {
-	case is.Bytes > 0:
-		is.Percent = percent(is.BytesDone, is.Bytes)
-	case is.Steps > 0:
-		is.Percent = percent(int64(is.StepsDone), int64(is.Steps))
+	case total.Bytes > 0:
+		total.Percent = percent(total.BytesDone, total.Bytes)
+	case total.Steps > 0:
+		total.Percent = percent(int64(total.StepsDone), int64(total.Steps))
 	}
-	if took := j.job.Updated.Sub(j.job.Began); is.BytesDone > 0 && took > 0 {
-		is.ETA = int64(took.Seconds() * float64(is.Bytes-is.BytesDone) / float64(is.BytesDone))
+	if took := j.job.Updated.Sub(j.job.Began); total.BytesDone > 0 && took > 0 {
+		total.ETA = int64(took.Seconds() * float64(total.Bytes-total.BytesDone) / float64(total.BytesDone))
 	}
-	j.job.Progress = is
+	j.job.Progress = total
 }
 
 func percent(done, of int64) float64 { return float64(done*1000/of) / 10 }
 
-// Report takes over what nothing begins for.
+// Report remembers why no step may start, then passes the event on.
 func (j *jobCall) Report(e Event) {
 	if w, is := e.(Wait); is {
 		j.mu.Lock()
-		if j.waits = nil; !w.Over {
-			j.waits = &w.Event
+		if j.waiting = nil; !w.Over {
+			j.waiting = &w.Event
 		}
 		j.mu.Unlock()
 	}
-	j.r.Report(e)
+	j.report.Report(e)
 }
 
-// await waits for the end of the moves that calls before this one have begun and left to
+// awaitEarlierMoves waits for the end of the moves that calls before this one have begun and left to
 // the cluster. The error is a *movingError when one outlasts this call.
-func (j *jobCall) await(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
+func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
 	steps := h.Unended()
 	if len(steps) == 0 {
 		return nil
@@ -179,7 +179,7 @@ func (j *jobCall) await(ctx context.Context, l *leasedRun, h *apply.History, lef
 		if err != nil {
 			return &AccessError{live.ServerError(err)}
 		}
-		moving := oneOf(s.Parts().Migrations, steps)
+		moving := findMigration(s.Parts().Migrations, steps)
 		if moving == nil {
 			return nil
 		}
@@ -189,8 +189,8 @@ func (j *jobCall) await(ctx context.Context, l *leasedRun, h *apply.History, lef
 	}
 }
 
-// oneOf returns a migration that belongs to one of some steps.
-func oneOf(moving []catalog.ActiveMigration, steps []plan.Step) *catalog.ActiveMigration {
+// findMigration returns a migration that belongs to one of some steps.
+func findMigration(moving []catalog.ActiveMigration, steps []plan.Step) *catalog.ActiveMigration {
 	for _, m := range moving {
 		for _, s := range steps {
 			if m.Namespace == s.Namespace && (m.From == "" || m.From == s.From) && (m.To == "" || m.To == s.To) {

@@ -25,9 +25,9 @@ type leasedRun struct {
 	steps  stepper
 	lease  *live.LeasedCluster // nil in a dry run
 	pace   Pace                // with the limits of policies
-	// leaving ends the giving back after a run, if it is not what ends the run: nil is.
+	// releaseCtx limits the release after a run; nil uses the context of the run.
 	releaseCtx context.Context
-	// restored says what a quiesce that was killed had left and is given back.
+	// restoredNote says what was restored after a quiesce that was killed.
 	restoredNote string
 }
 
@@ -48,13 +48,13 @@ func (c Cluster) acquire(
 	if dryRun {
 		var steps *live.Steps
 		if steps, err = live.NewSteps(ctx, runner); err == nil {
-			c.describes(ctx, steps)
+			c.configureSteps(ctx, steps)
 			l.steps = steps
 		}
 	} else {
 		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
 		if l.steps = l.lease; err == nil {
-			c.describes(ctx, l.lease.Steps)
+			c.configureSteps(ctx, l.lease.Steps)
 		}
 	}
 	if err == nil && l.lease != nil {
@@ -68,8 +68,8 @@ func (c Cluster) acquire(
 	return l, err
 }
 
-// describes tells steps what is known of the config servers.
-func (c Cluster) describes(ctx context.Context, steps *live.Steps) {
+// configureSteps passes what is known of the config servers to steps.
+func (c Cluster) configureSteps(ctx context.Context, steps *live.Steps) {
 	steps.SetZone(c.zone)
 	if c.Settings != nil {
 		steps.AskConfigServers(ctx, c.Settings)
@@ -156,8 +156,8 @@ func (l *leasedRun) replan(ctx context.Context, w apply.Wanted) (*plan.Plan, err
 		Model: plan.AfterMerges(w.Merged)})
 }
 
-// holder says who holds a lease, once it is ours; metrics are asked before that.
-func holder(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
+// holderFunc says who holds a lease, once it is ours; metrics are asked before that.
+func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
 	return func() (live.Holder, bool) {
 		if l := lease.Load(); l != nil {
 			return l.Holder(), true
@@ -232,8 +232,8 @@ func currentOpCommand(lease *live.LeasedCluster) string {
 		`{ $match: { $or: [{ desc: "MoveChunk" }, { "command.comment": %q }] } }])`, lease.Comment())
 }
 
-// commentOf returns the comment of the moves of whoever has a lease, once it is there.
-func commentOf(lease *atomic.Pointer[live.LeasedCluster]) func() string {
+// commentFunc returns the comment of the moves of whoever has a lease, once it is there.
+func commentFunc(lease *atomic.Pointer[live.LeasedCluster]) func() string {
 	return func() string {
 		if l := lease.Load(); l != nil {
 			return l.Comment()

@@ -53,8 +53,8 @@ func ParseBytes(text string) (int64, error) {
 	return n, nil
 }
 
-// effective is the limit that a run has; zero is none.
-func effective[T int | int64](given, usual T) T {
+// effectiveLimit is the limit that a run has; zero is none.
+func effectiveLimit[T int | int64](given, usual T) T {
 	switch given {
 	case 0:
 		return usual
@@ -64,19 +64,19 @@ func effective[T int | int64](given, usual T) T {
 	return given
 }
 
-func (p Pace) maxMoves() int   { return effective(p.MaxMoves, DefaultMaxMoves) }
-func (p Pace) maxBytes() int64 { return effective(p.MaxBytes, DefaultMaxBytes) }
+func (p Pace) maxMoves() int   { return effectiveLimit(p.MaxMoves, DefaultMaxMoves) }
+func (p Pace) maxBytes() int64 { return effectiveLimit(p.MaxBytes, DefaultMaxBytes) }
 
-// isDefault is what a run adds when it ends at a default limit.
-func isDefault(given bool, flag, option string) string {
+// defaultLimitNote returns the hint for a run that ends at a default limit.
+func defaultLimitNote(given bool, flag, option string) string {
 	if given {
 		return ""
 	}
 	return fmt.Sprintf(", the default (raise it with --%s or %s)", flag, option)
 }
 
-// noteOf says whose a limit is: of a policy, or by default.
-func noteOf(policy, byDefault string) pace.Note {
+// limitNote says whose a limit is: of a policy, or by default.
+func limitNote(policy, byDefault string) pace.Note {
 	return pace.Note{Text: cmp.Or(policy, byDefault), Fixed: policy != ""}
 }
 
@@ -84,14 +84,14 @@ func (p Pace) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
 		PauseWhen: p.PauseWhen, Hours: p.hours, DiskLimit: p.DiskLimit,
-		ForNote:   noteOf(p.forNote, ""),
-		MovesNote: noteOf(p.movesNote, isDefault(p.MaxMoves != 0, "max-moves", "maxMoves")),
-		BytesNote: noteOf(p.bytesNote, isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes")),
+		ForNote:   limitNote(p.forNote, ""),
+		MovesNote: limitNote(p.movesNote, defaultLimitNote(p.MaxMoves != 0, "max-moves", "maxMoves")),
+		BytesNote: limitNote(p.bytesNote, defaultLimitNote(p.MaxBytes != 0, "max-bytes", "maxBytes")),
 	}
 }
 
-// within returns the pace with the limits of an approved plan, where they are lower.
-func (p Pace) within(l plan.Limits) Pace {
+// withPlanLimits returns the pace with the limits of an approved plan, where they are lower.
+func (p Pace) withPlanLimits(l plan.Limits) Pace {
 	if now := p.maxMoves(); l.Moves > 0 && (now == 0 || l.Moves < now) {
 		p.MaxMoves, p.movesNote = l.Moves, ""
 	}
@@ -104,9 +104,9 @@ func (p Pace) within(l plan.Limits) Pace {
 	return p
 }
 
-// limits reports whether a run may end at a limit before all that is expected is moved:
+// mayEndAtLimit reports whether a run may end at a limit before all that is expected is moved:
 // a limit that somebody has named may be there for that.
-func (p Pace) limits(t plan.Totals) bool {
+func (p Pace) mayEndAtLimit(t plan.Totals) bool {
 	return p.For > 0 || p.MaxMoves > 0 || p.MaxBytes > 0 ||
 		p.MaxMoves == 0 && t.Moves > DefaultMaxMoves || p.MaxBytes == 0 && t.Bytes > DefaultMaxBytes
 }

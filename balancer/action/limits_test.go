@@ -56,15 +56,15 @@ func TestParseLimits(t *testing.T) {
 		}
 	}
 	p := Pace{Parallel: 1}
-	if p.limits(plan.Totals{Moves: DefaultMaxMoves, Bytes: DefaultMaxBytes}) || !p.limits(plan.Totals{Moves: DefaultMaxMoves + 1}) ||
-		!p.limits(plan.Totals{Bytes: DefaultMaxBytes + 1}) {
+	if p.mayEndAtLimit(plan.Totals{Moves: DefaultMaxMoves, Bytes: DefaultMaxBytes}) || !p.mayEndAtLimit(plan.Totals{Moves: DefaultMaxMoves + 1}) ||
+		!p.mayEndAtLimit(plan.Totals{Bytes: DefaultMaxBytes + 1}) {
 		t.Error("a default limit is one only where it is reached")
 	}
-	if got := p.within(plan.Limits{Moves: 3, Bytes: 1 << 50}); got.maxMoves() != 3 || got.maxBytes() != DefaultMaxBytes {
+	if got := p.withPlanLimits(plan.Limits{Moves: 3, Bytes: 1 << 50}); got.maxMoves() != 3 || got.maxBytes() != DefaultMaxBytes {
 		t.Errorf("%+v", got)
 	}
 	p.MaxMoves, p.MaxBytes = NoLimit, NoLimit
-	if got := p.within(plan.Limits{Moves: 3}); got.maxMoves() != 3 || got.maxBytes() != 0 || p.limits(plan.Totals{Moves: 1e6}) {
+	if got := p.withPlanLimits(plan.Limits{Moves: 3}); got.maxMoves() != 3 || got.maxBytes() != 0 || p.mayEndAtLimit(plan.Totals{Moves: 1e6}) {
 		t.Errorf("%+v", got)
 	}
 }

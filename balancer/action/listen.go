@@ -21,8 +21,8 @@ type Listen struct {
 	Users map[string]string
 }
 
-// pagePatience is how long somebody may take to fetch a page.
-const pagePatience = 30 * time.Second
+// pageTimeout is how long somebody may take to fetch a page.
+const pageTimeout = 30 * time.Second
 
 // Serve answers with pages until stop, which waits for the end. It returns where it listens.
 func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop func(), err error) {
@@ -35,7 +35,7 @@ func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop 
 	if l.TLS != nil {
 		listener = tls.NewListener(listener, l.TLS)
 	}
-	server := &http.Server{Handler: l.known(pages), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: pagePatience,
+	server := &http.Server{Handler: l.requireLogin(pages), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: pageTimeout,
 		IdleTimeout: 2 * time.Minute}
 	done := make(chan struct{})
 	go func() {
@@ -60,15 +60,15 @@ func (l Listen) address() string {
 	return address
 }
 
-// Local reports whether only this machine can ask.
-func (l Listen) Local() bool {
+// IsLocal reports whether only this machine can ask.
+func (l Listen) IsLocal() bool {
 	host, _, err := net.SplitHostPort(l.address())
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// known has only those ask who know a user's password.
-func (l Listen) known(pages http.Handler) http.Handler {
+// requireLogin requires basic authentication if there are users.
+func (l Listen) requireLogin(pages http.Handler) http.Handler {
 	if len(l.Users) == 0 {
 		return pages
 	}

@@ -16,17 +16,17 @@ import (
 	"shardsh/balancer/report/machine"
 )
 
-// vitals are what a run can be asked for while it goes on.
-type vitals struct {
+// runMetrics are the metrics of a run in progress.
+type runMetrics struct {
 	stats func() pace.Stats
 	// holder is who holds the lease; false as long as nobody does. It may be nil.
 	holder func() (live.Holder, bool)
 }
 
 // write writes them in the text format of Prometheus. What is not known has no line.
-func (v vitals) write(to io.Writer) error {
+func (v runMetrics) write(to io.Writer) error {
 	s := v.stats()
-	err := errors.Join(writeDone(to, s), writeToGo(to, s))
+	err := errors.Join(writeProgress(to, s), writeRemaining(to, s))
 	if v.holder == nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (v vitals) write(to io.Writer) error {
 	return err
 }
 
-func writeToGo(to io.Writer, s pace.Stats) (err error) {
+func writeRemaining(to io.Writer, s pace.Stats) (err error) {
 	if l := s.Left; l != nil {
 		err = errors.Join(
 			machine.WriteMetric(to, "shardsh_run_left_bytes", "gauge", "Bytes left to move.",
@@ -68,9 +68,9 @@ func writeLease(to io.Writer, h live.Holder) error {
 	)
 }
 
-func writeDone(to io.Writer, s pace.Stats) error {
+func writeProgress(to io.Writer, s pace.Stats) error {
 	var failures, waits []machine.Sample
-	for _, class := range []policy.Failure{policy.AgainNow, policy.AgainLater, policy.SkipRange, policy.Ask} {
+	for _, class := range []policy.Failure{policy.RetryNow, policy.RetryLater, policy.SkipRange, policy.AskOperator} {
 		failures = append(failures, machine.Sample{
 			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
 		})
@@ -91,7 +91,7 @@ func writeDone(to io.Writer, s pace.Stats) error {
 
 // serveMetrics answers who asks an address for /metrics, until stop. Without a host
 // only this machine can ask. It returns where it listens.
-func serveMetrics(ctx context.Context, address string, v vitals) (at string, stop func(), err error) {
+func serveMetrics(ctx context.Context, address string, v runMetrics) (at string, stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		var page bytes.Buffer

@@ -16,13 +16,13 @@ import (
 // its end.
 func TestMetrics(t *testing.T) {
 	stats := pace.Stats{
-		Done: pace.Done{Moves: 3, Bytes: 4096}, Failures: map[policy.Failure]int{policy.AgainLater: 2},
+		Done: pace.Done{Moves: 3, Bytes: 4096}, Failures: map[policy.Failure]int{policy.RetryLater: 2},
 		Waited: map[pace.Reason]time.Duration{pace.Busy: 90 * time.Second},
 	}
 	since := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	holder := live.Holder{Host: "h\"1", PID: 42, Doing: "apply", Since: since, Expires: since.Add(time.Minute)}
 	held := false
-	run := vitals{
+	run := runMetrics{
 		stats: func() pace.Stats { return stats }, holder: func() (live.Holder, bool) { return holder, held },
 	}
 	at, stop, err := serveMetrics(t.Context(), "0", run)

@@ -21,20 +21,22 @@ type OptionError struct {
 func refuse(format string, args ...any) error { return &OptionError{format, args} }
 
 // Error has the names of options as the fields of an object.
-func (e *OptionError) Error() string { return e.Spelled(func(option string) string { return option }) }
+func (e *OptionError) Error() string {
+	return e.SpellOptions(func(option string) string { return option })
+}
 
 var optionName = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// Spelled returns the text with the names of options as a face spells them.
-func (e *OptionError) Spelled(spell func(option string) string) string {
+// SpellOptions returns the text with option names spelled by spell, as each interface (CLI, shell) does.
+func (e *OptionError) SpellOptions(spell func(option string) string) string {
 	format := optionName.ReplaceAllStringFunc(e.format, func(name string) string { return spell(name[1 : len(name)-1]) })
 	return fmt.Sprintf(format, e.args...)
 }
 
-// Spelled is an error that names options, which each face spells its own way.
-type Spelled interface {
+// OptionSpeller is an error that names options, which each face spells its own way.
+type OptionSpeller interface {
 	error
-	Spelled(spell func(option string) string) string
+	SpellOptions(spell func(option string) string) string
 }
 
 // Flag returns an option as the command line spells it: pauseBetween is
@@ -111,7 +113,7 @@ func checkDiskLimit(share float64) error {
 type RunOptions struct {
 	Pace
 	Control
-	Before
+	PreflightOptions
 	Proof
 	// PauseBalancing switches the cluster's own balancing of the collections off
 	// meanwhile.
@@ -134,7 +136,7 @@ func (e RunOptions) validate() error {
 	if e.Journal != "" && e.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
 	}
-	if err := cmp.Or(e.Before.validate(), e.Proof.validate()); err != nil {
+	if err := cmp.Or(e.PreflightOptions.validate(), e.Proof.validate()); err != nil {
 		return err
 	}
 	return e.Pace.validate()

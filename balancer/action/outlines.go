@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// outlining has the read of a large cluster keep only the outlines of collections in which
+// withOutlines makes the read of a large cluster keep only the outlines of collections in which
 // the balancer has nothing to do on its way to a goal.
-func (s Source) outlining(ctx context.Context, goal plan.Goal, o live.ReaderOptions) live.ReaderOptions {
+func (s Source) withOutlines(ctx context.Context, goal plan.Goal, o live.ReaderOptions) live.ReaderOptions {
 	switch goal.Kind {
 	case "", plan.Balance, plan.Drain, plan.Zones, plan.Consolidate:
 	default: // it has something to do in all of them
 		return o
 	}
-	if s.Client == nil || s.chunks(ctx) <= cmp.Or(s.tabled, maxTabled) {
+	if s.Client == nil || s.countChunks(ctx) <= cmp.Or(s.fullTableLimit, defaultFullTableLimit) {
 		return o
 	}
 	if o.Parts == 0 {
@@ -29,12 +29,12 @@ func (s Source) outlining(ctx context.Context, goal plan.Goal, o live.ReaderOpti
 	}
 	o.Parts |= live.Counts
 	o.Tabled = func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }
-	o.Outlined = settledFor(goal)
+	o.Outlined = settledFilter(goal)
 	return o
 }
 
-// settledFor selects the collections in which there is nothing to do for a goal.
-func settledFor(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState) bool {
+// settledFilter selects the collections in which there is nothing to do for a goal.
+func settledFilter(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	if goal.Kind != plan.Drain {
 		return diagnosis.Settled
 	}
@@ -51,9 +51,9 @@ func settledFor(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState
 	}
 }
 
-// chunks returns about how many chunks the cluster has, as its config server counts the
+// countChunks returns about how many chunks the cluster has, as its config server counts the
 // documents; 0 where it does not tell.
-func (s Source) chunks(ctx context.Context) int64 {
+func (s Source) countChunks(ctx context.Context) int64 {
 	reply, err := live.NewCommandRunner(s.Client).RunCommand(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"}, {Key: "maxTimeMS", Value: 5000},
 	})

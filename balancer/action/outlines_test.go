@@ -32,11 +32,11 @@ func besideSettled(settled int) string {
 // which nothing happens, and say the same.
 func TestLargeClustersAreOutlined(t *testing.T) {
 	w := newWorld(t, besideSettled(7), catalog.Release80, 1)
-	whole, outlined := Source{Client: w.client}, Source{Client: w.client, tabled: 20}
+	whole, outlined := Source{Client: w.client}, Source{Client: w.client, fullTableLimit: 20}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as of --timeout
 	defer cancel()
 	for of, want := range map[*Source]int{&whole: 0, &outlined: 7} {
-		s, err := of.Read(ctx, of.outlining(ctx, plan.Goal{}, live.ReaderOptions{}))
+		s, err := of.Read(ctx, of.withOutlines(ctx, plan.Goal{}, live.ReaderOptions{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestLargeClustersAreOutlined(t *testing.T) {
 			}
 		}
 		if outlines != want {
-			t.Errorf("above %d chunks %d outlines, want %d", of.tabled, outlines, want)
+			t.Errorf("above %d chunks %d outlines, want %d", of.fullTableLimit, outlines, want)
 		}
 	}
 	for _, p := range []Plan{{}, {Goal: plan.Goal{Kind: plan.Drain, Shard: "s1"}}} {

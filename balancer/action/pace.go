@@ -10,14 +10,14 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// closing is how long the connections to members may take to close.
-const closing = 5 * time.Second
+// closeTimeout is how long the connections to members may take to close.
+const closeTimeout = 5 * time.Second
 
-// gate returns what lets the steps of a run begin, by the cluster's clock, and ends
+// newGate returns the gate that lets the steps of a run begin, by the cluster's clock, and a function that closes
 // its connections. Where the rules look at the members of the cluster, all of them are
 // asked once, before anything moves: the error is a *live.MembersError when one can't
 // be. A dry run waits for nobody.
-func (p Pace) gate(
+func (p Pace) newGate(
 	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, lease *atomic.Pointer[live.LeasedCluster],
 ) (*pace.Gate, func(), error) {
 	if dryRun {
@@ -38,7 +38,7 @@ func (p Pace) gate(
 		}
 		m := live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, rules.PauseWhen.Quantities())
 		leave = func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 			defer cancel()
 			_ = m.Close(ctx) // it was only read
 		}
@@ -52,7 +52,7 @@ func (p Pace) gate(
 	if p.Metrics == "" {
 		return gate, leave, nil
 	}
-	at, stop, err := serveMetrics(ctx, p.Metrics, vitals{gate.Stats, holder(lease)})
+	at, stop, err := serveMetrics(ctx, p.Metrics, runMetrics{gate.Stats, holderFunc(lease)})
 	if err != nil {
 		leave()
 		return nil, nil, err

@@ -22,16 +22,16 @@ type Pause struct {
 	// the default.
 	For   time.Duration
 	Until string
-	// Replace has it take the place of a pause that is active.
+	// Replace replaces an active pause.
 	Replace bool
 	// Show only reads the pause, End ends it.
 	Show, End bool
 }
 
-// DefaultPause is how long a pause lasts, unless set otherwise, and LongestPause at most.
+// DefaultPause is how long a pause lasts, unless set otherwise, and MaxPause at most.
 const (
 	DefaultPause = 4 * time.Hour
-	LongestPause = 31 * 24 * time.Hour
+	MaxPause     = 31 * 24 * time.Hour
 )
 
 // Validate refuses options that exclude each other.
@@ -48,17 +48,17 @@ func (p Pause) Validate() error {
 		return refuse("{for} and {until} exclude each other")
 	case p.For < 0:
 		return refuse("{for} can't be negative: %v", p.For)
-	case p.For > LongestPause:
+	case p.For > MaxPause:
 		return refuse("{for} may be 31 days at most")
 	case p.Until != "":
-		_, err := p.ends(time.Now())
+		_, err := p.endTime(time.Now())
 		return err
 	}
 	return nil
 }
 
-// ends returns when the pause ends that is to end at Until.
-func (p Pause) ends(now time.Time) (time.Time, error) {
+// endTime returns the end of a pause with Until.
+func (p Pause) endTime(now time.Time) (time.Time, error) {
 	now = now.In(pace.MachineZone())
 	for _, layout := range []string{"15:04", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
 		until, err := time.ParseInLocation(layout, p.Until, now.Location())
@@ -78,14 +78,14 @@ func (p Pause) ends(now time.Time) (time.Time, error) {
 		p.Until)
 }
 
-// lasts returns how long the pause lasts from now on.
-func (p Pause) lasts(now time.Time) (time.Duration, error) {
+// duration returns how long the pause lasts from now on.
+func (p Pause) duration(now time.Time) (time.Duration, error) {
 	if p.Until == "" {
 		return cmp.Or(p.For, DefaultPause), nil
 	}
-	until, err := p.ends(now)
+	until, err := p.endTime(now)
 	lasts := until.Sub(now)
-	if err == nil && (lasts <= 0 || lasts > LongestPause) {
+	if err == nil && (lasts <= 0 || lasts > MaxPause) {
 		err = refuse("{until} must be within the next 31 days: %s", p.Until)
 	}
 	return lasts, err
@@ -114,7 +114,7 @@ func (r PauseResult) Pause() catalog.Pause {
 		Active: r.Paused}
 }
 
-func (r *PauseResult) is(p catalog.Pause) {
+func (r *PauseResult) setPause(p catalog.Pause) {
 	r.Paused, r.Reason, r.User, r.Host, r.Login, r.Since, r.Until = p.Active, p.Reason, p.User, p.Host, p.Login, p.Since,
 		p.Until
 }
@@ -147,7 +147,7 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 			return result, &AccessError{err}
 		}
 		if is != nil {
-			result.is(*is)
+			result.setPause(*is)
 		}
 	case p.End:
 		was, err := live.EndPause(ctx, c.Client)
@@ -155,7 +155,7 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 			return result, &AccessError{err}
 		}
 		if was != nil {
-			result.is(*was)
+			result.setPause(*was)
 			result.Paused, result.Done = false, "ended"
 		}
 	default:
@@ -170,20 +170,20 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 }
 
 func (p Pause) set(ctx context.Context, c Cluster, result *PauseResult) error {
-	lasts, err := p.lasts(c.Clock.Now())
+	lasts, err := p.duration(c.Clock.Now())
 	if err != nil || c.Guarded {
 		return err
 	}
 	is, err := live.SetPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
 	if errors.As(err, new(*live.PauseError)) {
-		result.is(is)
+		result.setPause(is)
 		result.Error = err.Error()
 		return err
 	}
 	if err != nil {
 		return &AccessError{err}
 	}
-	result.is(is)
+	result.setPause(is)
 	result.Done = "paused"
 	return nil
 }

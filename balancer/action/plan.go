@@ -35,7 +35,7 @@ type Plan struct {
 	Advisories string
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (p Plan) Validate() error {
 	switch {
 	case p.Goal.Kind == plan.Load:
@@ -93,9 +93,9 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	case p.DiskLimit > 0:
 		options.Parts = live.Whole | live.Reusable
 	case p.Cuts == nil:
-		options = source.outlining(ctx, p.Goal, options)
+		options = source.withOutlines(ctx, p.Goal, options)
 	}
-	s, err := source.look(ctx, options, reporter)
+	s, err := source.readAndReport(ctx, options, reporter)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +103,11 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	if p.Cuts != nil {
 		goal.Namespaces = []string{p.Cuts.Namespace}
 	}
-	if err := needs(s, goal.Namespaces); err != nil {
+	if err := checkGaps(s, goal.Namespaces); err != nil {
 		return nil, err
 	}
 	if kind := goal.Kind; p.Cuts == nil && slices.Contains([]plan.GoalKind{"", plan.Balance, plan.Defragment}, kind) {
-		if err := needSizes(s, goal.Namespaces); err != nil {
+		if err := checkSizesKnown(s, goal.Namespaces); err != nil {
 			return nil, err
 		}
 	}

@@ -29,9 +29,9 @@ type planRun struct {
 	// preflightRun is what the preflight is to know of the run besides its plan; read is the
 	// cluster as the plan was made from it just now, or nil.
 	preflightRun preflight.Run
-	read         func() *catalog.Snapshot
-	// around sets what is done besides the steps; nil sets nothing.
-	around func(l *leasedRun, work *apply.Execution, o *apply.Options)
+	plannedFrom  func() *catalog.Snapshot
+	// addHooks sets what is done besides the steps; nil sets nothing.
+	addHooks func(l *leasedRun, work *apply.Execution, o *apply.Options)
 	// alsoMoves returns collections that move besides those of the steps; nil for none.
 	alsoMoves func(ctx context.Context) ([]string, error)
 }
@@ -40,7 +40,7 @@ type planRun struct {
 // of the cluster: what was shown is what is carried out, and nobody waits for a lease
 // that is held while somebody is asked.
 func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, err error) {
-	if c, err = c.in(p.TimeZone); err != nil {
+	if c, err = c.withTimeZone(p.TimeZone); err != nil {
 		return result, err
 	}
 	work, err := p.open()
@@ -54,11 +54,11 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 			result.Finished, result.Error = false, err.Error()
 		}
 	}()
-	if err := p.admit(ctx, c, work.Plan); err != nil {
+	if err := p.checkAllowed(ctx, c, work.Plan); err != nil {
 		return result, err
 	}
 	r.Report(Planned{work.Plan})
-	dryRun := p.rehearses(c)
+	dryRun := p.isDryRun(c)
 	report, err := p.runPreflight(ctx, c, work)
 	switch {
 	case err != nil:
@@ -66,27 +66,27 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 	case p.Preflight:
 		return PlanResult{Preflight: &report}, nil
 	}
-	if err := pass(report, dryRun, r); err != nil {
+	if err := checkObstacles(report, dryRun, r); err != nil {
 		return result, err
 	}
 	if dryRun {
 		return p.execute(ctx, c, work, nil, r)
 	}
-	return p.confirmed(ctx, c, work, r)
+	return p.confirmAndExecute(ctx, c, work, r)
 }
 
-// rehearses reports whether the run changes nothing.
-func (p planRun) rehearses(c Cluster) bool { return p.DryRun || c.Guarded }
+// isDryRun reports whether this is a dry run.
+func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.Guarded }
 
-// admit refuses a plan that a policy or the approval does not allow, and sets the limits: those of
+// checkAllowed refuses a plan that a policy or the approval does not allow, and sets the limits: those of
 // the policies, and of the plan.
-func (p *planRun) admit(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
-	if p.Pace, err = c.bound(p.Pace); err != nil {
+func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
+	if p.Pace, err = c.limitPace(p.Pace); err != nil {
 		return err
 	}
-	if !p.rehearses(c) && !p.Preflight {
-		if err := c.permitted(ctx, consent.Order{
-			Verb: p.verb, Namespaces: namesOf(planned), Approved: p.approved != "",
+	if !p.isDryRun(c) && !p.Preflight {
+		if err := c.checkPermittedNow(ctx, consent.Request{
+			Verb: p.verb, Namespaces: changedNamespaces(planned), Approved: p.approved != "",
 		}); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (p *planRun) admit(ctx context.Context, c Cluster, planned *plan.Plan) (err
 		if err := planned.Approved(p.approved); err != nil {
 			return err
 		}
-		p.Pace = p.within(planned.Limits)
+		p.Pace = p.withPlanLimits(planned.Limits)
 	}
 	if p.DiskLimit == 0 { // that of the plan is part of what was asked for
 		p.DiskLimit = planned.Limits.Disk
@@ -103,9 +103,9 @@ func (p *planRun) admit(ctx context.Context, c Cluster, planned *plan.Plan) (err
 	return nil
 }
 
-// confirmed carries a plan out that somebody confirms, writes its start and end to the audit, and
+// confirmAndExecute carries a plan out that somebody confirms, writes its start and end to the audit, and
 // compares what collections hold where that is asked for.
-func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (
+func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (
 	result PlanResult, err error) {
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
 		return result, err
@@ -115,7 +115,7 @@ func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution
 		return result, err
 	}
 	defer func() { err = ended(result.Stopped, err) }()
-	proof, err := p.prove(ctx, c, work, r)
+	proof, err := p.startProof(ctx, c, work, r)
 	if err != nil {
 		return result, err
 	}
@@ -125,28 +125,28 @@ func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution
 // execute takes the lease and carries the plan out; proof is nil without one.
 func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serial) (
 	result PlanResult, err error) {
-	planned, dryRun := work.Plan, p.rehearses(c)
+	planned, dryRun := work.Plan, p.isDryRun(c)
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := p.gate(ctx, c, p.rules(), dryRun, r, &lease)
+	gate, leave, err := p.newGate(ctx, c, p.rules(), dryRun, r, &lease)
 	if err != nil {
 		return result, err
 	}
 	defer leave()
 	recorded := &recorder{CommandRunner: c.runner(), report: r}
-	l, err := p.lease(ctx, c, recorded, planned, r)
+	l, err := p.acquireLease(ctx, c, recorded, planned, r)
 	if err != nil {
 		return result, err
 	}
 	lease.Store(l.lease)
-	r.Report(Started{gate, commentOf(&lease)})
+	r.Report(Started{gate, commentFunc(&lease)})
 	did, err := l.run(ctx, work, p.options(l, work, gate, r), p.Insist, r)
 	if err == nil && p.goal && !dryRun {
-		err = unreached(did)
+		err = unreachedError(did)
 	}
 	if p.approved != "" {
-		err = notApproved(err)
+		err = explainNotApproved(err)
 	}
-	result = resultOf(did, err, dryRun)
+	result = planResult(did, err, dryRun)
 	result.Commands = recorded.unsentCommands
 	if work.Acted() {
 		result.Journal = work.Path()
@@ -162,15 +162,15 @@ func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, 
 	return result, err
 }
 
-// lease takes the lease of the cluster, or only looks in a dry run, whose commands are recorded.
-func (p planRun) lease(
+// acquireLease takes the lease of the cluster, or only looks in a dry run, whose commands are recorded.
+func (p planRun) acquireLease(
 	ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial,
 ) (*leasedRun, error) {
 	runner := c.runner()
 	if p.DryRun {
 		runner = recorded
 	}
-	l, err := c.acquire(ctx, runner, p.verb+" "+planned.ID, p.rehearses(c))
+	l, err := c.acquire(ctx, runner, p.verb+" "+planned.ID, p.isDryRun(c))
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +184,8 @@ func (p planRun) lease(
 	return l, nil
 }
 
-// namesOf returns the collections that the steps of a plan change.
-func namesOf(p *plan.Plan) (names []string) {
+// changedNamespaces returns the collections that the steps of a plan change.
+func changedNamespaces(p *plan.Plan) (names []string) {
 	for _, s := range p.Steps {
 		if !slices.Contains(names, s.Namespace) {
 			names = append(names, s.Namespace)
@@ -194,17 +194,17 @@ func namesOf(p *plan.Plan) (names []string) {
 	return names
 }
 
-// misfit returns why the steps of a plan can't be carried out on the cluster as it is. A run
+// checkExecutable returns why the steps of a plan can't be executed on the cluster in its current state. A run
 // finds that out when it has the lease, and before its first step.
-func (p planRun) misfit(ctx context.Context, c Cluster, work *apply.Execution) error {
+func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Execution) error {
 	recorded := &recorder{CommandRunner: c.runner(), report: &serial{}}
 	l, err := c.acquire(ctx, recorded, p.verb, true)
 	if err != nil {
 		return err
 	}
 	o := apply.Options{DryRun: true, PauseBalancing: p.PauseBalancing, Clock: l.Clock}
-	if p.around != nil {
-		p.around(l, work, &o)
+	if p.addHooks != nil {
+		p.addHooks(l, work, &o)
 	}
 	_, err = l.run(ctx, work, o, nil, &serial{})
 	switch {
@@ -220,7 +220,7 @@ func (p planRun) misfit(ctx context.Context, c Cluster, work *apply.Execution) e
 func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
 	var misfit error
 	if p.Preflight && !p.goal {
-		misfit = p.misfit(ctx, c, work)
+		misfit = p.checkExecutable(ctx, c, work)
 	}
 	run := p.preflightRun
 	left := *work.Plan
@@ -232,10 +232,10 @@ func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execut
 		run.Shard = work.Plan.Goal.Shard
 	}
 	var had *catalog.Snapshot
-	if p.read != nil {
-		had = p.read()
+	if p.plannedFrom != nil {
+		had = p.plannedFrom()
 	}
-	return c.preflight(ctx, p.Before, run, had, misfit)
+	return c.preflight(ctx, p.PreflightOptions, run, had, misfit)
 }
 
 func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
@@ -250,8 +250,8 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 			r.Report(Step{e})
 		},
 	}
-	if p.around != nil {
-		p.around(l, work, &o)
+	if p.addHooks != nil {
+		p.addHooks(l, work, &o)
 	}
 	return o
 }

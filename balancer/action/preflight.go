@@ -18,8 +18,8 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Before says what is looked at before a run, and what may be in its way.
-type Before struct {
+// PreflightOptions configures the preflight checks of a run.
+type PreflightOptions struct {
 	// Preflight only returns what is in the way. Nothing is changed.
 	Preflight bool
 	// Despite are the codes of what does not stop the run.
@@ -28,7 +28,7 @@ type Before struct {
 	Advisories string
 }
 
-func (b Before) validate() error {
+func (b PreflightOptions) validate() error {
 	for _, code := range b.Despite {
 		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
 			return refuse("{despite}: there is no code %q; --preflight prints the codes of what is in the way", code)
@@ -38,7 +38,7 @@ func (b Before) validate() error {
 	return err
 }
 
-func (b Before) despite() (codes []diagnosis.Code) {
+func (b PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
 	for _, code := range b.Despite {
 		codes = append(codes, diagnosis.Code(code))
 	}
@@ -52,9 +52,15 @@ const preflightParts = live.Identity | live.Compatible | live.Settings | live.Ba
 
 // preflight looks at what is in the way of a run. had is the cluster as a plan was made
 // from it just now, or nil. What can't be read is in the report, and stops nothing.
-func (c Cluster) preflight(ctx context.Context, b Before, run preflight.Run, had *catalog.Snapshot, noPlan error) (
+func (c Cluster) preflight(
+	ctx context.Context,
+	b PreflightOptions,
+	run preflight.Run,
+	had *catalog.Snapshot,
+	noPlan error,
+) (
 	report preflight.Report, err error) {
-	run.Despite = b.despite()
+	run.Despite = b.ignoredCodes()
 	if run.Advisories, err = Advisories(b.Advisories); err != nil {
 		return report, err
 	}
@@ -67,16 +73,16 @@ func (c Cluster) preflight(ctx context.Context, b Before, run preflight.Run, had
 		names, _ := plan.Namespaces(look.facts.Snapshot, run.Namespaces) // which the run refuses by itself
 		look.run.Namespaces = runner.Ours(names, run.Namespaces)
 	}
-	look.facts.Own = isOwn
-	look.facts.Balancing = look.balancing()
-	look.server(ctx)
-	look.movingPrimary(ctx)
-	look.indexes(ctx)
-	look.jumbo(ctx)
+	look.facts.IsOwn = isOwn
+	look.facts.Balancing = look.balancerConflict()
+	look.readServer(ctx)
+	look.readMovingPrimary(ctx)
+	look.readIndexes(ctx)
+	look.readJumbo(ctx)
 	if ctx.Err() != nil {
 		return report, context.Cause(ctx)
 	}
-	report = preflight.Look(look.run, look.facts)
+	report = preflight.Check(look.run, look.facts)
 	report.Unread = look.unread
 	return report, nil
 }
@@ -89,13 +95,13 @@ type preflightLook struct {
 	unread []string
 }
 
-func (l *preflightLook) failed(what string, err error) {
+func (l *preflightLook) addUnread(what string, err error) {
 	if err != nil {
 		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %s", what, live.ShortenUnauthorized(err.Error())))
 	}
 }
 
-// read reads the cluster, as far as nobody has.
+// read reads the parts of the cluster that had does not contain.
 func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	o := live.ReaderOptions{Parts: preflightParts, Zone: l.zone, Shard: l.run.Shard}
 	if had != nil {
@@ -138,8 +144,8 @@ func (l *preflightLook) namespaces() (list []string) {
 	return list
 }
 
-// balancing returns the error of a run beside the cluster's own balancer.
-func (l *preflightLook) balancing() error {
+// balancerConflict returns the error of a run beside the cluster's own balancer.
+func (l *preflightLook) balancerConflict() error {
 	names, within := l.namespaces(), time.Duration(0)
 	if p := l.run.Plan; p != nil {
 		within, names = p.Totals.Time+time.Minute, nil
@@ -161,132 +167,132 @@ func (l *preflightLook) balancing() error {
 	return apply.BalancerWorks(l.facts.Snapshot, names, within)
 }
 
-// server asks who else is at work, what the user may, and which version counts.
-func (l *preflightLook) server(ctx context.Context) {
+// readServer asks who else is at work, what the user may, and which version counts.
+func (l *preflightLook) readServer(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
-	l.facts.Held, l.facts.Quiesced, err = live.InTheWay(ctx, l.Client, l.facts.Snapshot.Time())
-	l.failed("the lease", err)
+	l.facts.LeaseHeld, l.facts.Quiesced, err = live.InTheWay(ctx, l.Client, l.facts.Snapshot.Time())
+	l.addUnread("the lease", err)
 	l.facts.Privileges, l.facts.Roles, err = live.ReadPrivileges(ctx, commands)
-	l.failed("the privileges", err)
+	l.addUnread("the privileges", err)
 }
 
-// donors are the collections of which the steps move something, and the shards from which.
-func (l *preflightLook) donors() map[string][]catalog.ShardID {
-	of := map[string][]catalog.ShardID{}
+// donorsByNamespace are the collections of which the steps move something, and the shards from which.
+func (l *preflightLook) donorsByNamespace() map[string][]catalog.ShardID {
+	shards := map[string][]catalog.ShardID{}
 	if l.run.Plan == nil {
-		return of
+		return shards
 	}
 	for _, s := range l.run.Plan.Steps {
-		if s.Kind == plan.Move && !slices.Contains(of[s.Namespace], s.From) {
-			of[s.Namespace] = append(of[s.Namespace], s.From)
+		if s.Kind == plan.Move && !slices.Contains(shards[s.Namespace], s.From) {
+			shards[s.Namespace] = append(shards[s.Namespace], s.From)
 		}
 	}
-	return of
+	return shards
 }
 
-// away reports whether a shard does not answer: nothing is asked that waits for it.
-func (l *preflightLook) away(id catalog.ShardID) bool {
+// isUnreachable reports whether a shard does not answer: nothing is asked that waits for it.
+func (l *preflightLook) isUnreachable(id catalog.ShardID) bool {
 	shard, there := l.facts.Snapshot.Shard(id)
 	return there && shard.Unreachable != ""
 }
 
-// indexes reads those of the collections that move.
-func (l *preflightLook) indexes(ctx context.Context) {
+// readIndexes reads those of the collections that move.
+func (l *preflightLook) readIndexes(ctx context.Context) {
 	var of []*catalog.CollectionState
-	for _, ns := range slices.Sorted(maps.Keys(l.donors())) {
+	for _, ns := range slices.Sorted(maps.Keys(l.donorsByNamespace())) {
 		c := l.facts.Snapshot.Collection(ns)
 		own := strings.HasPrefix(ns, "config.") // which is up to the servers
-		if c != nil && !own && !slices.ContainsFunc(c.Owners(), l.away) {
+		if c != nil && !own && !slices.ContainsFunc(c.Owners(), l.isUnreachable) {
 			of = append(of, c)
 		}
 	}
 	list, skipped, err := live.ReadIndexes(ctx, live.NewCommandRunner(l.Client), l.facts.Snapshot.Release(), of)
 	l.facts.Indexes = list
-	l.failed("indexes", err)
+	l.addUnread("indexes", err)
 	if skipped > 0 {
 		l.unread = append(l.unread, fmt.Sprintf("the indexes of %s were not looked at: they are too many",
 			humanize.Count(int64(skipped), "collection")))
 	}
 }
 
-// maxJumbo is how many flagged chunks are looked at before a run.
-const maxJumbo = 100
+// maxFlaggedChunks is how many flagged chunks are looked at before a run.
+const maxFlaggedChunks = 100
 
-// jumbo has the donors say which flagged chunks can't be cut, and how large they are. A
+// readJumbo has the donors say which flagged chunks can't be cut, and how large they are. A
 // chunk that nobody has flagged yet shows itself when it is reached.
-func (l *preflightLook) jumbo(ctx context.Context) {
-	donors := l.donors()
+func (l *preflightLook) readJumbo(ctx context.Context) {
+	donors := l.donorsByNamespace()
 	var steps *live.Steps
 	looked := 0
 	for _, ns := range slices.Sorted(maps.Keys(donors)) {
-		of := l.facts.Snapshot.Collection(ns)
+		coll := l.facts.Snapshot.Collection(ns)
 		for _, from := range donors[ns] {
-			if of == nil || of.CountOn(from).Jumbo == 0 || looked >= maxJumbo || l.away(from) {
+			if coll == nil || coll.CountOn(from).Jumbo == 0 || looked >= maxFlaggedChunks || l.isUnreachable(from) {
 				continue
 			}
 			var err error
 			if steps == nil {
 				if steps, err = live.NewSteps(ctx, live.NewCommandRunner(l.Client)); err != nil {
-					l.failed("jumbo chunks", err)
+					l.addUnread("jumbo chunks", err)
 					return
 				}
 			}
-			found, err := unmovable(ctx, steps, ns, from, maxJumbo-looked)
-			l.failed("jumbo chunks of "+ns, err)
+			found, err := readUnmovable(ctx, steps, ns, from, maxFlaggedChunks-looked)
+			l.addUnread("jumbo chunks of "+ns, err)
 			looked += len(found)
 			l.facts.Unmovable = append(l.facts.Unmovable, found...)
 		}
 	}
 }
 
-// unmovable returns the flagged chunks of a shard that can't be cut.
-func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.ShardID, most int) (
+// readUnmovable returns the flagged chunks of a shard that can't be cut.
+func readUnmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.ShardID, most int) (
 	list []preflight.Unmovable, err error) {
 	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
 	if err != nil {
 		return nil, err
 	}
 	for _, chunk := range chunks {
-		of := apply.Command{
+		move := apply.Command{
 			Kind: plan.Move, Namespace: ns, Pattern: coll.Pattern, Min: chunk.Min, Max: chunk.Max,
 			MaxBytes: coll.MaxChunkSizeBytes,
 		}
-		can, err := steps.CanCut(ctx, of)
+		can, err := steps.CanCut(ctx, move)
 		if err != nil {
 			return list, err
 		}
 		if can {
 			continue
 		}
-		size, err := steps.Size(ctx, of)
+		size, err := steps.Size(ctx, move)
 		if err != nil {
 			return list, err
 		}
-		if size.Counted && size.Bytes <= preflight.MostMoved(steps.Release(), of.MaxBytes) {
+		if size.Counted && size.Bytes <= preflight.MaxMoveBytes(steps.Release(), move.MaxBytes) {
 			continue // only the flag is left
 		}
 		list = append(list, preflight.Unmovable{
-			Namespace: ns, Pattern: coll.Pattern, Chunk: chunk, Bytes: size.Bytes, For: apply.ForcedOf(size.Bytes).For,
-			Guessed: !size.Counted,
+			Namespace: ns, Pattern: coll.Pattern, Chunk: chunk, Bytes: size.Bytes, WriteBlock: apply.ForcedOf(size.Bytes).For,
+			Estimated: !size.Counted,
 		})
 	}
 	return list, nil
 }
 
-// told are the codes of what a run says before it begins; the rest it says when it comes to it.
-var told = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves, diagnosis.KnownFault}
+// notedCodes are the codes that a run reports before it begins; others are reported when they are reached.
+var notedCodes = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves, diagnosis.KnownFault}
 
-// pass returns an error when something stops a run, before anything is sent. A dry run, which
+// checkObstacles returns an error when something stops a run, before anything is sent. A dry run, which
 // needs less, says what would stop the run.
-func pass(report preflight.Report, dryRun bool, r *serial) error {
+func checkObstacles(report preflight.Report, dryRun bool, r *serial) error {
 	for _, o := range report.Obstacles {
 		text := o.Text(func(option string) string { return option })
 		switch {
-		case !o.Stops && slices.Contains(told, o.Code):
+		case !o.Stops && slices.Contains(notedCodes, o.Code):
 			r.note(strings.ToUpper(text[:1]) + text[1:] + ".")
 		case dryRun && o.Stops && o.Err == nil && !o.Waits:
-			r.Report(InTheWay{o})
+			r.Report(ObstacleFound{o})
 		}
 	}
 	if dryRun {

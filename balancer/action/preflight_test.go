@@ -35,7 +35,7 @@ type changing struct {
 
 func (h *changing) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	for _, c := range commands.All() {
-		if c.Effect == commands.Writes && !c.Mock && slices.Contains(c.Names(), r.Command) &&
+		if c.Effect == commands.Writes && !c.MockOnly && slices.Contains(c.Names(), r.Command) &&
 			(r.Command != "aggregate" || commands.WritesResults(r.Body)) {
 			h.mu.Lock()
 			h.names = append(h.names, r.Command)
@@ -202,7 +202,7 @@ func waysNotToDrain() []way {
 			}
 		}},
 		{name: "a pause", code: diagnosis.RunsPaused, says: "backup", waits: true, drain: whole, prepare: func(w *world) {
-			if _, err := (Pause{Reason: "backup", For: LongestPause}).Run(w.Context(), w.actionCluster()); err != nil {
+			if _, err := (Pause{Reason: "backup", For: MaxPause}).Run(w.Context(), w.actionCluster()); err != nil {
 				w.Fatal(err)
 			}
 		}},

@@ -43,7 +43,7 @@ func engine() []access.Privilege {
 func (w *world) asRunner(h *changing, but *access.Privilege) {
 	w.Helper()
 	directory := access.NewDirectory()
-	root := access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}, {Role: "__system", Database: "admin"}}}
+	root := access.UserSpec{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}, {Role: "__system", Database: "admin"}}}
 	if err := directory.Create("admin", "root", root); err != nil {
 		w.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Presplit cuts a collection and spreads its chunks over the shards.
+// Presplit splits a collection and distributes its chunks over the shards.
 type Presplit struct {
 	Cuts
 	RunOptions

@@ -20,7 +20,7 @@ type Price struct {
 	TimeZone string
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (p Price) Validate() error {
 	switch kind := p.Goal.Kind; {
 	case kind != "" && kind != plan.Balance && kind != plan.Drain:
@@ -46,15 +46,15 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	if err != nil {
 		return quote, err
 	}
-	s, err := source.look(ctx, live.ReaderOptions{Parts: live.Whole | live.Reusable, Zone: zone}, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.Whole | live.Reusable, Zone: zone}, reporter)
 	if err != nil {
 		return quote, err
 	}
-	if err := needs(s, p.Goal.Namespaces); err != nil {
+	if err := checkGaps(s, p.Goal.Namespaces); err != nil {
 		return quote, err
 	}
 	if c := s.Collection(p.Goal.Namespaces[0]); c != nil && !c.Unsplittable {
-		if err := needSizes(s, p.Goal.Namespaces); err != nil {
+		if err := checkSizesKnown(s, p.Goal.Namespaces); err != nil {
 			return quote, err
 		}
 	}

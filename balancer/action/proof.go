@@ -43,9 +43,9 @@ type documentProof struct {
 	verb   Verify // how to compare
 }
 
-// prove makes the digest of what a run is about to move, or finds the one of the run that
+// startProof makes the digest of what a run is about to move, or finds the one of the run that
 // goes on; nil where nothing is to be compared. It takes as long as reading all documents.
-func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*documentProof, error) {
+func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*documentProof, error) {
 	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
 	proof := &documentProof{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
@@ -54,7 +54,7 @@ func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r 
 			verb.Output = path + ".undo" + digestSuffix
 		}
 	}
-	if verb.Output != "" && exists(verb.Output) {
+	if verb.Output != "" && fileExists(verb.Output) {
 		if work.Resumes() {
 			verb.Output, verb.Against = "", verb.Output
 			proof.verb = verb
@@ -65,12 +65,12 @@ func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r 
 			return nil, err
 		}
 	}
-	begun := verb.Output != "" && exists(verb.part())
+	begun := verb.Output != "" && fileExists(verb.progressFile())
 	if !p.Verify && !(begun && work.Resumes()) {
 		return nil, nil //nolint:nilnil // nobody has asked for it
 	}
 	var err error
-	if verb.Namespaces, err = p.moved(ctx, work); err != nil {
+	if verb.Namespaces, err = p.movedNamespaces(ctx, work); err != nil {
 		return nil, fmt.Errorf("what is to be verified is not known: %w", err)
 	}
 	if len(verb.Namespaces) == 0 {
@@ -80,7 +80,7 @@ func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r 
 		r.note("Some steps were done before: the documents are compared from now on.")
 	}
 	r.note(fmt.Sprintf("Before the first step the documents of %s are read, to compare them at the end.",
-		humanize.FewOf(verb.Namespaces)))
+		humanize.AbbreviateCollections(verb.Namespaces)))
 	result, err := verb.Run(ctx, c, r)
 	switch {
 	case err != nil:
@@ -96,9 +96,9 @@ func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r 
 	return proof, nil
 }
 
-// moved returns the collections whose documents a run moves.
-func (p planRun) moved(ctx context.Context, work *apply.Execution) ([]string, error) {
-	names := namesOf(work.Plan)
+// movedNamespaces returns the collections whose documents a run moves.
+func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]string, error) {
+	names := changedNamespaces(work.Plan)
 	if p.alsoMoves != nil {
 		more, err := p.alsoMoves(ctx)
 		if err != nil {
@@ -110,7 +110,7 @@ func (p planRun) moved(ctx context.Context, work *apply.Execution) ([]string, er
 	return slices.Compact(names), nil
 }
 
-// compare reads the documents again, and says whether they are the same; nil where the run has
+// compare reads the documents again, and reports whether they are unchanged; nil if the run has
 // done nothing, or was interrupted.
 func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 	if p.verb.Against != "" && !p.work.Acted() {
@@ -140,7 +140,7 @@ func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 // Differs reports whether documents are not as they were, and no write explains it.
 func (r *VerifyResult) Differs() bool { return r != nil && r.Verdict == string(verify.Different) }
 
-func exists(path string) bool {
+func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)
 }
@@ -151,7 +151,7 @@ func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err
 	if err != nil {
 		return nil, err
 	}
-	left := leftOn(s, d.Shard)
+	left := remainingOn(s, d.Shard)
 	_, others := splitOwn(left)
 	names = others.Collections
 	for _, db := range others.Databases {

@@ -29,7 +29,7 @@ type Quiesce struct {
 	Inside func(ctx context.Context) error
 	// Detach returns as soon as the cluster is quiet, and leaves it so for Hold.
 	Detach bool
-	// End gives back what was, before the time of Hold has passed.
+	// End restores the previous state before the time of Hold has passed.
 	End bool
 	// IgnoreDeletions does not wait for range deletions.
 	IgnoreDeletions bool
@@ -96,15 +96,15 @@ type QuiesceResult struct {
 	Running   []live.Busy `json:"running,omitempty"`
 	// Broken is what must not have happened.
 	Broken []string `json:"broken,omitempty"`
-	// GivenBack says what became of the balancer; empty while it is kept stopped.
+	// GiveBackResult says what became of the balancer; empty while it is kept stopped.
 	GivenBack string `json:"givenBack,omitzero"`
 	Error     string `json:"error,omitzero"`
 	// Commands are what a dry run would have sent.
 	Commands []Command `json:"commands,omitempty"`
 }
 
-// Good reports whether the promise was kept.
-func (r QuiesceResult) Good() bool {
+// Succeeded reports whether the promise was kept.
+func (r QuiesceResult) Succeeded() bool {
 	return r.Verdict == VerdictQuiet || r.Verdict == VerdictEnded || r.Verdict == VerdictDryRun
 }
 
@@ -113,12 +113,12 @@ func (q Quiesce) permitted(ctx context.Context, c Cluster) error {
 	if q.End {
 		return nil
 	}
-	return c.permitted(ctx, consent.Order{Verb: "quiesce"})
+	return c.checkPermittedNow(ctx, consent.Request{Verb: "quiesce"})
 }
 
-// notQuiet is the verdict, if the promise was not kept.
-func (r QuiesceResult) notQuiet() string {
-	if r.Good() {
+// failureText is the verdict, if the promise was not kept.
+func (r QuiesceResult) failureText() string {
+	if r.Succeeded() {
 		return ""
 	}
 	return "the verdict is " + string(r.Verdict)
@@ -133,36 +133,36 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	if q.Timeout == 0 {
 		q.Timeout = DefaultQuiesceTimeout
 	}
-	run := &quiesceRun{Quiesce: q, c: c, report: &serial{next: r}}
-	run.look = live.Quiet{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
+	run := &quiesceRun{Quiesce: q, cluster: c, report: &serial{next: r}}
+	run.activity = live.Quiet{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
 	if c.Settings != nil {
-		run.look.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
+		run.activity.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
 		defer func() {
-			ctx, cancel := run.cleanupContext(ctx, closing)
+			ctx, cancel := run.cleanupContext(ctx, closeTimeout)
 			defer cancel()
-			_ = run.look.Members.Close(ctx) // it was only read
+			_ = run.activity.Members.Close(ctx) // it was only read
 		}()
 	}
-	opening, cancel := limited(ctx, q.Timeout)
+	opening, cancel := withTimer(ctx, q.Timeout)
 	defer cancel()
-	if err := run.reach(opening); err != nil {
-		return QuiesceResult{}, run.notReached(ctx, opening, err)
+	if err := run.checkAccess(opening); err != nil {
+		return QuiesceResult{}, run.timeoutError(ctx, opening, err)
 	}
 	var err error
 	if q.DryRun || c.Guarded {
-		err = run.notReached(ctx, opening, run.rehearse(opening))
+		err = run.timeoutError(ctx, opening, run.rehearse(opening))
 	} else if refused := q.permitted(opening, c); refused != nil {
-		err = run.notReached(ctx, opening, refused)
+		err = run.timeoutError(ctx, opening, refused)
 	} else if c, ended, refused := c.begin(ctx, runStart{verb: "quiesce"}); refused != nil {
 		err = refused
 	} else {
-		run.c = c
+		run.cluster = c
 		if q.End {
 			err = run.end(ctx)
 		} else {
 			err = run.quiesce(ctx)
 		}
-		err = ended(run.result.notQuiet(), err)
+		err = ended(run.result.failureText(), err)
 	}
 	if err != nil {
 		run.result.Error = err.Error()
@@ -173,23 +173,23 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 // quiesceRun is a Quiesce under way.
 type quiesceRun struct {
 	Quiesce
-	c      Cluster
-	look   live.Quiet
-	report *serial
-	result QuiesceResult
+	cluster  Cluster
+	activity live.Quiet
+	report   *serial
+	result   QuiesceResult
 
-	lease  *live.Lease
-	record *live.QuiesceRecord
-	lost   bool // the cluster did not answer when it was asked last
+	lease      *live.Lease
+	record     *live.QuiesceRecord
+	unanswered bool // the cluster did not answer when it was asked last
 }
 
-// reach asks whether the cluster is one that can be quiesced, and by whom.
-func (q *quiesceRun) reach(ctx context.Context) error {
-	if err := live.CheckSharded(ctx, q.c.runner()); err != nil {
+// checkAccess asks whether the cluster is one that can be quiesced, and by whom.
+func (q *quiesceRun) checkAccess(ctx context.Context) error {
+	if err := live.CheckSharded(ctx, q.cluster.runner()); err != nil {
 		return &AccessError{err}
 	}
-	if q.c.Guarded {
-		return q.c.askGuard(ctx)
+	if q.cluster.Guarded {
+		return q.cluster.askGuard(ctx)
 	}
 	return nil
 }
@@ -199,19 +199,19 @@ func (q *quiesceRun) send(ctx context.Context, database string, command bson.D) 
 	if err := q.lease.Renew(ctx); err != nil {
 		return err
 	}
-	_, err := q.c.runner().RunCommand(ctx, database, command)
+	_, err := q.cluster.runner().RunCommand(ctx, database, command)
 	return live.ServerError(err)
 }
 
 // rehearse looks once, and reports what would be sent.
 func (q *quiesceRun) rehearse(ctx context.Context) error {
 	q.result.Verdict = VerdictDryRun
-	status, err := q.look.Status(ctx)
+	status, err := q.activity.Status(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
 	q.result.Was, q.result.Term = status.Mode, status.Term
-	busy, err := q.look.Look(ctx, true)
+	busy, err := q.activity.Look(ctx, true)
 	if err != nil {
 		return &AccessError{err}
 	}
@@ -220,9 +220,9 @@ func (q *quiesceRun) rehearse(ctx context.Context) error {
 	if status.Mode == catalog.ModeOff {
 		return nil
 	}
-	recorded := &recorder{CommandRunner: q.c.runner(), report: q.report}
+	recorded := &recorder{CommandRunner: q.cluster.runner(), report: q.report}
 	for _, command := range []bson.D{stopCommand(), startCommand()} {
-		if err := recorded.would("admin", command); err != nil {
+		if err := recorded.recordUnsent("admin", command); err != nil {
 			return err
 		}
 	}
@@ -243,9 +243,9 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 			delay = max(delay, b.Left)
 		}
 		if b.Kind == live.BusyMigration {
-			takes = max(time.Second, q.look.MedianMigrationTime(ctx)-b.Running)
+			takes = max(time.Second, q.activity.MedianMigrationTime(ctx)-b.Running)
 			if !q.IgnoreDeletions {
-				kept := q.look.CleanupDelay(ctx, b.Shard)
+				kept := q.activity.CleanupDelay(ctx, b.Shard)
 				takes, delay = takes+kept, max(delay, kept)
 			}
 		}
@@ -255,7 +255,7 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 	if len(busy) == 0 {
 		return
 	}
-	text := "Under way: " + fewBusy(busy) + "."
+	text := "Under way: " + busyText(busy) + "."
 	switch {
 	case expected > q.Timeout:
 		text += fmt.Sprintf(" It will probably take %s, longer than the time limit of %s",
@@ -271,8 +271,8 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 	q.report.note(text)
 }
 
-// fewBusy names what goes on: a few of them, and how many more there are.
-func fewBusy(busy []live.Busy) string {
+// busyText names what goes on: a few of them, and how many more there are.
+func busyText(busy []live.Busy) string {
 	const few = 5
 	var texts []string
 	for i, b := range busy {
@@ -288,7 +288,7 @@ func fewBusy(busy []live.Busy) string {
 // restoreTimeout limits how long giving back may take. The record stays if it fails.
 const restoreTimeout = 30 * time.Second
 
-// finish gives back what was, and the lease. It goes on when ctx has ended.
+// finish restores the balancer and releases the lease. It continues when ctx has ended.
 func (q *quiesceRun) finish(ctx context.Context, leave func(context.Context) error) error {
 	ctx, cancel := q.cleanupContext(ctx, restoreTimeout)
 	defer cancel()
@@ -336,8 +336,8 @@ var errUnanswered = errors.New("can't reach the cluster: it does not answer")
 // ended, or ends meanwhile. It ends after a time, and as soon as the cluster does not
 // answer: sooner if the run is stopped, or could not ask the cluster.
 func (q *quiesceRun) cleanupContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	run, hurried := ctx, q.lost
-	ctx, cancel := limited(context.WithoutCancel(ctx), limit)
+	run, hurried := ctx, q.unanswered
+	ctx, cancel := withTimer(context.WithoutCancel(ctx), limit)
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -357,12 +357,12 @@ func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
 		hurry()
 	}
 	for last := time.Now(); ; {
-		asking, cancel := limited(ctx, patience)
+		asking, cancel := withTimer(ctx, patience)
 		hurries := func() bool { return true }
 		if !hurried {
 			hurries = context.AfterFunc(run, cancel)
 		}
-		_, err := q.c.now(asking)
+		_, err := q.cluster.now(asking)
 		hurries()
 		cancel()
 		switch {
@@ -370,7 +370,7 @@ func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
 			return true
 		case hurried && err != nil:
 			return false
-		case answered(err):
+		case isAnswer(err):
 			last = time.Now()
 		case run.Err() != nil || time.Since(last) >= answerTimeout: // the driver may give up before
 			hurry()
@@ -390,8 +390,8 @@ func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
 	}
 }
 
-// answered reports whether the cluster has answered, if only with an error.
-func answered(err error) bool { return err == nil || errors.As(err, new(*mongoerr.ServerError)) }
+// isAnswer reports whether the cluster has answered, if only with an error.
+func isAnswer(err error) bool { return err == nil || errors.As(err, new(*mongoerr.ServerError)) }
 
 // retry does something until it succeeds, for some seconds: a shard may just elect a new
 // primary.
@@ -401,7 +401,7 @@ func (q *quiesceRun) retry(ctx context.Context, do func(context.Context) error) 
 		err := do(ctx)
 		final := errors.As(err, new(*live.HeldError)) || errors.Is(err, live.ErrLeaseLost) ||
 			mongoerr.Is(err, mongoerr.Unauthorized)
-		if err == nil || final || n == tries || q.c.Clock.Sleep(ctx, between) != nil {
+		if err == nil || final || n == tries || q.cluster.Clock.Sleep(ctx, between) != nil {
 			return err
 		}
 	}
@@ -410,7 +410,7 @@ func (q *quiesceRun) retry(ctx context.Context, do func(context.Context) error) 
 // restoreBalancer starts the balancer again if it was on, unless somebody else has stopped it
 // meanwhile, and removes the record.
 func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
-	status, err := q.look.Status(ctx)
+	status, err := q.activity.Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -430,7 +430,7 @@ func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 		text = "the balancer is on again"
 	}
 	q.result.GivenBack = text
-	return live.ForgetQuiesced(ctx, q.c.Client)
+	return live.ForgetQuiesced(ctx, q.cluster.Client)
 }
 
 // stoppedByOthers reports whether the balancer was stopped more often than by us.
@@ -455,7 +455,7 @@ func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 // says so first: after a kill it is done once more.
 func (q *quiesceRun) restart(ctx context.Context) error {
 	q.record.Restarting = true
-	if err := q.record.Save(ctx, q.c.Client); err != nil {
+	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return err
 	}
 	if q.record.Mode != catalog.ModeFull { // autoSplitOnly, up to 4.2

@@ -14,33 +14,33 @@ func joinTexts(texts []string) string { return strings.Join(texts, "; ") }
 // end gives back what a Quiesce has stopped that was detached or killed, and says whether
 // the cluster stayed quiet.
 func (q *quiesceRun) end(ctx context.Context) error {
-	opening, cancel := limited(ctx, q.Timeout)
+	opening, cancel := withTimer(ctx, q.Timeout)
 	defer cancel()
 	err := q.acquire(opening, "quiesce --end")
 	if err != nil {
-		return q.notReached(ctx, opening, err)
+		return q.timeoutError(ctx, opening, err)
 	}
 	held, leave := q.lease.KeepAlive(ctx)
-	if q.record, err = live.ReadQuiesced(opening, q.c.Client); err != nil || q.record == nil {
+	if q.record, err = live.ReadQuiesced(opening, q.cluster.Client); err != nil || q.record == nil {
 		q.result.Verdict = VerdictEnded
 		if err != nil {
-			err = q.notReached(ctx, opening, &AccessError{err})
+			err = q.timeoutError(ctx, opening, &AccessError{err})
 		}
-		leaving, cancel := q.cleanupContext(ctx, closing)
+		leaving, cancel := q.cleanupContext(ctx, closeTimeout)
 		defer cancel()
 		return errors.Join(err, leave(leaving))
 	}
-	q.take()
+	q.reportRecorded()
 	if !q.record.Quiet.IsZero() {
-		if q.result.Broken = q.broken(held); len(q.result.Broken) > 0 {
+		if q.result.Broken = q.findBroken(held); len(q.result.Broken) > 0 {
 			q.result.Verdict = VerdictBroken
 		}
 	}
 	return q.finish(ctx, leave)
 }
 
-// take has the result say what is recorded.
-func (q *quiesceRun) take() {
+// reportRecorded copies the record to the result.
+func (q *quiesceRun) reportRecorded() {
 	r := q.record
 	q.result.Verdict, q.result.Was, q.result.Term = VerdictEnded, r.Mode, r.Term
 	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.Quiet, r.Until
@@ -61,7 +61,7 @@ func (c Cluster) restoreKilledQuiesce(ctx context.Context) (note string, err err
 	if record.Lasts(now) {
 		return "", record.HeldError()
 	}
-	q := &quiesceRun{c: c, look: live.Quiet{Commands: c.runner()}, report: &serial{}, record: record}
+	q := &quiesceRun{cluster: c, activity: live.Quiet{Commands: c.runner()}, report: &serial{}, record: record}
 	if q.lease, err = live.AcquireQuiesce(ctx, c.Client, "giving back what quiesce has stopped"); err != nil {
 		return "", err
 	}

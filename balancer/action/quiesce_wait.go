@@ -14,15 +14,15 @@ import (
 
 // quiesce stops, waits, holds and gives back.
 func (q *quiesceRun) quiesce(ctx context.Context) error {
-	opening, cancel := limited(ctx, q.Timeout)
+	opening, cancel := withTimer(ctx, q.Timeout)
 	defer cancel()
 	if err := q.acquire(opening, "quiesce"); err != nil {
-		return q.notReached(ctx, opening, err)
+		return q.timeoutError(ctx, opening, err)
 	}
 	held, leave := q.lease.KeepAlive(ctx)
-	if err := q.retry(opening, q.open); err != nil {
-		err = q.notReached(ctx, opening, err)
-		leaving, cancel := q.cleanupContext(ctx, closing)
+	if err := q.retry(opening, q.recordState); err != nil {
+		err = q.timeoutError(ctx, opening, err)
+		leaving, cancel := q.cleanupContext(ctx, closeTimeout)
 		defer cancel()
 		return errors.Join(err, leave(leaving))
 	}
@@ -34,10 +34,10 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 	case err != nil:
 	case q.result.Quiet.IsZero():
 		q.result.Verdict = VerdictNotQuiet
-		q.report.note("Not quiet: " + fewBusy(q.result.Running) + ".")
+		q.report.note("Not quiet: " + busyText(q.result.Running) + ".")
 	case q.Detach:
 		if err = q.detach(held); err == nil {
-			leaving, cancel := q.cleanupContext(ctx, closing)
+			leaving, cancel := q.cleanupContext(ctx, closeTimeout)
 			defer cancel()
 			return leave(leaving)
 		}
@@ -52,22 +52,22 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 	return errors.Join(err, q.finish(ctx, leave))
 }
 
-// notReached returns the error of a beginning that ended with the time for it.
-func (q *quiesceRun) notReached(ctx, opening context.Context, err error) error {
+// timeoutError returns the error of a start that has timed out.
+func (q *quiesceRun) timeoutError(ctx, opening context.Context, err error) error {
 	if err == nil || opening.Err() == nil || ctx.Err() != nil {
 		return err
 	}
-	q.lost = true
+	q.unanswered = true
 	return fmt.Errorf("%w within %s", errUnanswered, humanize.Duration(q.Timeout))
 }
 
 // acquire takes the lease. The error is a *live.HeldError while another process has it.
 func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 	err := q.retry(ctx, func(ctx context.Context) (err error) {
-		if err := live.CheckSettings(ctx, q.c.Client); err != nil {
+		if err := live.CheckSettings(ctx, q.cluster.Client); err != nil {
 			return err
 		}
-		q.lease, err = live.AcquireQuiesce(ctx, q.c.Client, doing)
+		q.lease, err = live.AcquireQuiesce(ctx, q.cluster.Client, doing)
 		return err
 	})
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
@@ -76,16 +76,16 @@ func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 	return err
 }
 
-// open records what is, or takes over the record of a process that was killed.
-func (q *quiesceRun) open(ctx context.Context) error {
-	now, err := q.c.now(ctx)
+// recordState records the current state, or takes over the record of a process that was killed.
+func (q *quiesceRun) recordState(ctx context.Context) error {
+	now, err := q.cluster.now(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
-	if q.record, err = live.ReadQuiesced(ctx, q.c.Client); err != nil {
+	if q.record, err = live.ReadQuiesced(ctx, q.cluster.Client); err != nil {
 		return &AccessError{err}
 	}
-	status, err := q.look.Status(ctx)
+	status, err := q.activity.Status(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
@@ -104,10 +104,10 @@ func (q *quiesceRun) open(ctx context.Context) error {
 		}
 	} else {
 		q.record = &live.QuiesceRecord{Mode: status.Mode}
-		if q.record.Disabled, err = q.look.DisabledSwitches(ctx); err != nil {
+		if q.record.Disabled, err = q.activity.DisabledSwitches(ctx); err != nil {
 			return &AccessError{err}
 		}
-		mark, err := live.LogEnd(ctx, q.look.Commands, live.ActionLog)
+		mark, err := live.LogEnd(ctx, q.activity.Commands, live.ActionLog)
 		if err != nil {
 			return &AccessError{err}
 		}
@@ -115,7 +115,7 @@ func (q *quiesceRun) open(ctx context.Context) error {
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
 	q.result.Was, q.result.Stopped = q.record.Mode, now
-	if err := q.record.Save(ctx, q.c.Client); err != nil {
+	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return &AccessError{err}
 	}
 	return nil
@@ -127,8 +127,8 @@ func (q *quiesceRun) open(ctx context.Context) error {
 const (
 	settleTime              = time.Second
 	settleTimeAfterStepDown = 5 * time.Second
-	shortestPause           = 200 * time.Millisecond
-	longestPause            = 5 * time.Second
+	minPollPause            = 200 * time.Millisecond
+	maxPollPause            = 5 * time.Second
 	checkTimeout            = 20 * time.Second
 	watchEvery              = 5 * time.Second
 	finalCheckTimeout       = 5 * time.Second
@@ -149,14 +149,14 @@ func (s *quietCheck) quiet() bool { return len(s.busy) == 0 }
 // waitQuiet waits until the cluster is quiet, or the time is over: then the result says what
 // still goes on.
 func (q *quiesceRun) waitQuiet(ctx context.Context) error {
-	began := q.c.Clock.Now()
-	defer func() { q.result.Waited = q.c.Clock.Now().Sub(began).Milliseconds() }()
+	began := q.cluster.Clock.Now()
+	defer func() { q.result.Waited = q.cluster.Clock.Now().Sub(began).Milliseconds() }()
 	var first live.BalancerStatus
 	var clean *quietCheck
 	stepDown, stopped := false, false
-	pause := shortestPause
+	pause := minPollPause
 	for n := 0; ; n++ {
-		left := q.Timeout - q.c.Clock.Now().Sub(began)
+		left := q.Timeout - q.cluster.Clock.Now().Sub(began)
 		s, off, err := q.checkQuiet(ctx, left, &stopped, n == 0)
 		if err != nil {
 			return err
@@ -186,24 +186,24 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 			case err != nil || len(moved) > 0:
 				clean = s
 			case s.at.Sub(clean.at) >= settled:
-				if q.isQuiet(ctx, clean, s, left) == nil {
+				if q.recordQuiet(ctx, clean, s, left) == nil {
 					return nil
 				}
 			}
 		}
-		if left = q.Timeout - q.c.Clock.Now().Sub(began); left <= 0 {
+		if left = q.Timeout - q.cluster.Clock.Now().Sub(began); left <= 0 {
 			if len(q.result.Running) == 0 {
 				q.result.Running = []live.Busy{{Kind: live.BusyUnknown, Detail: "nothing was seen lately, but not for long enough"}}
 			}
 			return nil
 		}
 		if clean != nil {
-			pause = shortestPause
+			pause = minPollPause
 		}
-		if err := q.c.Clock.Sleep(ctx, min(pause, left)); err != nil {
+		if err := q.cluster.Clock.Sleep(ctx, min(pause, left)); err != nil {
 			return context.Cause(ctx)
 		}
-		pause = min(pause*3/2, longestPause)
+		pause = min(pause*3/2, maxPollPause)
 	}
 }
 
@@ -218,7 +218,7 @@ func newPrimary(before, after live.BalancerStatus) bool {
 func (q *quiesceRun) checkQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {
-	looking, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
+	looking, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
 	s, err := q.readQuietCheck(looking, left, stopped, all)
 	switch {
@@ -227,12 +227,12 @@ func (q *quiesceRun) checkQuiet(
 	case errors.As(err, new(*startedError)), mongoerr.Is(err, mongoerr.Unauthorized):
 		return nil, false, err
 	case err != nil:
-		q.lost = looking.Err() != nil
+		q.unanswered = looking.Err() != nil
 		s.busy = append(s.busy, live.Busy{Kind: live.BusyUnknown, Detail: fmt.Sprintf("can't reach the cluster: %v", err)})
 		s.after = s.before
 	}
-	q.lost = q.lost && err != nil
-	s.at = q.c.Clock.Now()
+	q.unanswered = q.unanswered && err != nil
+	s.at = q.cluster.Clock.Now()
 	return s, err == nil && s.after.Mode == catalog.ModeOff, nil
 }
 
@@ -247,7 +247,7 @@ func (q *quiesceRun) readQuietCheck(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (s *quietCheck, err error) {
 	s = new(quietCheck)
-	if s.before, err = q.look.Status(ctx); err != nil {
+	if s.before, err = q.activity.Status(ctx); err != nil {
 		return s, err
 	}
 	s.after = s.before
@@ -255,26 +255,26 @@ func (q *quiesceRun) readQuietCheck(
 		if *stopped {
 			return s, &startedError{}
 		}
-		if err := q.stop(ctx, left); err != nil {
+		if err := q.stopBalancer(ctx, left); err != nil {
 			return s, err
 		}
-		if s.before, err = q.look.Status(ctx); err != nil {
+		if s.before, err = q.activity.Status(ctx); err != nil {
 			return s, err
 		}
 	}
 	*stopped = *stopped || s.before.Mode == catalog.ModeOff
-	if s.mark, err = live.LogEnd(ctx, q.look.Commands, live.ChangeLog); err != nil {
+	if s.mark, err = live.LogEnd(ctx, q.activity.Commands, live.ChangeLog); err != nil {
 		return s, err
 	}
-	runs, err := live.RunUnderWay(ctx, q.c.Client)
+	runs, err := live.RunUnderWay(ctx, q.cluster.Client)
 	if err != nil {
 		return s, err
 	}
-	busy, err := q.look.Look(ctx, all)
+	busy, err := q.activity.Look(ctx, all)
 	if err != nil {
 		return s, err
 	}
-	if s.after, err = q.look.Status(ctx); err != nil {
+	if s.after, err = q.activity.Status(ctx); err != nil {
 		return s, err
 	}
 	s.busy = append(runs, busy...)
@@ -284,14 +284,14 @@ func (q *quiesceRun) readQuietCheck(
 	return s, nil
 }
 
-// stop sends balancerStop. The mode is off as soon as that has arrived; the round goes on,
+// stopBalancer sends balancerStop. The mode is off as soon as that has arrived; the round goes on,
 // and is looked at anyway, so it is not waited for here.
-func (q *quiesceRun) stop(ctx context.Context, left time.Duration) error {
+func (q *quiesceRun) stopBalancer(ctx context.Context, left time.Duration) error {
 	q.record.Stops++
-	if err := q.record.Save(ctx, q.c.Client); err != nil {
+	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return err
 	}
-	stopping, cancel := limited(ctx, max(min(left, balancerStopTimeout), minCheckTimeout))
+	stopping, cancel := withTimer(ctx, max(min(left, balancerStopTimeout), minCheckTimeout))
 	defer cancel()
 	err := q.send(stopping, "admin", stopCommand())
 	if mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || stopping.Err() != nil && ctx.Err() == nil {
@@ -308,36 +308,36 @@ func (q *quiesceRun) quietSince() live.LogPosition {
 // actionsSince returns the entries of the action log after a recorded position, and whether
 // the log still has that.
 func (q *quiesceRun) actionsSince(ctx context.Context, position string) ([]catalog.LogEntry, bool, error) {
-	entries, _, found, err := live.EntriesAfter(ctx, q.look.Commands, live.ParseLogPosition(live.ActionLog, position))
+	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, live.ParseLogPosition(live.ActionLog, position))
 	return entries, found, err
 }
 
 func (q *quiesceRun) movesSince(ctx context.Context, mark live.LogPosition, left time.Duration) ([]string, error) {
-	ctx, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
+	ctx, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	entries, _, found, err := live.EntriesAfter(ctx, q.look.Commands, mark)
-	q.lost = ctx.Err() != nil
+	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, mark)
+	q.unanswered = ctx.Err() != nil
 	if err == nil && !found {
 		err = errors.New("the change log has lost what it had")
 	}
 	return live.DescribeMoves(entries), err
 }
 
-// isQuiet records that the cluster is quiet.
-func (q *quiesceRun) isQuiet(ctx context.Context, clean, last *quietCheck, left time.Duration) error {
-	ctx, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
-	defer func() { q.lost = ctx.Err() != nil; cancel() }()
-	now, err := q.c.now(ctx)
+// recordQuiet records that the cluster is quiet.
+func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, left time.Duration) error {
+	ctx, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
+	defer func() { q.unanswered = ctx.Err() != nil; cancel() }()
+	now, err := q.cluster.now(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
-	actions, err := live.LogEnd(ctx, q.look.Commands, live.ActionLog)
+	actions, err := live.LogEnd(ctx, q.activity.Commands, live.ActionLog)
 	if err != nil {
 		return &AccessError{err}
 	}
 	q.record.StartsMark = actions.Text()
 	q.record.Quiet, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.mark.Text()
-	if err := q.record.Save(ctx, q.c.Client); err != nil {
+	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return &AccessError{err}
 	}
 	q.result.Quiet, q.result.Term, q.result.Running = now, last.after.Term, nil
@@ -355,7 +355,7 @@ func (q *quiesceRun) isQuiet(ctx context.Context, clean, last *quietCheck, left 
 // detach leaves the cluster quiet without a process.
 func (q *quiesceRun) detach(ctx context.Context) error {
 	q.record.Until = q.result.Quiet.Add(q.Hold)
-	if err := q.record.Save(ctx, q.c.Client); err != nil {
+	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return &AccessError{err}
 	}
 	q.result.Verdict, q.result.Until = VerdictQuiet, q.record.Until
@@ -364,16 +364,16 @@ func (q *quiesceRun) detach(ctx context.Context) error {
 
 // holdQuiet keeps the cluster quiet while something is done, and proves that it was.
 func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
-	began := q.c.Clock.Now()
+	began := q.cluster.Clock.Now()
 	if q.Inside != nil {
 		err = q.runInside(ctx)
 	} else {
 		q.waitHold(ctx, began)
 	}
-	q.result.Held = q.c.Clock.Now().Sub(began).Milliseconds()
+	q.result.Held = q.cluster.Clock.Now().Sub(began).Milliseconds()
 	checking, cancel := q.cleanupContext(ctx, finalCheckTimeout)
 	defer cancel()
-	if broken := q.broken(checking); len(broken) > 0 {
+	if broken := q.findBroken(checking); len(broken) > 0 {
 		q.result.Broken = broken
 	}
 	q.result.Verdict = VerdictQuiet
@@ -386,8 +386,8 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 // waitHold waits for the time of Hold, and looks meanwhile.
 func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	for {
-		left := q.Hold - q.c.Clock.Now().Sub(began)
-		if q.c.Clock.Sleep(ctx, min(left, watchEvery)) != nil || left <= watchEvery {
+		left := q.Hold - q.cluster.Clock.Now().Sub(began)
+		if q.cluster.Clock.Sleep(ctx, min(left, watchEvery)) != nil || left <= watchEvery {
 			return
 		}
 		q.watch(ctx)
@@ -428,15 +428,15 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	return err
 }
 
-// watch notes once what has broken the promise. What can't be asked is looked for at the
+// watch records the first violation, such as a started balancer. What can't be read is looked for at the
 // end, in the change log.
 func (q *quiesceRun) watch(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
 	}
-	ctx, cancel := limited(ctx, watchEvery)
+	ctx, cancel := withTimer(ctx, watchEvery)
 	defer cancel()
-	status, err := q.look.Status(ctx)
+	status, err := q.activity.Status(ctx)
 	if err != nil {
 		return
 	}
@@ -446,19 +446,19 @@ func (q *quiesceRun) watch(ctx context.Context) {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
-		q.report.note("Not quiet any more: " + fewOf(q.result.Broken) + ".")
+		q.report.note("Not quiet any more: " + joinFew(q.result.Broken) + ".")
 	}
 }
 
-// broken looks for what has happened since the cluster was quiet.
-func (q *quiesceRun) broken(ctx context.Context) (list []string) {
+// findBroken looks for what has happened since the cluster was quiet.
+func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
 	list = q.result.Broken
 	if len(list) > 0 {
 		return list
 	}
-	status, err := q.look.Status(ctx)
+	status, err := q.activity.Status(ctx)
 	if err != nil {
-		q.lost = !answered(err)
+		q.unanswered = !isAnswer(err)
 		return []string{fmt.Sprintf("can't reach the cluster to ask whether it stayed quiet: %v", err)}
 	}
 	if status.Mode != catalog.ModeOff {
@@ -466,12 +466,12 @@ func (q *quiesceRun) broken(ctx context.Context) (list []string) {
 	}
 	moved, err := q.movesSince(ctx, q.quietSince(), finalCheckTimeout)
 	if err != nil {
-		q.lost = !answered(err)
+		q.unanswered = !isAnswer(err)
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
 	}
 	started, err := q.startedByOthers(ctx)
 	if err != nil {
-		q.lost = !answered(err)
+		q.unanswered = !isAnswer(err)
 		return append(list, fmt.Sprintf("the action log can't be read: %v", err))
 	}
 	if started && len(list) == 0 {
@@ -491,7 +491,7 @@ func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-func fewOf(texts []string) string {
+func joinFew(texts []string) string {
 	const few = 3
 	if len(texts) <= few {
 		return joinTexts(texts)
@@ -499,9 +499,9 @@ func fewOf(texts []string) string {
 	return fmt.Sprintf("%s; %d more", joinTexts(texts[:few]), len(texts)-few)
 }
 
-// limited returns a context that is cancelled after d. It has no deadline, with which the
+// withTimer returns a context that is cancelled after d. It has no deadline, with which the
 // driver would not give up a read.
-func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func withTimer(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(d, cancel)
 	return ctx, func() {

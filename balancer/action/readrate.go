@@ -7,22 +7,22 @@ import (
 	"shardsh/balancer/apply"
 )
 
-// readRate holds a read to a number of bytes a second; zero means no limit.
+// readRate limits a read to a number of bytes per second; zero means no limit.
 type readRate struct {
-	clock apply.Clock
-	most  int64
-	read  int64
-	since time.Time
+	clock             apply.Clock
+	maxBytesPerSecond int64
+	read              int64
+	since             time.Time
 }
 
-// slow waits so that no more is read.
-func (r *readRate) slow(ctx context.Context, bytes int64) error {
+// throttle waits if more was read than the rate allows.
+func (r *readRate) throttle(ctx context.Context, bytes int64) error {
 	const portion = 256 << 10
-	if r.read += bytes; r.most == 0 || r.read < portion {
+	if r.read += bytes; r.maxBytesPerSecond == 0 || r.read < portion {
 		return nil
 	}
 	now := r.clock.Now()
-	due := r.since.Add(time.Duration(float64(r.read) / float64(r.most) * float64(time.Second)))
+	due := r.since.Add(time.Duration(float64(r.read) / float64(r.maxBytesPerSecond) * float64(time.Second)))
 	r.read = 0
 	if wait := due.Sub(now); wait > 0 {
 		r.since = due

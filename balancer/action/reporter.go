@@ -27,8 +27,8 @@ type Event interface{ isEvent() }
 type (
 	// Planned is what is to be done, before anybody is asked and anything is sent.
 	Planned struct{ Plan *plan.Plan }
-	// Counted is what is to be evened out by operations, in place of a plan.
-	Counted struct{ Load Load }
+	// LoadCounted is what is to be evened out by operations, in place of a plan.
+	LoadCounted struct{ Load Load }
 	// Started is when steps may begin. The gate knows how long the rest takes.
 	// Comment is that of the run's moves on the servers, once there is one.
 	Started struct {
@@ -46,39 +46,39 @@ type (
 		Database string
 		Command  bson.Raw
 	}
-	// Reading is how far the read of a cluster is.
-	Reading struct{ live.Progress }
-	// Read is the cluster as a verb that looks has read it.
-	Read struct{ Snapshot *catalog.Snapshot }
-	// Simulating is how far a simulation is.
-	Simulating struct{ sim.Progress }
-	// Unwell is what a check found that looks again, for as long as is left.
-	Unwell struct {
+	// ReadProgress is how far the read of a cluster is.
+	ReadProgress struct{ live.Progress }
+	// SnapshotRead is the cluster as a verb that looks has read it.
+	SnapshotRead struct{ Snapshot *catalog.Snapshot }
+	// SimulationProgress is how far a simulation is.
+	SimulationProgress struct{ sim.Progress }
+	// CheckFailed is a failed check that is repeated, for as long as Left.
+	CheckFailed struct {
 		Report check.Report
 		Left   time.Duration
 	}
-	// InTheWay is what would stop a run that is not a dry one.
-	InTheWay struct{ preflight.Obstacle }
-	// NotYet is why what is foreseen could not begin now.
-	NotYet struct{ Err error }
+	// ObstacleFound is an obstacle that would stop the run if it were not a dry run.
+	ObstacleFound struct{ preflight.Obstacle }
+	// CannotStartYet is why the previewed run could not start now.
+	CannotStartYet struct{ Err error }
 	// Note is a sentence for people.
 	Note struct{ Text string }
 )
 
-func (Planned) isEvent()    {}
-func (Counted) isEvent()    {}
-func (Started) isEvent()    {}
-func (Step) isEvent()       {}
-func (Move) isEvent()       {}
-func (Wait) isEvent()       {}
-func (WouldSend) isEvent()  {}
-func (Reading) isEvent()    {}
-func (Read) isEvent()       {}
-func (Simulating) isEvent() {}
-func (Unwell) isEvent()     {}
-func (InTheWay) isEvent()   {}
-func (NotYet) isEvent()     {}
-func (Note) isEvent()       {}
+func (Planned) isEvent()            {}
+func (LoadCounted) isEvent()        {}
+func (Started) isEvent()            {}
+func (Step) isEvent()               {}
+func (Move) isEvent()               {}
+func (Wait) isEvent()               {}
+func (WouldSend) isEvent()          {}
+func (ReadProgress) isEvent()       {}
+func (SnapshotRead) isEvent()       {}
+func (SimulationProgress) isEvent() {}
+func (CheckFailed) isEvent()        {}
+func (ObstacleFound) isEvent()      {}
+func (CannotStartYet) isEvent()     {}
+func (Note) isEvent()               {}
 
 // serial reports one event at a time: steps, waits and notes come from several
 // goroutines.
@@ -96,6 +96,6 @@ func (s *serial) Report(e Event) {
 	s.next.Report(e)
 }
 
-func (s *serial) reading(p live.Progress) { s.Report(Reading{p}) }
+func (s *serial) reportRead(p live.Progress) { s.Report(ReadProgress{p}) }
 
 func (s *serial) note(text string) { s.Report(Note{text}) }

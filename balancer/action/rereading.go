@@ -20,7 +20,7 @@ type readRetry struct {
 // wait waits before a read that failed so many times in a row is tried again. It returns err
 // where that is of no use.
 func (r readRetry) wait(ctx context.Context, failures int, err error) error {
-	if failures > maxRereads || ctx.Err() != nil || !passes(err) {
+	if failures > maxRereads || ctx.Err() != nil || !isTransient(err) {
 		return err
 	}
 	pause := time.Second << failures
@@ -28,8 +28,8 @@ func (r readRetry) wait(ctx context.Context, failures int, err error) error {
 	return r.clock.Sleep(ctx, pause)
 }
 
-// again does what may be done again until it does not fail any more.
-func again[T any](ctx context.Context, r readRetry, do func() (T, error)) (T, error) {
+// retryRead repeats a read until it succeeds, or retrying is of no use.
+func retryRead[T any](ctx context.Context, r readRetry, do func() (T, error)) (T, error) {
 	for failures := 1; ; failures++ {
 		v, err := do()
 		if err == nil {

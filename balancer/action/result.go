@@ -74,15 +74,15 @@ type Chunks struct {
 	After     int64  `json:"chunksAfter"`
 }
 
-// resultOf puts together how a run ended.
-func resultOf(r apply.Result, err error, dryRun bool) PlanResult {
+// planResult puts together how a run ended.
+func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	p := r.Progress
 	result := PlanResult{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
 		StepsHere: p.StepsHere, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
 		Replans: r.Replans, DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
-		Left: left(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
+		Left: remainingTexts(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
 	if err != nil {
 		result.Error = err.Error()
@@ -90,18 +90,18 @@ func resultOf(r apply.Result, err error, dryRun bool) PlanResult {
 	return result
 }
 
-// unreached is an error that says what keeps the goal from being reached though all
+// unreachedError returns an error naming what keeps the goal from being reached although all
 // steps are done; nil when nothing does.
-func unreached(r apply.Result) error {
+func unreachedError(r apply.Result) error {
 	var errs []error
-	for _, text := range left(r) {
+	for _, text := range remainingTexts(r) {
 		errs = append(errs, errors.New(text))
 	}
 	return errors.Join(errs...)
 }
 
-// left leaves out what the end of a drain reports by itself.
-func left(r apply.Result) (list []string) {
+// remainingTexts returns the remaining findings, except those that the end of a drain reports itself.
+func remainingTexts(r apply.Result) (list []string) {
 	for _, f := range r.Left {
 		if r.Finished && f.Code != diagnosis.Orphans && f.Code != diagnosis.DrainNeedsOperator &&
 			f.Code != diagnosis.DrainComplete {

@@ -11,7 +11,7 @@ import (
 // A dry run has nothing done, whatever it found out.
 func TestResultOfADryRun(t *testing.T) {
 	for _, possible := range []bool{true, false} {
-		r := resultOf(apply.Result{Plan: &plan.Plan{ID: "plan-1"}, Possible: possible, Stopped: "a limit"}, nil, true)
+		r := planResult(apply.Result{Plan: &plan.Plan{ID: "plan-1"}, Possible: possible, Stopped: "a limit"}, nil, true)
 		if r.Finished || r.Possible != possible || !r.DryRun {
 			t.Errorf("%+v", r)
 		}
@@ -23,7 +23,7 @@ func TestSpelling(t *testing.T) {
 	err := Apply{RunOptions: RunOptions{Resume: "j", Pace: Pace{Parallel: 1}}, Undo: "j"}.Validate()
 	wrong, is := errors.AsType[*OptionError](err)
 	if !is || wrong.Error() != "resume and undo exclude each other" ||
-		wrong.Spelled(Flag) != "--resume and --undo exclude each other" || Flag("pauseBetween") != "--pause-between" {
+		wrong.SpellOptions(Flag) != "--resume and --undo exclude each other" || Flag("pauseBetween") != "--pause-between" {
 		t.Errorf("%v", err)
 	}
 }

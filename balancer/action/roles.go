@@ -22,15 +22,15 @@ func (e *rolesError) Error() string { return e.err.Error() + "; " + preflight.Ro
 // Unwrap returns the refusal.
 func (e *rolesError) Unwrap() error { return e.err }
 
-// rolesWait is how long the roles may take: they only explain what has happened.
-const rolesWait = 2 * time.Second
+// rolesTimeout is how long reading the roles may take: they only explain an error.
+const rolesTimeout = 2 * time.Second
 
 // withRoles adds the roles of the user to a refusal for a missing privilege.
 func (c Cluster) withRoles(ctx context.Context, err error) error {
 	if !mongoerr.Is(err, mongoerr.Unauthorized) || c.Client == nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rolesWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rolesTimeout)
 	defer cancel()
 	if _, roles, failed := live.ReadPrivileges(ctx, live.NewCommandRunner(c.Client)); failed == nil {
 		return &rolesError{err, roles}

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/whatif"
 )
 
-// Simulate says what would come of changes, beside what comes without them. Nothing
+// Simulate predicts the effect of changes, compared with no change. Nothing
 // is changed.
 type Simulate struct {
 	// Alternatives are compared with each other.
@@ -20,7 +20,7 @@ type Simulate struct {
 	TimeZone string
 }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (v Simulate) Validate() error {
 	if len(v.Alternatives) == 0 {
 		return refuse("simulate needs {change} or {alternative}: a change, such as addShard 2")
@@ -43,11 +43,11 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 	if err != nil {
 		return out, err
 	}
-	s, err := source.look(ctx, live.ReaderOptions{Zone: zone}, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{Zone: zone}, reporter)
 	if err != nil {
 		return out, err
 	}
-	if err := needSizes(s, nil); err != nil {
+	if err := checkSizesKnown(s, nil); err != nil {
 		return out, err
 	}
 	o := whatif.Options{Seed: v.Seed, Watch: reporter.watch(ctx)}
@@ -55,7 +55,7 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 		return out, err
 	}
 	if whatif.NeedsLoad(v.Alternatives) {
-		if o.Maps, err = source.heated(ctx, s, nil, reporter); err != nil {
+		if o.Maps, err = source.readHeat(ctx, s, nil, reporter); err != nil {
 			return out, err
 		}
 	}

@@ -16,13 +16,13 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Source is what a verb reads that only looks: a cluster, or a Snapshot of one.
+// Source is the input of a read-only action: a cluster, or a Snapshot of one.
 type Source struct {
 	// Client is connected to the cluster; nil where Snapshot is set.
 	Client *mongo.Client
-	// Prefers is where what is large in config is read, as somebody chose; nil is from
+	// ReadPreference is the read preference for large collections of config, if one was chosen; nil is
 	// secondaries, where they answer.
-	Prefers *readpref.ReadPref
+	ReadPreference *readpref.ReadPref
 	// Settings are those of the client, with which members are reached; nil leaves them alone.
 	Settings *options.ClientOptions
 	// Origin is what Snapshots of the cluster say about where they come from.
@@ -36,14 +36,14 @@ type Source struct {
 	// Changes is the cluster for what a look changes when it is asked to, past guards, policies and
 	// the audit; nil refuses that.
 	Changes *Cluster
-	// Computing is called around what takes long and much memory; nil is not.
+	// Computing, if set, wraps computations that take long or need much memory.
 	Computing func(compute func() error) error
 
-	report *serial // of how far a read is; may be nil
-	tabled int64   // how many chunks a cluster may have of which plans keep all tables; 0 is maxTabled
+	report         *serial // of how far a read is; may be nil
+	fullTableLimit int64   // how many chunks a cluster may have of which plans keep all tables; 0 is defaultFullTableLimit
 }
 
-// Read reads parts of the cluster. A Snapshot that was read before is what it is.
+// Read reads parts of the cluster. A Snapshot that was set is returned unchanged, except for its clock.
 func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
 	if o.Zone == nil {
 		o.Zone = s.Zone
@@ -62,18 +62,18 @@ func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapsh
 // Reader returns what reads parts of the cluster, again and again.
 func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
-		o.Watch = s.report.reading
+		o.Watch = s.report.reportRead
 	}
 	o.Direct = s.Settings
-	return live.NewLooker(s.Client, s.Prefers, o)
+	return live.NewLooker(s.Client, s.ReadPreference, o)
 }
 
-// look reads the cluster and reports that it is read.
-func (s Source) look(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
+// readAndReport reads the cluster and reports that it is read.
+func (s Source) readAndReport(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
 	s.report = r
 	read, err := s.Read(ctx, o)
 	if err == nil {
-		r.Report(Read{read})
+		r.Report(SnapshotRead{read})
 	}
 	return read, err
 }
@@ -85,8 +85,8 @@ func (s Source) compute(work func() error) error {
 	return s.Computing(work)
 }
 
-// exists reports whether the cluster says that it has a collection.
-func (s Source) exists(ctx context.Context, ns string) bool {
+// hasCollection reports whether the cluster says that it has a collection.
+func (s Source) hasCollection(ctx context.Context, ns string) bool {
 	database, collection, named := strings.Cut(ns, ".")
 	if !named || s.Client == nil {
 		return false
@@ -101,7 +101,7 @@ func (s *serial) watch(ctx context.Context) sim.Watch {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s.Report(Simulating{p})
+		s.Report(SimulationProgress{p})
 		return nil
 	}
 }

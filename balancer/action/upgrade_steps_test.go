@@ -86,7 +86,7 @@ func (w *world) stepwise(r *rand.Rand, steps []upgradeStep) (done *int) {
 // members has the world reach members, too, in memory.
 func (w *world) members() {
 	w.Helper()
-	rs, err := router.Several(router.New(w.cluster, nil), 1)
+	rs, err := router.NewRouters(router.New(w.cluster, nil), 1)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -82,8 +82,8 @@ const (
 	VerdictUnknown = "unknown"
 )
 
-// Same reports whether all documents are as they were, but those that were written.
-func (r VerifyResult) Same() bool {
+// Unchanged reports whether all documents are unchanged, except those that were written since.
+func (r VerifyResult) Unchanged() bool {
 	return r.Verdict == string(verify.Same) || r.Verdict == string(verify.Explained)
 }
 
@@ -130,22 +130,22 @@ type VerifyDocument struct {
 	After  *verify.Hash    `json:"hash,omitempty"`
 }
 
-func (v Verify) compares() bool { return v.Against != "" || v.Digest != "" }
+func (v Verify) isComparison() bool { return v.Against != "" || v.Digest != "" }
 
-// Validate refuses values that can't be.
+// Validate checks the options.
 func (v Verify) Validate() error {
 	switch {
 	case v.Against != "" && v.Digest != "":
 		return refuse("{against} is one digest")
-	case len(v.Namespaces) == 0 && !v.compares():
+	case len(v.Namespaces) == 0 && !v.isComparison():
 		return refuse("{ns} is missing: which collection?")
-	case v.Differences != "" && !v.compares():
+	case v.Differences != "" && !v.isComparison():
 		return refuse("{differences} needs {against}")
 	case v.Output != "" && (v.Output == v.Against || v.Output == v.Differences):
 		return refuse("{output} is the name of another file")
 	case v.Documents != "" && (v.Documents == v.Output || v.Documents == v.Against || v.Documents == v.Differences):
 		return refuse("{documents} is the name of another file")
-	case v.Documents != "" && !v.compares() && v.Output == "":
+	case v.Documents != "" && !v.isComparison() && v.Output == "":
 		return refuse("{documents} needs {output} or {against}")
 	case v.Settle < 0 || v.SettlePause < 0 || v.PauseBetween < 0 || v.For < 0:
 		return refuse("{settle}, {settlePause}, {pauseBetween} and {for} can't be negative")
@@ -165,8 +165,8 @@ func (v Verify) Validate() error {
 	return nil
 }
 
-// part is the file with the progress; empty for none.
-func (v Verify) part() string {
+// progressFile is the file with the progress; empty for none.
+func (v Verify) progressFile() string {
 	switch {
 	case v.NoPart:
 		return ""
@@ -178,11 +178,11 @@ func (v Verify) part() string {
 	return ""
 }
 
-// before reads what it is compared with.
-func (v *Verify) before() (f *verify.File, checksum string, err error) {
+// readBaseline reads the digest to compare with.
+func (v *Verify) readBaseline() (f *verify.File, checksum string, err error) {
 	text := []byte(v.Digest)
 	if v.Against != "" {
-		if text, err = safefile.Read(v.Against, verify.MostFile, time.Minute); err != nil {
+		if text, err = safefile.Read(v.Against, verify.MaxFileBytes, time.Minute); err != nil {
 			return nil, "", err
 		}
 	}
@@ -224,11 +224,11 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	began := c.Clock.Now()
 	report := &serial{next: r}
 	run := &verifyRun{
-		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, most: v.MaxRate},
+		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, maxBytesPerSecond: v.MaxRate},
 		reread: readRetry{c.Clock, report},
 	}
-	if v.compares() {
-		if run.before, run.file.Against, err = run.Verify.before(); err != nil {
+	if v.isComparison() {
+		if run.baseline, run.file.Against, err = run.Verify.readBaseline(); err != nil {
 			return result, err
 		}
 	}
@@ -237,17 +237,17 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	}
 	run.gate = pace.NewGate(pace.Rules{For: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
 		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
-	if err = run.list(); err != nil {
+	if err = run.createList(); err != nil {
 		return result, err
 	}
-	err = run.all(ctx, &result)
+	err = run.readAndJudge(ctx, &result)
 	err = errors.Join(err, run.listing.close())
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
 	if over := new(pace.OverError); errors.As(err, &over) {
 		result.Stopped, err = over.Why, nil
 	}
-	if (err != nil || result.Stopped != "") && run.kept {
-		result.Resume = v.part()
+	if (err != nil || result.Stopped != "") && run.hasProgress {
+		result.Resume = v.progressFile()
 	}
 	return result, err
 }
@@ -257,17 +257,17 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// all reads all collections, then judges them.
-func (v *verifyRun) all(ctx context.Context, result *VerifyResult) error {
-	if err := v.inspect(ctx); err != nil {
+// readAndJudge reads all collections, then judges them.
+func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) error {
+	if err := v.reportCost(ctx); err != nil {
 		return err
 	}
 	for _, ns := range v.Namespaces {
-		if err := v.collection(ctx, ns); err != nil {
-			return errors.Join(err, v.keep())
+		if err := v.readCollection(ctx, ns); err != nil {
+			return errors.Join(err, v.saveProgress())
 		}
 	}
-	if err := v.keep(); err != nil {
+	if err := v.saveProgress(); err != nil {
 		return err
 	}
 	verdict := VerdictDigest
@@ -277,7 +277,7 @@ func (v *verifyRun) all(ctx context.Context, result *VerifyResult) error {
 			return err
 		}
 		result.Collections = append(result.Collections, judged)
-		verdict = worse(verdict, judged.Verdict)
+		verdict = worstVerdict(verdict, judged.Verdict)
 	}
 	if err := v.write(result); err != nil {
 		return err
@@ -286,8 +286,8 @@ func (v *verifyRun) all(ctx context.Context, result *VerifyResult) error {
 	return nil
 }
 
-// worse returns the worse one of two verdicts.
-func worse(a, b string) string {
+// worstVerdict returns the worse one of two verdicts.
+func worstVerdict(a, b string) string {
 	order := []string{VerdictDigest, string(verify.Same), string(verify.Explained), string(verify.Written),
 		VerdictUnknown, string(verify.Different)}
 	worst := a
@@ -299,8 +299,8 @@ func worse(a, b string) string {
 	return worst
 }
 
-// inspect says what the read costs, before it begins.
-func (v *verifyRun) inspect(ctx context.Context) error {
+// reportCost says what the read costs, before it begins.
+func (v *verifyRun) reportCost(ctx context.Context) error {
 	v.facts = map[string]documents.Facts{}
 	for _, ns := range v.Namespaces {
 		f, err := documents.Inspect(ctx, v.cluster.Client, ns)
@@ -315,16 +315,16 @@ func (v *verifyRun) inspect(ctx context.Context) error {
 	}
 	text := fmt.Sprintf("Reads about %s, %s.", humanize.Count(v.docs, "document"), humanize.Bytes(v.bytes))
 	if v.MaxRate > 0 {
-		least := time.Duration(float64(v.bytes) / float64(v.MaxRate) * float64(time.Second))
-		text = fmt.Sprintf("%s, at least %s at %s.", text[:len(text)-1], humanize.Duration(least),
+		minDuration := time.Duration(float64(v.bytes) / float64(v.MaxRate) * float64(time.Second))
+		text = fmt.Sprintf("%s, at least %s at %s.", text[:len(text)-1], humanize.Duration(minDuration),
 			humanize.Rate(float64(v.MaxRate)))
 	}
 	v.report.note(text)
 	return nil
 }
 
-// extended returns a value as JSON; nil for none.
-func extended(id bson.RawValue) json.RawMessage {
+// extJSON returns a value as JSON; nil for none.
+func extJSON(id bson.RawValue) json.RawMessage {
 	if id.Type == 0 {
 		return nil
 	}

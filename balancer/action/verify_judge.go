@@ -27,29 +27,29 @@ type differingRange struct {
 	writes      verify.Writes
 }
 
-// judge compares a collection with what it was.
+// judge compares a collection with its earlier digest.
 func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollection, err error) {
 	c := v.file.Collection(ns)
 	total := c.Total()
 	result = VerifyCollection{
 		Namespace: ns, Verdict: VerdictDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
 	}
-	if v.before == nil {
+	if v.baseline == nil {
 		return result, nil
 	}
-	was := v.before.Collection(ns)
-	result.Verdict, result.DocsBefore, result.Before = string(verify.Same), was.Total().Docs, was.Ended
-	if was.UUID != c.UUID {
+	earlier := v.baseline.Collection(ns)
+	result.Verdict, result.DocsBefore, result.Before = string(verify.Same), earlier.Total().Docs, earlier.Ended
+	if earlier.UUID != c.UUID {
 		result.Notes = append(result.Notes, "it has another UUID: it was restored, resharded, or renamed")
 	}
-	suspects, err := v.settle(ctx, was, c)
+	suspects, err := v.settle(ctx, earlier, c)
 	if err != nil || len(suspects) == 0 {
 		return result, err
 	}
-	if err := v.freshen(ctx, c, suspects); err != nil {
+	if err := v.rereadSuspects(ctx, c, suspects); err != nil {
 		return result, err
 	}
-	if err := v.writes(ctx, was, suspects, &result); err != nil {
+	if err := v.findWrites(ctx, earlier, suspects, &result); err != nil {
 		return result, err
 	}
 	list, end, err := v.openList(ns)
@@ -59,7 +59,7 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	defer func() { err = errors.Join(err, end()) }()
 	result.Differing = map[verify.Verdict]int{}
 	for _, s := range suspects {
-		d, err := v.name(ctx, c, s, list)
+		d, err := v.nameDifferences(ctx, c, s, list)
 		if err != nil {
 			return result, err
 		}
@@ -69,12 +69,12 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 		result.Differing[d.Verdict]++
 		result.Written += d.Written
 		result.Differences = append(result.Differences, d)
-		result.Verdict = worse(result.Verdict, string(d.Verdict))
+		result.Verdict = worstVerdict(result.Verdict, string(d.Verdict))
 	}
 	return result, nil
 }
 
-// settle reads ranges that differ again, until they come out the same twice.
+// settle rereads differing ranges until two consecutive reads agree.
 func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (suspects []*differingRange, err error) {
 	for _, i := range verify.Differ(was.Digest, c.Digest) {
 		suspects = append(suspects, &differingRange{
@@ -96,7 +96,7 @@ func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (susp
 			if !s.unsettled {
 				continue
 			}
-			sum, err := v.sum(ctx, c, s)
+			sum, err := v.readSum(ctx, c, s)
 			if err != nil {
 				return nil, err
 			}
@@ -109,14 +109,14 @@ func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (susp
 	return suspects, nil
 }
 
-// freshen reads all suspects once more where a list names what differs of them: some that came out the
-// same twice were written after that, and the writes are known up to now.
-func (v *verifyRun) freshen(ctx context.Context, c *verify.Collection, suspects []*differingRange) (err error) {
+// rereadSuspects rereads all suspects if a list names their documents: some may have settled before
+// later writes, and writes are known up to now.
+func (v *verifyRun) rereadSuspects(ctx context.Context, c *verify.Collection, suspects []*differingRange) (err error) {
 	for _, s := range suspects {
 		if v.Documents == "" {
 			break
 		}
-		if s.now, err = v.sum(ctx, c, s); err != nil {
+		if s.now, err = v.readSum(ctx, c, s); err != nil {
 			return err
 		}
 		c.Ranges[s.index].Sum = s.now
@@ -124,17 +124,22 @@ func (v *verifyRun) freshen(ctx context.Context, c *verify.Collection, suspects 
 	return nil
 }
 
-// sum reads one range.
-func (v *verifyRun) sum(ctx context.Context, c *verify.Collection, s *differingRange) (verify.Sum, error) {
-	return again(ctx, v.reread, func() (verify.Sum, error) {
+// readSum reads one range.
+func (v *verifyRun) readSum(ctx context.Context, c *verify.Collection, s *differingRange) (verify.Sum, error) {
+	return retryRead(ctx, v.reread, func() (verify.Sum, error) {
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
-		err := v.once(ctx, c, s, scan.Put)
+		err := v.readRange(ctx, c, s, scan.Put)
 		return scan.Total(), err
 	})
 }
 
-// once reads a range as it is now.
-func (v *verifyRun) once(ctx context.Context, c *verify.Collection, s *differingRange, put func(bson.Raw) error) error {
+// readRange reads a range as it is now.
+func (v *verifyRun) readRange(
+	ctx context.Context,
+	c *verify.Collection,
+	s *differingRange,
+	put func(bson.Raw) error,
+) error {
 	after, _, err := documents.ClusterTime(ctx, v.cluster.Client)
 	if err != nil {
 		return err
@@ -145,13 +150,13 @@ func (v *verifyRun) once(ctx context.Context, c *verify.Collection, s *differing
 		if err := put(doc); err != nil {
 			return err
 		}
-		return v.rate.slow(ctx, int64(len(doc)))
+		return v.rate.throttle(ctx, int64(len(doc)))
 	})
 }
 
-// writes finds out which documents of suspects were written since the digest was begun. Where
+// findWrites finds out which documents of suspects were written since the digest was begun. Where
 // that can't be known, all count as different, and a note says so.
-func (v *verifyRun) writes(
+func (v *verifyRun) findWrites(
 	ctx context.Context, was *verify.Collection, suspects []*differingRange, result *VerifyCollection,
 ) error {
 	until, _, err := documents.ClusterTime(ctx, v.cluster.Client)
@@ -165,14 +170,14 @@ func (v *verifyRun) writes(
 	v.report.note(fmt.Sprintf("%s: reads which documents were written since, which takes some seconds.", was.Namespace))
 	count := 0
 	err = documents.Written(ctx, v.cluster.Client, was.Namespace, was.Since, until, func(w documents.Write) error {
-		s := holds(suspects, w.ID)
+		s := suspectWith(suspects, w.ID)
 		if s == nil {
 			return nil
 		}
 		known := s.writes.Len()
 		s.writes.Add(w.ID, w.New, w.At.Compare(was.Until) <= 0)
-		if count += s.writes.Len() - known; count > verify.MostWrites {
-			return verify.ErrWrites
+		if count += s.writes.Len() - known; count > verify.MaxWrites {
+			return verify.ErrTooManyWrites
 		}
 		return nil
 	})
@@ -183,15 +188,15 @@ func (v *verifyRun) writes(
 		s.writes = verify.Writes{}
 	}
 	reason := err.Error()
-	if lost := errors.Is(err, documents.ErrEnded) || errors.Is(err, verify.ErrWrites); !lost {
+	if lost := errors.Is(err, documents.ErrEnded) || errors.Is(err, verify.ErrTooManyWrites); !lost {
 		reason = "the change stream can't be read: " + reason
 	}
 	result.Notes = append(result.Notes, "writes since the digest are not known, and explain nothing: "+reason)
 	return nil
 }
 
-// holds returns the suspect with an _id; nil for none. They are in the order of _id.
-func holds(suspects []*differingRange, id bson.RawValue) *differingRange {
+// suspectWith returns the suspect with an _id; nil for none. They are in the order of _id.
+func suspectWith(suspects []*differingRange, id bson.RawValue) *differingRange {
 	i, _ := slices.BinarySearchFunc(suspects, id, func(s *differingRange, id bson.RawValue) int {
 		if s.to.Type != 0 && keyorder.Compare(id, s.to) >= 0 {
 			return -1
@@ -204,25 +209,25 @@ func holds(suspects []*differingRange, id bson.RawValue) *differingRange {
 	return suspects[i]
 }
 
-// name reads a range for the last time, and tells what of it differs: which documents, where a list
+// nameDifferences reads a range for the last time, and tells what of it differs: which documents, where a list
 // has those that were.
-func (v *verifyRun) name(
+func (v *verifyRun) nameDifferences(
 	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.ListReader,
 ) (d VerifyDifference, err error) {
-	var listed []verify.Listed
+	var listed []verify.DocumentHash
 	if list != nil {
 		if listed, err = list.Range(s.from, s.to, s.before); err != nil {
 			return d, fmt.Errorf("%s: %w", v.Documents, err)
 		}
 	}
 	var tell func(*VerifyDifference)
-	total, err := again(ctx, v.reread, func() (verify.Sum, error) {
+	total, err := retryRead(ctx, v.reread, func() (verify.Sum, error) {
 		var put func(bson.Raw)
-		if put, tell = v.namely(s); list != nil {
-			put, tell = v.exactly(s, listed)
+		if put, tell = v.nameBySums(s); list != nil {
+			put, tell = v.nameByList(s, listed)
 		}
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
-		err := v.once(ctx, c, s, func(doc bson.Raw) error { put(doc); return scan.Put(doc) })
+		err := v.readRange(ctx, c, s, func(doc bson.Raw) error { put(doc); return scan.Put(doc) })
 		return scan.Total(), err
 	})
 	if err != nil {
@@ -235,7 +240,7 @@ func (v *verifyRun) name(
 		return d, nil
 	}
 	d = VerifyDifference{
-		Namespace: c.Namespace, From: extended(s.from), To: extended(s.to),
+		Namespace: c.Namespace, From: extJSON(s.from), To: extJSON(s.to),
 		DocsBefore: s.before.Docs, Docs: s.now.Docs, Written: s.writes.Len(),
 	}
 	tell(&d)
@@ -248,13 +253,13 @@ func (v *verifyRun) name(
 	return d, nil
 }
 
-// namely names what can be told by the sums of a range.
-func (v *verifyRun) namely(s *differingRange) (put func(bson.Raw), told func(*VerifyDifference)) {
-	n := verify.NewNamer(s.before, s.now, &s.writes)
+// nameBySums names what can be told by the sums of a range.
+func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), told func(*VerifyDifference)) {
+	n := verify.NewDifferenceNamer(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
 		d.Verdict = n.Verdict()
 		for _, doc := range n.Documents() {
-			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extended(doc.ID), doc.Before, doc.After})
+			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}
 	}
 }
@@ -267,7 +272,7 @@ func (v *verifyRun) write(result *VerifyResult) error {
 	}
 	result.Text = string(text)
 	if v.Output != "" {
-		if err := safefile.Replace(v.Output, writing(text)); err != nil {
+		if err := safefile.Replace(v.Output, writeText(text)); err != nil {
 			return err
 		}
 		result.Output = v.Output
@@ -278,8 +283,8 @@ func (v *verifyRun) write(result *VerifyResult) error {
 		}
 		result.Differences = v.Differences
 	}
-	if v.part() != "" {
-		if err := os.Remove(v.part()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if v.progressFile() != "" {
+		if err := os.Remove(v.progressFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

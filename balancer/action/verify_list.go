@@ -12,22 +12,22 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// maxDiffering is how many documents that differ are named, of all collections.
-const maxDiffering = 1_000_000
+// maxNamedDifferences is how many documents that differ are named, of all collections.
+const maxNamedDifferences = 1_000_000
 
-// listing writes the list of documents of a digest. A nil one writes nothing.
-type listing struct {
-	file *os.File
-	to   *bufio.Writer
-	buf  []byte
-	at   int64 // bytes that were written
-	from int64 // where the last range begins
-	owes bool  // the collection that goes on has not been begun
+// documentList writes the list of documents of a digest. A nil one writes nothing.
+type documentList struct {
+	file        *os.File
+	out         *bufio.Writer
+	buf         []byte
+	offset      int64 // bytes that were written
+	rangeStart  int64 // where the last range begins
+	needsHeader bool  // the collection that goes on has not been begun
 }
 
-// list opens the list that is to be written, in the place that an earlier run has reached.
-func (v *verifyRun) list() (err error) {
-	if v.Documents == "" || v.compares() {
+// createList opens the list for writing, at the position that an earlier run has reached.
+func (v *verifyRun) createList() (err error) {
+	if v.Documents == "" || v.isComparison() {
 		return nil
 	}
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
@@ -47,22 +47,22 @@ func (v *verifyRun) list() (err error) {
 	if err != nil {
 		return err
 	}
-	v.listing = &listing{file: file, to: bufio.NewWriterSize(file, 1<<20)}
+	v.listing = &documentList{file: file, out: bufio.NewWriterSize(file, 1<<20)}
 	at := int64(0)
 	if len(v.file.Collections) > 0 {
-		if at, v.listing.owes, err = v.reached(file); err != nil {
+		if at, v.listing.needsHeader, err = v.listResumePoint(file); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w; start over with {restart}", v.Documents, err), file.Close())
 		}
 	}
-	return v.listing.cut(at)
+	return v.listing.truncate(at)
 }
 
-// reached checks what an earlier run has listed, and returns where it goes on, and whether the
-// collection is to be begun: the progress has it first.
-func (v *verifyRun) reached(file *os.File) (at int64, owes bool, err error) {
+// listResumePoint checks what an earlier run has listed, and returns where it goes on, and whether the
+// header of the collection is still to be written: the progress is saved first.
+func (v *verifyRun) listResumePoint(file *os.File) (at int64, owes bool, err error) {
 	reader := verify.NewListReader(file)
 	for _, c := range v.file.Collections {
-		at = reader.At()
+		at = reader.Offset()
 		err := reader.Collection(c.Namespace)
 		switch {
 		case err != nil && !c.Finished && len(c.Ranges) == 1:
@@ -70,14 +70,14 @@ func (v *verifyRun) reached(file *os.File) (at int64, owes bool, err error) {
 		case err != nil:
 			return 0, false, err
 		case !c.Finished:
-			at, err = reader.CheckList(c.Digest)
+			at, err = reader.CheckPrefix(c.Digest)
 			return at, false, err
 		}
 		if err := checkListed(reader, c.Digest); err != nil {
 			return 0, false, err
 		}
 	}
-	return reader.At(), false, nil
+	return reader.Offset(), false, nil
 }
 
 // checkListed reads all documents of a collection.
@@ -90,10 +90,10 @@ func checkListed(reader *verify.ListReader, d verify.Digest) error {
 	return nil
 }
 
-// cut takes away what is behind a place.
-func (l *listing) cut(at int64) error {
-	l.to.Reset(l.file)
-	l.at, l.from = at, at
+// truncate truncates the file at a position.
+func (l *documentList) truncate(at int64) error {
+	l.out.Reset(l.file)
+	l.offset, l.rangeStart = at, at
 	if err := l.file.Truncate(at); err != nil {
 		return err
 	}
@@ -101,32 +101,32 @@ func (l *listing) cut(at int64) error {
 	return err
 }
 
-// again takes away what is of the last range.
-func (l *listing) again() error {
+// dropLastRange truncates the last range.
+func (l *documentList) dropLastRange() error {
 	if l == nil {
 		return nil
 	}
-	if err := l.to.Flush(); err != nil {
+	if err := l.out.Flush(); err != nil {
 		return err
 	}
-	return l.cut(l.from)
+	return l.truncate(l.rangeStart)
 }
 
-func (l *listing) write(entry []byte, err error) error {
+func (l *documentList) write(entry []byte, err error) error {
 	if err != nil {
 		return err
 	}
 	l.buf = entry[:0]
-	l.at += int64(len(entry))
-	_, err = l.to.Write(entry)
+	l.offset += int64(len(entry))
+	_, err = l.out.Write(entry)
 	return err
 }
 
-// begin begins a collection.
-func (l *listing) begin(ns string) error {
-	l.owes = false
+// beginCollection begins a collection.
+func (l *documentList) beginCollection(ns string) error {
+	l.needsHeader = false
 	err := l.write(verify.AppendCollection(l.buf, ns))
-	l.from = l.at
+	l.rangeStart = l.offset
 	return err
 }
 
@@ -135,35 +135,35 @@ func (v *verifyRun) beginList(ns string) error {
 	if v.listing == nil {
 		return nil
 	}
-	if err := v.keep(); err != nil {
+	if err := v.saveProgress(); err != nil {
 		return err
 	}
-	return v.listing.begin(ns)
+	return v.listing.beginCollection(ns)
 }
 
-// put adds a document, which may have begun a range.
-func (l *listing) put(doc bson.Raw, begun bool) error {
+// add adds a document, which may have begun a range.
+func (l *documentList) add(doc bson.Raw, begun bool) error {
 	if l == nil {
 		return nil
 	}
 	if begun {
-		l.from = l.at
+		l.rangeStart = l.offset
 	}
-	return l.write(verify.AppendListed(l.buf, doc))
+	return l.write(verify.AppendDocumentHash(l.buf, doc))
 }
 
-func (l *listing) flush() error {
+func (l *documentList) flush() error {
 	if l == nil {
 		return nil
 	}
-	return l.to.Flush()
+	return l.out.Flush()
 }
 
-func (l *listing) close() error {
+func (l *documentList) close() error {
 	if l == nil {
 		return nil
 	}
-	return errors.Join(l.to.Flush(), l.file.Sync(), l.file.Close())
+	return errors.Join(l.out.Flush(), l.file.Sync(), l.file.Close())
 }
 
 // openList opens the list that was written beside the digest; nil without one.
@@ -182,19 +182,19 @@ func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() e
 	return reader, file.Close, nil
 }
 
-// exactly reads a range for the last time, and names all documents of it that differ.
-func (v *verifyRun) exactly(
-	s *differingRange, list []verify.Listed,
+// nameByList reads a range for the last time, and names all documents of it that differ.
+func (v *verifyRun) nameByList(
+	s *differingRange, list []verify.DocumentHash,
 ) (put func(bson.Raw), told func(*VerifyDifference)) {
-	exact := verify.NewExact(list, &s.writes)
+	exact := verify.NewDocumentDiff(list, &s.writes)
 	return exact.Put, func(d *VerifyDifference) {
 		docs, verdict := exact.Documents()
 		d.Verdict = verdict
-		shown := min(len(docs), maxDiffering-v.listed)
+		shown := min(len(docs), maxNamedDifferences-v.namedCount)
 		d.More = len(docs) - shown
-		v.listed += shown
+		v.namedCount += shown
 		for _, doc := range docs[:shown] {
-			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extended(doc.ID), doc.Before, doc.After})
+			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestVerifyNamesByList(t *testing.T) {
 		want := []string{}
 		for i, kind := range []verify.Kind{verify.Lost, verify.Changed, verify.Changed, verify.Changed} {
 			id := bson.Raw(mustMarshal(t, bson.D{{Key: "_id", Value: idOf(20 + 5*i)}})).Lookup("_id")
-			want = append(want, string(kind)+" "+string(extended(id)))
+			want = append(want, string(kind)+" "+string(extJSON(id)))
 		}
 		slices.Sort(named)
 		slices.Sort(want)
@@ -112,7 +112,7 @@ func TestVerifyByListAmongWriters(t *testing.T) {
 			if got := result.Collections[0]; result.Verdict != string(want) || got.Differing[verify.Written] > 0 || len(got.Notes) > 0 {
 				t.Fatalf("%s, seed %d: %+v", fault.name, seed, result)
 			}
-			id := extended(bson.Raw(mustMarshal(t, bson.D{{Key: "_id", Value: idOf(at)}})).Lookup("_id"))
+			id := extJSON(bson.Raw(mustMarshal(t, bson.D{{Key: "_id", Value: idOf(at)}})).Lookup("_id"))
 			named := slices.ContainsFunc(result.Collections[0].Differences, func(d VerifyDifference) bool {
 				return d.Verdict == verify.Different && slices.ContainsFunc(d.Documents, func(doc VerifyDocument) bool {
 					return doc.Kind == fault.kind && string(doc.ID) == string(id)
@@ -141,7 +141,7 @@ func TestVerifyGoesOnWithList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		extra, err := verify.AppendListed(nil, bson.Raw(mustMarshal(t, bson.D{{Key: "_id", Value: "zzz"}})))
+		extra, err := verify.AppendDocumentHash(nil, bson.Raw(mustMarshal(t, bson.D{{Key: "_id", Value: "zzz"}})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestVerifyRefusesLists(t *testing.T) {
 	if err := os.WriteFile(o.Documents, text[:1000], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Run(t.Context(), w.cluster(), nil); !errors.Is(err, verify.ErrList) {
+	if _, err := o.Run(t.Context(), w.cluster(), nil); !errors.Is(err, verify.ErrListMismatch) {
 		t.Error(err)
 	}
 	for _, o := range []Verify{

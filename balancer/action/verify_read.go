@@ -19,53 +19,53 @@ import (
 )
 
 const (
-	// verifyStep is how many bytes are read before the next look at limits and windows.
-	verifyStep = 16 << 20
-	// keepEvery is how often the progress is written.
-	keepEvery = 10 * time.Second
-	// cursorAge is after how long a cursor is opened again: servers end old ones, and those
+	// readStepBytes is how many bytes are read before the next look at limits and windows.
+	readStepBytes = 16 << 20
+	// saveInterval is how often the progress is written.
+	saveInterval = 10 * time.Second
+	// maxCursorAge is after how long a cursor is opened again: servers end old ones, and those
 	// that nobody has asked for some minutes.
-	cursorAge  = 5 * time.Minute
-	cursorIdle = time.Minute
+	maxCursorAge  = 5 * time.Minute
+	maxCursorIdle = time.Minute
 )
 
-// Verifying is how far a read is.
-type Verifying struct {
+// VerifyProgress is how far a read is.
+type VerifyProgress struct {
 	Namespace string
 	// Docs and Bytes were read of all collections in this run, of about so many.
 	Docs, Bytes, OfDocs, OfBytes int64
 }
 
-func (Verifying) isEvent() {}
+func (VerifyProgress) isEvent() {}
 
 // verifyRun is a run of Verify.
 type verifyRun struct {
 	Verify
-	cluster Cluster
-	report  *serial
-	gate    *pace.Gate
-	before  *verify.File // nil without Against
-	file    verify.File  // as far as it is
-	facts   map[string]documents.Facts
+	cluster  Cluster
+	report   *serial
+	gate     *pace.Gate
+	baseline *verify.File // nil without Against
+	file     verify.File  // as far as it is
+	facts    map[string]documents.Facts
 
 	docs, bytes         int64 // of all collections, about
 	docsRead, bytesRead int64
-	saved               time.Time
-	kept                bool // there is progress in a file
+	savedAt             time.Time
+	hasProgress         bool // there is progress in a file
 	rate                readRate
 	reread              readRetry
 
-	listing *listing
-	listed  int // documents that differ and are named
+	listing    *documentList
+	namedCount int // documents that differ and are named
 }
 
 // resume reads the progress of an earlier run.
 func (v *verifyRun) resume() error {
-	path := v.part()
-	if path == "" || v.Restart || !exists(path) {
+	path := v.progressFile()
+	if path == "" || v.Restart || !fileExists(path) {
 		return nil
 	}
-	text, err := safefile.Read(path, verify.MostFile, time.Minute)
+	text, err := safefile.Read(path, verify.MaxFileBytes, time.Minute)
 	if err != nil {
 		return err
 	}
@@ -76,62 +76,66 @@ func (v *verifyRun) resume() error {
 	if f.Against != v.file.Against {
 		return refuse("%s is the progress of another run: remove it, or use {restart}", path)
 	}
-	v.file, v.kept = *f, true
+	v.file, v.hasProgress = *f, true
 	return nil
 }
 
-// keep writes the progress.
-func (v *verifyRun) keep() error {
-	path := v.part()
+// saveProgress writes the progress.
+func (v *verifyRun) saveProgress() error {
+	path := v.progressFile()
 	if path == "" || len(v.file.Collections) == 0 {
 		return nil
 	}
-	v.saved = v.cluster.Clock.Now()
+	v.savedAt = v.cluster.Clock.Now()
 	if err := v.listing.flush(); err != nil {
 		return err
 	}
 	text, _, err := v.file.Marshal()
 	if err == nil {
-		err = safefile.Replace(path, writing(text))
+		err = safefile.Replace(path, writeText(text))
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the progress: %w", err)
 	}
-	v.kept = true
+	v.hasProgress = true
 	return nil
 }
 
-func writing(text []byte) func(io.Writer) error {
+func writeText(text []byte) func(io.Writer) error {
 	return func(to io.Writer) error {
 		_, err := to.Write(text)
 		return err
 	}
 }
 
-// like is the digest whose ranges a collection gets; nil to choose them.
-func (v *verifyRun) like(ns string) *verify.Digest {
-	if v.before == nil {
+// rangesOf returns the digest whose ranges are reused for a collection; nil to choose new ones.
+func (v *verifyRun) rangesOf(ns string) *verify.Digest {
+	if v.baseline == nil {
 		return nil
 	}
-	return &v.before.Collection(ns).Digest
+	return &v.baseline.Collection(ns).Digest
 }
 
-// collection reads a collection to its end, from where an earlier run has left it.
-func (v *verifyRun) collection(ctx context.Context, ns string) error {
+// readCollection reads a collection to its end, from where an earlier run has left it.
+func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 	c := v.file.Collection(ns)
 	if c != nil && c.Finished {
-		v.count(c.Total())
+		v.subtractDone(c.Total())
 		return nil
 	}
 	if c != nil && c.UUID != v.facts[ns].UUID {
-		return fmt.Errorf("%s is another collection than that of %s, which it was begun with: remove that", ns, v.part())
+		return fmt.Errorf(
+			"%s is another collection than that of %s, which it was begun with: remove that",
+			ns,
+			v.progressFile(),
+		)
 	}
 	scan := verify.NewScan()
-	if v.before != nil {
-		scan = verify.NewScanLike(*v.like(ns))
+	if v.baseline != nil {
+		scan = verify.NewScanLike(*v.rangesOf(ns))
 	}
 	if c == nil {
-		if err := documents.Watchable(ctx, v.cluster.Client, ns); err != nil && v.before == nil {
+		if err := documents.Watchable(ctx, v.cluster.Client, ns); err != nil && v.baseline == nil {
 			v.report.note(fmt.Sprintf("Writes to %s will not be known: %v.", ns, err))
 		}
 		since, now, err := documents.ClusterTime(ctx, v.cluster.Client)
@@ -146,17 +150,17 @@ func (v *verifyRun) collection(ctx context.Context, ns string) error {
 			return err
 		}
 	} else {
-		if v.listing != nil && v.listing.owes {
-			if err := v.listing.begin(ns); err != nil {
+		if v.listing != nil && v.listing.needsHeader {
+			if err := v.listing.beginCollection(ns); err != nil {
 				return err
 			}
 		}
 		var err error
-		if scan, err = verify.Resume(c.Digest, v.like(ns)); err != nil {
-			return fmt.Errorf("%s: %w", v.part(), err)
+		if scan, err = verify.Resume(c.Digest, v.rangesOf(ns)); err != nil {
+			return fmt.Errorf("%s: %w", v.progressFile(), err)
 		}
 		done := scan.Total()
-		v.count(done)
+		v.subtractDone(done)
 		v.report.note(fmt.Sprintf("Goes on with %s after %d documents, begun at %s.", ns, done.Docs,
 			c.Began.UTC().Format(time.RFC3339)))
 	}
@@ -179,8 +183,8 @@ func (v *verifyRun) collection(ctx context.Context, ns string) error {
 	return nil
 }
 
-// count takes what an earlier run has read from what is left.
-func (v *verifyRun) count(s verify.Sum) {
+// subtractDone subtracts what an earlier run has read from what is left to read.
+func (v *verifyRun) subtractDone(s verify.Sum) {
 	v.docs, v.bytes = max(0, v.docs-s.Docs), max(0, v.bytes-s.Bytes)
 }
 
@@ -197,7 +201,7 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 			return scan, nil
 		}
 		state := scan.State()
-		again, resumeErr := verify.Resume(state, v.like(c.Namespace))
+		again, resumeErr := verify.Resume(state, v.rangesOf(c.Namespace))
 		switch {
 		case resumeErr != nil:
 			return scan, resumeErr
@@ -212,7 +216,7 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 				return scan, err
 			}
 		}
-		if err := v.listing.again(); err != nil {
+		if err := v.listing.dropLastRange(); err != nil {
 			return scan, err
 		}
 		lost, kept := scan.Total(), again.Total()
@@ -221,24 +225,24 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 	}
 }
 
-// passes reports whether a read may work after a while: the connection broke, or a server says
+// isTransient reports whether a read may work after a while: the connection broke, or a server says
 // so. A limit, a full disk or documents out of order do not pass.
-func passes(err error) bool {
+func isTransient(err error) bool {
 	if !errors.As(err, new(*mongoerr.ServerError)) {
 		return errors.As(err, new(*mongoerr.UnansweredError))
 	}
 	class := policy.FailureOf(err)
-	return class == policy.AgainLater || class == policy.AgainNow || mongoerr.Is(err, mongoerr.CursorNotFound)
+	return class == policy.RetryLater || class == policy.RetryNow || mongoerr.Is(err, mongoerr.CursorNotFound)
 }
 
 // read puts documents into a Scan, from where it is, as long as a cursor is good for.
 func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify.Scan) error {
 	opened := v.cluster.Clock.Now()
-	step := int64(verifyStep) // which is due at once
+	step := int64(readStepBytes) // which is due at once
 	return v.rangeOf(c, scan.State().Next(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
-		if step >= verifyStep {
+		if step >= readStepBytes {
 			step = 0
-			if err := v.step(ctx, c, scan, opened); err != nil {
+			if err := v.awaitTurn(ctx, c, scan, opened); err != nil {
 				return err
 			}
 		}
@@ -248,34 +252,34 @@ func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify
 		if err := scan.Put(doc); err != nil {
 			return fmt.Errorf("%s: %w", c.Namespace, err)
 		}
-		if err := v.listing.put(doc, scan.Begun()); err != nil {
+		if err := v.listing.add(doc, scan.BeganRange()); err != nil {
 			return err
 		}
-		return v.rate.slow(ctx, int64(len(doc)))
+		return v.rate.throttle(ctx, int64(len(doc)))
 	})
 }
 
 func (v *verifyRun) rangeOf(c *verify.Collection, from, to bson.RawValue) documents.Range {
 	return documents.Range{Namespace: c.Namespace, From: from, To: to, After: c.Since, Secondary: v.Secondary,
-		MaxTime: 2 * cursorAge}
+		MaxTime: 2 * maxCursorAge}
 }
 
-// step waits until more may be read, and keeps the progress now and then.
-func (v *verifyRun) step(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
+// awaitTurn waits until more may be read, and keeps the progress now and then.
+func (v *verifyRun) awaitTurn(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
 	began := v.cluster.Clock.Now()
 	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, Stays: true}); err != nil {
 		return err
 	}
 	v.gate.Leave(pace.Move{Namespace: c.Namespace, Stays: true}, nil)
-	v.report.Report(Verifying{c.Namespace, v.docsRead, v.bytesRead, v.docs, v.bytes})
+	v.report.Report(VerifyProgress{c.Namespace, v.docsRead, v.bytesRead, v.docs, v.bytes})
 	now := v.cluster.Clock.Now()
-	if now.Sub(v.saved) >= keepEvery {
+	if now.Sub(v.savedAt) >= saveInterval {
 		c.Digest = scan.State()
-		if err := v.keep(); err != nil {
+		if err := v.saveProgress(); err != nil {
 			return err
 		}
 	}
-	if now.Sub(began) >= cursorIdle || now.Sub(opened) >= cursorAge {
+	if now.Sub(began) >= maxCursorIdle || now.Sub(opened) >= maxCursorAge {
 		return errReopen
 	}
 	return nil

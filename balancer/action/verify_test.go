@@ -232,7 +232,7 @@ func TestVerifyFindsLossAmongWrites(t *testing.T) {
 			t.Fatal(notes)
 		}
 		if c := result.Collections[0]; result.Verdict != string(verify.Different) || c.Differing[verify.Different] != 1 ||
-			c.Differing[verify.Written] == 0 || result.Same() {
+			c.Differing[verify.Written] == 0 || result.Unchanged() {
 			t.Fatalf("%+v", result)
 		}
 	}
@@ -516,7 +516,7 @@ func TestVerifyAmongWriters(t *testing.T) {
 		if got := result.Collections[0].Differing[verify.Different]; !lost && got != 0 {
 			t.Errorf("seed %d: a false alarm: %+v", seed, result.Collections[0].Differences)
 		}
-		if lost && result.Same() {
+		if lost && result.Unchanged() {
 			t.Errorf("seed %d: the loss is not seen: %+v", seed, result)
 		}
 	}

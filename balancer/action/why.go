@@ -62,14 +62,14 @@ func (w Why) Validate() error {
 	return err
 }
 
-// maxTabled is how many chunks a cluster may have of which all routing tables are read.
-const maxTabled = 500_000
+// defaultFullTableLimit is the number of chunks up to which all routing tables of a cluster are read.
+const defaultFullTableLimit = 500_000
 
-// reads is what the question needs: the routing tables of the collection that is named, or
+// readerOptions returns what to read: the routing tables of the named collection, or
 // of those that may not be balanced; in a small cluster of all.
-func (w Why) reads(zone *time.Location) live.ReaderOptions {
+func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
 	o := live.ReaderOptions{Parts: live.WithStatus | live.Causes | live.Counts, Zone: zone}
-	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsOf(w.Namespace) }
+	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsNamespace(w.Namespace) }
 	if w.Namespace != "" {
 		o.Selected = asked
 		o.Tabled = func(_ *catalog.Snapshot, c *catalog.CollectionState) bool { return asked(c.Namespace) }
@@ -90,7 +90,7 @@ func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 				chunks += c.Count().Chunks
 			}
 		}
-		return chunks <= maxTabled || !c.Unsplittable && !diagnosis.Evident(s, c)
+		return chunks <= defaultFullTableLimit || !c.Unsplittable && !diagnosis.Evident(s, c)
 	}
 }
 
@@ -104,14 +104,14 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 	if err != nil {
 		return WhyResult{}, err
 	}
-	s, err := source.look(ctx, w.reads(zone), &serial{next: r})
+	s, err := source.readAndReport(ctx, w.readerOptions(zone), &serial{next: r})
 	if err != nil {
 		return WhyResult{}, err
 	}
 	scope := diagnosis.Scope{Namespace: w.Namespace, Shard: w.Shard, Zone: w.Zone}
 	if err := diagnosis.Check(s, scope); err != nil {
 		if w.Key == nil && w.Namespace != "" {
-			if a, ok := diagnosis.NotSharded(s, w.Namespace, source.exists(ctx, w.Namespace)); ok {
+			if a, ok := diagnosis.NotSharded(s, w.Namespace, source.hasCollection(ctx, w.Namespace)); ok {
 				return WhyResult{About: &a}, nil
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Advisory is a known fault.
+// Advisory is a known bug of some server versions.
 type Advisory struct {
 	// ID is the ticket, such as SERVER-115962, Also others of the same fault.
 	ID   string   `yaml:"id" json:"id"`
@@ -17,9 +17,9 @@ type Advisory struct {
 	Severity Severity `yaml:"severity" json:"severity"`
 	// Affected are the versions that have it.
 	Affected []Range `yaml:"affected" json:"affected"`
-	// States all have to be so for the fault to show; none is always.
+	// States must all hold for the bug to occur; empty means always.
 	States []State `yaml:"states" json:"states,omitempty"`
-	// Commands are those of which one has to run for the fault to show; none is always.
+	// Commands are those that trigger the bug, any one of them; empty means always.
 	Commands []Command `yaml:"commands" json:"commands,omitempty"`
 	// Symptom is what is seen, Remedy what to do, Source where that stands.
 	Symptom string `yaml:"symptom" json:"symptom"`
@@ -27,7 +27,7 @@ type Advisory struct {
 	Source  string `yaml:"source" json:"source,omitempty"`
 }
 
-// Range are versions from one on, up to the first that has the mending: zero where none is known.
+// Range is the versions [From, Fixed); a zero Fixed means that no fix is known.
 type Range struct {
 	From  Version `yaml:"from" json:"from"`
 	Fixed Version `yaml:"fixed" json:"fixed,omitzero"`
@@ -38,16 +38,16 @@ func (r Range) Has(v Version) bool {
 	return r.From.Compare(v) <= 0 && (r.Fixed == Version{} || v.Compare(r.Fixed) < 0)
 }
 
-// in returns the range that has a version.
-func (a Advisory) in(v Version) (Range, bool) {
+// affectedRange returns the range that has a version.
+func (a Advisory) affectedRange(v Version) (Range, bool) {
 	if i := slices.IndexFunc(a.Affected, func(r Range) bool { return r.Has(v) }); i >= 0 {
 		return a.Affected[i], true
 	}
 	return Range{}, false
 }
 
-// named reports whether a ticket is that of the advisory.
-func (a Advisory) named(id string) bool { return a.ID == id || slices.Contains(a.Also, id) }
+// hasID reports whether a ticket is that of the advisory.
+func (a Advisory) hasID(id string) bool { return a.ID == id || slices.Contains(a.Also, id) }
 
 // Severity says what a fault does.
 type Severity string
@@ -64,8 +64,8 @@ const (
 // Severities are all of them, the worst first.
 func Severities() []Severity { return []Severity{DataLoss, Exposure, WrongAnswers, Outage, Minor} }
 
-// OfFinding returns how urgent it is.
-func (s Severity) OfFinding() diagnosis.Severity {
+// FindingSeverity returns how urgent it is.
+func (s Severity) FindingSeverity() diagnosis.Severity {
 	switch s {
 	case Outage:
 		return diagnosis.Warning
@@ -102,7 +102,7 @@ func States() []State {
 	}
 }
 
-// Command is something that somebody does to a cluster.
+// Command is an operation on a cluster that can trigger a bug.
 type Command string
 
 // The commands that runs of shardsh send, or that show in a cluster while they run. Reshard
@@ -119,7 +119,7 @@ const (
 	Transition     Command = "transition" // to dedicated config servers
 )
 
-// The commands that nobody sees: those of applications and operators.
+// The commands of applications and operators, which shardsh cannot observe.
 const (
 	Refine       Command = "refine"
 	AddShard     Command = "addShard"
@@ -134,17 +134,17 @@ const (
 // Commands are all of them.
 func Commands() []Command {
 	return append([]Command{Move, Split, Merge, Drain, MovePrimary, MoveCollection, Reshard, SetFCV, Transition},
-		unseen()...)
+		unseenCommands()...)
 }
 
-func unseen() []Command {
+func unseenCommands() []Command {
 	return []Command{Refine, AddShard, StopBalancer, Reconfig, Index, Rename, Transaction, ChangeStream}
 }
 
-// ofOthers reports whether the fault shows only with commands that nobody sees.
-func (a Advisory) ofOthers() bool {
+// needsUnseenCommand reports whether the bug occurs only with commands that cannot be observed.
+func (a Advisory) needsUnseenCommand() bool {
 	return len(a.Commands) > 0 &&
-		!slices.ContainsFunc(a.Commands, func(c Command) bool { return !slices.Contains(unseen(), c) })
+		!slices.ContainsFunc(a.Commands, func(c Command) bool { return !slices.Contains(unseenCommands(), c) })
 }
 
 // List are advisories as of a date.
@@ -156,10 +156,10 @@ type List struct {
 //go:embed list.yaml
 var embedded []byte
 
-// Known returns the list that is part of the program, read once. Nobody may change it.
-func Known() List { return known() }
+// Embedded returns the list that is part of the program, read once. Nobody may change it.
+func Embedded() List { return embeddedList() }
 
-var known = sync.OnceValue(func() List {
+var embeddedList = sync.OnceValue(func() List {
 	own, err := Parse(embedded)
 	if err != nil {
 		panic("advisory: " + err.Error()) // a test parses it
@@ -171,7 +171,7 @@ var known = sync.OnceValue(func() List {
 // without those that it mutes.
 func (l List) With(f File) List {
 	dropped := func(a Advisory) bool {
-		return slices.ContainsFunc(f.Mute, a.named) ||
+		return slices.ContainsFunc(f.Mute, a.hasID) ||
 			slices.ContainsFunc(f.list.Advisories, func(other Advisory) bool { return other.ID == a.ID })
 	}
 	kept := slices.DeleteFunc(slices.Clone(l.Advisories), dropped)

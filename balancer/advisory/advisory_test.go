@@ -118,9 +118,9 @@ func in(t *testing.T, version string, states ...State) Cluster {
 
 // finds reports whether a fault is named on a cluster on which all its commands are meant.
 func finds(list List, a Advisory, c Cluster) bool {
-	hits := list.Before(c, a.Commands)
-	if len(a.Commands) == 0 || a.ofOthers() {
-		hits = append(hits, list.Concerns(c)...)
+	hits := list.BeforeCommands(c, a.Commands)
+	if len(a.Commands) == 0 || a.needsUnseenCommand() {
+		hits = append(hits, list.Matching(c)...)
 	}
 	return slices.ContainsFunc(hits, func(h Hit) bool { return h.ID == a.ID })
 }
@@ -138,7 +138,7 @@ func named(t *testing.T, list List, id string) Advisory {
 // on that has the mending.
 func TestBounds(t *testing.T) {
 	bounds, also := printed(t)
-	list := Known()
+	list := Embedded()
 	for _, b := range bounds {
 		a := named(t, list, b.id)
 		if !slices.Equal(a.Also, also[b.id]) {
@@ -168,19 +168,19 @@ func TestListIsWhatWasPrinted(t *testing.T) {
 	for _, b := range bounds {
 		ranges[b.id]++
 	}
-	for _, a := range Known().Advisories {
+	for _, a := range Embedded().Advisories {
 		if _, there := also[a.ID]; !there || len(a.Affected) != ranges[a.ID] {
 			t.Errorf("%s has %d ranges, want %d", a.ID, len(a.Affected), ranges[a.ID])
 		}
 	}
-	if got := len(Known().Advisories); got != len(also) || got < 80 {
+	if got := len(Embedded().Advisories); got != len(also) || got < 80 {
 		t.Errorf("%d advisories, want %d", got, len(also))
 	}
 }
 
 // A fault that needs a state or a command is not named without.
 func TestConditions(t *testing.T) {
-	list := Known()
+	list := Embedded()
 	for _, a := range list.Advisories {
 		version := a.Affected[0].From
 		if version == (Version{}) {
@@ -195,7 +195,7 @@ func TestConditions(t *testing.T) {
 		if len(a.Commands) == 0 {
 			continue
 		}
-		if hits := list.Before(in(t, version.String(), a.States...), nil); len(hits) > 0 {
+		if hits := list.BeforeCommands(in(t, version.String(), a.States...), nil); len(hits) > 0 {
 			t.Errorf("without a command there are %v", hits)
 		}
 	}
@@ -207,7 +207,7 @@ func current() []string { return []string{"7.0.28", "8.0.23", "8.2.9", "8.3.2", 
 // On healthy clusters of today at most one fault is named: zones, jumbo chunks, moves and
 // deletions are their daily business.
 func TestHealthyClustersOfToday(t *testing.T) {
-	drawn, list := 0, Known()
+	drawn, list := 0, Embedded()
 	healthy := func(t *rapid.T) {
 		p := snaptest.Draw(t).Parts()
 		p.Version = rapid.SampledFrom(current()).Draw(t, "version")
@@ -226,7 +226,7 @@ func TestHealthyClustersOfToday(t *testing.T) {
 			p.Collections = append(p.Collections,
 				&catalog.CollectionState{Collection: catalog.Collection{Namespace: "db.system.buckets.t"}})
 		}
-		if hits := list.Concerns(Cluster{Snapshot: catalog.NewSnapshot(p)}); len(hits) > 1 {
+		if hits := list.Matching(Cluster{Snapshot: catalog.NewSnapshot(p)}); len(hits) > 1 {
 			t.Errorf("%s: %v", p.Version, hits)
 		}
 		drawn++

@@ -12,7 +12,7 @@ import (
 // Cluster is what an advisory is compared with.
 type Cluster struct {
 	*catalog.Snapshot
-	// Namespace has only states of the cluster and of this collection count; empty is all.
+	// Namespaces limits the collections whose state counts; empty means all.
 	Namespaces []string
 	// MovingPrimary are databases of which a movePrimary is under way, where that was asked.
 	MovingPrimary []string
@@ -24,21 +24,21 @@ const manyChunks = 100_000
 // configShard is the shard that the config servers are.
 const configShard = "config"
 
-// Is reports whether the cluster is in a state, as far as the Snapshot tells.
-func (c Cluster) Is(state State) bool {
+// InState reports whether the cluster is in a state, according to the Snapshot.
+func (c Cluster) InState(state State) bool {
 	p := c.Parts()
 	switch state {
 	case Zones:
-		return c.zoned()
+		return c.hasZones()
 	case TimeSeries:
-		return c.timeSeries()
+		return c.hasTimeSeries()
 	case ConfigShard:
 		_, there := c.Shard(configShard)
 		return there
 	case Unsharded:
-		return c.some(func(of *catalog.CollectionState) bool { return of.Unsplittable })
+		return c.anyCollection(func(of *catalog.CollectionState) bool { return of.Unsplittable })
 	case Jumbo:
-		return c.some(func(of *catalog.CollectionState) bool { return of.Count().Jumbo > 0 })
+		return c.anyCollection(func(of *catalog.CollectionState) bool { return of.Count().Jumbo > 0 })
 	case ManyChunks:
 		var n int64
 		for _, of := range c.Collections() {
@@ -46,7 +46,7 @@ func (c Cluster) Is(state State) bool {
 		}
 		return n >= manyChunks
 	case Deletions:
-		return slices.ContainsFunc(p.Deletions, func(d catalog.RangeDeletion) bool { return c.about(d.Namespace) })
+		return slices.ContainsFunc(p.Deletions, func(d catalog.RangeDeletion) bool { return c.coversNamespace(d.Namespace) })
 	case Balancing:
 		on := diagnosis.ModeOf(c.Snapshot) != catalog.ModeOff && len(diagnosis.Sharded(c.Snapshot)) > 0
 		return on || len(p.Migrations) > 0
@@ -57,42 +57,46 @@ func (c Cluster) Is(state State) bool {
 	case MovingPrimary:
 		return len(c.MovingPrimary) > 0
 	case Upgrading:
-		return p.Compatibility.Changing() || p.Compatibility.Behind(p.Version) || len(diagnosis.Versions(c.Snapshot)) > 0
+		return p.Compatibility.Changing() || p.Compatibility.IsBehind(p.Version) || len(diagnosis.Versions(c.Snapshot)) > 0
 	}
 	return false
 }
 
-func (c Cluster) about(ns string) bool {
+func (c Cluster) coversNamespace(ns string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, ns)
 }
 
-func (c Cluster) some(is func(*catalog.CollectionState) bool) bool {
+func (c Cluster) anyCollection(is func(*catalog.CollectionState) bool) bool {
 	return slices.ContainsFunc(c.Collections(), func(of *catalog.CollectionState) bool {
-		return c.about(of.Namespace) && is(of)
+		return c.coversNamespace(of.Namespace) && is(of)
 	})
 }
 
-// zoned reports whether there are ranges of zones. Overviews have only their documents.
-func (c Cluster) zoned() bool {
-	return c.some(func(of *catalog.CollectionState) bool { return of.Zones != nil && len(of.Zones.Ranges()) > 0 }) ||
+// hasZones reports whether there are ranges of zones. Overviews have only their documents.
+func (c Cluster) hasZones() bool {
+	return c.anyCollection(
+		func(of *catalog.CollectionState) bool { return of.Zones != nil && len(of.Zones.Ranges()) > 0 },
+	) ||
 		slices.ContainsFunc(c.Parts().Config["tags"], func(doc bson.Raw) bool {
 			ns, _ := doc.Lookup("ns").StringValueOK()
-			return c.about(ns)
+			return c.coversNamespace(ns)
 		})
 }
 
-// timeSeries reports whether there are time series: collections of buckets, or, from 9.0 on,
+// hasTimeSeries reports whether there are time series: collections of buckets, or, from 9.0 on,
 // collections that say so.
-func (c Cluster) timeSeries() bool {
-	return c.some(func(of *catalog.CollectionState) bool { return catalog.SeriesOf(of.Namespace) != of.Namespace }) ||
+func (c Cluster) hasTimeSeries() bool {
+	return c.anyCollection(func(of *catalog.CollectionState) bool {
+		return catalog.TimeSeriesNamespace(of.Namespace) != of.Namespace
+	}) ||
 		slices.ContainsFunc(c.Parts().Config["collections"], func(doc bson.Raw) bool {
 			ns, _ := doc.Lookup("_id").StringValueOK()
-			return c.about(ns) && !doc.Lookup("timeseriesFields").IsZero()
+			return c.coversNamespace(ns) && !doc.Lookup("timeseriesFields").IsZero()
 		})
 }
 
-// Runs reports whether a command is seen to run on the cluster.
-func (c Cluster) Runs(command Command) bool {
+// IsRunning reports whether a command is seen to run on the cluster.
+func (c Cluster) IsRunning(command Command) bool {
 	resharding := func(is bool) bool {
 		return slices.ContainsFunc(c.Parts().Reshardings, func(r catalog.ActiveResharding) bool {
 			return (r.Kind == "moveCollection") == is
@@ -100,14 +104,14 @@ func (c Cluster) Runs(command Command) bool {
 	}
 	switch command {
 	case Move:
-		return c.Is(Balancing)
+		return c.InState(Balancing)
 	case Drain:
-		return c.Is(Draining)
+		return c.InState(Draining)
 	case Transition:
 		shard, _ := c.Shard(configShard)
 		return shard.Draining
 	case MovePrimary:
-		return c.Is(MovingPrimary)
+		return c.InState(MovingPrimary)
 	case MoveCollection:
 		return resharding(true)
 	case Reshard:

@@ -16,52 +16,53 @@ type Hit struct {
 	// Versions are those of the cluster that have the fault, Fixed the first patches that have
 	// the mending: one for each line, none where it is not known.
 	Versions, Fixed []Version
-	// Unseen: it takes a command that nobody sees, such as a transaction.
+	// Unseen says that the bug needs a command that shardsh cannot observe, such as a transaction.
 	Unseen bool
 }
 
-// Concerns returns what concerns a cluster as it is: the worst first, then in the order of
+// Matching returns what concerns a cluster as it is: the worst first, then in the order of
 // the list. What shows only with commands that nobody sees is informational, and named only
-// if a patch has the mending: a cluster of today should hear of what can be done.
-func (l List) Concerns(c Cluster) []Hit {
+// if a fixed patch exists, so that there is something to do about it.
+func (l List) Matching(c Cluster) []Hit {
 	return l.hits(c, func(a Advisory, h *Hit) bool {
-		h.Unseen = a.ofOthers()
-		return len(a.Commands) == 0 || h.Unseen && len(h.Fixed) > 0 || slices.ContainsFunc(a.Commands, c.Runs)
+		h.Unseen = a.needsUnseenCommand()
+		return len(a.Commands) == 0 || h.Unseen && len(h.Fixed) > 0 || slices.ContainsFunc(a.Commands, c.IsRunning)
 	})
 }
 
-// Before returns what concerns commands that are about to be sent to a cluster.
-func (l List) Before(c Cluster, commands []Command) []Hit {
+// BeforeCommands returns what concerns commands that are about to be sent to a cluster.
+func (l List) BeforeCommands(c Cluster, commands []Command) []Hit {
 	return l.hits(c, func(a Advisory, _ *Hit) bool {
 		return slices.ContainsFunc(a.Commands, func(of Command) bool { return slices.Contains(commands, of) })
 	})
 }
 
-// Asks reports whether a fault that concerns commands depends on a state, on a cluster of
+// DependsOnState reports whether a fault that concerns commands depends on a state, on a cluster of
 // these versions.
-func (l List) Asks(s *catalog.Snapshot, state State, commands []Command) bool {
+func (l List) DependsOnState(s *catalog.Snapshot, state State, commands []Command) bool {
 	return slices.ContainsFunc(l.Advisories, func(a Advisory) bool {
 		return slices.Contains(a.States, state) &&
 			slices.ContainsFunc(a.Commands, func(c Command) bool { return slices.Contains(commands, c) }) &&
-			slices.ContainsFunc(VersionsOf(s), func(v Version) bool { _, has := a.in(v); return has })
+			slices.ContainsFunc(VersionsOf(s), func(v Version) bool { _, has := a.affectedRange(v); return has })
 	})
 }
 
 // hits returns the advisories whose versions the cluster has, whose states it is in, and
 // that are meant.
-func (l List) hits(c Cluster, meant func(Advisory, *Hit) bool) (list []Hit) {
+func (l List) hits(c Cluster, selected func(Advisory, *Hit) bool) (list []Hit) {
 	versions := VersionsOf(c.Snapshot)
 	for _, a := range l.Advisories {
 		h := Hit{Advisory: a}
 		for _, v := range versions {
-			if r, has := a.in(v); has {
+			if r, has := a.affectedRange(v); has {
 				h.Versions = append(h.Versions, v)
 				if (r.Fixed != Version{}) && !slices.Contains(h.Fixed, r.Fixed) {
 					h.Fixed = append(h.Fixed, r.Fixed)
 				}
 			}
 		}
-		if len(h.Versions) > 0 && meant(a, &h) && !slices.ContainsFunc(a.States, func(s State) bool { return !c.Is(s) }) {
+		if len(h.Versions) > 0 && selected(a, &h) &&
+			!slices.ContainsFunc(a.States, func(s State) bool { return !c.InState(s) }) {
 			list = append(list, h)
 		}
 	}
@@ -76,8 +77,8 @@ func (h Hit) rank() int {
 	return slices.Index(Severities(), h.Severity)
 }
 
-// OfCollections reports whether the fault depends on what a collection is like.
-func (a Advisory) OfCollections() bool {
+// DependsOnCollections reports whether the fault depends on what a collection is like.
+func (a Advisory) DependsOnCollections() bool {
 	return slices.ContainsFunc(a.States, func(s State) bool {
 		return slices.Contains([]State{Zones, TimeSeries, Unsharded, Jumbo, Deletions}, s)
 	})
@@ -86,7 +87,7 @@ func (a Advisory) OfCollections() bool {
 // Finding returns the hit as a finding.
 func (h Hit) Finding() diagnosis.Finding {
 	f := diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{}, h.String())
-	f.Severity = h.Severity.OfFinding()
+	f.Severity = h.Severity.FindingSeverity()
 	if h.Unseen {
 		f.Severity = diagnosis.Info
 	}
@@ -95,14 +96,14 @@ func (h Hit) Finding() diagnosis.Finding {
 
 // String is "SERVER-115962 of 8.0.10, fixed in 8.0.20: SYMPTOM; REMEDY".
 func (h Hit) String() string {
-	text := h.ID + " of " + texts(h.Versions)
+	text := h.ID + " of " + joinVersions(h.Versions)
 	if len(h.Fixed) > 0 {
-		text += ", fixed in " + texts(h.Fixed)
+		text += ", fixed in " + joinVersions(h.Fixed)
 	}
 	return fmt.Sprintf("%s: %s; %s", text, h.Symptom, h.Remedy)
 }
 
-func texts(versions []Version) string {
+func joinVersions(versions []Version) string {
 	list := make([]string, len(versions))
 	for i, v := range versions {
 		list[i] = v.String()
@@ -125,7 +126,7 @@ func Headline(hits []Hit) string {
 	if len(hits) == 0 {
 		return "no known fault"
 	}
-	text := humanize.Count(int64(len(hits)), "known fault") + " of " + texts(hits[0].Versions)
+	text := humanize.Count(int64(len(hits)), "known fault") + " of " + joinVersions(hits[0].Versions)
 	if len(hits) > 1 {
 		return text + ", the worst " + hits[0].ID
 	}

@@ -23,8 +23,8 @@ type File struct {
 	Mute []string
 }
 
-// form is a file as it is written.
-type form struct {
+// fileYAML is a file as it is written.
+type fileYAML struct {
 	Dated      string     `yaml:"dated"`
 	Mute       []string   `yaml:"mute"`
 	Advisories []Advisory `yaml:"advisories"`
@@ -34,14 +34,14 @@ type form struct {
 func Parse(text []byte) (File, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
-	var f form
+	var f fileYAML
 	switch err := d.Decode(&f); {
 	case errors.Is(err, io.EOF):
 		return File{}, errors.New("it is empty")
 	case err != nil:
-		return File{}, plain(err)
+		return File{}, cleanError(err)
 	}
-	if err := d.Decode(new(form)); !errors.Is(err, io.EOF) {
+	if err := d.Decode(new(fileYAML)); !errors.Is(err, io.EOF) {
 		return File{}, errors.New("it is more than one document")
 	}
 	if _, err := time.Parse(time.DateOnly, f.Dated); err != nil && f.Dated != "" {
@@ -54,7 +54,7 @@ func Parse(text []byte) (File, error) {
 			err = fmt.Errorf("%s is there twice", a.ID)
 		}
 		if err != nil {
-			return File{}, fmt.Errorf("line %d: advisory %s: %w", lineOf(text, i), cmp.Or(a.ID, "without id"), err)
+			return File{}, fmt.Errorf("line %d: advisory %s: %w", advisoryLine(text, i), cmp.Or(a.ID, "without id"), err)
 		}
 		seen[a.ID] = true
 	}
@@ -84,16 +84,16 @@ func (a Advisory) check() error {
 
 var typeName = regexp.MustCompile(` (in type|into) (\[\])*advisory\.\w+`)
 
-// plain takes what belongs to the library and to Go off an error.
-func plain(err error) error {
+// cleanError takes what belongs to the library and to Go off an error.
+func cleanError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
 	first, _, _ := strings.Cut(text, "\n")
 	return errors.New(typeName.ReplaceAllString(first, ""))
 }
 
-// lineOf returns on which line an advisory begins.
-func lineOf(text []byte, i int) int {
+// advisoryLine returns on which line an advisory begins.
+func advisoryLine(text []byte, i int) int {
 	var doc struct {
 		Advisories []yaml.Node `yaml:"advisories"`
 	}
@@ -112,15 +112,19 @@ func (v *Version) UnmarshalYAML(n *yaml.Node) (err error) {
 }
 
 // UnmarshalYAML reads one of the severities.
-func (s *Severity) UnmarshalYAML(n *yaml.Node) error { return oneOf(s, n, "severity", Severities()) }
+func (s *Severity) UnmarshalYAML(n *yaml.Node) error {
+	return unmarshalEnum(s, n, "severity", Severities())
+}
 
 // UnmarshalYAML reads one of the states.
-func (s *State) UnmarshalYAML(n *yaml.Node) error { return oneOf(s, n, "state", States()) }
+func (s *State) UnmarshalYAML(n *yaml.Node) error { return unmarshalEnum(s, n, "state", States()) }
 
 // UnmarshalYAML reads one of the commands.
-func (c *Command) UnmarshalYAML(n *yaml.Node) error { return oneOf(c, n, "command", Commands()) }
+func (c *Command) UnmarshalYAML(n *yaml.Node) error {
+	return unmarshalEnum(c, n, "command", Commands())
+}
 
-func oneOf[T ~string](into *T, n *yaml.Node, what string, known []T) error {
+func unmarshalEnum[T ~string](into *T, n *yaml.Node, what string, known []T) error {
 	if !slices.Contains(known, T(n.Value)) {
 		names := make([]string, len(known))
 		for i, name := range known {

@@ -28,9 +28,9 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, list := Known(), Known().With(f)
+	before, list := Embedded(), Embedded().With(f)
 	find := func(id string) int {
-		return slices.IndexFunc(list.Advisories, func(a Advisory) bool { return a.named(id) })
+		return slices.IndexFunc(list.Advisories, func(a Advisory) bool { return a.hasID(id) })
 	}
 	if find("SERVER-99623") >= 0 || find("SERVER-95067") >= 0 {
 		t.Error("what is muted is still there")
@@ -44,7 +44,7 @@ func TestFile(t *testing.T) {
 	if a := list.Advisories[find("SERVER-115962")]; a.Severity != Minor || a.Affected[0].From != (Version{catalog.ServerVersion{Major: 8}}) {
 		t.Errorf("not replaced: %+v", a)
 	}
-	hits := list.Before(in(t, "8.0.24", Zones), []Command{Drain})
+	hits := list.BeforeCommands(in(t, "8.0.24", Zones), []Command{Drain})
 	if len(hits) != 1 || hits[0].String() !=
 		"OPS-17 of 8.0.24, fixed in 8.0.25: our storage loses what was moved; ask the storage people" {
 		t.Errorf("found %v", hits)
@@ -83,7 +83,7 @@ func TestFileErrors(t *testing.T) {
 
 // The worst comes first, and what takes commands of applications last and mildly.
 func TestOrder(t *testing.T) {
-	hits := Known().Concerns(in(t, "8.2.1", TimeSeries, Zones, Jumbo, Balancing))
+	hits := Embedded().Matching(in(t, "8.2.1", TimeSeries, Zones, Jumbo, Balancing))
 	rank := 0
 	for _, h := range hits {
 		if h.rank() < rank {
@@ -111,7 +111,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		for _, a := range Known().With(file).Advisories {
+		for _, a := range Embedded().With(file).Advisories {
 			if err := a.check(); err != nil {
 				t.Errorf("%+v: %v", a, err)
 			}

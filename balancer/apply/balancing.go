@@ -45,7 +45,7 @@ func (e *BalancerError) What() string {
 		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before this ends, and it "+
 			"balances ", e.Opens.UTC().Format(time.RFC3339))
 	}
-	return what + humanize.FewOf(e.Namespaces)
+	return what + humanize.AbbreviateCollections(e.Namespaces)
 }
 
 // switchedOn says of a run that was to have balancing disabled that somebody has enabled it.
@@ -61,15 +61,16 @@ func (e *BalancerError) Error() string {
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
 }
 
-// Spelled returns the text with the names of options as a command line spells them.
-func (e *BalancerError) Spelled(spell func(option string) string) string {
+// SpellOptions returns the text with the names of options as a command line spells them.
+func (e *BalancerError) SpellOptions(spell func(option string) string) string {
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
 }
 
 func (e *BalancerError) text(timeZone, pauseBalancing string) string {
 	if e.Meanwhile {
 		return fmt.Sprintf("somebody has enabled the balancing of %s%s, which this run had disabled: stopped. "+
-			"To go on, resume the run or start it again as before: that disables it again", humanize.FewOf(e.Namespaces), e.Who)
+			"To go on, resume the run or start it again as before: that disables it again",
+			humanize.AbbreviateCollections(e.Namespaces), e.Who)
 	}
 	remedy := []string{"sh.stopBalancer()"}
 	const few = 4
@@ -102,7 +103,7 @@ func BalancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duratio
 	if p.Balancer.Mode != catalog.ModeFull {
 		return nil
 	}
-	opening := s.Opening()
+	opening := s.NextOpening()
 	if opening.Never || opening.Earliest.After(p.Time.Add(within)) {
 		return nil
 	}
@@ -111,7 +112,7 @@ func BalancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duratio
 		return nil
 	}
 	switch {
-	case !opening.Sure():
+	case !opening.IsExact():
 		e.Unplaced, e.Opens = s.WindowText(), opening.Latest
 	case opening.Earliest.After(p.Time):
 		e.Opens = opening.Earliest

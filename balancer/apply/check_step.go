@@ -65,7 +65,7 @@ func (s stepOn) mergeCut() (commands []Command) {
 		for next < len(s.chunks) && s.isCut(s.chunks[next].Min) {
 			next++
 		}
-		if next > first+1 && catalog.Tile(s.chunks[first:next], s.chunks[first].Min, s.chunks[next-1].Max) {
+		if next > first+1 && catalog.CoverExactly(s.chunks[first:next], s.chunks[first].Min, s.chunks[next-1].Max) {
 			m := s.command(plan.Merge)
 			m.Min, m.Max = s.chunks[first].Min, s.chunks[next-1].Max
 			commands = append(commands, m)
@@ -142,7 +142,7 @@ func (s stepOn) recipient() error {
 		return changed(s.step, "its recipient %s is not in the cluster any more", s.step.To)
 	case to.Draining && s.step.To != s.unmarks:
 		return changed(s.step, "its recipient %s is draining", s.step.To)
-	case to.Full() && s.look.Release().LimitsShards():
+	case to.Full() && s.look.Release().HasMaxShardSize():
 		return changed(s.step, "its recipient %s has reached its maxSize", s.step.To)
 	}
 	// As the balancer has it: what lies across the bound of a zone is in none. A
@@ -205,7 +205,7 @@ func (s stepOn) merge() ([]Command, error) {
 				s.step.Namespace, s.bound(c.Min), s.bound(c.Max), c.Shard, s.step.From)
 		}
 	}
-	if !catalog.Tile(s.chunks, s.step.Min, s.step.Max) {
+	if !catalog.CoverExactly(s.chunks, s.step.Min, s.step.Max) {
 		return nil, changed(s.step, "no chunks of %s cover exactly %s to %s any more",
 			s.step.Namespace, s.bound(s.step.Min), s.bound(s.step.Max))
 	}

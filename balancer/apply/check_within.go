@@ -141,7 +141,7 @@ func (s stepOn) mergeWithin(span plan.Range) []Command {
 	inside := slices.DeleteFunc(slices.Clone(s.chunks), func(c catalog.Chunk) bool {
 		return c.Shard != s.step.From || c.Min.Less(span.Min) || span.Max.Less(c.Max)
 	})
-	if len(inside) < 2 || !catalog.Tile(inside, inside[0].Min, inside[len(inside)-1].Max) {
+	if len(inside) < 2 || !catalog.CoverExactly(inside, inside[0].Min, inside[len(inside)-1].Max) {
 		return nil
 	}
 	m := s.command(plan.Merge)

@@ -23,7 +23,7 @@ func pauses() []time.Duration {
 func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 	for _, pause := range append(pauses(), 0) {
 		s, err = r.cluster.Snapshot(ctx, r.namespaces)
-		if err == nil || !policy.FailureOf(err).Passes() || ctx.Err() != nil || r.hard.Err() != nil {
+		if err == nil || !policy.FailureOf(err).IsTransient() || ctx.Err() != nil || r.hard.Err() != nil {
 			return s, err
 		}
 		if r.o.Clock.Sleep(ctx, pause) != nil {
@@ -197,14 +197,14 @@ func (k *stepRun) try(ctx context.Context, t remainder) error {
 		case checkErr == nil:
 			t = now
 		}
-		if policy.FailureOf(err).Passes() {
+		if policy.FailureOf(err).IsTransient() {
 			return &retryError{t, err}
 		}
 		return err
 	}
 }
 
-func passes(err error) bool { return err != nil && policy.FailureOf(err).Passes() }
+func passes(err error) bool { return err != nil && policy.FailureOf(err).IsTransient() }
 
 // wasCut reports whether the donor has, or may have, cut what the step is about.
 func (k *stepRun) wasCut() bool {

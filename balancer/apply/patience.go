@@ -111,7 +111,7 @@ func (p *retryingCluster) gaveUp(began time.Time) bool {
 func (p *retryingCluster) waits(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if mongoerr.Overloaded(err) {
+	if mongoerr.IsOverloaded(err) {
 		return true
 	}
 	if !unanswered(err) {

@@ -9,7 +9,7 @@ import (
 func TestBalancerErrorSpelled(t *testing.T) {
 	e := &BalancerError{Namespaces: []string{"x.y"}, Unplaced: "22:00 to 06:00"}
 	flags := map[string]string{"pauseBalancing": "--pause-balancing", "timeZone": "--time-zone"}
-	line := e.Spelled(func(option string) string { return flags[option] })
+	line := e.SpellOptions(func(option string) string { return flags[option] })
 	if strings.Contains(e.Error(), "--") || !strings.Contains(e.Error(), "(pauseBalancing: true)") {
 		t.Error(e)
 	}

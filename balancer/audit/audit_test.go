@@ -15,8 +15,8 @@ import (
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-func line(id string, what What, at int) Entry {
-	return Entry{ID: id, Run: "r", What: what, At: noon.Add(time.Duration(at) * time.Second), Actor: Self(), Verb: "drain"}
+func line(id string, what EntryKind, at int) Entry {
+	return Entry{ID: id, Run: "r", What: what, At: noon.Add(time.Duration(at) * time.Second), Actor: CurrentActor(), Verb: "drain"}
 }
 
 func open(t *testing.T, path string) Sink {
@@ -124,7 +124,7 @@ func TestRecords(t *testing.T) {
 	for n, f := range map[int]Filter{
 		4: {}, 3: {Namespaces: []string{"shop.*"}}, 2: {Last: 2}, 1: {Since: noon.Add(2 * time.Second)}, 0: {Verb: "apply"},
 	} {
-		if got := f.Of(list); len(got) != n {
+		if got := f.Select(list); len(got) != n {
 			t.Errorf("%+v: %d records", f, len(got))
 		}
 	}

@@ -19,35 +19,35 @@ const (
 	Collection = "audit"
 )
 
-// capped is how many bytes the collection keeps: some 100,000 lines.
-const capped = 64 << 20
+// collectionBytes is the size of the capped collection: some 100,000 entries.
+const collectionBytes = 64 << 20
 
-// patience is how long a line may take.
-const patience = 10 * time.Second
+// writeTimeout is the timeout of writing an entry.
+const writeTimeout = 10 * time.Second
 
-type collection struct{ *mongo.Collection }
+type collectionSink struct{ *mongo.Collection }
 
 func openCollection(ctx context.Context, client *mongo.Client) (Sink, error) {
 	db := client.Database(Database)
-	err := db.CreateCollection(ctx, Collection, options.CreateCollection().SetCapped(true).SetSizeInBytes(capped))
+	err := db.CreateCollection(ctx, Collection, options.CreateCollection().SetCapped(true).SetSizeInBytes(collectionBytes))
 	var answered mongo.ServerError
 	if err != nil && !(errors.As(err, &answered) && answered.HasErrorCode(int(mongoerr.NamespaceExists))) {
 		return nil, err
 	}
 	o := options.Collection().SetWriteConcern(writeconcern.Majority())
-	return collection{db.Collection(Collection, o)}, nil
+	return collectionSink{db.Collection(Collection, o)}, nil
 }
 
 // Write inserts the line.
-func (c collection) Write(ctx context.Context, e Entry) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c collectionSink) Write(ctx context.Context, e Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	_, err := c.InsertOne(ctx, e)
 	return err
 }
 
 // Close has nothing to close: the client is the caller's.
-func (c collection) Close() error { return nil }
+func (c collectionSink) Close() error { return nil }
 
 // ReadCluster returns the lines of the collection since a time.
 func ReadCluster(ctx context.Context, client *mongo.Client, since time.Time) (entries []Entry, err error) {

@@ -12,17 +12,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// What says what a line is about.
-type What string
+// EntryKind says what a line is about.
+type EntryKind string
 
 // The kinds of lines.
 const (
 	// Began and Ended are of a run: of a verb that changes the cluster.
-	Began What = "began"
-	Ended What = "ended"
+	Began EntryKind = "began"
+	Ended EntryKind = "ended"
 	// Sending stands before a command is sent, Answered after it was.
-	Sending  What = "sending"
-	Answered What = "answered"
+	Sending  EntryKind = "sending"
+	Answered EntryKind = "answered"
 )
 
 // Outcome is what became of a command, or of a run.
@@ -46,8 +46,8 @@ type Actor struct {
 	PID       int    `json:"pid" bson:"pid"`
 }
 
-// Self returns the user of this process.
-func Self() Actor {
+// CurrentActor returns the user of this process.
+func CurrentActor() Actor {
 	a := Actor{PID: os.Getpid(), User: fmt.Sprintf("uid %d", os.Getuid())}
 	if u, err := user.Current(); err == nil {
 		a.User = u.Username
@@ -63,7 +63,7 @@ type Entry struct {
 	// ID is of the run, or of the command: both of its lines have it.
 	ID   string    `json:"id" bson:"id"`
 	Run  string    `json:"run" bson:"run"`
-	What What      `json:"what" bson:"what"`
+	What EntryKind `json:"what" bson:"what"`
 	At   time.Time `json:"at" bson:"at"`
 
 	Actor `bson:",inline"`
@@ -108,24 +108,24 @@ func (c *Command) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// kept are the fields of commands that are written down: what is changed, and how. Others
-// may hold what is nobody's business, and are left out.
-var kept = []string{
+// recordedFields are the command fields that are recorded: what is changed, and how. Others
+// may be confidential, and are left out.
+var recordedFields = []string{
 	"bounds", "chunkSize", "commit", "defragmentCollection", "enableAutoMerger", "enableBalancing", "find",
 	"forceJumbo", "max", "middle", "min", "noBalance", "op", "shard", "secondaryThrottle", "start", "to", "toShard",
 	"waitForDelete", "_secondaryThrottle", "_waitForDelete", "key", "unique", "numInitialChunks",
 }
 
-// CommandOf returns what is written down of a command: its name with what it is about, and
-// the fields that say how. Of statements of writes that are the ids that they select by.
+// CommandOf returns the recorded form of a command: its name and target, and
+// the recorded fields. Statements of writes are reduced to the _ids that they select by.
 func CommandOf(command bson.D) (Command, error) {
 	var doc bson.D
 	for i, e := range command {
 		switch {
-		case i == 0, slices.Contains(kept, e.Key):
+		case i == 0, slices.Contains(recordedFields, e.Key):
 			doc = append(doc, e)
 		case e.Key == "updates" || e.Key == "deletes":
-			doc = append(doc, bson.E{Key: e.Key, Value: statementsOf(e.Value)})
+			doc = append(doc, bson.E{Key: e.Key, Value: shortStatements(e.Value)})
 		}
 	}
 	if len(doc) == 0 {
@@ -135,11 +135,11 @@ func CommandOf(command bson.D) (Command, error) {
 	return Command(text), err
 }
 
-// switches are the fields of config's documents that runs set.
-var switches = []string{"noBalance", "stopped", "mode", "enabled"}
+// switchFields are the fields of config's documents that runs set.
+var switchFields = []string{"noBalance", "stopped", "mode", "enabled"}
 
-// statementsOf returns what writes to config select, and what they switch.
-func statementsOf(value any) bson.A {
+// shortStatements returns what writes to config select, and what they switch.
+func shortStatements(value any) bson.A {
 	list := bson.A{}
 	statements, _ := value.(bson.A)
 	for _, s := range statements {
@@ -150,7 +150,7 @@ func statementsOf(value any) bson.A {
 			for _, f := range fields {
 				if set, is := f.Value.(bson.D); is && e.Key == "u" {
 					for _, s := range set {
-						if slices.Contains(switches, s.Key) {
+						if slices.Contains(switchFields, s.Key) {
 							short = append(short, s)
 						}
 					}

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// file has a line of JSON for each entry.
-type file struct {
+// fileSink has a line of JSON for each entry.
+type fileSink struct {
 	mu   sync.Mutex
 	out  *os.File
 	torn bool // the last line has no end
@@ -25,7 +25,7 @@ func openFile(path string) (Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &file{out: f}
+	s := &fileSink{out: f}
 	if err := s.check(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -37,7 +37,7 @@ func openFile(path string) (Sink, error) {
 }
 
 // check refuses what is not a file, and what anybody may write.
-func (s *file) check() error {
+func (s *fileSink) check() error {
 	info, err := s.out.Stat()
 	switch {
 	case err != nil:
@@ -58,7 +58,7 @@ func (s *file) check() error {
 }
 
 // Write writes the line at once, and to the disk.
-func (s *file) Write(_ context.Context, e Entry) error {
+func (s *fileSink) Write(_ context.Context, e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -77,9 +77,9 @@ func (s *file) Write(_ context.Context, e Entry) error {
 }
 
 // Close closes the file.
-func (s *file) Close() error { return s.out.Close() }
+func (s *fileSink) Close() error { return s.out.Close() }
 
-// ReadFile returns the lines of a file, and how many of them are none: of a run that was
+// ReadFile returns the entries of a file, and the number of incomplete lines: of a run that was
 // killed while it wrote.
 func ReadFile(path string) (entries []Entry, torn int, err error) {
 	f, err := os.Open(path)

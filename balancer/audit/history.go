@@ -16,7 +16,7 @@ type Record struct {
 // IsRun reports whether it is a run, and not a command of one.
 func (r Record) IsRun() bool { return r.What == Began }
 
-// Records puts the two lines of each command and each run together, in the order in which
+// Records joins the two entries of each command and each run, in the order in which
 // they began.
 func Records(entries []Entry) (list []Record) {
 	at := map[string]int{}
@@ -55,10 +55,10 @@ type Filter struct {
 	Last int
 }
 
-// Of returns the records that are selected.
-func (f Filter) Of(list []Record) []Record {
+// Select returns the records that are selected.
+func (f Filter) Select(list []Record) []Record {
 	list = slices.DeleteFunc(slices.Clone(list), func(r Record) bool {
-		return r.At.Before(f.Since) || f.Verb != "" && r.Verb != f.Verb || !f.about(r.Namespaces)
+		return r.At.Before(f.Since) || f.Verb != "" && r.Verb != f.Verb || !f.matches(r.Namespaces)
 	})
 	if f.Last > 0 && len(list) > f.Last {
 		list = list[len(list)-f.Last:]
@@ -66,9 +66,9 @@ func (f Filter) Of(list []Record) []Record {
 	return list
 }
 
-// about reports whether one of some collections is selected. A run without any is about
+// matches reports whether one of some collections is selected. A run without any is about
 // all of them.
-func (f Filter) about(namespaces []string) bool {
+func (f Filter) matches(namespaces []string) bool {
 	return len(f.Namespaces) == 0 || len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(ns string) bool {
 		return slices.ContainsFunc(f.Namespaces, func(pattern string) bool {
 			is, err := path.Match(pattern, ns)

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Sink takes lines. Several goroutines may use one at once.
+// Sink stores audit entries. Several goroutines may use one at once.
 type Sink interface {
 	// Write returns when the line is safe.
 	Write(ctx context.Context, e Entry) error
@@ -53,7 +53,7 @@ func OpenAll(ctx context.Context, destinations []string, client *mongo.Client) (
 	return all, nil
 }
 
-// sinks takes lines for several.
+// sinks writes to several sinks.
 type sinks []Sink
 
 // Write returns when the line is safe everywhere.
@@ -89,4 +89,4 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Failure says that somebody has to look into it first.
-func (e *Error) Failure() policy.Failure { return policy.Ask }
+func (e *Error) Failure() policy.Failure { return policy.AskOperator }

@@ -10,18 +10,18 @@ const (
 	// Where the system has put client and server on one CPU, every poll misses until it
 	// has moved them apart, which takes some of its ticks: maxMisses allows for that.
 	window, maxMisses = 256, 100
-	pause             = time.Second
+	pauseTime         = time.Second
 )
 
 // backoff decides when a connection polls: always while polling mostly finds a message,
 // and hardly ever while the peer is slow or CPUs are scarce. The zero value is ready.
 type backoff struct {
 	polls, misses int
-	next          time.Time
+	pollAgainAt   time.Time
 }
 
-// allows reports whether to poll now.
-func (b *backoff) allows(now time.Time) bool { return !now.Before(b.next) }
+// shouldPoll reports whether to poll now.
+func (b *backoff) shouldPoll(now time.Time) bool { return !now.Before(b.pollAgainAt) }
 
 // record notes whether a poll that ended now has found a message.
 func (b *backoff) record(found bool, now time.Time) {
@@ -31,7 +31,7 @@ func (b *backoff) record(found bool, now time.Time) {
 	}
 	switch {
 	case b.misses > maxMisses:
-		*b = backoff{next: now.Add(pause)}
+		*b = backoff{pollAgainAt: now.Add(pauseTime)}
 	case b.polls == window:
 		*b = backoff{}
 	}

@@ -25,7 +25,7 @@ func TestBackoff(t *testing.T) {
 			polls := 0
 			for i := range 10_000 {
 				at := now.Add(time.Duration(i) * time.Millisecond)
-				if b.allows(at) {
+				if b.shouldPoll(at) {
 					polls++
 					b.record(!c.misses(i), at)
 				}

@@ -18,7 +18,7 @@ type ContextDialer interface {
 
 // Dialer opens connections of one client that poll.
 type Dialer struct {
-	to    ContextDialer
+	next  ContextDialer
 	group Group
 }
 
@@ -28,12 +28,12 @@ func NewDialer(to ContextDialer) *Dialer {
 	if to == nil {
 		to = new(net.Dialer)
 	}
-	return &Dialer{to: to}
+	return &Dialer{next: to}
 }
 
 // DialContext opens a connection. Where polling would not help it is the other dialer's.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	nc, err := d.to.DialContext(ctx, network, address)
+	nc, err := d.next.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -41,13 +41,13 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	if in == io.Reader(nc) {
 		return nc, nil
 	}
-	return &conn{Conn: nc, in: bufio.NewReaderSize(in, readAhead)}, nil
+	return &conn{Conn: nc, reader: bufio.NewReaderSize(in, readAhead)}, nil
 }
 
 type conn struct {
 	net.Conn
-	in *bufio.Reader
+	reader *bufio.Reader
 }
 
 // Read reads what is there.
-func (c *conn) Read(b []byte) (int, error) { return c.in.Read(b) }
+func (c *conn) Read(b []byte) (int, error) { return c.reader.Read(b) }

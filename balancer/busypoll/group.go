@@ -7,5 +7,5 @@ import "sync/atomic"
 // never polls. Use it for peers in other processes: a peer in the same process needs the
 // CPU.
 type Group struct {
-	last atomic.Pointer[reader] // who has read last
+	lastReader atomic.Pointer[reader] // who has read last
 }

@@ -40,7 +40,7 @@ type reader struct {
 
 	// Of the read under way.
 	poll func(fd uintptr) bool
-	into []byte
+	buf  []byte
 	n    int
 	err  error
 }
@@ -50,26 +50,26 @@ func (r *reader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return r.nc.Read(b)
 	}
-	r.into = b
+	r.buf = b
 	err := r.raw.Read(r.poll)
-	r.into = nil
-	r.group.last.Store(r)
+	r.buf = nil
+	r.group.lastReader.Store(r)
 	switch {
 	case err != nil:
 		if its, ok := errors.AsType[*net.OpError](err); ok {
 			err = its.Err
 		}
-		return 0, r.failed(err)
+		return 0, r.opError(err)
 	case r.err != nil:
-		return 0, r.failed(os.NewSyscallError("read", r.err))
+		return 0, r.opError(os.NewSyscallError("read", r.err))
 	case r.n == 0:
 		return 0, io.EOF
 	}
 	return r.n, nil
 }
 
-// failed is an error as connections have them.
-func (r *reader) failed(err error) error {
+// opError wraps an error as the net package does.
+func (r *reader) opError(err error) error {
 	return &net.OpError{Op: "read", Net: r.nc.LocalAddr().Network(), Source: r.nc.LocalAddr(), Addr: r.nc.RemoteAddr(),
 		Err: err}
 }
@@ -81,10 +81,10 @@ func (r *reader) pollOnce(fd uintptr) bool {
 		return true
 	}
 	began := time.Now()
-	if !r.alone() || !r.backoff.allows(began) {
+	if !r.isOnlyReader() || !r.backoff.shouldPoll(began) {
 		return false
 	}
-	for now := began; r.alone() && now.Sub(began) < pollTime; now = time.Now() {
+	for now := began; r.isOnlyReader() && now.Sub(began) < pollTime; now = time.Now() {
 		runtime.Gosched() // others come first
 		if r.read(fd) {
 			r.backoff.record(true, now)
@@ -95,13 +95,13 @@ func (r *reader) pollOnce(fd uintptr) bool {
 	return false
 }
 
-// alone reports whether no other connection of the group has been read from since.
-func (r *reader) alone() bool { return r.group.last.Load() == r }
+// isOnlyReader reports whether this connection is the last of the group that was read.
+func (r *reader) isOnlyReader() bool { return r.group.lastReader.Load() == r }
 
 // read reports whether there was something to read, or an error.
 func (r *reader) read(fd uintptr) bool {
 	for {
-		r.n, r.err = syscall.Read(int(fd), r.into)
+		r.n, r.err = syscall.Read(int(fd), r.buf)
 		if !errors.Is(r.err, syscall.EINTR) {
 			return !errors.Is(r.err, syscall.EAGAIN)
 		}

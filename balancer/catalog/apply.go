@@ -17,27 +17,27 @@ func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
 	}
 	for _, c := range changed {
 		if !c.Min.Less(c.Max) {
-			return nil, emptyRange(c)
+			return nil, emptyRangeError(c)
 		}
 	}
-	changed = disjoint(changed)
-	a := &application{old: t, w: newTableWriter(t.shards, t.layout)}
-	a.w.shared = true
-	if a.sameBounds(changed) {
+	changed = dropOverlapped(changed)
+	a := &tableUpdate{old: t, writer: newTableWriter(t.shards, t.layout)}
+	a.writer.sharedNames = true
+	if a.keepsBounds(changed) {
 		if err := a.replaceInPlace(changed); err != nil {
 			return nil, err
 		}
 	} else if err := a.rewrite(changed); err != nil {
 		return nil, err
 	}
-	return a.table(changed), nil
+	return a.newTable(changed), nil
 }
 
-// Unflagged returns the table in which no chunk of a shard is flagged jumbo, or of any shard
+// WithoutJumboFlags returns the table in which no chunk of a shard is flagged jumbo, or of any shard
 // if it is empty.
-func (t *RoutingTable) Unflagged(on ShardID) (*RoutingTable, error) {
+func (t *RoutingTable) WithoutJumboFlags(on ShardID) (*RoutingTable, error) {
 	var changed []Chunk
-	for c := range t.Flagged() {
+	for c := range t.JumboChunks() {
 		if on == "" || c.Shard == on {
 			c.Jumbo = JumboUnset
 			changed = append(changed, c)
@@ -46,8 +46,8 @@ func (t *RoutingTable) Unflagged(on ShardID) (*RoutingTable, error) {
 	return t.Apply(changed)
 }
 
-// disjoint sorts changed chunks by key and drops those that newer ones overlap.
-func disjoint(changed []Chunk) []Chunk {
+// dropOverlapped sorts changed chunks by key and drops those that newer ones overlap.
+func dropOverlapped(changed []Chunk) []Chunk {
 	byKey := func(a, b Chunk) int {
 		return cmp.Or(a.Min.Compare(b.Min), a.Version.Compare(b.Version))
 	}
@@ -82,20 +82,20 @@ func disjoint(changed []Chunk) []Chunk {
 	return kept
 }
 
-// application is one Apply under way.
-type application struct {
+// tableUpdate is one Apply under way.
+type tableUpdate struct {
 	old     *RoutingTable
-	w       tableWriter   // its blocks are those added
+	writer  tableWriter   // its blocks are those added
 	shelves []*blockGroup // of the new table
 	removed []*block
 	inPlace bool // all bounds and positions are as before
 }
 
-// sameBounds reports whether every changed chunk has the bounds of an existing
+// keepsBounds reports whether every changed chunk has the bounds of an existing
 // one, types included: migrations and flag changes, which leave bounds and positions alone.
-func (a *application) sameBounds(changed []Chunk) bool {
+func (a *tableUpdate) keepsBounds(changed []Chunk) bool {
 	for _, c := range changed {
-		p := a.old.locate(c.Min.order)
+		p := a.old.locate(c.Min.encoded)
 		if b := a.old.block(p); b.key(p.chunk) != c.Min || b.key(p.chunk+1) != c.Max {
 			return false
 		}
@@ -103,37 +103,37 @@ func (a *application) sameBounds(changed []Chunk) bool {
 	return true
 }
 
-// table puts the new table together and brings the totals up to date.
-func (a *application) table(changed []Chunk) *RoutingTable {
+// newTable puts the new table together and brings the totals up to date.
+func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	t := &RoutingTable{
 		pattern: a.old.pattern, epoch: a.old.epoch, timestamp: a.old.timestamp,
-		layout: a.old.layout, shards: a.w.shards, shelves: a.shelves,
-		lows: a.old.lows, starts: a.old.starts,
+		layout: a.old.layout, shards: a.writer.shards, shelves: a.shelves,
+		shelfMins: a.old.shelfMins, starts: a.old.starts,
 	}
 	if !a.inPlace {
-		t.index()
+		t.indexShelves()
 	}
-	a.sum(t)
-	t.sumVersions()
+	a.updateTotals(t)
+	t.updateVersion()
 	t.newest = a.old.newest
 	for _, c := range changed {
 		if c.Version == t.version {
 			// Found again by its bound, which the table has a copy of.
-			p := t.locate(c.Min.order)
-			t.newest = t.block(p).low(p.chunk)
+			p := t.locate(c.Min.encoded)
+			t.newest = t.block(p).encodedAt(p.chunk)
 		}
 	}
 	return t
 }
 
-// sum brings the totals up to date. The shelves, which are, tell the newest chunk of
+// updateTotals brings the totals up to date. The shelves, which are, tell the newest chunk of
 // a shard.
-func (a *application) sum(t *RoutingTable) {
+func (a *tableUpdate) updateTotals(t *RoutingTable) {
 	t.totals = make(shardTotals, len(t.shards.names))
 	copy(t.totals, a.old.totals)
-	t.totals.exchange(a.removed, a.w.blocks, func(shard uint16) (newest ChunkVersion) {
+	t.totals.replaceBlocks(a.removed, a.writer.blocks, func(shard uint16) (newest ChunkVersion) {
 		for _, s := range t.shelves {
-			if on := s.owned.of(shard); newest.Compare(on.newest) < 0 {
+			if on := s.totals.totalOf(shard); newest.Compare(on.newest) < 0 {
 				newest = on.newest
 			}
 		}

@@ -7,21 +7,21 @@ import (
 )
 
 // BalancerClock is the clock by which the balancer reads its windows: the local time of
-// the config servers' primary. No command reports it, but what they log has it.
+// the config servers' primary. No command reports it, but their log entries contain it.
 type BalancerClock struct {
-	// Zone is its time zone; nil when it is unknown. What a log shows is the offset at
+	// Location is its time zone; nil when it is unknown. What a log shows is the offset at
 	// the time Seen.
-	Zone *time.Location
-	// Seen is when the newest log entry was written that shows the zone; zero for a zone
+	Location *time.Location
+	// SeenAt is when the newest log entry was written that shows the zone; zero for a zone
 	// that somebody named.
-	Seen time.Time
+	SeenAt time.Time
 }
 
 // ParseTimeZone reads UTC, an offset such as +02:00, or a name such as Europe/Berlin.
 func ParseTimeZone(name string) (*time.Location, error) {
-	for _, form := range []string{offsetForm, "-0700"} {
+	for _, form := range []string{offsetLayout, "-0700"} {
 		if at, err := time.Parse(form, name); err == nil {
-			return zoneOf(at), nil
+			return offsetLocation(at), nil
 		}
 	}
 	zone, err := time.LoadLocation(name)
@@ -31,35 +31,35 @@ func ParseTimeZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-const offsetForm = "-07:00"
+const offsetLayout = "-07:00"
 
-// zoneOf returns the zone of the offset of a time that was parsed.
-func zoneOf(at time.Time) *time.Location {
+// offsetLocation returns the zone of the offset of a time that was parsed.
+func offsetLocation(at time.Time) *time.Location {
 	_, offset := at.Zone()
 	if offset == 0 {
 		return time.UTC
 	}
-	return time.FixedZone(at.Format(offsetForm), offset)
+	return time.FixedZone(at.Format(offsetLayout), offset)
 }
 
 // LogTimeFormat returns the layout of the times in the _ids of log entries.
 func (r Release) LogTimeFormat() string {
 	if r.AtLeast(Release44) {
-		return logTime + offsetForm
+		return logTimeLayout + offsetLayout
 	}
-	return logTime + "-0700"
+	return logTimeLayout + "-0700"
 }
 
-const logTime = "2006-01-02T15:04:05.000"
+const logTimeLayout = "2006-01-02T15:04:05.000"
 
-// ClockOf returns the clock that the newest entry of the config servers shows in some
+// ClockFromLogs returns the clock that the newest entry of the config servers shows in some
 // logs, whose entries have the order of time. The _id of an entry is
 // <server>-2026-11-22T03:40:00.000+01:00-<ObjectId>, with the local time of who wrote it.
-func ClockOf(logs ...[]LogEntry) (clock BalancerClock) {
+func ClockFromLogs(logs ...[]LogEntry) (clock BalancerClock) {
 	for _, log := range logs {
 		for i := len(log) - 1; i >= 0; i-- {
-			if zone := log[i].configZone(); zone != nil {
-				if log[i].Time.After(clock.Seen) {
+			if zone := log[i].configServerLocation(); zone != nil {
+				if log[i].Time.After(clock.SeenAt) {
 					clock = BalancerClock{zone, log[i].Time}
 				}
 				break
@@ -69,9 +69,9 @@ func ClockOf(logs ...[]LogEntry) (clock BalancerClock) {
 	return clock
 }
 
-// configZone returns the zone in which a config server wrote the entry; nil when another
+// configServerLocation returns the zone in which a config server wrote the entry; nil when another
 // server did, or when the entry does not show it.
-func (e LogEntry) configZone() *time.Location {
+func (e LogEntry) configServerLocation() *time.Location {
 	shard, told := e.Raw.Lookup("shard").StringValueOK()
 	switch {
 	case told && shard != "config":
@@ -83,47 +83,47 @@ func (e LogEntry) configZone() *time.Location {
 	server, _ := e.Raw.Lookup("server").StringValueOK()
 	id = strings.TrimPrefix(strings.TrimPrefix(id, server), "-")
 	cut := strings.LastIndexByte(id, '-')
-	if cut < len(logTime) {
+	if cut < len(logTimeLayout) {
 		return nil
 	}
 	// The server that is named may not be how the _id begins.
-	for _, form := range []string{logTime + offsetForm, logTime + "-0700"} {
+	for _, form := range []string{logTimeLayout + offsetLayout, logTimeLayout + "-0700"} {
 		if from := cut - len(form); from >= 0 {
 			if at, err := time.Parse(form, id[from:cut]); err == nil {
-				return zoneOf(at)
+				return offsetLocation(at)
 			}
 		}
 	}
 	return nil
 }
 
-// zones returns the zones in one of which the clock is at a time.
-func (c BalancerClock) zones(now time.Time) []*time.Location {
+// possibleLocations returns the zones in one of which the clock is at a time.
+func (c BalancerClock) possibleLocations(now time.Time) []*time.Location {
 	switch {
-	case c.Zone == nil:
+	case c.Location == nil:
 		var all []*time.Location
 		for minutes := -12 * 60; minutes <= 14*60; minutes += 15 {
 			all = append(all, time.FixedZone("", minutes*60))
 		}
 		return all
-	case c.Seen.IsZero() || now.Sub(c.Seen) <= LogSpan:
-		return []*time.Location{c.Zone}
+	case c.SeenAt.IsZero() || now.Sub(c.SeenAt) <= LogSpan:
+		return []*time.Location{c.Location}
 	}
 	// Daylight saving may have begun or ended since.
-	_, offset := c.Seen.In(c.Zone).Zone()
+	_, offset := c.SeenAt.In(c.Location).Zone()
 	const hour = 60 * 60
-	return []*time.Location{c.Zone, time.FixedZone("", offset-hour), time.FixedZone("", offset+hour)}
+	return []*time.Location{c.Location, time.FixedZone("", offset-hour), time.FixedZone("", offset+hour)}
 }
 
-// Sure reports whether the clock is known at a time to the minute.
-func (c BalancerClock) Sure(now time.Time) bool { return len(c.zones(now)) == 1 }
+// IsKnownAt reports whether the clock is known at a time to the minute.
+func (c BalancerClock) IsKnownAt(now time.Time) bool { return len(c.possibleLocations(now)) == 1 }
 
 // String returns the zone in words: "UTC", "-08:00", "Europe/Berlin".
 func (c BalancerClock) String() string {
-	if c.Zone == nil {
+	if c.Location == nil {
 		return "unknown time zone"
 	}
-	return c.Zone.String()
+	return c.Location.String()
 }
 
 // Opening is when the balancer's window is open next. The two times are the same when
@@ -134,20 +134,20 @@ type Opening struct {
 	Never bool
 }
 
-// Sure reports whether it is known when the window opens.
-func (o Opening) Sure() bool { return o.Earliest.Equal(o.Latest) }
+// IsExact reports whether it is known when the window opens.
+func (o Opening) IsExact() bool { return o.Earliest.Equal(o.Latest) }
 
-// Windowed reports whether the balancer does not work around the clock.
-func (s *Settings) Windowed() bool { return s.Window != nil || len(s.Days) > 0 }
+// HasWindow reports whether the balancer does not work around the clock.
+func (s *Settings) HasWindow() bool { return s.Window != nil || len(s.Days) > 0 }
 
-// Opening returns when the balancer's window is open next: now if it is, or if there is
+// NextOpening returns when the balancer's window is open next: now if it is, or if there is
 // none. The times are in the zone of its clock where that is known.
-func (s *Snapshot) Opening() (o Opening) {
+func (s *Snapshot) NextOpening() (o Opening) {
 	settings, now := s.parts.Settings, s.BalancerTime()
-	if !settings.Windowed() {
+	if !settings.HasWindow() {
 		return Opening{Earliest: now, Latest: now}
 	}
-	for _, zone := range s.parts.Clock.zones(now) {
+	for _, zone := range s.parts.Clock.possibleLocations(now) {
 		at, ever := settings.NextOpen(now.In(zone))
 		if !ever {
 			return Opening{Never: true}
@@ -166,10 +166,10 @@ func (s *Snapshot) Opening() (o Opening) {
 // BalancerTime returns the time on the clock by which the balancer reads its windows; in
 // UTC when that is unknown.
 func (s *Snapshot) BalancerTime() time.Time {
-	if s.parts.Clock.Zone == nil {
+	if s.parts.Clock.Location == nil {
 		return s.parts.Time.UTC()
 	}
-	return s.parts.Time.In(s.parts.Clock.Zone)
+	return s.parts.Time.In(s.parts.Clock.Location)
 }
 
 // WithClock returns a copy in which the balancer's windows are read in a time zone that
@@ -179,7 +179,7 @@ func (s *Snapshot) WithClock(zone *time.Location) *Snapshot {
 		return s
 	}
 	next := *s
-	next.parts.Clock = BalancerClock{Zone: zone}
+	next.parts.Clock = BalancerClock{Location: zone}
 	return &next
 }
 
@@ -196,32 +196,32 @@ func (s *Snapshot) WindowText() string {
 		return ""
 	}
 	switch clock := s.parts.Clock; {
-	case clock.Zone == nil:
+	case clock.Location == nil:
 		return text + " in an unknown time zone"
-	case !clock.Sure(s.parts.Time):
-		return fmt.Sprintf("%s %s (as of %s)", text, clock, clock.Seen.UTC().Format("2006-01-02"))
+	case !clock.IsKnownAt(s.parts.Time):
+		return fmt.Sprintf("%s %s (as of %s)", text, clock, clock.SeenAt.UTC().Format("2006-01-02"))
 	default:
 		return text + " " + clock.String()
 	}
 }
 
-// Placements returns the zones between which the truth lies when the clock is unknown:
+// ClockBounds returns the zones between which the truth lies when the clock is unknown:
 // that in which the window opens first and stays open longest, and that in which it
 // opens last. Both are the clock's where it is known.
-func (s *Snapshot) Placements() (first, last *time.Location) {
+func (s *Snapshot) ClockBounds() (first, last *time.Location) {
 	settings, now := s.parts.Settings, s.BalancerTime()
-	if s.parts.Clock.Zone != nil || !settings.Windowed() {
+	if s.parts.Clock.Location != nil || !settings.HasWindow() {
 		return now.Location(), now.Location()
 	}
 	const step, most = 15 * time.Minute, 24 * time.Hour
 	var earliest, latest, stays time.Duration
-	for _, zone := range s.parts.Clock.zones(now) {
+	for _, zone := range s.parts.Clock.possibleLocations(now) {
 		opens, ever := settings.NextOpen(now.In(zone))
 		if !ever {
 			break
 		}
 		wait, open := opens.Sub(now), time.Duration(0)
-		for open < most && settings.open(opens.Add(open)) {
+		for open < most && settings.inWindow(opens.Add(open)) {
 			open += step
 		}
 		if first == nil || wait < earliest || wait == earliest && open > stays {

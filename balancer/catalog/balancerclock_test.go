@@ -46,10 +46,10 @@ func TestClockOfLogs(t *testing.T) {
 		"in UTC":         {"balancer.round", "cfg-2026-03-02T06:05:00.123Z" + oid, "cfg", "config", ""},
 		"not a text":     {"balancer.round", "", "", "config", ""},
 	} {
-		clock := catalog.ClockOf([]catalog.LogEntry{logged(t, tt.what, tt.id, tt.server, tt.shard, at)})
+		clock := catalog.ClockFromLogs([]catalog.LogEntry{logged(t, tt.what, tt.id, tt.server, tt.shard, at)})
 		got := ""
-		if clock.Zone != nil {
-			got = clock.Zone.String()
+		if clock.Location != nil {
+			got = clock.Location.String()
 		}
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -57,7 +57,7 @@ func TestClockOfLogs(t *testing.T) {
 	}
 	older := logged(t, "balancer.round", "c-2026-03-02T06:05:00.123-08:00"+oid, "c", "config", at)
 	newer := logged(t, "addShard", "c-2026-03-02T16:05:00.123+01:00"+oid, "c", "config", at.Add(time.Hour))
-	if clock := catalog.ClockOf([]catalog.LogEntry{older}, []catalog.LogEntry{newer}); clock.Zone.String() != "+01:00" {
+	if clock := catalog.ClockFromLogs([]catalog.LogEntry{older}, []catalog.LogEntry{newer}); clock.Location.String() != "+01:00" {
 		t.Errorf("the newest entry counts, not %s", clock)
 	}
 }
@@ -81,7 +81,7 @@ func TestOpening(t *testing.T) {
 		"none":        {catalog.BalancerClock{}, nil, 0, 0, ""},
 		"open there":  {catalog.BalancerClock{west, noon}, &catalog.Window{Start: 180, Stop: 300}, 0, 0, "03:00-05:00 -08:00"},
 		"open as UTC": {catalog.BalancerClock{west, noon}, &catalog.Window{Start: 660, Stop: 780}, hours(7), hours(7), "11:00-13:00 -08:00"},
-		"named":       {catalog.BalancerClock{Zone: angeles}, &catalog.Window{Start: 360, Stop: 420}, hours(2), hours(2), "06:00-07:00 America/Los_Angeles"},
+		"named":       {catalog.BalancerClock{Location: angeles}, &catalog.Window{Start: 360, Stop: 420}, hours(2), hours(2), "06:00-07:00 America/Los_Angeles"},
 		"unknown": {catalog.BalancerClock{}, &catalog.Window{Start: 22 * 60, Stop: 6 * 60}, 0, hours(15.75),
 			"22:00-06:00 in an unknown time zone"},
 		"old, an hour of doubt": {catalog.BalancerClock{west, noon.AddDate(0, -5, 0)}, &catalog.Window{Start: 270, Stop: 360},
@@ -92,7 +92,7 @@ func TestOpening(t *testing.T) {
 		settings := catalog.DefaultSettings()
 		settings.Window = tt.window
 		s := catalog.NewSnapshot(catalog.SnapshotParts{Time: noon, Settings: settings, Clock: tt.clock})
-		o := s.Opening()
+		o := s.NextOpening()
 		if o.Never || o.Earliest.Sub(noon) != tt.earliest || o.Latest.Sub(noon) != tt.latest || s.WindowText() != tt.text {
 			t.Errorf("%s: %s to %s, %q", name, o.Earliest.Sub(noon), o.Latest.Sub(noon), s.WindowText())
 		}

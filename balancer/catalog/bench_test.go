@@ -191,7 +191,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 	b.Run("owned by one", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			for c := range rt.Owned("shard042", Key{}, Key{}) {
+			for c := range rt.OwnedChunks("shard042", Key{}, Key{}) {
 				sink += uint64(c.Version.Minor)
 			}
 		}

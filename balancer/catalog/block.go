@@ -13,13 +13,13 @@ import (
 // ones get fill; one above most is split when it is rewritten, and one
 // below least is joined with the next.
 type layout struct {
-	blockLeast, blockFill, blockMost int
-	shelfLeast, shelfFill, shelfMost int
+	minBlock, blockFill, maxBlock int
+	minShelf, shelfFill, maxShelf int
 }
 
-// usual suits a hundred chunks as well as ten million. blockMost must fit in
+// defaultLayout suits a hundred chunks as well as ten million. maxBlock must fit in
 // 16 bits.
-func usual() layout { return layout{64, 256, 512, 16, 64, 128} }
+func defaultLayout() layout { return layout{64, 256, 512, 16, 64, 128} }
 
 // block holds n chunks, which tile the range from its first to its last bound.
 type block struct {
@@ -44,11 +44,11 @@ type row struct {
 // bounds are the n+1 bounds of n chunks, lower bound i at i*stride in order if
 // all are of one length, else at offsets[i].
 type bounds struct {
-	order   string
+	encoded string
 	stride  int
 	offsets []uint32 // n+2
-	forms   []string // the different forms of keys
-	formOf  []uint16 // position in forms; nil = all the first
+	types   []string // the different forms of keys
+	typesOf []uint16 // position in forms; nil = all the first
 }
 
 // chunkFlags packs the jumbo flag (lowest two bits) and how the history is
@@ -63,8 +63,8 @@ const (
 	historyBits chunkFlags = 3 << 2
 )
 
-// flagged reports the jumbo flag.
-func (f chunkFlags) flagged() bool { return Jumbo(f&jumboBits) == JumboTrue }
+// isJumbo reports the jumbo flag.
+func (f chunkFlags) isJumbo() bool { return Jumbo(f&jumboBits) == JumboTrue }
 
 // histories keep entries of all chunks of a block in one row; those of chunk i
 // begin at offsets[i].
@@ -91,21 +91,21 @@ func (b *block) len() int { return len(b.rows) }
 
 // key is bound i, 0 to n.
 func (b *bounds) key(i int) Key {
-	k := Key{order: b.low(i)}
-	if b.formOf == nil {
-		k.form = b.forms[0]
+	k := Key{encoded: b.encodedAt(i)}
+	if b.typesOf == nil {
+		k.types = b.types[0]
 	} else {
-		k.form = b.forms[b.formOf[i]]
+		k.types = b.types[b.typesOf[i]]
 	}
 	return k
 }
 
-// low returns the comparable form of bound i.
-func (b *bounds) low(i int) string {
+// encodedAt returns the comparable form of bound i.
+func (b *bounds) encodedAt(i int) string {
 	if b.stride > 0 {
-		return b.order[i*b.stride : (i+1)*b.stride]
+		return b.encoded[i*b.stride : (i+1)*b.stride]
 	}
-	return b.order[b.offsets[i]:b.offsets[i+1]]
+	return b.encoded[b.offsets[i]:b.offsets[i+1]]
 }
 
 // offset returns where bound i begins.
@@ -121,7 +121,7 @@ func (b *bounds) offset(i int) uint32 {
 func (b *block) find(order string) int {
 	from, to := 0, b.len()
 	for to-from > 1 {
-		if mid := int(uint(from+to) >> 1); b.low(mid) <= order {
+		if mid := int(uint(from+to) >> 1); b.encodedAt(mid) <= order {
 			from = mid
 		} else {
 			to = mid
@@ -130,8 +130,8 @@ func (b *block) find(order string) int {
 	return from
 }
 
-// of returns what the shard has in the block, nil when nothing.
-func (b *block) of(shard uint16) *ownership {
+// ownershipOf returns what the shard has in the block, nil when nothing.
+func (b *block) ownershipOf(shard uint16) *ownership {
 	// It has the place of its number, or one before: rounds ask all blocks for a shard.
 	from, to := 0, min(int(shard)+1, len(b.owned))
 	for from < to {
@@ -151,12 +151,12 @@ func (b *block) of(shard uint16) *ownership {
 // chunk rebuilds chunk i.
 func (b *block) chunk(i int, names []ShardID) Chunk {
 	var c Chunk
-	b.read(i, names, &historySlab{}, &c)
+	b.readChunk(i, names, &historySlab{}, &c)
 	return c
 }
 
-// read sets c to chunk i, with a history cut from slab; without one if that is nil.
-func (b *block) read(i int, names []ShardID, slab *historySlab, c *Chunk) {
+// readChunk sets c to chunk i, with a history cut from slab; without one if that is nil.
+func (b *block) readChunk(i int, names []ShardID, slab *historySlab, c *Chunk) {
 	r := &b.rows[i]
 	*c = Chunk{
 		ID: r.id, Min: b.key(i), Max: b.key(i + 1), Shard: names[r.shard], Version: r.version,
@@ -200,14 +200,14 @@ type historySlab struct {
 // Slabs grow from the first size to the last: many a walk ends with its first
 // chunk.
 const (
-	firstSlab = 4
-	lastSlab  = 128
+	minSlab = 4
+	maxSlab = 128
 )
 
 func (s *historySlab) take(n int) []ChunkHistory {
 	if n > len(s.free) {
 		s.free = make([]ChunkHistory, max(n, s.size))
-		s.size = min(2*s.size, lastSlab)
+		s.size = min(2*s.size, maxSlab)
 	}
 	h := s.free[:n:n]
 	s.free = s.free[n:]
@@ -245,7 +245,7 @@ func (b *block) summarise(counters []uint16) {
 		o := &b.owned[counters[r.shard]]
 		b.positions[o.first+o.chunks] = uint16(i)
 		o.chunks++
-		if r.flags.flagged() {
+		if r.flags.isJumbo() {
 			o.jumbo++
 		}
 		if o.newest.Compare(r.version) < 0 {

@@ -4,37 +4,37 @@ import "slices"
 
 // blockWriter collects chunks for one block.
 type blockWriter struct {
-	order   []byte
-	offsets []uint32
-	forms   []string
-	formOf  []uint16
-	rows    []row
-	sizes   []Estimate
-	sized   bool     // one of sizes is not zero
-	starts  []uint32 // where histories begin in entries
-	entries []historyEntry
+	encoded       []byte
+	offsets       []uint32
+	types         []string
+	typesOf       []uint16
+	rows          []row
+	sizes         []Estimate
+	hasSizes      bool     // one of sizes is not zero
+	historyStarts []uint32 // where histories begin in entries
+	entries       []historyEntry
 }
 
 func (w *blockWriter) len() int { return len(w.rows) }
 
-// bound adds a lower bound, or the last upper one.
-func (w *blockWriter) bound(order, form []byte) {
-	w.offsets = append(w.offsets, uint32(len(w.order)))
-	w.order = append(w.order, order...)
-	w.formOf = append(w.formOf, w.formIndex(form))
+// addBound adds a lower bound, or the last upper one.
+func (w *blockWriter) addBound(order, form []byte) {
+	w.offsets = append(w.offsets, uint32(len(w.encoded)))
+	w.encoded = append(w.encoded, order...)
+	w.typesOf = append(w.typesOf, w.typesIndex(form))
 }
 
-// formIndex finds a form among the last few: most blocks have one or two.
-func (w *blockWriter) formIndex(form []byte) uint16 {
-	i := seekForm(w.forms, form)
+// typesIndex finds a form among the last few: most blocks have one or two.
+func (w *blockWriter) typesIndex(form []byte) uint16 {
+	i := findTypes(w.types, form)
 	if i < 0 {
-		i = len(w.forms)
-		w.forms = append(w.forms, string(form))
+		i = len(w.types)
+		w.types = append(w.types, string(form))
 	}
 	return uint16(i)
 }
 
-func seekForm[T ~string | ~[]byte](forms []string, form T) int {
+func findTypes[T ~string | ~[]byte](forms []string, form T) int {
 	for i := len(forms) - 1; i >= 0 && i >= len(forms)-8; i-- {
 		if forms[i] == string(form) {
 			return i
@@ -43,31 +43,31 @@ func seekForm[T ~string | ~[]byte](forms []string, form T) int {
 	return -1
 }
 
-// chunk adds a chunk whose lower bound was just added; its history follows
+// addChunk adds a chunk whose lower bound was just added; its history follows
 // with entry.
-func (w *blockWriter) chunk(r row, size Estimate) {
+func (w *blockWriter) addChunk(r row, size Estimate) {
 	w.rows = append(w.rows, r)
-	w.size(size)
-	w.starts = append(w.starts, uint32(len(w.entries)))
+	w.addSize(size)
+	w.historyStarts = append(w.historyStarts, uint32(len(w.entries)))
 }
 
-func (w *blockWriter) size(size Estimate) {
+func (w *blockWriter) addSize(size Estimate) {
 	w.sizes = append(w.sizes, size)
-	w.sized = w.sized || size != 0
+	w.hasSizes = w.hasSizes || size != 0
 }
 
-// entry adds a history entry, newest first, to the last chunk.
-func (w *blockWriter) entry(e historyEntry) {
+// addHistory adds a history entry, newest first, to the last chunk.
+func (w *blockWriter) addHistory(e historyEntry) {
 	i := w.len() - 1
-	if w.rows[i].join(e) {
+	if w.rows[i].needsEntry(e) {
 		w.entries = append(w.entries, e)
 	}
 }
 
-// join notes in the flags how the history is kept, entry by entry, newest
+// needsEntry notes in the flags how the history is kept, entry by entry, newest
 // first, and reports whether this entry must be: the first one need not be
 // when shard and since imply it.
-func (r *row) join(e historyEntry) bool {
+func (r *row) needsEntry(e historyEntry) bool {
 	if r.flags&historyBits != historyNone {
 		return true
 	}
@@ -83,45 +83,45 @@ func (r *row) join(e historyEntry) bool {
 // summary needs as many counters as there are shards, all zero before and
 // after.
 func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
-	w.bound(order, form)
+	w.addBound(order, form)
 	b := &block{
-		bounds: bounds{order: string(w.order), stride: w.stride(), forms: slices.Clone(w.forms)},
+		bounds: bounds{encoded: string(w.encoded), stride: w.stride(), types: slices.Clone(w.types)},
 		rows:   slices.Clone(w.rows),
 	}
 	if b.stride == 0 {
 		b.offsets = make([]uint32, len(w.offsets)+1)
-		b.offsets[copy(b.offsets, w.offsets)] = uint32(len(w.order))
+		b.offsets[copy(b.offsets, w.offsets)] = uint32(len(w.encoded))
 	}
-	if len(w.forms) > 1 {
-		b.formOf = slices.Clone(w.formOf)
+	if len(w.types) > 1 {
+		b.typesOf = slices.Clone(w.typesOf)
 	}
-	if w.sized {
+	if w.hasSizes {
 		b.sizes = slices.Clone(w.sizes)
 	}
 	if len(w.entries) > 0 {
 		b.history = &histories{
-			offsets: append(slices.Clone(w.starts), uint32(len(w.entries))),
+			offsets: append(slices.Clone(w.historyStarts), uint32(len(w.entries))),
 			entries: slices.Clone(w.entries),
 		}
 	}
 	b.summarise(counters)
-	clear(w.forms)
+	clear(w.types)
 	*w = blockWriter{
-		order: w.order[:0], offsets: w.offsets[:0], forms: w.forms[:0], formOf: w.formOf[:0],
-		rows: w.rows[:0], sizes: w.sizes[:0], starts: w.starts[:0], entries: w.entries[:0],
+		encoded: w.encoded[:0], offsets: w.offsets[:0], types: w.types[:0], typesOf: w.typesOf[:0],
+		rows: w.rows[:0], sizes: w.sizes[:0], historyStarts: w.historyStarts[:0], entries: w.entries[:0],
 	}
 	return b
 }
 
 // stride returns the length all bounds have, 0 if they differ.
 func (w *blockWriter) stride() int {
-	n := len(w.order) / len(w.offsets)
+	n := len(w.encoded) / len(w.offsets)
 	for i, o := range w.offsets {
 		if int(o) != i*n {
 			return 0
 		}
 	}
-	if n*len(w.offsets) != len(w.order) {
+	if n*len(w.offsets) != len(w.encoded) {
 		return 0
 	}
 	return n

@@ -19,18 +19,23 @@ import (
 // ConflictingOperationInProgress: somebody read them while they changed.
 func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
 	chunks iter.Seq[Chunk]) (*RoutingTable, error) {
-	return newRoutingTable(usual(), p, epoch, ts, chunks)
+	return newRoutingTable(defaultLayout(), p, epoch, ts, chunks)
 }
 
-// NewestTable is NewRoutingTable of chunks in any order, some of which have changed while
+// NewRoutingTableUnsorted is NewRoutingTable of chunks in any order, some of which have changed while
 // they were read: of those that overlap the higher version counts.
-func NewestTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks []Chunk) (*RoutingTable, error) {
+func NewRoutingTableUnsorted(
+	p KeyPattern,
+	epoch bson.ObjectID,
+	ts bson.Timestamp,
+	chunks []Chunk,
+) (*RoutingTable, error) {
 	for _, c := range chunks {
 		if !c.Min.Less(c.Max) {
-			return nil, emptyRange(c)
+			return nil, emptyRangeError(c)
 		}
 	}
-	return NewRoutingTable(p, epoch, ts, slices.Values(disjoint(chunks)))
+	return NewRoutingTable(p, epoch, ts, slices.Values(dropOverlapped(chunks)))
 }
 
 func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
@@ -39,7 +44,7 @@ func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timest
 	end := p.GlobalMin()
 	for c := range chunks {
 		if !c.Min.Equal(end) {
-			return nil, notContiguous(p.Bound(end), p.Bound(c.Min))
+			return nil, notContiguousError(p.Bound(end), p.Bound(c.Min))
 		}
 		if err := w.add(c); err != nil {
 			return nil, err
@@ -47,18 +52,18 @@ func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timest
 		end = c.Max
 	}
 	if w.len() == 0 || !end.Equal(p.GlobalMax()) {
-		return nil, notContiguous(p.Bound(end), p.Bound(p.GlobalMax()))
+		return nil, notContiguousError(p.Bound(end), p.Bound(p.GlobalMax()))
 	}
-	w.finish([]byte(end.order), []byte(end.form))
+	w.finish([]byte(end.encoded), []byte(end.types))
 	return w.table(p, epoch, ts), nil
 }
 
-func notContiguous(end, next bson.Raw) error {
+func notContiguousError(end, next bson.Raw) error {
 	return mongoerr.New(mongoerr.ConflictingOperationInProgress, "gap or overlap in the routing table between %s and %s",
 		end, next)
 }
 
-func emptyRange(c Chunk) error {
+func emptyRangeError(c Chunk) error {
 	return mongoerr.New(mongoerr.BadValue, "chunk min %s is not below max %s", c.Min, c.Max)
 }
 
@@ -77,11 +82,11 @@ type Builder struct {
 }
 
 // bound is a key in reusable buffers.
-type bound struct{ order, form []byte }
+type bound struct{ encoded, types []byte }
 
 // NewBuilder starts an empty table.
 func NewBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *Builder {
-	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, usual())}
+	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, defaultLayout())}
 }
 
 // Len returns the number of chunks so far.
@@ -101,19 +106,19 @@ func (b *Builder) Add(raw bson.Raw) error {
 		return err
 	}
 	b.max = append(b.max[:0], s.max...)
-	shard, err := b.writer.shard(s.shard)
+	shard, err := b.writer.shardNumberByName(s.shard)
 	if err != nil {
 		return err
 	}
-	b.writer.chunk(b.bound, row{version: s.version, since: s.since, id: s.id, shard: shard, flags: chunkFlags(s.jumbo)},
+	b.writer.addChunk(b.bound, row{version: s.version, since: s.since, id: s.id, shard: shard, flags: chunkFlags(s.jumbo)},
 		s.size)
 	var failed error
 	err = s.eachHistory(func(at bson.Timestamp, name []byte) {
-		shard, err := b.writer.shard(name)
+		shard, err := b.writer.shardNumberByName(name)
 		if failed == nil {
 			failed = err
 		}
-		b.writer.block.entry(historyEntry{at.T, at.I, shard})
+		b.writer.block.addHistory(historyEntry{at.T, at.I, shard})
 	})
 	if err == nil {
 		err = failed
@@ -125,8 +130,8 @@ func (b *Builder) Add(raw bson.Raw) error {
 // before, and above its lower one.
 func (b *Builder) checkOrder(doc bson.Raw) error {
 	if b.Len() == 0 {
-		if string(b.bound.order) != b.pattern.GlobalMin().order {
-			return notContiguous(b.pattern.Bound(b.pattern.GlobalMin()), doc)
+		if string(b.bound.encoded) != b.pattern.GlobalMin().encoded {
+			return notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), doc)
 		}
 	} else {
 		// Nearly always the bytes are the same, and need no encoding.
@@ -135,29 +140,29 @@ func (b *Builder) checkOrder(doc bson.Raw) error {
 			if err != nil {
 				return err
 			}
-			if end.order != string(b.bound.order) {
-				return notContiguous(b.max, doc)
+			if end.encoded != string(b.bound.encoded) {
+				return notContiguousError(b.max, doc)
 			}
 		}
-		if bytes.Compare(b.last, b.bound.order) >= 0 {
-			return notContiguous(b.max, doc)
+		if bytes.Compare(b.last, b.bound.encoded) >= 0 {
+			return notContiguousError(b.max, doc)
 		}
 	}
-	b.last = append(b.last[:0], b.bound.order...)
+	b.last = append(b.last[:0], b.bound.encoded...)
 	return nil
 }
 
 // read encodes a bound document; one in key order needs no memory.
 func (k *bound) read(p KeyPattern, doc bson.Raw) error {
-	k.order, k.form = k.order[:0], k.form[:0]
+	k.encoded, k.types = k.encoded[:0], k.types[:0]
 	n := 0
-	for e := keyorder.WalkOf(doc); e.Next(); {
-		if n >= p.Len() || string(e.Name) != p.p.fields[n] || e.Value.Type == bson.TypeArray {
+	for e := keyorder.NewWalk(doc); e.Next(); {
+		if n >= p.Len() || string(e.Name) != p.pattern.fields[n] || e.Value.Type == bson.TypeArray {
 			n = -1
 			break
 		}
-		k.order = keyorder.Append(k.order, e.Value)
-		k.form = appendForm(k.form, e.Value)
+		k.encoded = keyorder.Append(k.encoded, e.Value)
+		k.types = appendType(k.types, e.Value)
 		n++
 	}
 	if n == p.Len() && n > 0 {
@@ -167,37 +172,37 @@ func (k *bound) read(p KeyPattern, doc bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	k.order, k.form = append(k.order[:0], key.order...), append(k.form[:0], key.form...)
+	k.encoded, k.types = append(k.encoded[:0], key.encoded...), append(k.types[:0], key.types...)
 	return nil
 }
 
 // Table finishes the table. The builder must not be used any more.
 func (b *Builder) Table() (*RoutingTable, error) {
 	if b.Len() == 0 {
-		return nil, notContiguous(b.pattern.Bound(b.pattern.GlobalMin()), b.pattern.Bound(b.pattern.GlobalMax()))
+		return nil, notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), b.pattern.Bound(b.pattern.GlobalMax()))
 	}
 	if err := b.bound.read(b.pattern, b.max); err != nil {
 		return nil, err
 	}
-	if string(b.bound.order) != b.pattern.GlobalMax().order || bytes.Compare(b.last, b.bound.order) >= 0 {
-		return nil, notContiguous(b.max, b.pattern.Bound(b.pattern.GlobalMax()))
+	if string(b.bound.encoded) != b.pattern.GlobalMax().encoded || bytes.Compare(b.last, b.bound.encoded) >= 0 {
+		return nil, notContiguousError(b.max, b.pattern.Bound(b.pattern.GlobalMax()))
 	}
-	b.writer.finish(b.bound.order, b.bound.form)
+	b.writer.finish(b.bound.encoded, b.bound.types)
 	return b.writer.table(b.pattern, b.epoch, b.timestamp), nil
 }
 
 // tableWriter cuts a stream of chunks into blocks.
 type tableWriter struct {
-	shards   *shardNames
-	shared   bool // shards belongs to a table
-	layout   layout
-	fill     int
-	block    blockWriter
-	blocks   []*block
-	count    int
-	counters []uint16
-	recent   uint16 // the shard asked for last
-	scratch  bound
+	shards      *shardNames
+	sharedNames bool // shards belongs to a table
+	layout      layout
+	fill        int
+	block       blockWriter
+	blocks      []*block
+	count       int
+	counters    []uint16
+	lastShard   uint16 // the shard asked for last
+	scratch     bound
 }
 
 func newTableWriter(shards *shardNames, l layout) tableWriter {
@@ -207,20 +212,20 @@ func newTableWriter(shards *shardNames, l layout) tableWriter {
 // len returns the number of chunks.
 func (w *tableWriter) len() int { return w.count }
 
-// shard returns the number of a shard, a new one if need be.
-func (w *tableWriter) shard(name []byte) (uint16, error) {
-	if int(w.recent) < len(w.shards.names) && string(w.shards.names[w.recent]) == string(name) {
-		return w.recent, nil
+// shardNumberByName returns the number of a shard, a new one if need be.
+func (w *tableWriter) shardNumberByName(name []byte) (uint16, error) {
+	if int(w.lastShard) < len(w.shards.names) && string(w.shards.names[w.lastShard]) == string(name) {
+		return w.lastShard, nil
 	}
 	n, ok := w.shards.number[ShardID(name)]
 	if ok {
-		w.recent = n
+		w.lastShard = n
 		return n, nil
 	}
 	if len(w.shards.names) > math.MaxUint16 {
 		return 0, mongoerr.New(mongoerr.BadValue, "more than %d shards in a routing table", math.MaxUint16+1)
 	}
-	if w.shared || w.shards.number == nil {
+	if w.sharedNames || w.shards.number == nil {
 		w.shards = &shardNames{
 			names:  slices.Clone(w.shards.names),
 			number: maps.Clone(w.shards.number),
@@ -229,7 +234,7 @@ func (w *tableWriter) shard(name []byte) (uint16, error) {
 		if w.shards.number == nil {
 			w.shards.number = map[ShardID]uint16{}
 		}
-		w.shared = false
+		w.sharedNames = false
 	}
 	n = uint16(len(w.shards.names))
 	id := ShardID(name)
@@ -240,17 +245,17 @@ func (w *tableWriter) shard(name []byte) (uint16, error) {
 	})
 	w.shards.sorted = slices.Insert(w.shards.sorted, at, n)
 	w.counters = append(w.counters, 0)
-	w.recent = n
+	w.lastShard = n
 	return n, nil
 }
 
-// chunk adds a chunk, closing a full block first.
-func (w *tableWriter) chunk(low bound, r row, size Estimate) {
+// addChunk adds a chunk, closing a full block first.
+func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
 	if w.block.len() >= w.fill {
-		w.finish(low.order, low.form)
+		w.finish(low.encoded, low.types)
 	}
-	w.block.bound(low.order, low.form)
-	w.block.chunk(r, size)
+	w.block.addBound(low.encoded, low.types)
+	w.block.addChunk(r, size)
 	w.count++
 }
 
@@ -262,57 +267,57 @@ func (w *tableWriter) finish(order, form []byte) {
 // add adds a chunk with its history.
 func (w *tableWriter) add(c Chunk) error {
 	if !c.Min.Less(c.Max) {
-		return emptyRange(c)
+		return emptyRangeError(c)
 	}
-	r, err := w.row(&c)
+	r, err := w.newRow(&c)
 	if err != nil {
 		return err
 	}
-	w.scratch.order = append(w.scratch.order[:0], c.Min.order...)
-	w.scratch.form = append(w.scratch.form[:0], c.Min.form...)
-	w.chunk(w.scratch, r, c.Estimate)
+	w.scratch.encoded = append(w.scratch.encoded[:0], c.Min.encoded...)
+	w.scratch.types = append(w.scratch.types[:0], c.Min.types...)
+	w.addChunk(w.scratch, r, c.Estimate)
 	for _, h := range c.History {
-		e, err := w.entry(h)
+		e, err := w.newHistoryEntry(h)
 		if err != nil {
 			return err
 		}
-		w.block.entry(e)
+		w.block.addHistory(e)
 	}
 	return nil
 }
 
-// row returns a chunk's row before its history is known.
-func (w *tableWriter) row(c *Chunk) (row, error) {
-	shard, err := w.shardID(c.Shard)
+// newRow returns a chunk's row before its history is known.
+func (w *tableWriter) newRow(c *Chunk) (row, error) {
+	shard, err := w.shardNumber(c.Shard)
 	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard,
 		flags: chunkFlags(c.Jumbo) & jumboBits}, err
 }
 
-func (w *tableWriter) entry(h ChunkHistory) (historyEntry, error) {
-	shard, err := w.shardID(h.Shard)
+func (w *tableWriter) newHistoryEntry(h ChunkHistory) (historyEntry, error) {
+	shard, err := w.shardNumber(h.Shard)
 	return historyEntry{h.ValidAfter.T, h.ValidAfter.I, shard}, err
 }
 
-// shardID returns the number of a shard.
-func (w *tableWriter) shardID(id ShardID) (uint16, error) {
+// shardNumber returns the number of a shard.
+func (w *tableWriter) shardNumber(id ShardID) (uint16, error) {
 	if n, ok := w.shards.number[id]; ok {
 		return n, nil
 	}
-	return w.shard([]byte(id))
+	return w.shardNumberByName([]byte(id))
 }
 
 // table makes a table of the blocks written.
 func (w *tableWriter) table(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *RoutingTable {
 	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, layout: w.layout, shards: w.shards}
-	t.shelves = w.layout.shelve(slices.Clip(w.blocks))
+	t.shelves = w.layout.makeShelves(slices.Clip(w.blocks))
 	t.totals = make(shardTotals, len(w.shards.names))
-	t.totals.exchange(nil, w.blocks, nil)
-	t.index()
-	t.sumVersions()
+	t.totals.replaceBlocks(nil, w.blocks, nil)
+	t.indexShelves()
+	t.updateVersion()
 	return t
 }
 
-func (t *RoutingTable) sumVersions() {
+func (t *RoutingTable) updateVersion() {
 	t.version = ChunkVersion{}
 	for _, s := range t.totals {
 		if t.version.Compare(s.newest) < 0 {

@@ -137,7 +137,7 @@ func TestChunkDocument(t *testing.T) {
 	p := keyOf(t, "x")
 	c := Chunk{
 		ID: bson.ObjectID{1}, Min: p.GlobalMin(), Max: x(t, int64(0)), Shard: "shard01", Version: ChunkVersion{5, 2},
-		Jumbo: JumboFalse, OnCurrentShardSince: bson.Timestamp{T: 300, I: 4}, Estimate: EstimateOf(77),
+		Jumbo: JumboFalse, OnCurrentShardSince: bson.Timestamp{T: 300, I: 4}, Estimate: NewEstimate(77),
 		History: []ChunkHistory{{bson.Timestamp{T: 300, I: 4}, "shard01"}, {bson.Timestamp{T: 100, I: 1}, "shard02"}},
 	}
 	entry := func(seconds, increment uint32, shard string) bson.D {

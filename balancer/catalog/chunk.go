@@ -133,25 +133,25 @@ type storedChunk struct {
 
 func (s *storedChunk) read(raw []byte) error {
 	*s = storedChunk{}
-	for w := keyorder.WalkOf(raw); w.Next(); {
-		if err := s.take(&w.Element); err != nil {
+	for w := keyorder.NewWalk(raw); w.Next(); {
+		if err := s.setField(&w.Element); err != nil {
 			return err
 		}
 	}
 	switch {
 	case s.min == nil:
-		return missing("config.chunks document", "min")
+		return missingFieldError("config.chunks document", "min")
 	case s.max == nil:
-		return missing("config.chunks document", "max")
+		return missingFieldError("config.chunks document", "max")
 	case len(s.shard) == 0:
-		return missing("config.chunks document", "shard")
+		return missingFieldError("config.chunks document", "shard")
 	case !s.hasVersion:
-		return missing("config.chunks document", "lastmod")
+		return missingFieldError("config.chunks document", "lastmod")
 	}
 	return nil
 }
 
-func (s *storedChunk) take(e *keyorder.Element) error {
+func (s *storedChunk) setField(e *keyorder.Element) error {
 	v := &e.Value
 	switch string(e.Name) {
 	case "_id":
@@ -160,23 +160,23 @@ func (s *storedChunk) take(e *keyorder.Element) error {
 		}
 	case "min":
 		if v.Type != bson.TypeEmbeddedDocument {
-			return field{"min", *v}.mismatch("an object")
+			return field{"min", *v}.mismatchError("an object")
 		}
 		s.min = v.Value
 	case "max":
 		if v.Type != bson.TypeEmbeddedDocument {
-			return field{"max", *v}.mismatch("an object")
+			return field{"max", *v}.mismatchError("an object")
 		}
 		s.max = v.Value
 	case "shard":
 		if v.Type != bson.TypeString {
-			return field{"shard", *v}.mismatch("a string")
+			return field{"shard", *v}.mismatchError("a string")
 		}
 		s.shard = v.Value[4 : len(v.Value)-1]
 	case "lastmod":
 		// A date is what very old versions wrote (rules/02-migration-and-metadata §6.1).
 		if v.Type != bson.TypeTimestamp && v.Type != bson.TypeDateTime {
-			return field{"lastmod", *v}.mismatch("a timestamp")
+			return field{"lastmod", *v}.mismatchError("a timestamp")
 		}
 		s.version = VersionFromTimestamp(storedTimestamp(v.Value))
 		s.hasVersion = true
@@ -191,18 +191,18 @@ func (s *storedChunk) take(e *keyorder.Element) error {
 		}
 	case "onCurrentShardSince":
 		if v.Type != bson.TypeTimestamp {
-			return field{"onCurrentShardSince", *v}.mismatch("a timestamp")
+			return field{"onCurrentShardSince", *v}.mismatchError("a timestamp")
 		}
 		s.since = storedTimestamp(v.Value)
 	case "history":
 		if v.Type != bson.TypeArray {
-			return field{"history", *v}.mismatch("an array")
+			return field{"history", *v}.mismatchError("an array")
 		}
 		s.history = v.Value
 	case "estimatedDataSizeBytes":
 		var bytes int64
 		err := field{"estimatedDataSizeBytes", *v}.int64(&bytes)
-		s.size = EstimateOf(bytes)
+		s.size = NewEstimate(bytes)
 		return err
 	}
 	return nil
@@ -217,13 +217,13 @@ func storedTimestamp(b []byte) bson.Timestamp {
 // agree with onCurrentShardSince when there is one (BadValue otherwise).
 func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []byte)) error {
 	first := true
-	for e := keyorder.WalkOf(s.history); e.Next(); {
+	for e := keyorder.NewWalk(s.history); e.Next(); {
 		if e.Value.Type != bson.TypeEmbeddedDocument {
-			return field{"history", e.Value}.mismatch("an array of objects")
+			return field{"history", e.Value}.mismatchError("an array of objects")
 		}
 		var at bson.Timestamp
 		var shard []byte
-		for h := keyorder.WalkOf(e.Value.Value); h.Next(); {
+		for h := keyorder.NewWalk(e.Value.Value); h.Next(); {
 			switch v := &h.Value; {
 			case string(h.Name) == "validAfter" && v.Type == bson.TypeTimestamp:
 				at = storedTimestamp(v.Value)
@@ -243,8 +243,8 @@ func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []b
 	return nil
 }
 
-// Tile reports whether chunks in key order make up [lower, upper) exactly.
-func Tile(chunks []Chunk, lower, upper Key) bool {
+// CoverExactly reports whether chunks in key order make up [lower, upper) exactly.
+func CoverExactly(chunks []Chunk, lower, upper Key) bool {
 	at := lower
 	for _, chunk := range chunks {
 		if !chunk.Min.Equal(at) {

@@ -39,7 +39,7 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 	c := Collection{AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
 	var key bson.Raw
 	err := eachField(raw, func(f field) error {
-		if f.absent() {
+		if f.isNull() {
 			return nil
 		}
 		switch f.name {

@@ -22,7 +22,7 @@ type DayWindow struct {
 func ParseDayWindows(v bson.RawValue) ([]DayWindow, error) {
 	list, ok := v.ArrayOK()
 	if !ok {
-		return nil, field{"activeWindowDOW", v}.mismatch("an array")
+		return nil, field{"activeWindowDOW", v}.mismatchError("an array")
 	}
 	entries, err := list.Values()
 	if err != nil {
@@ -63,7 +63,7 @@ func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 		"activeWindowDOW has the day %s, which is none of Monday to Sunday", humanize.ValueLiteral(day))
 }
 
-// requireFields is the error of the server's parser about a field that is missing.
+// requireFields returns the server parser's error for the first missing field.
 func requireFields(of string, doc bson.Raw, names ...string) error {
 	for _, name := range names {
 		if doc.Lookup(name).Type == 0 {

@@ -16,11 +16,11 @@ import (
 func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	var b keyBuilder
 	for i := range p.Len() {
-		v, err := p.valueIn(doc, i)
+		v, err := p.fieldValue(doc, i)
 		if err != nil {
 			return Key{}, err
 		}
-		b.values = append(b.values, p.stored(i, v))
+		b.values = append(b.values, p.keyValue(i, v))
 	}
 	return b.key(), nil
 }
@@ -29,18 +29,18 @@ func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 // look up where a document belongs.
 func (p KeyPattern) AppendDocumentKey(dst []byte, doc bson.Raw) ([]byte, error) {
 	for i := range p.Len() {
-		v, err := p.valueIn(doc, i)
+		v, err := p.fieldValue(doc, i)
 		if err != nil {
 			return dst, err
 		}
-		dst = p.appendStored(dst, i, v)
+		dst = p.appendKeyValue(dst, i, v)
 	}
 	return dst, nil
 }
 
-// valueIn returns what a document to be stored has for a field of the key.
-func (p KeyPattern) valueIn(doc bson.Raw, field int) (bson.RawValue, error) {
-	v, found := lookup(doc, p.p.paths[field])
+// fieldValue returns what a document to be stored has for a field of the key.
+func (p KeyPattern) fieldValue(doc bson.Raw, field int) (bson.RawValue, error) {
+	v, found := lookup(doc, p.pattern.paths[field])
 	switch {
 	case v.Type == bson.TypeArray:
 		return v, mongoerr.New(mongoerr.ShardKeyNotFound, "Shard key cannot contain array values or array descendants.")
@@ -53,27 +53,27 @@ func (p KeyPattern) valueIn(doc bson.Raw, field int) (bson.RawValue, error) {
 // ArrayField returns the first field of the key that is or lies in an array in a document;
 // empty where none does.
 func (p KeyPattern) ArrayField(doc bson.Raw) string {
-	for i, path := range p.p.paths {
+	for i, path := range p.pattern.paths {
 		if v, _ := lookup(doc, path); v.Type == bson.TypeArray {
-			return p.p.fields[i]
+			return p.pattern.fields[i]
 		}
 	}
 	return ""
 }
 
-// stored returns a raw field value as it stands in the key: hashed if the
+// keyValue returns a raw field value as it stands in the key: hashed if the
 // pattern says so.
-func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
-	if field != p.p.hashed {
+func (p KeyPattern) keyValue(field int, v bson.RawValue) bson.RawValue {
+	if field != p.pattern.hashed {
 		return v
 	}
 	return bson.RawValue{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(keyorder.Hash(v)))}
 }
 
-// appendStored appends the comparable bytes of what stored returns, which it does
+// appendKeyValue appends the comparable bytes of what stored returns, which it does
 // not make.
-func (p KeyPattern) appendStored(dst []byte, field int, v bson.RawValue) []byte {
-	if field == p.p.hashed {
+func (p KeyPattern) appendKeyValue(dst []byte, field int, v bson.RawValue) []byte {
+	if field == p.pattern.hashed {
 		return keyorder.AppendInt64(dst, keyorder.Hash(v))
 	}
 	return keyorder.Append(dst, v)
@@ -101,26 +101,26 @@ func lookup(doc []byte, path []string) (bson.RawValue, bool) {
 // hashed. It reports false when a field has no equality, or two that differ, or one
 // with an array or a regular expression.
 func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
-	if p.p == nil {
+	if p.pattern == nil {
 		return Key{}, false
 	}
-	q := query{pattern: p.p, values: make([]bson.RawValue, p.Len())}
-	q.read(filter, 0)
+	q := query{pattern: p.pattern, values: make([]bson.RawValue, p.Len())}
+	q.collect(filter, 0)
 	if q.conflict {
 		return Key{}, false
 	}
 	for i, v := range q.values {
-		if !equalsOne(v) {
+		if !isSingleValue(v) {
 			return Key{}, false
 		}
-		q.values[i] = p.stored(i, v)
+		q.values[i] = p.keyValue(i, v)
 	}
 	return keyBuilder{q.values}.key(), true
 }
 
-// equalsOne reports whether an equality with a value is one with a single value of a
+// isSingleValue reports whether an equality with a value is one with a single value of a
 // key: not with an array, a regular expression, or nothing.
-func equalsOne(v bson.RawValue) bool {
+func isSingleValue(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
 		return false
@@ -128,17 +128,17 @@ func equalsOne(v bson.RawValue) bool {
 	return true
 }
 
-// AppendEqual appends the comparable bytes of the shard key that a filter asks for,
+// AppendQueryKey appends the comparable bytes of the shard key that a filter asks for,
 // which returns the value of each field. It reports false as QueryKey does.
-func (p KeyPattern) AppendEqual(dst []byte, valueOf func(field string) (bson.RawValue, bool)) ([]byte, bool) {
+func (p KeyPattern) AppendQueryKey(dst []byte, valueOf func(field string) (bson.RawValue, bool)) ([]byte, bool) {
 	for i := range p.Len() {
-		v, ok := valueOf(p.p.fields[i])
-		if !ok || !equalsOne(v) {
+		v, ok := valueOf(p.pattern.fields[i])
+		if !ok || !isSingleValue(v) {
 			return dst, false
 		}
-		dst = p.appendStored(dst, i, v)
+		dst = p.appendKeyValue(dst, i, v)
 	}
-	return dst, p.p != nil
+	return dst, p.pattern != nil
 }
 
 // query collects the equalities of a filter.
@@ -150,7 +150,7 @@ type query struct {
 
 const maxAndDepth = 100
 
-func (q *query) read(filter []byte, depth int) {
+func (q *query) collect(filter []byte, depth int) {
 	if depth > maxAndDepth {
 		return
 	}
@@ -158,7 +158,7 @@ func (q *query) read(filter []byte, depth int) {
 		if string(e.Name) == "$and" && e.Value.Type == bson.TypeArray {
 			for c, left, ok := keyorder.Next(keyorder.Body(e.Value.Value)); ok; c, left, ok = keyorder.Next(left) {
 				if c.Value.Type == bson.TypeEmbeddedDocument {
-					q.read(c.Value.Value, depth+1)
+					q.collect(c.Value.Value, depth+1)
 				}
 			}
 			continue
@@ -168,13 +168,13 @@ func (q *query) read(filter []byte, depth int) {
 		}
 		if !isOperators(e.Value) {
 			if e.Value.Type != bson.TypeRegex {
-				q.equal(string(e.Name), e.Value)
+				q.addEquality(string(e.Name), e.Value)
 			}
 			continue
 		}
 		for op, left, ok := keyorder.Next(keyorder.Body(e.Value.Value)); ok; op, left, ok = keyorder.Next(left) {
 			if string(op.Name) == "$eq" {
-				q.equal(string(e.Name), op.Value)
+				q.addEquality(string(e.Name), op.Value)
 			}
 		}
 	}
@@ -196,9 +196,9 @@ func isOperators(v bson.RawValue) bool {
 	return true
 }
 
-// equal notes an equality for the field itself and for the fields inside an
+// addEquality notes an equality for the field itself and for the fields inside an
 // object value: {a: {b: 1}} fixes a.b.
-func (q *query) equal(name string, v bson.RawValue) {
+func (q *query) addEquality(name string, v bson.RawValue) {
 	for i, field := range q.pattern.fields {
 		switch {
 		case field == name:

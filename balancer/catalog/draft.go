@@ -8,36 +8,36 @@ import (
 )
 
 // Draft is a routing table that changes all the time. Changes are gathered and
-// written into the table when somebody asks for it: a table costs the blocks that
+// written into the table on demand: a table costs the blocks that
 // changed once, however often chunks in them did. It is not safe for concurrent use;
 // the tables that it gives away are.
 type Draft struct {
 	table   *RoutingTable
 	version ChunkVersion
-	// changed are the chunks that the table does not know yet. They do not overlap,
+	// pending are the chunks that the table does not know yet. They do not overlap,
 	// and each covers whole chunks of the table, alone or with its neighbours.
-	changed *btree.BTreeG[*Chunk] // by lower bound
-	more    map[ShardID]int       // chunks that shards have more, or less, than in the table
-	sought  Chunk                 // the one that newAt looks for
-	gone    []Chunk               // room for those that Put replaces
+	pending        *btree.BTreeG[*Chunk] // by lower bound
+	countDelta     map[ShardID]int       // chunks that shards have more, or less, than in the table
+	searchChunk    Chunk                 // the one that pendingAt looks for
+	replacedChunks []Chunk               // room for those that Put replaces
 }
 
 // NewDraft begins with a table.
 func NewDraft(t *RoutingTable) *Draft {
-	less := func(a, b *Chunk) bool { return a.Min.order < b.Min.order }
+	less := func(a, b *Chunk) bool { return a.Min.encoded < b.Min.encoded }
 	return &Draft{
-		table: t, version: t.version, more: map[ShardID]int{},
-		changed: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true}),
+		table: t, version: t.version, countDelta: map[ShardID]int{},
+		pending: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true}),
 	}
 }
 
 // Table returns the table as it is now.
 func (d *Draft) Table() *RoutingTable {
-	if d.changed.Len() == 0 {
+	if d.pending.Len() == 0 {
 		return d.table
 	}
-	changed := make([]Chunk, 0, d.changed.Len())
-	d.changed.Scan(func(c *Chunk) bool {
+	changed := make([]Chunk, 0, d.pending.Len())
+	d.pending.Scan(func(c *Chunk) bool {
 		changed = append(changed, *c)
 		return true
 	})
@@ -46,8 +46,8 @@ func (d *Draft) Table() *RoutingTable {
 		panic("catalog: changes that were checked do not fit: " + err.Error())
 	}
 	d.table = next
-	d.changed.Clear()
-	clear(d.more)
+	d.pending.Clear()
+	clear(d.countDelta)
 	return next
 }
 
@@ -55,24 +55,24 @@ func (d *Draft) Table() *RoutingTable {
 // RoutingTable.Apply does, with its errors. The slice is the draft's from then on: it
 // must not be changed.
 func (d *Draft) Put(changed ...Chunk) error {
-	if len(changed) > maxGathered {
+	if len(changed) > maxPending {
 		return d.apply(changed)
 	}
-	if !d.replaced(changed) {
+	if !d.collectReplaced(changed) {
 		return d.apply(changed)
 	}
 	sameRange := func(a, b Chunk) bool { return a.Min == b.Min && a.Max == b.Max }
-	if !slices.EqualFunc(d.gone, changed, sameRange) {
-		d.forget(changed)
+	if !slices.EqualFunc(d.replacedChunks, changed, sameRange) {
+		d.discardPending(changed)
 	}
-	d.count(d.gone, -1)
-	d.count(changed, +1)
+	d.addCounts(d.replacedChunks, -1)
+	d.addCounts(changed, +1)
 	for i := range changed {
 		c := &changed[i]
 		if len(c.History) == 0 && !c.OnCurrentShardSince.IsZero() {
 			c.History = []ChunkHistory{{c.OnCurrentShardSince, c.Shard}} // as the table would return it
 		}
-		d.changed.Set(c)
+		d.pending.Set(c)
 		if d.version.Compare(c.Version) < 0 {
 			d.version = c.Version
 		}
@@ -80,32 +80,32 @@ func (d *Draft) Put(changed ...Chunk) error {
 	return nil
 }
 
-// forget drops the chunks that the table does not know yet and that others overlap.
-func (d *Draft) forget(changed []Chunk) {
+// discardPending drops the chunks that the table does not know yet and that others overlap.
+func (d *Draft) discardPending(changed []Chunk) {
 	var gathered []*Chunk // of those gone; most are in the table only
 	for _, c := range changed {
-		gathered = slices.AppendSeq(gathered, d.changedIn(c.Min, c.Max))
+		gathered = slices.AppendSeq(gathered, d.pendingIn(c.Min, c.Max))
 	}
 	for _, c := range gathered {
-		d.changed.Delete(c)
+		d.pending.Delete(c)
 	}
 }
 
-// count counts chunks that came or went. Neighbours are often on one shard.
-func (d *Draft) count(chunks []Chunk, sign int) {
+// addCounts counts chunks that came or went. Neighbours are often on one shard.
+func (d *Draft) addCounts(chunks []Chunk, sign int) {
 	for len(chunks) > 0 {
 		n, shard := 1, chunks[0].Shard
 		for n < len(chunks) && chunks[n].Shard == shard {
 			n++
 		}
-		d.more[shard] += sign * n
+		d.countDelta[shard] += sign * n
 		chunks = chunks[n:]
 	}
 }
 
-// maxGathered is how many changes come at once, at most, that are gathered: the
+// maxPending is how many changes come at once, at most, that are gathered: the
 // table is quicker with many.
-const maxGathered = 64
+const maxPending = 64
 
 // apply writes changes, after those gathered.
 func (d *Draft) apply(changed []Chunk) error {
@@ -117,12 +117,12 @@ func (d *Draft) apply(changed []Chunk) error {
 	return nil
 }
 
-// replaced sets gone to the chunks that others take the place of, without their
+// collectReplaced sets gone to the chunks that others take the place of, without their
 // histories. It is false for what is more than that, or wrong: chunks that overlap each
 // other, bounds where no chunk ends or that become of another type, a shard that the
 // table has to learn, a newest chunk that goes without a newer one.
-func (d *Draft) replaced(changed []Chunk) bool {
-	d.gone = d.gone[:0]
+func (d *Draft) collectReplaced(changed []Chunk) bool {
+	d.replacedChunks = d.replacedChunks[:0]
 	byKey := func(a, b Chunk) int { return a.Min.Compare(b.Min) }
 	if !slices.IsSortedFunc(changed, byKey) {
 		changed = slices.SortedFunc(slices.Values(changed), byKey)
@@ -134,11 +134,11 @@ func (d *Draft) replaced(changed []Chunk) bool {
 			n++
 		}
 		end := left[n-1].Max
-		if n < len(left) && left[n].Min.Compare(end) <= 0 || !d.tile(left[0].Min, end) {
+		if n < len(left) && left[n].Min.Compare(end) <= 0 || !d.collectTiled(left[0].Min, end) {
 			return false
 		}
 		for _, c := range left[:n] {
-			if !c.Min.Less(c.Max) || !d.knows(c) {
+			if !c.Min.Less(c.Max) || !d.knowsShards(c) {
 				return false
 			}
 			if newest.Compare(c.Version) < 0 {
@@ -148,24 +148,25 @@ func (d *Draft) replaced(changed []Chunk) bool {
 		left = left[n:]
 	}
 	isNewest := func(c Chunk) bool { return c.Version == newest }
-	return !slices.ContainsFunc(d.gone, isNewest) || slices.ContainsFunc(changed, isNewest)
+	return !slices.ContainsFunc(d.replacedChunks, isNewest) || slices.ContainsFunc(changed, isNewest)
 }
 
-// tile adds the chunks to gone that tile a range; it is false when none do.
-func (d *Draft) tile(from, to Key) bool {
+// collectTiled adds the chunks to gone that tile a range; it is false when none do.
+func (d *Draft) collectTiled(from, to Key) bool {
 	if c := d.find(from, nil); c.Min == from && c.Max == to { // as nearly always
-		d.gone = append(d.gone, c)
+		d.replacedChunks = append(d.replacedChunks, c)
 		return true
 	}
-	first := len(d.gone)
+	first := len(d.replacedChunks)
 	for c := range d.overlapping(from, to, nil) {
-		d.gone = append(d.gone, c)
+		d.replacedChunks = append(d.replacedChunks, c)
 	}
-	return len(d.gone) > first && d.gone[first].Min == from && d.gone[len(d.gone)-1].Max == to
+	return len(d.replacedChunks) > first && d.replacedChunks[first].Min == from &&
+		d.replacedChunks[len(d.replacedChunks)-1].Max == to
 }
 
-// knows reports whether the table has the names of a chunk's shards.
-func (d *Draft) knows(c Chunk) bool {
+// knowsShards reports whether the table has the names of a chunk's shards.
+func (d *Draft) knowsShards(c Chunk) bool {
 	if _, known := d.table.shards.number[c.Shard]; !known {
 		return false
 	}
@@ -181,33 +182,33 @@ func (d *Draft) knows(c Chunk) bool {
 func (d *Draft) Version() Version { return Version{d.table.epoch, d.table.timestamp, d.version} }
 
 // Count returns the number of chunks on a shard.
-func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.more[s] }
+func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.countDelta[s] }
 
 // Find returns the chunk that contains the key. The global maximum belongs to the
 // last chunk.
 func (d *Draft) Find(k Key) Chunk { return d.find(k, &historySlab{}) }
 
-// Place is Find without the history, for who does not look at that.
+// Place is Find without the history, for callers that do not need it.
 func (d *Draft) Place(k Key) Chunk { return d.find(k, nil) }
 
 // find is Find with a history cut from slab, perhaps without one if that is nil.
 func (d *Draft) find(k Key, slab *historySlab) (c Chunk) {
-	if c, ok := d.newAt(k); ok {
+	if c, ok := d.pendingAt(k); ok {
 		return *c
 	}
-	p := d.table.locate(k.order)
-	d.table.block(p).read(p.chunk, d.table.shards.names, slab, &c)
+	p := d.table.locate(k.encoded)
+	d.table.block(p).readChunk(p.chunk, d.table.shards.names, slab, &c)
 	return c
 }
 
-// newAt returns the chunk that contains the key, if the table does not know it yet.
+// pendingAt returns the chunk that contains the key, if the table does not know it yet.
 // The one sought begins at the key from then on.
-func (d *Draft) newAt(k Key) (found *Chunk, ok bool) {
-	if d.changed.Len() == 0 {
+func (d *Draft) pendingAt(k Key) (found *Chunk, ok bool) {
+	if d.pending.Len() == 0 {
 		return nil, false
 	}
-	d.sought.Min = k
-	d.changed.Descend(&d.sought, func(c *Chunk) bool {
+	d.searchChunk.Min = k
+	d.pending.Descend(&d.searchChunk, func(c *Chunk) bool {
 		if ok = k.Less(c.Max) || c.Max.Equal(d.table.pattern.GlobalMax()); ok {
 			found = c
 		}
@@ -219,13 +220,13 @@ func (d *Draft) newAt(k Key) (found *Chunk, ok bool) {
 // Overlapping returns the chunks that share keys with [from, to), in key order. A
 // zero Key leaves that end open. The draft must not change meanwhile.
 func (d *Draft) Overlapping(from, to Key) iter.Seq[Chunk] {
-	return d.overlapping(from, to, &historySlab{size: firstSlab})
+	return d.overlapping(from, to, &historySlab{size: minSlab})
 }
 
 func (d *Draft) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := from
-		for c := range d.changedIn(from, to) {
+		for c := range d.pendingIn(from, to) {
 			if at.Less(c.Min) {
 				for old := range d.table.overlapping(at, c.Min, slab) {
 					if !yield(old) {
@@ -249,25 +250,25 @@ func (d *Draft) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	}
 }
 
-// changedIn returns the chunks that share keys with [from, to) and that the table
+// pendingIn returns the chunks that share keys with [from, to) and that the table
 // does not know yet.
-func (d *Draft) changedIn(from, to Key) iter.Seq[*Chunk] {
+func (d *Draft) pendingIn(from, to Key) iter.Seq[*Chunk] {
 	return func(yield func(*Chunk) bool) {
-		if d.changed.Len() == 0 {
+		if d.pending.Len() == 0 {
 			return
 		}
-		first, ok := d.newAt(from)
+		first, ok := d.pendingAt(from)
 		if !ok || !from.Less(first.Max) {
-			first = &d.sought
+			first = &d.searchChunk
 		}
-		d.changed.Ascend(first, func(c *Chunk) bool { return (to.IsZero() || c.Min.Less(to)) && yield(c) })
+		d.pending.Ascend(first, func(c *Chunk) bool { return (to.IsZero() || c.Min.Less(to)) && yield(c) })
 	}
 }
 
 // FirstOther returns the first chunk in key order that a shard owns besides the one
 // with a lower bound; false when there is none.
 func (d *Draft) FirstOther(s ShardID, than Key) (first Chunk, ok bool) {
-	d.changed.Scan(func(c *Chunk) bool {
+	d.pending.Scan(func(c *Chunk) bool {
 		if ok = c.Shard == s && !c.Min.Equal(than); ok {
 			first = *c
 		}
@@ -277,8 +278,8 @@ func (d *Draft) FirstOther(s ShardID, than Key) (first Chunk, ok bool) {
 	if ok {
 		end = first.Min
 	}
-	for c := range d.table.Owned(s, Key{}, end) {
-		if _, changed := d.newAt(c.Min); !changed && !c.Min.Equal(than) {
+	for c := range d.table.OwnedChunks(s, Key{}, end) {
+		if _, changed := d.pendingAt(c.Min); !changed && !c.Min.Equal(than) {
 			return c, true
 		}
 	}

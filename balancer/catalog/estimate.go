@@ -7,15 +7,15 @@ import (
 
 // Estimate is the size of a chunk that a defragmentation measured (estimatedDataSizeBytes,
 // rules/02-defragmentation-and-merging §2.1). The zero value is not measured, which is something else
-// than measured and empty.
+// from measured and empty.
 type Estimate int64
 
 // TooBig is the size of a chunk that is known not to be small, however large
 // it may be.
 const TooBig int64 = math.MaxInt64
 
-// EstimateOf returns a measured size in bytes, 0 to TooBig.
-func EstimateOf(bytes int64) Estimate { return Estimate(bytes + 1) } // TooBig wraps around, and back
+// NewEstimate returns a measured size in bytes, 0 to TooBig.
+func NewEstimate(bytes int64) Estimate { return Estimate(bytes + 1) } // TooBig wraps around, and back
 
 // Known reports whether the chunk was measured.
 func (e Estimate) Known() bool { return e != 0 }
@@ -34,9 +34,9 @@ func (e Estimate) Int32() (int32, bool) {
 func (e Estimate) Plus(o Estimate) Estimate {
 	a, b := e.Bytes(), o.Bytes()
 	if a > TooBig-b {
-		return EstimateOf(TooBig)
+		return NewEstimate(TooBig)
 	}
-	return EstimateOf(a + b)
+	return NewEstimate(a + b)
 }
 
 // WithoutEstimates returns the table with no chunk measured. It shares the

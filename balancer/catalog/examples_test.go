@@ -85,7 +85,7 @@ func (e *settingsExample) play(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := SettingsOf(release)
+	s := DefaultSettingsOf(release)
 	if e.Before.ChunkSizeMB != 0 {
 		s.MaxChunkSizeBytes = e.Before.ChunkSizeMB << 20
 	}
@@ -114,7 +114,7 @@ func (w settingsWanted) check(t *testing.T, s Settings) {
 	if w.ChunkSizeMB != 0 && s.MaxChunkSizeBytes != w.ChunkSizeMB<<20 {
 		t.Errorf("chunks of %d bytes, want %d MiB", s.MaxChunkSizeBytes, w.ChunkSizeMB)
 	}
-	sent, concern := s.SecondaryThrottle.Sent()
+	sent, concern := s.SecondaryThrottle.CommandFields()
 	for _, flag := range []struct {
 		name string
 		got  bool

@@ -28,20 +28,20 @@ func eachField(doc bson.Raw, read func(field) error) error {
 	return nil
 }
 
-// absent reports whether the field counts as not there, where null does so
+// isNull reports whether the field counts as not there, where null does so
 // (rules/03-commands §0.5).
-func (f field) absent() bool {
+func (f field) isNull() bool {
 	return f.value.Type == bson.TypeNull || f.value.Type == bson.TypeUndefined
 }
 
-func (f field) mismatch(want string) error {
+func (f field) mismatchError(want string) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "field %q must be %s, not %s", f.name, want, f.value.Type)
 }
 
 func (f field) text(dst *string) error {
 	s, ok := f.value.StringValueOK()
 	if !ok {
-		return f.mismatch("a string")
+		return f.mismatchError("a string")
 	}
 	*dst = s
 	return nil
@@ -50,7 +50,7 @@ func (f field) text(dst *string) error {
 func (f field) bool(dst *bool) error {
 	b, ok := f.value.BooleanOK()
 	if !ok {
-		return f.mismatch("a bool")
+		return f.mismatchError("a bool")
 	}
 	*dst = b
 	return nil
@@ -76,7 +76,7 @@ func (f field) int64(dst *int64) error {
 		return nil
 	case bson.TypeDouble, bson.TypeDecimal128:
 	default:
-		return f.mismatch("a number")
+		return f.mismatchError("a number")
 	}
 	order := keyorder.Append(nil, f.value)
 	n, _, ok := keyorder.Restore(nil, order, bson.TypeInt64)
@@ -100,7 +100,7 @@ func (f field) int32(dst *int32) error {
 func (f field) timestamp(dst *bson.Timestamp) error {
 	t, i, ok := f.value.TimestampOK()
 	if !ok {
-		return f.mismatch("a timestamp")
+		return f.mismatchError("a timestamp")
 	}
 	*dst = bson.Timestamp{T: t, I: i}
 	return nil
@@ -109,7 +109,7 @@ func (f field) timestamp(dst *bson.Timestamp) error {
 func (f field) objectID(dst *bson.ObjectID) error {
 	id, ok := f.value.ObjectIDOK()
 	if !ok {
-		return f.mismatch("an ObjectId")
+		return f.mismatchError("an ObjectId")
 	}
 	*dst = id
 	return nil
@@ -118,7 +118,7 @@ func (f field) objectID(dst *bson.ObjectID) error {
 func (f field) time(dst *time.Time) error {
 	ms, ok := f.value.DateTimeOK()
 	if !ok {
-		return f.mismatch("a date")
+		return f.mismatchError("a date")
 	}
 	*dst = time.UnixMilli(ms).UTC()
 	return nil
@@ -127,7 +127,7 @@ func (f field) time(dst *time.Time) error {
 func (f field) document(dst *bson.Raw) error {
 	d, ok := f.value.DocumentOK()
 	if !ok {
-		return f.mismatch("an object")
+		return f.mismatchError("an object")
 	}
 	*dst = d
 	return nil
@@ -136,7 +136,7 @@ func (f field) document(dst *bson.Raw) error {
 func (f field) uuid(dst *bson.Binary) error {
 	subtype, data, ok := f.value.BinaryOK()
 	if !ok || subtype != bson.TypeBinaryUUID || len(data) != 16 {
-		return f.mismatch("a UUID")
+		return f.mismatchError("a UUID")
 	}
 	*dst = bson.Binary{Subtype: subtype, Data: append([]byte(nil), data...)}
 	return nil
@@ -145,13 +145,13 @@ func (f field) uuid(dst *bson.Binary) error {
 func (f field) texts(dst *[]string) error {
 	array, ok := f.value.ArrayOK()
 	if !ok {
-		return f.mismatch("an array of strings")
+		return f.mismatchError("an array of strings")
 	}
 	list := []string{}
 	for e, rest, ok := keyorder.Next(keyorder.Body(array)); ok; e, rest, ok = keyorder.Next(rest) {
 		s, ok := e.Value.StringValueOK()
 		if !ok {
-			return f.mismatch("an array of strings")
+			return f.mismatchError("an array of strings")
 		}
 		list = append(list, s)
 	}
@@ -159,6 +159,6 @@ func (f field) texts(dst *[]string) error {
 	return nil
 }
 
-func missing(kind, name string) error {
+func missingFieldError(kind, name string) error {
 	return mongoerr.New(mongoerr.NoSuchKey, "%s lacks the field %q", kind, name)
 }

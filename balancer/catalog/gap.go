@@ -19,13 +19,15 @@ type Gap struct {
 	CodeName string
 }
 
-// atlasError is what Atlas answers to whatever it does not let its users do. It
+// codeAtlasError is what Atlas answers to whatever it does not let its users do. It
 // is none of the server's own codes.
-const atlasError mongoerr.Code = 8000
+const codeAtlasError mongoerr.Code = 8000
 
-// Refused reports whether a server knew the answer and would not give it to this
+// IsUnauthorized reports whether a server knew the answer and would not give it to this
 // user: another user may be allowed to read it.
-func (g Gap) Refused() bool { return g.Code == mongoerr.Unauthorized || g.Code == atlasError }
+func (g Gap) IsUnauthorized() bool {
+	return g.Code == mongoerr.Unauthorized || g.Code == codeAtlasError
+}
 
 // GapTexts says what could not be read, and why. Collections with the same reason share a
 // text.

@@ -29,9 +29,9 @@ func HashedPoints(n int) []int64 {
 	return points
 }
 
-// HashedInside returns the bound at a hash that has the values which a lower bound
+// HashedBound returns the bound at a hash that has the values which a lower bound
 // has before the hashed field.
-func (p KeyPattern) HashedInside(lower Key, point int64) (Key, error) {
+func (p KeyPattern) HashedBound(lower Key, point int64) (Key, error) {
 	bound := bson.D{}
 	values := lower.Values()
 	for i, name := range p.Fields()[:p.HashedField()] {

@@ -69,7 +69,7 @@ func (p KeyPattern) MarshalKey(k Key) ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(p.p.fields[i])
+		name, err := json.Marshal(p.pattern.fields[i])
 		if err != nil {
 			return nil, err
 		}

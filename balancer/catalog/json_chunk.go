@@ -33,12 +33,12 @@ type timestampJSON struct {
 	} `json:"$timestamp"`
 }
 
-func timestampIn(ts bson.Timestamp) (t timestampJSON) {
+func newTimestampJSON(ts bson.Timestamp) (t timestampJSON) {
 	t.Timestamp.T, t.Timestamp.I = ts.T, ts.I
 	return t
 }
 
-func (t timestampJSON) value() bson.Timestamp {
+func (t timestampJSON) timestamp() bson.Timestamp {
 	return bson.Timestamp{T: t.Timestamp.T, I: t.Timestamp.I}
 }
 
@@ -51,11 +51,11 @@ func (c Chunk) MarshalJSON() ([]byte, error) {
 		j.Jumbo = &flagged
 	}
 	if !c.OnCurrentShardSince.IsZero() {
-		since := timestampIn(c.OnCurrentShardSince)
+		since := newTimestampJSON(c.OnCurrentShardSince)
 		j.Since = &since
 	}
 	for _, h := range c.History {
-		j.History = append(j.History, chunkHistoryJSON{timestampIn(h.ValidAfter), h.Shard})
+		j.History = append(j.History, chunkHistoryJSON{newTimestampJSON(h.ValidAfter), h.Shard})
 	}
 	if c.Estimate.Known() {
 		bytes := c.Estimate.Bytes()
@@ -85,13 +85,13 @@ func (c *Chunk) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if j.Since != nil {
-		c.OnCurrentShardSince = j.Since.value()
+		c.OnCurrentShardSince = j.Since.timestamp()
 	}
 	for _, h := range j.History {
-		c.History = append(c.History, ChunkHistory{h.ValidAfter.value(), h.Shard})
+		c.History = append(c.History, ChunkHistory{h.ValidAfter.timestamp(), h.Shard})
 	}
 	if j.EstimatedBytes != nil {
-		c.Estimate = EstimateOf(*j.EstimatedBytes)
+		c.Estimate = NewEstimate(*j.EstimatedBytes)
 	}
 	return nil
 }

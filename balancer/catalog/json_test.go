@@ -43,7 +43,7 @@ func TestJSONForm(t *testing.T) {
 	chunk := catalog.Chunk{
 		ID: bson.ObjectID{1}, Min: key("A", bson.MinKey{}), Max: key("B", int64(5)), Shard: "eu1",
 		Version: catalog.ChunkVersion{Major: 3, Minor: 1}, Jumbo: catalog.JumboTrue, OnCurrentShardSince: since,
-		History: []catalog.ChunkHistory{{ValidAfter: since, Shard: "eu1"}}, Estimate: catalog.EstimateOf(0),
+		History: []catalog.ChunkHistory{{ValidAfter: since, Shard: "eu1"}}, Estimate: catalog.NewEstimate(0),
 	}
 	text, err := json.Marshal(chunk)
 	const want = `{"id":"010000000000000000000000","min":["A",{"$minKey":1}],"max":["B",{"$numberLong":"5"}],` +

@@ -19,41 +19,41 @@ var ErrNotShardKey = errors.New("not a full shard key")
 // values with their types. Keys are immutable and cheap to copy; keys of one
 // pattern compare with each other, and the zero Key is smaller than all.
 type Key struct {
-	// order is the keyorder encoding of all fields in pattern order.
-	order string
-	// form has for each field its BSON type, and the value itself when the
-	// order does not tell it (see appendForm).
-	form string
+	// encoded is the keyorder encoding of all fields in pattern order.
+	encoded string
+	// types has for each field its BSON type, and the value itself when the
+	// order does not tell it (see appendType).
+	types string
 }
 
 // IsZero reports whether this is the zero key.
-func (k Key) IsZero() bool { return k.order == "" }
+func (k Key) IsZero() bool { return k.encoded == "" }
 
 // Compare orders keys field by field (rules/03-catalog-and-keys §4.2). Values that the server
 // finds equal, such as 1 and 1.0, are equal.
-func (k Key) Compare(o Key) int { return strings.Compare(k.order, o.order) }
+func (k Key) Compare(o Key) int { return strings.Compare(k.encoded, o.encoded) }
 
 // Less reports whether k comes before o.
-func (k Key) Less(o Key) bool { return k.order < o.order }
+func (k Key) Less(o Key) bool { return k.encoded < o.encoded }
 
 // Equal reports whether both are the same key.
-func (k Key) Equal(o Key) bool { return k.order == o.order }
+func (k Key) Equal(o Key) bool { return k.encoded == o.encoded }
 
 // Bytes returns a copy of the comparable bytes: the keyorder encodings of the
 // fields one after another, as in an index on the shard key.
-func (k Key) Bytes() []byte { return []byte(k.order) }
+func (k Key) Bytes() []byte { return []byte(k.encoded) }
 
-// Place returns a key that only compares, made of comparable bytes: for looking
+// KeyFromBytes returns a key that only compares, made of comparable bytes: for looking
 // up where in a routing table a range of keys lies. It has no values.
-func Place(order []byte) Key { return Key{order: string(order)} }
+func KeyFromBytes(order []byte) Key { return Key{encoded: string(order)} }
 
 // Append adds the comparable bytes to dst.
-func (k Key) Append(dst []byte) []byte { return append(dst, k.order...) }
+func (k Key) Append(dst []byte) []byte { return append(dst, k.encoded...) }
 
 // Values returns the BSON values in pattern order, with their original types.
 func (k Key) Values() []bson.RawValue {
 	var values []bson.RawValue
-	rest, form := k.order, k.form
+	rest, form := k.encoded, k.types
 	for form != "" {
 		start := len(form)
 		t, value, order, left, ok := takeField(nil, rest, form)
@@ -68,7 +68,7 @@ func (k Key) Values() []bson.RawValue {
 
 // Len returns how many values there are.
 func (k Key) Len() (n int) {
-	for rest := k.order; rest != ""; n++ {
+	for rest := k.encoded; rest != ""; n++ {
 		size := keyorder.Size(rest)
 		if size == 0 {
 			break
@@ -86,13 +86,13 @@ func (k Key) String() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(showValue(v))
+		b.WriteString(formatValue(v))
 	}
 	b.WriteByte(']')
 	return b.String()
 }
 
-func showValue(v bson.RawValue) string {
+func formatValue(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeMinKey:
 		return "MinKey"
@@ -110,8 +110,8 @@ func showValue(v bson.RawValue) string {
 // bit, then the value's bytes. MinKey has the bit anyway, and never carries.
 const verbatim = 0x80
 
-// appendForm describes one value for a key's form.
-func appendForm(dst []byte, v bson.RawValue) []byte {
+// appendType describes one value for a key's form.
+func appendType(dst []byte, v bson.RawValue) []byte {
 	if v.Type == bson.TypeMinKey || keyorder.Restorable(v) {
 		return append(dst, byte(v.Type))
 	}

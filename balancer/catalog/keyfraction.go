@@ -21,7 +21,7 @@ func (p KeyPattern) Fraction(lower, upper, key Key) float64 {
 	case bson.TypeMaxKey:
 		return 1
 	default:
-		n, ok := l.scale.number(v)
+		n, ok := l.scale.toFloat(v)
 		if !ok {
 			return 0.5
 		}
@@ -45,7 +45,7 @@ func (p KeyPattern) Between(lower, upper Key, f float64) (Key, bool) {
 		case i < at:
 			bound = append(bound, bson.E{Key: name, Value: values[i]})
 		case i == at:
-			bound = append(bound, bson.E{Key: name, Value: l.scale.value(l.at(f))})
+			bound = append(bound, bson.E{Key: name, Value: l.scale.fromFloat(l.at(f))})
 		default:
 			bound = append(bound, bson.E{Key: name, Value: bson.MinKey{}})
 		}
@@ -113,17 +113,17 @@ func (p KeyPattern) lineOf(lower, upper Key) (l keyLine, at int, ok bool) {
 		case p.HashedField() == at: // hashes fill the whole range of 64 bits
 			l.lo, l.hi = math.MinInt64, math.MaxInt64
 		case l.scale.digits > 0: // all strings of bytes lie between their least and their greatest
-			l.lo, l.hi = 0, l.scale.most()
+			l.lo, l.hi = 0, l.scale.maxNumber()
 		}
-		if l.scale.closed() {
+		if l.scale.isBounded() {
 			l.openLo, l.openHi = false, false
 		}
 		okLo, okHi := lo.Type == bson.TypeMinKey, hi.Type == bson.TypeMaxKey
 		if !okLo {
-			l.lo, okLo = l.scale.number(lo)
+			l.lo, okLo = l.scale.toFloat(lo)
 		}
 		if !okHi {
-			l.hi, okHi = l.scale.number(hi)
+			l.hi, okHi = l.scale.toFloat(hi)
 		}
 		return l, at, okLo && okHi && (l.openLo || l.openHi || l.lo < l.hi)
 	}
@@ -188,13 +188,13 @@ func valueBytes(v bson.RawValue) ([]byte, bool) {
 	return nil, false
 }
 
-// closed reports whether all values of the type lie between two that are known,
+// isBounded reports whether all values of the type lie between two that are known,
 // so that no bound is open.
-func (s keyScale) closed() bool { return s.hashed || s.digits > 0 }
+func (s keyScale) isBounded() bool { return s.hashed || s.digits > 0 }
 
-func (s keyScale) most() float64 { return math.Pow(s.radix, float64(s.digits)) }
+func (s keyScale) maxNumber() float64 { return math.Pow(s.radix, float64(s.digits)) }
 
-func (s keyScale) number(v bson.RawValue) (float64, bool) {
+func (s keyScale) toFloat(v bson.RawValue) (float64, bool) {
 	if s.digits > 0 {
 		return s.digitsOf(v)
 	}
@@ -222,8 +222,8 @@ func (s keyScale) digitsOf(v bson.RawValue) (n float64, ok bool) {
 	return n, true
 }
 
-// value returns a number in the type of the sample.
-func (s keyScale) value(x float64) any {
+// fromFloat returns a number in the type of the sample.
+func (s keyScale) fromFloat(x float64) any {
 	if s.digits > 0 {
 		return s.bytesOf(x)
 	}

@@ -26,9 +26,9 @@ func (l Lease) Holder() string {
 	return fmt.Sprintf("%s, process %d on %s", l.Doing, l.PID, l.Host)
 }
 
-// PausedBy returns the lease whose holder has disabled the balancing of a collection; nil if
+// BalancingDisabledBy returns the lease whose holder has disabled the balancing of a collection; nil if
 // it is not disabled, or by somebody else.
-func (s *Snapshot) PausedBy(ns string) *Lease {
+func (s *Snapshot) BalancingDisabledBy(ns string) *Lease {
 	l := s.parts.Lease
 	if l == nil {
 		return nil

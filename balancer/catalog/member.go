@@ -58,8 +58,8 @@ func VersionOf(members []Member, shard ShardID) string {
 	}).Version
 }
 
-// wires are the wire versions of the lines, which a server tells before a login.
-var wires = []struct {
+// wireVersions are the wire versions of the lines, which a server tells before a login.
+var wireVersions = []struct {
 	wire int64
 	line Release
 }{
@@ -67,10 +67,10 @@ var wires = []struct {
 	{28, Release83}, {29, Release90},
 }
 
-// LineOfWire returns the line of a server by its wire version, such as "8.0"; the newest that
+// LineOfWireVersion returns the line of a server by its wire version, such as "8.0"; the newest that
 // is not newer, and empty for those before 4.4.
-func LineOfWire(wire int64) (line string) {
-	for _, w := range wires {
+func LineOfWireVersion(wire int64) (line string) {
+	for _, w := range wireVersions {
 		if w.wire <= wire {
 			line = w.line.String()
 		}

@@ -21,7 +21,7 @@ func TestVersionOf(t *testing.T) {
 func TestLineOfWire(t *testing.T) {
 	for wire, want := range map[int64]string{6: "", 9: "4.4", 21: "7.0", 24: "7.0", 25: "8.0", 26: "8.1", 27: "8.2", 28: "8.3",
 		29: "9.0", 40: "9.0"} {
-		if got := LineOfWire(wire); got != want {
+		if got := LineOfWireVersion(wire); got != want {
 			t.Errorf("wire %d is %q, want %q", wire, got, want)
 		}
 	}

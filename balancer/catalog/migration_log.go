@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What entries of the change log are called that tell of a migration's end: the
+// The names (what) of the change log entries that record a migration's end: the
 // donor's last one, and that of its commit, which comes before.
 const (
 	MigrationEnded     = "moveChunk.from"
@@ -46,9 +46,9 @@ func (e LogEntry) DetailText(name string) string {
 	return text
 }
 
-// Took adds up the steps that the donor timed, and counts them. Cloning is the
+// Durations adds up the steps that the donor timed, and counts them. Cloning is the
 // fourth, in which the recipient copies and catches up.
-func (m EndedMigration) Took() (all, cloning time.Duration, steps int) {
+func (m EndedMigration) Durations() (all, cloning time.Duration, steps int) {
 	details, _ := m.Raw.Lookup("details").DocumentOK()
 	elements, err := details.Elements()
 	if err != nil {

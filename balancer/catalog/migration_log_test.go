@@ -67,7 +67,7 @@ func TestMigrationLog(t *testing.T) {
 			t.Errorf("%d: %+v", i, m)
 		}
 	}
-	if all, cloning, steps := got[0].Took(); all != 231*time.Millisecond || cloning != 200*time.Millisecond || steps != 3 {
+	if all, cloning, steps := got[0].Durations(); all != 231*time.Millisecond || cloning != 200*time.Millisecond || steps != 3 {
 		t.Errorf("took %s, %s of it cloning, in %d steps", all, cloning, steps)
 	}
 }

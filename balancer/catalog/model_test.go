@@ -72,7 +72,7 @@ func (m model) check(t interface {
 		if i%7 == 0 && !sameChunk(rt.At(i), c) {
 			t.Fatalf("At(%d) is %+v", i, rt.At(i))
 		}
-		if !rt.Begins(c.Min) {
+		if !rt.HasLowerBound(c.Min) {
 			t.Fatalf("no chunk begins at %v", c.Min)
 		}
 		i++
@@ -82,7 +82,7 @@ func (m model) check(t interface {
 	}
 	if begins := slices.ContainsFunc(m, func(c Chunk) bool {
 		return c.Min.Equal(from)
-	}); !from.IsZero() && rt.Begins(from) != begins {
+	}); !from.IsZero() && rt.HasLowerBound(from) != begins {
 		t.Fatalf("a chunk begins at %v: %v, want %v", from, !begins, begins)
 	}
 	newest := m.newest()
@@ -123,9 +123,9 @@ func (m model) check(t interface {
 			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.Count(s), rt.JumboCount(s), rt.ShardVersion(s),
 				counts[s], jumbo[s], versions[s])
 		}
-		same("owned by "+string(s), rt.Owned(s, from, to), owned[s])
+		same("owned by "+string(s), rt.OwnedChunks(s, from, to), owned[s])
 		m.checkAdjoining(t, rt, s)
-		first, ok := rt.FirstUnflagged(s, from, to)
+		first, ok := rt.FirstNonJumbo(s, from, to)
 		i := slices.IndexFunc(owned[s], func(c Chunk) bool { return c.Jumbo != JumboTrue })
 		if ok != (i >= 0) || ok && !sameChunk(first, owned[s][i]) {
 			t.Fatalf("first unflagged of %s in [%v, %v): %+v, %v; want number %d of %+v", s, from, to, first, ok, i, owned[s])
@@ -154,11 +154,11 @@ func (m model) checkAdjoining(t interface {
 	for i := 1; i < len(m); i++ {
 		adjoins = adjoins || m[i-1].Shard == s && m[i].Shard == s && m[i-1].Jumbo != JumboTrue && m[i].Jumbo != JumboTrue
 	}
-	if got := rt.Adjoins(s, Key{}, counts); got != adjoins {
+	if got := rt.HasMergeCandidates(s, Key{}, counts); got != adjoins {
 		t.Fatalf("chunks of %s lie beside each other: %v, want %v", s, got, adjoins)
 	}
 	at := 0
-	for passed, c := range rt.Adjoining(s, Key{}, func(bson.Timestamp, Jumbo) bool { return true }) {
+	for passed, c := range rt.MergeCandidates(s, Key{}, func(bson.Timestamp, Jumbo) bool { return true }) {
 		if at += passed; at >= len(all) || !sameChunk(c, normal(all[at])) {
 			t.Fatalf("chunk %d of %s is %+v", at, s, c)
 		}
@@ -287,7 +287,7 @@ func (w *world) change(t *rapid.T) []Chunk {
 		c.History = []ChunkHistory{{bson.Timestamp{T: 7}, w.shard(t)}} // as before 7.0
 	}
 	c.Jumbo = rapid.SampledFrom([]Jumbo{JumboUnset, JumboFalse, JumboTrue}).Draw(t, "jumbo")
-	c.Estimate = rapid.SampledFrom([]Estimate{0, EstimateOf(0), EstimateOf(5), EstimateOf(TooBig)}).Draw(t, "size")
+	c.Estimate = rapid.SampledFrom([]Estimate{0, NewEstimate(0), NewEstimate(5), NewEstimate(TooBig)}).Draw(t, "size")
 	return []Chunk{c}
 }
 
@@ -300,10 +300,10 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 			w.chunks[0].OnCurrentShardSince = bson.Timestamp{T: 100}
 		}
 		// Small tables with small blocks go through the same as great ones.
-		l := rapid.SampledFrom([]layout{usual(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r,
+		l := rapid.SampledFrom([]layout{defaultLayout(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r,
 			"layout")
 		sizes := []int{1, 60}
-		if l == usual() {
+		if l == defaultLayout() {
 			sizes = []int{1, 60, 1500}
 		}
 		for _, k := range w.evenly(w.chunks[0], rapid.SampledFrom(sizes).Draw(r, "chunks")) {
@@ -385,14 +385,14 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 // checkLayout looks at what Apply must keep in order behind the scenes.
 func checkLayout(t *rapid.T, rt *RoutingTable) {
 	for i, s := range rt.shelves {
-		if len(s.blocks) == 0 || len(s.blocks) > rt.layout.shelfMost || rt.lows[i] != s.lows[0] {
-			t.Fatalf("shelf %d has %d blocks, from %q", i, len(s.blocks), s.lows)
+		if len(s.blocks) == 0 || len(s.blocks) > rt.layout.maxShelf || rt.shelfMins[i] != s.blockMins[0] {
+			t.Fatalf("shelf %d has %d blocks, from %q", i, len(s.blocks), s.blockMins)
 		}
 		if len(s.starts) != len(s.blocks)+1 || int(rt.starts[i+1]-rt.starts[i]) != s.len() {
 			t.Fatalf("shelf %d begins at %d and has %d chunks, the next begins at %d", i, rt.starts[i], s.len(), rt.starts[i+1])
 		}
 		for j, b := range s.blocks {
-			if b.len() == 0 || b.len() > rt.layout.blockMost || b.low(0) != s.lows[j] ||
+			if b.len() == 0 || b.len() > rt.layout.maxBlock || b.encodedAt(0) != s.blockMins[j] ||
 				int(s.starts[j+1]-s.starts[j]) != b.len() {
 				t.Fatalf("block %d of shelf %d has %d chunks", j, i, b.len())
 			}

@@ -46,15 +46,15 @@ func ValidCollectionName(coll string) bool {
 // to 8.3: config.collections has a sharded one under that name (rules/03-commands §1.4).
 const bucketsPrefix = "system.buckets."
 
-// BucketsOf returns the namespace of the buckets of a time series.
-func BucketsOf(ns string) string {
+// BucketsNamespace returns the namespace of the buckets of a time series.
+func BucketsNamespace(ns string) string {
 	db, coll, _ := strings.Cut(ns, ".")
 	return db + "." + bucketsPrefix + coll
 }
 
-// SeriesOf returns the namespace of the time series whose buckets a namespace is; any
+// TimeSeriesNamespace returns the namespace of the time series whose buckets a namespace is; any
 // other namespace as it is.
-func SeriesOf(ns string) string {
+func TimeSeriesNamespace(ns string) string {
 	if db, coll, _ := strings.Cut(ns, "."); strings.HasPrefix(coll, bucketsPrefix) {
 		return db + "." + strings.TrimPrefix(coll, bucketsPrefix)
 	}

@@ -15,9 +15,9 @@ type Outline struct {
 	Oldest map[ShardID]bson.Timestamp
 }
 
-// Outlined returns a copy of the collection with the outline of its routing table in place of
+// WithOutline returns a copy of the collection with the outline of its routing table in place of
 // the table.
-func (c *CollectionState) Outlined() *CollectionState {
+func (c *CollectionState) WithOutline() *CollectionState {
 	next := *c
 	next.Table = nil
 	counts := map[ShardID]ChunkCount{}
@@ -31,8 +31,8 @@ func (c *CollectionState) Outlined() *CollectionState {
 	return &next
 }
 
-// Read reports whether somebody read the chunks of the collection, and not only counted them.
-func (c *CollectionState) Read() bool { return c.Table != nil || c.Outline != nil }
+// HasReadChunks reports whether the chunks of the collection were read and not only counted.
+func (c *CollectionState) HasReadChunks() bool { return c.Table != nil || c.Outline != nil }
 
 // Version returns the collection version; false where the chunks were not read.
 func (c *CollectionState) Version() (Version, bool) {

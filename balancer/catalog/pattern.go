@@ -16,7 +16,7 @@ import (
 
 // KeyPattern is a shard-key pattern such as {region: 1, order_id: "hashed"}.
 // It is an immutable value; the zero value is not a pattern.
-type KeyPattern struct{ p *pattern }
+type KeyPattern struct{ pattern *pattern }
 
 type pattern struct {
 	doc    bson.Raw
@@ -38,7 +38,7 @@ func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 			return KeyPattern{}, err
 		}
 		switch {
-		case ascending(e.Value):
+		case isAscending(e.Value):
 		case !isHashed(e.Value):
 			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key %snumerical fields must be set to a value of 1 "+
 				"(ascending). Failed to parse field %s", doc, name) // as servers write it
@@ -54,12 +54,12 @@ func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 	if len(p.fields) == 0 {
 		return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key is empty")
 	}
-	p.min = p.repeat(bson.TypeMinKey, keyorder.AppendMinKey)
-	p.max = p.repeat(bson.TypeMaxKey, keyorder.AppendMaxKey)
+	p.min = p.repeatKey(bson.TypeMinKey, keyorder.AppendMinKey)
+	p.max = p.repeatKey(bson.TypeMaxKey, keyorder.AppendMaxKey)
 	return KeyPattern{p}, nil
 }
 
-func (p *pattern) repeat(t bson.Type, add func([]byte) []byte) Key {
+func (p *pattern) repeatKey(t bson.Type, add func([]byte) []byte) Key {
 	var order, form []byte
 	for range p.fields {
 		order = add(order)
@@ -83,8 +83,8 @@ func fieldPath(name string) ([]string, error) {
 	return path, nil
 }
 
-// ascending reports whether the value is a number whose integer part is 1.
-func ascending(v bson.RawValue) bool {
+// isAscending reports whether the value is a number whose integer part is 1.
+func isAscending(v bson.RawValue) bool {
 	if keyorder.Rank(v.Type) != keyorder.Rank(bson.TypeInt32) {
 		return false
 	}
@@ -101,44 +101,45 @@ func isHashed(v bson.RawValue) bool {
 }
 
 // IsZero reports whether this is the zero pattern.
-func (p KeyPattern) IsZero() bool { return p.p == nil }
+func (p KeyPattern) IsZero() bool { return p.pattern == nil }
 
 // Doc returns the pattern as it was given. It must not be changed.
 func (p KeyPattern) Doc() bson.Raw {
-	if p.p == nil {
+	if p.pattern == nil {
 		return nil
 	}
-	return p.p.doc
+	return p.pattern.doc
 }
 
 // Fields returns the field names in key order, dotted ones as one name.
 func (p KeyPattern) Fields() []string {
-	if p.p == nil {
+	if p.pattern == nil {
 		return nil
 	}
-	return append([]string(nil), p.p.fields...)
+	return append([]string(nil), p.pattern.fields...)
 }
 
 // Len returns the number of fields.
 func (p KeyPattern) Len() int {
-	if p.p == nil {
+	if p.pattern == nil {
 		return 0
 	}
-	return len(p.p.fields)
+	return len(p.pattern.fields)
 }
 
 // HashedField returns the position of the hashed field, -1 when there is none.
 func (p KeyPattern) HashedField() int {
-	if p.p == nil {
+	if p.pattern == nil {
 		return -1
 	}
-	return p.p.hashed
+	return p.pattern.hashed
 }
 
 // Equal reports whether both patterns are the same document to the server:
 // {x: 1} and {x: 1.0} are.
 func (p KeyPattern) Equal(o KeyPattern) bool {
-	return p.p == o.p || p.p != nil && o.p != nil && keyorder.CompareDocuments(p.p.doc, o.p.doc) == 0
+	return p.pattern == o.pattern ||
+		p.pattern != nil && o.pattern != nil && keyorder.CompareDocuments(p.pattern.doc, o.pattern.doc) == 0
 }
 
 // Extends reports whether the pattern begins with all fields of another, hashed
@@ -160,32 +161,32 @@ func (p KeyPattern) String() string { return humanize.Literal(p.Doc()) }
 
 // GlobalMin returns the smallest key: MinKey in every field (rules/03-catalog-and-keys §4.2).
 func (p KeyPattern) GlobalMin() Key {
-	if p.p == nil {
+	if p.pattern == nil {
 		return Key{}
 	}
-	return p.p.min
+	return p.pattern.min
 }
 
 // GlobalMax returns the greatest key: MaxKey in every field.
 func (p KeyPattern) GlobalMax() Key {
-	if p.p == nil {
+	if p.pattern == nil {
 		return Key{}
 	}
-	return p.p.max
+	return p.pattern.max
 }
 
 // Key reads a full shard key as commands and the catalog give it: every field
 // of the pattern under its literal name, in any order, and nothing else. The
 // error is ErrNotShardKey with the reason.
 func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
-	if p.p == nil {
+	if p.pattern == nil {
 		return Key{}, fmt.Errorf("%w: no pattern", ErrNotShardKey)
 	}
 	var b keyBuilder
-	b.values = make([]bson.RawValue, len(p.p.fields))
+	b.values = make([]bson.RawValue, len(p.pattern.fields))
 	found := 0
 	for e, rest, ok := keyorder.Next(keyorder.Body(bound)); ok; e, rest, ok = keyorder.Next(rest) {
-		i := p.p.position(e.Name, found)
+		i := p.pattern.position(e.Name, found)
 		switch {
 		case i < 0:
 			return Key{}, fmt.Errorf("%w: %s has the field %s that is not in %s", ErrNotShardKey, humanize.Literal(bound),
@@ -198,7 +199,7 @@ func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
 		b.values[i] = e.Value
 		found++
 	}
-	if found < len(p.p.fields) {
+	if found < len(p.pattern.fields) {
 		return Key{}, fmt.Errorf("%w: %s lacks fields of %s", ErrNotShardKey, humanize.Literal(bound), p)
 	}
 	return b.key(), nil
@@ -224,7 +225,7 @@ func (b keyBuilder) key() Key {
 	var order, form []byte
 	for _, v := range b.values {
 		order = keyorder.Append(order, v)
-		form = appendForm(form, v)
+		form = appendType(form, v)
 	}
 	return Key{string(order), string(form)}
 }
@@ -245,7 +246,7 @@ func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key
 		if i >= p.Len() {
 			return Key{}, mongoerr.New(longer, "bound %s is longer than shard key %s", humanize.Literal(prefix), p)
 		}
-		if string(e.Name) != p.p.fields[i] {
+		if string(e.Name) != p.pattern.fields[i] {
 			return Key{}, mongoerr.New(mismatch, "bound %s is not a prefix of shard key %s", humanize.Literal(prefix), p)
 		}
 		b.values = append(b.values, e.Value)
@@ -259,11 +260,11 @@ func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key
 // Bound returns the key as the document the catalog stores: every field with
 // the BSON value it was made from.
 func (p KeyPattern) Bound(k Key) bson.Raw {
-	doc := make([]byte, 4, 4+len(k.order)+len(k.form)+16*p.Len())
-	order, form := k.order, k.form
+	doc := make([]byte, 4, 4+len(k.encoded)+len(k.types)+16*p.Len())
+	order, form := k.encoded, k.types
 	for i := 0; i < p.Len() && form != ""; i++ {
 		at := len(doc)
-		doc = append(append(append(doc, 0), p.p.fields[i]...), 0)
+		doc = append(append(append(doc, 0), p.pattern.fields[i]...), 0)
 		var t bson.Type
 		var ok bool
 		if t, doc, order, form, ok = takeField(doc, order, form); !ok {
@@ -285,10 +286,10 @@ func (p KeyPattern) CheckHashed(k Key) error {
 		return nil
 	}
 	values := k.Values()
-	if p.p.hashed >= len(values) {
+	if p.pattern.hashed >= len(values) {
 		return mongoerr.New(mongoerr.InvalidOptions, "bound %s lacks the hashed field of %s", k, p)
 	}
-	switch values[p.p.hashed].Type {
+	switch values[p.pattern.hashed].Type {
 	case bson.TypeInt64, bson.TypeMinKey, bson.TypeMaxKey:
 		return nil
 	}

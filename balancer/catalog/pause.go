@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pause is somebody's wish that no run of shardsh begins another step. Times are cluster
+// Pause is an operator's request that no run of shardsh begins another step. Times are cluster
 // times.
 type Pause struct {
 	Reason string
@@ -17,8 +17,8 @@ type Pause struct {
 	Active bool
 }
 
-// By is "ann on ops1 (admin.ann)".
-func (p Pause) By() string {
+// Author is "ann on ops1 (admin.ann)".
+func (p Pause) Author() string {
 	by := p.User + " on " + p.Host
 	if p.Login != "" {
 		by += " (" + p.Login + ")"
@@ -29,7 +29,7 @@ func (p Pause) By() string {
 // String is "backup of shard2 (by ann on ops1, since 2026-03-02T12:00:00Z, until 2026-03-02T14:00:00Z)".
 func (p Pause) String() string {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-	return fmt.Sprintf("%s (by %s, since %s, until %s)", p.Reason, p.By(), at(p.Since), at(p.Until))
+	return fmt.Sprintf("%s (by %s, since %s, until %s)", p.Reason, p.Author(), at(p.Since), at(p.Until))
 }
 
 // Compatibility is the feature compatibility version of a cluster, as the config servers have it.
@@ -43,10 +43,10 @@ type Compatibility struct {
 // Changing reports whether the version is being changed.
 func (c Compatibility) Changing() bool { return c.Target != "" }
 
-// HandsOver reports whether the version is being changed to that of which on each shard has the
+// MovesMetadataToShards reports whether the version is being changed to that of which on each shard has the
 // metadata of its chunks: until it is, chunks are not split, merged or moved, and movePrimary is
 // refused.
-func (c Compatibility) HandsOver() bool {
+func (c Compatibility) MovesMetadataToShards() bool {
 	target, known := ReleaseOf(c.Target)
 	is, _ := ReleaseOf(c.Version)
 	return known && target.ShardsOwnMetadata() && !is.ShardsOwnMetadata()
@@ -64,8 +64,8 @@ func (c Compatibility) String() string {
 // differs by release goes; without it, where it can't be read.
 func (c Compatibility) Release(server Release) Release { return server.WithFCV(c.Version) }
 
-// Behind reports whether the server's release is newer than the compatibility version.
-func (c Compatibility) Behind(server string) bool {
+// IsBehind reports whether the server's release is newer than the compatibility version.
+func (c Compatibility) IsBehind(server string) bool {
 	r, known := ReleaseOf(server)
 	return known && c.Version != "" && !strings.HasPrefix(server, c.Version+".") && c.Release(r).FCV() != r.Line()
 }

@@ -13,11 +13,11 @@ import (
 // version where that is older. The zero value is Release80.
 type Release struct {
 	line line
-	// patched is 1 + the patch; 0 if it is not known, which counts as the first patch.
-	patched uint8
-	// later is a minor release that has no line of its own: it has all patches of the line
+	// patchPlusOne is 1 + the patch; 0 if it is not known, which counts as the first patch.
+	patchPlusOne uint8
+	// beyondLine is a minor release that has no line of its own: it has all patches of the line
 	// before.
-	later bool
+	beyondLine bool
 	// fcv is the feature compatibility version; zero is that of the line.
 	fcv line
 }
@@ -91,7 +91,7 @@ func ReleaseOf(version string) (r Release, ok bool) {
 			r, ok = known, true
 		}
 	}
-	if r.later = ok && is != r.line; r.later {
+	if r.beyondLine = ok && is != r.line; r.beyondLine {
 		return r, ok
 	}
 	if ok && v.Patch < maxPatches && strings.HasPrefix(version, v.String()) { // not 8.0 alone
@@ -103,7 +103,7 @@ func ReleaseOf(version string) (r Release, ok bool) {
 // WithPatch returns the patch n of the release's line.
 func (r Release) WithPatch(n uint8) Release {
 	r = r.orDefault()
-	r.patched = n + 1
+	r.patchPlusOne = n + 1
 	return r
 }
 
@@ -122,7 +122,7 @@ func (r Release) WithFCV(version string) Release {
 func (r Release) Line() Release { return Release{line: r.orDefault().line} }
 
 // Patch returns the number of the patch, such as 20 for 8.0.20, and whether it is known.
-func (r Release) Patch() (n int, known bool) { return int(r.patched) - 1, r.patched > 0 }
+func (r Release) Patch() (n int, known bool) { return int(r.patchPlusOne) - 1, r.patchPlusOne > 0 }
 
 // FCV returns the line of the feature compatibility version.
 func (r Release) FCV() Release {
@@ -133,9 +133,9 @@ func (r Release) FCV() Release {
 	return r.Line()
 }
 
-// Newer reports whether the server is newer than all lines: it is taken for the newest one.
-func (r Release) Newer() bool {
-	return r.later && r.line == slices.MaxFunc(Releases(), Release.compare).line
+// IsNewerThanKnown reports whether the server is newer than all known lines; it is treated as the newest one.
+func (r Release) IsNewerThanKnown() bool {
+	return r.beyondLine && r.line == slices.MaxFunc(Releases(), Release.compare).line
 }
 
 func (r Release) compare(other Release) int {
@@ -167,12 +167,12 @@ func (r Release) String() string {
 // AtLeast reports whether the release's feature compatibility version is not older than a line.
 func (r Release) AtLeast(other Release) bool { return r.FCV().line.atLeast(other.FCV().line) }
 
-// runs reports whether a patch of a line, or a newer release, runs on the server, whatever
+// binaryAtLeast reports whether a patch of a line, or a newer release, runs on the server, whatever
 // the feature compatibility version.
-func (r Release) runs(other Release, patch uint8) bool {
+func (r Release) binaryAtLeast(other Release, patch uint8) bool {
 	r = r.orDefault()
 	if r.line != other.line {
 		return r.line.atLeast(other.line)
 	}
-	return patch == 0 || r.later || r.patched > patch
+	return patch == 0 || r.beyondLine || r.patchPlusOne > patch
 }

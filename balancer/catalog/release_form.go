@@ -18,10 +18,10 @@ import (
 // timestamps, and what was dropped stays in config.collections, marked as such.
 func (r Release) ChunksByNamespace() bool { return !r.AtLeast(Release50) }
 
-// NamesChunks reports whether the _id of a chunk is made of its namespace and its
+// HasChunkNames reports whether the _id of a chunk is made of its namespace and its
 // lower bound, and that of a zone range too. They were changed for the sake of
 // refined shard keys (SERVER-42299).
-func (r Release) NamesChunks() bool { return !r.AtLeast(Release44) }
+func (r Release) HasChunkNames() bool { return !r.AtLeast(Release44) }
 
 // KeepsHistory reports whether chunks tell on which shards they were.
 func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
@@ -42,13 +42,13 @@ func (r Release) ChunkName(ns string, lower bson.Raw) string {
 	for e, rest, ok := keyorder.Next(keyorder.Body(lower)); ok; e, rest, ok = keyorder.Next(rest) {
 		b.Write(e.Name)
 		b.WriteByte('_')
-		r.writeNamed(b, e.Value)
+		r.writeNameValue(b, e.Value)
 	}
 	return b.String()
 }
 
-// writeNamed writes a value as it stands in names of chunks.
-func (r Release) writeNamed(b *strings.Builder, v bson.RawValue) {
+// writeNameValue writes a value as it stands in names of chunks.
+func (r Release) writeNameValue(b *strings.Builder, v bson.RawValue) {
 	switch v.Type {
 	case bson.TypeMinKey:
 		b.WriteString("MinKey")
@@ -57,7 +57,7 @@ func (r Release) writeNamed(b *strings.Builder, v bson.RawValue) {
 	case bson.TypeNull:
 		b.WriteString("null")
 	case bson.TypeDouble:
-		b.WriteString(namedDouble(v.Double()))
+		b.WriteString(nameDouble(v.Double()))
 	case bson.TypeString, bson.TypeSymbol:
 		text, ok := v.StringValueOK()
 		if !ok {
@@ -73,25 +73,25 @@ func (r Release) writeNamed(b *strings.Builder, v bson.RawValue) {
 		fmt.Fprintf(b, "Timestamp(%d, %d)", t, i)
 	case bson.TypeBinary:
 		subtype, data := v.Binary()
-		b.WriteString(r.namedBinary(subtype, data))
+		b.WriteString(r.nameBinary(subtype, data))
 	case bson.TypeEmbeddedDocument:
 		b.WriteString("{ ")
 		for e, rest, ok := keyorder.Next(keyorder.Body(v.Value)); ok; {
 			b.Write(e.Name)
 			b.WriteString(": ")
-			r.writeNamed(b, e.Value)
+			r.writeNameValue(b, e.Value)
 			if e, rest, ok = keyorder.Next(rest); ok {
 				b.WriteString(", ")
 			}
 		}
 		b.WriteString(" }")
 	default:
-		b.WriteString(namedPlain(v))
+		b.WriteString(namePlain(v))
 	}
 }
 
-// namedDouble shows that a number is none of the integers' types.
-func namedDouble(x float64) string {
+// nameDouble formats a double so that it cannot be mistaken for an integer.
+func nameDouble(x float64) string {
 	text := strconv.FormatFloat(x, 'g', 16, 64)
 	if strings.ContainsAny(text, ".eIN") {
 		return text
@@ -99,15 +99,15 @@ func namedDouble(x float64) string {
 	return text + ".0"
 }
 
-// namedBinary shows UUIDs by a name of their own since 3.6 (SERVER-47745).
-func (r Release) namedBinary(subtype byte, data []byte) string {
+// nameBinary shows UUIDs by a name of their own since 3.6 (SERVER-47745).
+func (r Release) nameBinary(subtype byte, data []byte) string {
 	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.AtLeast(Release36) {
 		return fmt.Sprintf(`UUID("%x-%x-%x-%x-%x")`, data[:4], data[4:6], data[6:8], data[8:10], data[10:])
 	}
 	return fmt.Sprintf("BinData(%d, %X)", subtype, data)
 }
 
-func namedPlain(v bson.RawValue) string {
+func namePlain(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
 		return strconv.FormatInt(v.AsInt64(), 10)

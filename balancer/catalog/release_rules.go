@@ -8,8 +8,8 @@ import "time"
 // BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
 func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
 
-// JudgesCollections reports whether servers say of a collection whether it is balanced.
-func (r Release) JudgesCollections() bool { return r.AtLeast(Release44) }
+// ReportsCollectionStatus reports whether servers say of a collection whether it is balanced.
+func (r Release) ReportsCollectionStatus() bool { return r.AtLeast(Release44) }
 
 // Defragments reports whether collections can be defragmented.
 func (r Release) Defragments() bool { return r.AtLeast(Release60) }
@@ -28,30 +28,30 @@ func (r Release) ShowsSplitPoints() bool { return r.AtLeast(Release60) }
 // AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
 func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 
-// LetsHashedIndexesGo reports whether the index of a shard key that is hashed may
+// AllowsDroppingHashedIndex reports whether the index of a shard key that is hashed may
 // be dropped or hidden.
-func (r Release) LetsHashedIndexesGo() bool { return r.AtLeast(Release60) }
+func (r Release) AllowsDroppingHashedIndex() bool { return r.AtLeast(Release60) }
 
-// SecondariesGiveAll reports whether secondaries give what they have, orphans included,
+// SecondariesReturnOrphans reports whether secondaries return everything, orphans included,
 // where a read asks for no read concern.
-func (r Release) SecondariesGiveAll() bool { return !r.AtLeast(Release50) }
+func (r Release) SecondariesReturnOrphans() bool { return !r.AtLeast(Release50) }
 
-// AwaitsMajority reports whether a write that does not say waits for a majority.
-func (r Release) AwaitsMajority() bool { return r.AtLeast(Release50) }
+// DefaultsToMajority reports whether a write that does not say waits for a majority.
+func (r Release) DefaultsToMajority() bool { return r.AtLeast(Release50) }
 
 // MovesCollections reports whether a collection that is not sharded can lie on any shard
-// (moveCollection, unshardCollection), and rounds count moves of such.
+// (moveCollection, unshardCollection), and rounds count these moves.
 func (r Release) MovesCollections() bool { return r.AtLeast(Release80) }
 
 // ReshardsToSameKey reports whether reshardCollection takes the key that the collection has.
 func (r Release) ReshardsToSameKey() bool { return r.AtLeast(Release80) }
 
-// NoticesLostIndexes reports whether a round switches the balancing of a collection off whose hashed
+// DisablesOnMissingIndex reports whether a round switches the balancing of a collection off whose hashed
 // shard key has no index any more.
-func (r Release) NoticesLostIndexes() bool { return r.AtLeast(Release80) }
+func (r Release) DisablesOnMissingIndex() bool { return r.AtLeast(Release80) }
 
-// KeepsSessions reports whether there is a collection of the sessions.
-func (r Release) KeepsSessions() bool { return r.AtLeast(Release36) }
+// HasSessionsCollection reports whether there is a collection of the sessions.
+func (r Release) HasSessionsCollection() bool { return r.AtLeast(Release36) }
 
 // SplitsSessions reports whether the balancer cuts the sessions collection into
 // many chunks. With the auto-merger, which would put them together again for
@@ -83,8 +83,8 @@ func (r Release) LocksBalancer() bool { return !r.AtLeast(Release36) }
 // command forbids it.
 func (r Release) SpillsToDisk() bool { return r.AtLeast(Release60) }
 
-// LimitsShards reports whether config.shards may have a maxSize.
-func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
+// HasMaxShardSize reports whether config.shards may have a maxSize.
+func (r Release) HasMaxShardSize() bool { return !r.AtLeast(Release60) }
 
 // DefaultChunkSize returns the chunk size in bytes where none is set.
 func (r Release) DefaultChunkSize() int64 {

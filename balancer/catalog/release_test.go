@@ -37,7 +37,7 @@ func TestParseRelease(t *testing.T) {
 // A patch, a compatibility version, and what is newer than all that is known.
 func TestPartsOfARelease(t *testing.T) {
 	r, _ := ReleaseOf("8.0.20")
-	if n, known := r.Patch(); n != 20 || !known || r.Line() != Release80 || r.FCV() != Release80 || r.Newer() {
+	if n, known := r.Patch(); n != 20 || !known || r.Line() != Release80 || r.FCV() != Release80 || r.IsNewerThanKnown() {
 		t.Errorf("8.0.20 is %+v", r)
 	}
 	if old := r.WithFCV("7.0"); old.AtLeast(Release80) || !old.AtLeast(Release70) || old.FCV() != Release70 ||
@@ -49,8 +49,8 @@ func TestPartsOfARelease(t *testing.T) {
 		t.Error("a line has no patch")
 	}
 	for version, want := range map[string]bool{"9.0.7": false, "9.1.0": true, "10.2.0": true, "8.4.0": false, "7.3.1": false} {
-		if r, _ := ReleaseOf(version); r.Newer() != want || want && (!r.DonorBelongsToZone() || r.ForcesDrains()) {
-			t.Errorf("%s is newer: %v", version, r.Newer())
+		if r, _ := ReleaseOf(version); r.IsNewerThanKnown() != want || want && (!r.DonorBelongsToZone() || r.ForcesDrains()) {
+			t.Errorf("%s is newer: %v", version, r.IsNewerThanKnown())
 		}
 	}
 }
@@ -65,13 +65,13 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		want string
 	}{
 		{"donor of a size move belongs to the zone", Release.DonorBelongsToZone, "---x---xxx"},
-		{"a draining shard gives", Release.DrainingGives, "xxxxx-----"},
+		{"a draining shard gives", Release.DrainingShardsDonate, "xxxxx-----"},
 		{"drains are forced", Release.ForcesDrains, "xxxxxxx---"},
 		{"machine ids are checked", Release.ChecksMachineIDs, "xxxxxxxxx-"},
 		{"moves carry the epoch", Release.SendsEpoch, "xxxxxxxxx-"},
 		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
-		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
+		{"the balancer's settings are one structure", Release.ParsesBalancerSettingsStrictly, "--------xx"},
 		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
 		{"that nothing can receive is a warning", Release.WarnsOfRecipients, "-----xxxxx"},
 		{"the flag for unsharded collections is known", Release.KnowsUnshardedFlag, "xxxxxxxxx-"},
@@ -145,7 +145,7 @@ func TestBalancerSettingsOfReleases(t *testing.T) {
 		{"jumbo chunks in 3.4", Release34, bson.D{e("attemptToBalanceJumboChunks", "yes")}, ModeFull, 0},
 		{"jumbo chunks in 4.4", Release44, bson.D{e("attemptToBalanceJumboChunks", "yes")}, "", mongoerr.TypeMismatch},
 	} {
-		s := SettingsOf(c.release)
+		s := DefaultSettingsOf(c.release)
 		err := s.LoadBalancer(doc(t, c.doc))
 		checkCode(t, c.name, err, c.code)
 		if err == nil && s.Mode != c.mode {
@@ -171,7 +171,7 @@ func TestSettingsOfReleases(t *testing.T) {
 		{Release83, "balancer chunksize automerge", 128, true, false},
 	} {
 		var read []string
-		s := SettingsOf(c.release)
+		s := DefaultSettingsOf(c.release)
 		err := s.Load(func(id string) (bson.Raw, error) {
 			read = append(read, id)
 			return nil, nil
@@ -182,7 +182,7 @@ func TestSettingsOfReleases(t *testing.T) {
 			t.Errorf("%s reads %v: %+v, %v", c.release, read, s, err)
 		}
 	}
-	s := SettingsOf(Release44)
+	s := DefaultSettingsOf(Release44)
 	checkCode(t, "autosplit without enabled", s.LoadAutoSplit(doc(t, bson.D{})), mongoerr.NoSuchKey)
 	if err := s.LoadAutoSplit(doc(t, bson.D{e("enabled", false)})); err != nil || s.ShouldAutoSplit(time.Now()) {
 		t.Errorf("auto-split off: %+v, %v", s, err)
@@ -199,7 +199,7 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 		}
 		return when
 	}
-	s := SettingsOf(Release83)
+	s := DefaultSettingsOf(Release83)
 	// A window beside it is not even looked at.
 	if err := s.LoadBalancer(doc(t, bson.D{e("activeWindow", 7), e("activeWindowDOW", bson.A{monday("Monday"),
 		bson.D{e("day", "Wednesday"), e("start", "1:00"), e("stop", "2:00")},
@@ -223,7 +223,7 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 
 	// The example of the windows' definition: ends are inclusive at one second, and a window that
 	// ends before it begins is of one day, before its end and after its start.
-	example := SettingsOf(Release90)
+	example := DefaultSettingsOf(Release90)
 	if err := example.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", bson.A{monday("Monday"),
 		bson.D{e("day", "Saturday"), e("start", "00:00"), e("stop", "23:59")}})})); err != nil {
 		t.Fatal(err)
@@ -253,11 +253,11 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 		{"start is stop", bson.A{bson.D{e("day", "Monday"), e("start", "1:00"), e("stop", "01:00")}}, mongoerr.BadValue},
 		{"empty: activeWindow applies", bson.A{}, 0},
 	} {
-		s := SettingsOf(Release83)
+		s := DefaultSettingsOf(Release83)
 		checkCode(t, c.name, s.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", c.value)})), c.code)
 	}
 	// With an old compatibility version the other window applies, and is validated.
-	behind := SettingsOf(Release83.WithFCV("8.0"))
+	behind := DefaultSettingsOf(Release83.WithFCV("8.0"))
 	one := bson.D{e("activeWindowDOW", bson.A{monday("Monday")}),
 		e("activeWindow", bson.D{e("start", "1:00"), e("stop", "2:00")})}
 	if err := behind.LoadBalancer(doc(t, one)); err != nil || !behind.DaysIgnored || len(behind.Days) > 0 ||
@@ -266,7 +266,7 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 	}
 	one[1].Value = 7
 	checkCode(t, "its window is validated", behind.LoadBalancer(doc(t, one)), mongoerr.TypeMismatch)
-	old := SettingsOf(Release80)
+	old := DefaultSettingsOf(Release80)
 	if err := old.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", "rubbish")})); err != nil ||
 		!old.ShouldBalance(at("05", "12:00:00")) {
 		t.Errorf("8.0 reads activeWindowDOW: %v", err)

@@ -3,36 +3,41 @@ package catalog
 import "slices"
 
 // replaceInPlace exchanges values of chunks; blocks keep their bounds.
-func (a *application) replaceInPlace(changed []Chunk) error {
+func (a *tableUpdate) replaceInPlace(changed []Chunk) error {
 	a.inPlace = true
 	a.shelves = slices.Clone(a.old.shelves)
 	for len(changed) > 0 {
-		p := a.old.locate(changed[0].Min.order)
+		p := a.old.locate(changed[0].Min.encoded)
 		old := a.old.block(p)
-		high, n := old.low(old.len()), 1
-		for n < len(changed) && changed[n].Min.order < high {
+		high, n := old.encodedAt(old.len()), 1
+		for n < len(changed) && changed[n].Min.encoded < high {
 			n++
 		}
-		b, err := a.replaced(old, changed[:n])
+		b, err := a.withValues(old, changed[:n])
 		if err != nil {
 			return err
 		}
 		s := a.shelves[p.shelf]
 		if s == a.old.shelves[p.shelf] {
-			s = &blockGroup{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts, owned: slices.Clone(s.owned)}
+			s = &blockGroup{
+				blocks:    slices.Clone(s.blocks),
+				blockMins: s.blockMins,
+				starts:    s.starts,
+				totals:    slices.Clone(s.totals),
+			}
 			a.shelves[p.shelf] = s
 		}
 		s.blocks[p.block] = b
-		s.owned.exchange([]*block{old}, []*block{b}, s.newest)
+		s.totals.replaceBlocks([]*block{old}, []*block{b}, s.newest)
 		a.removed = append(a.removed, old)
-		a.w.blocks = append(a.w.blocks, b)
+		a.writer.blocks = append(a.writer.blocks, b)
 		changed = changed[n:]
 	}
 	return nil
 }
 
-// replaced returns a copy of a block with other values for some chunks.
-func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
+// withValues returns a copy of a block with other values for some chunks.
+func (a *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
 	sized := b.sizes != nil
@@ -43,18 +48,18 @@ func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 	entries := make([]historyEntry, 0, kept) // of all patches
 	for n := range changed {
 		c := &changed[n]
-		r, err := a.w.row(c)
+		r, err := a.writer.newRow(c)
 		if err != nil {
 			return nil, err
 		}
-		i := old.find(c.Min.order)
+		i := old.find(c.Min.encoded)
 		first := len(entries)
 		for _, h := range c.History {
-			e, err := a.w.entry(h)
+			e, err := a.writer.newHistoryEntry(h)
 			if err != nil {
 				return nil, err
 			}
-			if r.join(e) {
+			if r.needsEntry(e) {
 				entries = append(entries, e)
 			}
 		}
@@ -68,9 +73,9 @@ func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 			b.sizes[i] = c.Estimate
 		}
 	}
-	b.history = old.history.replaced(old.len(), patches)
-	if !b.sameOwners(old, patches) {
-		b.summarise(a.w.counters)
+	b.history = old.history.withPatches(old.len(), patches)
+	if !b.reuseOwners(old, patches) {
+		b.summarise(a.writer.counters)
 	}
 	return &b, nil
 }
@@ -81,9 +86,9 @@ type patch struct {
 	history []historyEntry
 }
 
-// replaced returns a copy with other histories for some of n chunks, nil when
+// withPatches returns a copy with other histories for some of n chunks, nil when
 // none has any.
-func (h *histories) replaced(n int, patches []patch) *histories {
+func (h *histories) withPatches(n int, patches []patch) *histories {
 	size := 0
 	for _, p := range patches {
 		size += len(p.history)
@@ -109,10 +114,10 @@ func (h *histories) replaced(n int, patches []patch) *histories {
 	return next
 }
 
-// sameOwners brings the summary of a block up to date whose changed chunks have the
+// reuseOwners brings the summary of a block up to date whose changed chunks have the
 // owners that they had in the block before, as those have that only get another
 // version; else it is false.
-func (b *block) sameOwners(old *block, patches []patch) bool {
+func (b *block) reuseOwners(old *block, patches []patch) bool {
 	for _, p := range patches {
 		if was := &old.rows[p.at]; was.shard != b.rows[p.at].shard {
 			return false
@@ -121,11 +126,11 @@ func (b *block) sameOwners(old *block, patches []patch) bool {
 	b.owned = slices.Clone(old.owned)
 	for _, p := range patches {
 		was, is := &old.rows[p.at], &b.rows[p.at]
-		o := b.of(is.shard)
-		if was.flags.flagged() {
+		o := b.ownershipOf(is.shard)
+		if was.flags.isJumbo() {
 			o.jumbo--
 		}
-		if is.flags.flagged() {
+		if is.flags.isJumbo() {
 			o.jumbo++
 		}
 		switch {

@@ -12,9 +12,9 @@ type run struct {
 	from, to int
 }
 
-// runs finds what the changed chunks replace. A run must begin and end where
+// findRuns finds what the changed chunks replace. A run must begin and end where
 // chunks did, or there would be a gap.
-func (a *application) runs(changed []Chunk) ([]run, error) {
+func (a *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
 	var runs []run
 	for len(changed) > 0 {
 		n := 1
@@ -23,18 +23,18 @@ func (a *application) runs(changed []Chunk) ([]run, error) {
 		}
 		r := run{chunks: changed[:n]}
 		from, to := changed[0].Min, changed[n-1].Max
-		p := a.old.locate(from.order)
+		p := a.old.locate(from.encoded)
 		if low := a.old.block(p).key(p.chunk); !low.Equal(from) {
-			return nil, notContiguous(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
+			return nil, notContiguousError(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
 		}
-		r.from = a.old.number(p)
+		r.from = a.old.indexOf(p)
 		// The chunks up to the first that lies at or above the end.
-		p = a.old.locate(to.order)
-		r.to = a.old.number(p)
-		if b := a.old.block(p); b.low(p.chunk) != to.order {
+		p = a.old.locate(to.encoded)
+		r.to = a.old.indexOf(p)
+		if b := a.old.block(p); b.encodedAt(p.chunk) != to.encoded {
 			r.to++
 			if high := b.key(p.chunk + 1); !high.Equal(to) {
-				return nil, notContiguous(a.old.pattern.Bound(to), a.old.pattern.Bound(high))
+				return nil, notContiguousError(a.old.pattern.Bound(to), a.old.pattern.Bound(high))
 			}
 		}
 		runs = append(runs, r)
@@ -66,14 +66,14 @@ func (s *section) add(p piece) {
 
 // rewrite goes through the runs from left to right; shelves in which nothing
 // changes are taken over as they are.
-func (a *application) rewrite(changed []Chunk) error {
-	runs, err := a.runs(changed)
+func (a *tableUpdate) rewrite(changed []Chunk) error {
+	runs, err := a.findRuns(changed)
 	if err != nil {
 		return err
 	}
 	old, next := a.old, 0 // next is the first shelf not dealt with
 	for len(runs) > 0 {
-		first := old.position(runs[0].from).shelf
+		first := old.chunkIndexAt(runs[0].from).shelf
 		a.shelves = append(a.shelves, old.shelves[next:first]...)
 		st := strip{blocks: old.shelves[first].blocks, starts: old.shelves[first].starts, base: int(old.starts[first])}
 		n := 0
@@ -82,20 +82,20 @@ func (a *application) rewrite(changed []Chunk) error {
 				n++
 			}
 			reaches := n < len(runs) && runs[n].from < int(old.starts[next])
-			if next == len(old.shelves) || !reaches && len(st.blocks) >= old.layout.shelfLeast {
+			if next == len(old.shelves) || !reaches && len(st.blocks) >= old.layout.minShelf {
 				break
 			}
-			st = st.join(old.shelves[next])
+			st = st.appendShelf(old.shelves[next])
 		}
-		removed, added := len(a.removed), len(a.w.blocks)
+		removed, added := len(a.removed), len(a.writer.blocks)
 		blocks, err := a.rewriteStrip(st, runs[:n])
 		if err != nil {
 			return err
 		}
-		if next == first+1 && len(blocks) <= old.layout.shelfMost {
-			a.shelves = append(a.shelves, old.shelves[first].with(blocks, a.removed[removed:], a.w.blocks[added:]))
+		if next == first+1 && len(blocks) <= old.layout.maxShelf {
+			a.shelves = append(a.shelves, old.shelves[first].withBlocks(blocks, a.removed[removed:], a.writer.blocks[added:]))
 		} else {
-			a.shelves = append(a.shelves, old.layout.shelve(blocks)...)
+			a.shelves = append(a.shelves, old.layout.makeShelves(blocks)...)
 		}
 		runs = runs[n:]
 	}
@@ -103,7 +103,7 @@ func (a *application) rewrite(changed []Chunk) error {
 	return nil
 }
 
-// strip is a row of blocks from one or more shelves. starts count chunks from
+// strip is a row of blocks from one or more shelves. historyStarts count chunks from
 // base.
 type strip struct {
 	blocks []*block
@@ -111,7 +111,7 @@ type strip struct {
 	base   int
 }
 
-func (st strip) join(s *blockGroup) strip {
+func (st strip) appendShelf(s *blockGroup) strip {
 	st.blocks = slices.Concat(st.blocks, s.blocks)
 	end := st.starts[len(st.starts)-1]
 	st.starts = slices.Clip(st.starts)
@@ -129,7 +129,7 @@ func (st strip) find(i int) (block, chunk int) {
 }
 
 // rewriteStrip writes the blocks again that the runs touch.
-func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
+func (a *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
 	next := 0 // the first block not dealt with
 	for len(runs) > 0 {
@@ -149,12 +149,12 @@ func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
 			}
 			s.add(piece{block: st.blocks[next], from: at, to: st.blocks[next].len()})
 			next, at = next+1, 0
-			if s.count >= a.old.layout.blockLeast || next == len(st.blocks) {
+			if s.count >= a.old.layout.minBlock || next == len(st.blocks) {
 				break
 			}
 		}
 		a.removed = append(a.removed, st.blocks[first:next]...)
-		blocks, err := a.write(s, st.blocks[next-1])
+		blocks, err := a.writeSection(s, st.blocks[next-1])
 		if err != nil {
 			return nil, err
 		}
@@ -163,26 +163,26 @@ func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
 	return append(out, st.blocks[next:]...), nil
 }
 
-// write turns a section into blocks of even size; last is the old block it
+// writeSection turns a section into blocks of even size; last is the old block it
 // ends with.
-func (a *application) write(s section, last *block) ([]*block, error) {
-	l, fill, written := a.old.layout, s.count, len(a.w.blocks)
-	if s.count > l.blockMost {
+func (a *tableUpdate) writeSection(s section, last *block) ([]*block, error) {
+	l, fill, written := a.old.layout, s.count, len(a.writer.blocks)
+	if s.count > l.maxBlock {
 		parts := (s.count + l.blockFill - 1) / l.blockFill
 		fill = (s.count + parts - 1) / parts
 	}
 	for s.count > 0 {
 		part, end := s, last.key(last.len())
 		if s.count > fill {
-			part, end = s.cut(fill)
+			part, end = s.takeFirst(fill)
 		} else {
 			s.count = 0
 		}
-		b, err := a.w.splice(part, end)
+		b, err := a.writer.splice(part, end)
 		if err != nil {
 			return nil, err
 		}
-		a.w.blocks = append(a.w.blocks, b)
+		a.writer.blocks = append(a.writer.blocks, b)
 	}
-	return a.w.blocks[written:], nil
+	return a.writer.blocks[written:], nil
 }

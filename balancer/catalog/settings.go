@@ -30,7 +30,7 @@ const (
 )
 
 // Settings are the balancer's settings (rules/01-rounds-and-settings §2). Start from
-// SettingsOf a release.
+// DefaultSettingsOf a release.
 type Settings struct {
 	// Release decides how the documents are read; it is none of their fields.
 	Release Release
@@ -53,11 +53,11 @@ type Settings struct {
 
 // DefaultSettings are in effect in the present release as long as nothing is
 // stored.
-func DefaultSettings() Settings { return SettingsOf(Release{}) }
+func DefaultSettings() Settings { return DefaultSettingsOf(Release{}) }
 
-// SettingsOf returns the settings in effect in a release as long as nothing is
+// DefaultSettingsOf returns the settings in effect in a release as long as nothing is
 // stored.
-func SettingsOf(r Release) Settings {
+func DefaultSettingsOf(r Release) Settings {
 	return Settings{
 		Release: r, Mode: ModeFull, MaxChunkSizeBytes: r.DefaultChunkSize(),
 		AutoMerge: r.AutoMerges(), AutoSplit: r.AutoSplits(),
@@ -70,8 +70,8 @@ type settingsGroup struct {
 	load    func(*Settings, bson.Raw) error
 }
 
-// groups returns the documents that the release reads.
-func (r Release) groups() []settingsGroup {
+// settingsGroups returns the documents that the release reads.
+func (r Release) settingsGroups() []settingsGroup {
 	groups := []settingsGroup{
 		{SettingBalancer, "failed to refresh the balancer settings", (*Settings).LoadBalancer},
 		{SettingChunkSize, "failed to refresh the chunk size settings", (*Settings).LoadChunkSize},
@@ -91,7 +91,7 @@ func (r Release) groups() []settingsGroup {
 // It stops at the first failure: what was read before is in effect, the rest
 // keeps its values (rules/01-rounds-and-settings §2.1).
 func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
-	for _, group := range s.Release.groups() {
+	for _, group := range s.Release.settingsGroups() {
 		raw, err := get(group.id)
 		if err == nil {
 			err = group.load(s, raw)
@@ -106,7 +106,7 @@ func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
 // LoadBalancer takes over the document with _id "balancer"; nil means the
 // defaults. After an error nothing has changed.
 func (s *Settings) LoadBalancer(raw bson.Raw) error {
-	next := SettingsOf(s.Release)
+	next := DefaultSettingsOf(s.Release)
 	next.MaxChunkSizeBytes, next.AutoMerge, next.AutoSplit = s.MaxChunkSizeBytes, s.AutoMerge, s.AutoSplit
 
 	var stopped bool
@@ -135,7 +135,7 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if !stopped || s.Release.ParsesBalancerWhole() {
+	if !stopped || s.Release.ParsesBalancerSettingsStrictly() {
 		if err := next.loadMode(mode); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (s *Settings) loadMode(f field) error {
 	switch mode := Mode(text); {
 	case mode == ModeFull, mode == ModeOff, mode == ModeAutoSplitOnly && s.Release.AutoSplits():
 		s.Mode = mode
-	case !s.Release.BalancesBySize(), s.Release.ParsesBalancerWhole():
+	case !s.Release.BalancesBySize(), s.Release.ParsesBalancerSettingsStrictly():
 		return mongoerr.New(mongoerr.BadValue, "invalid balancer mode %q", text)
 	default:
 		s.Mode, s.UnknownMode = ModeOff, text
@@ -187,7 +187,7 @@ func (s *Settings) loadWindows(window, days field) (err error) {
 			return err
 		}
 	}
-	if doc, ok := window.value.DocumentOK(); ok && s.Release.ParsesBalancerWhole() {
+	if doc, ok := window.value.DocumentOK(); ok && s.Release.ParsesBalancerSettingsStrictly() {
 		if err := requireFields("activeWindow", doc, "start", "stop"); err != nil {
 			return err
 		}
@@ -199,8 +199,8 @@ func (s *Settings) loadWindows(window, days field) (err error) {
 	return err
 }
 
-// open reports whether now lies in the windows.
-func (s *Settings) open(now time.Time) bool {
+// inWindow reports whether now lies in the windows.
+func (s *Settings) inWindow(now time.Time) bool {
 	if len(s.Days) == 0 {
 		return s.Window.Contains(now)
 	}
@@ -216,7 +216,7 @@ func (s *Settings) LoadChunkSize(raw bson.Raw) error {
 	}
 	value, err := raw.LookupErr("value")
 	if err != nil {
-		return missing("chunk size setting", "value")
+		return missingFieldError("chunk size setting", "value")
 	}
 	var mib int64
 	if err := (field{"value", value}).int64(&mib); err != nil {
@@ -248,7 +248,7 @@ func loadSwitch(raw bson.Raw, what string, on *bool) error {
 	}
 	value, err := raw.LookupErr("enabled")
 	if err != nil {
-		return missing(what, "enabled")
+		return missingFieldError(what, "enabled")
 	}
 	return field{"enabled", value}.bool(on)
 }
@@ -256,17 +256,17 @@ func loadSwitch(raw bson.Raw, what string, on *bool) error {
 // ShouldBalance reports whether a round may move chunks now: mode full and
 // inside the window.
 func (s *Settings) ShouldBalance(now time.Time) bool {
-	return s.Mode == ModeFull && s.open(now)
+	return s.Mode == ModeFull && s.inWindow(now)
 }
 
 // ShouldAutoSplit reports whether shards may split chunks that have grown now:
 // mode not off, auto-split on and inside the window.
 func (s *Settings) ShouldAutoSplit(now time.Time) bool {
-	return s.Mode != ModeOff && s.AutoSplit && s.open(now)
+	return s.Mode != ModeOff && s.AutoSplit && s.inWindow(now)
 }
 
 // ShouldAutoMerge reports whether the auto-merger may work now: mode not off,
 // auto-merge on and inside the window.
 func (s *Settings) ShouldAutoMerge(now time.Time) bool {
-	return s.Mode != ModeOff && s.AutoMerge && s.open(now)
+	return s.Mode != ModeOff && s.AutoMerge && s.inWindow(now)
 }

@@ -15,7 +15,7 @@ import (
 func TestSettingsSurviveTheirDocuments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		release := rapid.SampledFrom(catalog.Releases()).Draw(t, "release")
-		want := catalog.SettingsOf(release)
+		want := catalog.DefaultSettingsOf(release)
 		want.Mode = rapid.SampledFrom([]catalog.Mode{catalog.ModeFull, catalog.ModeOff}).Draw(t, "mode")
 		want.MaxChunkSizeBytes = rapid.Int64Range(1, 1024).Draw(t, "chunk size") << 20
 		want.WaitForDelete = rapid.Bool().Draw(t, "wait for delete")
@@ -45,7 +45,7 @@ func TestSettingsSurviveTheirDocuments(t *testing.T) {
 			{}, {State: catalog.ThrottleOff}, {State: catalog.ThrottleOn}, {State: catalog.ThrottleOn, WriteConcern: concern},
 		}).Draw(t, "throttle")
 
-		got := catalog.SettingsOf(release)
+		got := catalog.DefaultSettingsOf(release)
 		err = got.Load(func(id string) (bson.Raw, error) {
 			doc := want.Doc(id)
 			if doc == nil {

@@ -55,9 +55,9 @@ func ParseShard(raw bson.Raw) (Shard, error) {
 	case err != nil:
 		return Shard{}, mongoerr.Wrap(err, "invalid config.shards document")
 	case s.ID == "":
-		return Shard{}, missing("config.shards document", "_id")
+		return Shard{}, missingFieldError("config.shards document", "_id")
 	case s.Host == "":
-		return Shard{}, missing("config.shards document", "host")
+		return Shard{}, missingFieldError("config.shards document", "host")
 	}
 	return s, nil
 }

@@ -20,8 +20,8 @@ import (
 // costs in proportion to the change.
 type Snapshot struct {
 	parts SnapshotParts
-	// tagged are the collections that config.tags has zones of, once somebody asks.
-	tagged func() map[string]bool
+	// taggedNamespaces returns the collections that have zones in config.tags; computed once, on demand.
+	taggedNamespaces func() map[string]bool
 }
 
 // SnapshotParts are what a Snapshot is made of. The order of lists does not
@@ -189,10 +189,10 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	byTime := func(a, b LogEntry) int { return a.Time.Compare(b.Time) }
 	slices.SortStableFunc(p.Changes, byTime)
 	slices.SortStableFunc(p.Actions, byTime)
-	if p.Clock.Zone == nil {
-		p.Clock = ClockOf(p.Actions, p.Changes)
+	if p.Clock.Location == nil {
+		p.Clock = ClockFromLogs(p.Actions, p.Changes)
 	}
-	return &Snapshot{parts: p, tagged: sync.OnceValue(func() map[string]bool {
+	return &Snapshot{parts: p, taggedNamespaces: sync.OnceValue(func() map[string]bool {
 		tagged := map[string]bool{}
 		for _, doc := range p.Config["tags"] {
 			if ns, is := doc.Lookup("ns").StringValueOK(); is {
@@ -232,12 +232,12 @@ func (s *Snapshot) Shard(id ShardID) (ShardState, bool) {
 // namespace, unsplittable ones included.
 func (s *Snapshot) Collections() []*CollectionState { return s.parts.Collections }
 
-// Zoned reports whether a collection has zones, whose ranges may not have been read.
-func (s *Snapshot) Zoned(c *CollectionState) bool {
+// HasZones reports whether a collection has zones, whose ranges may not have been read.
+func (s *Snapshot) HasZones(c *CollectionState) bool {
 	if c.Zones != nil {
 		return c.Zones.Len() > 0
 	}
-	return s.tagged()[c.Namespace]
+	return s.taggedNamespaces()[c.Namespace]
 }
 
 // Collection returns the collection with the namespace, nil when there is none. That of
@@ -246,7 +246,7 @@ func (s *Snapshot) Collection(ns string) *CollectionState {
 	if i, ok := s.collectionAt(ns); ok {
 		return s.parts.Collections[i]
 	}
-	if i, ok := s.collectionAt(BucketsOf(ns)); ok {
+	if i, ok := s.collectionAt(BucketsNamespace(ns)); ok {
 		return s.parts.Collections[i]
 	}
 	return nil

@@ -23,7 +23,7 @@ type CollectionState struct {
 	// Sizes is what each shard has of the collection. A shard without an entry
 	// did not tell; one without a chunk has one of nothing.
 	Sizes map[ShardID]ShardData
-	// ChunkSizes are the sizes of chunks as far as somebody measured them.
+	// ChunkSizes are the measured sizes of chunks; others are unknown.
 	ChunkSizes []ChunkSize
 	// Sampled are shard keys that lie evenly among the documents, in key order: those of a
 	// sample, or where servers would cut. Between two of them lies as much as between any
@@ -107,7 +107,7 @@ type ChunkSize struct {
 // ReportedStatus is the server's own verdict on a collection (rules/01-selection §7).
 type ReportedStatus struct {
 	Compliant bool
-	// Violation is the first thing that the balancer would mend; empty when
+	// Violation is the first thing that the balancer would fix; empty when
 	// Compliant.
 	Violation string
 	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
@@ -132,9 +132,9 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 	return sizes
 }
 
-// Owned returns what a shard has of a collection, and whether that is known. The
+// OwnedData returns what a shard has of a collection, and whether that is known. The
 // stage that reports the sizes leaves out shards that have nothing of it.
-func (s *Snapshot) Owned(c *CollectionState, shard ShardState) (ShardData, bool) {
+func (s *Snapshot) OwnedData(c *CollectionState, shard ShardState) (ShardData, bool) {
 	data, told := c.Sizes[shard.ID]
 	silent := shard.Unreachable != "" || slices.ContainsFunc(s.parts.Source.Gaps, func(g Gap) bool {
 		return g.What == "sizes" && g.Shard == shard.ID
@@ -147,7 +147,7 @@ func (s *Snapshot) Owned(c *CollectionState, shard ShardState) (ShardData, bool)
 func (s *Snapshot) WithCollection(c *CollectionState) *Snapshot {
 	next := *s
 	i, found := s.collectionAt(c.Namespace)
-	next.parts.Collections = put(s.parts.Collections, i, found, c)
+	next.parts.Collections = withElement(s.parts.Collections, i, found, c)
 	return &next
 }
 

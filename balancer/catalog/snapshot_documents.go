@@ -14,7 +14,7 @@ func (s *Snapshot) Documents(collection string) ([]bson.Raw, error) {
 		return s.parts.Config[collection], nil
 	}
 	var docs []bson.Raw
-	for _, d := range s.made(collection) {
+	for _, d := range s.buildDocuments(collection) {
 		raw, err := bson.Marshal(d)
 		if err != nil {
 			return nil, fmt.Errorf("a document of config.%s: %w", collection, err)
@@ -24,8 +24,8 @@ func (s *Snapshot) Documents(collection string) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// made makes the documents of a collection of what is known.
-func (s *Snapshot) made(collection string) (docs []bson.D) {
+// buildDocuments builds the documents of a collection from the parts.
+func (s *Snapshot) buildDocuments(collection string) (docs []bson.D) {
 	switch p := s.parts; collection {
 	case "settings":
 		for _, id := range []string{SettingBalancer, SettingChunkSize, SettingAutoMerge, SettingAutoSplit} {

@@ -7,7 +7,7 @@ import "fmt"
 // is written in the same commit, but not at the same moment.
 func (s *Snapshot) Notes() []string {
 	switch p := s.parts; {
-	case p.Compatibility.HandsOver():
+	case p.Compatibility.MovesMetadataToShards():
 		return []string{"the metadata of chunks are being copied to the shards: config.chunks, which was read, may differ " +
 			"from what a shard has until setFeatureCompatibilityVersion has ended"}
 	case p.Release.ShardsOwnMetadata() && len(p.Migrations) > 0:

@@ -22,7 +22,7 @@ func ParseDatabase(raw bson.Raw) (Database, error) {
 	case err != nil:
 		return Database{}, mongoerr.Wrap(err, "invalid config.databases document")
 	case d.Name == "":
-		return Database{}, missing("config.databases document", "_id")
+		return Database{}, missingFieldError("config.databases document", "_id")
 	}
 	return d, nil
 }
@@ -46,7 +46,7 @@ func ParseRouter(raw bson.Raw) (Router, error) {
 	case err != nil:
 		return Router{}, mongoerr.Wrap(err, "invalid config.mongos document")
 	case r.ID == "":
-		return Router{}, missing("config.mongos document", "_id")
+		return Router{}, missingFieldError("config.mongos document", "_id")
 	}
 	return r, nil
 }

@@ -28,7 +28,7 @@ func (s *Snapshot) WithSettings(settings Settings) *Snapshot {
 func (s *Snapshot) WithShard(shard ShardState) *Snapshot {
 	next := *s
 	i, found := s.shardAt(shard.ID)
-	next.parts.Shards = put(s.parts.Shards, i, found, shard)
+	next.parts.Shards = withElement(s.parts.Shards, i, found, shard)
 	return &next
 }
 
@@ -48,13 +48,13 @@ func (s *Snapshot) WithDatabase(d Database) *Snapshot {
 	i, found := slices.BinarySearchFunc(s.parts.Databases, d.Name, func(have Database, name string) int {
 		return strings.Compare(have.Name, name)
 	})
-	next.parts.Databases = put(s.parts.Databases, i, found, d)
+	next.parts.Databases = withElement(s.parts.Databases, i, found, d)
 	return &next
 }
 
-// put returns a copy of a list in which an element takes the place of that at i,
+// withElement returns a copy of a list in which an element takes the place of that at i,
 // or is inserted there when none was found.
-func put[T any](list []T, i int, found bool, element T) []T {
+func withElement[T any](list []T, i int, found bool, element T) []T {
 	list = slices.Clone(list)
 	if !found {
 		return slices.Insert(list, i, element)

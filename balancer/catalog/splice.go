@@ -2,140 +2,140 @@ package catalog
 
 import "strings"
 
-// room is what a block of a section takes, counted before it is written: a table
+// blockSize is the size of a block to be written, computed in advance: a table
 // changes all the time, and nothing should grow step by step, or be copied twice.
-type room struct {
-	chunks, order, entries int
-	stride                 int // of all bounds; 0 if they differ
-	sized                  bool
+type blockSize struct {
+	chunks, encodedBytes, historyEntries int
+	stride                               int // of all bounds; 0 if they differ
+	hasSizes                             bool
 }
 
-// room returns the size of a block of the section that ends with a bound.
-func (s section) room(end Key) room {
-	r := room{chunks: s.count, order: len(end.order), stride: len(end.order)}
+// blockSize returns the size of a block of the section that ends with a bound.
+func (s section) blockSize(end Key) blockSize {
+	r := blockSize{chunks: s.count, encodedBytes: len(end.encoded), stride: len(end.encoded)}
 	for _, p := range s.pieces {
 		if p.from < p.to {
-			r.take(p.block, p.from, p.to)
+			r.addRange(p.block, p.from, p.to)
 		}
 		for i := range p.chunks {
-			r.add(&p.chunks[i])
+			r.addChunk(&p.chunks[i])
 		}
 	}
 	return r
 }
 
-func (r *room) take(b *block, from, to int) {
-	r.order += int(b.offset(to) - b.offset(from))
-	r.sized = r.sized || b.sizes != nil
+func (r *blockSize) addRange(b *block, from, to int) {
+	r.encodedBytes += int(b.offset(to) - b.offset(from))
+	r.hasSizes = r.hasSizes || b.sizes != nil
 	if b.stride != r.stride {
 		r.stride = 0
 	}
 	if b.history != nil {
-		r.entries += int(b.history.offsets[to] - b.history.offsets[from])
+		r.historyEntries += int(b.history.offsets[to] - b.history.offsets[from])
 	}
 }
 
-func (r *room) add(c *Chunk) {
-	r.order += len(c.Min.order)
-	r.sized = r.sized || c.Estimate != 0
-	if len(c.Min.order) != r.stride {
+func (r *blockSize) addChunk(c *Chunk) {
+	r.encodedBytes += len(c.Min.encoded)
+	r.hasSizes = r.hasSizes || c.Estimate != 0
+	if len(c.Min.encoded) != r.stride {
 		r.stride = 0
 	}
-	r.entries += len(c.History)
+	r.historyEntries += len(c.History)
 	if len(c.History) > 0 && !c.OnCurrentShardSince.IsZero() &&
 		c.History[0] == (ChunkHistory{c.OnCurrentShardSince, c.Shard}) {
-		r.entries-- // implied (row.join)
+		r.historyEntries-- // implied (row.join)
 	}
 }
 
-// splicer writes one block of pieces of others and of changed chunks.
+// splicer builds a block from ranges of existing blocks and changed chunks.
 type splicer struct {
-	table *tableWriter // knows the shards
-	block *block
-	order strings.Builder
-	form  int // in the block's forms, of the bound before
+	table      *tableWriter // knows the shards
+	block      *block
+	encoded    strings.Builder
+	typesIndex int // in the block's forms, of the bound before
 }
 
 // splice makes a block of a section that ends with a bound.
 func (w *tableWriter) splice(s section, end Key) (*block, error) {
-	r := s.room(end)
+	r := s.blockSize(end)
 	b := &block{rows: make([]row, 0, r.chunks), bounds: bounds{stride: r.stride}}
 	if r.stride == 0 {
 		b.offsets = make([]uint32, 0, r.chunks+2)
 	}
-	if r.sized {
+	if r.hasSizes {
 		b.sizes = make([]Estimate, 0, r.chunks)
 	}
-	if r.entries > 0 {
-		b.history = &histories{offsets: make([]uint32, 1, r.chunks+1), entries: make([]historyEntry, 0, r.entries)}
+	if r.historyEntries > 0 {
+		b.history = &histories{offsets: make([]uint32, 1, r.chunks+1), entries: make([]historyEntry, 0, r.historyEntries)}
 	}
 	x := splicer{table: w, block: b}
-	x.order.Grow(r.order)
+	x.encoded.Grow(r.encodedBytes)
 	for _, p := range s.pieces {
 		if p.from < p.to {
-			x.copy(p.block, p.from, p.to)
+			x.copyChunks(p.block, p.from, p.to)
 		}
 		for i := range p.chunks {
-			if err := x.add(&p.chunks[i]); err != nil {
+			if err := x.addChunk(&p.chunks[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	x.bound(end.order, end.form, r.chunks)
-	if b.order = x.order.String(); r.stride == 0 {
-		b.offsets = append(b.offsets, uint32(len(b.order)))
+	x.addBound(end.encoded, end.types, r.chunks)
+	if b.encoded = x.encoded.String(); r.stride == 0 {
+		b.offsets = append(b.offsets, uint32(len(b.encoded)))
 	}
 	b.summarise(w.counters)
 	return b, nil
 }
 
-// bound adds bound i.
-func (x *splicer) bound(order, form string, i int) {
+// addBound adds bound i.
+func (x *splicer) addBound(order, form string, i int) {
 	if x.block.stride == 0 {
-		x.block.offsets = append(x.block.offsets, uint32(x.order.Len()))
+		x.block.offsets = append(x.block.offsets, uint32(x.encoded.Len()))
 	}
-	x.order.WriteString(order)
-	x.formed(form, i)
+	x.encoded.WriteString(order)
+	x.addTypes(form, i)
 }
 
-// formed notes the form of bound i. Most blocks have one, and keep no list of
+// addTypes notes the form of bound i. Most blocks have one, and keep no list of
 // which bound has which.
-func (x *splicer) formed(form string, i int) {
+func (x *splicer) addTypes(form string, i int) {
 	b := x.block
-	if i == 0 || b.forms[x.form] != form {
-		if x.form = seekForm(b.forms, form); x.form < 0 {
-			x.form = len(b.forms)
-			b.forms = append(b.forms, strings.Clone(form))
+	if i == 0 || b.types[x.typesIndex] != form {
+		if x.typesIndex = findTypes(b.types, form); x.typesIndex < 0 {
+			x.typesIndex = len(b.types)
+			b.types = append(b.types, strings.Clone(form))
 		}
 	}
-	if len(b.forms) > 1 && b.formOf == nil {
-		b.formOf = make([]uint16, i, cap(b.rows)+1)
+	if len(b.types) > 1 && b.typesOf == nil {
+		b.typesOf = make([]uint16, i, cap(b.rows)+1)
 	}
-	if b.formOf != nil {
-		b.formOf = append(b.formOf, uint16(x.form))
+	if b.typesOf != nil {
+		b.typesOf = append(b.typesOf, uint16(x.typesIndex))
 	}
 }
 
-// add adds a changed chunk.
-func (x *splicer) add(c *Chunk) error {
+// addChunk adds a changed chunk.
+func (x *splicer) addChunk(c *Chunk) error {
 	if !c.Min.Less(c.Max) {
-		return emptyRange(*c)
+		return emptyRangeError(*c)
 	}
 	b := x.block
-	r, err := x.table.row(c)
+	r, err := x.table.newRow(c)
 	if err != nil {
 		return err
 	}
-	x.bound(c.Min.order, c.Min.form, len(b.rows))
+	x.addBound(c.Min.encoded, c.Min.types, len(b.rows))
 	if b.sizes != nil {
 		b.sizes = append(b.sizes, c.Estimate)
 	}
 	for _, h := range c.History {
-		e, err := x.table.entry(h)
+		e, err := x.table.newHistoryEntry(h)
 		if err != nil {
 			return err
 		}
-		if r.join(e) {
+		if r.needsEntry(e) {
 			b.history.entries = append(b.history.entries, e)
 		}
 	}
@@ -146,18 +146,18 @@ func (x *splicer) add(c *Chunk) error {
 	return nil
 }
 
-// copy adds chunks from up to to of another block.
-func (x *splicer) copy(old *block, from, to int) {
+// copyChunks adds chunks [from, to) of another block.
+func (x *splicer) copyChunks(old *block, from, to int) {
 	b, at := x.block, len(x.block.rows)
 	if b.stride == 0 {
 		for i := from; i < to; i++ {
-			b.offsets = append(b.offsets, uint32(x.order.Len())+old.offset(i)-old.offset(from))
+			b.offsets = append(b.offsets, uint32(x.encoded.Len())+old.offset(i)-old.offset(from))
 		}
 	}
-	x.order.WriteString(old.order[old.offset(from):old.offset(to)])
-	x.formed(old.key(from).form, at)
-	for i := from + 1; i < to && (old.formOf != nil || b.formOf != nil); i++ {
-		x.formed(old.key(i).form, at+i-from)
+	x.encoded.WriteString(old.encoded[old.offset(from):old.offset(to)])
+	x.addTypes(old.key(from).types, at)
+	for i := from + 1; i < to && (old.typesOf != nil || b.typesOf != nil); i++ {
+		x.addTypes(old.key(i).types, at+i-from)
 	}
 	b.rows = append(b.rows, old.rows[from:to]...)
 	switch {
@@ -188,9 +188,9 @@ func (h *histories) append(old *histories, from, to int) {
 	h.entries = append(h.entries, old.entries[old.offsets[from]:old.offsets[to]]...)
 }
 
-// cut takes the first n chunks off a section, and returns them with the bound
+// takeFirst takes the first n chunks off a section, and returns them with the bound
 // at which the others begin.
-func (s *section) cut(n int) (first section, end Key) {
+func (s *section) takeFirst(n int) (first section, end Key) {
 	for first.count < n {
 		p := &s.pieces[0]
 		part, left := *p, n-first.count

@@ -12,8 +12,8 @@ import (
 // bounds and split points: those with a regular expression, or with an object
 // that has names beginning with $ (BadValue, rules/03-catalog-and-keys §4.3).
 func CheckStorable(bound bson.Raw) error {
-	for e := keyorder.WalkOf(bound); e.Next(); {
-		if e.Value.Type == bson.TypeRegex || dollarNames(e.Value, 0) {
+	for e := keyorder.NewWalk(bound); e.Next(); {
+		if e.Value.Type == bson.TypeRegex || hasDollarNames(e.Value, 0) {
 			return mongoerr.New(mongoerr.BadValue, "the value of %s in %s cannot be stored as a bound", e.Name,
 				humanize.Literal(bound))
 		}
@@ -24,12 +24,12 @@ func CheckStorable(bound bson.Raw) error {
 // The server refuses deeper documents.
 const maxNesting = 200
 
-func dollarNames(v bson.RawValue, depth int) bool {
+func hasDollarNames(v bson.RawValue, depth int) bool {
 	if v.Type != bson.TypeEmbeddedDocument && v.Type != bson.TypeArray || depth > maxNesting {
 		return false
 	}
-	for e := keyorder.WalkOf(v.Value); e.Next(); {
-		if len(e.Name) > 0 && e.Name[0] == '$' || dollarNames(e.Value, depth+1) {
+	for e := keyorder.NewWalk(v.Value); e.Next(); {
+		if len(e.Name) > 0 && e.Name[0] == '$' || hasDollarNames(e.Value, depth+1) {
 			return true
 		}
 	}

@@ -21,11 +21,11 @@ type RoutingTable struct {
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
 
-	layout  layout
-	shards  *shardNames
-	shelves []*blockGroup
-	lows    []string // comparable lower bound of each shelf
-	starts  []int32  // position of each shelf's first chunk, and the number of chunks
+	layout    layout
+	shards    *shardNames
+	shelves   []*blockGroup
+	shelfMins []string // comparable lower bound of each shelf
+	starts    []int32  // position of each shelf's first chunk, and the number of chunks
 
 	totals  shardTotals
 	version ChunkVersion
@@ -62,9 +62,9 @@ type chunkIndex struct{ shelf, block, chunk int }
 // locate finds the chunk that contains a key.
 func (t *RoutingTable) locate(order string) chunkIndex {
 	var p chunkIndex
-	p.shelf = lastAtMost(t.lows, order)
+	p.shelf = lastAtMost(t.shelfMins, order)
 	s := t.shelves[p.shelf]
-	p.block = lastAtMost(s.lows, order)
+	p.block = lastAtMost(s.blockMins, order)
 	p.chunk = s.blocks[p.block].find(order)
 	return p
 }
@@ -84,8 +84,8 @@ func lastAtMost(lows []string, order string) int {
 	return from
 }
 
-// position finds chunk i.
-func (t *RoutingTable) position(i int) chunkIndex {
+// chunkIndexAt finds chunk i.
+func (t *RoutingTable) chunkIndexAt(i int) chunkIndex {
 	var p chunkIndex
 	p.shelf = sort.Search(len(t.shelves)-1, func(s int) bool { return i < int(t.starts[s+1]) })
 	s := t.shelves[p.shelf]
@@ -97,8 +97,8 @@ func (t *RoutingTable) position(i int) chunkIndex {
 
 func (t *RoutingTable) block(p chunkIndex) *block { return t.shelves[p.shelf].blocks[p.block] }
 
-// number returns the position of a place among all chunks.
-func (t *RoutingTable) number(p chunkIndex) int {
+// indexOf returns the position of a place among all chunks.
+func (t *RoutingTable) indexOf(p chunkIndex) int {
 	return int(t.starts[p.shelf]) + int(t.shelves[p.shelf].starts[p.block]) + p.chunk
 }
 
@@ -108,38 +108,38 @@ func (t *RoutingTable) chunk(p chunkIndex) Chunk {
 
 // Find returns the chunk that contains the key. The global maximum belongs to
 // the last chunk.
-func (t *RoutingTable) Find(k Key) Chunk { return t.chunk(t.locate(k.order)) }
+func (t *RoutingTable) Find(k Key) Chunk { return t.chunk(t.locate(k.encoded)) }
 
-// Begins reports whether a chunk has the key for its lower bound.
-func (t *RoutingTable) Begins(k Key) bool {
-	p := t.locate(k.order)
-	return t.block(p).low(p.chunk) == k.order
+// HasLowerBound reports whether a chunk has the key for its lower bound.
+func (t *RoutingTable) HasLowerBound(k Key) bool {
+	p := t.locate(k.encoded)
+	return t.block(p).encodedAt(p.chunk) == k.encoded
 }
 
 // IndexOf returns the position in key order of the chunk that contains the key.
 func (t *RoutingTable) IndexOf(k Key) int {
-	return t.number(t.locate(k.order))
+	return t.indexOf(t.locate(k.encoded))
 }
 
 // At returns the chunk at a position, 0 to Len()-1. It panics outside, like a
 // slice.
-func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.position(i)) }
+func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.chunkIndexAt(i)) }
 
 // ShardOf returns the owner of the key: Find without building the chunk.
 func (t *RoutingTable) ShardOf(k Key) ShardID {
-	p := t.locate(k.order)
+	p := t.locate(k.encoded)
 	return t.shards.names[t.block(p).rows[p.chunk].shard]
 }
 
 // OwnerOf returns the owner of the key with these comparable bytes.
-func (t *RoutingTable) OwnerOf(order []byte) ShardID { return t.ShardOf(Key{order: string(order)}) }
+func (t *RoutingTable) OwnerOf(order []byte) ShardID { return t.ShardOf(Key{encoded: string(order)}) }
 
 func (t *RoutingTable) total(s ShardID) shardTotal {
 	n, ok := t.shards.number[s]
 	if !ok {
 		return shardTotal{}
 	}
-	return t.totals.of(n)
+	return t.totals.totalOf(n)
 }
 
 // Count returns the number of chunks on a shard.
@@ -175,7 +175,7 @@ func (t *RoutingTable) Newest() Chunk {
 			continue
 		}
 		for b := range t.allBlocks() {
-			if o := b.of(uint16(n)); o != nil && o.newest == t.version {
+			if o := b.ownershipOf(uint16(n)); o != nil && o.newest == t.version {
 				i := slices.IndexFunc(b.rows, func(r row) bool { return r.version == t.version })
 				return b.chunk(i, t.shards.names)
 			}
@@ -200,19 +200,19 @@ func (t *RoutingTable) allBlocks() iter.Seq[*block] {
 // blockGroup holds some tens of neighbouring blocks, so that a table of thousands
 // of blocks changes without all of them being listed again.
 type blockGroup struct {
-	blocks []*block
-	lows   []string // comparable lower bound of each block
-	starts []int32  // position in the shelf of each block's first chunk, and the number of chunks
+	blocks    []*block
+	blockMins []string // comparable lower bound of each block
+	starts    []int32  // position in the shelf of each block's first chunk, and the number of chunks
 
-	// owned has what each shard owns on the shelf, by its number, so that a
+	// totals has what each shard owns on the shelf, by its number, so that a
 	// search for a shard's chunks passes whole shelves over.
-	owned shardTotals
+	totals shardTotals
 }
 
 // newest returns the version of the newest chunk of a shard on the shelf.
 func (s *blockGroup) newest(shard uint16) (newest ChunkVersion) {
 	for _, b := range s.blocks {
-		if o := b.of(shard); o != nil && newest.Compare(o.newest) < 0 {
+		if o := b.ownershipOf(shard); o != nil && newest.Compare(o.newest) < 0 {
 			newest = o.newest
 		}
 	}
@@ -220,24 +220,24 @@ func (s *blockGroup) newest(shard uint16) (newest ChunkVersion) {
 }
 
 func newShelf(blocks []*block) *blockGroup {
-	return (&blockGroup{}).with(blocks, nil, blocks)
+	return (&blockGroup{}).withBlocks(blocks, nil, blocks)
 }
 
-// with returns a shelf of other blocks: some were removed, some added.
-func (s *blockGroup) with(blocks, removed, added []*block) *blockGroup {
-	next := &blockGroup{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
-		owned: slices.Clone(s.owned)}
+// withBlocks returns a shelf of other blocks: some were removed, some added.
+func (s *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
+	next := &blockGroup{blocks: blocks, blockMins: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
+		totals: slices.Clone(s.totals)}
 	for i, b := range blocks {
-		next.lows[i] = b.low(0)
+		next.blockMins[i] = b.encodedAt(0)
 		next.starts[i+1] = next.starts[i] + int32(b.len())
 	}
-	next.owned.exchange(removed, added, next.newest)
+	next.totals.replaceBlocks(removed, added, next.newest)
 	return next
 }
 
-// shelve puts blocks on shelves of even size.
-func (l layout) shelve(blocks []*block) []*blockGroup {
-	if len(blocks) <= l.shelfMost {
+// makeShelves puts blocks on shelves of even size.
+func (l layout) makeShelves(blocks []*block) []*blockGroup {
+	if len(blocks) <= l.maxShelf {
 		return []*blockGroup{newShelf(blocks)}
 	}
 	parts := (len(blocks) + l.shelfFill - 1) / l.shelfFill
@@ -252,12 +252,12 @@ func (l layout) shelve(blocks []*block) []*blockGroup {
 // len returns the number of chunks.
 func (s *blockGroup) len() int { return int(s.starts[len(s.blocks)]) }
 
-// index fills in where shelves begin, by key and by position.
-func (t *RoutingTable) index() {
-	t.lows = make([]string, len(t.shelves))
+// indexShelves fills in where shelves begin, by key and by position.
+func (t *RoutingTable) indexShelves() {
+	t.shelfMins = make([]string, len(t.shelves))
 	t.starts = make([]int32, len(t.shelves)+1)
 	for i, s := range t.shelves {
-		t.lows[i] = s.lows[0]
+		t.shelfMins[i] = s.blockMins[0]
 		t.starts[i+1] = t.starts[i] + int32(s.len())
 	}
 }

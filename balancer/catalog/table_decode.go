@@ -15,11 +15,11 @@ import (
 // that follows.
 var ErrDamagedPage = errors.New("damaged page of a routing table")
 
-func damaged(format string, args ...any) error {
+func damagedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamagedPage, fmt.Sprintf(format, args...))
 }
 
-// PageReader makes a routing table of its pages, which it trusts in nothing:
+// PageReader builds a routing table from its pages, and validates everything:
 // what it accepts is a table that the other ways of making one could have made.
 type PageReader struct {
 	pattern   KeyPattern
@@ -31,7 +31,7 @@ type PageReader struct {
 	value   []byte // scratch of the check of keys
 	encoded []byte // likewise
 	shards  []uint16
-	forms   [][]byte
+	types   [][]byte
 	rows    []row
 	sizes   []Estimate
 	history []historyEntry
@@ -40,7 +40,7 @@ type PageReader struct {
 
 // NewPageReader returns a reader without pages.
 func NewPageReader(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *PageReader {
-	return &PageReader{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, usual())}
+	return &PageReader{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, defaultLayout())}
 }
 
 // Len returns the number of chunks so far.
@@ -49,17 +49,17 @@ func (r *PageReader) Len() int { return r.writer.len() }
 // Add takes the next page; nothing of it is kept. Errors wrap ErrDamagedPage.
 func (r *PageReader) Add(page []byte) error {
 	c := columns{rest: page}
-	n := c.number(pageChunks)
-	if c.bad || n == 0 {
-		return damaged("%d chunks", n)
+	n := c.boundedInt(pageChunks)
+	if c.failed || n == 0 {
+		return damagedError("%d chunks", n)
 	}
-	if err := r.dictionaries(&c); err != nil {
+	if err := r.readDictionaries(&c); err != nil {
 		return err
 	}
 	r.readRows(&c, n)
 	r.readHistory(&c)
-	if c.bad {
-		return damaged("a column is cut short or out of range")
+	if c.failed {
+		return damagedError("a column is cut short or out of range")
 	}
 	return r.readBounds(&c)
 }
@@ -67,32 +67,32 @@ func (r *PageReader) Add(page []byte) error {
 // Table returns the table. The reader must not be used any more.
 func (r *PageReader) Table() (*RoutingTable, error) {
 	end := r.pattern.GlobalMax()
-	if r.Len() == 0 || string(r.last) >= end.order {
-		return nil, damaged("%d chunks, which do not end at the greatest key", r.Len())
+	if r.Len() == 0 || string(r.last) >= end.encoded {
+		return nil, damagedError("%d chunks, which do not end at the greatest key", r.Len())
 	}
-	r.writer.finish([]byte(end.order), []byte(end.form))
+	r.writer.finish([]byte(end.encoded), []byte(end.types))
 	return r.writer.table(r.pattern, r.epoch, r.timestamp), nil
 }
 
-// dictionaries reads names of shards and forms of keys.
-func (r *PageReader) dictionaries(c *columns) error {
-	r.shards, r.forms = r.shards[:0], r.forms[:0]
-	for range c.number(math.MaxUint16 + 1) {
+// readDictionaries reads names of shards and forms of keys.
+func (r *PageReader) readDictionaries(c *columns) error {
+	r.shards, r.types = r.shards[:0], r.types[:0]
+	for range c.boundedInt(math.MaxUint16 + 1) {
 		name := c.text()
-		if c.bad || len(name) == 0 {
-			return damaged("a shard without a name")
+		if c.failed || len(name) == 0 {
+			return damagedError("a shard without a name")
 		}
-		shard, err := r.writer.shard(name)
+		shard, err := r.writer.shardNumberByName(name)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamagedPage, err)
 		}
 		r.shards = append(r.shards, shard)
 	}
-	for range c.number(pageChunks) {
-		r.forms = append(r.forms, c.text())
+	for range c.boundedInt(pageChunks) {
+		r.types = append(r.types, c.text())
 	}
-	if c.bad {
-		return damaged("names are cut short")
+	if c.failed {
+		return damagedError("names are cut short")
 	}
 	return nil
 }
@@ -104,10 +104,10 @@ func (r *PageReader) readRows(c *columns, n int) {
 	}
 	r.rows, r.sizes, r.entries = r.rows[:n], r.sizes[:n], r.entries[:n]
 	for i := range r.rows {
-		r.rows[i] = row{shard: r.shard(c)}
+		r.rows[i] = row{shard: r.readShard(c)}
 	}
 	flags := c.take(n)
-	if c.bad {
+	if c.failed {
 		return
 	}
 	measured := flags[0]&pageEstimates != 0
@@ -116,7 +116,7 @@ func (r *PageReader) readRows(c *columns, n int) {
 		if i == 0 {
 			f &^= pageEstimates
 		}
-		c.bad = c.bad || f&^(jumboBits|historyBits) != 0 || f&jumboBits > chunkFlags(JumboTrue) ||
+		c.failed = c.failed || f&^(jumboBits|historyBits) != 0 || f&jumboBits > chunkFlags(JumboTrue) ||
 			f&historyBits == historyBits
 		r.rows[i].flags = f
 	}
@@ -125,14 +125,14 @@ func (r *PageReader) readRows(c *columns, n int) {
 		r.rows[i].version.Major = c.delta(&last)
 	}
 	for i := range r.rows {
-		r.rows[i].version.Minor = uint32(c.number(math.MaxUint32))
+		r.rows[i].version.Minor = uint32(c.boundedInt(math.MaxUint32))
 	}
 	last = 0
 	for i := range r.rows {
 		r.rows[i].since.T = c.delta(&last)
 	}
 	for i := range r.rows {
-		r.rows[i].since.I = uint32(c.number(math.MaxUint32))
+		r.rows[i].since.I = uint32(c.boundedInt(math.MaxUint32))
 	}
 	for i := range r.rows {
 		copy(r.rows[i].id[:], c.take(len(bson.ObjectID{})))
@@ -145,10 +145,10 @@ func (r *PageReader) readRows(c *columns, n int) {
 	}
 }
 
-func (r *PageReader) shard(c *columns) uint16 {
-	i := c.number(math.MaxUint16)
+func (r *PageReader) readShard(c *columns) uint16 {
+	i := c.boundedInt(math.MaxUint16)
 	if i >= len(r.shards) {
-		c.bad = true
+		c.failed = true
 		return 0
 	}
 	return r.shards[i]
@@ -162,21 +162,21 @@ func (r *PageReader) readHistory(c *columns) {
 		row := &r.rows[i]
 		mode := row.flags & historyBits
 		row.flags &^= historyBits
-		if r.entries[i] = -1; mode == historyNone || c.bad {
+		if r.entries[i] = -1; mode == historyNone || c.failed {
 			continue
 		}
-		n := c.number(len(c.rest))
+		n := c.boundedInt(len(c.rest))
 		if r.entries[i] = n; mode == historyTail {
-			c.bad = c.bad || row.since.IsZero()
+			c.failed = c.failed || row.since.IsZero()
 			r.history = append(r.history, historyEntry{row.since.T, row.since.I, row.shard})
 			r.entries[i]++
 		}
 		for range n {
-			if c.bad {
+			if c.failed {
 				return
 			}
 			last := int64(row.since.T)
-			r.history = append(r.history, historyEntry{c.delta(&last), uint32(c.number(math.MaxUint32)), r.shard(c)})
+			r.history = append(r.history, historyEntry{c.delta(&last), uint32(c.boundedInt(math.MaxUint32)), r.readShard(c)})
 		}
 	}
 }
@@ -186,95 +186,95 @@ func (r *PageReader) readBounds(c *columns) error {
 	n := len(r.rows)
 	forms, lengths := make([]int, n), make([]int, n)
 	for i := range forms {
-		if forms[i] = c.number(pageChunks); forms[i] >= len(r.forms) {
-			return damaged("a form of key %d of %d", forms[i], len(r.forms))
+		if forms[i] = c.boundedInt(pageChunks); forms[i] >= len(r.types) {
+			return damagedError("a form of key %d of %d", forms[i], len(r.types))
 		}
 	}
 	for i := range lengths {
-		lengths[i] = c.number(len(c.rest))
+		lengths[i] = c.boundedInt(len(c.rest))
 	}
-	if c.bad {
-		return damaged("lengths of keys are cut short")
+	if c.failed {
+		return damagedError("lengths of keys are cut short")
 	}
 	orders := string(c.rest)
 	history := r.history
 	for i := range r.rows {
 		order := c.take(lengths[i])
-		if c.bad {
-			return damaged("keys are cut short")
+		if c.failed {
+			return damagedError("keys are cut short")
 		}
-		low := bound{order, r.forms[forms[i]]}
-		if err := r.follows(orders[:lengths[i]], string(low.form)); err != nil {
+		low := bound{order, r.types[forms[i]]}
+		if err := r.checkBound(orders[:lengths[i]], string(low.types)); err != nil {
 			return err
 		}
 		orders = orders[lengths[i]:]
 		r.last = append(r.last[:0], order...)
-		r.writer.chunk(low, r.rows[i], r.sizes[i])
+		r.writer.addChunk(low, r.rows[i], r.sizes[i])
 		for range max(r.entries[i], 0) {
-			r.writer.block.entry(history[0])
+			r.writer.block.addHistory(history[0])
 			history = history[1:]
 		}
 	}
 	if len(c.rest) > 0 {
-		return damaged("%d bytes too many", len(c.rest))
+		return damagedError("%d bytes too many", len(c.rest))
 	}
 	return nil
 }
 
-// follows wants a lower bound to be a key, and the one that begins the table or
+// checkBound checks that a lower bound is a key, and the first of the table or
 // one above the last.
-func (r *PageReader) follows(order, form string) error {
+func (r *PageReader) checkBound(order, form string) error {
 	first := r.Len() == 0
-	if first && order != r.pattern.GlobalMin().order || !first && order <= string(r.last) {
-		return damaged("bounds are out of order")
+	if first && order != r.pattern.GlobalMin().encoded || !first && order <= string(r.last) {
+		return damagedError("bounds are out of order")
 	}
 	for range r.pattern.Len() {
 		if form == "" {
-			return damaged("a key has too few fields")
+			return damagedError("a key has too few fields")
 		}
 		t, value, restOrder, restForm, ok := takeField(r.value[:0], order, form)
 		if !ok || t == bson.TypeArray {
-			return damaged("a key has no value of type %s", t)
+			return damagedError("a key has no value of type %s", t)
 		}
 		r.value = value
 		v := bson.RawValue{Type: t, Value: value}
 		r.encoded = keyorder.Append(r.encoded[:0], v)
 		if string(r.encoded) != order[:len(order)-len(restOrder)] {
-			return damaged("a key is not encoded as others")
+			return damagedError("a key is not encoded as others")
 		}
-		r.encoded = appendForm(r.encoded[:0], v)
+		r.encoded = appendType(r.encoded[:0], v)
 		if string(r.encoded) != form[:len(form)-len(restForm)] {
-			return damaged("a key has another form than others")
+			return damagedError("a key has another form than others")
 		}
 		order, form = restOrder, restForm
 	}
 	if order != "" || form != "" {
-		return damaged("a key has too many fields")
+		return damagedError("a key has too many fields")
 	}
 	return nil
 }
 
 // columns reads a page from front to end. Once bad, it gives zeros.
 type columns struct {
-	rest []byte
-	bad  bool
+	rest   []byte
+	failed bool
 }
 
 func (c *columns) uvarint() uint64 {
 	n, size := binary.Uvarint(c.rest)
 	if size <= 0 {
-		c.bad, c.rest = true, nil
+		c.failed, c.rest = true, nil
 		return 0
 	}
 	c.rest = c.rest[size:]
 	return n
 }
 
-// number reads a number that must not be above most.
-func (c *columns) number(most int) int {
+// boundedInt reads a number that must not be above most.
+func (c *columns) boundedInt(limit int) int {
 	n := c.uvarint()
-	if n > uint64(most) {
-		c.bad, c.rest = true, nil
+	if n > uint64(limit) {
+		c.failed, c.rest = true, nil
 		return 0
 	}
 	return int(n)
@@ -284,7 +284,7 @@ func (c *columns) number(most int) int {
 func (c *columns) delta(last *int64) uint32 {
 	d, size := binary.Varint(c.rest)
 	if size <= 0 || d < -math.MaxUint32 || d > math.MaxUint32 || *last+d < 0 || *last+d > math.MaxUint32 {
-		c.bad, c.rest = true, nil
+		c.failed, c.rest = true, nil
 		return 0
 	}
 	c.rest = c.rest[size:]
@@ -294,7 +294,7 @@ func (c *columns) delta(last *int64) uint32 {
 
 func (c *columns) take(n int) []byte {
 	if n > len(c.rest) {
-		c.bad, c.rest = true, nil
+		c.failed, c.rest = true, nil
 		return nil
 	}
 	taken := c.rest[:n]
@@ -302,4 +302,4 @@ func (c *columns) take(n int) []byte {
 	return taken
 }
 
-func (c *columns) text() []byte { return c.take(c.number(len(c.rest))) }
+func (c *columns) text() []byte { return c.take(c.boundedInt(len(c.rest))) }

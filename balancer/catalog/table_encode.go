@@ -46,15 +46,15 @@ func (t *RoutingTable) Pages() iter.Seq[[]byte] {
 		for b := range t.allBlocks() {
 			for from := 0; from < b.len(); {
 				from += w.add(b, from)
-				if w.full() {
-					if !yield(w.page()) {
+				if w.isFull() {
+					if !yield(w.finish()) {
 						return
 					}
 				}
 			}
 		}
 		if w.count > 0 {
-			yield(w.page())
+			yield(w.finish())
 		}
 	}
 }
@@ -63,13 +63,13 @@ func (t *RoutingTable) Pages() iter.Seq[[]byte] {
 type pageWriter struct {
 	names []ShardID // of the table
 
-	count  int
-	spans  []blockSpan
-	keys   int // bytes of keys
-	shards map[uint16]int
-	order  []uint16 // shards of the page by their number there
-	forms  map[string]int
-	list   []string
+	count      int
+	spans      []blockSpan
+	keys       int // bytes of keys
+	shards     map[uint16]int
+	shardList  []uint16 // shards of the page by their number there
+	typesIndex map[string]int
+	typesList  []string
 
 	out []byte
 }
@@ -80,24 +80,24 @@ type blockSpan struct {
 	span
 }
 
-func (w *pageWriter) full() bool { return w.count >= pageChunks || w.keys >= pageBytes }
+func (w *pageWriter) isFull() bool { return w.count >= pageChunks || w.keys >= pageBytes }
 
 // add takes as many chunks of a block, from a position on, as the page has room
 // for, and returns their number.
 func (w *pageWriter) add(b *block, from int) int {
 	if w.count == 0 {
-		w.shards, w.forms = map[uint16]int{}, map[string]int{}
+		w.shards, w.typesIndex = map[uint16]int{}, map[string]int{}
 	}
 	n := 0
-	for ; from+n < b.len() && !w.full(); n++ {
+	for ; from+n < b.len() && !w.isFull(); n++ {
 		i := from + n
-		w.keys += len(b.low(i))
-		w.shard(b.rows[i].shard)
-		w.form(b.key(i).form)
+		w.keys += len(b.encodedAt(i))
+		w.addShard(b.rows[i].shard)
+		w.addTypes(b.key(i).types)
 		w.count++
 		if b.history != nil {
 			for _, e := range b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]] {
-				w.shard(e.shard)
+				w.addShard(e.shard)
 			}
 		}
 	}
@@ -105,45 +105,45 @@ func (w *pageWriter) add(b *block, from int) int {
 	return n
 }
 
-func (w *pageWriter) shard(s uint16) {
+func (w *pageWriter) addShard(s uint16) {
 	if _, there := w.shards[s]; !there {
-		w.shards[s] = len(w.order)
-		w.order = append(w.order, s)
+		w.shards[s] = len(w.shardList)
+		w.shardList = append(w.shardList, s)
 	}
 }
 
-func (w *pageWriter) form(f string) {
-	if len(w.list) > 0 && w.list[len(w.list)-1] == f {
+func (w *pageWriter) addTypes(f string) {
+	if len(w.typesList) > 0 && w.typesList[len(w.typesList)-1] == f {
 		return
 	}
-	if _, there := w.forms[f]; !there {
-		w.forms[f] = len(w.list)
-		w.list = append(w.list, f)
+	if _, there := w.typesIndex[f]; !there {
+		w.typesIndex[f] = len(w.typesList)
+		w.typesList = append(w.typesList, f)
 	}
 }
 
-// page writes the columns and empties the writer.
-func (w *pageWriter) page() []byte {
+// finish writes the columns and empties the writer.
+func (w *pageWriter) finish() []byte {
 	w.out = binary.AppendUvarint(w.out[:0], uint64(w.count))
-	w.out = binary.AppendUvarint(w.out, uint64(len(w.order)))
-	for _, s := range w.order {
-		w.text(string(w.names[s]))
+	w.out = binary.AppendUvarint(w.out, uint64(len(w.shardList)))
+	for _, s := range w.shardList {
+		w.writeText(string(w.names[s]))
 	}
-	w.out = binary.AppendUvarint(w.out, uint64(len(w.list)))
-	for _, f := range w.list {
-		w.text(f)
+	w.out = binary.AppendUvarint(w.out, uint64(len(w.typesList)))
+	for _, f := range w.typesList {
+		w.writeText(f)
 	}
-	w.placement()
-	w.versions()
-	w.identities()
-	w.histories()
-	w.bounds()
+	w.writePlacement()
+	w.writeVersions()
+	w.writeIDs()
+	w.writeHistories()
+	w.writeBounds()
 	w.count, w.keys = 0, 0
-	w.spans, w.order, w.list = w.spans[:0], w.order[:0], w.list[:0]
+	w.spans, w.shardList, w.typesList = w.spans[:0], w.shardList[:0], w.typesList[:0]
 	return w.out
 }
 
-func (w *pageWriter) text(s string) {
+func (w *pageWriter) writeText(s string) {
 	w.out = binary.AppendUvarint(w.out, uint64(len(s)))
 	w.out = append(w.out, s...)
 }
@@ -161,7 +161,7 @@ func (w *pageWriter) rows() iter.Seq[*row] {
 	}
 }
 
-func (w *pageWriter) placement() {
+func (w *pageWriter) writePlacement() {
 	for r := range w.rows() {
 		w.out = binary.AppendUvarint(w.out, uint64(w.shards[r.shard]))
 	}
@@ -169,12 +169,12 @@ func (w *pageWriter) placement() {
 	for r := range w.rows() {
 		w.out = append(w.out, byte(r.flags))
 	}
-	if w.measured() {
+	if w.hasEstimates() {
 		w.out[first] |= pageEstimates
 	}
 }
 
-func (w *pageWriter) measured() bool {
+func (w *pageWriter) hasEstimates() bool {
 	for _, s := range w.spans {
 		if s.block.sizes != nil {
 			return true
@@ -183,7 +183,7 @@ func (w *pageWriter) measured() bool {
 	return false
 }
 
-func (w *pageWriter) versions() {
+func (w *pageWriter) writeVersions() {
 	last := int64(0)
 	for r := range w.rows() {
 		w.out = binary.AppendVarint(w.out, int64(r.version.Major)-last)
@@ -202,11 +202,11 @@ func (w *pageWriter) versions() {
 	}
 }
 
-func (w *pageWriter) identities() {
+func (w *pageWriter) writeIDs() {
 	for r := range w.rows() {
 		w.out = append(w.out, r.id[:]...)
 	}
-	if !w.measured() {
+	if !w.hasEstimates() {
 		return
 	}
 	for _, s := range w.spans {
@@ -220,7 +220,7 @@ func (w *pageWriter) identities() {
 	}
 }
 
-func (w *pageWriter) histories() {
+func (w *pageWriter) writeHistories() {
 	for _, s := range w.spans {
 		for i := s.from; i < s.to; i++ {
 			r := &s.block.rows[i]
@@ -241,18 +241,18 @@ func (w *pageWriter) histories() {
 	}
 }
 
-func (w *pageWriter) bounds() {
+func (w *pageWriter) writeBounds() {
 	for _, s := range w.spans {
 		for i := s.from; i < s.to; i++ {
-			w.out = binary.AppendUvarint(w.out, uint64(w.forms[s.block.key(i).form]))
+			w.out = binary.AppendUvarint(w.out, uint64(w.typesIndex[s.block.key(i).types]))
 		}
 	}
 	for _, s := range w.spans {
 		for i := s.from; i < s.to; i++ {
-			w.out = binary.AppendUvarint(w.out, uint64(len(s.block.low(i))))
+			w.out = binary.AppendUvarint(w.out, uint64(len(s.block.encodedAt(i))))
 		}
 	}
 	for _, s := range w.spans {
-		w.out = append(w.out, s.block.order[s.block.offset(s.from):s.block.offset(s.to)]...)
+		w.out = append(w.out, s.block.encoded[s.block.offset(s.from):s.block.offset(s.to)]...)
 	}
 }

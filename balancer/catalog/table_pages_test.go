@@ -102,7 +102,7 @@ func FuzzPages(f *testing.F) {
 	for _, points := range [][]any{nil, {1, 2.5, "a"}, {bson.D{{Key: "a", Value: 1}}, bson.Binary{Data: []byte("abc")}}} {
 		owners := []ShardID{"a", "b", "c", "d"}
 		chunks := chunksAt(f, points, owners[:len(points)+1]...)
-		chunks[0].Jumbo, chunks[0].Estimate = JumboTrue, EstimateOf(5)
+		chunks[0].Jumbo, chunks[0].Estimate = JumboTrue, NewEstimate(5)
 		chunks[0].OnCurrentShardSince = bson.Timestamp{T: 7, I: 1}
 		chunks[0].History = []ChunkHistory{{bson.Timestamp{T: 7, I: 1}, "a"}, {bson.Timestamp{T: 3}, "z"}}
 		for page := range table(f, chunks).Pages() {

@@ -121,7 +121,7 @@ func TestChunkCostsTensOfBytes(t *testing.T) {
 		t.Errorf("%v allocations for a look-up", allocs)
 	}
 	walk := testing.AllocsPerRun(3, func() {
-		for range rt.Owned("a", Key{}, Key{}) {
+		for range rt.OwnedChunks("a", Key{}, Key{}) {
 		}
 	})
 	if perChunk := walk / float64(rt.Count("a")); perChunk > 0.02 {
@@ -154,7 +154,7 @@ func TestOverlapping(t *testing.T) {
 			t.Errorf("%s: %d chunks %v, want %d", c.name, len(got), got, c.n)
 		}
 	}
-	for c := range rt.Owned("a", x(t, 5), Key{}) { // stops when told to
+	for c := range rt.OwnedChunks("a", x(t, 5), Key{}) { // stops when told to
 		if !c.Min.Equal(x(t, 10)) {
 			t.Errorf("the first chunk of a above 5 begins at %v", c.Min)
 		}

@@ -26,17 +26,17 @@ type Throttle struct {
 	WriteConcern bson.Raw // nil = none; only with ThrottleOn
 }
 
-// Sent returns what goes into a balancer migration: secondaryThrottle and
+// CommandFields returns what goes into a balancer migration: secondaryThrottle and
 // writeConcern. The bool alone has no effect in 8.0.
-func (t Throttle) Sent() (secondaryThrottle bool, writeConcern bson.Raw) {
+func (t Throttle) CommandFields() (secondaryThrottle bool, writeConcern bson.Raw) {
 	if t.State == ThrottleOn && t.WriteConcern != nil {
 		return true, t.WriteConcern
 	}
-	return t.State == ThrottleOn, oneNode
+	return t.State == ThrottleOn, oneNodeWriteConcern
 }
 
-// oneNode is {w: 1, wtimeout: 0}: each migration asks for it. It must not be changed.
-var oneNode = bson.Raw(bsoncore.NewDocumentBuilder().AppendInt32("w", 1).AppendInt32("wtimeout", 0).Build())
+// oneNodeWriteConcern is {w: 1, wtimeout: 0}: each migration asks for it. It must not be changed.
+var oneNodeWriteConcern = bson.Raw(bsoncore.NewDocumentBuilder().AppendInt32("w", 1).AppendInt32("wtimeout", 0).Build())
 
 // ParseThrottle reads the _secondaryThrottle field: a bool, or a write concern
 // document, where a number w of at most 1 means off. The zero RawValue (field
@@ -52,7 +52,7 @@ func ParseThrottle(v bson.RawValue) (Throttle, error) {
 		return Throttle{State: ThrottleOff}, nil
 	case bson.TypeEmbeddedDocument:
 	default:
-		return Throttle{}, field{"_secondaryThrottle", v}.mismatch("a bool or a write concern")
+		return Throttle{}, field{"_secondaryThrottle", v}.mismatchError("a bool or a write concern")
 	}
 	doc := bson.Raw(append([]byte(nil), v.Value...))
 	waits, err := waitsForOthers(doc)
@@ -86,7 +86,7 @@ func waitsForOthers(doc bson.Raw) (bool, error) {
 			err = f.lenientBool(&fsync)
 		case "wtimeout":
 			if keyorder.Rank(f.value.Type) != keyorder.Rank(bson.TypeInt32) {
-				err = f.mismatch("a number")
+				err = f.mismatchError("a number")
 			}
 		case "provenance":
 		default:

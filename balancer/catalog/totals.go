@@ -18,18 +18,18 @@ func (s *shardTotal) add(o ownership) {
 	}
 }
 
-// of returns what a shard has.
-func (t shardTotals) of(shard uint16) shardTotal {
+// totalOf returns what a shard has.
+func (t shardTotals) totalOf(shard uint16) shardTotal {
 	if int(shard) >= len(t) {
 		return shardTotal{}
 	}
 	return t[shard]
 }
 
-// exchange takes the summaries of removed blocks off the totals and adds those of
-// others. Where the newest chunk of a shard went away, newest is asked which one
+// replaceBlocks takes the summaries of removed blocks off the totals and adds those of
+// others. If the newest chunk of a shard was removed, newest returns which one
 // now is.
-func (t *shardTotals) exchange(removed, added []*block, newest func(shard uint16) ChunkVersion) {
+func (t *shardTotals) replaceBlocks(removed, added []*block, newest func(shard uint16) ChunkVersion) {
 	for _, b := range removed {
 		for i := range b.owned {
 			o := &b.owned[i]
@@ -64,7 +64,7 @@ func (t *shardTotals) exchange(removed, added []*block, newest func(shard uint16
 // hasNewest reports whether the newest chunk of a shard in one block is in others.
 func hasNewest(blocks []*block, o ownership) bool {
 	return slices.ContainsFunc(blocks, func(b *block) bool {
-		is := b.of(o.shard)
+		is := b.ownershipOf(o.shard)
 		return is != nil && is.newest == o.newest
 	})
 }

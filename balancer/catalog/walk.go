@@ -13,7 +13,7 @@ func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}
 // Overlapping returns the chunks that share keys with [from, to), in key order.
 // A zero Key leaves that end open.
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
-	return t.overlapping(from, to, &historySlab{size: firstSlab})
+	return t.overlapping(from, to, &historySlab{size: minSlab})
 }
 
 // overlapping is Overlapping with histories cut from slab, without any if that is nil.
@@ -22,7 +22,7 @@ func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chu
 		var c Chunk
 		for b, span := range t.spans(from, to) {
 			for i := span.from; i < span.to; i++ {
-				if b.read(i, t.shards.names, slab, &c); !yield(c) {
+				if b.readChunk(i, t.shards.names, slab, &c); !yield(c) {
 					return
 				}
 			}
@@ -30,20 +30,20 @@ func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chu
 	}
 }
 
-// Owned returns the chunks of one shard that share keys with [from, to), in key
+// OwnedChunks returns the chunks of one shard that share keys with [from, to), in key
 // order. A zero Key leaves that end open. Blocks without chunks of the shard
 // are skipped.
-func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
+func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		if t.Count(s) == 0 {
 			return
 		}
 		n := t.shards.number[s]
-		slab := historySlab{size: firstSlab}
+		slab := historySlab{size: minSlab}
 		var c Chunk
-		for b, span := range t.spansWith(from, to, func(s *blockGroup) bool { return s.owned.of(n).chunks > 0 }) {
-			for _, i := range b.ownedIn(n, span) {
-				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
+		for b, span := range t.spansOnShelves(from, to, func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }) {
+			for _, i := range b.positionsIn(n, span) {
+				if b.readChunk(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
 				}
 			}
@@ -54,7 +54,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 // FirstOther returns the first chunk in key order that a shard owns besides the one
 // with a lower bound; false when there is none.
 func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
-	for c := range t.Owned(s, Key{}, Key{}) {
+	for c := range t.OwnedChunks(s, Key{}, Key{}) {
 		if !c.Min.Equal(than) {
 			return c, true
 		}
@@ -62,22 +62,23 @@ func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
 	return Chunk{}, false
 }
 
-// Adjoining returns the chunks of one shard from a key on beside which it may
+// MergeCandidates returns the chunks of one shard from a key on beside which it may
 // own another, in key order: what can be merged is among them. Those that stand
 // alone are not built; each chunk comes with how many of them that count were
 // passed over since the one before.
-func (t *RoutingTable) Adjoining(s ShardID, from Key,
+func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 	counts func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
 	return func(yield func(int, Chunk) bool) {
 		if t.Count(s) == 0 {
 			return
 		}
 		n := t.shards.number[s]
-		slab := historySlab{size: firstSlab}
+		slab := historySlab{size: minSlab}
 		var c Chunk
 		passed := 0
-		for b, span := range t.spansWith(from, Key{}, func(s *blockGroup) bool { return s.owned.of(n).chunks > 0 }) {
-			for _, at := range b.ownedIn(n, span) {
+		owns := func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }
+		for b, span := range t.spansOnShelves(from, Key{}, owns) {
+			for _, at := range b.positionsIn(n, span) {
 				i := int(at)
 				if i > 0 && i < b.len()-1 && b.rows[i-1].shard != n && b.rows[i+1].shard != n {
 					if counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) {
@@ -85,7 +86,7 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 					}
 					continue
 				}
-				if b.read(i, t.shards.names, &slab, &c); !yield(passed, c) {
+				if b.readChunk(i, t.shards.names, &slab, &c); !yield(passed, c) {
 					return
 				}
 				passed = 0
@@ -94,22 +95,27 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 	}
 }
 
-// Adjoins reports whether a shard owns two chunks beside each other that both count:
+// HasMergeCandidates reports whether a shard owns two chunks beside each other that both count:
 // without such there is nothing to merge on it, and that is quicker to see than to
 // walk over Adjoining.
-func (t *RoutingTable) Adjoins(s ShardID, from Key, counts func(since bson.Timestamp, jumbo Jumbo) bool) bool {
+func (t *RoutingTable) HasMergeCandidates(
+	s ShardID,
+	from Key,
+	counts func(since bson.Timestamp, jumbo Jumbo) bool,
+) bool {
 	if t.Count(s) == 0 {
 		return false
 	}
 	n := t.shards.number[s]
 	does := func(b *block, i int) bool { return counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
 	var before *block // the last one whose last chunk is the shard's
-	for b, span := range t.spansWith(from, Key{}, func(s *blockGroup) bool { return s.owned.of(n).chunks > 0 }) {
-		own := b.ownedIn(n, span)
+	owns := func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }
+	for b, span := range t.spansOnShelves(from, Key{}, owns) {
+		own := b.positionsIn(n, span)
 		if len(own) == 0 {
 			continue
 		}
-		if own[0] == 0 && before != nil && before.low(before.len()) == b.low(0) &&
+		if own[0] == 0 && before != nil && before.encodedAt(before.len()) == b.encodedAt(0) &&
 			does(before, before.len()-1) && does(b, 0) {
 			return true
 		}
@@ -125,16 +131,16 @@ func (t *RoutingTable) Adjoins(s ShardID, from Key, counts func(since bson.Times
 	return false
 }
 
-// HaveNeighbours returns the shards that own two chunks beside each other, neither
+// ShardsWithNeighbours returns the shards that own two chunks beside each other, neither
 // of them flagged jumbo: no other has anything to merge.
-func (t *RoutingTable) HaveNeighbours() map[ShardID]bool {
+func (t *RoutingTable) ShardsWithNeighbours() map[ShardID]bool {
 	found := map[ShardID]bool{}
 	const nobody = 1 << 16
 	last := nobody
 	for b := range t.allBlocks() {
 		for i := range b.rows {
 			shard := int(b.rows[i].shard)
-			if b.rows[i].flags.flagged() {
+			if b.rows[i].flags.isJumbo() {
 				shard = nobody
 			} else if shard == last {
 				found[t.shards.names[shard]] = true
@@ -145,22 +151,22 @@ func (t *RoutingTable) HaveNeighbours() map[ShardID]bool {
 	return found
 }
 
-// FirstUnflagged returns the first chunk in key order that a shard owns in
+// FirstNonJumbo returns the first chunk in key order that a shard owns in
 // [from, to) and that is not flagged jumbo, false when there is none. A zero
 // Key leaves that end open. Blocks in which all its chunks are flagged are
 // skipped, and no chunk but the one found is built.
-func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
+func (t *RoutingTable) FirstNonJumbo(s ShardID, from, to Key) (Chunk, bool) {
 	if t.Count(s) == t.JumboCount(s) {
 		return Chunk{}, false
 	}
 	n := t.shards.number[s]
-	movable := func(s *blockGroup) bool { total := s.owned.of(n); return total.chunks > total.jumbo }
-	for b, span := range t.spansWith(from, to, movable) {
-		if o := b.of(n); o == nil || o.jumbo == o.chunks {
+	movable := func(s *blockGroup) bool { total := s.totals.totalOf(n); return total.chunks > total.jumbo }
+	for b, span := range t.spansOnShelves(from, to, movable) {
+		if o := b.ownershipOf(n); o == nil || o.jumbo == o.chunks {
 			continue
 		}
-		for _, i := range b.ownedIn(n, span) {
-			if !b.rows[i].flags.flagged() {
+		for _, i := range b.positionsIn(n, span) {
+			if !b.rows[i].flags.isJumbo() {
 				return b.chunk(int(i), t.shards.names), true
 			}
 		}
@@ -211,9 +217,9 @@ func (t *RoutingTable) OwnersIn(from, to Key) []ShardID {
 	return owners
 }
 
-// ownedIn returns the positions of a shard's chunks in a part of the block.
-func (b *block) ownedIn(shard uint16, s span) []uint16 {
-	o := b.of(shard)
+// positionsIn returns the positions of a shard's chunks in a part of the block.
+func (b *block) positionsIn(shard uint16, s span) []uint16 {
+	o := b.ownershipOf(shard)
 	if o == nil {
 		return nil
 	}
@@ -235,17 +241,17 @@ type span struct{ from, to int }
 // spans returns the blocks that overlap [from, to), each with the part that
 // does.
 func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
-	return t.spansWith(from, to, func(*blockGroup) bool { return true })
+	return t.spansOnShelves(from, to, func(*blockGroup) bool { return true })
 }
 
-// spansWith returns the spans on shelves that are wanted.
-func (t *RoutingTable) spansWith(from, to Key, wanted func(*blockGroup) bool) iter.Seq2[*block, span] {
+// spansOnShelves returns the spans on shelves that are wanted.
+func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) bool) iter.Seq2[*block, span] {
 	return func(yield func(*block, span) bool) {
-		if !to.IsZero() && to.order <= from.order {
+		if !to.IsZero() && to.encoded <= from.encoded {
 			return
 		}
-		p := t.locate(from.order)
-		if t.block(p).low(p.chunk+1) <= from.order {
+		p := t.locate(from.encoded)
+		if t.block(p).encodedAt(p.chunk+1) <= from.encoded {
 			return // the global maximum, or beyond
 		}
 		start := p.chunk
@@ -255,7 +261,7 @@ func (t *RoutingTable) spansWith(from, to Key, wanted func(*blockGroup) bool) it
 				continue
 			}
 			for _, b := range s.blocks[p.block:] {
-				part, last := b.before(to)
+				part, last := b.spanBefore(to)
 				part.from = start
 				if part.from < part.to && !yield(b, part) || last {
 					return
@@ -267,18 +273,18 @@ func (t *RoutingTable) spansWith(from, to Key, wanted func(*blockGroup) bool) it
 	}
 }
 
-// before returns the part of the block below to, and whether nothing follows
+// spanBefore returns the part of the block below to, and whether nothing follows
 // it.
-func (b *block) before(to Key) (part span, last bool) {
+func (b *block) spanBefore(to Key) (part span, last bool) {
 	n := b.len()
 	switch {
-	case to.IsZero() || b.low(n) < to.order:
+	case to.IsZero() || b.encodedAt(n) < to.encoded:
 		return span{0, n}, false
-	case to.order <= b.low(0):
+	case to.encoded <= b.encodedAt(0):
 		return span{}, true
 	}
-	i := b.find(to.order)
-	if b.low(i) < to.order {
+	i := b.find(to.encoded)
+	if b.encodedAt(i) < to.encoded {
 		i++
 	}
 	return span{0, i}, true

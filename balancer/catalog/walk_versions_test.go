@@ -24,21 +24,21 @@ func (m model) checkChosen(t interface {
 			t.Fatalf("%s: %d chunks, want %d", what, len(all), len(want))
 		}
 	}
-	check("flagged", rt.Flagged(), func(c Chunk) bool { return c.Jumbo == JumboTrue })
-	check("measured", rt.Measured(), func(c Chunk) bool { return c.Estimate.Known() })
+	check("flagged", rt.JumboChunks(), func(c Chunk) bool { return c.Jumbo == JumboTrue })
+	check("measured", rt.ChunksWithEstimate(), func(c Chunk) bool { return c.Estimate.Known() })
 	for _, c := range m[:min(5, len(m))] {
 		v := c.Version
-		check("from "+v.String(), rt.From(v), func(c Chunk) bool { return c.Version.Compare(v) >= 0 })
+		check("from "+v.String(), rt.ChunksFromVersion(v), func(c Chunk) bool { return c.Version.Compare(v) >= 0 })
 	}
 }
 
 func TestChosenEndEarly(t *testing.T) {
 	chunks := chunksAt(t, []any{0, 9}, "b", "a", "b")
 	for i := range chunks {
-		chunks[i].Jumbo, chunks[i].Estimate = JumboTrue, EstimateOf(1)
+		chunks[i].Jumbo, chunks[i].Estimate = JumboTrue, NewEstimate(1)
 	}
 	rt := table(t, chunks)
-	for _, all := range []iter.Seq[Chunk]{rt.Flagged(), rt.Measured(), rt.From(ChunkVersion{})} {
+	for _, all := range []iter.Seq[Chunk]{rt.JumboChunks(), rt.ChunksWithEstimate(), rt.ChunksFromVersion(ChunkVersion{})} {
 		for c := range all {
 			if !sameChunk(c, chunks[0]) {
 				t.Errorf("first is %+v", c)

@@ -43,7 +43,7 @@ func ParseWindow(v bson.RawValue) (*Window, error) {
 	}
 	doc, ok := v.DocumentOK()
 	if !ok {
-		return nil, field{"activeWindow", v}.mismatch("an object")
+		return nil, field{"activeWindow", v}.mismatchError("an object")
 	}
 	var texts [2]string
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {

@@ -6,7 +6,7 @@ import "time"
 // there is none. It reports false when that never is. Like all of the windows it
 // goes by the clock of now's location.
 func (s *Settings) NextOpen(now time.Time) (time.Time, bool) {
-	if s.open(now) {
+	if s.inWindow(now) {
 		return now, true
 	}
 	var starts []TimeOfDay
@@ -22,7 +22,7 @@ func (s *Settings) NextOpen(now time.Time) (time.Time, bool) {
 		var best time.Time
 		for _, start := range starts {
 			at := time.Date(now.Year(), now.Month(), now.Day()+day, 0, int(start), 0, 0, now.Location())
-			if at.After(now) && s.open(at) && (best.IsZero() || at.Before(best)) {
+			if at.After(now) && s.inWindow(at) && (best.IsZero() || at.Before(best)) {
 				best = at
 			}
 		}

@@ -27,11 +27,11 @@ func TestNextOpen(t *testing.T) {
 		minute, second := rapid.IntRange(0, 10_000).Draw(t, "minute"), rapid.IntRange(0, 59).Draw(t, "second")
 		now := time.Date(2026, 2, 27, 0, minute, second, 0, time.UTC)
 		opens, ok := s.NextOpen(now)
-		if !ok || opens.Before(now) || !s.open(opens) {
+		if !ok || opens.Before(now) || !s.inWindow(opens) {
 			t.Fatalf("%v: opens at %v (%v)", now, opens, ok)
 		}
 		for at := now; at.Before(opens); at = at.Add(time.Minute) {
-			if s.open(at) {
+			if s.inWindow(at) {
 				t.Fatalf("%v: open at %v already, not only at %v", now, at, opens)
 			}
 		}

@@ -46,11 +46,11 @@ func ParseZone(p KeyPattern, raw bson.Raw) (ZoneRange, error) {
 	case err != nil:
 		return ZoneRange{}, mongoerr.Wrap(err, "invalid config.tags document")
 	case lower == nil:
-		return ZoneRange{}, missing("config.tags document", "min")
+		return ZoneRange{}, missingFieldError("config.tags document", "min")
 	case upper == nil:
-		return ZoneRange{}, missing("config.tags document", "max")
+		return ZoneRange{}, missingFieldError("config.tags document", "max")
 	case z.Zone == "":
-		return ZoneRange{}, missing("config.tags document", "tag")
+		return ZoneRange{}, missingFieldError("config.tags document", "tag")
 	}
 	if z.Min, err = p.extend(lower, mongoerr.BoundFieldMismatch, mongoerr.KeyPatternShorterThanBound); err != nil {
 		return ZoneRange{}, err
@@ -88,7 +88,7 @@ func NewZoneSet(p KeyPattern) *ZoneSet { return &ZoneSet{pattern: p} }
 // min is not below its max is FailedToParse.
 func (z *ZoneSet) Add(r ZoneRange) error {
 	if !r.Min.Less(r.Max) {
-		return mongoerr.New(mongoerr.FailedToParse, "zone range %s has its min not below its max", z.show(r))
+		return mongoerr.New(mongoerr.FailedToParse, "zone range %s has its min not below its max", z.rangeText(r))
 	}
 	i := z.firstAbove(r.Min)
 	if i < len(z.ranges) && z.ranges[i].Min.Less(r.Max) {
@@ -96,7 +96,12 @@ func (z *ZoneSet) Add(r ZoneRange) error {
 		if old.Min.Equal(r.Min) && old.Max.Equal(r.Max) && old.Zone == r.Zone {
 			return nil
 		}
-		return mongoerr.New(mongoerr.RangeOverlapConflict, "zone range %s overlaps the existing %s", z.show(r), z.show(old))
+		return mongoerr.New(
+			mongoerr.RangeOverlapConflict,
+			"zone range %s overlaps the existing %s",
+			z.rangeText(r),
+			z.rangeText(old),
+		)
 	}
 	z.ranges = slices.Insert(z.ranges, i, r)
 	if at, found := slices.BinarySearch(z.names, r.Zone); !found {
@@ -105,7 +110,7 @@ func (z *ZoneSet) Add(r ZoneRange) error {
 	return nil
 }
 
-func (z *ZoneSet) show(r ZoneRange) string {
+func (z *ZoneSet) rangeText(r ZoneRange) string {
 	return humanize.Literal(z.pattern.Bound(r.Min)) + " to " + humanize.Literal(z.pattern.Bound(r.Max)) + " on " + r.Zone
 }
 

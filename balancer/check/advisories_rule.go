@@ -12,11 +12,11 @@ func (l *ruleRun) advisories() {
 		l.silent("whether the servers have known faults is unknown: their version is not recorded")
 		return
 	}
-	list := advisory.Known()
+	list := advisory.Embedded()
 	if l.Advisories != nil {
 		list = *l.Advisories
 	}
-	for _, h := range list.Concerns(c) {
+	for _, h := range list.Matching(c) {
 		f := h.Finding()
 		found := taken(f)
 		found.Severity = min(f.Severity, l.choice.Severity)

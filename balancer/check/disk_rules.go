@@ -21,9 +21,9 @@ func (l *ruleRun) disk() {
 			continue
 		}
 		known = true
-		l.measured(Quantity{100 * shard.Disk.Share(), Percent}, Finding{About: diagnosis.Scope{Shard: shard.ID},
+		l.measured(Quantity{100 * shard.Disk.UsedShare(), Percent}, Finding{About: diagnosis.Scope{Shard: shard.ID},
 			Sentence: fmt.Sprintf("the volume of shard %s is %s full: %s of %s are free", shard.ID,
-				humanize.Percent(shard.Disk.Share()), humanize.Bytes(shard.Disk.Free()), humanize.Bytes(shard.Disk.Total))})
+				humanize.Percent(shard.Disk.UsedShare()), humanize.Bytes(shard.Disk.Free()), humanize.Bytes(shard.Disk.Total))})
 	}
 	if !known && l.choice.Named {
 		l.silent("how full the volumes are is unknown: no shard tells")

@@ -189,7 +189,7 @@ type Patterns struct{ Only, Except []string }
 
 // Match reports whether a namespace is chosen.
 func (p Patterns) Match(ns string) bool {
-	matches := func(pattern string) bool { return glob(pattern, ns) || glob(pattern, catalog.SeriesOf(ns)) }
+	matches := func(pattern string) bool { return glob(pattern, ns) || glob(pattern, catalog.TimeSeriesNamespace(ns)) }
 	return (len(p.Only) == 0 || slices.ContainsFunc(p.Only, matches)) && !slices.ContainsFunc(p.Except, matches)
 }
 

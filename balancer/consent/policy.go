@@ -24,13 +24,13 @@ type Policy struct {
 	Hours []*pace.Window
 	// Limits are those that no option raises, Defaults those of runs that name none.
 	Limits, Defaults Limits
-	// Approval has plans carried out only if they are approved.
+	// Approval requires that plans are approved before they are applied.
 	Approval bool
 	// Audit is where changes are written down; empty is nowhere.
 	Audit string
 }
 
-// Limits bound one run. Zero is not said.
+// Limits bound one run. Zero means unlimited.
 type Limits struct {
 	Moves    int
 	Bytes    int64
@@ -40,7 +40,7 @@ type Limits struct {
 	Disk float64
 }
 
-// Verbs are those that a policy can allow.
+// Verbs returns the verbs that a policy can allow.
 func Verbs() []string {
 	return []string{"apply", "balance", Commands, "defragment", "drain", "heat", "presplit", "quiesce"}
 }
@@ -61,16 +61,16 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("refused by the rule %s of the policy %s: %s", e.Rule, e.File, e.Why)
 }
 
-// Failure says that nobody tries it again.
-func (e *RefusedError) Failure() policy.Failure { return policy.Ask }
+// Failure says that a retry is pointless.
+func (e *RefusedError) Failure() policy.Failure { return policy.AskOperator }
 
-// Refuse says that a rule does not allow something.
-func (p *Policy) Refuse(rule, format string, args ...any) error {
+// Refusal says that a rule does not allow something.
+func (p *Policy) Refusal(rule, format string, args ...any) error {
 	return &RefusedError{p.File, rule, fmt.Sprintf(format, args...)}
 }
 
-// Order is what a run is asked to do.
-type Order struct {
+// Request is what a run is asked to do.
+type Request struct {
 	Verb string
 	// Namespaces are the collections, or patterns; All is all of them.
 	Namespaces []string
@@ -79,34 +79,34 @@ type Order struct {
 	Approved bool
 }
 
-// Permit refuses a run that the policy does not allow.
-func (p *Policy) Permit(o Order) error {
+// CheckRequest refuses a run that the policy does not allow.
+func (p *Policy) CheckRequest(o Request) error {
 	if len(p.Verbs) > 0 && !slices.Contains(p.Verbs, o.Verb) {
-		return p.Refuse("verbs", "%s is not among %s", o.Verb, strings.Join(p.Verbs, ", "))
+		return p.Refusal("verbs", "%s is not among %s", o.Verb, strings.Join(p.Verbs, ", "))
 	}
 	unplanned := []string{"balance", Commands, "defragment", "drain", "presplit"}
 	switch {
 	case p.Approval && o.Verb == "apply" && !o.Approved:
-		return p.Refuse("require-approval", "give the hash of the approved plan (--approve, approve)")
+		return p.Refusal("require-approval", "give the hash of the approved plan (--approve, approve)")
 	case p.Approval && slices.Contains(unplanned, o.Verb):
-		return p.Refuse("require-approval", "%s has no plan that was approved; use plan, and apply with --approve (approve)",
+		return p.Refusal("require-approval", "%s has no plan that was approved; use plan, and apply with --approve (approve)",
 			o.Verb)
 	case o.All && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, "*"):
-		return p.Refuse("namespaces", "all collections are more than %s", strings.Join(p.Namespaces, ", "))
+		return p.Refusal("namespaces", "all collections are more than %s", strings.Join(p.Namespaces, ", "))
 	}
-	return p.Allows(o.Namespaces)
+	return p.CheckNamespaces(o.Namespaces)
 }
 
-// Allows refuses collections, or patterns of them, that the policy does not name.
-func (p *Policy) Allows(namespaces []string) error {
+// CheckNamespaces refuses collections, or patterns of them, that the policy does not name.
+func (p *Policy) CheckNamespaces(namespaces []string) error {
 	if len(p.Namespaces) == 0 {
 		return nil
 	}
 	for _, ns := range namespaces {
 		if !slices.ContainsFunc(p.Namespaces, func(pattern string) bool {
-			return covers(pattern, ns) || covers(pattern, catalog.SeriesOf(ns))
+			return covers(pattern, ns) || covers(pattern, catalog.TimeSeriesNamespace(ns))
 		}) {
-			return p.Refuse("namespaces", "%s is not among %s", ns, strings.Join(p.Namespaces, ", "))
+			return p.Refusal("namespaces", "%s is not among %s", ns, strings.Join(p.Namespaces, ", "))
 		}
 	}
 	return nil
@@ -128,8 +128,8 @@ func covers(pattern, ns string) bool {
 	return err == nil && is
 }
 
-// Open returns an error unless one of the hours is open now.
-func (p *Policy) Open(now time.Time) error {
+// CheckHours returns an error unless one of the hours is open now.
+func (p *Policy) CheckHours(now time.Time) error {
 	if len(p.Hours) == 0 {
 		return nil
 	}
@@ -145,6 +145,6 @@ func (p *Policy) Open(now time.Time) error {
 		}
 		texts = append(texts, w.String())
 	}
-	return p.Refuse("hours", "it is %s by the cluster's clock; the hours are %s, and begin at %s",
+	return p.Refusal("hours", "it is %s by the cluster's clock; the hours are %s, and begin at %s",
 		now.In(opens.Location()).Format("15:04"), strings.Join(texts, ", "), opens.Format("2006-01-02 15:04 MST"))
 }

@@ -77,29 +77,29 @@ func TestPermit(t *testing.T) {
 	approving := parsed(t, "require-approval: true")
 	for _, c := range []struct {
 		p    *Policy
-		o    Order
+		o    Request
 		rule string
 	}{
-		{p, Order{Verb: "balance", Namespaces: []string{"shop.orders", "crm.contacts"}}, ""},
-		{p, Order{Verb: "balance", Namespaces: []string{"shop.*"}}, ""},
-		{p, Order{Verb: "balance", Namespaces: []string{"shop.or?ers"}}, ""},
-		{p, Order{Verb: "quiesce"}, ""},
-		{p, Order{Verb: "balance", Namespaces: []string{"shop.system.buckets.metrics"}}, ""},
-		{parsed(t, "namespaces: [shop.metrics]"), Order{Verb: "apply", Namespaces: []string{"shop.system.buckets.metrics"}}, ""},
-		{parsed(t, "namespaces: [shop.metrics]"), Order{Verb: "apply", Namespaces: []string{"shop.system.buckets.m"}}, "namespaces"},
-		{p, Order{Verb: "drain"}, "verbs"},
-		{p, Order{Verb: "balance", Namespaces: []string{"shop.orders", "crm.x"}}, "namespaces"},
-		{p, Order{Verb: "balance", Namespaces: []string{"s*"}}, "namespaces"},
-		{p, Order{Verb: "balance", Namespaces: []string{"*"}}, "namespaces"},
-		{p, Order{Verb: "balance", Namespaces: []string{"crm.c*"}}, "namespaces"},
-		{p, Order{Verb: "balance", All: true}, "namespaces"},
-		{parsed(t, "namespaces: ['*']"), Order{Verb: "balance", All: true}, ""},
-		{approving, Order{Verb: "apply"}, "require-approval"},
-		{approving, Order{Verb: "apply", Approved: true}, ""},
-		{approving, Order{Verb: "balance", All: true}, "require-approval"},
-		{approving, Order{Verb: "quiesce"}, ""},
+		{p, Request{Verb: "balance", Namespaces: []string{"shop.orders", "crm.contacts"}}, ""},
+		{p, Request{Verb: "balance", Namespaces: []string{"shop.*"}}, ""},
+		{p, Request{Verb: "balance", Namespaces: []string{"shop.or?ers"}}, ""},
+		{p, Request{Verb: "quiesce"}, ""},
+		{p, Request{Verb: "balance", Namespaces: []string{"shop.system.buckets.metrics"}}, ""},
+		{parsed(t, "namespaces: [shop.metrics]"), Request{Verb: "apply", Namespaces: []string{"shop.system.buckets.metrics"}}, ""},
+		{parsed(t, "namespaces: [shop.metrics]"), Request{Verb: "apply", Namespaces: []string{"shop.system.buckets.m"}}, "namespaces"},
+		{p, Request{Verb: "drain"}, "verbs"},
+		{p, Request{Verb: "balance", Namespaces: []string{"shop.orders", "crm.x"}}, "namespaces"},
+		{p, Request{Verb: "balance", Namespaces: []string{"s*"}}, "namespaces"},
+		{p, Request{Verb: "balance", Namespaces: []string{"*"}}, "namespaces"},
+		{p, Request{Verb: "balance", Namespaces: []string{"crm.c*"}}, "namespaces"},
+		{p, Request{Verb: "balance", All: true}, "namespaces"},
+		{parsed(t, "namespaces: ['*']"), Request{Verb: "balance", All: true}, ""},
+		{approving, Request{Verb: "apply"}, "require-approval"},
+		{approving, Request{Verb: "apply", Approved: true}, ""},
+		{approving, Request{Verb: "balance", All: true}, "require-approval"},
+		{approving, Request{Verb: "quiesce"}, ""},
 	} {
-		err := c.p.Permit(c.o)
+		err := c.p.CheckRequest(c.o)
 		refused := new(RefusedError)
 		if is := errors.As(err, &refused); is != (c.rule != "") || is && (refused.Rule != c.rule || refused.File != c.p.File ||
 			!strings.Contains(err.Error(), "the rule "+c.rule+" of the policy p.yaml")) && c.p == p {
@@ -118,7 +118,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Open(now); (err == nil) != open || err != nil && !strings.Contains(err.Error(), "the hours are 22:00-06:00 UTC, ") {
+		if err := p.CheckHours(now); (err == nil) != open || err != nil && !strings.Contains(err.Error(), "the hours are 22:00-06:00 UTC, ") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}

@@ -20,18 +20,18 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// form is a policy as it stands in a file.
-type form struct {
+// fileYAML is a policy as it stands in a file.
+type fileYAML struct {
 	Verbs      []string   `yaml:"verbs"`
 	Namespaces []string   `yaml:"namespaces"`
 	Hours      []string   `yaml:"hours"`
-	Limits     limitsForm `yaml:"limits"`
-	Defaults   limitsForm `yaml:"defaults"`
+	Limits     limitsYAML `yaml:"limits"`
+	Defaults   limitsYAML `yaml:"defaults"`
 	Approval   bool       `yaml:"require-approval"`
 	Audit      string     `yaml:"audit"`
 }
 
-type limitsForm struct {
+type limitsYAML struct {
 	Moves    string `yaml:"max-moves"`
 	Bytes    string `yaml:"max-bytes"`
 	For      string `yaml:"for"`
@@ -39,7 +39,7 @@ type limitsForm struct {
 	Disk     string `yaml:"disk-limit"`
 }
 
-// maxBytes is more than any policy.
+// maxBytes limits the size of a policy file.
 const maxBytes = 1 << 20
 
 // Load reads a policy from a file in YAML or JSON.
@@ -65,17 +65,17 @@ func Load(file string) (*Policy, error) {
 func Parse(text []byte) (*Policy, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
-	var f form
+	var f fileYAML
 	switch err := d.Decode(&f); {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("it is empty")
 	case err != nil:
 		return nil, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), " in type consent.", " in "))
 	}
-	if err := d.Decode(new(form)); !errors.Is(err, io.EOF) {
+	if err := d.Decode(new(fileYAML)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("it is more than one document")
 	}
-	if err := saysSomething(text); err != nil {
+	if err := checkNoEmptyRules(text); err != nil {
 		return nil, err
 	}
 	p := &Policy{Verbs: f.Verbs, Namespaces: f.Namespaces, Approval: f.Approval, Audit: f.Audit}
@@ -112,9 +112,9 @@ func Parse(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// saysSomething refuses rules that are there and have no value: whoever means "nothing" by
+// checkNoEmptyRules refuses rules that are there and have no value: whoever means "nothing" by
 // that would allow everything.
-func saysSomething(text []byte) error {
+func checkNoEmptyRules(text []byte) error {
 	var rules map[string]yaml.Node
 	if err := yaml.Unmarshal(text, &rules); err != nil {
 		return err
@@ -129,10 +129,10 @@ func saysSomething(text []byte) error {
 	return nil
 }
 
-func (f limitsForm) limits(of string) (l Limits, err error) {
+func (f limitsYAML) limits(of string) (l Limits, err error) {
 	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 32) }
 	span := func(text string) (int64, error) {
-		d, err := timespan.OfCommandLine(text)
+		d, err := timespan.ParseCommandLine(text)
 		return int64(d), err
 	}
 	for _, one := range []struct {

@@ -181,7 +181,7 @@ func Evident(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 
 // byTotals asks the rules about a collection whose chunks were only counted.
 func byTotals(s *catalog.Snapshot, c *catalog.CollectionState) (status policy.Compliance, even bool) {
-	if c.Defragment || s.Zoned(c) || c.Counts == nil {
+	if c.Defragment || s.HasZones(c) || c.Counts == nil {
 		return status, false
 	}
 	counts := make(map[catalog.ShardID]int64, len(c.Counts))
@@ -200,7 +200,7 @@ func situation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation
 	}
 	for _, shard := range s.Shards() {
 		now.Shards = append(now.Shards, shard.Shard)
-		if data, known := s.Owned(c, shard); known {
+		if data, known := s.OwnedData(c, shard); known {
 			now.Sizes.ByShard[shard.ID] = data.Bytes
 		}
 	}
@@ -228,7 +228,7 @@ func Misplaced(s *catalog.Snapshot, c *catalog.CollectionState, violation string
 		return 0, false
 	case violation == policy.ViolationDraining:
 		return draining, true
-	case violation != policy.ViolationChunksImbalance, s.Zoned(c):
+	case violation != policy.ViolationChunksImbalance, s.HasZones(c):
 		return 0, false
 	}
 	share := total / max(1, staying)
@@ -258,8 +258,8 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	case !b.Known:
 		list = append(list, finding(BalanceUnknown, scope,
 			fmt.Sprintf("unknown whether %s is balanced: %s", c.Namespace, b.Reason)))
-	case !b.Balanced && b.Hold == HeldNoBalance && s.PausedBy(c.Namespace) != nil:
-		list = append(list, notBalancedPaused(c.Namespace, b, s.PausedBy(c.Namespace)))
+	case !b.Balanced && b.Hold == HeldNoBalance && s.BalancingDisabledBy(c.Namespace) != nil:
+		list = append(list, notBalancedPaused(c.Namespace, b, s.BalancingDisabledBy(c.Namespace)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
 			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold),
@@ -272,7 +272,8 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 		f.Numbers = append(f.Numbers, b.numbers()...)
 		list = append(list, f)
 	}
-	if b.Hold == NotHeld || b.Known && !b.Balanced || b.Hold == HeldNoBalance && s.PausedBy(c.Namespace) != nil {
+	if b.Hold == NotHeld || b.Known && !b.Balanced ||
+		b.Hold == HeldNoBalance && s.BalancingDisabledBy(c.Namespace) != nil {
 		return list
 	}
 	return append(list, ofHold(c.Namespace, b.Hold))

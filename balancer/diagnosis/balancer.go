@@ -121,7 +121,7 @@ func ofRounds(rounds Rounds) Finding {
 func mends(s *catalog.Snapshot) (list []string) {
 	for _, doc := range s.Parts().Config["settings"] {
 		id, _ := doc.Lookup("_id").StringValueOK()
-		settings := catalog.SettingsOf(s.Release())
+		settings := catalog.DefaultSettingsOf(s.Release())
 		err := settings.Load(func(asked string) (bson.Raw, error) {
 			if asked == id {
 				return doc, nil
@@ -171,18 +171,18 @@ func (d *Diagnosis) mode() []Finding {
 
 // ofWindow says that the window is closed, or that it may be.
 func ofWindow(s *catalog.Snapshot) []Finding {
-	opening, now := s.Opening(), s.Time()
+	opening, now := s.NextOpening(), s.Time()
 	if now.IsZero() || opening.Never || opening.Latest.Equal(now) {
 		return nil
 	}
 	wait := opening.Latest.Sub(now)
 	var f Finding
 	switch {
-	case s.Parts().Clock.Zone == nil:
+	case s.Parts().Clock.Location == nil:
 		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
 			"the balancing window is %s, as the config servers' logs do not show theirs: it %s",
 			s.WindowText(), maybeOpen(opening, now)))
-	case !opening.Sure():
+	case !opening.IsExact():
 		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
 			"the balancing window is %s, and daylight saving may have begun or ended since: it %s",
 			s.WindowText(), maybeOpen(opening, now)))
@@ -192,7 +192,7 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	}
 	f.Due = opening.Latest
 	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}
-	if !opening.Sure() {
+	if !opening.IsExact() {
 		f.Numbers = append(f.Numbers, Number{
 			Name: "opensInAtLeast", Value: int64(opening.Earliest.Sub(now).Seconds()), Unit: Seconds,
 		})

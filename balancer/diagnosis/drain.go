@@ -56,7 +56,7 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
 	waits := s.Release().ForcesJumbo()
 	for _, c := range Sharded(s) {
-		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection, s.Release()), s.PausedBy(c.Namespace)
+		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection, s.Release()), s.BalancingDisabledBy(c.Namespace)
 		switch jumbo := c.CountOn(shard.ID).Jumbo; {
 		case hold == NotHeld && jumbo > 0 && waits:
 			d.Flagged, d.Force = d.Flagged+jumbo, append(d.Force, forcedMoves(c, shard.ID, s.Release())...)
@@ -134,7 +134,7 @@ func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Relea
 		return []string{fmt.Sprintf("sh.chunks(%q, { shard: %q, jumbo: true })", c.Namespace, string(id)),
 			forcedMove(r, c.Namespace, "<min>", "<max>")}
 	}
-	for chunk := range c.Table.Flagged() {
+	for chunk := range c.Table.JumboChunks() {
 		if len(list) == jumboShown {
 			break
 		}

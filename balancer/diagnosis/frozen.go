@@ -16,7 +16,7 @@ func Frozen(s *catalog.Snapshot) (list []Finding) {
 	}
 	if p.Compatibility.Changing() {
 		text := fmt.Sprintf("the feature compatibility version is %v: runs of shardsh wait", p.Compatibility)
-		if p.Compatibility.HandsOver() {
+		if p.Compatibility.MovesMetadataToShards() {
 			text += "; no chunk is split, merged or moved, also by the balancer, and movePrimary is refused (117)"
 		}
 		list = append(list, finding(VersionChanging, Scope{}, text))

@@ -81,7 +81,7 @@ func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize)
 		for _, size := range c.ChunkSizes {
 			measured[size.Min] = &jumboSize{size}
 		}
-		for chunk := range c.Table.Flagged() {
+		for chunk := range c.Table.JumboChunks() {
 			if !yield(chunk, measured[chunk.Min]) {
 				return
 			}

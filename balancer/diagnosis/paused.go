@@ -20,7 +20,7 @@ func (d *Diagnosis) paused() []Finding {
 	}
 	var names []string
 	for _, ns := range l.Paused {
-		if d.PausedBy(ns) != nil {
+		if d.BalancingDisabledBy(ns) != nil {
 			names = append(names, ns)
 		}
 	}

@@ -111,7 +111,7 @@ func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	switch {
 	case err != nil:
 		return catalog.Key{}, err
-	case c.Pattern.HashedField() < 0 || c.Table.Begins(key):
+	case c.Pattern.HashedField() < 0 || c.Table.HasLowerBound(key):
 	default:
 		if key, err = c.Pattern.DocumentKey(doc); err != nil {
 			return catalog.Key{}, err

@@ -12,7 +12,7 @@ import (
 // and nothing of it is under way. Its Outline is enough to plan then.
 func Settled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	if c.Table == nil || c.Unsplittable || c.Namespace == policy.SessionsNamespace || len(c.ChunkSizes) > 0 ||
-		!s.Release().BalancesBySize() || len(c.Table.HaveNeighbours()) > 0 {
+		!s.Release().BalancesBySize() || len(c.Table.ShardsWithNeighbours()) > 0 {
 		return false
 	}
 	parts := s.Parts()
@@ -20,5 +20,5 @@ func Settled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 		return m.Namespace == c.Namespace
 	})
 	_, reshards := ReshardingOf(s, c.Namespace)
-	return !moves && !reshards && Evident(s, c.Outlined())
+	return !moves && !reshards && Evident(s, c.WithOutline())
 }

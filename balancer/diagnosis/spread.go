@@ -59,7 +59,7 @@ func Spreads(s *catalog.Snapshot, c *catalog.CollectionState) (list []Spread) {
 func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 	var total, stay int64
 	for _, shard := range s.Shards() {
-		data, known := s.Owned(c, shard)
+		data, known := s.OwnedData(c, shard)
 		if !known || sp.Zone != catalog.NoZone && !shard.HasZone(sp.Zone) {
 			continue
 		}

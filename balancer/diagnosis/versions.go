@@ -22,7 +22,7 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 // behind finds a compatibility version older than the router.
 func (d *Diagnosis) behind() []Finding {
 	p := d.Parts()
-	if !p.Compatibility.Behind(p.Version) || p.Compatibility.Changing() {
+	if !p.Compatibility.IsBehind(p.Version) || p.Compatibility.Changing() {
 		return nil
 	}
 	return []Finding{finding(MixedVersions, Scope{}, fmt.Sprintf("the router runs %s, and the feature compatibility "+
@@ -65,7 +65,7 @@ func Versions(s *catalog.Snapshot) (list []Finding) {
 	} else if counts.Differ() {
 		list = append(list, finding(MixedVersions, Scope{}, "members run different versions: "+counts.String()))
 	}
-	if s.Release().Newer() {
+	if s.Release().IsNewerThanKnown() {
 		list = append(list, finding(MixedVersions, Scope{}, fmt.Sprintf("the servers run %s, which is newer than all that "+
 			"shardsh knows: what differs by release goes by %s", s.Parts().Version, s.Release().Line())))
 	}

@@ -143,7 +143,7 @@ func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 		set  bool
 		hold Hold
 	}{
-		{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance},
+		{c.NoBalance && s.BalancingDisabledBy(c.Namespace) == nil, HeldNoBalance},
 		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations},
 		{c.Frozen(s.Release()), HeldFrozen},
 	} {
@@ -179,7 +179,7 @@ func concerns(s *catalog.Snapshot, f Finding, about Scope) bool {
 	of := f.Scope
 	switch {
 	case (f.Code == PausedByRun || f.Code == LeftPaused) && about.Namespace != "":
-		return s.PausedBy(about.Namespace) != nil
+		return s.BalancingDisabledBy(about.Namespace) != nil
 	case about == Scope{}, of == Scope{}:
 		return true
 	case about.Namespace != "":

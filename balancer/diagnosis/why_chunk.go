@@ -89,7 +89,7 @@ func verdict(
 	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
 ) Verdict {
 	v := Verdict{Shard: shard.ID, Bytes: -1}
-	data, measured := s.Owned(c, shard)
+	data, measured := s.OwnedData(c, shard)
 	if measured {
 		v.Bytes = data.Bytes
 	}

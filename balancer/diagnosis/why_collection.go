@@ -56,7 +56,7 @@ func (d *Diagnosis) explain(c *catalog.CollectionState) *policy.Report {
 	if c.Table == nil || len(c.Sizes) == 0 && d.Release().BalancesBySize() {
 		return nil
 	}
-	report, err := policy.Explain(policy.Question{
+	report, err := policy.Explain(policy.ExplainInput{
 		Collection: c.Collection, Settings: d.Settings(), Now: d.BalancerTime(), Situation: situation(d.Snapshot, c),
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *Diagnosis) faultOf(of policy.Decision) string {
 	if of.Code != LargestOutsideZone || r.DonorBelongsToZone() {
 		return ""
 	}
-	return fmt.Sprintf("; this is SERVER-115962, a fault of %s: upgrade to %s, or move by hand", r, r.FixOfDonors())
+	return fmt.Sprintf("; this is SERVER-115962, a fault of %s: upgrade to %s, or move by hand", r, r.FirstWithDonorFix())
 }
 
 // harmless reports whether a zone that another one hides from the balancer has
@@ -169,7 +169,7 @@ func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []
 		if from.Bytes-to.Bytes < 3*c.DataSizes(s.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes {
 			return nil
 		}
-		for chunk := range c.Table.Owned(from.Shard, catalog.Key{}, catalog.Key{}) {
+		for chunk := range c.Table.OwnedChunks(from.Shard, catalog.Key{}, catalog.Key{}) {
 			if from.Shard != to.Shard && chunk.Jumbo != catalog.JumboTrue && c.Zones.ZoneOf(chunk.Min, chunk.Max) == zone {
 				bound := humanize.Literal(c.Pattern.Bound(chunk.Min))
 				if !s.Release().AtLeast(catalog.Release60) {
@@ -187,7 +187,7 @@ func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []
 func inZone(c *catalog.CollectionState, of Spread) (list []Share) {
 	for _, share := range of.Shards {
 		has := share.Chunks == 0
-		for chunk := range c.Table.Owned(share.Shard, catalog.Key{}, catalog.Key{}) {
+		for chunk := range c.Table.OwnedChunks(share.Shard, catalog.Key{}, catalog.Key{}) {
 			if has = has || c.Zones.ZoneOf(chunk.Min, chunk.Max) == of.Zone; has {
 				break
 			}
@@ -206,7 +206,7 @@ const alignmentsShown = 5
 func alignments(c *catalog.CollectionState) (list []string) {
 	for _, z := range c.Zones.Ranges() {
 		for _, bound := range []catalog.Key{z.Min, z.Max} {
-			if len(list) == alignmentsShown || !bound.Less(c.Pattern.GlobalMax()) || c.Table.Begins(bound) {
+			if len(list) == alignmentsShown || !bound.Less(c.Pattern.GlobalMax()) || c.Table.HasLowerBound(bound) {
 				continue
 			}
 			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, humanize.Literal(c.Pattern.Bound(bound)))
@@ -241,7 +241,7 @@ const uneven = 1.5
 func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 	bytes, chunks := spread{}, spread{}
 	for _, shard := range d.Shards() {
-		if data, known := d.Owned(c, shard); known && !shard.Draining {
+		if data, known := d.OwnedData(c, shard); known && !shard.Draining {
 			bytes.add(shard.ID, data.Bytes)
 			chunks.add(shard.ID, c.CountOn(shard.ID).Chunks)
 		}

@@ -19,7 +19,7 @@ func lopsided(c *cluster, alter ...func(*catalog.CollectionState)) *cluster {
 }
 
 func shut(c *cluster) {
-	c.Settings.Window, c.Clock.Zone = &catalog.Window{Start: 22 * 60, Stop: 6 * 60}, time.UTC
+	c.Settings.Window, c.Clock.Location = &catalog.Window{Start: 22 * 60, Stop: 6 * 60}, time.UTC
 }
 
 func zoned(t *testing.T, zone string, low, high int) func(*catalog.CollectionState) {

@@ -117,7 +117,7 @@ func OnlyShardOf(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding)
 		}
 		list = append(list, finding(OnlyShardOfZone, Scope{Shard: shard.ID, Zone: z.Name}, fmt.Sprintf(
 			"shard %s is the only shard of zone %s, which has ranges of %s: it can't be removed",
-			shard.ID, z.Name, humanize.FewOf(of)), fmt.Sprintf("sh.addShardToZone(<shard>, %q)", z.Name)))
+			shard.ID, z.Name, humanize.AbbreviateCollections(of)), fmt.Sprintf("sh.addShardToZone(<shard>, %q)", z.Name)))
 	}
 	return list
 }
@@ -140,7 +140,7 @@ func (d *Diagnosis) zones() (list []Finding) {
 // ofEarlyEnds finds ranges that end before MaxKey where that was meant.
 func ofEarlyEnds(s *catalog.Snapshot) (list []Finding) {
 	for zone, r := range zoneRanges(s) {
-		end, early := catalog.MeantEnd(r.Max)
+		end, early := catalog.IntendedEnd(r.Max)
 		if c := s.Collection(r.Namespace); !early || c == nil || c.Unsplittable {
 			continue
 		}

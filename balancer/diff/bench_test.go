@@ -12,7 +12,7 @@ func BenchmarkMillion(b *testing.B) {
 	was, is := snaptest.Large(b, snaptest.Million()), snaptest.Large(b, snaptest.Million())
 	b.ResetTimer()
 	for range b.N {
-		if r := diff.Of(was, is); !r.Empty() {
+		if r := diff.Compare(was, is); !r.Empty() {
 			b.Fatalf("%+v", r.Changes)
 		}
 	}

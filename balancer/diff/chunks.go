@@ -16,20 +16,20 @@ import (
 // piece is a range of keys in which neither table has a bound, and what it belongs to in
 // both of them.
 type piece struct {
-	was, is catalog.Chunk
-	// begins and began are whether a chunk begins here now, and began here before.
-	begins, began bool
+	old, new catalog.Chunk
+	// beginsNew and began are whether a chunk begins here now, and began here before.
+	beginsNew, beginsOld bool
 }
 
-// pieces cuts two tables of a collection at the bounds of both. The older one may have a
+// commonPieces cuts two tables of a collection at the bounds of both. The older one may have a
 // shard key that was refined since.
-func pieces(was, is *catalog.RoutingTable) iter.Seq[piece] {
+func commonPieces(older, newer *catalog.RoutingTable) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		old, stop := iter.Pull(refined(was, is.Pattern()))
+		old, stop := iter.Pull(refinedChunks(older, newer.Pattern()))
 		defer stop()
 		before, more := old()
 		began := true
-		for chunk := range is.All() {
+		for chunk := range newer.All() {
 			begins := true
 			for more {
 				if !yield(piece{before, chunk, begins, began}) {
@@ -50,15 +50,15 @@ func pieces(was, is *catalog.RoutingTable) iter.Seq[piece] {
 	}
 }
 
-// refined returns the chunks of a table with the bounds that they have under a shard key
+// refinedChunks returns the chunks of a table with the bounds that they have under a shard key
 // with more fields: MinKey in those, and MaxKey at the end of all.
-func refined(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catalog.Chunk] {
+func refinedChunks(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catalog.Chunk] {
 	if t.Pattern().Len() == p.Len() {
 		return t.All()
 	}
 	return func(yield func(catalog.Chunk) bool) {
 		for c := range t.All() {
-			c.Min, c.Max = extended(t.Pattern(), p, c.Min), extended(t.Pattern(), p, c.Max)
+			c.Min, c.Max = extendBound(t.Pattern(), p, c.Min), extendBound(t.Pattern(), p, c.Max)
 			if !yield(c) {
 				return
 			}
@@ -66,8 +66,8 @@ func refined(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catalog.Chu
 	}
 }
 
-// extended is a bound under a shard key with more fields.
-func extended(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
+// extendBound is a bound under a shard key with more fields.
+func extendBound(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
 	if k.Equal(of.GlobalMax()) {
 		return p.GlobalMax()
 	}
@@ -94,31 +94,36 @@ func (t *tally) add(p catalog.KeyPattern, k catalog.Key) {
 	}
 }
 
-// chunks compares the chunks of a collection. What moved is counted by the finer one of both
+// compareChunks compares the chunks of a collection. What moved is counted by the finer one of both
 // tables: by the chunks there were where some were merged, by those there are where some
 // were split.
-func (d *differ) chunks(was, is *catalog.CollectionState) {
-	if !d.known("chunks", is.Namespace) {
+func (d *differ) compareChunks(older, newer *catalog.CollectionState) {
+	if !d.bothHave("chunks", newer.Namespace) {
 		return
 	}
-	if was.Table == nil || is.Table == nil {
-		before, known := was.Version()
-		now, also := is.Version()
+	if older.Table == nil || newer.Table == nil {
+		before, known := older.Version()
+		now, also := newer.Version()
 		if known && also && before == now {
 			return
 		}
-		d.skip("chunks of %s: they were counted, not read", name(is.Namespace))
+		d.skip("chunks of %s: they were counted, not read", displayName(newer.Namespace))
 		return
 	}
-	if !is.Pattern.Extends(was.Pattern) {
-		d.skip("chunks of %s: the shard key is another one", name(is.Namespace))
+	if !newer.Pattern.Extends(older.Pattern) {
+		d.skip("chunks of %s: the shard key is another one", displayName(newer.Namespace))
 		return
 	}
-	n := compare(was.Table, is.Table)
-	ns := is.Namespace
+	n := compareTables(older.Table, newer.Table)
+	ns := newer.Namespace
 	if n.moved.count > 0 {
-		d.add(Change{Kind: ChunksMoved, Namespace: ns, Count: n.moved.count, Flows: n.flows(), Examples: n.moved.examples},
-			"%s: %s moved: %s", name(ns), humanize.Count(n.moved.count, "chunk"), flowText(n.flows()))
+		d.add(
+			Change{Kind: ChunksMoved, Namespace: ns, Count: n.moved.count, Flows: n.sortedFlows(), Examples: n.moved.examples},
+			"%s: %s moved: %s",
+			displayName(ns),
+			humanize.Count(n.moved.count, "chunk"),
+			flowText(n.sortedFlows()),
+		)
 	}
 	for _, one := range []struct {
 		kind  Kind
@@ -132,7 +137,7 @@ func (d *differ) chunks(was, is *catalog.CollectionState) {
 	} {
 		if one.tally.count > 0 {
 			d.add(Change{Kind: one.kind, Namespace: ns, Count: one.tally.count, Examples: one.tally.examples}, one.text,
-				name(ns), humanize.Count(one.tally.count, "chunk"))
+				displayName(ns), humanize.Count(one.tally.count, "chunk"))
 		}
 	}
 }
@@ -140,60 +145,60 @@ func (d *differ) chunks(was, is *catalog.CollectionState) {
 // counts are what became of the chunks of a collection.
 type counts struct {
 	moved, split, merged, jumbo, cleared tally
-	ways                                 map[Flow]int64 // by way
+	byFlow                               map[Flow]int64 // by way
 }
 
-func compare(was, is *catalog.RoutingTable) counts {
-	n := counts{ways: map[Flow]int64{}}
-	pattern := is.Pattern()
+func compareTables(older, newer *catalog.RoutingTable) counts {
+	n := counts{byFlow: map[Flow]int64{}}
+	pattern := newer.Pattern()
 	wasFlagged, isFlagged := flags{}, flags{}
-	for p := range pieces(was, is) {
-		at := p.is.Min
-		if p.was.Min.Compare(at) > 0 {
-			at = p.was.Min
+	for p := range commonPieces(older, newer) {
+		at := p.new.Min
+		if p.old.Min.Compare(at) > 0 {
+			at = p.old.Min
 		}
-		if p.was.Shard != p.is.Shard {
+		if p.old.Shard != p.new.Shard {
 			n.moved.add(pattern, at)
-			n.ways[Flow{From: p.was.Shard, To: p.is.Shard}]++
+			n.byFlow[Flow{From: p.old.Shard, To: p.new.Shard}]++
 		}
 		switch {
-		case p.begins && !p.began:
+		case p.beginsNew && !p.beginsOld:
 			n.split.add(pattern, at)
-		case p.began && !p.begins:
+		case p.beginsOld && !p.beginsNew:
 			n.merged.add(pattern, at)
 		}
-		if p.began {
-			wasFlagged.end(pattern, &n.cleared)
-			wasFlagged = flags{at, p.was.Jumbo == catalog.JumboTrue, false}
+		if p.beginsOld {
+			wasFlagged.countUnmatched(pattern, &n.cleared)
+			wasFlagged = flags{at, p.old.Jumbo == catalog.JumboTrue, false}
 		}
-		if p.begins {
-			isFlagged.end(pattern, &n.jumbo)
-			isFlagged = flags{at, p.is.Jumbo == catalog.JumboTrue, false}
+		if p.beginsNew {
+			isFlagged.countUnmatched(pattern, &n.jumbo)
+			isFlagged = flags{at, p.new.Jumbo == catalog.JumboTrue, false}
 		}
-		wasFlagged.other = wasFlagged.other || p.is.Jumbo == catalog.JumboTrue
-		isFlagged.other = isFlagged.other || p.was.Jumbo == catalog.JumboTrue
+		wasFlagged.otherFlagged = wasFlagged.otherFlagged || p.new.Jumbo == catalog.JumboTrue
+		isFlagged.otherFlagged = isFlagged.otherFlagged || p.old.Jumbo == catalog.JumboTrue
 	}
-	wasFlagged.end(pattern, &n.cleared)
-	isFlagged.end(pattern, &n.jumbo)
+	wasFlagged.countUnmatched(pattern, &n.cleared)
+	isFlagged.countUnmatched(pattern, &n.jumbo)
 	return n
 }
 
 // flags are whether a chunk is flagged jumbo, and whether one that it overlaps in the other
 // table is.
 type flags struct {
-	min       catalog.Key
-	on, other bool
+	min                   catalog.Key
+	flagged, otherFlagged bool
 }
 
-// end counts a chunk that is flagged, where nothing of it is in the other table.
-func (f flags) end(p catalog.KeyPattern, to *tally) {
-	if f.on && !f.other {
+// countUnmatched counts a chunk that is flagged, where nothing of it is in the other table.
+func (f flags) countUnmatched(p catalog.KeyPattern, to *tally) {
+	if f.flagged && !f.otherFlagged {
 		to.add(p, f.min)
 	}
 }
 
-func (n counts) flows() (list []Flow) {
-	for way, count := range n.ways {
+func (n counts) sortedFlows() (list []Flow) {
+	for way, count := range n.byFlow {
 		way.Count = count
 		list = append(list, way)
 	}
@@ -203,7 +208,7 @@ func (n counts) flows() (list []Flow) {
 	return list
 }
 
-// maxFlows is how many ways are told of in a line.
+// maxFlows is how many flows a line lists.
 const maxFlows = 3
 
 func flowText(flows []Flow) string {
@@ -218,51 +223,52 @@ func flowText(flows []Flow) string {
 	return strings.Join(list, ", ")
 }
 
-// ranges compares the zones of a collection.
-func (d *differ) ranges(was, is *catalog.CollectionState) {
-	if !d.known("zones", is.Namespace) || !d.known("tags", is.Namespace) || !is.Pattern.Extends(was.Pattern) {
+// compareZones compares the zones of a collection.
+func (d *differ) compareZones(older, newer *catalog.CollectionState) {
+	if !d.bothHave("zones", newer.Namespace) || !d.bothHave("tags", newer.Namespace) ||
+		!newer.Pattern.Extends(older.Pattern) {
 		return
 	}
-	if was.Zones == nil && d.from.Zoned(was) || is.Zones == nil && d.to.Zoned(is) {
-		d.skip("zones of %s: they were not read", name(is.Namespace))
+	if older.Zones == nil && d.oldSnapshot.HasZones(older) || newer.Zones == nil && d.newSnapshot.HasZones(newer) {
+		d.skip("zones of %s: they were not read", displayName(newer.Namespace))
 		return
 	}
 	type bounds struct{ min, max catalog.Key }
-	place := func(k catalog.Key) catalog.Key { return catalog.Place(k.Bytes()) }
+	place := func(k catalog.Key) catalog.Key { return catalog.KeyFromBytes(k.Bytes()) }
 	before := map[bounds]string{}
 	show := func(lower, upper bson.Raw) string { return humanize.Literal(lower) + " to " + humanize.Literal(upper) }
-	for _, r := range was.Zones.Ranges() {
-		before[bounds{place(widened(was, is, r.Min)), place(widened(was, is, r.Max))}] = r.Zone
+	for _, r := range older.Zones.Ranges() {
+		before[bounds{place(extendZoneBound(older, newer, r.Min)), place(extendZoneBound(older, newer, r.Max))}] = r.Zone
 	}
-	for _, r := range is.Zones.Ranges() {
+	for _, r := range newer.Zones.Ranges() {
 		at := bounds{place(r.Min), place(r.Max)}
-		text := show(is.Pattern.Bound(r.Min), is.Pattern.Bound(r.Max))
+		text := show(newer.Pattern.Bound(r.Min), newer.Pattern.Bound(r.Max))
 		zone, known := before[at]
 		delete(before, at)
-		c := Change{Namespace: is.Namespace, Zone: r.Zone, New: text}
+		c := Change{Namespace: newer.Namespace, Zone: r.Zone, New: text}
 		switch {
 		case !known:
 			c.Kind = RangeAdded
-			d.add(c, "%s: %s is in the zone %s", name(is.Namespace), text, r.Zone)
+			d.add(c, "%s: %s is in the zone %s", displayName(newer.Namespace), text, r.Zone)
 		case zone != r.Zone:
 			c.Kind, c.Old, c.New = RangeZone, zone, r.Zone
-			d.add(c, "%s: %s is in the zone %s, was in %s", name(is.Namespace), text, r.Zone, zone)
+			d.add(c, "%s: %s is in the zone %s, was in %s", displayName(newer.Namespace), text, r.Zone, zone)
 		}
 	}
-	for _, r := range was.Zones.Ranges() {
-		at := bounds{place(widened(was, is, r.Min)), place(widened(was, is, r.Max))}
+	for _, r := range older.Zones.Ranges() {
+		at := bounds{place(extendZoneBound(older, newer, r.Min)), place(extendZoneBound(older, newer, r.Max))}
 		if _, left := before[at]; left {
-			text := show(was.Pattern.Bound(r.Min), was.Pattern.Bound(r.Max))
-			d.add(Change{Kind: RangeRemoved, Namespace: is.Namespace, Zone: r.Zone, Old: text},
-				"%s: %s is no longer in zone %s", name(is.Namespace), text, r.Zone)
+			text := show(older.Pattern.Bound(r.Min), older.Pattern.Bound(r.Max))
+			d.add(Change{Kind: RangeRemoved, Namespace: newer.Namespace, Zone: r.Zone, Old: text},
+				"%s: %s is no longer in zone %s", displayName(newer.Namespace), text, r.Zone)
 		}
 	}
 }
 
-// widened is a bound of a zone under a shard key with more fields.
-func widened(was, is *catalog.CollectionState, k catalog.Key) catalog.Key {
-	if was.Pattern.Len() == is.Pattern.Len() {
+// extendZoneBound is a bound of a zone under a shard key with more fields.
+func extendZoneBound(older, newer *catalog.CollectionState, k catalog.Key) catalog.Key {
+	if older.Pattern.Len() == newer.Pattern.Len() {
 		return k
 	}
-	return extended(was.Pattern, is.Pattern, k)
+	return extendBound(older.Pattern, newer.Pattern, k)
 }

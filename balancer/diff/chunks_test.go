@@ -127,7 +127,7 @@ func TestChunksByAModel(t *testing.T) {
 			}
 		}
 		got := map[diff.Kind]int64{}
-		for _, c := range diff.Of(was.snapshot(t, short), is.snapshot(t, pattern)).Changes {
+		for _, c := range diff.Compare(was.snapshot(t, short), is.snapshot(t, pattern)).Changes {
 			got[c.Kind] = c.Count
 			var flows int64
 			for _, f := range c.Flows {
@@ -166,8 +166,8 @@ func TestGapsAreNoChanges(t *testing.T) {
 	for _, what := range []string{"shards", "mongos", "databases", "settings", "compatibility", "collections", "version", "lease", "sizes"} {
 		lacking.Source.Gaps = append(lacking.Source.Gaps, catalog.Gap{What: what, Reason: "not allowed"})
 	}
-	for i, r := range []diff.Result{diff.Of(catalog.NewSnapshot(full), catalog.NewSnapshot(lacking)),
-		diff.Of(catalog.NewSnapshot(lacking), catalog.NewSnapshot(full))} {
+	for i, r := range []diff.Result{diff.Compare(catalog.NewSnapshot(full), catalog.NewSnapshot(lacking)),
+		diff.Compare(catalog.NewSnapshot(lacking), catalog.NewSnapshot(full))} {
 		if len(r.Changes) > 0 {
 			t.Errorf("%+v", r.Changes)
 		}

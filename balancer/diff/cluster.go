@@ -8,70 +8,75 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// cluster compares which cluster it is, and its versions.
-func (d *differ) cluster() {
-	if d.was.ClusterID != d.is.ClusterID && !d.was.ClusterID.IsZero() && !d.is.ClusterID.IsZero() {
-		d.add(Change{Kind: OtherCluster, Old: d.was.ClusterID.Hex(), New: d.is.ClusterID.Hex()},
+// compareCluster compares which cluster it is, and its versions.
+func (d *differ) compareCluster() {
+	if d.old.ClusterID != d.new.ClusterID && !d.old.ClusterID.IsZero() && !d.new.ClusterID.IsZero() {
+		d.add(Change{Kind: OtherCluster, Old: d.old.ClusterID.Hex(), New: d.new.ClusterID.Hex()},
 			"these are different clusters, or one of the files is redacted: %s and %s",
-			d.was.ClusterID.Hex(), d.is.ClusterID.Hex())
+			d.old.ClusterID.Hex(), d.new.ClusterID.Hex())
 	}
-	if d.known("version", "") && d.was.Version != d.is.Version && d.was.Version != "" && d.is.Version != "" {
-		d.add(Change{Kind: Version, Old: d.was.Version, New: d.is.Version}, "version %s, was %s", d.is.Version, d.was.Version)
+	if d.bothHave("version", "") && d.old.Version != d.new.Version && d.old.Version != "" && d.new.Version != "" {
+		d.add(
+			Change{Kind: Version, Old: d.old.Version, New: d.new.Version},
+			"version %s, was %s",
+			d.new.Version,
+			d.old.Version,
+		)
 	}
-	was, is := d.was.Compatibility, d.is.Compatibility
-	if d.known("compatibility", "") && was != is && was.Version != "" && is.Version != "" {
+	was, is := d.old.Compatibility, d.new.Compatibility
+	if d.bothHave("compatibility", "") && was != is && was.Version != "" && is.Version != "" {
 		d.add(Change{Kind: FCV, Old: was.String(), New: is.String()}, "feature compatibility version %s, was %s", is, was)
 	}
 }
 
-// members compares those of the shards and of the config servers. A shard that is new or
+// compareMembers compares the members of shards and config servers. A shard that is new or
 // gone has its own along.
-func (d *differ) members() {
-	if len(d.was.Members) == 0 || len(d.is.Members) == 0 {
-		if len(d.was.Members) != len(d.is.Members) {
+func (d *differ) compareMembers() {
+	if len(d.old.Members) == 0 || len(d.new.Members) == 0 {
+		if len(d.old.Members) != len(d.new.Members) {
 			d.skip("members: only one of the snapshots has them")
 		}
 		return
 	}
 	id := func(m *catalog.Member) string { return string(m.Shard) + " " + m.Host }
-	pairs, _ := match(d.was.Members, d.is.Members, id)
+	pairs, _ := pairByName(d.old.Members, d.new.Members, id)
 	for _, p := range pairs {
-		d.member(p.was, p.is)
+		d.compareMember(p.old, p.new)
 	}
-	d.primaries()
+	d.comparePrimaries()
 }
 
-func (d *differ) member(was, is *catalog.Member) {
-	one := cmp.Or(is, was)
+func (d *differ) compareMember(older, newer *catalog.Member) {
+	one := cmp.Or(newer, older)
 	c := Change{Shard: one.Shard, Host: one.Host}
 	switch {
-	case !d.stays(one.Shard):
-	case was == nil:
+	case !d.inBoth(one.Shard):
+	case older == nil:
 		c.Kind = MemberAdded
 		d.add(c, "%s has a new member, %s", one.Shard, one.Host)
-	case is == nil:
+	case newer == nil:
 		c.Kind = MemberRemoved
 		d.add(c, "%s has lost the member %s", one.Shard, one.Host)
-	case was.Problem == "" && is.Problem != "":
-		c.Kind, c.New = MemberDown, is.Problem
-		d.add(c, "member %s of %s does not answer: %s", one.Host, one.Shard, is.Problem)
-	case was.Problem != "" && is.Problem == "":
-		c.Kind, c.Old = MemberUp, was.Problem
+	case older.Problem == "" && newer.Problem != "":
+		c.Kind, c.New = MemberDown, newer.Problem
+		d.add(c, "member %s of %s does not answer: %s", one.Host, one.Shard, newer.Problem)
+	case older.Problem != "" && newer.Problem == "":
+		c.Kind, c.Old = MemberUp, older.Problem
 		d.add(c, "member %s of %s answers again", one.Host, one.Shard)
-	case was.Version != is.Version && was.Version != "" && is.Version != "":
-		c.Kind, c.Old, c.New = MemberVersion, was.Version, is.Version
-		d.add(c, "member %s of %s has version %s, was %s", one.Host, one.Shard, is.Version, was.Version)
+	case older.Version != newer.Version && older.Version != "" && newer.Version != "":
+		c.Kind, c.Old, c.New = MemberVersion, older.Version, newer.Version
+		d.add(c, "member %s of %s has version %s, was %s", one.Host, one.Shard, newer.Version, older.Version)
 	}
 }
 
-// stays reports whether a shard is in both snapshots; the config servers always are.
-func (d *differ) stays(id catalog.ShardID) bool {
-	_, was := d.from.Shard(id)
-	_, is := d.to.Shard(id)
+// inBoth reports whether a shard is in both snapshots; the config servers always are.
+func (d *differ) inBoth(id catalog.ShardID) bool {
+	_, was := d.oldSnapshot.Shard(id)
+	_, is := d.newSnapshot.Shard(id)
 	return was && is || id == catalog.ConfigServers && was == is
 }
 
-func (d *differ) primaries() {
+func (d *differ) comparePrimaries() {
 	primaries := func(list []catalog.Member) map[catalog.ShardID]string {
 		found := map[catalog.ShardID]string{}
 		for _, m := range list {
@@ -81,56 +86,56 @@ func (d *differ) primaries() {
 		}
 		return found
 	}
-	was, is := primaries(d.was.Members), primaries(d.is.Members)
+	was, is := primaries(d.old.Members), primaries(d.new.Members)
 	for id, host := range was {
-		if now := is[id]; now != "" && now != host && d.stays(id) {
+		if now := is[id]; now != "" && now != host && d.inBoth(id) {
 			d.add(Change{Kind: Primary, Shard: id, Old: host, New: now}, "the primary of %s is %s, was %s", id, now, host)
 		}
 	}
 }
 
-func (d *differ) routers() {
-	if !d.known("mongos", "") {
+func (d *differ) compareRouters() {
+	if !d.bothHave("mongos", "") {
 		return
 	}
-	pairs, ids := match(d.was.Routers, d.is.Routers, func(r *catalog.Router) string { return r.ID })
+	pairs, ids := pairByName(d.old.Routers, d.new.Routers, func(r *catalog.Router) string { return r.ID })
 	for i, p := range pairs {
 		c := Change{Host: ids[i]}
 		switch {
-		case p.was == nil:
+		case p.old == nil:
 			c.Kind = RouterAdded
 			d.add(c, "mongos %s is new", c.Host)
-		case p.is == nil:
+		case p.new == nil:
 			c.Kind = RouterRemoved
 			d.add(c, "mongos %s is gone", c.Host)
-		case p.was.Version != p.is.Version && p.was.Version != "" && p.is.Version != "":
-			c.Kind, c.Old, c.New = RouterVersion, p.was.Version, p.is.Version
+		case p.old.Version != p.new.Version && p.old.Version != "" && p.new.Version != "":
+			c.Kind, c.Old, c.New = RouterVersion, p.old.Version, p.new.Version
 			d.add(c, "mongos %s has version %s, was %s", c.Host, c.New, c.Old)
 		}
 	}
 }
 
-func (d *differ) shards() {
-	if !d.known("shards", "") {
+func (d *differ) compareShards() {
+	if !d.bothHave("shards", "") {
 		return
 	}
-	pairs, ids := match(d.was.Shards, d.is.Shards, func(s *catalog.ShardState) string { return string(s.ID) })
+	pairs, ids := pairByName(d.old.Shards, d.new.Shards, func(s *catalog.ShardState) string { return string(s.ID) })
 	for i, p := range pairs {
 		c := Change{Shard: catalog.ShardID(ids[i])}
 		switch {
-		case p.was == nil:
-			c.Kind, c.New = ShardAdded, p.is.Host
-			d.add(c, "%s was added: %s%s", c.Shard, p.is.Host, inZones(p.is.Zones))
-		case p.is == nil:
-			c.Kind, c.Old = ShardRemoved, p.was.Host
-			d.add(c, "%s was removed: %s", c.Shard, p.was.Host)
+		case p.old == nil:
+			c.Kind, c.New = ShardAdded, p.new.Host
+			d.add(c, "%s was added: %s%s", c.Shard, p.new.Host, zonesText(p.new.Zones))
+		case p.new == nil:
+			c.Kind, c.Old = ShardRemoved, p.old.Host
+			d.add(c, "%s was removed: %s", c.Shard, p.old.Host)
 		default:
-			d.shard(p.was, p.is)
+			d.compareShard(p.old, p.new)
 		}
 	}
 }
 
-func inZones(zones []string) string {
+func zonesText(zones []string) string {
 	if len(zones) == 0 {
 		return ""
 	}
@@ -144,43 +149,58 @@ func inZones(zones []string) string {
 	return text
 }
 
-// shard compares a shard that is in both snapshots.
-func (d *differ) shard(was, is *catalog.ShardState) {
-	c := Change{Shard: is.ID}
+// compareShard compares a shard that is in both snapshots.
+func (d *differ) compareShard(older, newer *catalog.ShardState) {
+	c := Change{Shard: newer.ID}
 	switch {
-	case !was.Draining && is.Draining:
+	case !older.Draining && newer.Draining:
 		c.Kind = DrainingStarted
-		d.add(c, "%s is draining", is.ID)
-	case was.Draining && !is.Draining:
+		d.add(c, "%s is draining", newer.ID)
+	case older.Draining && !newer.Draining:
 		c.Kind = DrainingStopped
-		d.add(c, "%s is not draining any more", is.ID)
+		d.add(c, "%s is not draining any more", newer.ID)
 	}
-	d.hosts(was, is)
-	if was.MaxSizeMB != is.MaxSizeMB {
-		d.add(Change{Kind: ShardLimit, Shard: is.ID, Old: limitOf(was), New: limitOf(is)}, "%s may have %s, was %s", is.ID,
-			limitOf(is), limitOf(was))
+	d.compareHosts(older, newer)
+	if older.MaxSizeMB != newer.MaxSizeMB {
+		d.add(
+			Change{Kind: ShardLimit, Shard: newer.ID, Old: limitText(older), New: limitText(newer)},
+			"%s may have %s, was %s",
+			newer.ID,
+			limitText(newer),
+			limitText(older),
+		)
 	}
 	switch {
-	case was.Unreachable == "" && is.Unreachable != "":
-		d.add(Change{Kind: ShardDown, Shard: is.ID, New: is.Unreachable}, "%s can't be reached: %s", is.ID, is.Unreachable)
-	case was.Unreachable != "" && is.Unreachable == "":
-		d.add(Change{Kind: ShardUp, Shard: is.ID, Old: was.Unreachable}, "%s can be reached again", is.ID)
+	case older.Unreachable == "" && newer.Unreachable != "":
+		d.add(
+			Change{Kind: ShardDown, Shard: newer.ID, New: newer.Unreachable},
+			"%s can't be reached: %s",
+			newer.ID,
+			newer.Unreachable,
+		)
+	case older.Unreachable != "" && newer.Unreachable == "":
+		d.add(Change{Kind: ShardUp, Shard: newer.ID, Old: older.Unreachable}, "%s can be reached again", newer.ID)
 	}
-	for _, zone := range is.Zones {
-		if !was.HasZone(zone) {
-			d.add(Change{Kind: ZoneShardAdded, Shard: is.ID, Zone: zone}, "%s is in the zone %s", is.ID, zone)
+	for _, zone := range newer.Zones {
+		if !older.HasZone(zone) {
+			d.add(Change{Kind: ZoneShardAdded, Shard: newer.ID, Zone: zone}, "%s is in the zone %s", newer.ID, zone)
 		}
 	}
-	for _, zone := range was.Zones {
-		if !is.HasZone(zone) {
-			d.add(Change{Kind: ZoneShardRemoved, Shard: is.ID, Zone: zone}, "%s is not in the zone %s any more", is.ID, zone)
+	for _, zone := range older.Zones {
+		if !newer.HasZone(zone) {
+			d.add(
+				Change{Kind: ZoneShardRemoved, Shard: newer.ID, Zone: zone},
+				"%s is not in the zone %s any more",
+				newer.ID,
+				zone,
+			)
 		}
 	}
 }
 
-// hosts compares the connection strings of a shard, where its members don't tell the same.
-func (d *differ) hosts(was, is *catalog.ShardState) {
-	if was.Host == is.Host {
+// compareHosts compares the connection strings of a shard, where its members don't tell the same.
+func (d *differ) compareHosts(older, newer *catalog.ShardState) {
+	if older.Host == newer.Host {
 		return
 	}
 	list := func(s *catalog.ShardState) (hosts []string) {
@@ -190,13 +210,19 @@ func (d *differ) hosts(was, is *catalog.ShardState) {
 		slices.Sort(hosts)
 		return hosts
 	}
-	if len(d.was.Members) > 0 && len(d.is.Members) > 0 && !slices.Equal(list(was), list(is)) {
+	if len(d.old.Members) > 0 && len(d.new.Members) > 0 && !slices.Equal(list(older), list(newer)) {
 		return // members that are new or gone
 	}
-	d.add(Change{Kind: ShardHost, Shard: is.ID, Old: was.Host, New: is.Host}, "%s is %s, was %s", is.ID, is.Host, was.Host)
+	d.add(
+		Change{Kind: ShardHost, Shard: newer.ID, Old: older.Host, New: newer.Host},
+		"%s is %s, was %s",
+		newer.ID,
+		newer.Host,
+		older.Host,
+	)
 }
 
-func limitOf(s *catalog.ShardState) string {
+func limitText(s *catalog.ShardState) string {
 	if s.MaxSizeMB == 0 {
 		return "no limit"
 	}

@@ -35,13 +35,13 @@ func (a *Amount) add(d catalog.ShardData) {
 	a.Orphans += d.Orphans
 }
 
-// data compares what lies where. Sizes of a collection that one snapshot does not know are
+// compareData compares what lies where. Sizes of a collection that one snapshot does not know are
 // left out on both sides.
-func (d *differ) data() {
-	if !d.known("sizes", "") {
+func (d *differ) compareData() {
+	if !d.bothHave("sizes", "") {
 		return
 	}
-	was, is := d.sizes(d.was.Collections), d.sizes(d.is.Collections)
+	was, is := d.withKnownSizes(d.old.Collections), d.withKnownSizes(d.new.Collections)
 	shards := map[catalog.ShardID]*ShardData{}
 	of := func(id catalog.ShardID) *ShardData {
 		if shards[id] == nil {
@@ -49,14 +49,14 @@ func (d *differ) data() {
 		}
 		return shards[id]
 	}
-	pairs, names := match(was, is, func(c **catalog.CollectionState) string { return (*c).Namespace })
+	pairs, names := pairByName(was, is, func(c **catalog.CollectionState) string { return (*c).Namespace })
 	for i, p := range pairs {
 		total := CollectionData{Namespace: names[i]}
-		for id, data := range sizesOf(p.was) {
+		for id, data := range sizesOf(p.old) {
 			of(id).Old.add(data)
 			total.Old.add(data)
 		}
-		for id, data := range sizesOf(p.is) {
+		for id, data := range sizesOf(p.new) {
 			of(id).New.add(data)
 			total.New.add(data)
 		}
@@ -64,7 +64,7 @@ func (d *differ) data() {
 			d.result.Largest = append(d.result.Largest, total)
 		}
 	}
-	d.unsharded(func(u catalog.UnshardedData) { of(u.Shard).Old.Bytes += u.Bytes },
+	d.addUnsharded(func(u catalog.UnshardedData) { of(u.Shard).Old.Bytes += u.Bytes },
 		func(u catalog.UnshardedData) { of(u.Shard).New.Bytes += u.Bytes })
 	for _, s := range shards {
 		if s.Old != s.New {
@@ -73,11 +73,11 @@ func (d *differ) data() {
 	}
 	slices.SortFunc(d.result.Data, func(a, b ShardData) int { return cmp.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(d.result.Largest, func(a, b CollectionData) int {
-		return cmp.Or(cmp.Compare(change(b), change(a)), cmp.Compare(a.Namespace, b.Namespace))
+		return cmp.Or(cmp.Compare(byteChange(b), byteChange(a)), cmp.Compare(a.Namespace, b.Namespace))
 	})
 }
 
-func change(c CollectionData) int64 { return max(c.New.Bytes-c.Old.Bytes, c.Old.Bytes-c.New.Bytes) }
+func byteChange(c CollectionData) int64 { return max(c.New.Bytes-c.Old.Bytes, c.Old.Bytes-c.New.Bytes) }
 
 func sizesOf(c **catalog.CollectionState) map[catalog.ShardID]catalog.ShardData {
 	if c == nil {
@@ -86,27 +86,27 @@ func sizesOf(c **catalog.CollectionState) map[catalog.ShardID]catalog.ShardData 
 	return (*c).Sizes
 }
 
-// sizes returns the collections whose sizes both snapshots know, or that only one of
+// withKnownSizes returns the collections whose sizes both snapshots know, or that only one of
 // them has.
-func (d *differ) sizes(list []*catalog.CollectionState) (known []*catalog.CollectionState) {
+func (d *differ) withKnownSizes(list []*catalog.CollectionState) (known []*catalog.CollectionState) {
 	for _, c := range list {
-		was, is := d.exact(d.from, c.Namespace), d.exact(d.to, c.Namespace)
-		if d.known("sizes", c.Namespace) && (was == nil || is == nil || was.Sizes == nil == (is.Sizes == nil)) {
+		was, is := d.collectionNamed(d.oldSnapshot, c.Namespace), d.collectionNamed(d.newSnapshot, c.Namespace)
+		if d.bothHave("sizes", c.Namespace) && (was == nil || is == nil || was.Sizes == nil == (is.Sizes == nil)) {
 			known = append(known, c)
 		}
 	}
 	return known
 }
 
-// unsharded adds what is not sharded, where both snapshots have it.
-func (d *differ) unsharded(was, is func(catalog.UnshardedData)) {
-	if d.was.Unsharded == nil || d.is.Unsharded == nil || !d.known("unsharded data", "") {
+// addUnsharded adds what is not sharded, where both snapshots have it.
+func (d *differ) addUnsharded(older, newer func(catalog.UnshardedData)) {
+	if d.old.Unsharded == nil || d.new.Unsharded == nil || !d.bothHave("unsharded data", "") {
 		return
 	}
-	for _, u := range d.was.Unsharded {
-		was(u)
+	for _, u := range d.old.Unsharded {
+		older(u)
 	}
-	for _, u := range d.is.Unsharded {
-		is(u)
+	for _, u := range d.new.Unsharded {
+		newer(u)
 	}
 }

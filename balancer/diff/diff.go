@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Change is one thing that is not as it was.
+// Change is one difference between two snapshots.
 type Change struct {
 	Kind      Kind            `json:"kind"`
 	Namespace string          `json:"ns,omitzero"`
@@ -27,7 +27,7 @@ type Change struct {
 	Examples []string `json:"examples,omitzero"`
 	// Text says all that in a line.
 	Text string `json:"text"`
-	// Logged is what the cluster's logs tell of it; nil when they tell nothing.
+	// Logged sums up the entries of the cluster's logs about it; nil without entries.
 	Logged *Logged `json:"logged,omitzero"`
 }
 
@@ -72,23 +72,29 @@ type Moment struct {
 // Empty reports whether nothing has changed but data.
 func (r Result) Empty() bool { return len(r.Changes) == 0 }
 
-// Of compares an older snapshot of a cluster with a newer one.
-func Of(was, is *catalog.Snapshot) Result {
-	d := &differ{was: was.Parts(), is: is.Parts(), from: was, to: is, missing: map[string]bool{},
-		result: Result{Changes: []Change{}, Data: []ShardData{}, Largest: []CollectionData{}}}
-	d.cluster()
-	d.members()
-	d.routers()
-	d.shards()
-	d.settings()
-	d.databases()
-	d.collections()
-	d.indexes()
-	d.runs()
-	d.data()
-	d.sort()
-	d.logs()
-	d.result.Old, d.result.New = momentOf(was), momentOf(is)
+// Compare compares an older snapshot of a cluster with a newer one.
+func Compare(older, newer *catalog.Snapshot) Result {
+	d := &differ{
+		old:         older.Parts(),
+		new:         newer.Parts(),
+		oldSnapshot: older,
+		newSnapshot: newer,
+		skipped:     map[string]bool{},
+		result:      Result{Changes: []Change{}, Data: []ShardData{}, Largest: []CollectionData{}},
+	}
+	d.compareCluster()
+	d.compareMembers()
+	d.compareRouters()
+	d.compareShards()
+	d.compareSettings()
+	d.compareDatabases()
+	d.compareCollections()
+	d.compareIndexes()
+	d.compareRuns()
+	d.compareData()
+	d.sortChanges()
+	d.attachLogs()
+	d.result.Old, d.result.New = momentOf(older), momentOf(newer)
 	return d.result
 }
 
@@ -99,10 +105,10 @@ func momentOf(s *catalog.Snapshot) Moment {
 
 // differ is a comparison under way.
 type differ struct {
-	was, is  catalog.SnapshotParts
-	from, to *catalog.Snapshot
-	missing  map[string]bool
-	result   Result
+	old, new                 catalog.SnapshotParts
+	oldSnapshot, newSnapshot *catalog.Snapshot
+	skipped                  map[string]bool
+	result                   Result
 }
 
 func (d *differ) add(c Change, format string, args ...any) {
@@ -113,22 +119,22 @@ func (d *differ) add(c Change, format string, args ...any) {
 // skip notes what is not compared, once.
 func (d *differ) skip(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if !d.missing[text] {
-		d.missing[text] = true
+	if !d.skipped[text] {
+		d.skipped[text] = true
 		d.result.NotCompared = append(d.result.NotCompared, text)
 	}
 }
 
-// known reports whether both snapshots have something, of a collection or of all, and notes
+// bothHave reports whether both snapshots contain a part, of one collection or all, and notes
 // it where they have not.
-func (d *differ) known(what, ns string) bool {
+func (d *differ) bothHave(what, ns string) bool {
 	for _, side := range []struct {
 		name string
 		gaps []catalog.Gap
-	}{{"older", d.was.Source.Gaps}, {"newer", d.is.Source.Gaps}} {
+	}{{"older", d.old.Source.Gaps}, {"newer", d.new.Source.Gaps}} {
 		for _, g := range side.gaps {
 			if g.What == what && (g.Namespace == ns || g.Namespace == "") {
-				d.skip("%s of the %s snapshot: %s", about(what, g), side.name, g.Reason)
+				d.skip("%s of the %s snapshot: %s", gapText(what, g), side.name, g.Reason)
 				return false
 			}
 		}
@@ -136,16 +142,16 @@ func (d *differ) known(what, ns string) bool {
 	return true
 }
 
-func about(what string, g catalog.Gap) string {
+func gapText(what string, g catalog.Gap) string {
 	if g.Namespace != "" {
 		return what + " of " + g.Namespace
 	}
 	return what
 }
 
-// sort puts the changes into the order of their kinds, and those of one kind by what
+// sortChanges puts the changes into the order of their kinds, and those of one kind by what
 // they are about.
-func (d *differ) sort() {
+func (d *differ) sortChanges() {
 	order := map[Kind]int{}
 	for i, k := range Kinds() {
 		order[k.Kind] = i
@@ -156,19 +162,19 @@ func (d *differ) sort() {
 	})
 }
 
-// pair is something as it was and as it is.
-type pair[T any] struct{ was, is *T }
+// pair is the old and the new state of something.
+type pair[T any] struct{ old, new *T }
 
-// match pairs two lists by a name, in the order of the names. One side is nil for what is
+// pairByName pairs two lists by a name, in the order of the names. One side is nil for what is
 // only in the other list.
-func match[T any](was, is []T, name func(*T) string) (pairs []pair[T], names []string) {
+func pairByName[T any](older, newer []T, name func(*T) string) (pairs []pair[T], names []string) {
 	all := map[string]pair[T]{}
-	for i := range was {
-		all[name(&was[i])] = pair[T]{was: &was[i]}
+	for i := range older {
+		all[name(&older[i])] = pair[T]{old: &older[i]}
 	}
-	for i := range is {
-		n := name(&is[i])
-		all[n] = pair[T]{was: all[n].was, is: &is[i]}
+	for i := range newer {
+		n := name(&newer[i])
+		all[n] = pair[T]{old: all[n].old, new: &newer[i]}
 	}
 	for n := range all {
 		names = append(names, n)

@@ -104,13 +104,13 @@ const (
 	PauseEnded Kind = "pause-ended"
 )
 
-// KindInfo is what there is to know of a kind.
+// KindInfo describes a kind.
 type KindInfo struct {
 	Kind  Kind
 	Group Group
 	About string
-	// logged are what the entries of the logs are called that tell of it.
-	logged []string
+	// logEvents are the names (what) of the log entries that record it.
+	logEvents []string
 }
 
 // Kinds returns all kinds in the order in which they are told.

@@ -294,12 +294,12 @@ func checkChanges(t tester, w *world, do []made, with []edit) {
 	}
 	is := catalog.NewSnapshot(parts)
 	slices.Sort(want)
-	if got := told(diff.Of(was, is)); !slices.Equal(got, want) {
+	if got := told(diff.Compare(was, is)); !slices.Equal(got, want) {
 		t.Fatalf("%s\nare told as\n%s\nwant\n%s", namesOf(do, with), strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	checkBack(t, diff.Of(was, is), diff.Of(is, was))
+	checkBack(t, diff.Compare(was, is), diff.Compare(is, was))
 	for _, s := range []*catalog.Snapshot{was, is} {
-		if got := told(diff.Of(s, s)); len(got) > 0 {
+		if got := told(diff.Compare(s, s)); len(got) > 0 {
 			t.Fatalf("a snapshot differs from itself by %v", got)
 		}
 	}

@@ -8,21 +8,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// logs tells of each change what the newer snapshot's logs have of it: entries after the
+// attachLogs tells of each change what the newer snapshot's logs have of it: entries after the
 // older snapshot, about the same thing.
-func (d *differ) logs() {
-	d.result.LogsSince = d.is.Time.Add(-catalog.LogSpan)
-	if d.result.LogsSince.Before(d.was.Time) {
-		d.result.LogsSince = d.was.Time
+func (d *differ) attachLogs() {
+	d.result.LogsSince = d.new.Time.Add(-catalog.LogSpan)
+	if d.result.LogsSince.Before(d.old.Time) {
+		d.result.LogsSince = d.old.Time
 	}
 	called := map[Kind][]string{}
 	for _, k := range Kinds() {
-		called[k.Kind] = k.logged
+		called[k.Kind] = k.logEvents
 	}
 	type about struct{ what, name string }
 	found := map[about]*Logged{}
-	for _, e := range slices.Concat(d.is.Changes, d.is.Actions) {
-		if e.Time.After(d.was.Time) {
+	for _, e := range slices.Concat(d.new.Changes, d.new.Actions) {
+		if e.Time.After(d.old.Time) {
 			at := about{e.What, entryName(e)}
 			if found[at] == nil {
 				found[at] = &Logged{First: e.Time}
@@ -33,8 +33,8 @@ func (d *differ) logs() {
 	for i := range d.result.Changes {
 		c := &d.result.Changes[i]
 		for _, what := range called[c.Kind] {
-			if l := found[about{what, c.name()}]; l != nil {
-				c.Logged = c.Logged.with(l)
+			if l := found[about{what, c.logName()}]; l != nil {
+				c.Logged = c.Logged.merge(l)
 			}
 		}
 	}
@@ -51,8 +51,8 @@ func entryName(e catalog.LogEntry) string {
 	return e.Namespace
 }
 
-// name is what a change is about, as entries of logs have it.
-func (c Change) name() string {
+// logName is what a change is about, as entries of logs have it.
+func (c Change) logName() string {
 	switch {
 	case c.Kind == Renamed:
 		return c.Old
@@ -76,8 +76,8 @@ func (l *Logged) add(e catalog.LogEntry) {
 	}
 }
 
-// with adds the entries of another name to those there are.
-func (l *Logged) with(o *Logged) *Logged {
+// merge adds the entries of another name to those there are.
+func (l *Logged) merge(o *Logged) *Logged {
 	if l == nil {
 		copied := *o
 		return &copied

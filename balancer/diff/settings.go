@@ -7,12 +7,12 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// settings compares what is in effect, by the release of each side.
-func (d *differ) settings() {
-	if !d.known("settings", "") {
+// compareSettings compares what is in effect, by the release of each side.
+func (d *differ) compareSettings() {
+	if !d.bothHave("settings", "") {
 		return
 	}
-	was, is := d.was.Settings, d.is.Settings
+	was, is := d.old.Settings, d.new.Settings
 	for _, s := range []struct {
 		kind Kind
 		name string
@@ -32,7 +32,7 @@ func (d *differ) settings() {
 			d.add(Change{Kind: s.kind, Old: before, New: now}, "%s: %s, was %s", s.name, now, before)
 		}
 	}
-	if before, now := d.was.SettingsProblem, d.is.SettingsProblem; before != now {
+	if before, now := d.old.SettingsProblem, d.new.SettingsProblem; before != now {
 		c := Change{Kind: SettingsProblem, Old: before, New: now}
 		if now == "" {
 			d.add(c, "the settings can be read again")
@@ -76,23 +76,23 @@ func throttleText(s catalog.Settings) string {
 	return text
 }
 
-// databases compares them. A database that is gone has its collections along.
-func (d *differ) databases() {
-	if !d.known("databases", "") {
+// compareDatabases compares the databases. A dropped database includes its collections.
+func (d *differ) compareDatabases() {
+	if !d.bothHave("databases", "") {
 		return
 	}
-	pairs, names := match(d.was.Databases, d.is.Databases, func(b *catalog.Database) string { return b.Name })
+	pairs, names := pairByName(d.old.Databases, d.new.Databases, func(b *catalog.Database) string { return b.Name })
 	for i, p := range pairs {
 		c := Change{Database: names[i]}
 		switch {
-		case p.was == nil:
-			c.Kind, c.Shard = DatabaseAdded, p.is.Primary
+		case p.old == nil:
+			c.Kind, c.Shard = DatabaseAdded, p.new.Primary
 			d.add(c, "%s is new, on %s", c.Database, c.Shard)
-		case p.is == nil:
-			c.Kind, c.Shard = DatabaseDropped, p.was.Primary
+		case p.new == nil:
+			c.Kind, c.Shard = DatabaseDropped, p.old.Primary
 			d.add(c, "%s was dropped%s", c.Database, d.collectionsIn(c.Database))
-		case p.was.Primary != p.is.Primary:
-			c.Kind, c.Old, c.New = PrimaryMoved, string(p.was.Primary), string(p.is.Primary)
+		case p.old.Primary != p.new.Primary:
+			c.Kind, c.Old, c.New = PrimaryMoved, string(p.old.Primary), string(p.new.Primary)
 			d.add(c, "the primary of %s is %s, was %s", c.Database, c.New, c.Old)
 		}
 	}
@@ -101,7 +101,7 @@ func (d *differ) databases() {
 // collectionsIn names the sharded collections that a database had.
 func (d *differ) collectionsIn(database string) string {
 	n := 0
-	for _, c := range d.was.Collections {
+	for _, c := range d.old.Collections {
 		if !c.Unsplittable && strings.HasPrefix(c.Namespace, database+".") {
 			n++
 		}
@@ -112,12 +112,12 @@ func (d *differ) collectionsIn(database string) string {
 	return ", with " + humanize.Count(n, "sharded collection")
 }
 
-// runs compares who has the lease, and whether runs are paused.
-func (d *differ) runs() {
-	if !d.known("lease", "") {
+// compareRuns compares who has the lease, and whether runs are paused.
+func (d *differ) compareRuns() {
+	if !d.bothHave("lease", "") {
 		return
 	}
-	was, is := running(d.was.Lease), running(d.is.Lease)
+	was, is := leaseText(d.old.Lease), leaseText(d.new.Lease)
 	if was != is {
 		if was != "" {
 			d.add(Change{Kind: RunEnded, Old: was}, "ended: %s", was)
@@ -126,7 +126,7 @@ func (d *differ) runs() {
 			d.add(Change{Kind: RunStarted, New: is}, "running: %s", is)
 		}
 	}
-	before, now := paused(d.was.Pause), paused(d.is.Pause)
+	before, now := pauseText(d.old.Pause), pauseText(d.new.Pause)
 	if before != now {
 		if before != "" {
 			d.add(Change{Kind: PauseEnded, Old: before}, "not paused any more: %s", before)
@@ -137,14 +137,14 @@ func (d *differ) runs() {
 	}
 }
 
-func running(l *catalog.Lease) string {
+func leaseText(l *catalog.Lease) string {
 	if l == nil || !l.Running {
 		return ""
 	}
 	return l.Holder() + ", since " + humanize.Time(l.Since.UTC())
 }
 
-func paused(p *catalog.Pause) string {
+func pauseText(p *catalog.Pause) string {
 	if p == nil || !p.Active {
 		return ""
 	}

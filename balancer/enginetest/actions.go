@@ -35,7 +35,7 @@ func (s *suite) split() {
 	s.wantEqual("owners", s.layout("app.even"), []string{"a", "a", "a", "a", "a", "b"})
 	after := s.routingOf("app.even")
 	for _, k := range []int{0, 10, 50, 100} {
-		s.wantEqual("a chunk begins at the point", after.Table.Begins(s.key(after, k)), true)
+		s.wantEqual("a chunk begins at the point", after.Table.HasLowerBound(s.key(after, k)), true)
 	}
 	if r.Table.Version().Compare(after.Table.Version()) >= 0 {
 		s.Errorf("version %v after %v", after.Table.Version(), r.Table.Version())

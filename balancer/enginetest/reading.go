@@ -20,7 +20,7 @@ func (s *suite) setting() {
 		s.Errorf("a setting that is not there: %v", raw)
 	}
 	settings := mustGet(s, func(c balancer.Cluster) (catalog.Settings, error) {
-		return balancer.LoadSettings(s.ctx, c, catalog.SettingsOf(s.Release))
+		return balancer.LoadSettings(s.ctx, c, catalog.DefaultSettingsOf(s.Release))
 	})
 	s.wantEqual("chunk size", settings.MaxChunkSizeBytes, int64(64<<20))
 	s.wantEqual("mode", settings.Mode, catalog.ModeOff)
@@ -60,7 +60,7 @@ func (s *suite) routing() {
 	r := s.routingOf("app.even")
 	s.wantEqual("owners", s.layout("app.even"), []string{"a", "a", "a", "b"})
 	s.wantEqual("namespace", r.Collection.Namespace, "app.even")
-	if !r.Table.Begins(s.key(r, 100)) || r.Table.Begins(s.key(r, 50)) {
+	if !r.Table.HasLowerBound(s.key(r, 100)) || r.Table.HasLowerBound(s.key(r, 50)) {
 		s.Error("the bounds of chunks are not those of the topology")
 	}
 	c := r.Table.Find(s.key(r, 150))

@@ -39,7 +39,7 @@ func (s *suite) setEstimate() {
 	set := func(min, max int) func(balancer.Cluster) error {
 		return func(c balancer.Cluster) error {
 			return c.SetEstimate(s.ctx, "app.even", r.Collection.UUID, policy.Measurement{
-				Min: s.key(r, min), Max: s.key(r, max), Size: catalog.EstimateOf(12345),
+				Min: s.key(r, min), Max: s.key(r, max), Size: catalog.NewEstimate(12345),
 			})
 		}
 	}
@@ -49,7 +49,7 @@ func (s *suite) setEstimate() {
 	if err := s.errOf(set(100, 200)); err != nil {
 		s.Fatal(err)
 	}
-	s.wantEqual("estimate", s.routingOf("app.even").Table.Find(s.key(r, 100)).Estimate, catalog.EstimateOf(12345))
+	s.wantEqual("estimate", s.routingOf("app.even").Table.Find(s.key(r, 100)).Estimate, catalog.NewEstimate(12345))
 	if err := s.errOf(set(100, 150)); err == nil {
 		s.Error("an estimate was stored with no chunk")
 	}
@@ -86,7 +86,7 @@ func (s *suite) endDefragmentation() {
 	}
 	err := s.errOf(func(c balancer.Cluster) error {
 		return c.SetEstimate(s.ctx, "app.even", r.Collection.UUID, policy.Measurement{
-			Min: s.key(r, 100), Max: s.key(r, 200), Size: catalog.EstimateOf(1),
+			Min: s.key(r, 100), Max: s.key(r, 200), Size: catalog.NewEstimate(1),
 		})
 	})
 	if err != nil {

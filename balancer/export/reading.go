@@ -98,21 +98,21 @@ func (r Reading) Families(collections int) []machine.Family {
 
 func enabled(r Reading, sample func(float64, ...string)) {
 	if mode := diagnosis.ModeOf(r.Report.Result.Snapshot); mode != "" {
-		sample(machine.Truth(mode == catalog.ModeFull))
+		sample(machine.BoolValue(mode == catalog.ModeFull))
 	}
 }
 
 func inRound(r Reading, sample func(float64, ...string)) {
 	if state := r.Report.Result.Parts().Balancer; state.Mode != "" {
-		sample(machine.Truth(state.InRound))
+		sample(machine.BoolValue(state.InRound))
 	}
 }
 
 func windowOpen(r Reading, sample func(float64, ...string)) {
 	s := r.Report.Result.Snapshot
 	if now := s.Time(); !now.IsZero() {
-		opening := s.Opening()
-		sample(machine.Truth(!opening.Never && opening.Latest.Equal(now)))
+		opening := s.NextOpening()
+		sample(machine.BoolValue(!opening.Never && opening.Latest.Equal(now)))
 	}
 }
 
@@ -131,7 +131,7 @@ func balanced(r Reading, sample func(float64, ...string)) {
 		}
 	}
 	if !unknown {
-		sample(machine.Truth(all))
+		sample(machine.BoolValue(all))
 	}
 }
 
@@ -213,7 +213,7 @@ func timeToBalance(r Reading, sample func(float64, ...string)) {
 
 func reachable(r Reading, sample func(float64, ...string)) {
 	if r.Forecast != nil {
-		sample(machine.Truth(!r.Forecast.Never && !r.Forecast.IfOn))
+		sample(machine.BoolValue(!r.Forecast.Never && !r.Forecast.IfOn))
 	}
 }
 
@@ -275,7 +275,7 @@ func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func paused(r Reading, sample func(float64, ...string)) {
 	p := r.Report.Result.Parts().Pause
-	sample(machine.Truth(p != nil && p.Active))
+	sample(machine.BoolValue(p != nil && p.Active))
 }
 
 // The metrics that say whether a cluster answers, and whether it is well: both 0 for one that

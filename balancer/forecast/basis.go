@@ -41,7 +41,7 @@ func (b basis) words() (list []string) {
 		list = append(list, "ranges that a shard gave away lately come back only once it has deleted them, "+
 			"orphanCleanupDelaySecs after the move")
 	}
-	if b.clock.settings.Windowed() {
+	if b.clock.settings.HasWindow() {
 		list = append(list, "rounds begin only in the balancer's window, in "+b.clockText())
 	}
 	return list
@@ -50,13 +50,17 @@ func (b basis) words() (list []string) {
 // clockText says in which time zone the window is, and from what that is known.
 func (b basis) clockText() string {
 	switch known := b.clock.known; {
-	case known.Zone == nil:
+	case known.Location == nil:
 		return "a time zone that is unknown, as the config servers' logs do not show it (--time-zone, timeZone name it): " +
 			"the range goes from a window that has just opened to one that has just closed"
-	case known.Seen.IsZero():
+	case known.SeenAt.IsZero():
 		return "the time zone " + known.String()
-	case !known.Sure(b.at):
-		return fmt.Sprintf("the time zone of the config servers (%s, as of %s)", known, known.Seen.UTC().Format("2006-01-02"))
+	case !known.IsKnownAt(b.at):
+		return fmt.Sprintf(
+			"the time zone of the config servers (%s, as of %s)",
+			known,
+			known.SeenAt.UTC().Format("2006-01-02"),
+		)
 	default:
 		return fmt.Sprintf("the time zone of the config servers (%s)", known)
 	}

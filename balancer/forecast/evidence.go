@@ -72,7 +72,7 @@ func (e *evidence) migrations(log []catalog.LogEntry) {
 		if len(e.moves)+len(e.failures) >= most {
 			return
 		}
-		took, copied, steps := m.Took()
+		took, copied, steps := m.Durations()
 		switch {
 		case m.Error == "" && m.Counted:
 			e.moves = append(e.moves, migration{

@@ -26,7 +26,7 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 		return o.evenOut(s)
 	}
 	e := evidenceOf(s)
-	first, last := s.Placements()
+	first, last := s.ClockBounds()
 	k := clock{settings: s.Settings(), in: []*time.Location{first, last}, known: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
 	r := ratesOf(e, sim.SnapshotCosts(s))
@@ -36,7 +36,7 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	likely, likeliest := middle(simulations), simulations[0]
 	f := Forecast{
-		Goal: o.Goal, At: s.BalancerTime(), Windowed: k.settings.Windowed(),
+		Goal: o.Goal, At: s.BalancerTime(), Windowed: k.settings.HasWindow(),
 		Moves: likeliest.moves, Bytes: likeliest.bytes, Left: likely.left,
 	}
 	opens := f.span(k, simulations, r, e.round)

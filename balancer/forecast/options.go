@@ -61,7 +61,7 @@ func (o Options) check(s *catalog.Snapshot) (Options, error) {
 		o.Goal.Namespaces = names
 	}
 	for _, c := range diagnosis.Sharded(s) {
-		if !c.Read() {
+		if !c.HasReadChunks() {
 			return o, fmt.Errorf("forecast: the chunks of %s were not read", c.Namespace)
 		}
 	}

@@ -21,7 +21,7 @@ func resumed(s *catalog.Snapshot) *catalog.Snapshot {
 		p := newPieces(s, c, joined)
 		for chunk := range c.Table.All() {
 			if unmeasured(chunk) {
-				chunk.Estimate = catalog.EstimateOf(p.size(chunk))
+				chunk.Estimate = catalog.NewEstimate(p.size(chunk))
 				changed = append(changed, chunk)
 			}
 		}

@@ -27,7 +27,7 @@ func defragmenting(t *testing.T) *catalog.Snapshot {
 	key := func(n int) catalog.Key { return snaptest.RowKey(t, c.Pattern, n) }
 	var changed []catalog.Chunk
 	for chunk := range c.Table.All() {
-		chunk.Estimate = catalog.EstimateOf(10 * mib)
+		chunk.Estimate = catalog.NewEstimate(10 * mib)
 		changed = append(changed, chunk)
 	}
 	both, moved := changed[0], changed[4]

@@ -78,7 +78,7 @@ func (w *world) least() float64 {
 	for _, n := range shards {
 		sum += n
 	}
-	hottest := w.load.Hottest() * w.load.RateAt(w.now) * (1 - w.load.Scatter*0.6)
+	hottest := w.load.HottestShare() * w.load.RateAt(w.now) * (1 - w.load.Scatter*0.6)
 	return (scattered + hottest) / (sum / float64(len(w.shards)))
 }
 

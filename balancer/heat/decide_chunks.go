@@ -144,7 +144,7 @@ func (d *decider) namespace(p *piece) string { return d.colls[p.coll].Map.Namesp
 
 func (d *decider) fits(p *piece, to *shardState) bool {
 	return (to.Room < 0 || p.bytes <= to.Room) && (p.zone == catalog.NoZone || slices.Contains(to.Zones, p.zone)) &&
-		(d.o.Volumes == nil || d.o.Volumes.Lacks(d.namespace(p), to.Shard, p.bytes) == 0)
+		(d.o.Volumes == nil || d.o.Volumes.MissingBytes(d.namespace(p), to.Shard, p.bytes) == 0)
 }
 
 // pays reports whether a move takes off more in time than it costs.
@@ -162,7 +162,7 @@ func (d *decider) move(p *piece, from, to *shardState) {
 		to.Room -= p.bytes
 	}
 	if d.o.Volumes != nil {
-		d.o.Volumes.Arrive(d.namespace(p), to.Shard, p.bytes)
+		d.o.Volumes.AddData(d.namespace(p), to.Shard, p.bytes)
 	}
 	from.pieces = slices.DeleteFunc(from.pieces, func(o *piece) bool { return o == p })
 	p.stays = true

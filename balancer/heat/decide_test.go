@@ -76,12 +76,12 @@ func TestVolumesLimitMoves(t *testing.T) {
 	colls := []heat.Collection{{Map: m, Bytes: map[catalog.ShardID]int64{"s0": 100 << 20}}}
 	for used, moves := range map[int64]int{500 << 20: 2, 850 << 20: 0} {
 		volumes := catalog.NewVolumes(snapshot(used), 0.9)
-		room := volumes.Room("s1")
+		room := volumes.FreeBytes("s1")
 		d := heat.Decide(colls, places, heat.Options{By: heat.ByReads, Volumes: volumes})
 		if d.Moves() != moves || (moves == 0) != (len(d.Stuck) == 1 && d.Stuck[0].Why == heat.ObstacleChunks) {
 			t.Errorf("%d MB used: %d moves, stuck %v", used>>20, d.Moves(), d.Stuck)
 		}
-		if volumes.Room("s1") != room {
+		if volumes.FreeBytes("s1") != room {
 			t.Error("the caller's volumes changed")
 		}
 	}

@@ -130,7 +130,7 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 	for range workload.Poisson(w.rand, count) {
 		op := w.load.Draw(w.now, last)
 		kind := heat.Read
-		if op.Writes() {
+		if op.IsWrite() {
 			kind = heat.Write
 		}
 		if op.Command == "insert" {

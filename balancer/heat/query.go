@@ -137,7 +137,7 @@ func (r reader) operator(name string, v bson.RawValue, hashed bool) bounds {
 	if hashed || !r.comparable(v) || v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
 		return nil
 	}
-	first, last := keyorder.Bracket(v.Type)
+	first, last := keyorder.FirstByteRange(v.Type)
 	at := keyorder.Append(nil, v)
 	after := append(slices.Clone(at), above)
 	switch name {
@@ -278,7 +278,10 @@ func join(prefixes [][]byte, b bounds) []Range {
 	list := []Range{}
 	for _, prefix := range prefixes {
 		for _, s := range b {
-			list = append(list, Range{catalog.Place(slices.Concat(prefix, s.from)), catalog.Place(slices.Concat(prefix, s.to))})
+			list = append(
+				list,
+				Range{catalog.KeyFromBytes(slices.Concat(prefix, s.from)), catalog.KeyFromBytes(slices.Concat(prefix, s.to))},
+			)
 		}
 	}
 	return list
@@ -288,7 +291,7 @@ func join(prefixes [][]byte, b bounds) []Range {
 func whole(prefixes [][]byte) []Range {
 	list := []Range{}
 	for _, prefix := range prefixes {
-		list = append(list, Range{catalog.Place(prefix), catalog.Place(append(slices.Clone(prefix), above))})
+		list = append(list, Range{catalog.KeyFromBytes(prefix), catalog.KeyFromBytes(append(slices.Clone(prefix), above))})
 	}
 	return list
 }

@@ -13,7 +13,7 @@ func CollectionOf(
 		c.Bytes[id] = n / int64(max(1, table.Count(id)))
 	}
 	c.Stays = func(lower catalog.Key) bool {
-		return !table.Begins(lower) || table.Find(lower).Jumbo == catalog.JumboTrue || stays != nil && stays(lower)
+		return !table.HasLowerBound(lower) || table.Find(lower).Jumbo == catalog.JumboTrue || stays != nil && stays(lower)
 	}
 	return c
 }

@@ -25,13 +25,13 @@ func Bytes[N number](n N) string {
 	for len(units) > 1 && math.Abs(size) >= 1024 {
 		size, units = size/1024, units[1:]
 	}
-	return decimals(math.Trunc(size*100)/100) + " " + units[0]
+	return formatDecimal(math.Trunc(size*100)/100) + " " + units[0]
 }
 
 // Rate returns a number of bytes a second: 4.2 MiB/s.
 func Rate[N number](perSecond N) string { return Bytes(perSecond) + "/s" }
 
-func decimals(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func formatDecimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // Number returns a whole number with its digits in groups of three: 1,000,000.
 func Number[N number](n N) string {
@@ -87,19 +87,19 @@ func Duration(d time.Duration) string {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())
 	case d < 10*time.Second:
-		return decimals(float64(d.Truncate(100*time.Millisecond))/float64(time.Second)) + "s"
+		return formatDecimal(float64(d.Truncate(100*time.Millisecond))/float64(time.Second)) + "s"
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
-		return pair(d, time.Minute, "m", time.Second, "s")
+		return twoUnits(d, time.Minute, "m", time.Second, "s")
 	case d < 48*time.Hour:
-		return pair(d, time.Hour, "h", time.Minute, "m")
+		return twoUnits(d, time.Hour, "h", time.Minute, "m")
 	}
-	return pair(d, 24*time.Hour, "d", time.Hour, "h")
+	return twoUnits(d, 24*time.Hour, "d", time.Hour, "h")
 }
 
-// pair returns a time in two units; the smaller one is left out when there is none.
-func pair(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
+// twoUnits returns a time in two units; the smaller one is left out when there is none.
+func twoUnits(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
 	text := strconv.FormatInt(int64(d/large), 10) + largeName
 	if rest := d % large / small; rest > 0 {
 		text += strconv.FormatInt(int64(rest), 10) + smallName
@@ -111,10 +111,10 @@ func pair(d, large time.Duration, largeName string, small time.Duration, smallNa
 func Time(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
 // Percent returns a share of one: 12.5%.
-func Percent(share float64) string { return decimals(math.Round(share*1000)/10) + "%" }
+func Percent(share float64) string { return formatDecimal(math.Round(share*1000)/10) + "%" }
 
-// FewOf names things in a few words: those that are too many are counted.
-func FewOf(names []string) string {
+// AbbreviateCollections lists the names of collections, shortened to a count if there are many.
+func AbbreviateCollections(names []string) string {
 	const few = 3
 	if len(names) <= few+1 {
 		return strings.Join(names, ", ")

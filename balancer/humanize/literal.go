@@ -70,7 +70,7 @@ func literal(v bson.RawValue) string {
 	case bson.TypeInt64:
 		return fmt.Sprintf("Long(%q)", strconv.FormatInt(v.Int64(), 10))
 	case bson.TypeDouble:
-		return double(v.Double())
+		return doubleLiteral(v.Double())
 	case bson.TypeObjectID:
 		return fmt.Sprintf("ObjectId(%q)", v.ObjectID().Hex())
 	case bson.TypeDateTime:
@@ -85,9 +85,9 @@ func literal(v bson.RawValue) string {
 	return "EJSON.parse(" + TextLiteral(v.String()) + ")"
 }
 
-// double keeps its type where the shell would take a whole number for an
+// doubleLiteral keeps its type where the shell would take a whole number for an
 // integer.
-func double(f float64) string {
+func doubleLiteral(f float64) string {
 	text := strconv.FormatFloat(f, 'f', -1, 64)
 	switch {
 	case math.IsInf(f, 1):

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Advice is what there is to say of the shard key of a collection.
+// Advice is the advice on the shard key of a collection.
 type Advice struct {
 	Namespace string `json:"ns"`
 	// Verdict is the advice in a sentence or two.
@@ -27,12 +27,12 @@ type Advice struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Shown is how many candidates an advice has beside those that were asked about.
-const Shown = 6
+// MaxShown is how many candidates an advice has beside those that were asked about.
+const MaxShown = 6
 
-// asGood is how near to the best one the current key's score has to be to be kept:
+// keepRatio is how near to the best one the current key's score has to be to be kept:
 // documents on the move cost more than that.
-const asGood = 0.85
+const keepRatio = 0.85
 
 // Rank returns all candidates, the best first.
 func Rank(f Facts, keys []Key) []Candidate {
@@ -69,18 +69,18 @@ func Advise(f Facts, asked []Key) Advice {
 	}
 	best := ranked[0]
 	for i, c := range ranked {
-		if c.Key.Equal(f.Current) && c.Score >= asGood*best.Score && c.Score > 0 {
+		if c.Key.Equal(f.Current) && c.Score >= keepRatio*best.Score && c.Score > 0 {
 			best = ranked[i]
 		}
 	}
 	for i, c := range ranked {
 		if best.Impossible == "" && !c.Key.Equal(best.Key) {
-			ranked[i].Against = c.behind(best)
+			ranked[i].Against = c.disadvantage(best)
 		}
 	}
 	a.Candidates = ranked
 	if len(asked) == 0 {
-		a.Candidates = shown(f, ranked)
+		a.Candidates = shownCandidates(f, ranked)
 	}
 	if a.Verdict = verdict(f, best, len(asked) > 0); best.Score > 0 {
 		a.Best = &best
@@ -88,24 +88,24 @@ func Advise(f Facts, asked []Key) Advice {
 	}
 	a.Notes = append(a.Notes, notes(f, best)...)
 	if len(asked) > 0 {
-		a.Notes = append(a.Notes, better(f, best)...)
+		a.Notes = append(a.Notes, betterKey(f, best)...)
 	}
 	return a
 }
 
-// better tells of a key that nobody asked about and that is clearly better.
-func better(f Facts, than Candidate) []string {
+// betterKey returns a note on a clearly better key that was not asked about.
+func betterKey(f Facts, than Candidate) []string {
 	ranked := Rank(f, Propose(f))
-	if len(ranked) == 0 || than.Score > asGood*ranked[0].Score {
+	if len(ranked) == 0 || than.Score > keepRatio*ranked[0].Score {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s would be better: its score is %.0f, not %.0f",
 		ranked[0].Key, ranked[0].Score, than.Score)}
 }
 
-// shown are the candidates to tell of: the best ones, the current key among them.
-func shown(f Facts, ranked []Candidate) []Candidate {
-	list := slices.Clone(ranked[:min(Shown, len(ranked))])
+// shownCandidates returns the candidates to list: the best ones, and the current key.
+func shownCandidates(f Facts, ranked []Candidate) []Candidate {
+	list := slices.Clone(ranked[:min(MaxShown, len(ranked))])
 	for _, c := range ranked[len(list):] {
 		if c.Key.Equal(f.Current) {
 			list = append(list, c)
@@ -116,7 +116,7 @@ func shown(f Facts, ranked []Candidate) []Candidate {
 
 func basis(f Facts) []string {
 	list := []string{fmt.Sprintf("%s, %s; rated for %s on %s with chunks of %s",
-		humanize.Count(f.Docs, "document"), humanize.Bytes(f.Bytes), humanize.Bytes(f.judged()),
+		humanize.Count(f.Docs, "document"), humanize.Bytes(f.Bytes), humanize.Bytes(f.ratedBytes()),
 		humanize.Count(f.shards(), "shard"), humanize.Bytes(f.ChunkBytes))}
 	measured := 0
 	for _, m := range f.Measured {

@@ -12,23 +12,23 @@ import (
 
 // Limits of a chunk size, in MiB, and what it is judged by.
 const (
-	leastMB, mostMB = 1, 1024
-	// smallMB is the least that is advised: a migration costs seconds however little it
+	minMB, maxMB = 1, 1024
+	// minAdvisedMB is the least that is advised: a migration costs seconds however little it
 	// moves.
-	smallMB = 8
-	// evenWithin is the part of a shard's share by which shards may differ for good.
-	evenWithin = 0.2
+	minAdvisedMB = 8
+	// maxImbalance is the part of a shard's share by which shards may differ for good.
+	maxImbalance = 0.2
 	// maxPerShard is how many chunks a shard may have: routers and config servers hold
 	// the table of all of them.
 	maxPerShard = 10_000
-	// docsPerChunk is how many documents a chunk should hold, or it can't be cut evenly.
-	docsPerChunk = 32
-	// longestMove is what the migration of a chunk may take: a window has to have room
+	// minDocsPerChunk is how many documents a chunk should hold, or it can't be cut evenly.
+	minDocsPerChunk = 32
+	// maxMoveTime is what the migration of a chunk may take: a window has to have room
 	// for many.
-	longestMove = 2 * time.Minute
+	maxMoveTime = 2 * time.Minute
 )
 
-// ChunkSize is what there is to say of the chunk size of a collection.
+// ChunkSize is the advice on the chunk size of a collection.
 type ChunkSize struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
@@ -67,27 +67,27 @@ func (b *bounds) atMost(mb float64, format string, args ...any) {
 // AdviseChunkSize says which chunk size suits a collection, for what it will have.
 func AdviseChunkSize(f Facts) ChunkSize {
 	a := ChunkSize{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
-	b := bounds{low: smallMB, high: mostMB}
-	f.bySpread(&b)
-	f.byDocuments(&b)
-	f.bySpeed(&b)
-	b.low = math.Min(b.low, mostMB)
+	b := bounds{low: minAdvisedMB, high: maxMB}
+	f.limitBySpread(&b)
+	f.limitByDocuments(&b)
+	f.limitBySpeed(&b)
+	b.low = math.Min(b.low, maxMB)
 	if b.low > b.high { // what is in too small chunks can't move at all, and that is worse
 		b.high = math.Exp2(math.Ceil(math.Log2(b.low)))
 	}
 	a.LowMB, a.HighMB = int64(math.Ceil(b.low)), max(int64(math.Ceil(b.low)), int64(b.high))
 	a.MB = a.CurrentMB
 	if a.MB < a.LowMB || a.MB > a.HighMB {
-		a.MB = powerWithin(a.CurrentMB, a.LowMB, a.HighMB)
+		a.MB = nearestPowerOfTwo(a.CurrentMB, a.LowMB, a.HighMB)
 		a.Commands = f.chunkSizeCommands(a.MB)
 	}
 	a.Reasons = b.reasons
 	switch {
-	case f.expected() < policy.ImbalanceFactor*smallMB<<20:
+	case f.expectedBytes() < policy.ImbalanceFactor*minAdvisedMB<<20:
 		a.MB, a.Commands, a.Reasons = a.CurrentMB, nil, nil
 		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} advises for a "+
 			"larger size",
-			a.MB, humanize.Bytes(f.expected()), f.Namespace)
+			a.MB, humanize.Bytes(f.expectedBytes()), f.Namespace)
 	case a.MB == a.CurrentMB:
 		a.Verdict = fmt.Sprintf("keep chunks of %d MB (%d to %d MB are fine for %s)", a.MB, a.LowMB, a.HighMB, f.Namespace)
 	default:
@@ -101,82 +101,89 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	return a
 }
 
-// expected is what a collection will have.
-func (f Facts) expected() int64 { return max(f.Bytes, f.Expect) }
+// expectedBytes is the size that the collection will grow to.
+func (f Facts) expectedBytes() int64 { return max(f.Bytes, f.Expect) }
 
 func mib(bytes float64) float64 { return bytes / (1 << 20) }
 
-// bySpread bounds the size by how evenly data is to lie, and by the number of chunks.
-func (f Facts) bySpread(b *bounds) {
-	share := float64(f.expected()) / float64(f.shards())
+// limitBySpread bounds the size by how evenly data is to lie, and by the number of chunks.
+func (f Facts) limitBySpread(b *bounds) {
+	share := float64(f.expectedBytes()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
-	if most := mib(share) * evenWithin / policy.ImbalanceFactor; f.Release.AtLeast(catalog.Release60) && most < mostMB {
-		b.atMost(math.Max(smallMB, most), "a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
-			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown,
-			policy.ImbalanceFactor, math.Max(smallMB, most), Percent(evenWithin), smallMB)
+	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.AtLeast(catalog.Release60) && most < maxMB {
+		b.atMost(
+			math.Max(minAdvisedMB, most),
+			"a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
+				"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration",
+			shown,
+			policy.ImbalanceFactor,
+			math.Max(minAdvisedMB, most),
+			Percent(maxImbalance),
+			minAdvisedMB,
+		)
 	} else if f.Release.AtLeast(catalog.Release60) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
-			shown, Percent(evenWithin)))
+			shown, Percent(maxImbalance)))
 	}
-	if least := math.Ceil(mib(share / maxPerShard)); least > smallMB {
+	if least := math.Ceil(mib(share / maxPerShard)); least > minAdvisedMB {
 		b.atLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
-			math.Min(least, mostMB), maxPerShard)
+			math.Min(least, maxMB), maxPerShard)
 	}
 }
 
-// byDocuments bounds the size by what can't be cut: documents, and values of the key.
-func (f Facts) byDocuments(b *bounds) {
+// limitByDocuments bounds the size by what can't be cut: documents, and values of the key.
+func (f Facts) limitByDocuments(b *bounds) {
 	if f.Docs == 0 {
 		return
 	}
 	average := float64(f.Bytes) / float64(f.Docs)
-	if needs := mib(average * docsPerChunk); needs > leastMB {
-		b.atLeast(math.Min(needs, mostMB), "documents have %s on average, and a chunk should hold %d: at least %.0f MB",
-			humanize.Bytes(int64(average)), docsPerChunk, math.Ceil(math.Min(needs, mostMB)))
+	if needs := mib(average * minDocsPerChunk); needs > minMB {
+		b.atLeast(math.Min(needs, maxMB), "documents have %s on average, and a chunk should hold %d: at least %.0f MB",
+			humanize.Bytes(int64(average)), minDocsPerChunk, math.Ceil(math.Min(needs, maxMB)))
 	}
 	if len(f.Current) == 0 {
 		return
 	}
 	j := newJudge(f)
-	n := j.t.counts(f.Current.Names())
-	if len(n.of) == 0 || n.of[0] < 2 || j.uniqueBy(f.Current) {
+	n := j.table.counts(f.Current.Names())
+	if len(n.perValue) == 0 || n.perValue[0] < 2 || j.isUnique(f.Current) {
 		return
 	}
-	value := atLeast(n.of[0]) / float64(n.total) * float64(f.expected())
+	value := certainCount(n.perValue[0]) / float64(n.total) * float64(f.expectedBytes())
 	switch needs := mib(value); {
-	case needs > mostMB:
+	case needs > maxMB:
 		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: "+
 			"refine the key (sh.adviseKey(%s))", f.Current, humanize.Bytes(int64(value)), humanize.TextLiteral(f.Namespace)))
-	case needs > smallMB:
+	case needs > minAdvisedMB:
 		b.atLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB its chunk can "+
 			"move",
 			f.Current, humanize.Bytes(int64(value)), math.Ceil(needs))
 	}
 }
 
-// bySpeed bounds the size by how long a migration takes.
-func (f Facts) bySpeed(b *bounds) {
+// limitBySpeed bounds the size by how long a migration takes.
+func (f Facts) limitBySpeed(b *bounds) {
 	if f.BytesPerSecond <= 0 {
 		return
 	}
-	most := math.Max(smallMB, mib(f.BytesPerSecond*longestMove.Seconds()))
+	most := math.Max(minAdvisedMB, mib(f.BytesPerSecond*maxMoveTime.Seconds()))
 	b.atMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than %.0f "+
 		"minutes",
-		humanize.Bytes(int64(f.BytesPerSecond)), math.Min(most, mostMB), longestMove.Minutes())
+		humanize.Bytes(int64(f.BytesPerSecond)), math.Min(most, maxMB), maxMoveTime.Minutes())
 }
 
-// powerWithin returns the power of two within bounds that is nearest to a size, or a
+// nearestPowerOfTwo returns the power of two within bounds that is nearest to a size, or a
 // bound where there is none.
-func powerWithin(from, low, high int64) int64 {
+func nearestPowerOfTwo(from, low, high int64) int64 {
 	if from < low {
-		for mb := int64(1); mb <= mostMB; mb *= 2 {
+		for mb := int64(1); mb <= maxMB; mb *= 2 {
 			if mb >= low && mb <= high {
 				return mb
 			}
 		}
 		return low
 	}
-	for mb := int64(mostMB); mb >= leastMB; mb /= 2 {
+	for mb := int64(maxMB); mb >= minMB; mb /= 2 {
 		if mb <= high && mb >= low {
 			return mb
 		}
@@ -184,12 +191,12 @@ func powerWithin(from, low, high int64) int64 {
 	return high
 }
 
-// perCollection reports whether a collection can have a chunk size of its own.
-func (f Facts) perCollection() bool { return f.Release.AtLeast(catalog.Release60) }
+// hasCollectionChunkSize reports whether a collection can have a chunk size of its own.
+func (f Facts) hasCollectionChunkSize() bool { return f.Release.AtLeast(catalog.Release60) }
 
 func (f Facts) chunkSizeCommands(mb int64) []string {
 	switch {
-	case !f.perCollection():
+	case !f.hasCollectionChunkSize():
 		return []string{fmt.Sprintf("sh.chunkSize(%d)   // of all collections: before 6.0 none has a size of its own", mb)}
 	case len(f.Current) == 0:
 		return []string{fmt.Sprintf("sh.chunkSize(%s, %d)   // once it is sharded", humanize.TextLiteral(f.Namespace), mb)}

@@ -26,7 +26,7 @@ func commands(f Facts, c Candidate) []string {
 	}
 	switch {
 	case len(f.Current) == 0:
-		list = append(list, f.longerRanges(c.Key)...)
+		list = append(list, f.zoneRangeCommands(c.Key)...)
 		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
 	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
 		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
@@ -36,13 +36,13 @@ func commands(f Facts, c Candidate) []string {
 	return nil
 }
 
-// longerRanges are the commands that give ranges in zones all fields of a key: servers
+// zoneRangeCommands are the commands that give ranges in zones all fields of a key: servers
 // shard a collection only by the very fields that its ranges have.
-func (f Facts) longerRanges(k Key) (list []string) {
+func (f Facts) zoneRangeCommands(k Key) (list []string) {
 	ns := humanize.TextLiteral(f.Namespace)
 	for _, z := range f.ZoneRanges {
-		low, okLow := extended(z.Min, k)
-		high, okHigh := extended(z.Max, k)
+		low, okLow := extendBound(z.Min, k)
+		high, okHigh := extendBound(z.Max, k)
 		if !okLow || !okHigh {
 			continue
 		}
@@ -54,9 +54,9 @@ func (f Facts) longerRanges(k Key) (list []string) {
 	return list
 }
 
-// extended adds MinKey for the fields of a key that a bound lacks, and reports whether it
+// extendBound adds MinKey for the fields of a key that a bound lacks, and reports whether it
 // lacks any and begins as the key does.
-func extended(bound bson.Raw, k Key) (bson.Raw, bool) {
+func extendBound(bound bson.Raw, k Key) (bson.Raw, bool) {
 	elements, err := bound.Elements()
 	if err != nil || len(elements) >= len(k) {
 		return nil, false

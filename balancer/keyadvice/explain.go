@@ -25,11 +25,14 @@ func (j *judge) explain(c *Candidate) {
 		}
 	}
 	for _, name := range c.Blocked {
-		add(inTheWay, "the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed",
-			name)
+		add(
+			uniqueIndexFactor,
+			"the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed",
+			name,
+		)
 	}
 	if !c.zoned {
-		add(outOfZone, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
+		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
 			strings.Join(j.facts.Zones, ", "))
 	}
 	c.parts = []part{{c.spread, j.spreadText(*c)}, {c.writes, j.growthText(*c)}, {c.queries, j.queriesText(*c)}}
@@ -48,23 +51,23 @@ func (j *judge) explain(c *Candidate) {
 	}
 }
 
-// part is what is left of a score by one of its parts, and why.
+// part is one factor of a score, with its explanation.
 type part struct {
-	left float64
-	text string
+	factor float64
+	text   string
 }
 
-// alike is how near to each other parts of two keys are that make no difference.
-const alike = 0.98
+// sameRatio is how near to each other parts of two keys are that make no difference.
+const sameRatio = 0.98
 
-// behind says what a key lacks that another one has.
-func (c Candidate) behind(best Candidate) string {
+// disadvantage says what a key lacks that another one has.
+func (c Candidate) disadvantage(best Candidate) string {
 	if c.Impossible != "" || len(c.Blocked) > 0 || !c.zoned {
 		return c.Against
 	}
-	least, text := alike, ""
+	least, text := sameRatio, ""
 	for i, p := range c.parts {
-		if ratio := p.left / best.parts[i].left; ratio < least {
+		if ratio := p.factor / best.parts[i].factor; ratio < least {
 			least, text = ratio, p.text
 		}
 	}
@@ -73,7 +76,7 @@ func (c Candidate) behind(best Candidate) string {
 		return text
 	case c.Index == "" && best.Index != "":
 		return "as good, but it needs an index first"
-	case c.Key.hashed() && !best.Key.hashed():
+	case c.Key.hasHashed() && !best.Key.hasHashed():
 		return "as good, but hashes keep no order"
 	case len(c.Key) > len(best.Key):
 		return "as good, with more fields than needed"
@@ -92,11 +95,11 @@ func (j *judge) spreadText(c Candidate) string {
 		}
 		return values + ": no value outgrows a chunk"
 	}
-	size := c.MostCommon * float64(j.facts.judged())
+	size := c.MostCommon * float64(j.facts.ratedBytes())
 	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, "+
 		"that is %s of %s, in a jumbo chunk that nothing can split", values, Percent(c.Outgrown),
 		humanize.Bytes(j.facts.ChunkBytes),
-		c.mostCommonText, Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.judged()))
+		c.mostCommonText, Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.ratedBytes()))
 	if c.MostCommon*float64(j.facts.shards()) > 1 {
 		text += ", and more than its shard's share"
 	}
@@ -112,7 +115,7 @@ func (j *judge) growthText(c Candidate) string {
 	switch {
 	case c.Grows == c.Key[0].Name && c.Grows != "":
 		return fmt.Sprintf("it follows the insert order (correlation %s, from %.1f on that counts): all inserts go to "+
-			"one shard", r, Monotonic)
+			"one shard", r, MinMonotonicCorrelation)
 	case c.Grows != "" && c.Inserts < float64(shards):
 		return fmt.Sprintf("%s follows the insert order (correlation %s), so that inserts of one value before it go to "+
 			"one chunk: they reach %.1f of %d shards", c.Grows, r, c.Inserts, shards)
@@ -130,7 +133,7 @@ func (j *judge) growthText(c Candidate) string {
 }
 
 func (j *judge) queriesText(c Candidate) string {
-	if !c.known {
+	if !c.queriesKnown {
 		return "the queries are unknown"
 	}
 	from := map[QuerySource]string{
@@ -143,7 +146,7 @@ func (j *judge) queriesText(c Candidate) string {
 	}
 	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, Percent(c.Single), Percent(c.Several),
 		Percent(c.Every))
-	if c.Key.hashed() && c.Every > 0 && len(c.Key) == 1 {
+	if c.Key.hasHashed() && c.Every > 0 && len(c.Key) == 1 {
 		text += "; hashes keep no order, so ranges are asked of all"
 	}
 	return text
@@ -161,13 +164,13 @@ func Percent(share float64) string {
 	}
 }
 
-// longestText is how much of a value is shown.
-const longestText = 60
+// maxValueText is how much of a value is shown.
+const maxValueText = 60
 
 func documentText(doc bson.Raw) string {
 	text := humanize.Literal(doc)
-	if r := []rune(text); len(r) > longestText {
-		return string(r[:longestText]) + "…"
+	if r := []rune(text); len(r) > maxValueText {
+		return string(r[:maxValueText]) + "…"
 	}
 	return text
 }

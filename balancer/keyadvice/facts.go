@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Facts are what is known of a collection and of the cluster it is in.
+// Facts are the inputs of the advice: the collection, and the cluster it is in.
 type Facts struct {
 	Namespace string
 	Release   catalog.Release
@@ -107,17 +107,17 @@ type Distribution struct {
 	KeyUpdates float64
 }
 
-// ChunksPerShard is how many chunks a shard has at least when a key is judged: who
+// MinChunksPerShard is how many chunks a shard has at least when a key is judged: who
 // shards a collection expects it to grow, and a key stays.
-const ChunksPerShard = 8
+const MinChunksPerShard = 8
 
-// judged is the size of the collection that keys are judged for.
-func (f Facts) judged() int64 {
-	return max(f.Bytes, f.Expect, ChunksPerShard*int64(f.shards())*f.ChunkBytes)
+// ratedBytes is the size of the collection that keys are judged for.
+func (f Facts) ratedBytes() int64 {
+	return max(f.Bytes, f.Expect, MinChunksPerShard*int64(f.shards())*f.ChunkBytes)
 }
 
 // shards is how many shards keys are judged for: with one there is nothing to choose.
 func (f Facts) shards() int { return max(f.Shards, 2) }
 
-// clamp returns x, or the limit that it is beyond.
+// clamp limits x to [low, high].
 func clamp(x, low, high float64) float64 { return math.Max(low, math.Min(high, x)) }

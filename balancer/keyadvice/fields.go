@@ -10,21 +10,21 @@ import (
 
 // Limits of what is taken for a field that a key could have.
 const (
-	deepest     = 3    // fields of documents in documents
-	longest     = 64   // bytes of a value on average: longer ones are contents
-	mostlyThere = 0.75 // of the documents have it
-	maxFields   = 60
+	maxFieldDepth = 3    // fields of documents in documents
+	maxValueBytes = 64   // bytes of a value on average: longer ones are contents
+	minPresence   = 0.75 // of the documents have it
+	maxFields     = 60
 )
 
 // FieldsOf lists the fields of documents whose values could be those of a shard key:
 // short, in most documents, and neither arrays nor measured numbers.
 func FieldsOf(docs []bson.Raw) []string {
-	found := map[string]*seen{}
+	found := map[string]*fieldStats{}
 	var order []string
 	for _, doc := range docs {
-		look(doc, "", 1, func(path string, v bson.RawValue) {
+		walkFields(doc, "", 1, func(path string, v bson.RawValue) {
 			if found[path] == nil {
-				found[path] = &seen{}
+				found[path] = &fieldStats{}
 				order = append(order, path)
 			}
 			found[path].add(v)
@@ -32,17 +32,17 @@ func FieldsOf(docs []bson.Raw) []string {
 	}
 	var names []string
 	for _, path := range order {
-		if found[path].suits(len(docs)) && len(names) < maxFields {
+		if found[path].isSuitable(len(docs)) && len(names) < maxFields {
 			names = append(names, path)
 		}
 	}
 	return names
 }
 
-// seen is what was seen of a field.
-type seen struct{ n, bytes, unsuited int }
+// fieldStats has the statistics of a field.
+type fieldStats struct{ n, bytes, unsuited int }
 
-func (s *seen) add(v bson.RawValue) {
+func (s *fieldStats) add(v bson.RawValue) {
 	s.n++
 	s.bytes += len(v.Value)
 	if v.Type == bson.TypeArray || v.Type == bson.TypeRegex || v.Type == bson.TypeBoolean ||
@@ -51,12 +51,12 @@ func (s *seen) add(v bson.RawValue) {
 	}
 }
 
-func (s *seen) suits(of int) bool {
-	return float64(s.n) >= mostlyThere*float64(of) && s.bytes <= longest*s.n && s.unsuited == 0
+func (s *fieldStats) isSuitable(of int) bool {
+	return float64(s.n) >= minPresence*float64(of) && s.bytes <= maxValueBytes*s.n && s.unsuited == 0
 }
 
-// look shows the fields of a document and of those in it, with their paths.
-func look(doc bson.Raw, before string, depth int, show func(path string, v bson.RawValue)) {
+// walkFields shows the fields of a document and of those in it, with their paths.
+func walkFields(doc bson.Raw, before string, depth int, show func(path string, v bson.RawValue)) {
 	elements, err := doc.Elements()
 	if err != nil {
 		return
@@ -68,8 +68,8 @@ func look(doc bson.Raw, before string, depth int, show func(path string, v bson.
 		}
 		inner, is := v.DocumentOK()
 		switch {
-		case is && depth < deepest:
-			look(inner, before+name+".", depth+1, show)
+		case is && depth < maxFieldDepth:
+			walkFields(inner, before+name+".", depth+1, show)
 		case !is:
 			show(before+name, v)
 		}

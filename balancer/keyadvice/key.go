@@ -33,7 +33,7 @@ func ParseKey(doc bson.Raw) (Key, error) {
 	}
 	var k Key
 	for i, name := range p.Fields() {
-		if k.at(name) >= 0 {
+		if k.indexOf(name) >= 0 {
 			return nil, errors.New("the field " + name + " occurs twice in the key")
 		}
 		k = append(k, Part{name, i == p.HashedField()})
@@ -41,8 +41,8 @@ func ParseKey(doc bson.Raw) (Key, error) {
 	return k, nil
 }
 
-// by returns a key of fields, none of them hashed.
-func by(names ...string) Key {
+// plainKey returns a key of fields, none of them hashed.
+func plainKey(names ...string) Key {
 	k := make(Key, len(names))
 	for i, name := range names {
 		k[i].Name = name
@@ -93,18 +93,18 @@ func (k Key) Names() []string {
 	return list
 }
 
-// at returns where a field stands; -1 when it does not.
-func (k Key) at(name string) int {
+// indexOf returns where a field stands; -1 when it does not.
+func (k Key) indexOf(name string) int {
 	return slices.IndexFunc(k, func(p Part) bool { return p.Name == name })
 }
 
-func (k Key) hashed() bool { return slices.ContainsFunc(k, func(p Part) bool { return p.Hashed }) }
+func (k Key) hasHashed() bool { return slices.ContainsFunc(k, func(p Part) bool { return p.Hashed }) }
 
-// with returns the key with further fields that it does not have.
-func (k Key) with(more ...Part) Key {
+// withFields returns the key with further fields that it does not have.
+func (k Key) withFields(more ...Part) Key {
 	longer := slices.Clone(k)
 	for _, p := range more {
-		if longer.at(p.Name) < 0 {
+		if longer.indexOf(p.Name) < 0 {
 			longer = append(longer, p)
 		}
 	}

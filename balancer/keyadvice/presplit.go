@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Presplit is what there is to say of cutting a collection before it is loaded.
+// Presplit is the advice on splitting a collection before data is loaded.
 type Presplit struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
@@ -65,7 +65,7 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 		a.Verdict = fmt.Sprintf("%s can't be the shard key of %s: %s", k, f.Namespace, c.Impossible)
 		return a
 	}
-	f.cuts(&a)
+	f.countChunks(&a)
 	empty := len(f.Sample.Docs) == 0
 	switch {
 	case k[0].Hashed:
@@ -79,13 +79,13 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 		a.Reasons = append(a.Reasons, "there are no documents to choose split points from")
 		a.Commands = f.pointsCommands(a)
 	default:
-		a.Points = j.points(k, a.Chunks)
+		a.Points = j.splitPoints(k, a.Chunks)
 		a.Commands = f.sampleCommands(a)
 		a.Reasons = append(a.Reasons, fmt.Sprintf("cut where as many of %s lie between any two bounds: load what they "+
 			"stand for",
 			humanize.Count(int64(len(f.Sample.Docs)), "document")))
 	}
-	f.inZones(&a)
+	f.addZoneParts(&a)
 	a.Verdict = fmt.Sprintf("cut %s into %s, %d for each shard", f.Namespace, humanize.Count(a.Chunks, "chunk"),
 		a.PerShard)
 	if n := int64(len(a.Points)) + 1; !k[0].Hashed && !empty && n < a.Chunks {
@@ -102,27 +102,27 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 	return a
 }
 
-// cuts reckons how many chunks there should be.
-func (f Facts) cuts(a *Presplit) {
+// countChunks computes how many chunks there should be.
+func (f Facts) countChunks(a *Presplit) {
 	shards := int64(f.shards())
 	if f.Shards == 1 {
 		shards = 1
 	}
-	size := f.expected()
+	size := f.expectedBytes()
 	full := int64(math.Ceil(float64(size) / float64(shards) / float64(f.ChunkBytes)))
 	a.PerShard = clampCount(full, 1, maxPoints/shards)
 	text := fmt.Sprintf("%s on %s with chunks of %s are %s a shard", humanize.Bytes(size), humanize.Count(shards, "shard"),
 		humanize.Bytes(f.ChunkBytes), humanize.Count(full, "chunk"))
 	switch {
 	case size == 0:
-		a.PerShard = ChunksPerShard
+		a.PerShard = MinChunksPerShard
 		text = fmt.Sprintf("its future size is not given ({expect: \"500GB\"}): %d chunks a shard are enough to begin "+
 			"with",
-			ChunksPerShard)
-	case f.Release.AtLeast(catalog.Release60) && full > ChunksPerShard:
-		a.PerShard = ChunksPerShard
+			MinChunksPerShard)
+	case f.Release.AtLeast(catalog.Release60) && full > MinChunksPerShard:
+		a.PerShard = MinChunksPerShard
 		text += fmt.Sprintf("; from 6.0 on chunks may outgrow their size and are cut as they move, so that %d are enough "+
-			"for data to go everywhere at once", ChunksPerShard)
+			"for data to go everywhere at once", MinChunksPerShard)
 	}
 	a.Chunks = a.PerShard * shards
 	a.Reasons = append(a.Reasons, text)
@@ -130,8 +130,8 @@ func (f Facts) cuts(a *Presplit) {
 
 func clampCount(n, low, high int64) int64 { return max(low, min(n, high)) }
 
-// points cuts the sample into parts of as many documents.
-func (j *judge) points(k Key, chunks int64) (points []Point) {
+// splitPoints cuts the sample into parts of as many documents.
+func (j *judge) splitPoints(k Key, chunks int64) (points []Point) {
 	raw, err := bson.Marshal(k.Doc())
 	if err != nil {
 		return nil
@@ -141,7 +141,7 @@ func (j *judge) points(k Key, chunks int64) (points []Point) {
 		return nil
 	}
 	var keys []catalog.Key
-	for _, doc := range j.t.docs {
+	for _, doc := range j.table.docs {
 		if key, err := p.DocumentKey(doc); err == nil {
 			keys = append(keys, key)
 		}
@@ -159,20 +159,20 @@ func (j *judge) points(k Key, chunks int64) (points []Point) {
 }
 
 func (f Facts) evenCommands(a Presplit) []string {
-	return f.planned(a, fmt.Sprintf("perShard: %d", a.PerShard), fmt.Sprintf("--per-shard %d", a.PerShard))
+	return f.planCommands(a, fmt.Sprintf("perShard: %d", a.PerShard), fmt.Sprintf("--per-shard %d", a.PerShard))
 }
 
 func (f Facts) sampleCommands(a Presplit) []string {
-	return f.planned(a, fmt.Sprintf("fromSample: %d", a.Chunks), fmt.Sprintf("--from-sample %d", a.Chunks))
+	return f.planCommands(a, fmt.Sprintf("fromSample: %d", a.Chunks), fmt.Sprintf("--from-sample %d", a.Chunks))
 }
 
 func (f Facts) pointsCommands(a Presplit) []string {
-	return f.planned(a, "points: [...]", "--points FILE")
+	return f.planCommands(a, "points: [...]", "--points FILE")
 }
 
-// planned are the commands that carry a presplit out, at the prompt or, in its place, in
+// planCommands are the commands that carry a presplit out, at the prompt or, in its place, in
 // a terminal.
-func (f Facts) planned(a Presplit, goal, flags string) []string {
+func (f Facts) planCommands(a Presplit, goal, flags string) []string {
 	var list []string
 	ns := humanize.TextLiteral(f.Namespace)
 	if len(f.Current) == 0 {
@@ -182,12 +182,12 @@ func (f Facts) planned(a Presplit, goal, flags string) []string {
 		fmt.Sprintf("shardsh presplit ADDRESS --ns %s %s --pause-balancing   # the same, in a terminal", f.Namespace, flags))
 }
 
-// inZones says what lies in the ranges of each zone.
-func (f Facts) inZones(a *Presplit) {
+// addZoneParts says what lies in the ranges of each zone.
+func (f Facts) addZoneParts(a *Presplit) {
 	if len(f.ZoneRanges) == 0 {
 		return
 	}
-	parts, free := f.parts(a.Key)
+	parts, free := f.zoneParts(a.Key)
 	total := float64(max(1, len(f.Sample.Docs)))
 	for i := range parts {
 		z := &parts[i]
@@ -207,15 +207,15 @@ func (f Facts) inZones(a *Presplit) {
 	}
 	a.Zones = append(parts, ZonePart{Share: free / total, Shards: f.Shards,
 		Chunks: int64(free/total*float64(a.Chunks) + 0.5)})
-	if !newJudge(f).zoned(a.Key) {
+	if !newJudge(f).fitsZones(a.Key) {
 		a.Notes = append(a.Notes, fmt.Sprintf("the zones have ranges by %v, and the key does not begin with it", f.Zones))
 	}
 	a.Reasons = append(a.Reasons, "chunks are cut at the bounds of zones as well, and those in a zone go to its shards "+
 		"only")
 }
 
-// parts counts the documents of the sample in each zone, and those that are in none.
-func (f Facts) parts(k Key) (parts []ZonePart, free float64) {
+// zoneParts counts the documents of the sample in each zone, and those that are in none.
+func (f Facts) zoneParts(k Key) (parts []ZonePart, free float64) {
 	raw, _ := bson.Marshal(k.Doc()) // names and numbers can always be marshalled
 	p, err := catalog.ParseKeyPattern(raw)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 const (
 	maxKeys     = 120
 	maxSuffixes = 3
-	// manyValues is the part of the documents that differ in a field which can end a
+	// minDistinctShare is the part of the documents that differ in a field which can end a
 	// key: no value of it gathers much.
-	manyValues = 0.5
-	// allValues is the part from which a field is as good as unique.
-	allValues = 0.95
-	// longestKey is how many fields of an index are taken for a key.
-	longestKey = 3
+	minDistinctShare = 0.5
+	// uniqueShare is the part from which a field is as good as unique.
+	uniqueShare = 0.95
+	// maxKeyFields is how many fields of an index are taken for a key.
+	maxKeyFields = 3
 )
 
 // Propose returns the keys to judge: those of indexes, of queries and of fields that
@@ -27,22 +27,22 @@ func Propose(f Facts) []Key { return newProposer(f).keys() }
 
 type proposer struct {
 	facts Facts
-	t     *table
+	table *table
 	list  []Key
 }
 
-func newProposer(f Facts) *proposer { return &proposer{facts: f, t: newTable(f.Sample)} }
+func newProposer(f Facts) *proposer { return &proposer{facts: f, table: newTable(f.Sample)} }
 
 func (p *proposer) keys() []Key {
 	if len(p.facts.Current) > 0 {
 		p.add(p.facts.Current)
 	}
-	zone := by(p.facts.Zones...)
+	zone := plainKey(p.facts.Zones...)
 	for _, base := range p.bases() {
 		for _, k := range p.variants(base) {
 			p.add(k)
 			if len(zone) > 0 {
-				p.add(zone.with(k...))
+				p.add(zone.withFields(k...))
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (p *proposer) keys() []Key {
 
 // add keeps a key that is possible on the release and no other one.
 func (p *proposer) add(k Key) {
-	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > longestKey+len(p.facts.Zones) {
+	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > maxKeyFields+len(p.facts.Zones) {
 		return
 	}
 	hashes := 0
@@ -60,14 +60,14 @@ func (p *proposer) add(k Key) {
 			hashes++
 		}
 	}
-	if hashes > 1 || hashes == 1 && len(k) > 1 && !p.facts.compoundHashed() {
+	if hashes > 1 || hashes == 1 && len(k) > 1 && !p.facts.allowsCompoundHashed() {
 		return
 	}
 	p.list = append(p.list, k)
 }
 
-// compoundHashed reports whether a key may have a hashed field and others.
-func (f Facts) compoundHashed() bool { return f.Release.AtLeast(catalog.Release44) }
+// allowsCompoundHashed reports whether a key may have a hashed field and others.
+func (f Facts) allowsCompoundHashed() bool { return f.Release.AtLeast(catalog.Release44) }
 
 // bases are the keys that are varied.
 func (p *proposer) bases() (list []Key) {
@@ -78,23 +78,23 @@ func (p *proposer) bases() (list []Key) {
 	}
 	for _, x := range p.facts.Indexes {
 		names := x.Fields()
-		for n := range min(len(names), longestKey) {
-			put(by(names[:n+1]...))
+		for n := range min(len(names), maxKeyFields) {
+			put(plainKey(names[:n+1]...))
 		}
 	}
 	for _, q := range p.facts.Queries {
 		for _, name := range q.Equal {
-			put(by(name))
-			put(by(name).with(by(q.Equal...)...).with(by(q.Range...)...))
-			put(by(name).with(by(q.Range...)...))
+			put(plainKey(name))
+			put(plainKey(name).withFields(plainKey(q.Equal...)...).withFields(plainKey(q.Range...)...))
+			put(plainKey(name).withFields(plainKey(q.Range...)...))
 		}
 		for _, name := range q.Range {
-			put(by(name))
+			put(plainKey(name))
 		}
 	}
-	put(by("_id"))
+	put(plainKey("_id"))
 	for _, name := range p.suffixes() {
-		put(by(name))
+		put(plainKey(name))
 	}
 	return list
 }
@@ -105,22 +105,23 @@ func (p *proposer) variants(k Key) []Key {
 	last := slices.Clone(k)
 	last[len(last)-1].Hashed = true
 	list = append(list, last)
-	if float64(len(p.t.counts(k.Names()).of)) >= allValues*float64(len(p.t.docs)) {
+	if float64(len(p.table.counts(k.Names()).perValue)) >= uniqueShare*float64(len(p.table.docs)) {
 		return list
 	}
 	for _, name := range p.suffixes() {
-		list = append(list, k.with(Part{name, false}))
+		list = append(list, k.withFields(Part{name, false}))
 	}
-	return append(list, k.with(Part{"_id", false}), k.with(Part{"_id", true}))
+	return append(list, k.withFields(Part{"_id", false}), k.withFields(Part{"_id", true}))
 }
 
 // suffixes are the fields with the most values, those in indexes first, then those
 // that do not grow with time.
 func (p *proposer) suffixes() []string {
-	names := FieldsOf(p.t.docs)
+	names := FieldsOf(p.table.docs)
 	names = slices.DeleteFunc(names, func(name string) bool {
-		c := p.t.counts([]string{name})
-		return name == "_id" || p.t.column(name).arrays > 0 || float64(len(c.of)) < manyValues*float64(len(p.t.docs))
+		c := p.table.counts([]string{name})
+		return name == "_id" || p.table.column(name).arrays > 0 ||
+			float64(len(c.perValue)) < minDistinctShare*float64(len(p.table.docs))
 	})
 	weight := func(name string) (w float64) {
 		for _, x := range p.facts.Indexes {
@@ -128,7 +129,7 @@ func (p *proposer) suffixes() []string {
 				w -= 2
 			}
 		}
-		if r := p.t.correlation(nil, name); math.Abs(r) >= Monotonic {
+		if r := p.table.correlation(nil, name); math.Abs(r) >= MinMonotonicCorrelation {
 			w++
 		}
 		return w

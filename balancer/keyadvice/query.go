@@ -12,7 +12,7 @@ import (
 // something, of which a range is wanted. What no shard key can use is left out.
 func QueryOf(filter bson.Raw) Query {
 	var q Query
-	q.read(filter)
+	q.collect(filter)
 	q.Range = slices.DeleteFunc(q.Range, func(name string) bool { return slices.Contains(q.Equal, name) })
 	slices.Sort(q.Equal)
 	slices.Sort(q.Range)
@@ -20,7 +20,7 @@ func QueryOf(filter bson.Raw) Query {
 	return q
 }
 
-func (q *Query) read(filter bson.Raw) {
+func (q *Query) collect(filter bson.Raw) {
 	elements, err := filter.Elements()
 	if err != nil {
 		return
@@ -32,18 +32,18 @@ func (q *Query) read(filter bson.Raw) {
 			parts, _ := list.Values()
 			for _, part := range parts {
 				doc, _ := part.DocumentOK()
-				q.read(doc)
+				q.collect(doc)
 			}
 			continue
 		}
 		if !strings.HasPrefix(name, "$") {
-			q.compare(name, v)
+			q.addComparison(name, v)
 		}
 	}
 }
 
-// compare takes what a filter says of a field.
-func (q *Query) compare(name string, v bson.RawValue) {
+// addComparison takes what a filter says of a field.
+func (q *Query) addComparison(name string, v bson.RawValue) {
 	doc, isDoc := v.DocumentOK()
 	operators, err := doc.Elements()
 	switch {

@@ -41,7 +41,7 @@ func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 		return c
 	}
 	var c column
-	raw, _ := bson.Marshal(by(name).Doc()) // names and numbers can always be marshalled
+	raw, _ := bson.Marshal(plainKey(name).Doc()) // names and numbers can always be marshalled
 	if p, err := catalog.ParseKeyPattern(raw); err == nil {
 		nothing, _ := p.DocumentKey(bson.Raw{5, 0, 0, 0, 0}) // has no array
 		null := string(nothing.Bytes())
@@ -61,9 +61,9 @@ func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 	return c
 }
 
-// joined returns the values of a key in documents: those of its fields, one after
+// joinColumns returns the values of a key in documents: those of its fields, one after
 // another.
-func joined(known map[string]column, docs []bson.Raw, names []string) []string {
+func joinColumns(known map[string]column, docs []bson.Raw, names []string) []string {
 	values := make([]string, len(docs))
 	columns := make([]column, len(names))
 	for i, name := range names {
@@ -84,11 +84,11 @@ func joined(known map[string]column, docs []bson.Raw, names []string) []string {
 
 // counts are how often the values of a key occur in the sample.
 type counts struct {
-	// of is how many documents have a value, the most common value first; first is
+	// perValue is how many documents have a value, the most common value first; first is
 	// the place of a document with that one.
-	of    []int64
-	first int
-	total int64
+	perValue []int64
+	first    int
+	total    int64
 }
 
 func (t *table) counts(names []string) counts {
@@ -98,49 +98,49 @@ func (t *table) counts(names []string) counts {
 	}
 	c := counts{total: int64(len(t.docs))}
 	number, firsts := map[string]int{}, []int(nil)
-	for i, v := range joined(t.random, t.docs, names) {
+	for i, v := range joinColumns(t.random, t.docs, names) {
 		n, ok := number[v]
 		if !ok {
-			n = len(c.of)
+			n = len(c.perValue)
 			number[v] = n
-			c.of, firsts = append(c.of, 0), append(firsts, i)
+			c.perValue, firsts = append(c.perValue, 0), append(firsts, i)
 		}
-		c.of[n]++
+		c.perValue[n]++
 	}
-	if len(c.of) > 0 {
-		most := slices.Index(c.of, slices.Max(c.of))
+	if len(c.perValue) > 0 {
+		most := slices.Index(c.perValue, slices.Max(c.perValue))
 		c.first = firsts[most]
 	}
-	slices.SortFunc(c.of, func(a, b int64) int { return int(b - a) })
+	slices.SortFunc(c.perValue, func(a, b int64) int { return int(b - a) })
 	t.counted[id] = c
 	return c
 }
 
 // share is the part of the documents that has the most common value.
 func (c counts) share() float64 {
-	if c.total == 0 || len(c.of) == 0 {
+	if c.total == 0 || len(c.perValue) == 0 {
 		return 0
 	}
-	return float64(c.of[0]) / float64(c.total)
+	return float64(c.perValue[0]) / float64(c.total)
 }
 
 // typical is the part of the documents that have the same value as one of them.
 func (c counts) typical() (sum float64) {
-	for _, n := range c.of {
+	for _, n := range c.perValue {
 		share := float64(n) / float64(c.total)
 		sum += share * share
 	}
 	return sum
 }
 
-// atLeast is a number of documents that n of a sample stand for with some certainty:
+// certainCount is a number of documents that n of a sample stand for with some certainty:
 // two standard deviations less, so that a few doubles by chance mean nothing.
-func atLeast(n int64) float64 { return math.Max(0, float64(n)-2*math.Sqrt(float64(n))) }
+func certainCount(n int64) float64 { return math.Max(0, float64(n)-2*math.Sqrt(float64(n))) }
 
-// beyond is the part of the documents whose values have more of them than a share.
-func (c counts) beyond(share float64) (sum float64) {
-	for _, n := range c.of {
-		of := atLeast(n) / float64(c.total)
+// shareAbove is the part of the documents whose values have more of them than a share.
+func (c counts) shareAbove(share float64) (sum float64) {
+	for _, n := range c.perValue {
+		of := certainCount(n) / float64(c.total)
 		if of <= share {
 			break
 		}
@@ -149,11 +149,11 @@ func (c counts) beyond(share float64) (sum float64) {
 	return sum
 }
 
-// fewestPerGroup and fewestGrouped are how many documents with the same prefix say
+// minPerGroup and minGrouped are how many documents with the same prefix say
 // something of the order within it, and how many of those are needed in all.
 const (
-	fewestPerGroup = 8
-	fewestGrouped  = 100
+	minPerGroup = 8
+	minGrouped  = 100
 )
 
 // correlation is Spearman's coefficient of a field with the order of arrival, among
@@ -166,7 +166,7 @@ func (t *table) correlation(prefix []string, name string) float64 {
 	r := math.NaN()
 	values := columnOf(t.ordered, t.arrival, name).values
 	if len(prefix) > 0 {
-		r = within(joined(t.ordered, t.arrival, prefix), values)
+		r = meanWithinGroups(joinColumns(t.ordered, t.arrival, prefix), values)
 	}
 	if math.IsNaN(r) {
 		r = spearman(values)
@@ -175,22 +175,22 @@ func (t *table) correlation(prefix []string, name string) float64 {
 	return r
 }
 
-// within is the mean coefficient in groups that are large enough, by their sizes.
-func within(groups, values []string) float64 {
+// meanWithinGroups is the mean coefficient in groups that are large enough, by their sizes.
+func meanWithinGroups(groups, values []string) float64 {
 	members := map[string][]string{}
 	for i, g := range groups {
 		members[g] = append(members[g], values[i])
 	}
 	var sum, n float64
 	for _, g := range slices.Sorted(maps.Keys(members)) {
-		if list := members[g]; len(list) >= fewestPerGroup {
+		if list := members[g]; len(list) >= minPerGroup {
 			if r := spearman(list); !math.IsNaN(r) {
 				sum += r * float64(len(list))
 				n += float64(len(list))
 			}
 		}
 	}
-	if n < fewestGrouped {
+	if n < minGrouped {
 		return math.NaN()
 	}
 	return sum / n

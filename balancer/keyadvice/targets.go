@@ -7,20 +7,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// How few of the shards a query reaches: 1 is one of them, 0 all.
+// Scores of a query by how many shards it reaches: 1 for one shard, 0 for all.
 const (
-	toOne   = 1.0
-	toPart  = 0.97 // values of the first fields of a key that fit in a chunk
-	toRange = 0.6  // a range of the first field
-	lost    = 0.6  // of toPart where the values lie on all shards
-	narrow  = 0.8  // of that is won back where the next field is given as a range
+	oneShardScore   = 1.0
+	someShardsScore = 0.97 // values of the first fields of a key that fit in a chunk
+	rangeScore      = 0.6  // a range of the first field
+	scatterLoss     = 0.6  // of someShardsScore where the values lie on all shards
+	rangeRecovery   = 0.8  // of that is won back where the next field is given as a range
 )
 
-// guessed returns what indexes say of queries when nobody knows better: half of them
+// guessQueries derives queries from the indexes if there is nothing better: half of them
 // compare all fields with a value, half want a range of the last one; all of them do
 // where it follows the order of arrival, as times are asked for by range. An index that
 // is used often stands for more queries. The one of _id everybody has.
-func guessed(indexes []Index, t *table) []Query {
+func guessQueries(indexes []Index, t *table) []Query {
 	var list []Query
 	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.Used > 0 })
 	for _, x := range indexes {
@@ -30,7 +30,7 @@ func guessed(indexes []Index, t *table) []Query {
 		}
 		isID := len(names) == 1 && names[0] == "_id"
 		if isID && len(indexes) > 1 && !counting {
-			weight = idAlone
+			weight = idIndexWeight
 		}
 		switch {
 		case len(names) == 0 || weight == 0:
@@ -39,7 +39,7 @@ func guessed(indexes []Index, t *table) []Query {
 		default:
 			last := len(names) - 1
 			ranged := Query{Equal: names[:last], Range: names[last:], Weight: weight}
-			if !(math.Abs(t.correlation(nil, names[last])) >= Monotonic) {
+			if !(math.Abs(t.correlation(nil, names[last])) >= MinMonotonicCorrelation) {
 				ranged.Weight /= 2
 				list = append(list, Query{Equal: names, Weight: weight / 2})
 			}
@@ -49,8 +49,8 @@ func guessed(indexes []Index, t *table) []Query {
 	return list
 }
 
-// idAlone is what the index of _id counts beside others.
-const idAlone = 0.25
+// idIndexWeight is the weight of the _id index relative to other indexes.
+const idIndexWeight = 0.25
 
 func isHashed(key bson.Raw) bool {
 	elements, _ := key.Elements()
@@ -65,16 +65,16 @@ func isHashed(key bson.Raw) bool {
 func (j *judge) isolation(k Key) (mean, single, several, every float64) {
 	if d := j.facts.Measured[k.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		shards := float64(j.facts.shards())
-		part := j.partly(clamp(shards*d.Ranges/100, 1, shards))
-		return d.Single*toOne + d.Several*part, d.Single, d.Several, d.Every
+		part := j.partialScore(clamp(shards*d.Ranges/100, 1, shards))
+		return d.Single*oneShardScore + d.Several*part, d.Single, d.Several, d.Every
 	}
 	var sum float64
 	for _, q := range j.queries {
-		to := j.reach(q, k)
+		to := j.queryScore(q, k)
 		sum += q.Weight
 		mean += to * q.Weight
 		switch to {
-		case toOne:
+		case oneShardScore:
 			single += q.Weight
 		case 0:
 			every += q.Weight
@@ -88,13 +88,13 @@ func (j *judge) isolation(k Key) (mean, single, several, every float64) {
 	return mean / sum, single / sum, several / sum, every / sum
 }
 
-// partly is the isolation of queries that reach so many shards on average.
-func (j *judge) partly(reached float64) float64 {
-	return toPart - lost*(reached-1)/float64(j.facts.shards()-1)
+// partialScore is the isolation of queries that reach so many shards on average.
+func (j *judge) partialScore(reached float64) float64 {
+	return someShardsScore - scatterLoss*(reached-1)/float64(j.facts.shards()-1)
 }
 
-// reach says how few shards a query reaches with a key.
-func (j *judge) reach(q Query, k Key) float64 {
+// queryScore says how few shards a query reaches with a key.
+func (j *judge) queryScore(q Query, k Key) float64 {
 	n := 0
 	for n < len(k) && slices.Contains(q.Equal, k[n].Name) {
 		n++
@@ -102,16 +102,16 @@ func (j *judge) reach(q Query, k Key) float64 {
 	ranged := n < len(k) && !k[n].Hashed && slices.Contains(q.Range, k[n].Name)
 	switch {
 	case n == len(k):
-		return toOne
+		return oneShardScore
 	case n == 0 && ranged:
-		return toRange
+		return rangeScore
 	case n == 0:
 		return 0
 	}
-	chunks := j.t.counts(k[:n].Names()).typical() * float64(j.facts.judged()) / float64(j.facts.ChunkBytes)
-	to := j.partly(clamp(chunks, 1, float64(j.facts.shards())))
+	chunks := j.table.counts(k[:n].Names()).typical() * float64(j.facts.ratedBytes()) / float64(j.facts.ChunkBytes)
+	to := j.partialScore(clamp(chunks, 1, float64(j.facts.shards())))
 	if ranged {
-		to += (toPart - to) * narrow
+		to += (someShardsScore - to) * rangeRecovery
 	}
 	return to
 }

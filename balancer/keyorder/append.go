@@ -74,7 +74,7 @@ func appendValue(dst []byte, v bson.RawValue, depth int) []byte {
 	case bson.TypeDecimal128:
 		return appendDecimal(dst, decimalOf(b))
 	case bson.TypeString, bson.TypeSymbol:
-		return appendEscaped(append(dst, tagString), text(b))
+		return appendEscaped(append(dst, tagString), stringContent(b))
 	case bson.TypeEmbeddedDocument:
 		return appendObject(append(dst, tagObject), b, depth+1)
 	case bson.TypeArray:
@@ -82,9 +82,9 @@ func appendValue(dst []byte, v bson.RawValue, depth int) []byte {
 	case bson.TypeBinary:
 		return appendBinary(dst, b)
 	case bson.TypeObjectID:
-		return append(append(dst, tagObjectID), fixed(b, 12)...)
+		return append(append(dst, tagObjectID), padTo(b, 12)...)
 	case bson.TypeBoolean:
-		if fixed(b, 1)[0] == 0 {
+		if padTo(b, 1)[0] == 0 {
 			return append(dst, tagFalse)
 		}
 		return append(dst, tagTrue)
@@ -100,7 +100,7 @@ func appendValue(dst []byte, v bson.RawValue, depth int) []byte {
 		dst = binary.BigEndian.AppendUint32(append(dst, tagDBPointer), uint32(len(ns)))
 		return append(append(dst, ns...), id...)
 	case bson.TypeJavaScript:
-		return appendEscaped(append(dst, tagCode), text(b))
+		return appendEscaped(append(dst, tagCode), stringContent(b))
 	case bson.TypeCodeWithScope:
 		code, scope := scopeParts(b)
 		return appendObject(appendEscaped(append(dst, tagScope), code), scope, depth+1)
@@ -160,9 +160,9 @@ func appendBinary(dst, b []byte) []byte {
 	return append(append(dst, subtype), data...)
 }
 
-// Bracket returns between which first bytes the encodings of all values lie that compare
+// FirstByteRange returns between which first bytes the encodings of all values lie that compare
 // with one of a type: last is above all of them.
-func Bracket(t bson.Type) (first, last byte) {
+func FirstByteRange(t bson.Type) (first, last byte) {
 	switch t {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 		return tagNaN, tagPositiveInfinity + 1

@@ -27,7 +27,7 @@ func compareAt(a, b bson.RawValue, depth int) int {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 		return compareNumbers(a, b)
 	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
-		return bytes.Compare(text(x), text(y))
+		return bytes.Compare(stringContent(x), stringContent(y))
 	case bson.TypeEmbeddedDocument:
 		return compareDocuments(x, y, true, depth+1)
 	case bson.TypeArray:
@@ -37,9 +37,9 @@ func compareAt(a, b bson.RawValue, depth int) int {
 		t, q := binaryParts(y)
 		return cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(s, t), bytes.Compare(p, q))
 	case bson.TypeObjectID:
-		return bytes.Compare(fixed(x, 12), fixed(y, 12))
+		return bytes.Compare(padTo(x, 12), padTo(y, 12))
 	case bson.TypeBoolean:
-		return cmp.Compare(min(fixed(x, 1)[0], 1), min(fixed(y, 1)[0], 1))
+		return cmp.Compare(min(padTo(x, 1)[0], 1), min(padTo(y, 1)[0], 1))
 	case bson.TypeDateTime:
 		return cmp.Compare(int64(uint64At(x)), int64(uint64At(y)))
 	case bson.TypeTimestamp:
@@ -99,22 +99,22 @@ func compareDocuments(a, b []byte, names bool, depth int) int {
 // compareNumbers puts NaN first, then -Inf, the finite numbers by exact value,
 // and +Inf.
 func compareNumbers(a, b bson.RawValue) int {
-	x, xInt := integer(a)
-	y, yInt := integer(b)
+	x, xInt := toInt64(a)
+	y, yInt := toInt64(b)
 	if xInt && yInt {
 		return cmp.Compare(x, y)
 	}
 	if a.Type == bson.TypeDouble && b.Type == bson.TypeDouble {
 		return cmp.Compare(math.Float64frombits(uint64At(a.Value)), math.Float64frombits(uint64At(b.Value)))
 	}
-	p, q := place(a), place(b)
+	p, q := specialRank(a), specialRank(b)
 	if p != finite || q != finite {
 		return cmp.Compare(p, q)
 	}
-	return exact(a).Cmp(exact(b))
+	return toRat(a).Cmp(toRat(b))
 }
 
-func integer(v bson.RawValue) (int64, bool) {
+func toInt64(v bson.RawValue) (int64, bool) {
 	switch v.Type {
 	case bson.TypeInt32:
 		return int64(int32(uint32At(v.Value))), true
@@ -124,7 +124,7 @@ func integer(v bson.RawValue) (int64, bool) {
 	return 0, false
 }
 
-// Where a number stands before its value is looked at.
+// The classes of numbers, in order; only finite ones compare by value.
 const (
 	nan = iota
 	negativeInfinity
@@ -132,7 +132,7 @@ const (
 	positiveInfinity
 )
 
-func place(v bson.RawValue) int {
+func specialRank(v bson.RawValue) int {
 	switch v.Type {
 	case bson.TypeDouble:
 		f := math.Float64frombits(uint64At(v.Value))
@@ -158,10 +158,10 @@ func place(v bson.RawValue) int {
 	return finite
 }
 
-// exact returns a finite number as a fraction.
-func exact(v bson.RawValue) *big.Rat {
+// toRat returns a finite number as a fraction.
+func toRat(v bson.RawValue) *big.Rat {
 	r := new(big.Rat)
-	if i, ok := integer(v); ok {
+	if i, ok := toInt64(v); ok {
 		return r.SetInt64(i)
 	}
 	if v.Type == bson.TypeDouble {

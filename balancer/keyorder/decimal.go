@@ -16,12 +16,12 @@ type decimal struct {
 // The largest coefficient is 10^34 - 1; what the format could hold beyond it
 // counts as zero (IEEE 754-2008 §3.5.2).
 const (
-	decimalTopHi = 0x1ed09bead87c0
-	decimalTopLo = 0x378d8e63ffffffff
+	maxDecimalHi = 0x1ed09bead87c0
+	maxDecimalLo = 0x378d8e63ffffffff
 )
 
 func decimalOf(b []byte) decimal {
-	b = fixed(b, 16)
+	b = padTo(b, 16)
 	lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	d := decimal{negative: hi>>63 == 1}
 	switch {
@@ -35,14 +35,14 @@ func decimalOf(b []byte) decimal {
 	default:
 		d.exponent = int(hi>>49&0x3fff) - 6176
 		d.hi, d.lo = hi&(1<<49-1), lo
-		if d.hi > decimalTopHi || d.hi == decimalTopHi && d.lo > decimalTopLo {
+		if d.hi > maxDecimalHi || d.hi == maxDecimalHi && d.lo > maxDecimalLo {
 			d.hi, d.lo = 0, 0
 		}
 	}
 	return d
 }
 
-func (d decimal) zero() bool { return d.hi == 0 && d.lo == 0 && !d.nan && !d.infinite }
+func (d decimal) isZero() bool { return d.hi == 0 && d.lo == 0 && !d.nan && !d.infinite }
 
 func (d decimal) coefficient() *big.Int {
 	var b [16]byte
@@ -61,9 +61,9 @@ func (d decimal) divideByTen() (q decimal, digit uint8) {
 	return q, uint8(r)
 }
 
-// normal returns the same number without trailing zeros in its coefficient.
-func (d decimal) normal() decimal {
-	for !d.zero() {
+// normalize returns the same number without trailing zeros in its coefficient.
+func (d decimal) normalize() decimal {
+	for !d.isZero() {
 		q, digit := d.divideByTen()
 		if digit != 0 {
 			break

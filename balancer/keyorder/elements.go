@@ -46,7 +46,7 @@ func Next(body []byte) (e Element, rest []byte, ok bool) {
 // Walk goes through the elements of a document like Next, for loops in which
 // every nanosecond counts:
 //
-//	for w := keyorder.WalkOf(doc); w.Next(); {
+//	for w := keyorder.NewWalk(doc); w.Next(); {
 //		use(w.Name, w.Value)
 //	}
 type Walk struct {
@@ -54,15 +54,15 @@ type Walk struct {
 	rest []byte
 }
 
-// WalkOf starts a walk through a document or array.
-func WalkOf(doc []byte) Walk { return Walk{rest: Body(doc)} }
+// NewWalk starts a walk through a document or array.
+func NewWalk(doc []byte) Walk { return Walk{rest: Body(doc)} }
 
 // Next goes to the next element, and reports whether there is one. It is false
 // at the end and at the first damaged element.
 func (w *Walk) Next() bool {
 	body := w.rest
 	if len(body) < 2 {
-		return w.end()
+		return w.stop()
 	}
 	// Names are too short for bytes.IndexByte to pay.
 	i := 1
@@ -70,7 +70,7 @@ func (w *Walk) Next() bool {
 		i++
 	}
 	if i == len(body) {
-		return w.end()
+		return w.stop()
 	}
 	t := bson.Type(body[0])
 	rest := body[i+1:]
@@ -79,7 +79,7 @@ func (w *Walk) Next() bool {
 		n = ValueSize(t, rest)
 	}
 	if n < 0 || n > len(rest) {
-		return w.end()
+		return w.stop()
 	}
 	w.Name = body[1:i]
 	w.Value.Type = t
@@ -88,7 +88,7 @@ func (w *Walk) Next() bool {
 	return true
 }
 
-func (w *Walk) end() bool {
+func (w *Walk) stop() bool {
 	*w = Walk{}
 	return false
 }
@@ -132,12 +132,12 @@ func ValueSize(t bson.Type, b []byte) int {
 }
 
 // prefixedLength reads the length in front of b, which leaves out extra bytes.
-func prefixedLength(b []byte, extra, least int) int {
+func prefixedLength(b []byte, extra, minLength int) int {
 	if len(b) < 4 {
 		return -1
 	}
 	n := int(int32(binary.LittleEndian.Uint32(b)))
-	if n < least {
+	if n < minLength {
 		return -1
 	}
 	return n + extra
@@ -145,19 +145,19 @@ func prefixedLength(b []byte, extra, least int) int {
 
 // The readers below never fail: what is missing reads as zero or empty.
 
-func fixed(b []byte, n int) []byte {
+func padTo(b []byte, n int) []byte {
 	if len(b) >= n {
 		return b[:n]
 	}
 	return append(make([]byte, 0, n), b...)[:n]
 }
 
-func uint64At(b []byte) uint64 { return binary.LittleEndian.Uint64(fixed(b, 8)) }
-func uint32At(b []byte) uint32 { return binary.LittleEndian.Uint32(fixed(b, 4)) }
+func uint64At(b []byte) uint64 { return binary.LittleEndian.Uint64(padTo(b, 8)) }
+func uint32At(b []byte) uint32 { return binary.LittleEndian.Uint32(padTo(b, 4)) }
 
-// text returns the content of a string, symbol or code, without its closing
+// stringContent returns the content of a string, symbol or code, without its closing
 // zero.
-func text(b []byte) []byte {
+func stringContent(b []byte) []byte {
 	if len(b) < 5 {
 		return nil
 	}
@@ -192,13 +192,13 @@ func regexParts(b []byte) (pattern, flags []byte) {
 
 func pointerParts(b []byte) (ns, id []byte) {
 	if len(b) < 4 {
-		return nil, fixed(nil, 12)
+		return nil, padTo(nil, 12)
 	}
 	n := int(int32(binary.LittleEndian.Uint32(b)))
 	if n < 0 || n > len(b)-4 {
 		n = len(b) - 4
 	}
-	return b[4 : 4+n], fixed(b[4+n:], 12)
+	return b[4 : 4+n], padTo(b[4+n:], 12)
 }
 
 func scopeParts(b []byte) (code, scope []byte) {
@@ -208,7 +208,7 @@ func scopeParts(b []byte) (code, scope []byte) {
 	b = b[4:]
 	n := int(int32(binary.LittleEndian.Uint32(b)))
 	if n < 0 || n > len(b)-4 {
-		return text(b), nil
+		return stringContent(b), nil
 	}
-	return text(b), b[4+n:]
+	return stringContent(b), b[4+n:]
 }

@@ -13,16 +13,16 @@ import (
 // bytes of an MD5 over the value (rules/03-catalog-and-keys §4.6). Numbers hash by their integer
 // part, so 1, 1.0 and 1.7 hash alike. A missing field hashes as null.
 func Hash(v bson.RawValue) int64 {
-	var room [128]byte                                   // enough for most values without a heap allocation
-	fed := binary.LittleEndian.AppendUint32(room[:0], 0) // the seed
-	fed = feed(fed, v, nil, false, 0)
-	sum := md5.Sum(fed)
+	var buf [128]byte                                     // enough for most values without a heap allocation
+	input := binary.LittleEndian.AppendUint32(buf[:0], 0) // the seed
+	input = appendHashInput(input, v, nil, false, 0)
+	sum := md5.Sum(input)
 	return int64(binary.LittleEndian.Uint64(sum[:]))
 }
 
-// feed appends what is hashed of one value: its rank, its name when it lies
+// appendHashInput appends the hash input of one value: its rank, its name when it lies
 // inside another value, and its content.
-func feed(dst []byte, v bson.RawValue, name []byte, named bool, depth int) []byte {
+func appendHashInput(dst []byte, v bson.RawValue, name []byte, named bool, depth int) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(Rank(v.Type))))
 	if named {
 		dst = appendTerminated(dst, name)
@@ -32,15 +32,15 @@ func feed(dst []byte, v bson.RawValue, name []byte, named bool, depth int) []byt
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 		return binary.LittleEndian.AppendUint64(dst, uint64(integerPart(v)))
 	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
-		t := text(b)
+		t := stringContent(b)
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t)+1))
 		return appendTerminated(dst, t)
 	case bson.TypeBoolean:
-		return append(dst, fixed(b, 1)...)
+		return append(dst, padTo(b, 1)...)
 	case bson.TypeDateTime, bson.TypeTimestamp:
-		return append(dst, fixed(b, 8)...)
+		return append(dst, padTo(b, 8)...)
 	case bson.TypeObjectID:
-		return append(dst, fixed(b, 12)...)
+		return append(dst, padTo(b, 12)...)
 	case bson.TypeBinary:
 		subtype, data := binaryParts(b)
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(data)))
@@ -53,19 +53,19 @@ func feed(dst []byte, v bson.RawValue, name []byte, named bool, depth int) []byt
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(ns)))
 		return append(append(dst, ns...), id...)
 	case bson.TypeEmbeddedDocument, bson.TypeArray:
-		return feedElements(dst, b, depth+1)
+		return appendElementsHashInput(dst, b, depth+1)
 	case bson.TypeCodeWithScope:
 		code, scope := scopeParts(b)
-		return feedElements(appendTerminated(dst, code), scope, depth+1)
+		return appendElementsHashInput(appendTerminated(dst, code), scope, depth+1)
 	}
 	return dst
 }
 
-// feedElements appends what is inside an object, and the nameless end mark.
-func feedElements(dst, doc []byte, depth int) []byte {
+// appendElementsHashInput appends what is inside an object, and the nameless end mark.
+func appendElementsHashInput(dst, doc []byte, depth int) []byte {
 	if depth <= maxDepth {
 		for e, rest, ok := Next(Body(doc)); ok; e, rest, ok = Next(rest) {
-			dst = feed(dst, e.Value, e.Name, true, depth)
+			dst = appendHashInput(dst, e.Value, e.Name, true, depth)
 		}
 	}
 	return binary.LittleEndian.AppendUint32(dst, 0)
@@ -78,7 +78,7 @@ func appendTerminated(dst, b []byte) []byte { return append(append(dst, b...), 0
 // except that the double 2^63 becomes the smallest int64, an overflow the
 // server has kept.
 func integerPart(v bson.RawValue) int64 {
-	if i, ok := integer(v); ok {
+	if i, ok := toInt64(v); ok {
 		return i
 	}
 	if v.Type == bson.TypeDecimal128 {
@@ -102,7 +102,7 @@ func roundDecimal(d decimal) int64 {
 		limit = math.MinInt64
 	}
 	switch {
-	case d.nan || d.zero():
+	case d.nan || d.isZero():
 		return 0
 	case d.infinite || d.exponent > 19:
 		return limit

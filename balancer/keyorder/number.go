@@ -75,7 +75,7 @@ func appendMixed(dst []byte, whole, fraction uint64, more, negative bool) []byte
 		return appendInteger(dst, whole<<1, negative)
 	}
 	dst = appendInteger(dst, whole<<1|1, negative)
-	tail := fraction<<12 | flag(more)<<8
+	tail := fraction<<12 | bit(more)<<8
 	if negative {
 		tail = ^tail
 	}
@@ -96,14 +96,14 @@ func appendApproximate(dst []byte, double uint64, more, negative bool) []byte {
 	case negative:
 		tag = tagNegativeSmall
 	}
-	shifted := double<<1 | flag(more)
+	shifted := double<<1 | bit(more)
 	if negative {
 		shifted = ^shifted
 	}
 	return binary.BigEndian.AppendUint64(append(dst, tag), shifted)
 }
 
-func flag(b bool) uint64 {
+func bit(b bool) uint64 {
 	if b {
 		return 1
 	}
@@ -118,10 +118,10 @@ func appendDecimal(dst []byte, d decimal) []byte {
 		return append(dst, tagNegativeInfinity)
 	case d.infinite:
 		return append(dst, tagPositiveInfinity)
-	case d.zero():
+	case d.isZero():
 		return append(dst, tagZero)
 	}
-	d = d.normal()
+	d = d.normalize()
 	if d.exponent == 0 && d.hi == 0 && d.lo < 1<<63 {
 		return appendInteger(dst, d.lo<<1, d.negative)
 	}

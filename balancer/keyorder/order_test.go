@@ -270,7 +270,7 @@ func value(depth int) *rapid.Generator[any] {
 	decimalSmall := rapid.Custom(func(t *rapid.T) any {
 		exponent := uint64(6176 + rapid.IntRange(-40, 40).Draw(t, "exponent"))
 		sign := uint64(rapid.IntRange(0, 1).Draw(t, "sign"))
-		return bson.NewDecimal128(sign<<63|exponent<<49|rapid.Uint64Range(0, decimalTopHi).Draw(t, "high"),
+		return bson.NewDecimal128(sign<<63|exponent<<49|rapid.Uint64Range(0, maxDecimalHi).Draw(t, "high"),
 			rapid.Uint64().Draw(t, "low"))
 	})
 	text := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune{0, 1, 2, 'a', 'é'}), 0, 4, -1), rapid.String())

@@ -29,8 +29,8 @@ func Restorable(v bson.RawValue) bool {
 	return true
 }
 
-// tags are the first bytes of the types that have one of their own.
-var tags = [256]byte{
+// typeTags are the first bytes of the types that have one of their own.
+var typeTags = [256]byte{
 	bson.TypeMinKey:     tagMinKey,
 	bson.TypeMaxKey:     tagMaxKey,
 	bson.TypeNull:       tagNull,
@@ -53,7 +53,7 @@ func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, s
 	if size == 0 {
 		return dst, 0, false
 	}
-	if want := tags[t]; want != 0 && enc[0] != want {
+	if want := typeTags[t]; want != 0 && enc[0] != want {
 		return dst, 0, false
 	}
 	in := enc[1:size]

@@ -24,15 +24,15 @@ func size[T ~string | ~[]byte](enc T) int {
 	case tagObjectID:
 		return 13
 	case tagString, tagCode:
-		return plus(1, escapedSize(enc[1:]))
+		return addSize(1, escapedSize(enc[1:]))
 	case tagRegex:
-		return chain(enc, 1, escapedSize[T], escapedSize[T])
+		return sumSizes(enc, 1, escapedSize[T], escapedSize[T])
 	case tagObject:
-		return plus(1, objectSize(enc[1:]))
+		return addSize(1, objectSize(enc[1:]))
 	case tagScope:
-		return chain(enc, 1, escapedSize[T], objectSize[T])
+		return sumSizes(enc, 1, escapedSize[T], objectSize[T])
 	case tagArray:
-		return plus(1, arraySize(enc[1:]))
+		return addSize(1, arraySize(enc[1:]))
 	case tagBinary:
 		return binarySize(enc)
 	case tagDBPointer:
@@ -45,16 +45,16 @@ func size[T ~string | ~[]byte](enc T) int {
 	}
 }
 
-// plus adds a head to a size, which is 0 when it is unknown.
-func plus(head, n int) int {
+// addSize adds a head to a size, which is 0 when it is unknown.
+func addSize(head, n int) int {
 	if n == 0 {
 		return 0
 	}
 	return head + n
 }
 
-// chain adds up parts that follow each other.
-func chain[T ~string | ~[]byte](enc T, at int, parts ...func(T) int) int {
+// sumSizes adds up parts that follow each other.
+func sumSizes[T ~string | ~[]byte](enc T, at int, parts ...func(T) int) int {
 	for _, part := range parts {
 		n := part(enc[at:])
 		if n == 0 {
@@ -81,7 +81,7 @@ func objectSize[T ~string | ~[]byte](enc T) int {
 		if enc[at] == 0 {
 			return at + 1
 		}
-		if at = chain(enc, at+1, escapedSize[T], Size[T]); at == 0 {
+		if at = sumSizes(enc, at+1, escapedSize[T], Size[T]); at == 0 {
 			return 0
 		}
 	}

@@ -31,13 +31,18 @@ type BalancingError struct {
 // Error names a few collections and the remedy.
 func (e *BalancingError) Error() string {
 	if !e.On {
-		return fmt.Sprintf("disabling balancing of %s: %v", humanize.FewOf(e.Namespaces), e.First)
+		return fmt.Sprintf("disabling balancing of %s: %v", humanize.AbbreviateCollections(e.Namespaces), e.First)
 	}
 	remedy := "shardsh balance --give-back"
 	if len(e.Namespaces) == 1 {
 		remedy = fmt.Sprintf("sh.enableBalancing(%q)", e.Namespaces[0])
 	}
-	return fmt.Sprintf("re-enabling balancing of %s: %v; run %s", humanize.FewOf(e.Namespaces), e.First, remedy)
+	return fmt.Sprintf(
+		"re-enabling balancing of %s: %v; run %s",
+		humanize.AbbreviateCollections(e.Namespaces),
+		e.First,
+		remedy,
+	)
 }
 
 // Unwrap returns the first error.

@@ -106,7 +106,7 @@ func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	if err != nil && ctx.Err() == nil && broke(err) {
 		v, err = read()
 	}
-	for refused := 1; refused <= maxOverloads && mongoerr.Overloaded(ServerError(err)); refused++ {
+	for refused := 1; refused <= maxOverloads && mongoerr.IsOverloaded(ServerError(err)); refused++ {
 		delay := time.NewTimer(mongoerr.OverloadDelay(ServerError(err), refused, rand.Float64()))
 		select {
 		case <-delay.C:

@@ -100,7 +100,7 @@ func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
 func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // Failure says that a retry does not help.
-func (e *UnsupportedError) Failure() policy.Failure { return policy.Ask }
+func (e *UnsupportedError) Failure() policy.Failure { return policy.AskOperator }
 
 const noCommand = "mongos has no command for it"
 
@@ -129,7 +129,7 @@ func (d *Executor) settings(ctx context.Context) (catalog.Settings, error) {
 	if err != nil {
 		return catalog.Settings{}, err
 	}
-	known := catalog.SettingsOf(d.deciding)
+	known := catalog.DefaultSettingsOf(d.deciding)
 	err = known.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
 			if text(doc, "_id") == id {

@@ -193,7 +193,7 @@ func (d *Executor) readTables(
 	for _, coll := range colls {
 		chunks, err := parseChunks(coll, byOwner[ownerKey(coll)])
 		if err == nil {
-			tables[coll.Namespace], err = catalog.NewestTable(coll.Pattern, coll.Epoch, coll.Timestamp, chunks)
+			tables[coll.Namespace], err = catalog.NewRoutingTableUnsorted(coll.Pattern, coll.Epoch, coll.Timestamp, chunks)
 		}
 		if err == nil {
 			continue

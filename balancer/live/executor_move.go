@@ -57,7 +57,7 @@ func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool)
 	if settings.WaitForDelete {
 		command = append(command, bson.E{Key: "waitForDelete", Value: true})
 	}
-	if throttled, concern := settings.SecondaryThrottle.Sent(); throttled && concern != nil {
+	if throttled, concern := settings.SecondaryThrottle.CommandFields(); throttled && concern != nil {
 		command = append(command, bson.E{Key: "secondaryThrottle", Value: true}, bson.E{Key: "writeConcern", Value: concern})
 	}
 	return command

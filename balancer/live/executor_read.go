@@ -36,7 +36,7 @@ func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 		}
 		shards = append(shards, s)
 	}
-	if d.release.LimitsShards() && slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }) {
+	if d.release.HasMaxShardSize() && slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }) {
 		return shards, d.fillSizes(ctx, shards)
 	}
 	return shards, nil
@@ -122,7 +122,12 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 		return r, err
 	}
 	// A chunk that changes during the read comes again, and the newer one counts.
-	r.Table, err = catalog.NewestTable(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp, chunks)
+	r.Table, err = catalog.NewRoutingTableUnsorted(
+		r.Collection.Pattern,
+		r.Collection.Epoch,
+		r.Collection.Timestamp,
+		chunks,
+	)
 	if err != nil {
 		return r, err
 	}

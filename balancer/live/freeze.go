@@ -63,7 +63,7 @@ func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
 		f.refused = compatible == catalog.Compatibility{}
 		if compatible.Changing() {
 			why := fmt.Sprintf("the feature compatibility version is %v", compatible)
-			if compatible.HandsOver() {
+			if compatible.MovesMetadataToShards() {
 				why += ", no chunk can be split, merged or moved meanwhile"
 			}
 			return Frozen{Why: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil

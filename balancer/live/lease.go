@@ -70,7 +70,7 @@ type lostError struct{}
 func (lostError) Error() string { return "the lease was lost" }
 
 // Failure says that nothing is retried: another process holds the lease.
-func (lostError) Failure() policy.Failure { return policy.Ask }
+func (lostError) Failure() policy.Failure { return policy.AskOperator }
 
 // LeaseOptions say what a Lease is for.
 type LeaseOptions struct {

@@ -27,7 +27,7 @@ func twoRouters(t *testing.T, ahead string) (one, two *mongo.Client) {
 	}
 	t.Cleanup(cluster.Close)
 	first := router.New(cluster, nil)
-	second, err := first.Beside("mock2:27017")
+	second, err := first.NewSibling("mock2:27017")
 	if err != nil {
 		t.Fatal(err)
 	}

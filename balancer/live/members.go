@@ -70,7 +70,7 @@ func (e *MembersError) Unwrap() error { return e.Err }
 // Failure says that a login is not retried.
 func (e *MembersError) Failure() policy.Failure {
 	if isLogin(e.Err) {
-		return policy.Ask
+		return policy.AskOperator
 	}
 	return policy.FailureOf(e.Err)
 }

@@ -68,7 +68,7 @@ func disks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float6
 			return ServerError(err)
 		}
 		if d := volumeIn(reply); d.Known() {
-			values[pace.Disk] = d.Share()
+			values[pace.Disk] = d.UsedShare()
 		}
 	}
 	if !wants(pace.Deletions, pace.Orphans) {

@@ -121,11 +121,11 @@ func TestMembersError(t *testing.T) {
 		want string
 		then policy.Failure
 	}{
-		{errors.New("server selection error"), "cannot be reached; allow connections to them from this host", policy.AgainLater},
+		{errors.New("server selection error"), "cannot be reached; allow connections to them from this host", policy.RetryLater},
 		{errors.New("connection() error occurred during connection handshake: auth error: sasl"), "create the user on each shard",
-			policy.Ask},
-		{mongoerr.New(mongoerr.Unauthorized, "no"), "grant the user the role clusterMonitor there", policy.Ask},
-		{mongoerr.New(mongoerr.PrimarySteppedDown, "no"), "refuse to answer, or leave out", policy.AgainLater},
+			policy.AskOperator},
+		{mongoerr.New(mongoerr.Unauthorized, "no"), "grant the user the role clusterMonitor there", policy.AskOperator},
+		{mongoerr.New(mongoerr.PrimarySteppedDown, "no"), "refuse to answer, or leave out", policy.RetryLater},
 	} {
 		err := &MembersError{"s1", "set/h:1", tt.err}
 		if got := err.Error(); !strings.HasPrefix(got, "the members of s1 (set/h:1) ") || !strings.Contains(got, tt.want) ||

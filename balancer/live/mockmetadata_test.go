@@ -132,7 +132,7 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	r = r.WithPatch(21) // as servers have one
 	p.Time = p.Time.Add(48 * time.Hour)
 	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.Pause, p.Members = r, nil, nil, nil, nil, nil, nil
-	settings := catalog.SettingsOf(r)
+	settings := catalog.DefaultSettingsOf(r)
 	settings.Mode = catalog.ModeOff // or the first round may split chunks
 	settings.Window, settings.SecondaryThrottle = p.Settings.Window, p.Settings.SecondaryThrottle
 	settings.MaxChunkSizeBytes = (1 + p.Settings.MaxChunkSizeBytes%1024) << 20
@@ -236,7 +236,7 @@ func TestPictureGoesOn(t *testing.T) {
 	s := snaptest.Large(t, scale)
 	coll := s.Collection("db.c0")
 	owned := func(yield func(catalog.Chunk) bool) {
-		for chunk := range coll.Table.Owned("s001", catalog.Key{}, catalog.Key{}) {
+		for chunk := range coll.Table.OwnedChunks("s001", catalog.Key{}, catalog.Key{}) {
 			if !yield(chunk) {
 				return
 			}

@@ -106,7 +106,7 @@ func (s *Steps) Flagged(
 	if coll, err = s.executor.collection(ctx, ns); err != nil {
 		return coll, nil, err
 	}
-	settings, err := balancer.LoadSettings(ctx, s.executor, catalog.SettingsOf(s.executor.deciding))
+	settings, err := balancer.LoadSettings(ctx, s.executor, catalog.DefaultSettingsOf(s.executor.deciding))
 	if err != nil {
 		return coll, nil, err
 	}

@@ -72,7 +72,7 @@ func readIndexes(ctx context.Context, a CommandRunner, r catalog.Release, c *cat
 	has := preflight.Indexes{}
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
-		has[id] = append(has[id], preflight.Index{Name: text(doc, "name"), ForKey: servesKey(r, doc, c.Pattern)})
+		has[id] = append(has[id], preflight.Index{Name: text(doc, "name"), SupportsShardKey: servesKey(r, doc, c.Pattern)})
 	}
 	return has, nil
 }

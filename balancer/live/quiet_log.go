@@ -48,7 +48,7 @@ func (q *Quiet) MedianMigrationTime(ctx context.Context) time.Duration {
 	var took []time.Duration
 	for _, doc := range docs {
 		if m, ended := catalog.ParseLogEntry(doc).Migration(); ended && m.Error == "" {
-			all, _, _ := m.Took()
+			all, _, _ := m.Durations()
 			took = append(took, all)
 		}
 	}

@@ -98,7 +98,7 @@ func (r *reading) statuses(ctx context.Context) error {
 	return inParallel(ctx, r.options.Parallel, list,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
-			if !r.parts.Release.JudgesCollections() && r.options.Required&Statuses == 0 {
+			if !r.parts.Release.ReportsCollectionStatus() && r.options.Required&Statuses == 0 {
 				if !r.reads(Chunks) { // the rules can judge instead
 					r.gap(gap, errNoStatus)
 				}

@@ -102,12 +102,12 @@ func (r *tableReading) flags(ctx context.Context, t *collectionRead) error {
 	if err != nil {
 		return err
 	}
-	changed := differing(t.table, t.table.Flagged, flagged, func(c *catalog.Chunk) { c.Jumbo = catalog.JumboUnset })
+	changed := differing(t.table, t.table.JumboChunks, flagged, func(c *catalog.Chunk) { c.Jumbo = catalog.JumboUnset })
 	if t.table, err = t.table.Apply(changed); err != nil {
 		return err
 	}
 	wasMeasured := false
-	for range t.table.Measured() {
+	for range t.table.ChunksWithEstimate() {
 		wasMeasured = true
 		break
 	}
@@ -119,7 +119,7 @@ func (r *tableReading) flags(ctx context.Context, t *collectionRead) error {
 	if err != nil {
 		return err
 	}
-	changed = differing(t.table, t.table.Measured, measured, func(c *catalog.Chunk) { c.Estimate = 0 })
+	changed = differing(t.table, t.table.ChunksWithEstimate, measured, func(c *catalog.Chunk) { c.Estimate = 0 })
 	t.table, err = t.table.Apply(changed)
 	return err
 }

@@ -16,15 +16,15 @@ const clockEntries = 50
 // from the logs of the last day if they were read, else from the newest entries.
 func (r *reading) clock(ctx context.Context) error {
 	if r.options.Zone != nil {
-		r.parts.Clock = catalog.BalancerClock{Zone: r.options.Zone}
+		r.parts.Clock = catalog.BalancerClock{Location: r.options.Zone}
 		return nil
 	}
-	if !r.parts.Settings.Windowed() {
+	if !r.parts.Settings.HasWindow() {
 		return nil
 	}
-	r.parts.Clock = catalog.ClockOf(r.parts.Actions, r.parts.Changes)
+	r.parts.Clock = catalog.ClockFromLogs(r.parts.Actions, r.parts.Changes)
 	for _, log := range []string{"actionlog", "changelog"} {
-		if r.parts.Clock.Zone != nil && r.parts.Clock.Sure(r.parts.Time) {
+		if r.parts.Clock.Location != nil && r.parts.Clock.IsKnownAt(r.parts.Time) {
 			return nil
 		}
 		query := find(log, bson.D{}).sorted("$natural", -1).limited(clockEntries)
@@ -39,7 +39,7 @@ func (r *reading) clock(ctx context.Context) error {
 		for i, doc := range docs {
 			entries[len(docs)-1-i] = catalog.ParseLogEntry(doc)
 		}
-		if seen := catalog.ClockOf(entries); seen.Seen.After(r.parts.Clock.Seen) {
+		if seen := catalog.ClockFromLogs(entries); seen.SeenAt.After(r.parts.Clock.SeenAt) {
 			r.parts.Clock = seen
 		}
 	}

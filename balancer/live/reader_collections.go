@@ -51,8 +51,8 @@ func (r *reading) entries() query {
 func (r *reading) named() []string {
 	names := slices.Clone(r.options.Namespaces)
 	for _, ns := range r.options.Namespaces {
-		if catalog.SeriesOf(ns) == ns {
-			names = append(names, catalog.BucketsOf(ns))
+		if catalog.TimeSeriesNamespace(ns) == ns {
+			names = append(names, catalog.BucketsNamespace(ns))
 		}
 	}
 	return names

@@ -19,7 +19,7 @@ func (r *reading) settings(ctx context.Context) error {
 // settingsOf parses the documents of config.settings. The problem says why one of them
 // could not be parsed.
 func settingsOf(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
-	settings = catalog.SettingsOf(release)
+	settings = catalog.DefaultSettingsOf(release)
 	err := settings.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
 			if text(doc, "_id") == id {

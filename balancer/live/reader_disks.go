@@ -155,7 +155,7 @@ func (v *Volumes) Room(ctx context.Context, m pace.Move) (pace.Room, error) {
 		return pace.Room{}, err
 	}
 	volumes := catalog.NewVolumes(s, v.limit)
-	room := pace.Room{Lacks: func(bytes int64) int64 { return volumes.Lacks(m.Namespace, m.To, bytes) }}
+	room := pace.Room{Lacks: func(bytes int64) int64 { return volumes.MissingBytes(m.Namespace, m.To, bytes) }}
 	c := s.Collection(m.Namespace)
 	if c == nil {
 		return room, nil

@@ -34,10 +34,10 @@ func TestReadsDisks(t *testing.T) {
 	if disk.Total != 100e9 || disk.Used < 40e9 || disk.Used > 40e9+1e6 || disk.Free() != disk.Total-disk.Used {
 		t.Errorf("%+v", disk)
 	}
-	if room := disk.Room(0.5); room > 10e9 || room < 10e9-1e6 {
+	if room := disk.FreeBelow(0.5); room > 10e9 || room < 10e9-1e6 {
 		t.Error(room)
 	}
-	if b, _ := s.Shard("b"); !b.Disk.Known() || b.Disk.Share() > 0.01 {
+	if b, _ := s.Shard("b"); !b.Disk.Known() || b.Disk.UsedShare() > 0.01 {
 		t.Errorf("%+v", b.Disk)
 	}
 	move := bson.D{{Key: "moveRange", Value: "shop.c"}, {Key: "min", Value: bson.D{{Key: "k", Value: bson.MinKey{}}}},

@@ -142,7 +142,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 		return errNotMember
 	}
 	m.Primary = isSet(hello.Lookup("isWritablePrimary"))
-	m.Version = catalog.LineOfWire(integer(hello, "maxWireVersion"))
+	m.Version = catalog.LineOfWireVersion(integer(hello, "maxWireVersion"))
 	if info, err := a.RunCommand(ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}}); err == nil {
 		m.Version = text(info, "version")
 	}

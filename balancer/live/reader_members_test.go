@@ -28,7 +28,7 @@ func withMembers(t *testing.T, version string, away ...string) (
 		t.Fatal(err)
 	}
 	cluster := mocktest.Cluster(t, membersTopology, mock.Config{Version: r})
-	rs, err := router.Several(router.New(cluster, nil), 1)
+	rs, err := router.NewRouters(router.New(cluster, nil), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

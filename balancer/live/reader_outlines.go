@@ -52,7 +52,7 @@ func (r *tableReading) outline(t *collectionRead) {
 	state := *c
 	state.Collection, state.Table = t.Collection, t.table
 	if r.options.Outlined(r.outlines.seen, &state) {
-		outlined := state.Outlined()
+		outlined := state.WithOutline()
 		t.outline, t.counts, t.table = outlined.Outline, outlined.Counts, nil
 	}
 }

@@ -25,7 +25,7 @@ func inParallel[T any](ctx context.Context, most int, list []T, do func(context.
 	for range min(most, len(list)) {
 		workers.Go(func() {
 			for v := range work {
-				if err := mongoerr.Guard(nil, "reading the cluster", func() error { return do(ctx, v) }); err != nil {
+				if err := mongoerr.CatchPanic(nil, "reading the cluster", func() error { return do(ctx, v) }); err != nil {
 					cancel(err)
 				}
 			}

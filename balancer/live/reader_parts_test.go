@@ -303,8 +303,8 @@ func TestGapsTellRefusedFromDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		gap := seen.Parts().Source.Gaps[0]
-		if int32(gap.Code) != tc.code || gap.CodeName != tc.want || gap.Refused() != tc.refused || gap.Down != tc.down {
-			t.Errorf("%d: %+v, refused %v", tc.code, gap, gap.Refused())
+		if int32(gap.Code) != tc.code || gap.CodeName != tc.want || gap.IsUnauthorized() != tc.refused || gap.Down != tc.down {
+			t.Errorf("%d: %+v, refused %v", tc.code, gap, gap.IsUnauthorized())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // a chunk of one key can't be split.
 func (r causeReader) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
-	for chunk := range c.Table.Flagged() {
+	for chunk := range c.Table.JumboChunks() {
 		if n++; n > r.probes.chunks {
 			return nil
 		}

@@ -29,7 +29,7 @@ func (r *reading) samples(ctx context.Context) error {
 	large := map[*catalog.CollectionState]int64{}
 	for _, c := range r.selected() {
 		size := cmp.Or(c.MaxChunkSizeBytes, r.parts.Settings.MaxChunkSizeBytes)
-		if bytes := owned(c); c.Table != nil && !c.KnowsContents() && bytes > size {
+		if bytes := owned(c); c.Table != nil && !c.KnowsKeyDistribution() && bytes > size {
 			large[c] = bytes
 		}
 	}

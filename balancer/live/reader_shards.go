@@ -36,7 +36,7 @@ func (r *reading) shards(ctx context.Context) error {
 // that releases up to 5.0 have (rules/01-rounds-and-settings §3.1).
 func (r *reading) shardSizes(ctx context.Context) error {
 	limited := func(s catalog.ShardState) bool { return s.MaxSizeMB > 0 }
-	if !r.parts.Release.LimitsShards() || !slices.ContainsFunc(r.parts.Shards, limited) {
+	if !r.parts.Release.HasMaxShardSize() || !slices.ContainsFunc(r.parts.Shards, limited) {
 		return nil
 	}
 	reply, err := r.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})

@@ -167,7 +167,7 @@ func (g *chunkBuffer) pass(ctx context.Context, next int) error {
 			err = mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s has no chunks", t.Namespace)
 		}
 		if err == nil {
-			t.table, err = catalog.NewestTable(t.Pattern, t.Epoch, t.Timestamp, g.chunks)
+			t.table, err = catalog.NewRoutingTableUnsorted(t.Pattern, t.Epoch, t.Timestamp, g.chunks)
 			g.outline(t)
 		}
 		t.older, t.settled, g.bad = false, false, nil

@@ -130,7 +130,7 @@ func TestGaps(t *testing.T) {
 			gaps := got.Parts().Source.Gaps
 			found := want == catalog.Gap{}
 			for _, gap := range gaps {
-				found = found || gap.Refused() && gap.What == want.What && gap.Namespace == want.Namespace &&
+				found = found || gap.IsUnauthorized() && gap.What == want.What && gap.Namespace == want.Namespace &&
 					gap.Shard == want.Shard && gap.CodeName == "Unauthorized"
 			}
 			if !found || want == (catalog.Gap{}) && len(gaps) > 0 {
@@ -159,11 +159,11 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := catalog.SettingsOf(got.Release()); got.Release().Line() != release || !reflect.DeepEqual(got.Settings(), want) {
+			if want := catalog.DefaultSettingsOf(got.Release()); got.Release().Line() != release || !reflect.DeepEqual(got.Settings(), want) {
 				t.Errorf("settings %+v, want %+v", got.Settings(), want)
 			}
 			gaps := got.Parts().Source.Gaps
-			if !slices.ContainsFunc(gaps, func(g catalog.Gap) bool { return g.What == "settings" && g.Refused() }) {
+			if !slices.ContainsFunc(gaps, func(g catalog.Gap) bool { return g.What == "settings" && g.IsUnauthorized() }) {
 				t.Errorf("gaps %+v, want one of the settings", gaps)
 			}
 			began := time.Now()

@@ -87,7 +87,7 @@ func (s *Steps) identify(ctx context.Context) error {
 func (s *Steps) Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error) {
 	for attempt := 1; ; attempt++ {
 		chunks, err := s.chunks(ctx, c, lower, upper)
-		if err != nil || len(chunks) == 0 || catalog.Tile(chunks, chunks[0].Min, chunks[len(chunks)-1].Max) {
+		if err != nil || len(chunks) == 0 || catalog.CoverExactly(chunks, chunks[0].Min, chunks[len(chunks)-1].Max) {
 			return chunks, err
 		}
 		if attempt == readAttempts {

@@ -176,7 +176,8 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	for _, id := range e.b.shards.ids() {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
-			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.b.config.table(coll.Namespace), id, cutoff) {
+			if !coll.Defragment && coll.EnableAutoMerge &&
+				policy.OwnsChunkOlderThan(e.b.config.table(coll.Namespace), id, cutoff) {
 				w.Namespaces = append(w.Namespaces, coll.Namespace)
 			}
 		}

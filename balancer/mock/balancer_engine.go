@@ -34,7 +34,7 @@ func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
 
 func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
 	shards, err := e.b.config.shardList()
-	if e.b.release.LimitsShards() {
+	if e.b.release.HasMaxShardSize() {
 		shards = slices.Clone(shards)
 		e.b.stats.fillShardSizes(shards)
 	}
@@ -114,7 +114,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
 	}
-	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.Sent()
+	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.CommandFields()
 	if !m.Max.IsZero() {
 		req.Max = coll.Pattern.Bound(m.Max)
 	}

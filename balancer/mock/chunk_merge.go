@@ -27,7 +27,7 @@ func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) err
 	if err := cks.checkNotFrozen(coll); err != nil {
 		return err
 	}
-	if !catalog.Tile(ownedBy(owner, table.Overlapping(min, max)), min, max) {
+	if !catalog.CoverExactly(ownedBy(owner, table.Overlapping(min, max)), min, max) {
 		return cks.config.staleConfigError(coll.Namespace, owner, "Range with bounds [%s, %s) is not owned by this shard.",
 			coll.Pattern.Bound(min), coll.Pattern.Bound(max))
 	}
@@ -65,7 +65,7 @@ func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, 
 	table := cks.config.tables[ns]
 	chunks := ownedBy(shard, table.Overlapping(min, max))
 	chunks = slices.DeleteFunc(chunks, func(chunk catalog.Chunk) bool { return chunk.Min.Less(min) })
-	if !catalog.Tile(chunks, min, max) {
+	if !catalog.CoverExactly(chunks, min, max) {
 		return mongoerr.New(mongoerr.IllegalOperation, "the range is not made of whole chunks of shard %s", shard)
 	}
 	if len(chunks) == 1 {
@@ -132,7 +132,7 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
 			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits,
-			Spent: cks.faults.extraLatency(configShard),
+			Elapsed: cks.faults.extraLatency(configShard),
 		})
 		if len(runs) == 0 {
 			return 0, nil

@@ -40,7 +40,7 @@ func TestSplitPointsThatAShardTakes(t *testing.T) {
 			}
 			owned := 0
 			var last catalog.Chunk
-			for chunk := range c.config.table(exampleNS).Owned("A", catalog.Key{}, catalog.Key{}) {
+			for chunk := range c.config.table(exampleNS).OwnedChunks("A", catalog.Key{}, catalog.Key{}) {
 				owned, last = owned+1, chunk
 			}
 			if begin, _ := coll.Pattern.Bound(last.Min).Lookup("x").AsInt64OK(); owned != tt.chunks || begin != int64(tt.last) {

@@ -219,7 +219,7 @@ func (ix *Indexes) requiresKeyIndex(ns string) (coll catalog.Collection, is bool
 // needsIndex reports whether a shard key must keep an index: one that is hashed
 // may go without, and its collection is not balanced then.
 func needsIndex(r catalog.Release, p catalog.KeyPattern) bool {
-	return p.HashedField() < 0 || !r.LetsHashedIndexesGo()
+	return p.HashedField() < 0 || !r.AllowsDroppingHashedIndex()
 }
 
 // Drop drops indexes by name on every shard that has the collection.

@@ -90,7 +90,7 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 	var chunks []catalog.Chunk
 	min := pattern.GlobalMin()
 	for i, point := range catalog.HashedPoints(n) {
-		max, err := pattern.HashedInside(min, point)
+		max, err := pattern.HashedBound(min, point)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, 
 		members := zoneShards(zone, shards)
 		at := chunk.Min
 		for i, point := range catalog.HashedPoints(len(members)) {
-			bound, err := pattern.HashedInside(chunk.Min, point)
+			bound, err := pattern.HashedBound(chunk.Min, point)
 			if err != nil {
 				return nil, err
 			}

@@ -398,7 +398,7 @@ func (cs *Collections) ensureSessions() (again bool) {
 	if err := cs.CreateSessions(); err != nil {
 		cs.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	return cs.config.tables[sessionsNamespace] == nil && cs.release.KeepsSessions()
+	return cs.config.tables[sessionsNamespace] == nil && cs.release.HasSessionsCollection()
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
@@ -408,7 +408,7 @@ func (cs *Collections) CreateSessions() error {
 		s, err := cs.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if cs.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.release.KeepsSessions() {
+	if cs.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.release.HasSessionsCollection() {
 		return nil
 	}
 	pattern, err := idKeyPattern()

@@ -76,7 +76,7 @@ func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[
 		for coll, table := range v.collections(filter) {
 			chunks := matchingChunks(table, filter, order)
 			if from := owners[collectionFieldBytes(coll)]; from != (catalog.ChunkVersion{}) {
-				chunks = table.From(from)
+				chunks = table.ChunksFromVersion(from)
 			}
 			change := v.overrides[coll.Namespace]
 			for chunk := range chunks {
@@ -159,7 +159,7 @@ func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.R
 	const fields, inHistory = 180, 45 // bytes, besides those of bounds and shards
 	dst := make([]byte, 0, fields+len(lower)+len(upper)+max(1, len(chunk.History))*(inHistory+len(chunk.Shard)))
 	start, dst := bsoncore.AppendDocumentStart(dst)
-	if f.byNamespace && f.release.NamesChunks() {
+	if f.byNamespace && f.release.HasChunkNames() {
 		dst = bsoncore.AppendStringElement(dst, "_id", f.release.ChunkName(coll.Namespace, lower))
 	} else {
 		dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
@@ -282,7 +282,7 @@ func countsOf(coll bson.E, t *catalog.RoutingTable) []ChunkCount {
 	for _, shard := range t.Owners() {
 		jumbo := t.JumboCount(shard)
 		if n := t.Count(shard) - jumbo; n > 0 {
-			first, _ := t.FirstUnflagged(shard, catalog.Key{}, catalog.Key{})
+			first, _ := t.FirstNonJumbo(shard, catalog.Key{}, catalog.Key{})
 			counts = append(counts, placed{ChunkCount{coll, shard, false, int64(n)}, first.Min})
 		}
 		if jumbo > 0 {
@@ -301,7 +301,7 @@ func countsOf(coll bson.E, t *catalog.RoutingTable) []ChunkCount {
 }
 
 func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
-	for chunk := range t.Owned(shard, catalog.Key{}, catalog.Key{}) {
+	for chunk := range t.OwnedChunks(shard, catalog.Key{}, catalog.Key{}) {
 		if chunk.Jumbo == catalog.JumboTrue {
 			return chunk.Min
 		}

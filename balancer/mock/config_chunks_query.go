@@ -117,19 +117,19 @@ func boundKey(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
 func indexedChunks(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
 	shard, _ := filter.Equality("shard")
 	if owner, ok := shard.StringValueOK(); ok {
-		return t.Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
+		return t.OwnedChunks(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
 	}
 	jumbo, _ := filter.Equality("jumbo")
 	if flagged, _ := jumbo.BooleanOK(); flagged {
-		return t.Flagged()
+		return t.JumboChunks()
 	}
 	if version, ok := minVersion(filter); ok {
-		return t.From(version)
+		return t.ChunksFromVersion(version)
 	}
 	if from, ok := minEncodedValue(filter, "estimatedDataSizeBytes"); ok {
 		missing := keyorder.Append(nil, bson.RawValue{Type: bson.TypeNull})
 		if bytes.Compare(from, missing) > 0 {
-			return t.Measured()
+			return t.ChunksWithEstimate()
 		}
 	}
 	return t.All()

@@ -29,7 +29,7 @@ func TestChunkDocument(t *testing.T) {
 	moved.History = []catalog.ChunkHistory{{ValidAfter: since, Shard: "s"}, {ValidAfter: bson.Timestamp{T: 1, I: 1},
 		Shard: "t"}}
 	flagged := moved
-	flagged.Jumbo, flagged.Estimate = catalog.JumboTrue, catalog.EstimateOf(1<<40)
+	flagged.Jumbo, flagged.Estimate = catalog.JumboTrue, catalog.NewEstimate(1<<40)
 	split := moved
 	split.Jumbo = catalog.JumboFalse
 	for name, chunk := range map[string]catalog.Chunk{"plain": plain, "young": young, "moved": moved, "flagged": flagged,

@@ -291,7 +291,7 @@ func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if form.release.NamesChunks() { // the _id does not tell the one that is kept
+	if form.release.HasChunkNames() { // the _id does not tell the one that is kept
 		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
 	}
 	if cks.shards[changed.Shard] == nil {

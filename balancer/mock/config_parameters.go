@@ -251,7 +251,7 @@ func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Ra
 	switch {
 	case isSet && !set.Lookup("w").IsZero():
 		w, source = set.Lookup("w"), "customDefault"
-	case cp.release.AwaitsMajority():
+	case cp.release.DefaultsToMajority():
 		w = "majority"
 	}
 	timeout := said.Lookup("wtimeout")

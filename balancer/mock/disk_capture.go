@@ -221,9 +221,9 @@ func (t *tracker) captureTables(c *Cluster) {
 func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.RoutingTable) {
 	bucket := disk.NumberedBucket(disk.BucketChunks, known.number)
 	coll := catalog.Collection{Namespace: ns, Pattern: table.Pattern()}
-	for change := range table.Since(known.table) {
+	for change := range table.ChangesSince(known.table) {
 		var value []byte
-		if !change.Gone {
+		if !change.Removed {
 			value = chunkDocument(coll, change.Chunk)
 		}
 		t.emitEntry(bucket, disk.BoundKey(change.Min), value)

@@ -352,7 +352,7 @@ func (r rollback) rollBackMigrations(s *shard) {
 }
 
 func (r rollback) ownsPart(s *shard, task *rangeDeletion) bool {
-	for range r.config.table(task.coll.Namespace).Owned(s.id, task.min, task.max) {
+	for range r.config.table(task.coll.Namespace).OwnedChunks(s.id, task.min, task.max) {
 		return true
 	}
 	return false

@@ -277,7 +277,7 @@ func (pb metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
 		docs, bytes := left.Documents, left.Bytes
 		virtual := &pb.c.shards[id].colls[coll.Namespace].virtual
 		var last virtualRange
-		for chunk := range coll.Table.Owned(id, catalog.Key{}, catalog.Key{}) {
+		for chunk := range coll.Table.OwnedChunks(id, catalog.Key{}, catalog.Key{}) {
 			virtual.add(last)
 			held := contents(chunk)
 			last = virtualRange{min: chunk.Min, max: chunk.Max, docs: held.Documents, bytes: held.Bytes}

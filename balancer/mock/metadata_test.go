@@ -146,7 +146,7 @@ func readChunk(t *testing.T, p catalog.KeyPattern, text string) catalog.Chunk {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Estimate = catalog.EstimateOf(n)
+			c.Estimate = catalog.NewEstimate(n)
 		case "hist":
 			for entry := range strings.SplitSeq(value, ",") {
 				at, shard, _ := strings.Cut(entry, ":")

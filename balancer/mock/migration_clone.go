@@ -88,7 +88,7 @@ func (m *migration) checkClone() {
 // writes wait for the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
 	documents, bytes := local.counts()
-	limit := policy.MostDocuments(m.ms.release, documents, bytes, m.req.MaxChunkSizeBytes)
+	limit := policy.MaxDocuments(m.ms.release, documents, bytes, m.req.MaxChunkSizeBytes)
 	n := int64(len(m.records)) + m.virtualDocs
 	switch {
 	case n <= limit:

@@ -382,7 +382,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	if l.pattern.HashedField() == 0 {
 		var points []catalog.Key
 		for _, p := range catalog.HashedPoints(n + 1) {
-			if bound, err := l.pattern.HashedInside(l.pattern.GlobalMin(), p); err == nil {
+			if bound, err := l.pattern.HashedBound(l.pattern.GlobalMin(), p); err == nil {
 				points = append(points, bound)
 			}
 		}

@@ -125,7 +125,7 @@ func (tb topologyBuilder) markDraining(shards []TopologyShard) error {
 func (tb topologyBuilder) addShard(s TopologyShard) error {
 	doc := tb.c.config.newShardEntry(s.ID, s.Host, tb.c.ids.Tick())
 	if s.MaxSizeMB != 0 {
-		if !tb.c.release.LimitsShards() || s.MaxSizeMB < 0 {
+		if !tb.c.release.HasMaxShardSize() || s.MaxSizeMB < 0 {
 			return fmt.Errorf("maxSizeMB: releases up to 5.0 have it, and it is positive")
 		}
 		doc = append(doc, bson.E{Key: "maxSize", Value: s.MaxSizeMB})

@@ -45,12 +45,12 @@ func (e *ServerError) CodeName() string {
 // New makes an error with a code. BSON among the arguments shows as in the
 // server's messages.
 func New(code Code, format string, args ...any) *ServerError {
-	return &ServerError{Code: code, Message: fmt.Sprintf(format, readable(args)...)}
+	return &ServerError{Code: code, Message: fmt.Sprintf(format, bsonToText(args)...)}
 }
 
 // NewNoCode makes an old-style failure: a reply without code and codeName.
 func NewNoCode(format string, args ...any) *ServerError {
-	return &ServerError{NoCode: true, Message: fmt.Sprintf(format, readable(args)...)}
+	return &ServerError{NoCode: true, Message: fmt.Sprintf(format, bsonToText(args)...)}
 }
 
 // CodeOf finds the code in an error chain. It is false for errors from

@@ -7,24 +7,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Labels with which a server says that it has too much to do, and that it has done nothing:
-// whatever it was, it may be sent again after a while.
+// Labels of a command that an overloaded server has rejected before executing it:
+// any command may be retried after a delay.
 const (
 	LabelOverloaded = "SystemOverloadedError"
 	LabelRetryable  = "RetryableError"
 )
 
-// The delays before commands are sent again that an overloaded server has refused, as drivers
-// have them: twice as long each time, and by chance less.
+// The delays before commands that an overloaded server has rejected are retried, as drivers
+// have them: exponential backoff with full jitter.
 const (
-	overloadBase = 100 * time.Millisecond
-	overloadMost = 10 * time.Second
+	baseOverloadDelay = 100 * time.Millisecond
+	maxOverloadDelay  = 10 * time.Second
 )
 
-// Overloaded reports whether a server had too much to do. Batches of writes have the code
+// IsOverloaded reports whether a server was overloaded. Batches of writes have the code
 // without the labels.
-func Overloaded(err error) bool {
-	if code, ok := CodeOf(err); ok && (code.In(LabelOverloaded) || code == SearchOverloaded) {
+func IsOverloaded(err error) bool {
+	if code, ok := CodeOf(err); ok && (code.InCategory(LabelOverloaded) || code == SearchOverloaded) {
 		return true
 	}
 	var labelled interface{ HasErrorLabel(label string) bool }
@@ -32,25 +32,25 @@ func Overloaded(err error) bool {
 }
 
 // OverloadDelay returns how long to wait before the attempt after some that an overloaded
-// server has refused; chance is from 0 up to 1. The server may name the first delay.
+// server has rejected; chance is in [0, 1). The server may name the first delay.
 func OverloadDelay(err error, refused int, chance float64) time.Duration {
-	base := overloadBase
+	base := baseOverloadDelay
 	var e *ServerError
 	if errors.As(err, &e) {
 		for _, f := range e.Extra {
-			if ms, ok := number(f.Value); f.Key == "baseBackoffMS" && ok && ms > 0 {
-				base = min(overloadMost, time.Duration(ms*float64(time.Millisecond)))
+			if ms, ok := toFloat64(f.Value); f.Key == "baseBackoffMS" && ok && ms > 0 {
+				base = min(maxOverloadDelay, time.Duration(ms*float64(time.Millisecond)))
 			}
 		}
 	}
-	most := overloadMost
+	most := maxOverloadDelay
 	if refused < 32 {
-		most = min(overloadMost, base<<max(0, refused-1))
+		most = min(maxOverloadDelay, base<<max(0, refused-1))
 	}
 	return time.Duration(chance * float64(most))
 }
 
-func number(v any) (float64, bool) {
+func toFloat64(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int32:
 		return float64(v), true

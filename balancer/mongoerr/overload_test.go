@@ -29,7 +29,7 @@ func TestOverloaded(t *testing.T) {
 		{labelled{LabelOverloaded}, false}, {labelled{LabelRetryable}, false},
 		{New(TemporarilyUnavailable, "x"), false}, {errors.New("x"), false}, {nil, false},
 	} {
-		if got := Overloaded(c.err); got != c.want {
+		if got := IsOverloaded(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
 	}

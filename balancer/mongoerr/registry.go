@@ -63,17 +63,19 @@ func (c Code) Name() string {
 	return "Location" + strconv.Itoa(int(c))
 }
 
-// In reports whether a code is in a category.
-func (c Code) In(category string) bool { return slices.Contains(registry()[c].categories, category) }
+// InCategory reports whether a code is in a category.
+func (c Code) InCategory(category string) bool {
+	return slices.Contains(registry()[c].categories, category)
+}
 
-// ByName returns the code of a symbolic name.
-func ByName(name string) (c Code, ok bool) {
+// CodeByName returns the code of a symbolic name.
+func CodeByName(name string) (c Code, ok bool) {
 	c, ok = codesByName()[name]
 	return c, ok
 }
 
 // IsCodeName reports whether a word is the symbolic name of a code.
 func IsCodeName(word string) bool {
-	_, ok := ByName(word)
+	_, ok := CodeByName(word)
 	return ok
 }

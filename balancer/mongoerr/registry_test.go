@@ -15,14 +15,14 @@ func TestRegistry(t *testing.T) {
 		t.Fatalf("%d codes", len(codes))
 	}
 	for _, code := range codes {
-		if back, ok := mongoerr.ByName(code.Name()); !ok || back != code {
+		if back, ok := mongoerr.CodeByName(code.Name()); !ok || back != code {
 			t.Errorf("%s is %d and %d", code.Name(), code, back)
 		}
 	}
 	// The driver specification of retryable reads and writes, less what servers
 	// before 4.4 answered.
 	for _, code := range []mongoerr.Code{6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436} {
-		if !code.In("RetriableError") {
+		if !code.InCategory("RetriableError") {
 			t.Errorf("%s is not retriable", code.Name())
 		}
 	}
@@ -30,11 +30,11 @@ func TestRegistry(t *testing.T) {
 		6: "NetworkError", 50: "ExceededTimeLimitError", 91: "ShutdownError", 10107: "NotPrimaryError", 11601: "Interruption",
 		13388: "StaleShardVersionError", 43: "CursorInvalidatedError", 64: "WriteConcernError", 40415: "IDLParseError",
 	} {
-		if !code.In(category) || !slices.Contains(mongoerr.Categories(), category) {
+		if !code.InCategory(category) || !slices.Contains(mongoerr.Categories(), category) {
 			t.Errorf("%s is not in %s", code.Name(), category)
 		}
 	}
-	if mongoerr.NamespaceNotFound.In("RetriableError") || mongoerr.IsCodeName("Location5") || !mongoerr.IsCodeName("StaleConfig") {
+	if mongoerr.NamespaceNotFound.InCategory("RetriableError") || mongoerr.IsCodeName("Location5") || !mongoerr.IsCodeName("StaleConfig") {
 		t.Error("what is not a code is one")
 	}
 }

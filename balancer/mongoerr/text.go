@@ -82,8 +82,8 @@ func doubleText(f float64) string {
 	return text + ".0"
 }
 
-// readable makes the BSON among a message's arguments into the server's text.
-func readable(args []any) []any {
+// bsonToText replaces BSON arguments of a message by the server's text for them.
+func bsonToText(args []any) []any {
 	for i, arg := range args {
 		switch arg := arg.(type) {
 		case bson.Raw:

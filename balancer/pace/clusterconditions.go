@@ -136,7 +136,7 @@ func (g *Gate) note(untold []Quantity) {
 // noAnswer waits for the cluster, unless it has refused.
 func noAnswer(what string, err error) (*obstacle, error) {
 	err = fmt.Errorf("%s: %w", what, err)
-	if !policy.FailureOf(err).Passes() {
+	if !policy.FailureOf(err).IsTransient() {
 		return nil, &AskError{Err: err}
 	}
 	return &obstacle{reason: NoAnswer, text: "waiting: " + err.Error(), left: askAgain, err: err}, nil

@@ -49,18 +49,18 @@ func newFailures(most int) failures {
 func (f *failures) add(m Move, err error, now time.Time) {
 	class := policy.FailureOf(err)
 	f.count[class]++
-	if class == policy.Ask {
+	if class == policy.AskOperator {
 		f.ask = &AskError{Err: err}
 		return
 	}
-	if policy.TooBig(err) {
+	if policy.IsTooBig(err) {
 		return
 	}
 	f.last = err
 	if f.inRow++; f.inRow >= f.most {
 		f.ask = &AskError{InARow: f.inRow, Err: err}
 	}
-	if !class.Passes() {
+	if !class.IsTransient() {
 		return
 	}
 	p := f.pairs[pair{m.From, m.To}]
@@ -71,7 +71,7 @@ func (f *failures) add(m Move, err error, now time.Time) {
 	p.inRow++
 	p.last = err
 	tries := p.inRow
-	if class == policy.AgainNow {
+	if class == policy.RetryNow {
 		tries-- // once at once
 	}
 	p.until = now.Add(waitAfter(tries))
@@ -121,5 +121,5 @@ func isCertain(err error) bool {
 	}
 	unsure := []mongoerr.Code{mongoerr.WriteConcernFailed, mongoerr.MaxTimeMSExpired, mongoerr.Interrupted,
 		mongoerr.NetworkInterfaceExceededTimeLimit, mongoerr.CommandFailed}
-	return !slices.Contains(unsure, refused.Code) && !refused.Code.In("RetriableError")
+	return !slices.Contains(unsure, refused.Code) && !refused.Code.InCategory("RetriableError")
 }

@@ -20,7 +20,7 @@ const busyInRow = 3
 
 // overload notes such an error, and reports whether it is one.
 func (g *Gate) overload(err error) bool {
-	if !mongoerr.Overloaded(err) {
+	if !mongoerr.IsOverloaded(err) {
 		return false
 	}
 	g.telling.Lock()

@@ -76,7 +76,7 @@ func parseValue(q Quantity, text string) (float64, error) {
 	switch {
 	case u == seconds:
 		var d time.Duration
-		d, err = timespan.OfCommandLine(text)
+		d, err = timespan.ParseCommandLine(text)
 		value = d.Seconds()
 	case u == share && strings.HasSuffix(text, "%"):
 		value, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)

@@ -106,4 +106,4 @@ func (e *AskError) Error() string {
 func (e *AskError) Unwrap() error { return e.Err }
 
 // Failure says that the operator is to be asked.
-func (e *AskError) Failure() policy.Failure { return policy.Ask }
+func (e *AskError) Failure() policy.Failure { return policy.AskOperator }

@@ -31,46 +31,46 @@ type Collection struct {
 	// Primary is the primary shard of its database.
 	Primary catalog.ShardID
 	// Owners own chunks. Unseen are shards that did not tell what they have.
-	Owners, Unseen []catalog.ShardID
-	Holdings       []Holding
+	Owners, Unreadable []catalog.ShardID
+	Holdings           []Holding
 }
 
-// Compare finds where the shards have other than they should.
+// Compare finds differences between what the shards have and what they should have.
 func (c *Collection) Compare() (list []Finding) {
 	if !c.Tracked {
-		return c.misplaced(c.Primary)
+		return c.findMisplaced(c.Primary)
 	}
 	if c.Unsplittable {
-		list = c.misplaced(c.Owners...)
+		list = c.findMisplaced(c.Owners...)
 	}
-	owning := c.owning()
-	list = append(list, c.uuids()...)
-	list = append(list, c.absent(owning)...)
-	list = append(list, c.options(owning)...)
-	return append(list, c.indexes(owning)...)
+	owning := c.owningHoldings()
+	list = append(list, c.compareUUIDs()...)
+	list = append(list, c.findAbsent(owning)...)
+	list = append(list, c.compareOptions(owning)...)
+	return append(list, c.compareIndexes(owning)...)
 }
 
-func (c *Collection) finding(k Kind, shards []catalog.ShardID, text string, mend []string) Finding {
+func (c *Collection) newFinding(k Kind, shards []catalog.ShardID, text string, mend []string) Finding {
 	n := int64(max(1, len(shards)))
 	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}
 }
 
-// misplaced finds shards that have the collection besides those that should.
-func (c *Collection) misplaced(right ...catalog.ShardID) (list []Finding) {
+// findMisplaced finds shards that have the collection besides those that should.
+func (c *Collection) findMisplaced(right ...catalog.ShardID) (list []Finding) {
 	for _, h := range c.Holdings {
 		if slices.Contains(right, h.Shard) || len(right) == 0 || right[0] == "" {
 			continue
 		}
-		f := c.finding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, and it belongs on %s alone",
-			h.Shard, humanize.Count(h.Docs, "document"), right[0]), mendMisplaced(c.Namespace, h))
+		f := c.newFinding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, and it belongs on %s alone",
+			h.Shard, humanize.Count(h.Docs, "document"), right[0]), repairMisplaced(c.Namespace, h))
 		f.Count = max(1, h.Docs)
 		list = append(list, f)
 	}
 	return list
 }
 
-// owning returns what the shards have that own chunks.
-func (c *Collection) owning() (list []Holding) {
+// owningHoldings returns what the shards have that own chunks.
+func (c *Collection) owningHoldings() (list []Holding) {
 	for _, h := range c.Holdings {
 		if slices.Contains(c.Owners, h.Shard) {
 			list = append(list, h)
@@ -79,23 +79,23 @@ func (c *Collection) owning() (list []Holding) {
 	return list
 }
 
-func (c *Collection) uuids() (list []Finding) {
+func (c *Collection) compareUUIDs() (list []Finding) {
 	for _, h := range c.Holdings {
 		if !h.UUID.Equal(c.UUID) {
-			list = append(list, c.finding(UUIDDiffers, []catalog.ShardID{h.Shard}, fmt.Sprintf(
+			list = append(list, c.newFinding(UUIDDiffers, []catalog.ShardID{h.Shard}, fmt.Sprintf(
 				"%s has it with the UUID %x, the config database has %x", h.Shard, h.UUID.Data, c.UUID.Data),
-				mendMisplaced(c.Namespace, h)))
+				repairMisplaced(c.Namespace, h)))
 		}
 	}
 	return list
 }
 
-func (c *Collection) absent(owning []Holding) (list []Finding) {
+func (c *Collection) findAbsent(owning []Holding) (list []Finding) {
 	for _, id := range c.Owners {
 		has := slices.ContainsFunc(owning, func(h Holding) bool { return h.Shard == id })
-		if !has && !slices.Contains(c.Unseen, id) {
-			list = append(list, c.finding(Absent, []catalog.ShardID{id},
-				fmt.Sprintf("%s owns chunks of it and has no such collection", id), mendAbsent(c.Namespace)))
+		if !has && !slices.Contains(c.Unreadable, id) {
+			list = append(list, c.newFinding(Absent, []catalog.ShardID{id},
+				fmt.Sprintf("%s owns chunks of it and has no such collection", id), repairAbsent(c.Namespace)))
 		}
 	}
 	return list
@@ -130,64 +130,67 @@ func (c *Collection) variants(list []Holding, value func(Holding) bson.Raw) (all
 	return all
 }
 
-func (c *Collection) options(owning []Holding) (list []Finding) {
-	all := c.variants(owning, func(h Holding) bson.Raw { return without(h.Options, "uuid") })
+func (c *Collection) compareOptions(owning []Holding) (list []Finding) {
+	all := c.variants(owning, func(h Holding) bson.Raw { return withoutFields(h.Options, "uuid") })
 	if len(all) < 2 {
 		return nil
 	}
 	var parts []string
 	var differ []catalog.ShardID
 	for i, v := range all {
-		parts = append(parts, fmt.Sprintf("%s on %s", humanize.Literal(v.value), joined(v.shards)))
+		parts = append(parts, fmt.Sprintf("%s on %s", humanize.Literal(v.value), joinIDs(v.shards)))
 		if i > 0 {
 			differ = append(differ, v.shards...)
 		}
 	}
-	return []Finding{c.finding(OptionsDiffer, differ, "options differ: "+strings.Join(parts, ", "),
-		mendOptions(c.Namespace, all[0].value, all[1:]))}
+	return []Finding{c.newFinding(OptionsDiffer, differ, "options differ: "+strings.Join(parts, ", "),
+		repairOptions(c.Namespace, all[0].value, all[1:]))}
 }
 
-// indexes compares indexes by their names.
-func (c *Collection) indexes(owning []Holding) (list []Finding) {
+// compareIndexes compares indexes by their names.
+func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 	var names []string
 	for _, h := range owning {
 		for _, spec := range h.Indexes {
-			if n := name(spec); !slices.Contains(names, n) {
+			if n := indexName(spec); !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
 	}
 	for _, n := range names {
-		of := func(h Holding) bson.Raw {
-			i := slices.IndexFunc(h.Indexes, func(spec bson.Raw) bool { return name(spec) == n })
+		specOf := func(h Holding) bson.Raw {
+			i := slices.IndexFunc(h.Indexes, func(spec bson.Raw) bool { return indexName(spec) == n })
 			if i < 0 {
 				return nil
 			}
-			if simple(h.Indexes[i]) { // listed from 9.0 on: not by shards that are not there yet
-				return without(h.Indexes[i], "v", "ns", "background", "collation")
+			if hasSimpleCollation(h.Indexes[i]) { // listed from 9.0 on: not by shards that are not there yet
+				return withoutFields(h.Indexes[i], "v", "ns", "background", "collation")
 			}
-			return without(h.Indexes[i], "v", "ns", "background")
+			return withoutFields(h.Indexes[i], "v", "ns", "background")
 		}
-		all := c.variants(owning, of)
+		all := c.variants(owning, specOf)
 		missing := slices.IndexFunc(all, func(v variant) bool { return v.value == nil })
 		var absent variant
 		if missing >= 0 {
 			absent = all[missing]
 			all = slices.Delete(all, missing, missing+1)
-			list = append(list, c.finding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
-				n, joined(absent.shards), joined(all[0].shards)), mendIndex(c.Namespace, all[0].value)))
+			list = append(
+				list,
+				c.newFinding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
+					n, joinIDs(absent.shards), joinIDs(all[0].shards)), repairIndex(c.Namespace, all[0].value)),
+			)
 		}
 		for _, v := range all[1:] {
-			list = append(list, c.finding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
-				humanize.Literal(v.value), joined(v.shards), humanize.Literal(all[0].value), joined(all[0].shards)),
-				mendOtherIndex(c.Namespace, n, all[0].value)))
+			list = append(list, c.newFinding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
+				humanize.Literal(v.value), joinIDs(v.shards), humanize.Literal(all[0].value), joinIDs(all[0].shards)),
+				replaceIndex(c.Namespace, n, all[0].value)))
 		}
 	}
 	return list
 }
 
-// without returns a document in the order of its names, without some of them.
-func without(doc bson.Raw, names ...string) bson.Raw {
+// withoutFields returns a document in the order of its names, without some of them.
+func withoutFields(doc bson.Raw, names ...string) bson.Raw {
 	elements, err := doc.Elements()
 	if err != nil {
 		return doc
@@ -206,7 +209,7 @@ func without(doc bson.Raw, names ...string) bson.Raw {
 	return raw
 }
 
-func joined(ids []catalog.ShardID) string {
+func joinIDs(ids []catalog.ShardID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = string(id)

@@ -41,7 +41,7 @@ const (
 	Nowhere State = "nowhere"
 )
 
-// Judge says of copies of documents what they are.
+// Judge classifies copies of documents.
 type Judge struct {
 	Pattern   catalog.KeyPattern
 	UUID      bson.Binary
@@ -56,12 +56,12 @@ type Verdict struct {
 	Since bson.Timestamp
 }
 
-// Of judges all copies with one _id that there are on all shards.
-func (j *Judge) Of(copies []Copy) Verdict {
+// Classify judges all copies with one _id that there are on all shards.
+func (j *Judge) Classify(copies []Copy) Verdict {
 	v := Verdict{States: make([]State, len(copies))}
 	owned := false
 	for i, c := range copies {
-		state, since := j.one(c)
+		state, since := j.classifyCopy(c)
 		v.States[i] = state
 		owned = owned || state == Owned
 		if state == Waiting && (v.Since.IsZero() || since.Compare(v.Since) < 0) {
@@ -83,13 +83,13 @@ func (j *Judge) Of(copies []Copy) Verdict {
 	return v
 }
 
-// one judges a copy as if its owner had the document.
-func (j *Judge) one(c Copy) (State, bson.Timestamp) {
+// classifyCopy classifies a copy on the assumption that its owner has the document.
+func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
 	key, err := j.Pattern.DocumentKey(c.Doc)
 	if err != nil {
 		return Nowhere, bson.Timestamp{}
 	}
-	owner, placed := j.Owners.Of(key)
+	owner, placed := j.Owners.OwnerOf(key)
 	switch {
 	case placed && owner == c.Shard:
 		return Owned, bson.Timestamp{}
@@ -105,9 +105,9 @@ func (j *Judge) one(c Copy) (State, bson.Timestamp) {
 	return Stray, bson.Timestamp{}
 }
 
-// Sound reports whether there is nothing to find: one owner has the document, and range
+// IsSound reports whether there is nothing to find: one owner has the document, and range
 // deletions wait for all else.
-func (v Verdict) Sound() bool {
+func (v Verdict) IsSound() bool {
 	owned := 0
 	for _, s := range v.States {
 		switch s {
@@ -121,11 +121,11 @@ func (v Verdict) Sound() bool {
 	return owned <= 1
 }
 
-// Is reports whether some copy is in a state.
-func (v Verdict) Is(s State) bool { return slices.Contains(v.States, s) }
+// HasState reports whether some copy is in a state.
+func (v Verdict) HasState(s State) bool { return slices.Contains(v.States, s) }
 
-// Owned is how many shards own their copies.
-func (v Verdict) Owned() (n int) {
+// OwnedCount is how many shards own their copies.
+func (v Verdict) OwnedCount() (n int) {
 	for _, s := range v.States {
 		if s == Owned {
 			n++

@@ -24,23 +24,23 @@ var serverKinds = map[string]Kind{
 	"ZonesRangeOverlap":         ZoneOverlap,
 }
 
-// alike are kinds that may be told in place of each other: a missing index is an inconsistent
+// equivalentKinds are kinds that may be told in place of each other: a missing index is an inconsistent
 // one for servers.
-var alike = map[Kind][]Kind{
+var equivalentKinds = map[Kind][]Kind{
 	IndexDiffers: {IndexDiffers, IndexMissing},
 	IndexMissing: {IndexMissing, IndexDiffers},
 }
 
-// Reported adds what checkMetadataConsistency has found to findings, but what is among them. What it
+// MergeInconsistencies adds the results of checkMetadataConsistency to findings, without duplicates. What it
 // reports of several shards in the same words is one finding.
-func Reported(found []Finding, reported []catalog.Inconsistency) []Finding {
+func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []Finding {
 	own := len(found)
 	for _, r := range reported {
 		kind, mapped := serverKinds[r.Type]
 		if !mapped {
 			kind = Metadata
 		}
-		same := alike[kind]
+		same := equivalentKinds[kind]
 		if same == nil {
 			same = []Kind{kind}
 		}
@@ -51,11 +51,17 @@ func Reported(found []Finding, reported []catalog.Inconsistency) []Finding {
 		if known {
 			continue
 		}
-		f := Finding{Kind: kind, Namespace: r.Namespace, Count: 1, Text: r.Type + ": " + r.Description, Mend: mendReported()}
+		f := Finding{
+			Kind:      kind,
+			Namespace: r.Namespace,
+			Count:     1,
+			Text:      r.Type + ": " + r.Description,
+			Mend:      repairReported(),
+		}
 		if r.Shard != "" {
 			f.Shards = []catalog.ShardID{r.Shard}
 		}
-		if other := inTheSameWords(found[own:], f); other != nil {
+		if other := findSameText(found[own:], f); other != nil {
 			other.Shards = append(other.Shards, r.Shard)
 			continue
 		}
@@ -64,8 +70,8 @@ func Reported(found []Finding, reported []catalog.Inconsistency) []Finding {
 	return found
 }
 
-// inTheSameWords returns the finding that tells of other shards what f tells of one; nil for none.
-func inTheSameWords(found []Finding, f Finding) *Finding {
+// findSameText returns the finding that reports the same for other shards; nil for none.
+func findSameText(found []Finding, f Finding) *Finding {
 	i := slices.IndexFunc(found, func(o Finding) bool {
 		return o.Kind == f.Kind && o.Namespace == f.Namespace && o.Text == f.Text && len(o.Shards) > 0 && len(f.Shards) > 0 &&
 			!slices.Contains(o.Shards, f.Shards[0])

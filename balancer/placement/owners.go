@@ -26,8 +26,8 @@ type ownedRange struct {
 	shard int32
 }
 
-// Of returns the owner of a key; false where no chunk has it.
-func (o *Owners) Of(k catalog.Key) (catalog.ShardID, bool) {
+// OwnerOf returns the owner of a key; false where no chunk has it.
+func (o *Owners) OwnerOf(k catalog.Key) (catalog.ShardID, bool) {
 	i, found := slices.BinarySearchFunc(o.ranges, k, func(r ownedRange, k catalog.Key) int { return r.min.Compare(k) })
 	if !found {
 		i--
@@ -41,19 +41,19 @@ func (o *Owners) Of(k catalog.Key) (catalog.ShardID, bool) {
 // Shards returns those that own something, in the order of their names.
 func (o *Owners) Shards() []catalog.ShardID { return slices.Sorted(slices.Values(o.shards)) }
 
-// ChunkReader makes Owners of the documents of config.chunks, and finds what is wrong with them.
+// ChunkReader builds Owners from the documents of config.chunks, and finds inconsistencies in them.
 type ChunkReader struct {
-	coll   catalog.Collection
-	known  []catalog.ShardID
-	owners Owners
-	at     catalog.Key // up to where keys are covered
-	found  map[Kind]*Finding
+	coll      catalog.Collection
+	shards    []catalog.ShardID
+	owners    Owners
+	coveredTo catalog.Key // up to where keys are covered
+	found     map[Kind]*Finding
 }
 
 // NewChunkReader returns one for a collection. Known are the shards of the cluster.
 func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkReader {
 	return &ChunkReader{
-		coll: coll, known: known, owners: Owners{pattern: coll.Pattern}, at: coll.Pattern.GlobalMin(),
+		coll: coll, shards: known, owners: Owners{pattern: coll.Pattern}, coveredTo: coll.Pattern.GlobalMin(),
 		found: map[Kind]*Finding{},
 	}
 }
@@ -62,30 +62,30 @@ func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkRead
 func (r *ChunkReader) Put(doc bson.Raw) {
 	c, err := catalog.ParseChunk(r.coll.Pattern, doc)
 	if err != nil {
-		r.add(ChunkInvalid, fmt.Sprintf("%s: %v", id(doc), err))
+		r.add(ChunkInvalid, fmt.Sprintf("%s: %v", idText(doc), err))
 		return
 	}
-	if !slices.Contains(r.known, c.Shard) {
-		r.add(ChunkInvalid, fmt.Sprintf("%s is on %q, which is not a shard", r.show(c.Min, c.Max), c.Shard))
+	if !slices.Contains(r.shards, c.Shard) {
+		r.add(ChunkInvalid, fmt.Sprintf("%s is on %q, which is not a shard", r.rangeText(c.Min, c.Max), c.Shard))
 	}
-	if r.at.Less(c.Min) {
-		r.gap(c.Min)
+	if r.coveredTo.Less(c.Min) {
+		r.addGap(c.Min)
 	}
 	lower := c.Min
-	if c.Min.Less(r.at) {
-		r.add(ChunkOverlap, r.show(c.Min, least(r.at, c.Max)))
-		lower = r.at
+	if c.Min.Less(r.coveredTo) {
+		r.add(ChunkOverlap, r.rangeText(c.Min, minKey(r.coveredTo, c.Max)))
+		lower = r.coveredTo
 	}
-	if r.at.Less(c.Max) {
-		r.own(lower, r.index(c.Shard))
-		r.at = c.Max
+	if r.coveredTo.Less(c.Max) {
+		r.addRange(lower, r.shardIndex(c.Shard))
+		r.coveredTo = c.Max
 	}
 }
 
 // Finish returns the owners of all keys, and what is wrong.
 func (r *ChunkReader) Finish() (*Owners, []Finding) {
-	if end := r.coll.Pattern.GlobalMax(); r.at.Less(end) {
-		r.gap(end)
+	if end := r.coll.Pattern.GlobalMax(); r.coveredTo.Less(end) {
+		r.addGap(end)
 	}
 	var list []Finding
 	for _, k := range []Kind{ChunkGap, ChunkOverlap, ChunkInvalid} {
@@ -96,20 +96,20 @@ func (r *ChunkReader) Finish() (*Owners, []Finding) {
 	return &r.owners, list
 }
 
-func (r *ChunkReader) gap(to catalog.Key) {
-	r.add(ChunkGap, r.show(r.at, to))
-	r.own(r.at, -1)
-	r.at = to
+func (r *ChunkReader) addGap(to catalog.Key) {
+	r.add(ChunkGap, r.rangeText(r.coveredTo, to))
+	r.addRange(r.coveredTo, -1)
+	r.coveredTo = to
 }
 
-func (r *ChunkReader) own(from catalog.Key, shard int32) {
+func (r *ChunkReader) addRange(from catalog.Key, shard int32) {
 	if n := len(r.owners.ranges); n > 0 && r.owners.ranges[n-1].shard == shard {
 		return
 	}
 	r.owners.ranges = append(r.owners.ranges, ownedRange{from, shard})
 }
 
-func (r *ChunkReader) index(id catalog.ShardID) int32 {
+func (r *ChunkReader) shardIndex(id catalog.ShardID) int32 {
 	i := slices.Index(r.owners.shards, id)
 	if i < 0 {
 		i = len(r.owners.shards)
@@ -127,7 +127,7 @@ var chunkTexts = map[Kind]string{
 func (r *ChunkReader) add(k Kind, what string) {
 	f := r.found[k]
 	if f == nil {
-		f = &Finding{Kind: k, Namespace: r.coll.Namespace, Mend: mendChunks(r.coll)}
+		f = &Finding{Kind: k, Namespace: r.coll.Namespace, Mend: repairChunks(r.coll)}
 		r.found[k] = f
 	}
 	f.Count++
@@ -141,15 +141,15 @@ func (r *ChunkReader) add(k Kind, what string) {
 	}
 }
 
-func (r *ChunkReader) show(from, to catalog.Key) string {
+func (r *ChunkReader) rangeText(from, to catalog.Key) string {
 	return humanize.Literal(r.coll.Pattern.Bound(from)) + " to " + humanize.Literal(r.coll.Pattern.Bound(to))
 }
 
-func least(a, b catalog.Key) catalog.Key {
+func minKey(a, b catalog.Key) catalog.Key {
 	if a.Less(b) {
 		return a
 	}
 	return b
 }
 
-func id(doc bson.Raw) string { return "_id " + doc.Lookup("_id").String() }
+func idText(doc bson.Raw) string { return "_id " + doc.Lookup("_id").String() }

@@ -133,7 +133,7 @@ func TestOwners(t *testing.T) {
 					want = c.shard
 				}
 			}
-			if got, found := owners.Of(at(t, x)); got != want || found != (want != "") {
+			if got, found := owners.OwnerOf(at(t, x)); got != want || found != (want != "") {
 				r.Fatalf("%d is on %q, want %q, of %v", x, got, want, chunks)
 			}
 		}
@@ -161,7 +161,7 @@ func TestZones(t *testing.T) {
 	} {
 		var kinds []Kind
 		mend := ""
-		for _, f := range Zones(collection(t, "x", "y"), c.zones) {
+		for _, f := range CheckZones(collection(t, "x", "y"), c.zones) {
 			kinds = append(kinds, f.Kind)
 			mend += strings.Join(f.Mend, "\n")
 		}
@@ -198,11 +198,11 @@ func TestJudge(t *testing.T) {
 		{"no key", []Copy{copyOf("a", bson.A{1})}, []State{Nowhere}, false},
 		{"null", []Copy{copyOf("a", nil)}, []State{Owned}, true},
 	} {
-		v := j.Of(c.copies)
-		if !slices.Equal(v.States, c.want) || v.Sound() != c.sound {
-			t.Errorf("%s: %v, sound %v", c.name, v.States, v.Sound())
+		v := j.Classify(c.copies)
+		if !slices.Equal(v.States, c.want) || v.IsSound() != c.sound {
+			t.Errorf("%s: %v, sound %v", c.name, v.States, v.IsSound())
 		}
-		if v.Is(LoneWaiting) != (v.Since.T == 7) {
+		if v.HasState(LoneWaiting) != (v.Since.T == 7) {
 			t.Errorf("%s: since %v", c.name, v.Since)
 		}
 	}
@@ -215,7 +215,7 @@ func TestJudgeAtTheEnd(t *testing.T) {
 	j := Judge{Pattern: p, UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]Deletion{
 		"b": {{UUID: someUUID, Min: at(t, 0), Max: p.GlobalMax()}}}}
 	doc := raw(t, bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: bson.MaxKey{}}})
-	if v := j.Of([]Copy{{"a", doc}, {"b", doc}}); !v.Sound() {
+	if v := j.Classify([]Copy{{"a", doc}, {"b", doc}}); !v.IsSound() {
 		t.Errorf("%v", v.States)
 	}
 }
@@ -267,7 +267,7 @@ func TestCompare(t *testing.T) {
 			[]string{"uuid-differs [c]"}, ""},
 		{"absent", sharded(holding(t, "a", nil)), []string{"absent [b]"}, "restore"},
 		{"not seen", Collection{Collection: collection(t, "x"), Tracked: true, Owners: []catalog.ShardID{"a", "b"},
-			Unseen: []catalog.ShardID{"b"}, Holdings: []Holding{holding(t, "a", nil)}}, nil, ""},
+			Unreadable: []catalog.ShardID{"b"}, Holdings: []Holding{holding(t, "a", nil)}}, nil, ""},
 		{"not sharded", Collection{Collection: catalog.Collection{Namespace: "db.c"}, Primary: "a",
 			Holdings: []Holding{holding(t, "a", nil), later(holding(t, "b", strict))}}, []string{"misplaced [b]"}, "drop()"},
 		{"of a database that is not known", Collection{Collection: catalog.Collection{Namespace: "db.c"},
@@ -298,7 +298,7 @@ func TestUniqueIndexes(t *testing.T) {
 		unique("partial", bson.D{u}, bson.E{Key: "partialFilterExpression", Value: bson.D{}}),
 		unique("sparse", bson.D{u}, bson.E{Key: "sparse", Value: true}),
 	})
-	if len(kept) != 2 || name(kept[0]) != "kept" || len(apart) != 2 || name(apart[0]) != "apart" ||
+	if len(kept) != 2 || indexName(kept[0]) != "kept" || len(apart) != 2 || indexName(apart[0]) != "apart" ||
 		!slices.Equal(untold, []string{"collated", "partial", "sparse"}) {
 		t.Errorf("%v, %v, %v", kept, apart, untold)
 	}
@@ -318,7 +318,7 @@ func TestReported(t *testing.T) {
 		{catalog.Inconsistency{Type: "InconsistentIndex", Namespace: "db.d"}, IndexDiffers},
 		{catalog.Inconsistency{Type: "SomethingNew", Namespace: "db.c"}, Metadata},
 	} {
-		got := Reported(slices.Clone(found), []catalog.Inconsistency{c.of})
+		got := MergeInconsistencies(slices.Clone(found), []catalog.Inconsistency{c.of})
 		added := Kind("")
 		if len(got) > len(found) {
 			added = got[len(got)-1].Kind
@@ -336,7 +336,7 @@ func TestReportedOfSeveralShards(t *testing.T) {
 		return catalog.Inconsistency{Type: kind, Description: "words", Namespace: ns, Shard: shard}
 	}
 	const unique = "IncompatibleUniqueIndexOnShardedCollection"
-	got := Reported(nil, []catalog.Inconsistency{
+	got := MergeInconsistencies(nil, []catalog.Inconsistency{
 		of(unique, "db.c", "a"), of(unique, "db.c", "b"), of(unique, "db.d", "a"), of("SomethingNew", "db.c", "c"),
 		of(unique, "db.c", "c"), of(unique, "db.c", "a"), of(unique, "db.c", ""),
 	})

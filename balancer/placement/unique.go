@@ -9,7 +9,7 @@ import (
 // UniqueIndexes returns the unique indexes of a sharded collection but that on _id. Apart are
 // those that do not begin with the shard key: each shard keeps them for itself alone.
 // Untold are those of them that can't be compared between shards, by their names.
-func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (kept, apart []bson.Raw, untold []string) {
+func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard []bson.Raw, incomparable []string) {
 	for _, spec := range indexes {
 		unique, _ := spec.Lookup("unique").BooleanOK()
 		key, ok := spec.Lookup("key").DocumentOK()
@@ -17,21 +17,21 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (kept, apart []bson
 			continue
 		}
 		_, collated := spec.Lookup("collation").DocumentOK()
-		collated = collated && !simple(spec)
+		collated = collated && !hasSimpleCollation(spec)
 		_, partial := spec.Lookup("partialFilterExpression").DocumentOK()
 		sparse, _ := spec.Lookup("sparse").BooleanOK()
 		switch {
 		case beginsWith(key, p.Fields()):
 			if !collated && !partial {
-				kept = append(kept, spec)
+				enforced = append(enforced, spec)
 			}
 		case collated || partial || sparse:
-			untold = append(untold, name(spec))
+			incomparable = append(incomparable, indexName(spec))
 		default:
-			apart = append(apart, spec)
+			perShard = append(perShard, spec)
 		}
 	}
-	return kept, apart, untold
+	return enforced, perShard, incomparable
 }
 
 // beginsWith reports whether the fields of a shard key are the first ones of an index, in any
@@ -53,13 +53,13 @@ func beginsWith(key bson.Raw, fields []string) bool {
 	return true
 }
 
-// simple reports whether an index is listed with the collation that is none.
-func simple(spec bson.Raw) bool {
+// hasSimpleCollation reports whether an index has the simple collation.
+func hasSimpleCollation(spec bson.Raw) bool {
 	locale, _ := spec.Lookup("collation", "locale").StringValueOK()
 	return locale == "simple"
 }
 
-func name(spec bson.Raw) string {
+func indexName(spec bson.Raw) string {
 	text, _ := spec.Lookup("name").StringValueOK()
 	return text
 }

@@ -10,19 +10,19 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Zones finds what is wrong with the documents of config.tags of a sharded collection.
-func Zones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
+// CheckZones finds inconsistencies in the documents of config.tags of a sharded collection.
+func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 	type zone struct {
 		catalog.ZoneRange
 		doc bson.Raw
 	}
 	var zones []zone
 	add := func(k Kind, doc bson.Raw, text string) {
-		list = append(list, Finding{Kind: k, Namespace: coll.Namespace, Count: 1, Text: text, Mend: mendZone(coll, doc)})
+		list = append(list, Finding{Kind: k, Namespace: coll.Namespace, Count: 1, Text: text, Mend: repairZone(coll, doc)})
 	}
 	for _, doc := range docs {
 		z, err := catalog.ParseZone(coll.Pattern, doc)
-		name := fmt.Sprintf("zone %s, %s to %s", doc.Lookup("tag"), bound(doc, "min"), bound(doc, "max"))
+		name := fmt.Sprintf("zone %s, %s to %s", doc.Lookup("tag"), boundText(doc, "min"), boundText(doc, "max"))
 		switch {
 		case err != nil:
 			add(ZoneInvalid, doc, name+": "+err.Error())
@@ -39,7 +39,7 @@ func Zones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 	for i := 1; i < len(zones); i++ {
 		if zones[i].Min.Less(zones[i-1].Max) {
 			add(ZoneOverlap, zones[i].doc, fmt.Sprintf("zone %s, from %s, begins before zone %s ends, at %s",
-				zones[i].Zone, bound(zones[i].doc, "min"), zones[i-1].Zone, bound(zones[i-1].doc, "max")))
+				zones[i].Zone, boundText(zones[i].doc, "min"), zones[i-1].Zone, boundText(zones[i-1].doc, "max")))
 		}
 	}
 	return list
@@ -56,7 +56,7 @@ func endsAtMaxKey(p catalog.KeyPattern, bound catalog.Key) bool {
 	return len(values) > 0 && values[0].Type == last[0].Type
 }
 
-func bound(doc bson.Raw, name string) string {
+func boundText(doc bson.Raw, name string) string {
 	b, ok := doc.Lookup(name).DocumentOK()
 	if !ok {
 		return "?"

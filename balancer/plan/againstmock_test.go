@@ -129,7 +129,7 @@ func carriedOut(
 		if c.Unsplittable || c.NoBalance {
 			continue
 		}
-		if splits := policy.SplitsAtZones(c.Namespace, c.Table, c.Zones); len(splits) > 0 {
+		if splits := policy.ZoneSplits(c.Namespace, c.Table, c.Zones); len(splits) > 0 {
 			t.Errorf("%s is still to be split at %v", c.Namespace, splits[0].Points)
 		}
 		if c.Reported == nil || !c.Reported.Compliant { // a dry run of the mock's own policy

@@ -96,7 +96,7 @@ func newFitting(b *builder) *fitSearch {
 	}
 	f.start = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk)
 	for _, d := range b.pending() { // a search may wait for all of them
-		f.start.Delete(d.ns, d.on, d.bytes)
+		f.start.RemoveData(d.ns, d.on, d.bytes)
 	}
 	return f
 }
@@ -107,10 +107,10 @@ func (f *fitSearch) add(i int) bool {
 	c, release := f.colls[i], f.b.scope.start.Release()
 	size := cmp.Or(c.MaxChunkSizeBytes, f.b.scope.start.Settings().MaxChunkSizeBytes)
 	contents := f.b.o.Model.Contents(c, size)
-	stays := policy.Blocked(c.Collection, release, nil)
+	stays := policy.ReportBlocked(c.Collection, release, nil)
 	for chunk := range c.Table.All() {
 		amount, data := contents(chunk), c.Sizes[chunk.Shard]
-		most := policy.MostDocuments(release, data.Documents+data.Orphans, data.Bytes+data.OrphanBytes, size)
+		most := policy.MaxDocuments(release, data.Documents+data.Orphans, data.Bytes+data.OrphanBytes, size)
 		one := fitChunk{Chunk: chunk, coll: i, bytes: amount.Bytes, docs: amount.Documents}
 		if _, there := f.b.scope.start.Shard(chunk.Shard); !there {
 			return false
@@ -181,13 +181,13 @@ func (f *fitSearch) next(s *state) func(yield func(*state) bool) {
 			for _, to := range c.to {
 				from := s.places[i]
 				id := f.shards[to].ID
-				if to == from || s.volumes.Lacks(ns, id, c.bytes) > 0 {
+				if to == from || s.volumes.MissingBytes(ns, id, c.bytes) > 0 {
 					continue
 				}
 				next := &state{places: slices.Clone(s.places), volumes: s.volumes.Clone(), before: s, moved: i, moves: s.moves + 1}
 				next.places[i] = to
-				next.volumes.Arrive(ns, id, c.bytes)
-				next.volumes.Delete(ns, f.shards[from].ID, c.bytes)
+				next.volumes.AddData(ns, id, c.bytes)
+				next.volumes.RemoveData(ns, f.shards[from].ID, c.bytes)
 				if !f.note(next) {
 					continue
 				}
@@ -205,7 +205,7 @@ func (f *fitSearch) next(s *state) func(yield func(*state) bool) {
 func (f *fitSearch) note(s *state) bool {
 	key := string(s.places)
 	for _, had := range f.tried[key] {
-		if had.NoLarger(s.volumes) {
+		if had.NotLargerThan(s.volumes) {
 			return false
 		}
 	}

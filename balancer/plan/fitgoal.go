@@ -73,8 +73,8 @@ func (f *fitSearch) sizes(i int, places []uint8) []int64 {
 // zones: it saves asking the policy.
 func (f *fitSearch) uneven(i int, sizes []int64) bool {
 	c, start := f.colls[i], f.b.scope.start
-	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || policy.Blocked(c.Collection, start.Release(), nil) ||
-		len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 {
+	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 ||
+		policy.ReportBlocked(c.Collection, start.Release(), nil) {
 		return false
 	}
 	total, least := int64(0), int64(math.MaxInt64)
@@ -93,10 +93,10 @@ func (f *fitSearch) uneven(i int, sizes []int64) bool {
 func (f *fitSearch) settled(s policy.Situation) bool {
 	release := f.b.scope.start.Release()
 	c := f.b.scope.start.Collection(s.Namespace)
-	if policy.Blocked(c.Collection, release, nil) {
+	if policy.ReportBlocked(c.Collection, release, nil) {
 		return true
 	}
-	available := policy.NewAvailable(s.Shards)
+	available := policy.NewAvailableShards(s.Shards)
 	if release.BalancesBySize() {
 		chosen, _, err := policy.SelectMigrations(s, available, nil)
 		return err == nil && len(chosen) == 0

@@ -84,20 +84,20 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 			pending = slices.DeleteFunc(pending, func(d pendingDeletion) bool {
 				gone := !d.gone.After(at)
 				if gone {
-					b.volumes.Delete(d.ns, d.on, d.bytes)
+					b.volumes.RemoveData(d.ns, d.on, d.bytes)
 				}
 				return gone
 			})
-			next := waitsFor(pending, s, b.volumes.Grows(s.Namespace, s.To, s.Bytes))
+			next := waitsFor(pending, s, b.volumes.WouldGrow(s.Namespace, s.To, s.Bytes))
 			if next.IsZero() {
 				break
 			}
 			at = next
 		}
-		if b.volumes.Lacks(s.Namespace, s.To, s.Bytes) > 0 {
+		if b.volumes.MissingBytes(s.Namespace, s.To, s.Bytes) > 0 {
 			return false
 		}
-		b.volumes.Arrive(s.Namespace, s.To, s.Bytes)
+		b.volumes.AddData(s.Namespace, s.To, s.Bytes)
 		ended := at.Add(b.takes(s))
 		pending = append(pending, pendingDeletion{
 			s.Namespace, s.From, s.Min, s.Max, s.Bytes, ended.Add(b.o.Costs.OrphanDelay),

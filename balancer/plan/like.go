@@ -100,7 +100,7 @@ func (l *layoutCopy) cuts(chunk catalog.Chunk, bytes, most int64) (points []cata
 		}
 		return points
 	}
-	keys := l.there.SampledIn(chunk.Min, chunk.Max)
+	keys := l.there.SampledKeysIn(chunk.Min, chunk.Max)
 	for i := 1; i < n; i++ {
 		if at := i * (len(keys) + 1) / n; at > 0 && at <= len(keys) && chunk.Min.Less(keys[at-1]) {
 			points = append(points, keys[at-1])

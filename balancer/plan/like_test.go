@@ -202,7 +202,7 @@ func TestLikeRefuses(t *testing.T) {
 	for want, other := range map[string]*catalog.Snapshot{
 		"has no sharded collection":    s.WithoutCollection("db.c"),
 		"the same key":                 s.WithCollection(&hashed),
-		"chunks of db.c were not read": s.WithCollection(s.Collection("db.c").Outlined()),
+		"chunks of db.c were not read": s.WithCollection(s.Collection("db.c").WithOutline()),
 	} {
 		if _, err := plan.Like("db.c", s, other); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -47,7 +47,7 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 // unplaced says what an unknown time zone leaves open.
 func unplaced(s *catalog.Snapshot) string {
 	note := fmt.Sprintf("the balancer's window is %s: the times are those of a window that is open", s.WindowText())
-	if wait := s.Opening().Latest.Sub(s.Time()); wait > 0 {
+	if wait := s.NextOpening().Latest.Sub(s.Time()); wait > 0 {
 		note += fmt.Sprintf("; the cluster's balancer may begin up to %s later", humanize.Duration(wait))
 	}
 	return note + " (--time-zone, timeZone name the time zone)"
@@ -79,7 +79,7 @@ func (b *builder) choose() error {
 func (o *Options) complete(s *catalog.Snapshot) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
 	o.Costs = cmp.Or(o.Costs, sim.SnapshotCosts(s))
-	if settings := s.Settings(); settings.Windowed() && s.Parts().Clock.Zone == nil && !o.IgnoreWindow {
+	if settings := s.Settings(); settings.HasWindow() && s.Parts().Clock.Location == nil && !o.IgnoreWindow {
 		o.IgnoreWindow, o.unplaced = true, true
 	}
 	if o.Model.Contents == nil {

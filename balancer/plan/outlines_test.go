@@ -17,7 +17,7 @@ func outlined(s, judged *catalog.Snapshot) (next *catalog.Snapshot, n int) {
 	next = s
 	for _, c := range s.Collections() {
 		if diagnosis.Settled(judged, c) {
-			next, n = next.WithCollection(c.Outlined()), n+1
+			next, n = next.WithCollection(c.WithOutline()), n+1
 		}
 	}
 	return next, n

@@ -38,7 +38,7 @@ func (b *builder) withRoom(ns string, bytes int64, shards []catalog.ShardID) []c
 	}
 	var list []catalog.ShardID
 	for _, id := range shards {
-		lacks := b.volumes.Lacks(ns, id, bytes)
+		lacks := b.volumes.MissingBytes(ns, id, bytes)
 		if lacks == 0 {
 			list = append(list, id)
 			continue
@@ -55,7 +55,7 @@ func (b *builder) withRoom(ns string, bytes int64, shards []catalog.ShardID) []c
 // deletes meanwhile makes no room: it is not known how long its deletion waits.
 func (b *builder) arrives(ns string, to catalog.ShardID, bytes int64) {
 	if b.volumes != nil {
-		b.volumes.Arrive(ns, to, bytes)
+		b.volumes.AddData(ns, to, bytes)
 	}
 }
 

@@ -54,7 +54,7 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 		}
 	}
 	for _, c := range sc.start.Collections() {
-		if !c.Read() {
+		if !c.HasReadChunks() {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
 		}
 		// Whoever names a collection wants it planned, switched off or not.
@@ -117,7 +117,7 @@ func (sc *scope) unflag(on catalog.ShardID) error {
 		if c.Table == nil {
 			continue
 		}
-		table, err := c.Table.Unflagged(on)
+		table, err := c.Table.WithoutJumboFlags(on)
 		if err != nil {
 			return fmt.Errorf("plan: %s: %w", c.Namespace, err)
 		}
@@ -155,7 +155,7 @@ const wildcards = "*?["
 // matches reports whether a pattern is of a collection: by its name in the catalog, or, of
 // the buckets of a time series, by the name that users know.
 func matches(pattern, ns string) bool {
-	for _, name := range []string{ns, catalog.SeriesOf(ns)} {
+	for _, name := range []string{ns, catalog.TimeSeriesNamespace(ns)} {
 		if ok, err := path.Match(pattern, name); pattern == name || err == nil && ok {
 			return true
 		}
@@ -166,5 +166,5 @@ func matches(pattern, ns string) bool {
 // Named reports whether a collection is among names or patterns by its name, and not
 // only by a wildcard.
 func Named(names []string, ns string) bool {
-	return slices.Contains(names, ns) || slices.Contains(names, catalog.SeriesOf(ns))
+	return slices.Contains(names, ns) || slices.Contains(names, catalog.TimeSeriesNamespace(ns))
 }

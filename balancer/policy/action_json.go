@@ -28,8 +28,8 @@ func (a StreamAction) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads an action: what is to be done, but not for which policy,
-// so that none can be told of its result.
+// UnmarshalJSON reads an action, without the policy's state,
+// so that its result cannot be reported to a policy.
 func (a *StreamAction) UnmarshalJSON(data []byte) error {
 	var j actionJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -11,7 +11,7 @@ import (
 // boundary lies inside a chunk. Then nothing of the collection moves this
 // round, not even off a draining shard (rules/01-selection §6.1.3).
 func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
-	for point, zone := range cuts(t, z) {
+	for point, zone := range misalignedBounds(t, z) {
 		c := t.Find(point)
 		return mongoerr.New(mongoerr.IllegalOperation,
 			"boundary %s of zone %s lies inside the chunk %s -->> %s",
@@ -20,19 +20,19 @@ func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
 	return nil
 }
 
-// cuts returns the zone boundaries that are not chunk boundaries, ascending,
+// misalignedBounds returns the zone boundaries that are not chunk boundaries, ascending,
 // with the zone they belong to. A boundary of two zones comes twice.
-func cuts(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, string] {
+func misalignedBounds(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, string] {
 	return func(yield func(catalog.Key, string) bool) {
 		end := t.Pattern().GlobalMax()
 		for _, r := range z.Ranges() {
-			if !t.Begins(r.Min) && !yield(r.Min, r.Zone) {
+			if !t.HasLowerBound(r.Min) && !yield(r.Min, r.Zone) {
 				return
 			}
 			if !r.Max.Less(end) {
 				return
 			}
-			if !t.Begins(r.Max) && !yield(r.Max, r.Zone) {
+			if !t.HasLowerBound(r.Max) && !yield(r.Max, r.Zone) {
 				return
 			}
 		}

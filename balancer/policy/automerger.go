@@ -32,11 +32,11 @@ type AutoMerger struct {
 	enabled     bool
 	round       int // which one; actions of older ones are ignored
 	began       time.Time
-	first       bool // the round has yet to look for work
+	needsWork   bool // the round has yet to look for work
 	ended       bool
 	outstanding int
 	work        []MergeWork
-	again       []MergeWork
+	rescheduled []MergeWork
 }
 
 // MergeWork is what the auto-merger has to look at on one shard.
@@ -57,9 +57,9 @@ func (m *AutoMerger) Enable(now time.Time) []MergerEvent {
 	return append([]MergerEvent{MergerEnabled}, m.begin(now))
 }
 
-// EnableAfter goes on after a round that began at a time and is over, unless the
+// EnableAfterRound continues after a finished round that began at a time, unless the
 // auto-merger is enabled already.
-func (m *AutoMerger) EnableAfter(began time.Time) []MergerEvent {
+func (m *AutoMerger) EnableAfterRound(began time.Time) []MergerEvent {
 	if m.enabled {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (m *AutoMerger) Disable() []MergerEvent {
 
 func (m *AutoMerger) begin(now time.Time) MergerEvent {
 	m.round++
-	m.began, m.first, m.ended, m.work, m.outstanding = now, true, false, nil, 0
+	m.began, m.needsWork, m.ended, m.work, m.outstanding = now, true, false, nil, 0
 	return MergerStarts
 }
 
@@ -91,25 +91,25 @@ func (m *AutoMerger) CheckRound(now time.Time, interval time.Duration) []MergerE
 	return []MergerEvent{m.begin(now)}
 }
 
-// WantsWork is true once a round: its first request has to give it work.
-func (m *AutoMerger) WantsWork() bool { return m.enabled && m.first }
+// NeedsWork reports whether the round still has to be given its work (SetWork).
+func (m *AutoMerger) NeedsWork() bool { return m.enabled && m.needsWork }
 
-// GiveWork is the answer to WantsWork: by shard, in ascending order.
-func (m *AutoMerger) GiveWork(work []MergeWork) { m.work = work }
+// SetWork is the answer to NeedsWork: by shard, in ascending order.
+func (m *AutoMerger) SetWork(work []MergeWork) { m.work = work }
 
 // Next returns the next merge, and what is to be logged when there is none.
 func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	if !m.enabled {
 		return StreamAction{}, false, nil
 	}
-	throttle := m.first
-	m.first = false
+	throttle := m.needsWork
+	m.needsWork = false
 	if m.outstanding >= maxOutstandingMergeAll {
 		return StreamAction{}, false, nil
 	}
-	for len(m.work)+len(m.again) > 0 {
+	for len(m.work)+len(m.rescheduled) > 0 {
 		if len(m.work) == 0 {
-			m.work, m.again = m.again, nil
+			m.work, m.rescheduled = m.rescheduled, nil
 		}
 		w := &m.work[0]
 		if len(w.Namespaces) == 0 {
@@ -129,10 +129,10 @@ func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	return StreamAction{}, false, []MergerEvent{MergerEnds}
 }
 
-// Done takes over how a merge ended, and reports whether there is room for
+// MergeDone records the result of a merge, and reports whether there is capacity for
 // another. Replies to merges of an older round are ignored, unlike in the
 // server, where they could block the policy.
-func (m *AutoMerger) Done(a StreamAction, r ActionResult) (wake bool) {
+func (m *AutoMerger) MergeDone(a StreamAction, r ActionResult) (wake bool) {
 	if a.round != m.round {
 		return false
 	}
@@ -144,10 +144,10 @@ func (m *AutoMerger) Done(a StreamAction, r ActionResult) (wake bool) {
 }
 
 func (m *AutoMerger) reschedule(a StreamAction) {
-	i, there := slices.BinarySearchFunc(m.again, a.Shard,
+	i, there := slices.BinarySearchFunc(m.rescheduled, a.Shard,
 		func(w MergeWork, id catalog.ShardID) int { return cmp.Compare(w.Shard, id) })
 	if !there {
-		m.again = slices.Insert(m.again, i, MergeWork{Shard: a.Shard})
+		m.rescheduled = slices.Insert(m.rescheduled, i, MergeWork{Shard: a.Shard})
 	}
-	m.again[i].Namespaces = append(m.again[i].Namespaces, a.Namespace)
+	m.rescheduled[i].Namespaces = append(m.rescheduled[i].Namespaces, a.Namespace)
 }

@@ -17,7 +17,7 @@ func merging(work ...[]string) *AutoMerger {
 	for i, namespaces := range work {
 		list = append(list, MergeWork{Shard: catalog.ShardID(fmt.Sprint("s", i)), Namespaces: namespaces})
 	}
-	m.GiveWork(list)
+	m.SetWork(list)
 	return &m
 }
 
@@ -45,7 +45,7 @@ func TestRepliesOfAnOlderRoundDoNotBlock(t *testing.T) {
 	old := request(t, m, "s0", "c", true)
 	m.Disable()
 	m.Enable(scheduled)
-	m.Done(old, ActionResult{Merged: 3})
+	m.MergeDone(old, ActionResult{Merged: 3})
 	want(t, "outstanding", m.outstanding, 0)
 	noRequest(t, m, MergerEnds)
 }

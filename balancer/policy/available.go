@@ -2,63 +2,63 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// Available are the shards no migration of the round uses yet. All
+// AvailableShards are the shards no migration of the round uses yet. All
 // collections of a round share one (rules/01-selection §6.11).
-type Available struct {
+type AvailableShards struct {
 	*numbering
-	free []bool // by number
-	left int
+	free      []bool // by number
+	freeCount int
 }
 
 // numbering gives shards small numbers.
-type numbering struct{ of map[catalog.ShardID]int }
+type numbering struct{ index map[catalog.ShardID]int }
 
-// NewAvailable returns all shards of a round.
-func NewAvailable(shards []catalog.Shard) *Available {
+// NewAvailableShards returns all shards of a round.
+func NewAvailableShards(shards []catalog.Shard) *AvailableShards {
 	n := &numbering{make(map[catalog.ShardID]int, len(shards))}
 	for _, s := range shards {
-		n.of[s.ID] = len(n.of)
+		n.index[s.ID] = len(n.index)
 	}
 	return n.all()
 }
 
-// Next returns all shards of the next round: NewAvailable, which costs less when
+// ForNextRound returns all shards of the next round, like NewAvailableShards, but is cheaper when
 // they are those of this one.
-func (a *Available) Next(shards []catalog.Shard) *Available {
-	if a == nil || len(shards) != len(a.of) {
-		return NewAvailable(shards)
+func (a *AvailableShards) ForNextRound(shards []catalog.Shard) *AvailableShards {
+	if a == nil || len(shards) != len(a.index) {
+		return NewAvailableShards(shards)
 	}
 	for _, s := range shards {
-		if _, known := a.of[s.ID]; !known {
-			return NewAvailable(shards)
+		if _, known := a.index[s.ID]; !known {
+			return NewAvailableShards(shards)
 		}
 	}
 	return a.all()
 }
 
-func (n *numbering) all() *Available {
-	a := &Available{numbering: n, free: make([]bool, len(n.of)), left: len(n.of)}
+func (n *numbering) all() *AvailableShards {
+	a := &AvailableShards{numbering: n, free: make([]bool, len(n.index)), freeCount: len(n.index)}
 	for i := range a.free {
 		a.free[i] = true
 	}
 	return a
 }
 
-// Has reports whether a shard is still free.
-func (a *Available) Has(s catalog.ShardID) bool {
-	n, known := a.of[s]
+// IsFree reports whether a shard is still free.
+func (a *AvailableShards) IsFree(s catalog.ShardID) bool {
+	n, known := a.index[s]
 	return known && a.free[n]
 }
 
 // Take removes shards for the rest of the round.
-func (a *Available) Take(shards ...catalog.ShardID) {
+func (a *AvailableShards) Take(shards ...catalog.ShardID) {
 	for _, s := range shards {
-		if n, known := a.of[s]; known && a.free[n] {
+		if n, known := a.index[s]; known && a.free[n] {
 			a.free[n] = false
-			a.left--
+			a.freeCount--
 		}
 	}
 }
 
 // Len returns the number of shards left.
-func (a *Available) Len() int { return a.left }
+func (a *AvailableShards) Len() int { return a.freeCount }

@@ -153,7 +153,7 @@ func BenchmarkSelection(b *testing.B) {
 					if err := CheckAligned(tt.sit.Table, tt.sit.Zones); err != nil {
 						b.Fatal(err)
 					}
-					chosen, _, err := SelectMigrations(tt.sit, NewAvailable(tt.sit.Shards), nil)
+					chosen, _, err := SelectMigrations(tt.sit, NewAvailableShards(tt.sit.Shards), nil)
 					if err != nil || (len(chosen) > 0) != tt.moves {
 						b.Fatal(len(chosen), err)
 					}

@@ -6,9 +6,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Shut reports whether a round chooses nothing at all: the balancer is off, or
+// ReportDisabled reports whether a round chooses nothing at all: the balancer is off, or
 // it is outside the window. now is in the time zone of the windows.
-func Shut(s catalog.Settings, now time.Time, why *Report) bool {
+func ReportDisabled(s catalog.Settings, now time.Time, why *Report) bool {
 	switch {
 	case s.ShouldBalance(now):
 		return false
@@ -20,13 +20,13 @@ func Shut(s catalog.Settings, now time.Time, why *Report) bool {
 	return true
 }
 
-// Blocked reports whether the flags of a collection keep its chunks where they
+// ReportBlocked reports whether the flags of a collection keep its chunks where they
 // are, whatever they hold (rules/01-rounds-and-settings §2.8), by the flags that a release knows.
-func Blocked(c catalog.Collection, r catalog.Release, why *Report) bool {
+func ReportBlocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 	if c.BalanceableIn(r) {
 		return false
 	}
-	if !why.Wants() {
+	if !why.WantsDecisions() {
 		return true
 	}
 	for _, flag := range []struct {
@@ -46,15 +46,15 @@ func Blocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 	return true
 }
 
-// Question is what decides whether chunks of one collection move now.
-type Question struct {
+// ExplainInput is what decides whether chunks of one collection move now.
+type ExplainInput struct {
 	Collection catalog.Collection
 	Settings   catalog.Settings
 	Now        time.Time // in the time zone of the windows
 	// Situation is the collection as a round sees it. Without sizes, by rules
 	// that need them, no shard was measured.
 	Situation Situation
-	// MovedLastRound is for the rules of old (CountSituation).
+	// MovedLastRound is for the rules before 6.0 (CountSituation).
 	MovedLastRound bool
 }
 
@@ -62,15 +62,15 @@ type Question struct {
 // which would move if nothing did but the chunks: the selection is tried with
 // every shard available, also while the balancer is off. It is a dry run of
 // what the release of the settings does.
-func Explain(q Question) (*Report, error) {
+func Explain(q ExplainInput) (*Report, error) {
 	why, release := &Report{}, q.Settings.Release
-	Shut(q.Settings, q.Now, why)
-	Blocked(q.Collection, release, why)
+	ReportDisabled(q.Settings, q.Now, why)
+	ReportBlocked(q.Collection, release, why)
 	if err := CheckAligned(q.Situation.Table, q.Situation.Zones); err != nil {
 		why.Add(Decision{Code: UnalignedZones, Namespace: q.Collection.Namespace, Err: err})
 		return why, nil //nolint:nilerr // that is the explanation
 	}
-	available := NewAvailable(q.Situation.Shards)
+	available := NewAvailableShards(q.Situation.Shards)
 	if rules := RulesOf(release); rules != RulesDataSize {
 		SelectByCount(CountSituation{Situation: q.Situation, Rules: rules, MovedLastRound: q.MovedLastRound}, available, why)
 		return why, nil

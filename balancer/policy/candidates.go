@@ -15,14 +15,14 @@ type Candidates struct {
 	threshold int64
 	layout    *zoneLayout
 	numbering *numbering
-	// unsure has every round look for itself.
-	unsure bool
-	// leaving are the shards that have chunks to give whatever the sizes: they
+	// unknown means that nothing was worked out: every round has to search.
+	unknown bool
+	// mustGive are the shards that must give chunks regardless of sizes: they
 	// drain, or own chunks outside of their zones.
-	leaving []int
+	mustGive []int
 	// donors, the largest first, and the recipients of zones, the smallest first,
 	// are those that differ enough from one on the other side.
-	donors []holder
+	donors []shardSize
 	zones  []zoneCandidates
 }
 
@@ -30,13 +30,13 @@ type Candidates struct {
 type zoneCandidates struct {
 	zone       int
 	ideal      int64
-	recipients []holder
+	recipients []shardSize
 	// donors are those of this zone alone, where the release asks for that.
-	donors []holder
+	donors []shardSize
 }
 
-// holder is a shard with what the collection has on it.
-type holder struct {
+// shardSize is a shard with what the collection has on it.
+type shardSize struct {
 	shard  catalog.ShardID
 	number int
 	size   int64
@@ -44,67 +44,67 @@ type holder struct {
 
 // NewCandidates works out what SelectMigrations can choose for a collection. It is for
 // rounds with the shards of this one, which Available.Next carries on.
-func NewCandidates(s Situation, avail *Available) *Candidates {
+func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	sel := newSelection(s, avail, nil)
 	p := &Candidates{
 		threshold: ImbalanceFactor * s.maxChunkSize(), layout: sel.layout, numbering: avail.numbering,
-		unsure: s.Random != nil,
+		unknown: s.Random != nil,
 	}
-	if s.may(ReasonZoneViolation) && s.Zones.Len() > 0 {
-		for i, strays := range sel.strays() {
+	if s.allows(ReasonZoneViolation) && s.Zones.Len() > 0 {
+		for i, strays := range sel.findStrays() {
 			if len(strays) > 0 {
-				p.leaving = append(p.leaving, avail.of[sel.members[i].ID])
+				p.mustGive = append(p.mustGive, avail.index[sel.members[i].ID])
 			}
 		}
 	}
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.Draining && s.may(ReasonDrain) && s.Table.Count(m.ID) > 0 {
-			p.leaving = append(p.leaving, avail.of[m.ID])
+		if m.Draining && s.allows(ReasonDrain) && s.Table.Count(m.ID) > 0 {
+			p.mustGive = append(p.mustGive, avail.index[m.ID])
 		}
-		p.unsure = p.unsure || m.measured && m.size < 0
+		p.unknown = p.unknown || m.measured && m.size < 0
 	}
 	p.donors = sel.donors(sel.layout.noZone())
-	if s.may(ReasonChunksImbalance) && len(p.donors) > 0 {
+	if s.allows(ReasonChunksImbalance) && len(p.donors) > 0 {
 		for zone := range sel.layout.names {
 			p.addZone(sel, zone)
 		}
 	}
-	p.leaveOut()
+	p.pruneDonors()
 	return p
 }
 
 // NoCandidates are those of a collection in which no round with these shards finds any.
-func NoCandidates(avail *Available) *Candidates { return &Candidates{numbering: avail.numbering} }
+func NoCandidates(avail *AvailableShards) *Candidates { return &Candidates{numbering: avail.numbering} }
 
 // donors returns the shards that may give data of a zone, the largest first.
-func (sel *selection) donors(zone int) []holder {
-	list := []holder{}
+func (sel *selection) donors(zone int) []shardSize {
+	list := []shardSize{}
 	for i := range sel.members {
-		if m := &sel.members[i]; sel.gives(m, zone) {
-			list = append(list, holder{m.ID, sel.avail.of[m.ID], m.size})
+		if m := &sel.members[i]; sel.mayDonate(m, zone) {
+			list = append(list, shardSize{m.ID, sel.avail.index[m.ID], m.size})
 		}
 	}
-	slices.SortFunc(list, func(a, b holder) int { return cmp.Compare(b.size, a.size) })
+	slices.SortFunc(list, func(a, b shardSize) int { return cmp.Compare(b.size, a.size) })
 	return list
 }
 
-// leaveOut drops the donors that differ from no recipient enough.
-func (p *Candidates) leaveOut() {
+// pruneDonors drops the donors that are not far enough above any recipient.
+func (p *Candidates) pruneDonors() {
 	n := 0
 	for i := range p.zones {
 		z := &p.zones[i]
 		if z.donors != nil {
-			z.donors = slices.Clone(z.donors[:countApart(z.donors, z.recipients[0].size, p.threshold)])
+			z.donors = slices.Clone(z.donors[:countFarApart(z.donors, z.recipients[0].size, p.threshold)])
 			continue
 		}
-		n = max(n, countApart(p.donors, z.recipients[0].size, p.threshold))
+		n = max(n, countFarApart(p.donors, z.recipients[0].size, p.threshold))
 	}
 	p.donors = slices.Clone(p.donors[:n])
 }
 
-// countApart counts the first of some donors that differ enough from a recipient.
-func countApart(donors []holder, recipient, threshold int64) (n int) {
+// countFarApart counts the first of some donors that differ enough from a recipient.
+func countFarApart(donors []shardSize, recipient, threshold int64) (n int) {
 	for n < len(donors) && donors[n].size-recipient >= threshold {
 		n++
 	}
@@ -113,7 +113,7 @@ func countApart(donors []holder, recipient, threshold int64) (n int) {
 
 func (p *Candidates) addZone(sel *selection, zone int) {
 	ideal, err := sel.ideal(zone)
-	p.unsure = p.unsure || err != nil
+	p.unknown = p.unknown || err != nil
 	if ideal < 0 {
 		return
 	}
@@ -128,23 +128,23 @@ func (p *Candidates) addZone(sel *selection, zone int) {
 	}
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.measured && !m.Draining && donors[0].size-m.size >= p.threshold && sel.belongs(m, zone) {
-			z.recipients = append(z.recipients, holder{m.ID, sel.avail.of[m.ID], m.size})
+		if m.measured && !m.Draining && donors[0].size-m.size >= p.threshold && sel.belongsToZone(m, zone) {
+			z.recipients = append(z.recipients, shardSize{m.ID, sel.avail.index[m.ID], m.size})
 		}
 	}
-	slices.SortFunc(z.recipients, func(a, b holder) int { return cmp.Compare(a.size, b.size) })
+	slices.SortFunc(z.recipients, func(a, b shardSize) int { return cmp.Compare(a.size, b.size) })
 	if len(z.recipients) > 0 {
 		p.zones = append(p.zones, z)
 	}
 }
 
-// Possible reports whether SelectMigrations may choose something with the shards
+// MayChoose reports whether SelectMigrations may choose something with the shards
 // that are available. Where it is false, it chooses nothing.
-func (p *Candidates) Possible(avail *Available) bool {
-	if p.unsure || p.numbering != avail.numbering {
+func (p *Candidates) MayChoose(avail *AvailableShards) bool {
+	if p.unknown || p.numbering != avail.numbering {
 		return true
 	}
-	for _, n := range p.leaving {
+	for _, n := range p.mustGive {
 		if avail.free[n] {
 			return true
 		}
@@ -164,7 +164,7 @@ func (p *Candidates) Possible(avail *Available) bool {
 			continue
 		}
 		from, to := largest[0].size, smallest[0].size
-		if from > z.ideal && to < z.ideal && from-to >= p.threshold && p.gives(largest, z.zone, avail) {
+		if from > z.ideal && to < z.ideal && from-to >= p.threshold && p.canGive(largest, z.zone, avail) {
 			return true
 		}
 	}
@@ -172,7 +172,7 @@ func (p *Candidates) Possible(avail *Available) bool {
 }
 
 // firstFree returns the rest of a list from the first available shard on.
-func firstFree(list []holder, avail *Available) []holder {
+func firstFree(list []shardSize, avail *AvailableShards) []shardSize {
 	for i := range list {
 		if avail.free[list[i].number] {
 			return list[i:]
@@ -181,10 +181,10 @@ func firstFree(list []holder, avail *Available) []holder {
 	return nil
 }
 
-// gives reports whether one of the available shards that have as much as the first
+// canGive reports whether one of the available shards that have as much as the first
 // of them has a chunk of a zone to give: which of equals does, the order of the
 // round decides.
-func (p *Candidates) gives(donors []holder, zone int, avail *Available) bool {
+func (p *Candidates) canGive(donors []shardSize, zone int, avail *AvailableShards) bool {
 	for _, d := range donors {
 		if d.size != donors[0].size {
 			return false
@@ -192,7 +192,7 @@ func (p *Candidates) gives(donors []holder, zone int, avail *Available) bool {
 		if !avail.free[d.number] {
 			continue
 		}
-		if _, ok := p.layout.firstUnflagged(d.shard, zone); ok {
+		if _, ok := p.layout.firstNonJumbo(d.shard, zone); ok {
 			return true
 		}
 	}

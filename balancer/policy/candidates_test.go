@@ -20,22 +20,22 @@ func TestProspect(t *testing.T) {
 		w := randomWorld(t, seed, f)
 		for range 6 {
 			for _, p := range w.colls {
-				all := NewAvailable(w.shards)
+				all := NewAvailableShards(w.shards)
 				p.sit.Release = afterTheSpec()[seed%uint64(len(afterTheSpec()))]
 				candidates := NewCandidates(p.sit, all)
 				for range 5 {
-					avail := all.Next(w.shards)
+					avail := all.ForNextRound(w.shards)
 					busy(w.rnd, w.shards, avail)
 					p.sit.Shards = w.shards
 					w.rnd.Shuffle(len(w.shards), func(i, j int) { w.shards[i], w.shards[j] = w.shards[j], w.shards[i] })
-					possible := candidates.Possible(avail)
+					possible := candidates.MayChoose(avail)
 					chosen, _, err := SelectMigrations(p.sit, avail, nil)
 					switch {
 					case err != nil:
 						t.Fatal(err)
 					case !possible && len(chosen) > 0:
 						t.Fatalf("seed %d: nothing was possible, and chosen is %v", seed, choices(chosen))
-					case possible && len(chosen) == 0 && len(candidates.leaving) == 0:
+					case possible && len(chosen) == 0 && len(candidates.mustGive) == 0:
 						t.Fatalf("seed %d: something was possible, and nothing is chosen", seed)
 					case possible:
 						held++
@@ -55,7 +55,7 @@ func TestProspect(t *testing.T) {
 }
 
 // busy takes some shards, or none.
-func busy(rnd *rand.Rand, shards []catalog.Shard, avail *Available) {
+func busy(rnd *rand.Rand, shards []catalog.Shard, avail *AvailableShards) {
 	percent := rnd.IntN(3) * 30
 	for _, s := range shards {
 		if rnd.IntN(100) < percent {
@@ -69,14 +69,14 @@ func busy(rnd *rand.Rand, shards []catalog.Shard, avail *Available) {
 func TestProspectOfOtherShards(t *testing.T) {
 	w := randomWorld(t, 1, features{})
 	s := w.colls[0].sit
-	first := NewAvailable(w.shards)
+	first := NewAvailableShards(w.shards)
 	candidates := NewCandidates(s, first)
 	more := append([]catalog.Shard{{ID: "new"}}, w.shards[1:]...)
-	next := first.Next(more)
-	if !candidates.Possible(next) || next.Len() != len(more) || !next.Has("new") || next.Has(w.shards[0].ID) {
-		t.Errorf("with another shard: %d available, possible %v", next.Len(), candidates.Possible(next))
+	next := first.ForNextRound(more)
+	if !candidates.MayChoose(next) || next.Len() != len(more) || !next.IsFree("new") || next.IsFree(w.shards[0].ID) {
+		t.Errorf("with another shard: %d available, possible %v", next.Len(), candidates.MayChoose(next))
 	}
-	if again := next.Next(more); again.Len() != len(more) || again.numbering != next.numbering {
+	if again := next.ForNextRound(more); again.Len() != len(more) || again.numbering != next.numbering {
 		t.Errorf("the same shards got new numbers, or %d are available", again.Len())
 	}
 }

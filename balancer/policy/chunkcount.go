@@ -20,7 +20,7 @@ type CountSituation struct {
 // move. What was not chosen, and why, goes to the report, if there is one.
 //
 // The table must be aligned with the zones (CheckAligned).
-func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration, Reason) {
+func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Migration, Reason) {
 	if s.Random != nil {
 		if m, ok := randomMove(s.Situation, avail, why); ok {
 			return []Migration{m}, m.Reason
@@ -30,13 +30,13 @@ func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration
 	for _, phase := range []struct {
 		reason Reason
 		choose func()
-	}{{ReasonDrain, sel.drain}, {ReasonZoneViolation, sel.repairZones}, {ReasonChunksImbalance, sel.balance}} {
-		if !sel.done() && sel.may(phase.reason) {
+	}{{ReasonDrain, sel.drainShards}, {ReasonZoneViolation, sel.repairZones}, {ReasonChunksImbalance, sel.balance}} {
+		if !sel.isDone() && sel.allows(phase.reason) {
 			phase.choose()
 		}
 	}
-	if sel.done() {
-		sel.decide(Decision{Code: OneMigration})
+	if sel.isDone() {
+		sel.addDecision(Decision{Code: OneMigration})
 	}
 	if len(sel.chosen) == 0 {
 		return nil, ReasonNone
@@ -51,14 +51,14 @@ func CountStatus(s CountSituation) (Compliance, error) { return ExplainCountStat
 // ExplainCountStatus is CountStatus with a report of what would be chosen and
 // what would not.
 func ExplainCountStatus(s CountSituation, why *Report) (Compliance, error) {
-	if len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0 {
+	if len(ZoneSplits(s.Namespace, s.Table, s.Zones)) > 0 {
 		return Compliance{Violation: ViolationZone}, nil
 	}
 	if err := CheckAligned(s.Table, s.Zones); err != nil {
 		why.Add(Decision{Code: UnalignedZones, Namespace: s.Namespace, Err: err})
 		return Compliance{}, err
 	}
-	_, first := SelectByCount(s, NewAvailable(s.Shards), why)
+	_, first := SelectByCount(s, NewAvailableShards(s.Shards), why)
 	return Compliance{Compliant: first == ReasonNone, Violation: first.violation()}, nil
 }
 
@@ -67,7 +67,7 @@ type countSelection struct {
 	CountSituation
 	members []countMember
 	layout  *zoneLayout
-	avail   *Available
+	avail   *AvailableShards
 	why     *Report
 	chosen  []Migration
 }
@@ -75,12 +75,12 @@ type countSelection struct {
 // countMember is a shard of the round with its chunks of the collection.
 type countMember struct {
 	catalog.Shard
-	free   bool
-	total  int
-	inZone []int // by number of the zone
+	free         bool
+	total        int
+	chunksByZone []int // by number of the zone
 }
 
-func newCountSelection(s CountSituation, avail *Available, why *Report) *countSelection {
+func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *countSelection {
 	sel := &countSelection{
 		CountSituation: s,
 		members:        make([]countMember, len(s.Shards)),
@@ -89,48 +89,48 @@ func newCountSelection(s CountSituation, avail *Available, why *Report) *countSe
 		why:            why,
 	}
 	for i, shard := range s.Shards {
-		m := countMember{Shard: shard, free: avail.Has(shard.ID), total: s.Table.Count(shard.ID)}
-		m.inZone = make([]int, len(sel.layout.names))
+		m := countMember{Shard: shard, free: avail.IsFree(shard.ID), total: s.Table.Count(shard.ID)}
+		m.chunksByZone = make([]int, len(sel.layout.names))
 		zoned := 0
 		for zone := range sel.layout.noZone() {
 			for range sel.layout.chunks(shard.ID, zone) {
-				m.inZone[zone]++
+				m.chunksByZone[zone]++
 			}
-			zoned += m.inZone[zone]
+			zoned += m.chunksByZone[zone]
 		}
-		m.inZone[sel.layout.noZone()] = m.total - zoned
+		m.chunksByZone[sel.layout.noZone()] = m.total - zoned
 		sel.members[i] = m
 		if !m.free {
-			sel.decide(Decision{Code: ShardBusy, Shard: shard.ID})
+			sel.addDecision(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
 		if m.Full() {
-			sel.decide(Decision{Code: ShardFull, Shard: shard.ID})
+			sel.addDecision(Decision{Code: ShardFull, Shard: shard.ID})
 		}
 	}
 	return sel
 }
 
-// done: the collection has all the migrations it may have.
-func (sel *countSelection) done() bool { return sel.Rules.oneMove() && len(sel.chosen) > 0 }
+// isDone reports whether the collection has all the migrations it may have.
+func (sel *countSelection) isDone() bool { return sel.Rules.singleMigration() && len(sel.chosen) > 0 }
 
-// drain empties draining shards, one chunk from each. Unlike with sizes, too
+// drainShards empties draining shards, one chunk from each. Unlike with sizes, too
 // few shards left end nothing.
-func (sel *countSelection) drain() {
+func (sel *countSelection) drainShards() {
 	for i := range sel.members {
 		donor := &sel.members[i]
 		if !donor.Draining || !donor.free {
 			continue
 		}
 		if donor.total == 0 {
-			sel.decide(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+			sel.addDecision(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
 			continue
 		}
 		sel.evict(donor, ReasonDrain, func(int) bool { return true })
-		if sel.done() {
+		if sel.isDone() {
 			return
 		}
 		if len(sel.chosen) == 0 {
-			sel.event(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.Table.JumboCount(donor.ID)})
+			sel.logEvent(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.Table.JumboCount(donor.ID)})
 		}
 	}
 }
@@ -140,10 +140,10 @@ func (sel *countSelection) drain() {
 func (sel *countSelection) repairZones() {
 	for i := range sel.members {
 		donor := &sel.members[i]
-		if !donor.free || sel.done() {
+		if !donor.free || sel.isDone() {
 			continue
 		}
-		sel.evict(donor, ReasonZoneViolation, func(zone int) bool { return !sel.belongs(donor, zone) })
+		sel.evict(donor, ReasonZoneViolation, func(zone int) bool { return !sel.belongsToZone(donor, zone) })
 	}
 }
 
@@ -153,33 +153,33 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 	var first catalog.Chunk
 	var to *countMember
 	var of int
-	for zone, owned := range donor.inZone {
+	for zone, owned := range donor.chunksByZone {
 		if owned == 0 || !concerns(zone) {
 			continue
 		}
 		if reason == ReasonZoneViolation {
-			sel.warnFlagged(donor, zone)
+			sel.logFlagged(donor, zone)
 		}
-		recipient := sel.least(zone)
+		recipient := sel.emptiestRecipient(zone)
 		if recipient == nil {
-			sel.decideZone(donor, zone, reason)
+			sel.reportZone(donor, zone, reason)
 		}
-		sel.decideFlagged(donor, zone, reason)
-		c, ok := sel.layout.firstUnflagged(donor.ID, zone)
+		sel.reportFlagged(donor, zone, reason)
+		c, ok := sel.layout.firstNonJumbo(donor.ID, zone)
 		if sel.Fits != nil && recipient != nil {
-			c, recipient, ok = sel.fitting(donor, zone, reason, func(*countMember) bool { return true })
+			c, recipient, ok = sel.findFitting(donor, zone, reason, func(*countMember) bool { return true })
 		}
 		if ok && recipient != nil && (to == nil || c.Min.Less(first.Min)) {
 			first, to, of = c, recipient, zone
 		}
 	}
 	if to != nil {
-		sel.take(donor, to, of, first, reason, Numbers{Donor: int64(donor.total), Recipient: int64(to.total)})
+		sel.addMigration(donor, to, of, first, reason, Numbers{Donor: int64(donor.total), Recipient: int64(to.total)})
 	}
 }
 
-// warnFlagged tells of the flagged chunks before the first that may move.
-func (sel *countSelection) warnFlagged(donor *countMember, zone int) {
+// logFlagged tells of the flagged chunks before the first that may move.
+func (sel *countSelection) logFlagged(donor *countMember, zone int) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
 		return
 	}
@@ -187,7 +187,7 @@ func (sel *countSelection) warnFlagged(donor *countMember, zone int) {
 		if c.Jumbo != catalog.JumboTrue {
 			return
 		}
-		sel.event(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: sel.layout.names[zone]})
+		sel.logEvent(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: sel.layout.names[zone]})
 	}
 }
 
@@ -198,18 +198,18 @@ func (sel *countSelection) balance() {
 	for i := range zones {
 		zones[i] = i
 	}
-	if sel.Rules.oneMove() && sel.Shuffle != nil {
+	if sel.Rules.singleMigration() && sel.Shuffle != nil {
 		sel.Shuffle(len(zones), func(i, j int) { zones[i], zones[j] = zones[j], zones[i] })
 	}
 	for _, zone := range zones {
-		if sel.Rules.oneMove() {
-			if sel.narrow(zone) {
+		if sel.Rules.singleMigration() {
+			if sel.balanceSpread(zone) {
 				return
 			}
 			continue
 		}
 		if ideal, ok := sel.ideal(zone); ok {
-			for sel.pair(zone, ideal) {
+			for sel.balancePair(zone, ideal) {
 			}
 		}
 	}
@@ -222,8 +222,8 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	chunks, shards := 0, 0
 	for i := range sel.members {
 		m := &sel.members[i]
-		chunks += m.inZone[zone]
-		if sel.belongs(m, zone) {
+		chunks += m.chunksByZone[zone]
+		if sel.belongsToZone(m, zone) {
 			shards++
 		}
 	}
@@ -233,62 +233,62 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	if shards == 0 {
 		if zone != sel.layout.noZone() {
 			name := sel.layout.names[zone]
-			sel.event(Event{ID: EventZoneWithoutShards, Zone: name})
-			sel.decide(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: name})
+			sel.logEvent(Event{ID: EventZoneWithoutShards, Zone: name})
+			sel.addDecision(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: name})
 		}
 		return 0, false
 	}
 	return sel.Rules.ideal(chunks, shards), true
 }
 
-// pair moves a chunk of a zone from the shard with the most of them to the
+// balancePair moves a chunk of a zone from the shard with the most of them to the
 // shard with the fewest chunks at all, if they are on both sides of the ideal.
-func (sel *countSelection) pair(zone, ideal int) bool {
-	donor := sel.most(zone)
+func (sel *countSelection) balancePair(zone, ideal int) bool {
+	donor := sel.fullestDonor(zone)
 	if donor == nil {
-		sel.decideNoDonor(zone)
+		sel.reportNoDonor(zone)
 		return false
 	}
-	recipient, p := sel.least(zone), countPair{zone: zone, ideal: ideal, threshold: sel.threshold()}
+	recipient, p := sel.emptiestRecipient(zone), countPair{zone: zone, ideal: ideal, threshold: sel.threshold()}
 	p.donor, p.recipient = donor, recipient
 	switch {
-	case donor.inZone[zone] <= ideal:
-		return sel.decidePair(DonorAtIdeal, p)
+	case donor.chunksByZone[zone] <= ideal:
+		return sel.reportPair(DonorAtIdeal, p)
 	case recipient == nil:
 		if len(sel.chosen) == 0 {
-			sel.event(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
+			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
 		}
-		sel.decideZone(donor, zone, ReasonChunksImbalance)
+		sel.reportZone(donor, zone, ReasonChunksImbalance)
 		return false
 	case recipient == donor:
-		return sel.decidePair(DonorIsRecipient, p)
-	case recipient.inZone[zone] >= ideal:
-		return sel.decidePair(RecipientAtIdeal, p)
-	case donor.inZone[zone]-ideal < p.threshold:
-		return sel.decidePair(DonorNearIdeal, p)
+		return sel.reportPair(DonorIsRecipient, p)
+	case recipient.chunksByZone[zone] >= ideal:
+		return sel.reportPair(RecipientAtIdeal, p)
+	case donor.chunksByZone[zone]-ideal < p.threshold:
+		return sel.reportPair(DonorNearIdeal, p)
 	}
 	return sel.takeFirst(p)
 }
 
-// narrow is the rule of RulesSpread for one zone. It is true when the
+// balanceSpread applies RulesSpread to one zone. It is true when the
 // collection is done with: something moves, or no shard can receive.
-func (sel *countSelection) narrow(zone int) bool {
-	donor := sel.most(zone)
+func (sel *countSelection) balanceSpread(zone int) bool {
+	donor := sel.fullestDonor(zone)
 	if donor == nil {
-		sel.decideNoDonor(zone)
+		sel.reportNoDonor(zone)
 		return false
 	}
-	recipient := sel.least(zone)
+	recipient := sel.emptiestRecipient(zone)
 	if recipient == nil {
-		sel.decideZone(donor, zone, ReasonChunksImbalance)
+		sel.reportZone(donor, zone, ReasonChunksImbalance)
 		return true
 	}
 	p := countPair{zone: zone, donor: donor, recipient: recipient, threshold: sel.threshold()}
 	if donor == recipient {
-		return sel.decidePair(DonorIsRecipient, p)
+		return sel.reportPair(DonorIsRecipient, p)
 	}
-	if donor.inZone[zone]-recipient.inZone[zone] < p.threshold {
-		return sel.decidePair(BelowThreshold, p)
+	if donor.chunksByZone[zone]-recipient.chunksByZone[zone] < p.threshold {
+		return sel.reportPair(BelowThreshold, p)
 	}
 	return sel.takeFirst(p)
 }
@@ -299,58 +299,59 @@ func (sel *countSelection) threshold() int {
 
 // takeFirst moves the first unflagged chunk of a zone.
 func (sel *countSelection) takeFirst(p countPair) bool {
-	sel.decideFlagged(p.donor, p.zone, ReasonChunksImbalance)
-	c, ok := sel.layout.firstUnflagged(p.donor.ID, p.zone)
+	sel.reportFlagged(p.donor, p.zone, ReasonChunksImbalance)
+	c, ok := sel.layout.firstNonJumbo(p.donor.ID, p.zone)
 	if ok && sel.Fits != nil {
-		c, p.recipient, ok = sel.fitting(p.donor, p.zone, ReasonChunksImbalance, func(m *countMember) bool {
-			return sel.apart(p, m)
+		c, p.recipient, ok = sel.findFitting(p.donor, p.zone, ReasonChunksImbalance, func(m *countMember) bool {
+			return sel.farEnoughApart(p, m)
 		})
 		if !ok {
 			return false
 		}
 	}
 	if !ok {
-		owned := p.donor.inZone[p.zone]
-		sel.event(Event{ID: EventOnlyJumboChunks, Shard: p.donor.ID, Zone: sel.layout.names[p.zone], Flagged: owned})
-		return sel.decidePair(OnlyJumboChunks, p)
+		owned := p.donor.chunksByZone[p.zone]
+		sel.logEvent(Event{ID: EventOnlyJumboChunks, Shard: p.donor.ID, Zone: sel.layout.names[p.zone], Flagged: owned})
+		return sel.reportPair(OnlyJumboChunks, p)
 	}
-	sel.take(p.donor, p.recipient, p.zone, c, ReasonChunksImbalance, p.numbers())
+	sel.addMigration(p.donor, p.recipient, p.zone, c, ReasonChunksImbalance, p.numbers())
 	return true
 }
 
-// apart reports whether a donor may give to a shard that is not the one with the fewest
+// farEnoughApart reports whether a donor may give to a shard that is not the one with the fewest
 // chunks.
-func (sel *countSelection) apart(p countPair, m *countMember) bool {
-	if sel.Rules.oneMove() {
-		return p.donor.inZone[p.zone]-m.inZone[p.zone] >= p.threshold
+func (sel *countSelection) farEnoughApart(p countPair, m *countMember) bool {
+	if sel.Rules.singleMigration() {
+		return p.donor.chunksByZone[p.zone]-m.chunksByZone[p.zone] >= p.threshold
 	}
-	return m.inZone[p.zone] < p.ideal
+	return m.chunksByZone[p.zone] < p.ideal
 }
 
-// most returns the free shard with the most chunks of a zone, at least one; the
+// fullestDonor returns the free shard with the most chunks of a zone, at least one; the
 // first of equals. Draining and full shards may give.
-func (sel *countSelection) most(zone int) *countMember {
+func (sel *countSelection) fullestDonor(zone int) *countMember {
 	var best *countMember
 	for i := range sel.members {
-		if m := &sel.members[i]; m.free && m.inZone[zone] > 0 && (best == nil || m.inZone[zone] > best.inZone[zone]) {
+		if m := &sel.members[i]; m.free && m.chunksByZone[zone] > 0 &&
+			(best == nil || m.chunksByZone[zone] > best.chunksByZone[zone]) {
 			best = m
 		}
 	}
 	return best
 }
 
-// least returns the free shard with the fewest chunks of the collection, in all
+// emptiestRecipient returns the free shard with the fewest chunks of the collection, in all
 // zones, that may receive chunks of a zone; the first of equals.
-func (sel *countSelection) least(zone int) *countMember {
-	return sel.leastOf(zone, func(*countMember) bool { return true })
+func (sel *countSelection) emptiestRecipient(zone int) *countMember {
+	return sel.emptiestOf(zone, func(*countMember) bool { return true })
 }
 
-// leastOf is least of some shards.
-func (sel *countSelection) leastOf(zone int, among func(*countMember) bool) *countMember {
+// leastOf is least, restricted to some shards.
+func (sel *countSelection) emptiestOf(zone int, among func(*countMember) bool) *countMember {
 	var best *countMember
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.free && !m.Full() && !m.Draining && sel.belongs(m, zone) && (best == nil || m.total < best.total) &&
+		if m.free && !m.Full() && !m.Draining && sel.belongsToZone(m, zone) && (best == nil || m.total < best.total) &&
 			among(m) {
 			best = m
 		}
@@ -358,14 +359,20 @@ func (sel *countSelection) leastOf(zone int, among func(*countMember) bool) *cou
 	return best
 }
 
-func (sel *countSelection) belongs(m *countMember, zone int) bool {
+func (sel *countSelection) belongsToZone(m *countMember, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
-func (sel *countSelection) take(donor, recipient *countMember, zone int, c catalog.Chunk, reason Reason, n Numbers) {
-	if sel.why.Wants() {
+func (sel *countSelection) addMigration(
+	donor, recipient *countMember,
+	zone int,
+	c catalog.Chunk,
+	reason Reason,
+	n Numbers,
+) {
+	if sel.why.WantsDecisions() {
 		n.Unit = Chunks
-		sel.decide(Decision{
+		sel.addDecision(Decision{
 			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
 		})

@@ -26,7 +26,7 @@ type Situation struct {
 	// does not ask. No cluster's own balancer does.
 	Fits func(to catalog.ShardID, c catalog.Chunk) bool
 	// Random is set while the server's fail point for random migrations is on.
-	Random Chance
+	Random RandomSource
 }
 
 // maxChunkSize returns the chunk size of the collection, the default one if
@@ -38,8 +38,8 @@ func (s Situation) maxChunkSize() int64 {
 	return s.Sizes.MaxChunkSizeBytes
 }
 
-// may reports whether chunks may move for a reason.
-func (s Situation) may(reason Reason) bool {
+// allows reports whether chunks may move for a reason.
+func (s Situation) allows(reason Reason) bool {
 	return s.Reasons == nil || slices.Contains(s.Reasons, reason)
 }
 
@@ -51,21 +51,21 @@ func (s Situation) may(reason Reason) bool {
 // The table must be aligned with the zones (CheckAligned). The only error is
 // InternalError, for sizes that add up to less than zero. What was not chosen,
 // and why, goes to the report, if there is one.
-func SelectMigrations(s Situation, avail *Available, why *Report) ([]Migration, Reason, error) {
+func SelectMigrations(s Situation, avail *AvailableShards, why *Report) ([]Migration, Reason, error) {
 	sel := newSelection(s, avail, why)
-	if sel.may(ReasonDrain) && !sel.drain() {
+	if sel.allows(ReasonDrain) && !sel.drainShards() {
 		return sel.result()
 	}
-	if s.Random != nil && !anyDrains(s.Shards) {
+	if s.Random != nil && !anyDraining(s.Shards) {
 		if m, ok := randomMove(s, avail, why); ok {
 			sel.chosen = append(sel.chosen, m)
 			return sel.result()
 		}
 	}
-	if sel.may(ReasonZoneViolation) && !sel.repairZones() {
+	if sel.allows(ReasonZoneViolation) && !sel.repairZones() {
 		return sel.result()
 	}
-	if sel.may(ReasonChunksImbalance) {
+	if sel.allows(ReasonChunksImbalance) {
 		if err := sel.balanceSizes(); err != nil {
 			return nil, ReasonNone, err
 		}
@@ -85,7 +85,7 @@ type selection struct {
 	Situation
 	members  []member
 	layout   *zoneLayout
-	avail    *Available
+	avail    *AvailableShards
 	why      *Report
 	chosen   []Migration
 	maxChunk int64
@@ -99,7 +99,7 @@ type member struct {
 	size     int64 // the collection's bytes on the shard, in all zones
 }
 
-func newSelection(s Situation, avail *Available, why *Report) *selection {
+func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 	sel := &selection{
 		Situation: s,
 		members:   make([]member, len(s.Shards)),
@@ -111,20 +111,20 @@ func newSelection(s Situation, avail *Available, why *Report) *selection {
 	for i := range s.Shards {
 		shard := &s.Shards[i]
 		size, measured := s.Sizes.ByShard[shard.ID]
-		sel.members[i] = member{shard, avail.Has(shard.ID), measured, size}
+		sel.members[i] = member{shard, avail.IsFree(shard.ID), measured, size}
 		if !sel.members[i].free {
-			sel.decide(Decision{Code: ShardBusy, Shard: shard.ID})
+			sel.addDecision(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
 		if !measured {
-			sel.decide(Decision{Code: NoSizeEntry, Shard: shard.ID})
+			sel.addDecision(Decision{Code: NoSizeEntry, Shard: shard.ID})
 		}
 	}
 	return sel
 }
 
-// drain empties draining shards: one chunk from each, whatever the sizes
+// drainShards empties draining shards: one chunk from each, whatever the sizes
 // (rules/01-selection §6.3). It is false when the round has too few shards left.
-func (sel *selection) drain() bool {
+func (sel *selection) drainShards() bool {
 	for i := range sel.members {
 		donor := &sel.members[i]
 		if !donor.Draining || !donor.free {
@@ -132,20 +132,20 @@ func (sel *selection) drain() bool {
 		}
 		sel.drainShard(donor)
 		if len(sel.chosen) == 0 {
-			sel.event(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.flaggedSeen(donor)})
+			sel.logEvent(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.countFlagged(donor)})
 		}
-		if sel.exhausted(ReasonDrain) {
+		if sel.tooFewShards(ReasonDrain) {
 			return false
 		}
 	}
 	return true
 }
 
-// flaggedSeen counts the flagged chunks of a shard that nothing leaves: all of them up to
+// countFlagged counts the flagged chunks of a shard that gives nothing: all of them up to
 // 8.1, and then those before the first chunk of each zone that has no recipient.
-func (sel *selection) flaggedSeen(donor *member) (n int) {
+func (sel *selection) countFlagged(donor *member) (n int) {
 	all := sel.Table.JumboCount(donor.ID)
-	if sel.Release.DrainingGives() || all == 0 {
+	if sel.Release.DrainingShardsDonate() || all == 0 {
 		return all
 	}
 	for zone := range sel.layout.zonesOf(donor.ID) {
@@ -168,7 +168,7 @@ func (sel *selection) drainShard(donor *member) {
 		}
 	}
 	if empty {
-		sel.decide(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+		sel.addDecision(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
 	}
 }
 
@@ -179,29 +179,29 @@ func (sel *selection) repairZones() bool {
 	if sel.Zones.Len() == 0 {
 		return true
 	}
-	strays := sel.strays()
+	strays := sel.findStrays()
 	for i := range sel.members {
 		donor := &sel.members[i]
-		if !donor.free || donor.Draining && !sel.Release.DrainingGives() { // its chunks were looked at before
+		if !donor.free || donor.Draining && !sel.Release.DrainingShardsDonate() { // its chunks were looked at before
 			continue
 		}
 		for _, at := range strays[i] {
-			if sel.evict(donor, sel.layout.stretches[at].zone, ReasonZoneViolation) {
+			if sel.evict(donor, sel.layout.intervals[at].zone, ReasonZoneViolation) {
 				break
 			}
 		}
-		if sel.exhausted(ReasonZoneViolation) {
+		if sel.tooFewShards(ReasonZoneViolation) {
 			return false
 		}
 	}
 	return true
 }
 
-// strays finds the zones in which a shard owns chunks without belonging to
+// findStrays finds the zones in which a shard owns chunks without belonging to
 // them: by member, the first such stretch of each zone, in key order, which is
 // the order of the first chunks. Asking once per stretch for all shards spares
 // searching the table for each shard.
-func (sel *selection) strays() [][]int {
+func (sel *selection) findStrays() [][]int {
 	index := make(map[catalog.ShardID]int, len(sel.members))
 	for i := range sel.members {
 		index[sel.members[i].ID] = i
@@ -209,15 +209,15 @@ func (sel *selection) strays() [][]int {
 	strays := make([][]int, len(sel.members))
 	for zone, own := range sel.layout.byZone[:sel.layout.noZone()] {
 		for _, at := range own {
-			s := sel.layout.stretches[at]
+			s := sel.layout.intervals[at]
 			for _, shard := range sel.Table.OwnersIn(s.min, s.max) {
 				i, known := index[shard]
-				if !known || sel.belongs(&sel.members[i], zone) {
+				if !known || sel.belongsToZone(&sel.members[i], zone) {
 					continue
 				}
 				// Zones come one after the other, so one seen before is last.
 				n := len(strays[i])
-				if n == 0 || sel.layout.stretches[strays[i][n-1]].zone != zone {
+				if n == 0 || sel.layout.intervals[strays[i][n-1]].zone != zone {
 					strays[i] = append(strays[i], at)
 				}
 			}
@@ -232,29 +232,29 @@ func (sel *selection) strays() [][]int {
 // evict moves the first unflagged chunk of a zone off a shard. The recipient
 // is the same for all chunks of the zone, so it is sought once.
 func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
-	recipient := sel.least(zone)
+	recipient := sel.smallestRecipient(zone)
 	if recipient == nil {
-		sel.stranded(donor, zone, reason)
+		sel.reportStranded(donor, zone, reason)
 		return false
 	}
 	var c catalog.Chunk
 	var ok bool
 	if sel.Fits == nil {
-		c, _, ok = sel.candidate(donor, zone, reason)
+		c, _, ok = sel.firstMovable(donor, zone, reason)
 	} else {
-		c, recipient, ok = sel.fitting(donor, zone, reason, func(*member) bool { return true })
+		c, recipient, ok = sel.findFitting(donor, zone, reason, func(*member) bool { return true })
 	}
 	if ok {
-		sel.take(donor, recipient, zone, c, reason, Numbers{Donor: donor.size, Recipient: recipient.size})
+		sel.addMigration(donor, recipient, zone, c, reason, Numbers{Donor: donor.size, Recipient: recipient.size})
 	}
 	return ok
 }
 
-// candidate returns the first unflagged chunk a shard owns in a zone. For a
+// firstMovable returns the first unflagged chunk a shard owns in a zone. For a
 // report it tells of the flagged ones before that, and counts them.
-func (sel *selection) candidate(donor *member, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
+func (sel *selection) firstMovable(donor *member, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
-		c, ok = sel.layout.firstUnflagged(donor.ID, zone)
+		c, ok = sel.layout.firstNonJumbo(donor.ID, zone)
 		return c, 0, ok
 	}
 	for c := range sel.layout.chunks(donor.ID, zone) {
@@ -262,13 +262,13 @@ func (sel *selection) candidate(donor *member, zone int, reason Reason) (c catal
 			return c, flagged, true
 		}
 		flagged++
-		sel.flagged(donor, zone, c, reason)
+		sel.reportFlagged(donor, zone, c, reason)
 	}
 	return catalog.Chunk{}, flagged, false
 }
 
-// stranded reports the chunks of a zone that no shard can receive.
-func (sel *selection) stranded(donor *member, zone int, reason Reason) {
+// reportStranded reports the chunks of a zone that no shard can receive.
+func (sel *selection) reportStranded(donor *member, zone int, reason Reason) {
 	if sel.why == nil {
 		return
 	}
@@ -276,59 +276,59 @@ func (sel *selection) stranded(donor *member, zone int, reason Reason) {
 	if reason == ReasonZoneViolation {
 		event.ID = EventNoZoneRecipient
 	}
-	sel.rejectZone(donor.ID, zone, reason)
+	sel.reportZone(donor.ID, zone, reason)
 
 	// The walk ends with the last flagged chunk of the shard: what follows has
 	// nothing more to tell.
 	flagsLeft, told := sel.Table.JumboCount(donor.ID), len(sel.chosen) > 0
 	for c := range sel.layout.chunks(donor.ID, zone) {
 		if c.Jumbo == catalog.JumboTrue {
-			sel.flagged(donor, zone, c, reason)
+			sel.reportFlagged(donor, zone, c, reason)
 			flagsLeft--
 		} else if !told {
-			sel.event(event)
+			sel.logEvent(event)
 			told = true
 		}
-		if told && flagsLeft == 0 || c.Jumbo != catalog.JumboTrue && !sel.Release.DrainingGives() {
+		if told && flagsLeft == 0 || c.Jumbo != catalog.JumboTrue && !sel.Release.DrainingShardsDonate() {
 			return
 		}
 	}
 }
 
-// flagged reports a chunk that stays because of its jumbo flag.
-func (sel *selection) flagged(donor *member, zone int, c catalog.Chunk, reason Reason) {
+// reportFlagged reports a chunk that stays because of its jumbo flag.
+func (sel *selection) reportFlagged(donor *member, zone int, c catalog.Chunk, reason Reason) {
 	if sel.why == nil {
 		return
 	}
 	name := sel.layout.names[zone]
 	if reason == ReasonZoneViolation {
-		sel.event(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: name})
+		sel.logEvent(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: name})
 	}
-	sel.decide(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
+	sel.addDecision(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
 }
 
-// exhausted reports whether fewer than two shards are left, which ends the
+// tooFewShards reports whether fewer than two shards are left, which ends the
 // collection after a shard was examined for draining or for zones. Balancing
 // sizes has no such end.
-func (sel *selection) exhausted(step Reason) bool {
+func (sel *selection) tooFewShards(step Reason) bool {
 	if sel.avail.Len() >= 2 {
 		return false
 	}
-	sel.decide(Decision{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
+	sel.addDecision(Decision{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
 	return true
 }
 
-// belongs reports whether a shard may hold chunks of a zone.
-func (sel *selection) belongs(m *member, zone int) bool {
+// belongsToZone reports whether a shard may hold chunks of a zone.
+func (sel *selection) belongsToZone(m *member, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
-// usuallyChosen are the migrations that a selection has room for at first.
-const usuallyChosen = 16
+// initialMigrations is the initial capacity for migrations.
+const initialMigrations = 16
 
-func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, reason Reason, n Numbers) {
-	if sel.why.Wants() {
-		sel.decide(Decision{
+func (sel *selection) addMigration(donor, recipient *member, zone int, c catalog.Chunk, reason Reason, n Numbers) {
+	if sel.why.WantsDecisions() {
+		sel.addDecision(Decision{
 			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
 		})
@@ -338,7 +338,7 @@ func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, 
 		force = ForceBalancer
 	}
 	if sel.chosen == nil {
-		sel.chosen = make([]Migration, 0, min(sel.avail.Len()/2, usuallyChosen))
+		sel.chosen = make([]Migration, 0, min(sel.avail.Len()/2, initialMigrations))
 	}
 	sel.chosen = append(sel.chosen, Migration{
 		From:              donor.ID,
@@ -355,13 +355,13 @@ func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, 
 	sel.avail.Take(donor.ID, recipient.ID)
 }
 
-func (sel *selection) event(e Event) {
+func (sel *selection) logEvent(e Event) {
 	e.Namespace = sel.Namespace
 	sel.why.Log(e)
 }
 
-func (sel *selection) decide(d Decision) {
-	if sel.why.Wants() {
+func (sel *selection) addDecision(d Decision) {
+	if sel.why.WantsDecisions() {
 		d.Namespace = sel.Namespace
 		sel.why.Add(d)
 	}

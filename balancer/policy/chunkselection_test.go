@@ -55,7 +55,7 @@ func (s scene) play(t *testing.T) {
 	sit := s.situation(t)
 
 	var splits, wantSplits []string
-	for _, split := range SplitsAtZones(sit.Namespace, sit.Table, sit.Zones) {
+	for _, split := range ZoneSplits(sit.Namespace, sit.Table, sit.Zones) {
 		points := []string{}
 		for _, p := range split.Points {
 			points = append(points, show(p))
@@ -150,7 +150,7 @@ func TestZoneVisitingOrder(t *testing.T) {
 
 func TestNegativeTotalIsAnInternalError(t *testing.T) {
 	sit := stage(t, `{"shards":[{"id":"a","size":-5},{"id":"b","size":1}],"layout":[["a",1]]}`).situation(t)
-	if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), nil); !mongoerr.Is(err, mongoerr.InternalError) {
+	if _, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil); !mongoerr.Is(err, mongoerr.InternalError) {
 		t.Errorf("got %v, want InternalError", err)
 	}
 }

@@ -107,8 +107,8 @@ func (s scene) chunks() []tuple {
 	return chunks
 }
 
-func (s scene) available(sit Situation) *Available {
-	a := NewAvailable(sit.Shards)
+func (s scene) available(sit Situation) *AvailableShards {
+	a := NewAvailableShards(sit.Shards)
 	a.Take(s.Unavailable...)
 	return a
 }
@@ -130,7 +130,7 @@ func table(t testing.TB, tuples []tuple) *catalog.RoutingTable {
 		}
 		if len(c) > 3 {
 			if size, measured := c[3].(int); measured {
-				chunk.Estimate = catalog.EstimateOf(int64(size))
+				chunk.Estimate = catalog.NewEstimate(int64(size))
 			}
 		}
 		chunks = append(chunks, chunk)

@@ -9,38 +9,38 @@ import (
 // The table of codes. It is the one place where a code is explained: sentences,
 // docs/codes.md and the tests are made from it.
 
-const nothingToDo = "No action needed."
+const noActionNeeded = "No action needed."
 
 var chosenCodes = []CodeInfo{
 	{ChosenDrain, SubjectChunk, true,
 		"The shard is draining: one chunk at a time moves to the shard of its zone with the least data.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("Shard %s is draining: its chunk at %s moves to %s, the least loaded shard%s (%s).",
-				d.Shard, d.Min, d.Recipient, d.ofZone(), d.recipient())
+				d.Shard, d.Min, d.Recipient, d.ofZoneText(), d.recipientText())
 		}},
 	{ChosenZoneViolation, SubjectChunk, true,
 		"The chunk is on a shard outside its zone, and moves to the shard of the zone with the least data.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("Shard %s is not in %s: its chunk at %s moves to %s, the least loaded shard%s (%s).",
-				d.Shard, d.zone(), d.Min, d.Recipient, d.ofZone(), d.recipient())
+				d.Shard, d.zoneText(), d.Min, d.Recipient, d.ofZoneText(), d.recipientText())
 		}},
 	{ChosenImbalance, SubjectChunk, true,
 		"The largest and the smallest shard of the zone differ by the threshold or more: 3 chunk sizes since " +
 			"6.0, a number of chunks before.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			if n := d.Numbers; n.Unit == Chunks && n.Ideal > 0 {
-				return d.inZone("Shard %s has %s, %d above the ideal of %d, and %s has %s: the chunk at %s moves.",
-					d.Shard, d.donor(), n.Donor-n.Ideal, n.Ideal, d.Recipient, d.recipient(), d.Min)
+				return d.zoneSentence("Shard %s has %s, %d above the ideal of %d, and %s has %s: the chunk at %s moves.",
+					d.Shard, d.donorText(), n.Donor-n.Ideal, n.Ideal, d.Recipient, d.recipientText(), d.Min)
 			}
-			return d.inZone("Shard %s has %s and %s has %s, a difference of %s (threshold %s): the chunk at %s moves.",
-				d.Shard, d.donor(), d.Recipient, d.recipient(), d.apart(), d.threshold(), d.Min)
+			return d.zoneSentence("Shard %s has %s and %s has %s, a difference of %s (threshold %s): the chunk at %s moves.",
+				d.Shard, d.donorText(), d.Recipient, d.recipientText(), d.differenceText(), d.thresholdText(), d.Min)
 		}},
 	{ChosenDefragmentation, SubjectChunk, true,
 		"Defragmentation: a small chunk moves to its neighbour's shard, to be merged.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("The small chunk at %s on %s moves to %s, to be merged with its neighbour.",
 				d.Min, d.Shard, d.Recipient)
@@ -119,7 +119,7 @@ var roundCodes = []CodeInfo{
 		}},
 	{CollectionGone, SubjectCollection, false,
 		"The collection was dropped during the round.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string { return fmt.Sprintf("Collection %s is gone.", d.Namespace) }},
 	{NotReadable, SubjectCollection, false,
 		"The collection's entries in the catalog are unreadable or inconsistent.",
@@ -127,13 +127,13 @@ var roundCodes = []CodeInfo{
 		func(d Decision) string { return fmt.Sprintf("Collection %s is left out: %v.", d.Namespace, d.Err) }},
 	{TooFewShards, SubjectCollection, false,
 		"Fewer than two shards are left without a migration in this round.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("A migration needs 2 free shards; this round has %d left.", d.Count)
 		}},
 	{OneMigration, SubjectCollection, false,
 		"Before 3.4 a collection has one migration a round, and this round's is chosen.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("Collection %s already has its one migration of this round.", d.Namespace)
 		}},
@@ -142,7 +142,7 @@ var roundCodes = []CodeInfo{
 var shardCodes = []CodeInfo{
 	{ShardBusy, SubjectShard, false,
 		"The shard takes part in another migration of this round.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("Shard %s already takes part in a migration of this round.", d.Shard)
 		}},
@@ -157,7 +157,7 @@ var shardCodes = []CodeInfo{
 		func(d Decision) string { return fmt.Sprintf("Shard %s reported no size for the collection.", d.Shard) }},
 	{NothingToDrain, SubjectShard, false,
 		"The draining shard owns no chunk of the collection any more.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			return fmt.Sprintf("Shard %s is draining but owns no chunk of the collection.", d.Shard)
 		}},
@@ -169,13 +169,13 @@ var zoneCodes = []CodeInfo{
 			"cluster asks for that.",
 		"Wait for the deletion of what has moved, add a shard, enlarge a volume, or raise --disk-limit (diskLimit).",
 		func(d Decision) string {
-			return fmt.Sprintf("No shard has room below the disk limit for a chunk%s of %s.", d.ofZone(), d.Shard)
+			return fmt.Sprintf("No shard has room below the disk limit for a chunk%s of %s.", d.ofZoneText(), d.Shard)
 		}},
 	{NoRecipient, SubjectZone, false,
 		"No shard can receive chunks of the zone: each is outside it, full, draining, of unknown size or busy.",
 		"Add another shard to the zone: sh.addShardToZone(shard, zone).",
 		func(d Decision) string {
-			return fmt.Sprintf("No shard can receive chunks%s: %s.", d.ofZone(), d.Ineligible)
+			return fmt.Sprintf("No shard can receive chunks%s: %s.", d.ofZoneText(), d.Ineligible)
 		}},
 	{ZoneWithoutShards, SubjectZone, false,
 		"The zone has ranges but no shard with a known size. Its chunks do not move.",
@@ -185,56 +185,56 @@ var zoneCodes = []CodeInfo{
 		}},
 	{NoData, SubjectZone, false,
 		"The zone's shards have no data of the collection.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
-			return fmt.Sprintf("The shards%s have no data of the collection.", d.ofZone())
+			return fmt.Sprintf("The shards%s have no data of the collection.", d.ofZoneText())
 		}},
 	{NoDonor, SubjectZone, false,
 		"No available shard can give chunks of the zone.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			if d.Numbers.Unit == Chunks {
-				return fmt.Sprintf("No available shard has chunks%s.", d.ofZone())
+				return fmt.Sprintf("No available shard has chunks%s.", d.ofZoneText())
 			}
-			return fmt.Sprintf("No available shard with a known size can give chunks%s.", d.ofZone())
+			return fmt.Sprintf("No available shard with a known size can give chunks%s.", d.ofZoneText())
 		}},
 	{DonorIsRecipient, SubjectZone, false,
 		"One shard is both the largest and the smallest available shard of the zone.",
 		"No action, unless the zone should have more shards: sh.addShardToZone(shard, zone).",
 		func(d Decision) string {
 			if d.Numbers.Unit == Chunks {
-				return fmt.Sprintf("Only shard %s (%s) can give or receive chunks%s.", d.Shard, d.donor(), d.ofZone())
+				return fmt.Sprintf("Only shard %s (%s) can give or receive chunks%s.", d.Shard, d.donorText(), d.ofZoneText())
 			}
-			return d.inZone("Shard %s (%s) is both the largest and the smallest available shard.", d.Shard, d.donor())
+			return d.zoneSentence("Shard %s (%s) is both the largest and the smallest available shard.", d.Shard, d.donorText())
 		}},
 	{DonorAtIdeal, SubjectZone, false,
 		"The largest available shard is not above the ideal.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
-			return d.inZone("%s, %s, has %s, not above the ideal of %s.",
-				d.largest(), d.Shard, d.donor(), d.ideal())
+			return d.zoneSentence("%s, %s, has %s, not above the ideal of %s.",
+				d.largestText(), d.Shard, d.donorText(), d.idealText())
 		}},
 	{DonorNearIdeal, SubjectZone, false,
 		"The shard with the most chunks is above the ideal by less than the threshold.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
 			n := d.Numbers
-			return d.inZone("%s, %s, has %s, %d above the ideal of %d (threshold %d).",
-				d.largest(), d.Shard, d.donor(), n.Donor-n.Ideal, n.Ideal, n.Threshold)
+			return d.zoneSentence("%s, %s, has %s, %d above the ideal of %d (threshold %d).",
+				d.largestText(), d.Shard, d.donorText(), n.Donor-n.Ideal, n.Ideal, n.Threshold)
 		}},
 	{RecipientAtIdeal, SubjectZone, false,
 		"The smallest available shard is not below the ideal.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string {
-			return d.inZone("The smallest available shard, %s, has %s, not below the ideal of %s.",
-				d.Recipient, d.recipient(), d.ideal())
+			return d.zoneSentence("The smallest available shard, %s, has %s, not below the ideal of %s.",
+				d.Recipient, d.recipientText(), d.idealText())
 		}},
 	{BelowThreshold, SubjectZone, false,
 		"The shards differ by less than the threshold (3 chunk sizes since 6.0): the collection is balanced.",
 		"A smaller chunk size lowers the threshold: sh.chunkSize(namespace, MiB).",
 		func(d Decision) string {
-			return d.inZone("Shard %s has %s and %s has %s, a difference of %s, below the threshold of %s.",
-				d.Shard, d.donor(), d.Recipient, d.recipient(), d.apart(), d.threshold())
+			return d.zoneSentence("Shard %s has %s and %s has %s, a difference of %s, below the threshold of %s.",
+				d.Shard, d.donorText(), d.Recipient, d.recipientText(), d.differenceText(), d.thresholdText())
 		}},
 	{OnlyJumboChunks, SubjectZone, false,
 		"All chunks of the zone on the largest available shard are jumbo.",
@@ -242,23 +242,23 @@ var zoneCodes = []CodeInfo{
 			"jumbo chunk of one key needs a better shard key.",
 		func(d Decision) string {
 			if d.Count == 1 {
-				return fmt.Sprintf("The only chunk%s on %s is jumbo.", d.ofZone(), d.Shard)
+				return fmt.Sprintf("The only chunk%s on %s is jumbo.", d.ofZoneText(), d.Shard)
 			}
-			return fmt.Sprintf("All %s%s on %s are jumbo.", humanize.Count(d.Count, "chunk"), d.ofZone(), d.Shard)
+			return fmt.Sprintf("All %s%s on %s are jumbo.", humanize.Count(d.Count, "chunk"), d.ofZoneText(), d.Shard)
 		}},
 	{LargestOutsideZone, SubjectZone, false,
 		"The largest available shard is outside the zone, and no other may give chunks before it.",
 		"Balance the other zones first.",
 		func(d Decision) string {
 			return fmt.Sprintf("The largest available shard, %s (%s), is not in %s, and no other may give chunks before it.",
-				d.Shard, d.donor(), d.zone())
+				d.Shard, d.donorText(), d.zoneText())
 		}},
 	{NoChunkInZone, SubjectZone, false,
 		"The largest available shard has no chunk of the zone, and no other may give chunks before it.",
 		"Balance the other zones first.",
 		func(d Decision) string {
 			return fmt.Sprintf("The largest available shard, %s (%s), has no chunk of %s, and no other may give chunks "+
-				"before it.", d.Shard, d.donor(), d.zone())
+				"before it.", d.Shard, d.donorText(), d.zoneText())
 		}},
 }
 
@@ -273,9 +273,11 @@ var chunkCodes = []CodeInfo{
 		}},
 	{OtherChunkFirst, SubjectChunk, false,
 		"The shard gives another chunk first: one a round, in key order.",
-		nothingToDo,
+		noActionNeeded,
 		func(d Decision) string { return fmt.Sprintf("Shard %s gives its chunk at %s first.", d.Shard, d.Min) }},
 }
 
-// apart returns the difference of the two shards.
-func (d Decision) apart() string { return d.Numbers.text(d.Numbers.Donor - d.Numbers.Recipient) }
+// differenceText returns the difference of the two shards.
+func (d Decision) differenceText() string {
+	return d.Numbers.amountText(d.Numbers.Donor - d.Numbers.Recipient)
+}

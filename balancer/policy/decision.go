@@ -55,8 +55,8 @@ type Numbers struct {
 	Ideal, Threshold int64
 }
 
-// text returns an amount in the unit of the rule.
-func (n Numbers) text(amount int64) string {
+// amountText returns an amount in the unit of the rule.
+func (n Numbers) amountText(amount int64) string {
 	if n.Unit == Bytes {
 		return humanize.Bytes(amount)
 	}
@@ -102,25 +102,25 @@ func (d Decision) Text() string {
 	return info.sentence(d)
 }
 
-// ChoiceOf returns the decision for a migration that was chosen by more than
+// NewChoice returns the decision for a migration that was chosen by more than
 // the numbers of two shards.
-func ChoiceOf(m Migration) Decision {
+func NewChoice(m Migration) Decision {
 	return Decision{
 		Code: Code(m.Reason), Namespace: m.Namespace, Step: m.Reason,
 		Shard: m.From, Recipient: m.To, Min: m.Min, Max: m.Max,
 	}
 }
 
-// zone returns the zone in a sentence.
-func (d Decision) zone() string {
+// zoneText returns the zone in a sentence.
+func (d Decision) zoneText() string {
 	if d.Zone == catalog.NoZone {
 		return "keys outside all zones"
 	}
 	return "zone " + d.Zone
 }
 
-// ofZone returns " of zone EU", and nothing for keys outside all zones.
-func (d Decision) ofZone() string {
+// ofZoneText returns " of zone EU", and nothing for keys outside all zones.
+func (d Decision) ofZoneText() string {
 	if d.Zone == catalog.NoZone {
 		return ""
 	}
@@ -128,7 +128,7 @@ func (d Decision) ofZone() string {
 }
 
 // inZone formats a sentence, and puts the zone before it.
-func (d Decision) inZone(format string, args ...any) string {
+func (d Decision) zoneSentence(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if d.Zone == catalog.NoZone {
 		return text
@@ -136,13 +136,13 @@ func (d Decision) inZone(format string, args ...any) string {
 	return "Zone " + d.Zone + ": " + strings.ToLower(text[:1]) + text[1:]
 }
 
-func (d Decision) donor() string     { return d.Numbers.text(d.Numbers.Donor) }
-func (d Decision) recipient() string { return d.Numbers.text(d.Numbers.Recipient) }
-func (d Decision) ideal() string     { return d.Numbers.text(d.Numbers.Ideal) }
-func (d Decision) threshold() string { return d.Numbers.text(d.Numbers.Threshold) }
+func (d Decision) donorText() string     { return d.Numbers.amountText(d.Numbers.Donor) }
+func (d Decision) recipientText() string { return d.Numbers.amountText(d.Numbers.Recipient) }
+func (d Decision) idealText() string     { return d.Numbers.amountText(d.Numbers.Ideal) }
+func (d Decision) thresholdText() string { return d.Numbers.amountText(d.Numbers.Threshold) }
 
-// largest is "The largest available shard" in the unit of the rule.
-func (d Decision) largest() string {
+// largestText is "The largest available shard" in the unit of the rule.
+func (d Decision) largestText() string {
 	if d.Numbers.Unit == Chunks {
 		return "The available shard with the most chunks"
 	}

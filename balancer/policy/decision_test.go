@@ -70,8 +70,8 @@ func TestChoicesHaveTheirNumbers(t *testing.T) {
 			sit := s.situation(t)
 			var why Report
 			if tt.kind != "" {
-				SelectByCount(s.counting(t), NewAvailable(sit.Shards), &why)
-			} else if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), &why); err != nil {
+				SelectByCount(s.counting(t), NewAvailableShards(sit.Shards), &why)
+			} else if _, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), &why); err != nil {
 				t.Fatal(err)
 			}
 			for got := range why.Chosen() {
@@ -197,10 +197,10 @@ func TestBlocked(t *testing.T) {
 			c := fine
 			tt.change(&c)
 			var why Report
-			if got := Blocked(c, tt.release, &why); got != (tt.want != nil) || got == c.BalanceableIn(tt.release) {
+			if got := ReportBlocked(c, tt.release, &why); got != (tt.want != nil) || got == c.BalanceableIn(tt.release) {
 				t.Errorf("blocked: %v", got)
 			}
-			if got := Blocked(c, tt.release, nil); got != (tt.want != nil) {
+			if got := ReportBlocked(c, tt.release, nil); got != (tt.want != nil) {
 				t.Errorf("without a report: %v", got)
 			}
 			same(t, "reasons", texts(&why), tt.want)
@@ -212,7 +212,7 @@ func TestBlocked(t *testing.T) {
 func TestExplain(t *testing.T) {
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	s := stage(t, `{"shards":[{"id":"a","size":900},{"id":"b","size":100}],"layout":[["a",2],["b",1]]}`)
-	q := Question{
+	q := ExplainInput{
 		Situation: s.situation(t), Settings: catalog.DefaultSettings(), Now: noon,
 		Collection: catalog.Collection{Namespace: "db.c", AllowMigrations: true, PermitMigrations: true, NoBalance: true},
 	}
@@ -241,7 +241,7 @@ func TestExplain(t *testing.T) {
 	if err != nil || last.Code != UnalignedZones || last.Err == nil {
 		t.Errorf("last %+v, error %v", last, err)
 	}
-	q.Settings = catalog.SettingsOf(catalog.Release44)
+	q.Settings = catalog.DefaultSettingsOf(catalog.Release44)
 	q.Situation = stage(t, `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",4]]}`).situation(t)
 	why, _ = Explain(q)
 	for d := range why.Chosen() {
@@ -298,17 +298,17 @@ func TestNobodyAskedCostsNothing(t *testing.T) {
 	sit := stage(t, `{"shards":[{"id":"a","size":900},{"id":"b","size":100}],"layout":[["a",2],["b",1]]}`).situation(t)
 	count := func(why *Report) float64 {
 		return testing.AllocsPerRun(100, func() {
-			sel := newSelection(sit, NewAvailable(sit.Shards), why)
-			sel.decide(Decision{Code: NoData})
-			sel.rejectPair(BelowThreshold, &sel.members[0], &sel.members[1], 0, Numbers{}, 0)
-			sel.take(&sel.members[0], &sel.members[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
+			sel := newSelection(sit, NewAvailableShards(sit.Shards), why)
+			sel.addDecision(Decision{Code: NoData})
+			sel.reportPair(BelowThreshold, &sel.members[0], &sel.members[1], 0, Numbers{}, 0)
+			sel.addMigration(&sel.members[0], &sel.members[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
 		})
 	}
 	if silent, events := count(nil), count(&Report{EventsOnly: true}); events > silent+1 { // the report itself
 		t.Errorf("%v allocations with a report of events, %v without", events, silent)
 	}
-	if Blocked(catalog.Collection{}, catalog.Release{}, nil); testing.AllocsPerRun(100, func() {
-		Blocked(catalog.Collection{NoBalance: true}, catalog.Release{}, nil)
+	if ReportBlocked(catalog.Collection{}, catalog.Release{}, nil); testing.AllocsPerRun(100, func() {
+		ReportBlocked(catalog.Collection{NoBalance: true}, catalog.Release{}, nil)
 	}) > 0 {
 		t.Error("a flag that nobody asked about costs an allocation")
 	}

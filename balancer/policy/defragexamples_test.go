@@ -95,12 +95,12 @@ type phaseActor struct {
 	phase       Phase
 	outstanding map[string]StreamAction
 	moving      map[string]Migration
-	available   *Available
+	available   *AvailableShards
 }
 
 func (c phaseCase) play(t *testing.T) {
 	t.Helper()
-	x := phaseActor{outstanding: map[string]StreamAction{}, moving: map[string]Migration{}, available: NewAvailable(nil)}
+	x := phaseActor{outstanding: map[string]StreamAction{}, moving: map[string]Migration{}, available: NewAvailableShards(nil)}
 	maxChunk := c.MaxChunk
 	if maxChunk == 0 {
 		maxChunk = 100
@@ -132,7 +132,7 @@ func (x *phaseActor) scene(t *testing.T, c phaseCase, chunks []tuple) {
 			}
 		}
 	}
-	s := defragmenting(t, smallChunk(x.Sizes.MaxChunkSizeBytes), chunks)
+	s := defragmenting(t, maxSmallChunk(x.Sizes.MaxChunkSizeBytes), chunks)
 	s.Sizes.MaxChunkSizeBytes = x.Sizes.MaxChunkSizeBytes
 	if c.Sizes != nil {
 		s = s.withSizes(c.Sizes)
@@ -217,7 +217,7 @@ func (x *phaseActor) move(t *testing.T, step phaseStep) {
 		for _, id := range step.Available {
 			shards = append(shards, catalog.Shard{ID: id})
 		}
-		x.available = NewAvailable(shards)
+		x.available = NewAvailableShards(shards)
 	}
 	if step.Move == "none" {
 		wantNoMove(t, x.phase, x.available)
@@ -231,7 +231,7 @@ func (x *phaseActor) move(t *testing.T, step phaseStep) {
 	if step.Left != nil {
 		want(t, "available after", x.available.Len(), len(step.Left))
 		for _, id := range step.Left {
-			want(t, "available after: "+string(id), x.available.Has(id), true)
+			want(t, "available after: "+string(id), x.available.IsFree(id), true)
 		}
 	}
 }
@@ -240,7 +240,7 @@ func (x *phaseActor) move(t *testing.T, step phaseStep) {
 func (x *phaseActor) check(t *testing.T, step phaseStep) {
 	t.Helper()
 	if step.Threshold != 0 {
-		want(t, "threshold", smallChunk(x.Sizes.MaxChunkSizeBytes), step.Threshold)
+		want(t, "threshold", maxSmallChunk(x.Sizes.MaxChunkSizeBytes), step.Threshold)
 	}
 	if step.Remaining != nil {
 		want(t, "remaining", x.phase.Remaining(), *step.Remaining)
@@ -318,7 +318,7 @@ func (x *phaseActor) checkMoves(t *testing.T, step phaseStep) {
 	if step.Avoid != nil {
 		chunk, shards := pairOf[[]catalog.ShardID](t, *step.Avoid)
 		got := []catalog.ShardID{}
-		for _, n := range p.avoided[int32(chunk)] {
+		for _, n := range p.refusedBy[int32(chunk)] {
 			got = append(got, p.shards[n].id)
 		}
 		want(t, "avoid", fmt.Sprint(got), fmt.Sprint(shards))
@@ -388,7 +388,7 @@ func (c mergerCase) play(t *testing.T) {
 			if step.Code != 0 {
 				r.Err = mongoerr.New(step.Code, "failed")
 			}
-			wakes := m.Done(outstanding[step.Reply], r)
+			wakes := m.MergeDone(outstanding[step.Reply], r)
 			if step.Wakes {
 				want(t, "wake-up", wakes, true)
 			}

@@ -32,13 +32,13 @@ type Phase interface {
 	Name() PhaseName
 	// NextAction is the next merge or measurement.
 	NextAction() (StreamAction, bool)
-	// ActionDone takes over how an action of this phase ended; a size that was
+	// ActionDone records the result of an action of this phase; a size that was
 	// measured has to be stored with the chunk.
 	ActionDone(a StreamAction, r ActionResult) (measured *Measurement)
 	// NextMigration is the next migration between shards that are available,
 	// which it takes.
-	NextMigration(avail *Available, now time.Time) (Migration, bool)
-	// MigrationDone takes over how a migration of this phase ended.
+	NextMigration(avail *AvailableShards, now time.Time) (Migration, bool)
+	// MigrationDone records the result of a migration of this phase.
 	MigrationDone(m Migration, err error)
 	// Abort drops what is not under way and makes next the phase to follow.
 	Abort(next PhaseName)
@@ -56,12 +56,12 @@ type Measurement struct {
 	Size     catalog.Estimate
 }
 
-// smallChunk returns the size up to which a chunk is small: a quarter of the
+// maxSmallChunk returns the size up to which a chunk is small: a quarter of the
 // chunk size, with the server's integer division (rules/02-defragmentation-and-merging §2.4).
-func smallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
+func maxSmallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
 
 // NewPhase begins a phase with the collection as it is now. A phase may be
-// complete from the start. Unknown names, such as splitChunks of old, end the
+// complete from the start. Unknown names, such as the former splitChunks, end the
 // defragmentation, and so are finished.
 func NewPhase(name PhaseName, s Situation) Phase {
 	switch name {
@@ -79,7 +79,7 @@ type finishedPhase struct{}
 func (finishedPhase) Name() PhaseName                                    { return PhaseFinished }
 func (finishedPhase) NextAction() (StreamAction, bool)                   { return StreamAction{}, false }
 func (finishedPhase) ActionDone(StreamAction, ActionResult) *Measurement { return nil }
-func (finishedPhase) NextMigration(*Available, time.Time) (Migration, bool) {
+func (finishedPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
 	return Migration{}, false
 }
 func (finishedPhase) MigrationDone(Migration, error) {}
@@ -88,15 +88,15 @@ func (finishedPhase) Complete() bool                 { return true }
 func (finishedPhase) Next() PhaseName                { return PhaseFinished }
 func (finishedPhase) Remaining() int64               { return 0 }
 
-// ending is the part of a phase that knows when it is over.
-type ending struct {
-	usual       PhaseName // what follows when all went well
+// completion is the part of a phase that tracks its completion and its successor.
+type completion struct {
+	normalNext  PhaseName // what follows when all went well
 	outstanding int
 	aborted     bool
 	next        PhaseName // after an abort
 }
 
-func (e *ending) abort(next PhaseName) {
+func (e *completion) abort(next PhaseName) {
 	// An abort by the user is final, whatever fails after it.
 	if e.aborted && e.next == PhaseFinished {
 		return
@@ -105,43 +105,43 @@ func (e *ending) abort(next PhaseName) {
 }
 
 // Next returns the phase that follows.
-func (e *ending) Next() PhaseName {
+func (e *completion) Next() PhaseName {
 	if e.aborted {
 		return e.next
 	}
-	return e.usual
+	return e.normalNext
 }
 
-// subject is the collection of a phase, frozen when the phase began. The
+// phaseCollection is the collection of a phase, frozen when the phase began. The
 // table is kept, and chunks are told by their positions in it.
-type subject struct {
+type phaseCollection struct {
 	ns       string
 	uuid     bson.Binary
 	table    *catalog.RoutingTable
 	maxChunk int64
-	small    int64 // the largest size of a small chunk
+	maxSmall int64 // the largest size of a small chunk
 }
 
-func newSubject(s Situation) subject {
-	return subject{s.Namespace, s.UUID, s.Table, s.maxChunkSize(), smallChunk(s.maxChunkSize())}
+func newSubject(s Situation) phaseCollection {
+	return phaseCollection{s.Namespace, s.UUID, s.Table, s.maxChunkSize(), maxSmallChunk(s.maxChunkSize())}
 }
 
 // span is some neighbouring chunks of the table: the positions [from, to).
 type span struct{ from, to int32 }
 
-func (s subject) bounds(r span) (min, max catalog.Key) {
+func (s phaseCollection) bounds(r span) (min, max catalog.Key) {
 	return s.table.At(int(r.from)).Min, s.table.At(int(r.to) - 1).Max
 }
 
-func (s subject) merge(shard catalog.ShardID, r span) StreamAction {
+func (s phaseCollection) mergeAction(shard catalog.ShardID, r span) StreamAction {
 	min, max := s.bounds(r)
 	return StreamAction{Kind: MergeRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max, item: r}
 }
 
-func (s subject) measure(shard catalog.ShardID, r span) StreamAction {
+func (s phaseCollection) measureAction(shard catalog.ShardID, r span) StreamAction {
 	min, max := s.bounds(r)
 	return StreamAction{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max,
-		MaxBytes: s.small, item: r}
+		MaxBytes: s.maxSmall, item: r}
 }
 
 // retriable are the errors after which a defragmentation tries the same again
@@ -156,10 +156,10 @@ var retriable = []mongoerr.Code{
 	mongoerr.BackupCursorOpenConflictWithCheckpoint, mongoerr.RetriableRemoteCommandFailure,
 }
 
-// retry reports whether the same may be tried again after an error: it was
-// passing, or the shard did not know its own metadata. A shard that names the
+// canRetry reports whether the operation may be retried after an error: it was
+// temporary, or the shard did not know its own metadata. A shard that names the
 // version it wants knows of a change that the phase does not.
-func retry(err error) bool {
+func canRetry(err error) bool {
 	code, ok := mongoerr.CodeOf(err)
 	if !ok {
 		return false
@@ -170,8 +170,8 @@ func retry(err error) bool {
 	return slices.Contains(retriable, code)
 }
 
-// pendingDeletion reports whether a migration failed because the recipient has
+// isPendingDeletion reports whether a migration failed because the recipient has
 // still to delete what it gave away of the range.
-func pendingDeletion(err error) bool {
+func isPendingDeletion(err error) bool {
 	return mongoerr.Is(err, mongoerr.OperationFailed) && strings.Contains(err.Error(), "ExceededTimeLimit")
 }

@@ -75,7 +75,7 @@ func wantNoAction(t *testing.T, p Phase) {
 	}
 }
 
-func wantMove(t *testing.T, p Phase, avail *Available, text string) Migration {
+func wantMove(t *testing.T, p Phase, avail *AvailableShards, text string) Migration {
 	t.Helper()
 	m, ok := p.NextMigration(avail, scheduled)
 	if !ok {
@@ -85,7 +85,7 @@ func wantMove(t *testing.T, p Phase, avail *Available, text string) Migration {
 	return m
 }
 
-func wantNoMove(t *testing.T, p Phase, avail *Available) {
+func wantNoMove(t *testing.T, p Phase, avail *AvailableShards) {
 	t.Helper()
 	if m, ok := p.NextMigration(avail, scheduled); ok {
 		t.Fatalf("unexpected migration %s", shown(m))
@@ -118,7 +118,7 @@ func TestEmptyChunksAreMeasuredOnce(t *testing.T) {
 func TestAbortByTheUser(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 10, 1}, {"B", 10, "Max", 100}})
 	p := NewPhase(PhaseMoveAndMerge, s)
-	m := wantMove(t, p, NewAvailable(s.Shards), "move [Min, 10] A to B")
+	m := wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 10] A to B")
 	p.Abort(PhaseFinished)
 	want(t, "complete", p.Complete(), false)
 	p.MigrationDone(m, serverError(mongoerr.ShardNotFound, "no"))

@@ -11,24 +11,24 @@ import (
 // movePhase brings small chunks beside a neighbour in key order and merges the
 // two: the second phase (rules/02-defragmentation-and-merging §2.5).
 type movePhase struct {
-	subject
-	ending
+	phaseCollection
+	completion
 
-	shards  []moveShard
-	order   []int // of shards: the fullest first
-	chunks  []smallOrLarge
-	avoided map[int32][]int32 // shards that refused a chunk, by chunk
-	left    int               // small chunks
-	moving  map[catalog.Key]pair
-	merging map[span]pair
-	toMerge []pair
-	reached rank                                      // by the present scan of small chunks
-	fits    func(catalog.ShardID, catalog.Chunk) bool // that of the Situation
+	shards    []moveShard
+	order     []int // of shards: the fullest first
+	chunks    []chunkNode
+	refusedBy map[int32][]int32 // shards that refused a chunk, by chunk
+	remaining int               // small chunks
+	moving    map[catalog.Key]pair
+	merging   map[span]pair
+	toMerge   []pair
+	reached   rank                                      // by the present scan of small chunks
+	fits      func(catalog.ShardID, catalog.Chunk) bool // that of the Situation
 
 	// barren are the shards that had nothing to give to those of asked. As a round
 	// takes more of these, there is not more to give; a reply ends that.
-	asked  *Available
-	barren []bool
+	barrenFor *AvailableShards
+	barren    []bool
 }
 
 // pair is a chunk on its way to a sibling.
@@ -36,13 +36,13 @@ type pair struct{ chunk, sibling int32 }
 
 func newMovePhase(s Situation) *movePhase {
 	p := &movePhase{
-		subject: newSubject(s),
-		ending:  ending{usual: PhaseMerge},
-		avoided: make(map[int32][]int32),
-		moving:  make(map[catalog.Key]pair),
-		merging: make(map[span]pair),
-		chunks:  make([]smallOrLarge, 0, s.Table.Len()),
-		fits:    s.Fits,
+		phaseCollection: newSubject(s),
+		completion:      completion{normalNext: PhaseMerge},
+		refusedBy:       make(map[int32][]int32),
+		moving:          make(map[catalog.Key]pair),
+		merging:         make(map[span]pair),
+		chunks:          make([]chunkNode, 0, s.Table.Len()),
+		fits:            s.Fits,
 	}
 	number := make(map[catalog.ShardID]int32)
 	zoneNumber := make(map[string]int32)
@@ -66,15 +66,15 @@ func newMovePhase(s Situation) *movePhase {
 			zoneNumber[name] = zone
 		}
 		i := int32(len(p.chunks))
-		p.chunks = append(p.chunks, smallOrLarge{
+		p.chunks = append(p.chunks, chunkNode{
 			span: span{i, i + 1}, size: c.Estimate.Bytes(), prev: i - 1, next: i + 1,
 			shard: n, zone: zone,
 		})
 	}
 	p.chunks[len(p.chunks)-1].next = -1
 	for i := range p.chunks {
-		if p.chunks[i].size <= p.small {
-			p.list(int32(i))
+		if p.chunks[i].size <= p.maxSmall {
+			p.addSmall(int32(i))
 		}
 	}
 	p.reorder()
@@ -95,15 +95,15 @@ func (p *movePhase) Name() PhaseName { return PhaseMoveAndMerge }
 
 // NextMigration takes the smallest chunk that can move from the fullest shard
 // that has one.
-func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, bool) {
+func (p *movePhase) NextMigration(avail *AvailableShards, now time.Time) (Migration, bool) {
 	if p.aborted {
 		return Migration{}, false
 	}
-	if p.asked != avail {
-		p.asked, p.barren = avail, make([]bool, len(p.shards))
+	if p.barrenFor != avail {
+		p.barrenFor, p.barren = avail, make([]bool, len(p.shards))
 	}
 	for _, n := range p.order {
-		if p.barren[n] || !avail.Has(p.shards[n].id) {
+		if p.barren[n] || !avail.IsFree(p.shards[n].id) {
 			continue
 		}
 		found, ok := p.pick(n, avail, now)
@@ -111,7 +111,7 @@ func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, b
 			p.barren[n] = true
 			continue
 		}
-		p.change(found, func(c, s *smallOrLarge) { c.busy, s.busy = true, true })
+		p.updatePair(found, func(c, s *chunkNode) { c.busy, s.busy = true, true })
 		c, to := &p.chunks[found.chunk], &p.chunks[found.sibling]
 		m := Migration{
 			From: p.shards[n].id, To: p.shards[to.shard].id, Namespace: p.ns, UUID: p.uuid,
@@ -127,19 +127,19 @@ func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, b
 }
 
 // pick scans the small chunks of a shard.
-func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
+func (p *movePhase) pick(n int, avail *AvailableShards, now time.Time) (pair, bool) {
 	for i := range p.scan(n, avail) {
 		siblings, count := p.siblings(i)
 		if count == 0 {
-			p.discard(i)
+			p.dropSmall(i)
 			continue
 		}
 		eligible := make([]int32, 0, len(siblings))
 		avoided := 0
 		for _, j := range siblings[:count] {
 			switch s := &p.chunks[j]; {
-			case s.busy || !avail.Has(p.shards[s.shard].id):
-			case slices.Contains(p.avoided[i], s.shard), !p.hasRoom(i, s.shard):
+			case s.busy || !avail.IsFree(p.shards[s.shard].id):
+			case slices.Contains(p.refusedBy[i], s.shard), !p.fitsOnShard(i, s.shard):
 				avoided++
 			default:
 				eligible = append(eligible, j)
@@ -155,8 +155,8 @@ func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
 	return pair{}, false
 }
 
-// hasRoom reports whether a small chunk fits on the shard of a sibling.
-func (p *movePhase) hasRoom(i, shard int32) bool {
+// fitsOnShard reports whether a small chunk fits on the shard of a sibling.
+func (p *movePhase) fitsOnShard(i, shard int32) bool {
 	c := &p.chunks[i]
 	if p.fits == nil || c.shard == shard {
 		return true
@@ -169,13 +169,13 @@ func (p *movePhase) hasRoom(i, shard int32) bool {
 // others and lets it try them again, once.
 func (p *movePhase) postpone(i int32, now time.Time) {
 	again := p.chunks[i].failed == 0
-	p.discard(i)
+	p.dropSmall(i)
 	if !again {
 		return
 	}
-	delete(p.avoided, i)
+	delete(p.refusedBy, i)
 	p.chunks[i].failed = now.UnixNano()
-	p.list(i)
+	p.addSmall(i)
 }
 
 // recipient chooses between the siblings: the first unless the second scores
@@ -210,8 +210,8 @@ func (p *movePhase) score(i, j int32) int {
 	case c.size < s.size:
 		score = scoreSmaller
 	}
-	if merged(c.size, s.size) > p.small {
-		if s.size < p.small {
+	if mergedSize(c.size, s.size) > p.maxSmall {
+		if s.size < p.maxSmall {
 			return score + scoreFirstToFit
 		}
 		return score + scoreFits
@@ -219,8 +219,8 @@ func (p *movePhase) score(i, j int32) int {
 	return score
 }
 
-func merged(a, b int64) int64 {
-	return catalog.EstimateOf(a).Plus(catalog.EstimateOf(b)).Bytes()
+func mergedSize(a, b int64) int64 {
+	return catalog.NewEstimate(a).Plus(catalog.NewEstimate(b)).Bytes()
 }
 
 func (p *movePhase) MigrationDone(m Migration, err error) {
@@ -230,7 +230,7 @@ func (p *movePhase) MigrationDone(m Migration, err error) {
 	}
 	delete(p.moving, m.Min)
 	p.outstanding--
-	p.asked = nil
+	p.barrenFor = nil
 	if p.aborted {
 		return
 	}
@@ -238,18 +238,18 @@ func (p *movePhase) MigrationDone(m Migration, err error) {
 	if err == nil {
 		from, to := &p.shards[c.shard], &p.shards[s.shard]
 		from.size = max(0, from.size-c.size)
-		to.size = merged(to.size, c.size)
+		to.size = mergedSize(to.size, c.size)
 		p.reorder()
 		p.toMerge = append(p.toMerge, done)
 		return
 	}
-	p.change(done, func(c, s *smallOrLarge) { c.busy, s.busy = false, false })
+	p.updatePair(done, func(c, s *chunkNode) { c.busy, s.busy = false, false })
 	switch {
-	case TooBig(err):
-		p.discard(done.chunk)
-	case retry(err):
-	case pendingDeletion(err):
-		p.avoided[done.chunk] = append(p.avoided[done.chunk], s.shard)
+	case IsTooBig(err):
+		p.dropSmall(done.chunk)
+	case canRetry(err):
+	case isPendingDeletion(err):
+		p.refusedBy[done.chunk] = append(p.refusedBy[done.chunk], s.shard)
 	default:
 		p.Abort(PhaseMergeAndMeasure)
 	}
@@ -264,7 +264,7 @@ func (p *movePhase) NextAction() (StreamAction, bool) {
 	union := p.union(next)
 	p.merging[union] = next
 	p.outstanding++
-	return p.merge(p.shards[p.chunks[next.sibling].shard].id, union), true
+	return p.mergeAction(p.shards[p.chunks[next.sibling].shard].id, union), true
 }
 
 func (p *movePhase) union(of pair) span {
@@ -279,12 +279,12 @@ func (p *movePhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 	}
 	delete(p.merging, a.item)
 	p.outstanding--
-	p.asked = nil
+	p.barrenFor = nil
 	switch {
 	case p.aborted:
 	case r.Err == nil:
-		p.unite(done)
-	case retry(r.Err):
+		p.mergePair(done)
+	case canRetry(r.Err):
 		p.toMerge = append(p.toMerge, done)
 	default:
 		p.Abort(PhaseMergeAndMeasure)
@@ -292,20 +292,20 @@ func (p *movePhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 	return nil
 }
 
-// unite makes the sibling the union of the two.
-func (p *movePhase) unite(of pair) {
-	p.change(of, func(c, s *smallOrLarge) {
+// mergePair makes the sibling the union of the two.
+func (p *movePhase) mergePair(of pair) {
+	p.updatePair(of, func(c, s *chunkNode) {
 		wasListed := s.listed
-		for _, gone := range []*smallOrLarge{c, s} {
+		for _, gone := range []*chunkNode{c, s} {
 			if gone.listed {
 				gone.listed = false
-				p.left--
+				p.remaining--
 			}
 		}
-		s.span, s.size, s.busy = p.union(of), merged(c.size, s.size), false
-		if wasListed && s.size <= p.small {
+		s.span, s.size, s.busy = p.union(of), mergedSize(c.size, s.size), false
+		if wasListed && s.size <= p.maxSmall {
 			s.listed = true
-			p.left++
+			p.remaining++
 		}
 		if c.prev >= 0 {
 			p.chunks[c.prev].next = c.next
@@ -320,13 +320,13 @@ func (p *movePhase) Abort(next PhaseName) {
 	p.abort(next)
 	p.toMerge = nil
 	for n := range p.shards {
-		p.shards[n].small, p.shards[n].made = nil, nil
+		p.shards[n].small, p.shards[n].usedLists = nil, nil
 	}
-	p.left = 0
+	p.remaining = 0
 }
 
 func (p *movePhase) Complete() bool {
-	return p.left == 0 && p.outstanding == 0 && len(p.toMerge) == 0
+	return p.remaining == 0 && p.outstanding == 0 && len(p.toMerge) == 0
 }
 
-func (p *movePhase) Remaining() int64 { return int64(p.left) }
+func (p *movePhase) Remaining() int64 { return int64(p.remaining) }

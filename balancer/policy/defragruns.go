@@ -12,12 +12,12 @@ import (
 // one zone: the first phase, which also measures what comes out, and the last
 // (rules/02-defragmentation-and-merging §2.4, §2.6).
 type runsPhase struct {
-	subject
-	ending
-	name     PhaseName
-	measures bool
-	shards   []shardRuns
-	turn     int // of shards
+	phaseCollection
+	completion
+	name      PhaseName
+	measures  bool
+	shards    []shardRuns
+	nextShard int // of shards
 }
 
 // shardRuns is the work on one shard. Work is taken from the end.
@@ -27,13 +27,13 @@ type shardRuns struct {
 }
 
 func newRunsPhase(name PhaseName, s Situation) *runsPhase {
-	p := &runsPhase{subject: newSubject(s), name: name, measures: name == PhaseMergeAndMeasure}
-	p.usual = PhaseFinished
+	p := &runsPhase{phaseCollection: newSubject(s), name: name, measures: name == PhaseMergeAndMeasure}
+	p.normalNext = PhaseFinished
 	if p.measures {
-		p.usual = PhaseMoveAndMerge
+		p.normalNext = PhaseMoveAndMerge
 	}
 	work := make(map[catalog.ShardID]*shardRuns)
-	for r := range runs(s.Table, s.Zones) {
+	for r := range findRuns(s.Table, s.Zones) {
 		if r.len() == 1 && (!p.measures || r.measured) {
 			continue
 		}
@@ -68,9 +68,9 @@ type chunkRun struct {
 
 func (r chunkRun) len() int { return int(r.to - r.from) }
 
-// runs returns the maximal runs of chunks on one shard and in one zone, in key
+// findRuns returns the maximal runs of chunks on one shard and in one zone, in key
 // order. A chunk that lies only partly in a zone counts as in none.
-func runs(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun] {
+func findRuns(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun] {
 	return func(yield func(chunkRun) bool) {
 		var run chunkRun
 		var zone string
@@ -97,21 +97,21 @@ func (p *runsPhase) Name() PhaseName { return p.name }
 // merge measures.
 func (p *runsPhase) NextAction() (StreamAction, bool) {
 	for range p.shards {
-		w := &p.shards[p.turn]
-		p.turn = (p.turn + 1) % len(p.shards)
+		w := &p.shards[p.nextShard]
+		p.nextShard = (p.nextShard + 1) % len(p.shards)
 		switch measures, merges := len(w.toMeasure), len(w.toMerge); {
 		case measures > merges:
 			p.outstanding++
-			return p.measure(w.shard, pop(&w.toMeasure)), true
+			return p.measureAction(w.shard, popSpan(&w.toMeasure)), true
 		case merges > 0:
 			p.outstanding++
-			return p.merge(w.shard, pop(&w.toMerge)), true
+			return p.mergeAction(w.shard, popSpan(&w.toMerge)), true
 		}
 	}
 	return StreamAction{}, false
 }
 
-func pop(list *[]span) span {
+func popSpan(list *[]span) span {
 	last := len(*list) - 1
 	r := (*list)[last]
 	*list = (*list)[:last]
@@ -123,7 +123,7 @@ func (p *runsPhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 	if p.aborted {
 		return nil
 	}
-	if r.Err != nil && !retry(r.Err) {
+	if r.Err != nil && !canRetry(r.Err) {
 		p.Abort(p.name)
 		return nil
 	}
@@ -141,17 +141,19 @@ func (p *runsPhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 		if r.MaxReached {
 			size = catalog.TooBig
 		}
-		return &Measurement{a.Min, a.Max, catalog.EstimateOf(size)}
+		return &Measurement{a.Min, a.Max, catalog.NewEstimate(size)}
 	}
 	return nil
 }
 
-func (*runsPhase) NextMigration(*Available, time.Time) (Migration, bool) { return Migration{}, false }
-func (*runsPhase) MigrationDone(Migration, error)                        {}
+func (*runsPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
+	return Migration{}, false
+}
+func (*runsPhase) MigrationDone(Migration, error) {}
 
 func (p *runsPhase) Abort(next PhaseName) {
 	p.abort(next)
-	p.shards, p.turn = nil, 0
+	p.shards, p.nextShard = nil, 0
 }
 
 func (p *runsPhase) Complete() bool { return p.Remaining() == 0 }

@@ -60,28 +60,28 @@ func trapSameShard(t *testing.T) {
 	// asked to move to itself.
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"A", 0, 9, 30}, {"B", 9, "Max", 10}})
 	p := NewPhase(PhaseMoveAndMerge, s)
-	avail := NewAvailable(s.Shards)
+	avail := NewAvailableShards(s.Shards)
 	m := wantMove(t, p, avail, "move [Min, 0] A to A")
-	want(t, "A is free", avail.Has("A"), false)
-	want(t, "B is free", avail.Has("B"), true)
+	want(t, "A is free", avail.IsFree("A"), false)
+	want(t, "B is free", avail.IsFree("B"), true)
 	p.MigrationDone(m, nil)
 	wantAction(t, p, "merge [Min, 9] A")
 	// A busy shard refuses the request although it has nothing to do.
 	p = NewPhase(PhaseMoveAndMerge, s)
-	p.MigrationDone(wantMove(t, p, NewAvailable(s.Shards), "move [Min, 0] A to A"), serverError(mongoerr.ConflictingOperationInProgress, "busy"))
+	p.MigrationDone(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to A"), serverError(mongoerr.ConflictingOperationInProgress, "busy"))
 	want(t, "next", p.Next(), PhaseMergeAndMeasure)
 }
 
 func trapUnavailableSibling(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"B", "Min", 0, 100}, {"A", 0, 5, 3}, {"C", 5, "Max", 100}})
 	p := newMovePhase(s)
-	p.avoided[1] = append(p.avoided[1], p.chunks[0].shard) // B has a range deletion to do
-	avail := NewAvailable(s.Shards)
+	p.refusedBy[1] = append(p.refusedBy[1], p.chunks[0].shard) // B has a range deletion to do
+	avail := NewAvailableShards(s.Shards)
 	avail.Take("C")
 	wantNoMove(t, p, avail)
 	want(t, "postponed", p.chunks[1].failed, 0)
-	want(t, "still avoids B", len(p.avoided[1]), 1)
-	wantMove(t, p, NewAvailable(s.Shards), "move [0, 5] A to C")
+	want(t, "still avoids B", len(p.refusedBy[1]), 1)
+	wantMove(t, p, NewAvailableShards(s.Shards), "move [0, 5] A to C")
 }
 
 func trapBackToTheFirst(t *testing.T) {
@@ -125,12 +125,12 @@ func trapBig(t *testing.T) {
 	const big = math.MaxInt64
 	want(t, "BIG", catalog.TooBig, big)
 	for _, c := range [][3]int64{{big, 1, big}, {1, big, big}, {big, big, big}, {1, 2, 3}} {
-		want(t, fmt.Sprint(c), merged(c[0], c[1]), c[2])
+		want(t, fmt.Sprint(c), mergedSize(c[0], c[1]), c[2])
 	}
 	// A sibling of unknown size takes the chunk and stays what it is.
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"B", 0, "Max", big}})
 	p := newMovePhase(s)
-	p.MigrationDone(wantMove(t, p, NewAvailable(s.Shards), "move [Min, 0] A to B"), nil)
+	p.MigrationDone(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to B"), nil)
 	p.ActionDone(wantAction(t, p, "merge [Min, Max] B"), ActionResult{})
 	want(t, "size of the union", p.chunks[1].size, big)
 }
@@ -168,17 +168,17 @@ func TestRetriableErrors(t *testing.T) {
 	for _, code := range []mongoerr.Code{
 		6, 7, 89, 91, 134, 189, 262, 317, 358, 384, 402, 407, 412, 9001, 10107, 11600, 11602, 13435, 13436, 50915, 91331,
 	} {
-		want(t, fmt.Sprint("code ", code), retry(serverError(code, "passing")), true)
+		want(t, fmt.Sprint("code ", code), canRetry(serverError(code, "passing")), true)
 	}
 	for _, code := range []mongoerr.Code{
 		mongoerr.MaxTimeMSExpired, mongoerr.LockTimeout, mongoerr.WriteConcernFailed, mongoerr.LockBusy,
 		mongoerr.ConflictingOperationInProgress, mongoerr.BalancerInterrupted, mongoerr.OperationFailed, mongoerr.IllegalOperation,
 	} {
-		want(t, fmt.Sprint("code ", code), retry(serverError(code, "lasting")), false)
+		want(t, fmt.Sprint("code ", code), canRetry(serverError(code, "lasting")), false)
 	}
-	want(t, "StaleConfig without a wanted version", retry(stale(false)), true)
-	want(t, "StaleConfig with one", retry(stale(true)), false)
-	want(t, "an error without a code", retry(fmt.Errorf("broken")), false)
+	want(t, "StaleConfig without a wanted version", canRetry(stale(false)), true)
+	want(t, "StaleConfig with one", canRetry(stale(true)), false)
+	want(t, "an error without a code", canRetry(fmt.Errorf("broken")), false)
 }
 
 // rules/02-defragmentation-and-merging §2.1: an unknown phase, and the one of older releases, end it.
@@ -215,7 +215,7 @@ func TestMergesOfTheSecondPhase(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"B", 0, 5, 100}, {"C", 5, 9, 100}, {"D", 9, "Max", 10}})
 	begin := func() (Phase, StreamAction) {
 		p := NewPhase(PhaseMoveAndMerge, s)
-		avail := NewAvailable(s.Shards)
+		avail := NewAvailableShards(s.Shards)
 		first := wantMove(t, p, avail, "move [Min, 0] A to B")
 		second := wantMove(t, p, avail, "move [9, Max] D to C")
 		p.MigrationDone(first, nil)

@@ -32,7 +32,7 @@ type Event struct {
 	Zone      string // NoZone for chunks outside all zones
 	ChunkMin  catalog.Key
 	Flagged   int  // chunks with the jumbo flag that were seen
-	Warns     bool // it is a warning in this release
+	IsWarning bool // it is a warning in this release
 }
 
 // eventKind says how an event reads in a log.
@@ -71,7 +71,7 @@ func (e Event) kind() eventKind {
 
 // Level returns the severity of the event.
 func (e Event) Level() slog.Level {
-	if e.Warns {
+	if e.IsWarning {
 		return slog.LevelWarn
 	}
 	return e.kind().level

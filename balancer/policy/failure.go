@@ -13,13 +13,13 @@ type Failure int
 
 // What to do.
 const (
-	// Ask stops and asks the operator: trying again would fail the same way.
-	Ask Failure = iota
-	// AgainNow is for what lost a race: the catalog is read again, and it is tried
+	// AskOperator stops and asks the operator: trying again would fail the same way.
+	AskOperator Failure = iota
+	// RetryNow is for a lost race: the catalog is read again, and the operation is tried
 	// again.
-	AgainNow
-	// AgainLater is for what may be gone after a while.
-	AgainLater
+	RetryNow
+	// RetryLater is for temporary conditions.
+	RetryLater
 	// SkipRange leaves the range alone: it can't be moved as it is.
 	SkipRange
 )
@@ -29,8 +29,8 @@ func (f Failure) String() string {
 	return [...]string{"ask", "again now", "again later", "skip range"}[f]
 }
 
-// Passes reports whether the same may succeed when it is tried again.
-func (f Failure) Passes() bool { return f == AgainNow || f == AgainLater }
+// IsTransient reports whether a retry may succeed.
+func (f Failure) IsTransient() bool { return f == RetryNow || f == RetryLater }
 
 // FailureInfo is a row of the table of failures.
 type FailureInfo struct {
@@ -49,7 +49,7 @@ func Failures() []FailureInfo {
 }
 
 // FailureOf returns what to do after an error (rules/02-migration-and-metadata §5.10). Those that no
-// server sent are of the way there, unless they say otherwise themselves: with a method Failure()
+// server sent are network errors, unless they say otherwise themselves: with a method Failure()
 // Failure.
 func FailureOf(err error) Failure { return FailureInfoOf(err).Class }
 
@@ -59,16 +59,17 @@ func FailureInfoOf(err error) FailureInfo {
 	var refused *mongoerr.ServerError
 	switch {
 	case errors.As(err, &own):
-		return FailureInfo{Class: own.Failure(), Meaning: err.Error(), Remedy: nothingToDo}
+		return FailureInfo{Class: own.Failure(), Meaning: err.Error(), Remedy: noActionNeeded}
 	case !errors.As(err, &refused):
-		return onTheWay
+		return unreachableFailure
 	case refused.NoCode:
-		return noCode
+		return failureWithoutCode
 	}
-	best := FailureInfo{Code: refused.Code, Class: Ask, Meaning: "An unknown error.",
+	best := FailureInfo{Code: refused.Code, Class: AskOperator, Meaning: "An unknown error.",
 		Remedy: "Look it up, and read the logs of the shards involved."}
-	if refused.Code.In("RetriableError") || refused.Code.In("NotPrimaryError") || refused.Code.In("NetworkError") {
-		best.Class, best.Meaning, best.Remedy = AgainLater, onTheWay.Meaning, onTheWay.Remedy
+	if refused.Code.InCategory("RetriableError") || refused.Code.InCategory("NotPrimaryError") ||
+		refused.Code.InCategory("NetworkError") {
+		best.Class, best.Meaning, best.Remedy = RetryLater, unreachableFailure.Meaning, unreachableFailure.Remedy
 	}
 	found := false
 	for _, row := range Failures() {
@@ -83,12 +84,12 @@ func FailureInfoOf(err error) FailureInfo {
 	return best
 }
 
-var onTheWay = FailureInfo{Class: AgainLater,
+var unreachableFailure = FailureInfo{Class: RetryLater,
 	Meaning: "The server could not be reached.",
 	Remedy:  "No action. If it goes on: check that all members run."}
 
-// noCode is for old checks of split and mergeChunks, which answer without a code,
+// failureWithoutCode is for old checks of split and mergeChunks, which answer without a code,
 // or through a mongos with UnknownError (rules/03-commands §0.2). All of them are about
 // the range.
-var noCode = FailureInfo{Class: SkipRange,
+var failureWithoutCode = FailureInfo{Class: SkipRange,
 	Meaning: "The server refuses this range; its message says why.", Remedy: "Read the message."}

@@ -49,7 +49,7 @@ func pageOfFailures() string {
 		title string
 		class Failure
 	}{
-		{"Retry now", AgainNow}, {"Retry later", AgainLater}, {"Skip the range", SkipRange}, {"Stop", Ask},
+		{"Retry now", RetryNow}, {"Retry later", RetryLater}, {"Skip the range", SkipRange}, {"Stop", AskOperator},
 	} {
 		fmt.Fprintf(&page, "\n## %s\n", section.title)
 		var single, shared strings.Builder
@@ -148,7 +148,7 @@ func TestEveryCodeIsClassified(t *testing.T) {
 // (rules/02-defragmentation-and-merging §2.7).
 func TestWhatServersCallRetriable(t *testing.T) {
 	for _, code := range mongoerr.Codes() {
-		if code.In("RetriableError") && !FailureOf(mongoerr.New(code, "x")).Passes() {
+		if code.InCategory("RetriableError") && !FailureOf(mongoerr.New(code, "x")).IsTransient() {
 			t.Errorf("%s is not tried again", code.Name())
 		}
 	}
@@ -176,7 +176,7 @@ func TestTableOfFailures(t *testing.T) {
 
 type stubborn struct{ error }
 
-func (stubborn) Failure() Failure { return Ask }
+func (stubborn) Failure() Failure { return AskOperator }
 
 func TestFailureOf(t *testing.T) {
 	for _, tt := range []struct {
@@ -184,26 +184,26 @@ func TestFailureOf(t *testing.T) {
 		err  error
 		want Failure
 	}{
-		{"a broken connection", errors.New("EOF"), AgainLater},
-		{"a deadline", fmt.Errorf("moving: %w", context.DeadlineExceeded), AgainLater},
-		{"what says so itself", fmt.Errorf("moving: %w", stubborn{errors.New("x")}), Ask},
-		{"a race", mongoerr.New(mongoerr.StaleConfig, "x"), AgainNow},
-		{"a race, in a step", fmt.Errorf("step 1: %w", mongoerr.New(mongoerr.StaleEpoch, "x")), AgainNow},
-		{"a busy shard", mongoerr.New(mongoerr.ConflictingOperationInProgress, "x"), AgainLater},
-		{"an election", mongoerr.New(mongoerr.PrimarySteppedDown, "x"), AgainLater},
+		{"a broken connection", errors.New("EOF"), RetryLater},
+		{"a deadline", fmt.Errorf("moving: %w", context.DeadlineExceeded), RetryLater},
+		{"what says so itself", fmt.Errorf("moving: %w", stubborn{errors.New("x")}), AskOperator},
+		{"a race", mongoerr.New(mongoerr.StaleConfig, "x"), RetryNow},
+		{"a race, in a step", fmt.Errorf("step 1: %w", mongoerr.New(mongoerr.StaleEpoch, "x")), RetryNow},
+		{"a busy shard", mongoerr.New(mongoerr.ConflictingOperationInProgress, "x"), RetryLater},
+		{"an election", mongoerr.New(mongoerr.PrimarySteppedDown, "x"), RetryLater},
 		{"a range that waits to be deleted", mongoerr.New(mongoerr.OperationFailed,
-			"Data transfer error: migrate failed: ExceededTimeLimit: overlapping range deletion"), AgainLater},
+			"Data transfer error: migrate failed: ExceededTimeLimit: overlapping range deletion"), RetryLater},
 		{"too big", mongoerr.New(mongoerr.ChunkTooBig, "x"), SkipRange},
 		{"written too fast", mongoerr.New(mongoerr.ExceededMemoryLimit, "x"), SkipRange},
 		{"a clash of _id", mongoerr.New(mongoerr.OperationFailed,
 			"Data transfer error: migrate failed: DuplicateKey: E11000 duplicate key error collection: db.c"), SkipRange},
 		{"no code", mongoerr.NewNoCode("can't split"), SkipRange},
-		{"not allowed", mongoerr.New(mongoerr.Unauthorized, "x"), Ask},
-		{"a full disk", mongoerr.New(mongoerr.OutOfDiskSpace, "x"), Ask},
+		{"not allowed", mongoerr.New(mongoerr.Unauthorized, "x"), AskOperator},
+		{"a full disk", mongoerr.New(mongoerr.OutOfDiskSpace, "x"), AskOperator},
 		{"another collection of the name", mongoerr.New(mongoerr.OperationFailed,
-			"Data transfer error: migrate failed: InvalidUUID: x"), Ask},
-		{"never heard of", mongoerr.New(987654, "x"), Ask},
-		{"never heard of, and retriable", mongoerr.New(462, "x"), AgainLater},
+			"Data transfer error: migrate failed: InvalidUUID: x"), AskOperator},
+		{"never heard of", mongoerr.New(987654, "x"), AskOperator},
+		{"never heard of, and retriable", mongoerr.New(462, "x"), RetryLater},
 	} {
 		if got := FailureOf(tt.err); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)

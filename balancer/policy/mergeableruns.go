@@ -28,8 +28,8 @@ type MergeSearch struct {
 	Cutoff bson.Timestamp
 	AnyAge bool
 	Limits MergeLimits
-	// Spent of Limits.Time is over when the search begins.
-	Spent time.Duration
+	// Elapsed of Limits.Time is over when the search begins.
+	Elapsed time.Duration
 }
 
 // chunkReadTime is what the config server takes to read a chunk.
@@ -52,7 +52,7 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 		run = nil
 	}
 	border := newBorderPointer(s.Zones)
-	spent := s.Spent
+	spent := s.Elapsed
 	mergeable := func(since bson.Timestamp, jumbo catalog.Jumbo) bool {
 		// A chunk whose age is not known stays.
 		old := !since.IsZero() && since.Before(s.Cutoff)
@@ -61,10 +61,10 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	full := func() bool {
 		return total+len(run) >= s.Limits.Chunks || len(runs) > 0 && spent > s.Limits.Time
 	}
-	if !s.Table.Adjoins(s.Shard, s.From, mergeable) {
+	if !s.Table.HasMergeCandidates(s.Shard, s.From, mergeable) {
 		return nil // as nearly always
 	}
-	for alone, chunk := range s.Table.Adjoining(s.Shard, s.From, mergeable) {
+	for alone, chunk := range s.Table.MergeCandidates(s.Shard, s.From, mergeable) {
 		if alone > 0 { // chunks that were read and lead to no run
 			spent += time.Duration(alone) * chunkReadTime
 			closeRun()
@@ -89,10 +89,10 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	return runs
 }
 
-// OwnsOlder reports whether a shard has a chunk that came there before a time,
+// OwnsChunkOlderThan reports whether a shard has a chunk that came there before a time,
 // which is what gives the auto-merger work (rules/02-defragmentation-and-merging §3.3).
-func OwnsOlder(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
-	for chunk := range t.Owned(id, catalog.Key{}, catalog.Key{}) {
+func OwnsChunkOlderThan(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
+	for chunk := range t.OwnedChunks(id, catalog.Key{}, catalog.Key{}) {
 		if since := chunk.OnCurrentShardSince; !since.IsZero() && since.Before(cutoff) {
 			return true
 		}

@@ -59,7 +59,7 @@ type Migration struct {
 	Reason            Reason
 }
 
-// TooBig reports whether a migration failed because there was too much to move.
-func TooBig(err error) bool {
+// IsTooBig reports whether a migration failed because there was too much to move.
+func IsTooBig(err error) bool {
 	return mongoerr.Is(err, mongoerr.ChunkTooBig) || mongoerr.Is(err, mongoerr.ExceededMemoryLimit)
 }

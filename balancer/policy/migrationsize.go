@@ -20,11 +20,11 @@ func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
 	return perPiece, true
 }
 
-// MostDocuments returns how many documents a range may have that nobody forces
+// MaxDocuments returns how many documents a range may have that is not forced
 // to move, where the donor has so many documents of the collection with so many
 // bytes: twice those of a chunk of average ones, up to 4.4 1.3 times
 // (rules/02-migration-and-metadata §5.7).
-func MostDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int64 {
+func MaxDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int64 {
 	if documents == 0 {
 		return 250001
 	}

@@ -10,13 +10,13 @@ import (
 // collection, whatever its sizes, zones and flags: a whole chunk of the first
 // available shard, in an order drawn, that owns any, for the shard after it
 // (rules/01-selection §6.10). From 9.0 on the donor computes the end of the range.
-func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
+func randomMove(s Situation, avail *AvailableShards, why *Report) (Migration, bool) {
 	if strings.HasPrefix(s.Namespace, "config.") && !s.Release.RandomMovesByDonor() {
 		return Migration{}, false
 	}
 	var free []catalog.ShardID
 	for _, shard := range s.Shards {
-		if avail.Has(shard.ID) {
+		if avail.IsFree(shard.ID) {
 			free = append(free, shard.ID)
 		}
 	}
@@ -30,7 +30,7 @@ func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
 			continue
 		}
 		to, at := free[(i+1)%len(free)], s.Random.IntN(owned)
-		for c := range s.Table.Owned(from, catalog.Key{}, catalog.Key{}) {
+		for c := range s.Table.OwnedChunks(from, catalog.Key{}, catalog.Key{}) {
 			if at > 0 {
 				at--
 				continue
@@ -43,8 +43,8 @@ func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
 			if s.Release.RandomMovesByDonor() {
 				m.Max = catalog.Key{}
 			}
-			if why.Wants() {
-				choice := ChoiceOf(m)
+			if why.WantsDecisions() {
+				choice := NewChoice(m)
 				choice.Code = ChosenAtRandom
 				why.Add(choice)
 			}
@@ -54,8 +54,8 @@ func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
 	return Migration{}, false
 }
 
-// anyDrains: random migrations stand back until shards are drained.
-func anyDrains(shards []catalog.Shard) bool {
+// anyDraining reports whether a shard is draining: random migrations wait for that.
+func anyDraining(shards []catalog.Shard) bool {
 	for _, s := range shards {
 		if s.Draining {
 			return true

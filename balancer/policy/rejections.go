@@ -2,25 +2,25 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// rejectPair reports why the largest shard gives the smallest one nothing.
-func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
-	if sel.why.Wants() {
-		sel.decide(Decision{
+// reportPair reports why the largest shard gives the smallest one nothing.
+func (sel *selection) reportPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
+	if sel.why.WantsDecisions() {
+		sel.addDecision(Decision{
 			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
 		})
 	}
 }
 
-// rejectZone counts why each shard can't receive chunks of a zone.
-func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
-	if !sel.why.Wants() {
+// reportZone counts why each shard can't receive chunks of a zone.
+func (sel *selection) reportZone(donor catalog.ShardID, zone int, step Reason) {
+	if !sel.why.WantsDecisions() {
 		return
 	}
 	w := Decision{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
 	for i := range sel.members {
 		switch m := &sel.members[i]; {
-		case !sel.belongs(m, zone):
+		case !sel.belongsToZone(m, zone):
 			w.Ineligible.OutsideZone++
 		case m.Draining:
 			w.Ineligible.Draining++
@@ -30,5 +30,5 @@ func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
 			w.Ineligible.Busy++
 		}
 	}
-	sel.decide(w)
+	sel.addDecision(w)
 }

@@ -103,7 +103,7 @@ func TestZonesEvenOutToTheEnd(t *testing.T) {
 			}
 			sit := situationOf(t, r, shards, chunks, []string{"E", "U"})
 			sit.Sizes.MaxChunkSizeBytes = mib
-			chosen, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+			chosen, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func situationOf(t *testing.T, r catalog.Release, shards []sized, chunks []tuple
 
 func checkMoves(t *testing.T, name string, r catalog.Release, sit Situation, want string) {
 	t.Helper()
-	chosen, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+	chosen, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

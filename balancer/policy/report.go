@@ -31,23 +31,23 @@ func (r *Report) Log(e Event) {
 func (r *Report) Add(d Decision) {
 	// The codes of what is chosen are those of the reasons, but for one.
 	chosen := string(d.Code) == string(d.Step) || d.Code == ChosenAtRandom
-	if !r.Wants() || r.ChosenOnly && !chosen {
+	if !r.WantsDecisions() || r.ChosenOnly && !chosen {
 		return
 	}
 	r.Decisions = append(r.Decisions, d)
 }
 
-// Wants reports whether decisions are collected, for those who have to work
+// WantsDecisions reports whether decisions are collected, for those who have to work
 // them out first.
-func (r *Report) Wants() bool { return r != nil && !r.EventsOnly }
+func (r *Report) WantsDecisions() bool { return r != nil && !r.EventsOnly }
 
 // Chosen visits the migrations that were chosen, in their order.
-func (r *Report) Chosen() iter.Seq[Decision] { return r.those(true) }
+func (r *Report) Chosen() iter.Seq[Decision] { return r.filter(true) }
 
 // Rejected visits what was not chosen, in order.
-func (r *Report) Rejected() iter.Seq[Decision] { return r.those(false) }
+func (r *Report) Rejected() iter.Seq[Decision] { return r.filter(false) }
 
-func (r *Report) those(chosen bool) iter.Seq[Decision] {
+func (r *Report) filter(chosen bool) iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		if r == nil {
 			return
@@ -73,16 +73,16 @@ func (r *Report) AboutChunk(ns string, c catalog.Chunk, zone string) iter.Seq[De
 			if d.Namespace != "" && d.Namespace != ns {
 				continue
 			}
-			if about, ok := d.onChunk(c, zone); ok && !yield(about) {
+			if about, ok := d.forChunk(c, zone); ok && !yield(about) {
 				return
 			}
 		}
 	}
 }
 
-// onChunk returns what a decision on the chunk's collection says about the
+// forChunk returns what a decision on the chunk's collection says about the
 // chunk; false when it does not concern it.
-func (d Decision) onChunk(c catalog.Chunk, zone string) (Decision, bool) {
+func (d Decision) forChunk(c catalog.Chunk, zone string) (Decision, bool) {
 	switch subject := d.Code.Info().Subject; {
 	case !d.Min.IsZero() && d.Min.Equal(c.Min):
 		return d, true

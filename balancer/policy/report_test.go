@@ -17,7 +17,7 @@ func TestNilReportCollectsNothing(t *testing.T) {
 	for range r.Chosen() {
 		t.Error("nil has chosen something")
 	}
-	if r.Wants() {
+	if r.WantsDecisions() {
 		t.Error("nil wants rejections")
 	}
 }
@@ -118,7 +118,7 @@ func TestReasonCodes(t *testing.T) {
 func TestBelowThresholdHasItsNumbers(t *testing.T) {
 	sit := workedExample(t, "D02").situation(t)
 	var why Report
-	if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), &why); err != nil {
+	if _, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), &why); err != nil {
 		t.Fatal(err)
 	}
 	want := Decision{
@@ -143,7 +143,7 @@ func TestDebugEventsComeOnceAZone(t *testing.T) {
 	} {
 		sit := tt.scene.situation(t)
 		var why Report
-		if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), &why); err != nil {
+		if _, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), &why); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -191,7 +191,7 @@ func TestNoRecipientIsAWarningFrom82(t *testing.T) {
 		chunks := []tuple{{"a", "Min", 100}, {"b", 100, "Max"}}
 		sit := situationOf(t, r, []sized{draining, {catalog.Shard{ID: "b"}, 4000}}, chunks, []string{"E"})
 		report := &Report{}
-		if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), report); err != nil {
+		if _, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), report); err != nil {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(report.Events, func(e Event) bool { return e.ID == EventNoSizeRecipient })
@@ -202,9 +202,9 @@ func TestNoRecipientIsAWarningFrom82(t *testing.T) {
 }
 
 func TestAvailable(t *testing.T) {
-	a := NewAvailable([]catalog.Shard{{ID: "a"}, {ID: "b"}, {ID: "c"}})
+	a := NewAvailableShards([]catalog.Shard{{ID: "a"}, {ID: "b"}, {ID: "c"}})
 	a.Take("a", "nobody")
-	if a.Has("a") || !a.Has("b") || a.Len() != 2 {
-		t.Errorf("after taking a: a %v, b %v, %d left", a.Has("a"), a.Has("b"), a.Len())
+	if a.IsFree("a") || !a.IsFree("b") || a.Len() != 2 {
+		t.Errorf("after taking a: a %v, b %v, %d left", a.IsFree("a"), a.IsFree("b"), a.Len())
 	}
 }

@@ -75,7 +75,7 @@ func TestBalancingComesToRest(t *testing.T) {
 			}
 			seen[placement] = true
 
-			migrations, first, err := SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+			migrations, first, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 			if err != nil {
 				rt.Fatal(err)
 			}

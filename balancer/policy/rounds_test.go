@@ -45,7 +45,7 @@ func TestRoundExamples(t *testing.T) {
 
 // playCollections lets the collections share the available shards.
 func (e roundExample) playCollections(t *testing.T) {
-	var available *Available
+	var available *AvailableShards
 	got, examined := []string{}, 0
 	for _, c := range e.Collections {
 		s := scene{ID: c.NS}
@@ -62,7 +62,7 @@ func (e roundExample) playCollections(t *testing.T) {
 		}
 		sit := s.situation(t)
 		if available == nil {
-			available = NewAvailable(sit.Shards)
+			available = NewAvailableShards(sit.Shards)
 			for _, shard := range sit.Shards {
 				if !slices.Contains(e.Available, shard.ID) {
 					available.Take(shard.ID)
@@ -96,7 +96,7 @@ func (e roundExample) playRounds(t *testing.T) {
 	sit := e.Scene.situation(t)
 	for i := 0; ; i++ {
 		var why Report
-		migrations, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), &why)
+		migrations, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), &why)
 		if err != nil {
 			t.Fatal(err)
 		}

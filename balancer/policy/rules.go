@@ -57,9 +57,9 @@ func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
 // collection has all shards, so that two may choose the same one.
 func (r Rules) SharesShards() bool { return r <= RulesNearestGentle }
 
-// oneMove: a collection has one migration a round at most, and a round runs
+// singleMigration reports whether a collection has at most one migration a round, and a round runs
 // one after the other.
-func (r Rules) oneMove() bool { return r >= RulesSpread }
+func (r Rules) singleMigration() bool { return r >= RulesSpread }
 
 // threshold returns how far a shard with the most chunks may be from the ideal,
 // or from the shard with the fewest, before a chunk moves.

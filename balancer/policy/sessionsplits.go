@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// SplitsOfSessions cuts the collection of the sessions, up to 7.0, into equal
+// SessionsSplits cuts the collection of the sessions, up to 7.0, into equal
 // parts of the UUIDs in _id.id: as many as least, rounded up to a power of two,
 // as long as it has fewer chunks than least. Points that are chunk boundaries
 // already are left out (rules/01-rounds-and-settings §5.4).
-func SplitsOfSessions(t *catalog.RoutingTable, least int) []Split {
-	if t.Len() >= least {
+func SessionsSplits(t *catalog.RoutingTable, minChunks int) []Split {
+	if t.Len() >= minChunks {
 		return nil
 	}
-	parts := bits.Len(uint(least - 1)) // of the UUID: its first so many bits
+	parts := bits.Len(uint(minChunks - 1)) // of the UUID: its first so many bits
 	var splits []Split
 	for i := uint64(1); i < 1<<parts; i++ {
 		point, err := sessionsPoint(t.Pattern(), i<<(64-parts))
@@ -25,7 +25,7 @@ func SplitsOfSessions(t *catalog.RoutingTable, least int) []Split {
 			return nil // the collection has another shard key
 		}
 		if c := t.Find(point); !c.Min.Equal(point) {
-			splits = cut(splits, SessionsNamespace, t, c, point)
+			splits = addSplitPoint(splits, SessionsNamespace, t, c, point)
 		}
 	}
 	return splits

@@ -64,7 +64,7 @@ func TestSplitsOfSessions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			table := sessions(t, tt.begins...)
 			var got []string
-			for _, s := range SplitsOfSessions(table, tt.least) {
+			for _, s := range SessionsSplits(table, tt.least) {
 				line := ""
 				for _, p := range s.Points {
 					uuid := table.Pattern().Bound(p).Lookup("_id", "id")
@@ -84,11 +84,11 @@ func TestSplitsOfSessions(t *testing.T) {
 			same(t, "splits", got, tt.want)
 		})
 	}
-	if n := len(SplitsOfSessions(sessions(t), 1024)[0].Points); n != 1023 {
+	if n := len(SessionsSplits(sessions(t), 1024)[0].Points); n != 1023 {
 		t.Errorf("%d points by default, want 1023", n)
 	}
 	other := stage(t, `{"shards":[{"id":"a"}],"layout":[["a",1]]}`).situation(t)
-	if got := SplitsOfSessions(other.Table, 4); got != nil {
+	if got := SessionsSplits(other.Table, 4); got != nil {
 		t.Errorf("splits %v of another shard key", got)
 	}
 }

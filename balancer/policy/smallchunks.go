@@ -18,8 +18,8 @@ type moveShard struct {
 	// that is not busy: a chunk may be on two lists. A round that has taken most
 	// shards looks at the lists of the others only.
 	small []smallList
-	// made are the numbers of lists that have had chunks: rounds look at no others.
-	made []int32
+	// usedLists are the numbers of lists that have had chunks: rounds look at no others.
+	usedLists []int32
 }
 
 // smallList are small chunks by rank. The first is kept beside them: rounds look at
@@ -29,9 +29,9 @@ type smallList struct {
 	first  int32                // -1 = none
 }
 
-// smallOrLarge is a chunk, or what became of several, linked with its
+// chunkNode is a chunk, or what became of several, linked with its
 // neighbours.
-type smallOrLarge struct {
+type chunkNode struct {
 	span
 	size       int64
 	failed     int64 // when it was postponed, 0 = never
@@ -109,8 +109,8 @@ func (p *movePhase) lists(i int32) (numbers [2]int32, n int) {
 	return numbers, n
 }
 
-// place puts a small chunk on its lists.
-func (p *movePhase) place(i int32) {
+// addToLists puts a small chunk on its lists.
+func (p *movePhase) addToLists(i int32) {
 	numbers, n := p.lists(i)
 	for _, number := range numbers[:n] {
 		list := p.listAt(p.chunks[i].shard, number)
@@ -129,14 +129,14 @@ func (p *movePhase) listAt(shard, number int32) *smallList {
 	list := &s.small[number]
 	if list.chunks == nil {
 		*list = smallList{btree.NewBTreeGOptions(p.before, btree.Options{NoLocks: true}), -1}
-		s.made = append(s.made, number)
+		s.usedLists = append(s.usedLists, number)
 	}
 	return list
 }
 
-// displace takes a small chunk from its lists, before anything that they depend
+// removeFromLists takes a small chunk from its lists, before anything that they depend
 // on changes.
-func (p *movePhase) displace(i int32) {
+func (p *movePhase) removeFromLists(i int32) {
 	numbers, n := p.lists(i)
 	for _, number := range numbers[:n] {
 		list := &p.shards[p.chunks[i].shard].small[number]
@@ -150,25 +150,25 @@ func (p *movePhase) displace(i int32) {
 	}
 }
 
-// list makes a chunk one of the small ones.
-func (p *movePhase) list(i int32) {
+// addSmall adds a chunk to the small ones.
+func (p *movePhase) addSmall(i int32) {
 	p.chunks[i].listed = true
-	p.left++
-	p.place(i)
+	p.remaining++
+	p.addToLists(i)
 }
 
-// discard takes a chunk from the small ones for good. It stays a sibling.
-func (p *movePhase) discard(i int32) {
+// dropSmall takes a chunk from the small ones for good. It stays a sibling.
+func (p *movePhase) dropSmall(i int32) {
 	if p.chunks[i].listed {
-		p.displace(i)
+		p.removeFromLists(i)
 		p.chunks[i].listed = false
-		p.left--
+		p.remaining--
 	}
 }
 
-// change does something with a chunk and its sibling that their lists, and
+// updatePair modifies a chunk and its sibling in a way that their lists, and
 // those of the neighbours on both sides, depend on.
-func (p *movePhase) change(of pair, do func(c, s *smallOrLarge)) {
+func (p *movePhase) updatePair(of pair, do func(c, s *chunkNode)) {
 	left, right := of.chunk, of.sibling
 	if p.chunks[left].next != right {
 		left, right = right, left
@@ -176,13 +176,13 @@ func (p *movePhase) change(of pair, do func(c, s *smallOrLarge)) {
 	around := [4]int32{p.chunks[left].prev, left, right, p.chunks[right].next}
 	for _, i := range around {
 		if i >= 0 {
-			p.displace(i)
+			p.removeFromLists(i)
 		}
 	}
 	do(&p.chunks[of.chunk], &p.chunks[of.sibling])
 	for _, i := range around {
 		if i >= 0 {
-			p.place(i)
+			p.addToLists(i)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (p *movePhase) change(of pair, do func(c, s *smallOrLarge)) {
 // scan goes over the small chunks of a shard that have a sibling on an
 // available shard, or none at all, by rank and while they change: what is put
 // back behind the present one is met again.
-func (p *movePhase) scan(n int, avail *Available) iter.Seq[int32] {
+func (p *movePhase) scan(n int, avail *AvailableShards) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for i := p.smallest(n, avail, false); i >= 0; i = p.smallest(n, avail, true) {
 			p.reached = p.rank(i)
@@ -202,12 +202,12 @@ func (p *movePhase) scan(n int, avail *Available) iter.Seq[int32] {
 }
 
 // smallest returns the first chunk of a scan, or the next one; -1 at its end.
-func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
+func (p *movePhase) smallest(n int, avail *AvailableShards, next bool) int32 {
 	best := int32(-1)
 	s := &p.shards[n]
-	for _, number := range s.made {
+	for _, number := range s.usedLists {
 		i := s.small[number].head(next)
-		if i >= 0 && (best < 0 || p.before(i, best)) && (number == 0 || avail.Has(p.shards[number-1].id)) {
+		if i >= 0 && (best < 0 || p.before(i, best)) && (number == 0 || avail.IsFree(p.shards[number-1].id)) {
 			best = i
 		}
 	}

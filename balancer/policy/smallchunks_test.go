@@ -13,9 +13,9 @@ import (
 
 // moveByHand is the migration that the rule of rules/02-defragmentation-and-merging §2.5 leads to: all
 // small chunks of the shards, the fullest first, are looked at by rank.
-func (p *movePhase) moveByHand(avail *Available) (pair, bool) {
+func (p *movePhase) moveByHand(avail *AvailableShards) (pair, bool) {
 	for _, n := range p.order {
-		if !avail.Has(p.shards[n].id) {
+		if !avail.IsFree(p.shards[n].id) {
 			continue
 		}
 		var small []int32
@@ -31,7 +31,7 @@ func (p *movePhase) moveByHand(avail *Available) (pair, bool) {
 			var eligible []int32
 			siblings, count := p.siblings(i)
 			for _, j := range siblings[:count] {
-				if s := &p.chunks[j]; !s.busy && avail.Has(p.shards[s.shard].id) {
+				if s := &p.chunks[j]; !s.busy && avail.IsFree(p.shards[s.shard].id) {
 					eligible = append(eligible, j)
 				}
 			}
@@ -72,7 +72,7 @@ func TestListsOfSmallChunks(t *testing.T) {
 		var merging []StreamAction
 		rt.Repeat(map[string]func(*rapid.T){
 			"a round": func(rt *rapid.T) {
-				avail := NewAvailable(s.Shards)
+				avail := NewAvailableShards(s.Shards)
 				for {
 					expected, some := p.moveByHand(avail)
 					m, ok := p.NextMigration(avail, scheduled)

@@ -294,7 +294,7 @@ func cluster(t *rapid.T, tb testing.TB) Situation {
 func TestSelectionIsTheSpecSpelledOut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sit := cluster(rt, t)
-		available := NewAvailable(sit.Shards)
+		available := NewAvailableShards(sit.Shards)
 		o := spelledOut{Situation: sit, available: map[catalog.ShardID]bool{}}
 		for _, s := range sit.Shards {
 			if rapid.IntRange(0, 9).Draw(rt, "measured") > 0 {
@@ -308,9 +308,9 @@ func TestSelectionIsTheSpecSpelledOut(t *testing.T) {
 		o.run()
 
 		// Without a report flagged chunks are passed over in another way.
-		unreported := NewAvailable(sit.Shards)
+		unreported := NewAvailableShards(sit.Shards)
 		for _, s := range sit.Shards {
-			if !available.Has(s.ID) {
+			if !available.IsFree(s.ID) {
 				unreported.Take(s.ID)
 			}
 		}
@@ -334,8 +334,8 @@ func TestSelectionIsTheSpecSpelledOut(t *testing.T) {
 			rt.Fatalf("logged %v, want %v", logged(&why), o.log)
 		}
 		for _, s := range sit.Shards {
-			if available.Has(s.ID) != o.available[s.ID] {
-				rt.Fatalf("shard %s available: %v", s.ID, available.Has(s.ID))
+			if available.IsFree(s.ID) != o.available[s.ID] {
+				rt.Fatalf("shard %s available: %v", s.ID, available.IsFree(s.ID))
 			}
 		}
 	})

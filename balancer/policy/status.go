@@ -76,7 +76,7 @@ func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, err
 		why.Add(Decision{Code: UnalignedZones, Namespace: s.Namespace, Err: err})
 		return Compliance{}, err
 	}
-	_, first, err := SelectMigrations(s, NewAvailable(s.Shards), why)
+	_, first, err := SelectMigrations(s, NewAvailableShards(s.Shards), why)
 	if err != nil {
 		return Compliance{}, err
 	}
@@ -92,7 +92,7 @@ func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, sett
 	switch {
 	case d.Running:
 		status.Violation, status.Details = ViolationDefragmenting, &d
-	case len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0:
+	case len(ZoneSplits(s.Namespace, s.Table, s.Zones)) > 0:
 		status.Violation = ViolationZone
 	default:
 		return status, false

@@ -18,7 +18,7 @@ func selected(t *testing.T, line string) ([]string, Reason, []string) {
 	t.Helper()
 	sit := stage(t, line).situation(t)
 	var why Report
-	got, first, err := SelectMigrations(sit, NewAvailable(sit.Shards), &why)
+	got, first, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), &why)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +55,13 @@ func TestTrap04IdealIsFlooredAndCountsBusyAndDrainingShards(t *testing.T) {
 	// would give in both cases.
 	sit := stage(t, `{"unit":"byte","maxChunk":1,"shards":[{"id":"a","size":5},{"id":"b","size":3},{"id":"c","size":0}],
 		"layout":[["a",2],["b",2],["c",1]]}`).situation(t)
-	available := NewAvailable(sit.Shards)
+	available := NewAvailableShards(sit.Shards)
 	available.Take("a")
 	got, _, _ := SelectMigrations(sit, available, nil)
 	same(t, "ideal 8 div 3 = 2, donor with 3", choices(got), []string{"b→c at 20, force 0"})
 
 	sit.Sizes.ByShard["a"] = 6 // ideal 9 div 3 = 3
-	available = NewAvailable(sit.Shards)
+	available = NewAvailableShards(sit.Shards)
 	available.Take("a")
 	got, _, _ = SelectMigrations(sit, available, nil)
 	same(t, "ideal 9 div 3 = 3, donor with 3", choices(got), []string{})
@@ -119,7 +119,7 @@ func TestTrap08EarlyReturnAfterExaminedShardsOnly(t *testing.T) {
 		{"examined for zones", []catalog.ShardID{"g"}, []string{}},
 		{"all busy: nothing is examined, the size phase runs", []catalog.ShardID{"g", "p"}, []string{"[21893 GHOST]"}},
 	} {
-		available := NewAvailable(sit.Shards)
+		available := NewAvailableShards(sit.Shards)
 		available.Take(tt.busy...)
 		var why Report
 		if _, _, err := SelectMigrations(sit, available, &why); err != nil {
@@ -159,7 +159,7 @@ func TestTrap20SessionsIgnoreZonesForSplitsNotForMoves(t *testing.T) {
 	sit := stage(t, `{"unit":"byte","maxChunk":200000,"shards":[{"id":"a","size":0,"zones":["X"]},{"id":"b","size":0}],
 		"chunks":[["a","Min",0],["b",0,"Max"]],"zones":[[50,60,"X"]]}`).situation(t)
 	sit.Namespace = SessionsNamespace
-	if splits := SplitsAtZones(sit.Namespace, sit.Table, sit.Zones); len(splits) > 0 {
+	if splits := ZoneSplits(sit.Namespace, sit.Table, sit.Zones); len(splits) > 0 {
 		t.Errorf("splits %v", splits)
 	}
 	if _, err := CollectionStatus(sit, Defragmentation{}); !mongoerr.Is(err, mongoerr.IllegalOperation) {
@@ -172,7 +172,7 @@ func TestTrap26MissingSizeIsNotZero(t *testing.T) {
 	// Nor may a shard without a size receive in the other phases.
 	sit := stage(t, `{"shards":[{"id":"g","size":9,"draining":true},{"id":"p","size":0},{"id":"q","size":50}],
 		"chunks":[["g","Min",0],["q",0,"Max"]],"noStats":["p"]}`).situation(t)
-	got, _, _ := SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+	got, _, _ := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	same(t, "migrations", choices(got), []string{"g→q at Min, force 2"})
 }
 
@@ -194,7 +194,7 @@ func TestTrap30MaxKeyPrefixIsNotTheEndOfTheKeySpace(t *testing.T) {
 	if err := zones.Add(catalog.ZoneRange{Min: p.GlobalMin(), Max: upper, Zone: "Z"}); err != nil {
 		t.Fatal(err)
 	}
-	splits := SplitsAtZones("db.c", rt, zones)
+	splits := ZoneSplits("db.c", rt, zones)
 	if len(splits) != 1 || len(splits[0].Points) != 1 || !splits[0].Points[0].Equal(upper) {
 		t.Fatalf("splits %+v, want one at %s", splits, upper)
 	}

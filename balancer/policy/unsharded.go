@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Chance is where a choice at random comes from. *rand.Rand is one.
-type Chance interface {
+// RandomSource is a source of random choices, such as *rand.Rand.
+type RandomSource interface {
 	IntN(n int) int
 	Shuffle(n int, swap func(i, j int))
 }
 
-// longestResharding is the least duration of a resharding up to which
+// maxReshardingTime is the least duration of a resharding up to which
 // unsharded collections are moved: with a longer one a round would wait for it.
-const longestResharding = 5 * time.Second
+const maxReshardingTime = 5 * time.Second
 
 // Unsharded is a collection that lives whole on one shard.
 type Unsharded struct {
@@ -37,22 +37,22 @@ type UnshardedSituation struct {
 	Collections []Unsharded
 	// Sharded are the namespaces of the sharded collections.
 	Sharded []string
-	// LeastDuration of a resharding, which moves such a collection.
-	LeastDuration time.Duration
+	// MinDuration of a resharding, which moves such a collection.
+	MinDuration time.Duration
 }
 
 // SelectUnsharded moves one collection that is not sharded to another shard at
 // random, at most. The server does this only to test itself, while the fail
 // point for random migrations is on (rules/01-selection §8); callers ask only then. It
 // takes both shards out of avail.
-func SelectUnsharded(s UnshardedSituation, avail *Available, chance Chance) (Migration, bool) {
-	if avail.Len() < 2 || s.LeastDuration > longestResharding {
+func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, chance RandomSource) (Migration, bool) {
+	if avail.Len() < 2 || s.MinDuration > maxReshardingTime {
 		return Migration{}, false
 	}
 	var draining, others []catalog.ShardID
 	for _, shard := range s.Shards {
 		switch {
-		case !avail.Has(shard.ID):
+		case !avail.IsFree(shard.ID):
 		case shard.Draining:
 			draining = append(draining, shard.ID)
 		default:
@@ -64,7 +64,7 @@ func SelectUnsharded(s UnshardedSituation, avail *Available, chance Chance) (Mig
 
 	m, ok := s.pick(draining, others, chance)
 	if !ok {
-		if s.someSharded() && chance.IntN(2) == 1 {
+		if s.hasSharded() && chance.IntN(2) == 1 {
 			return Migration{}, false
 		}
 		if m, ok = s.pick(others, others, chance); !ok {
@@ -75,16 +75,16 @@ func SelectUnsharded(s UnshardedSituation, avail *Available, chance Chance) (Mig
 	return m, true
 }
 
-// someSharded: there are sharded collections to leave room for. Those of
+// hasSharded reports whether sharded collections take precedence. Those of
 // config count only while a shard drains.
-func (s UnshardedSituation) someSharded() bool {
-	drains := anyDrains(s.Shards)
+func (s UnshardedSituation) hasSharded() bool {
+	drains := anyDraining(s.Shards)
 	return slices.ContainsFunc(s.Sharded, func(ns string) bool { return drains || !strings.HasPrefix(ns, "config.") })
 }
 
 // pick returns a collection of the first donor that has one, and the first
 // other shard as its recipient.
-func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Chance) (Migration, bool) {
+func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance RandomSource) (Migration, bool) {
 	for _, from := range donors {
 		to := slices.IndexFunc(recipients, func(id catalog.ShardID) bool { return id != from })
 		if to < 0 {
@@ -101,7 +101,7 @@ func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Ch
 
 // pickOn returns a collection of a shard: one that is not tracked, of a
 // database drawn first, else one that is.
-func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance Chance) (Unsharded, bool) {
+func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance RandomSource) (Unsharded, bool) {
 	byDatabase := map[string][]Unsharded{}
 	var databases []string
 	var tracked []Unsharded

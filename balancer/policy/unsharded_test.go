@@ -64,18 +64,18 @@ func TestMovesOfUnshardedCollections(t *testing.T) {
 			[]catalog.ShardID{"a"}, fixed{0, 0}, "c→b d.z"},
 		{"too few shards", UnshardedSituation{Shards: shards(), Collections: []Unsharded{on("a", "d.x")}},
 			[]catalog.ShardID{"b", "c"}, nil, none},
-		{"reshardings may last", UnshardedSituation{Shards: shards(), Collections: []Unsharded{on("a", "d.x")}, LeastDuration: 5001 * time.Millisecond},
+		{"reshardings may last", UnshardedSituation{Shards: shards(), Collections: []Unsharded{on("a", "d.x")}, MinDuration: 5001 * time.Millisecond},
 			nil, nil, none},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			avail := NewAvailable(tt.sit.Shards)
+			avail := NewAvailableShards(tt.sit.Shards)
 			avail.Take(tt.taken...)
 			before := avail.Len()
 			got := none
 			m, ok := SelectUnsharded(tt.sit, avail, &tt.draws)
 			if ok {
 				got = string(m.From) + "→" + string(m.To) + " " + m.Namespace
-				if avail.Has(m.From) || avail.Has(m.To) || m.Reason != ReasonUnsharded {
+				if avail.IsFree(m.From) || avail.IsFree(m.To) || m.Reason != ReasonUnsharded {
 					t.Errorf("%+v leaves its shards available", m)
 				}
 			} else if avail.Len() != before {
@@ -94,7 +94,7 @@ func TestRandomMigrations(t *testing.T) {
 		"chunks":[["b","Min",0,"jumbo"],["b",0,10],["c",10,"Max"]],"zones":[["Min",0,"Z"]]}`
 	sit := stage(t, even).situation(t)
 	sit.Random = &fixed{0}
-	got, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+	got, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	if err != nil || len(got) != 1 || !got[0].Max.Equal(key(t, 0.0)) {
 		t.Fatalf("%+v, %v: want one whole chunk", got, err)
 	}
@@ -102,20 +102,20 @@ func TestRandomMigrations(t *testing.T) {
 
 	sit.Random = &fixed{}
 	sit.Shards[0].Draining = true
-	got, _, _ = SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+	got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	same(t, "a shard drains", choices(got), []string{})
 
-	byCount, _ := SelectByCount(CountSituation{Situation: func() Situation { sit.Random = &fixed{1}; return sit }(), Rules: RulesNearest}, NewAvailable(sit.Shards), nil)
+	byCount, _ := SelectByCount(CountSituation{Situation: func() Situation { sit.Random = &fixed{1}; return sit }(), Rules: RulesNearest}, NewAvailableShards(sit.Shards), nil)
 	same(t, "older rules don't mind", choices(byCount), []string{"b→c at 0, force 0"})
 
 	sit.Namespace, sit.Shards[0].Draining = SessionsNamespace, false
-	got, _, _ = SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+	got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	same(t, "not in config", choices(got), []string{})
 
 	for _, r := range []catalog.Release{catalog.Release83, catalog.Release90} {
 		sit = stage(t, even).situation(t)
 		sit.Random, sit.Release, sit.Namespace = &fixed{0}, r, SessionsNamespace
-		got, _, _ = SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+		got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 		if r == catalog.Release83 {
 			same(t, "not in config up to 8.3", choices(got), []string{})
 			continue
@@ -131,7 +131,7 @@ func TestRandomMigrations(t *testing.T) {
 	sit.Random = rand.New(rand.NewPCG(1, 2))
 	seen := map[string]bool{}
 	for range 200 {
-		got, _, _ = SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+		got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 		for _, line := range choices(got) {
 			seen[line] = true
 		}

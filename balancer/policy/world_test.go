@@ -146,7 +146,7 @@ func (p *populace) measure(w *world) {
 func (w *world) round(t testing.TB) bool {
 	w.rounds++
 	w.rnd.Shuffle(len(w.shards), func(i, j int) { w.shards[i], w.shards[j] = w.shards[j], w.shards[i] })
-	available := NewAvailable(w.shards)
+	available := NewAvailableShards(w.shards)
 	busy := false
 	for _, i := range w.rnd.Perm(len(w.colls)) {
 		if available.Len() < 2 {

@@ -17,11 +17,11 @@ import (
 type zoneLayout struct {
 	table     *catalog.RoutingTable
 	names     []string // by number
-	stretches []stretch
+	intervals []interval
 	byZone    [][]int // zone number -> its stretches in key order
 }
 
-type stretch struct {
+type interval struct {
 	min, max catalog.Key
 	zone     int
 }
@@ -31,25 +31,25 @@ func newZoneLayout(t *catalog.RoutingTable, z *catalog.ZoneSet) *zoneLayout {
 	names, ranges := z.Names(), z.Ranges()
 	l.names = append(append(make([]string, 0, len(names)+1), names...), catalog.NoZone)
 	l.byZone = make([][]int, len(l.names))
-	l.stretches = make([]stretch, 0, 2*len(ranges)+1)
+	l.intervals = make([]interval, 0, 2*len(ranges)+1)
 
 	at, end := t.Pattern().GlobalMin(), t.Pattern().GlobalMax()
 	for _, r := range ranges {
 		if at.Less(r.Min) {
-			l.add(stretch{at, r.Min, l.noZone()})
+			l.add(interval{at, r.Min, l.noZone()})
 		}
-		l.add(stretch{r.Min, r.Max, sort.SearchStrings(names, r.Zone)})
+		l.add(interval{r.Min, r.Max, sort.SearchStrings(names, r.Zone)})
 		at = r.Max
 	}
 	if at.Less(end) {
-		l.add(stretch{at, end, l.noZone()})
+		l.add(interval{at, end, l.noZone()})
 	}
 	return l
 }
 
-func (l *zoneLayout) add(s stretch) {
-	l.byZone[s.zone] = append(l.byZone[s.zone], len(l.stretches))
-	l.stretches = append(l.stretches, s)
+func (l *zoneLayout) add(s interval) {
+	l.byZone[s.zone] = append(l.byZone[s.zone], len(l.intervals))
+	l.intervals = append(l.intervals, s)
 }
 
 // noZone returns the number of NoZone.
@@ -63,16 +63,16 @@ func (l *zoneLayout) noZone() int { return len(l.names) - 1 }
 func (l *zoneLayout) zonesOf(shard catalog.ShardID) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		tried := make([]bool, len(l.names))
-		for i := 0; i < len(l.stretches); i++ {
-			if tried[l.stretches[i].zone] {
+		for i := 0; i < len(l.intervals); i++ {
+			if tried[l.intervals[i].zone] {
 				continue
 			}
-			c, ok := l.firstOwned(shard, l.stretches[i].min)
+			c, ok := l.firstOwned(shard, l.intervals[i].min)
 			if !ok {
 				return
 			}
-			i += sort.Search(len(l.stretches)-i-1, func(k int) bool { return c.Min.Less(l.stretches[i+k].max) })
-			zone := l.stretches[i].zone
+			i += sort.Search(len(l.intervals)-i-1, func(k int) bool { return c.Min.Less(l.intervals[i+k].max) })
+			zone := l.intervals[i].zone
 			if tried[zone] {
 				continue
 			}
@@ -91,16 +91,16 @@ func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Ch
 		own := l.byZone[zone]
 		for i := 0; i < len(own); i++ {
 			// Find the next stretch that has any of the shard's chunks.
-			c, ok := l.firstOwned(shard, l.stretches[own[i]].min)
+			c, ok := l.firstOwned(shard, l.intervals[own[i]].min)
 			if !ok {
 				return
 			}
-			i += sort.Search(len(own)-i, func(k int) bool { return c.Min.Less(l.stretches[own[i+k]].max) })
+			i += sort.Search(len(own)-i, func(k int) bool { return c.Min.Less(l.intervals[own[i+k]].max) })
 			if i == len(own) {
 				return
 			}
-			s := l.stretches[own[i]]
-			for c := range l.table.Owned(shard, s.min, s.max) {
+			s := l.intervals[own[i]]
+			for c := range l.table.OwnedChunks(shard, s.min, s.max) {
 				if !yield(c) {
 					return
 				}
@@ -109,22 +109,22 @@ func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Ch
 	}
 }
 
-// firstUnflagged returns the first of chunks(shard, zone) without the jumbo
+// firstNonJumbo returns the first of chunks(shard, zone) without the jumbo
 // flag. It reads no other chunk of the zone.
-func (l *zoneLayout) firstUnflagged(shard catalog.ShardID, zone int) (catalog.Chunk, bool) {
+func (l *zoneLayout) firstNonJumbo(shard catalog.ShardID, zone int) (catalog.Chunk, bool) {
 	own := l.byZone[zone]
 	if len(own) == 0 {
 		return catalog.Chunk{}, false
 	}
-	end := l.stretches[own[len(own)-1]].max
+	end := l.intervals[own[len(own)-1]].max
 	for {
-		c, ok := l.table.FirstUnflagged(shard, l.stretches[own[0]].min, end)
+		c, ok := l.table.FirstNonJumbo(shard, l.intervals[own[0]].min, end)
 		if !ok {
 			return catalog.Chunk{}, false
 		}
 		// Either it lies in the zone, or it tells which stretches to leave out.
-		own = own[sort.Search(len(own)-1, func(k int) bool { return c.Min.Less(l.stretches[own[k]].max) }):]
-		if l.stretches[own[0]].min.Less(c.Max) {
+		own = own[sort.Search(len(own)-1, func(k int) bool { return c.Min.Less(l.intervals[own[k]].max) }):]
+		if l.intervals[own[0]].min.Less(c.Max) {
 			return c, true
 		}
 	}
@@ -132,7 +132,7 @@ func (l *zoneLayout) firstUnflagged(shard catalog.ShardID, zone int) (catalog.Ch
 
 // firstOwned returns the first chunk of a shard at or above a chunk boundary.
 func (l *zoneLayout) firstOwned(shard catalog.ShardID, from catalog.Key) (catalog.Chunk, bool) {
-	for c := range l.table.Owned(shard, from, catalog.Key{}) {
+	for c := range l.table.OwnedChunks(shard, from, catalog.Key{}) {
 		return c, true
 	}
 	return catalog.Chunk{}, false

@@ -15,22 +15,22 @@ type Split struct {
 	Halve bool
 }
 
-// SplitsAtZones returns the chunks that zone boundaries cut: one split a chunk,
+// ZoneSplits returns the chunks that zone boundaries cut: one split a chunk,
 // in key order, empty when everything is aligned (rules/01-rounds-and-settings §5.1). The zones of
 // config.system.sessions cause no splits.
-func SplitsAtZones(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Split {
+func ZoneSplits(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Split {
 	if ns == SessionsNamespace {
 		return nil
 	}
 	var splits []Split
-	for point := range cuts(t, z) {
-		splits = cut(splits, ns, t, t.Find(point), point)
+	for point := range misalignedBounds(t, z) {
+		splits = addSplitPoint(splits, ns, t, t.Find(point), point)
 	}
 	return splits
 }
 
-// cut adds a point, the points ascending, to the split of a chunk.
-func cut(splits []Split, ns string, t *catalog.RoutingTable, c catalog.Chunk, point catalog.Key) []Split {
+// addSplitPoint adds a point to the split of a chunk; points come in ascending order.
+func addSplitPoint(splits []Split, ns string, t *catalog.RoutingTable, c catalog.Chunk, point catalog.Key) []Split {
 	last := len(splits) - 1
 	if last < 0 || !splits[last].Min.Equal(c.Min) {
 		return append(splits, Split{

@@ -15,13 +15,13 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// left says what stays on the shard of a drain when all steps are done.
-func (l *look) left() {
-	if !l.drains() {
+// checkRemaining reports what remains on the drained shard when all steps are done.
+func (l *checker) checkRemaining() {
+	if !l.isDrain() {
 		if l.Plan != nil {
 			for _, f := range l.Plan.Left {
 				if f.Code != diagnosis.Orphans {
-					l.warns(f)
+					l.addWarning(f)
 				}
 			}
 		}
@@ -36,26 +36,26 @@ func (l *look) left() {
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	d.Unmarked = !marked
 	d.Flagged, d.Force = 0, nil // the plan says what becomes of jumbo chunks
-	held, rest := d, d
-	held.Databases, held.Collections = nil, nil
+	chunksOnly, rest := d, d
+	chunksOnly.Databases, chunksOnly.Collections = nil, nil
 	rest.Held, rest.Left = nil, false
-	known := len(held.Commands()) > 0
+	known := len(chunksOnly.Commands()) > 0
 	if known {
-		l.misses(held.Remainder())
+		l.addGoalMiss(chunksOnly.Remainder())
 	}
-	if l.Own != nil {
-		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.Own)
-		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.Own)
+	if l.IsOwn != nil {
+		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.IsOwn)
+		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.IsOwn)
 	}
 	if len(rest.Commands()) > 0 && !l.MovePrimaries {
-		o := l.misses(rest.Remainder())
-		o.Option, o.Does = "movePrimaries", "moves it"
+		o := l.addGoalMiss(rest.Remainder())
+		o.Option, o.OptionEffect = "movePrimaries", "moves it"
 	}
-	l.planLeaves(known)
+	l.checkPlanRemaining(known)
 }
 
-// planLeaves says what keeps ranges on the shard of a drain. Some may be known already.
-func (l *look) planLeaves(known bool) {
+// checkPlanRemaining says what keeps ranges on the shard of a drain. Some may be known already.
+func (l *checker) checkPlanRemaining(known bool) {
 	if l.Plan == nil || l.Plan.Reached {
 		return
 	}
@@ -68,72 +68,72 @@ func (l *look) planLeaves(known bool) {
 			still = append(still, f)
 		default:
 			known = true
-			l.misses(f)
+			l.addGoalMiss(f)
 		}
 	}
 	if !known {
 		for _, f := range still {
-			l.misses(f)
+			l.addGoalMiss(f)
 		}
 	}
 }
 
-// collections says of which collections nothing may be moved.
-func (l *look) collections() {
-	of := l.byCollection()
-	for _, ns := range slices.Sorted(maps.Keys(of)) {
+// checkCollections says of which collections nothing may be moved.
+func (l *checker) checkCollections() {
+	byNamespace := l.movesByNamespace()
+	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
 		c := l.Snapshot.Collection(ns)
 		if c != nil && c.Frozen(l.Snapshot.Release()) {
-			l.stops(diagnosis.NewFinding(diagnosis.ChunksFrozen, diagnosis.Scope{Namespace: ns},
+			l.addBlocking(diagnosis.NewFinding(diagnosis.ChunksFrozen, diagnosis.Scope{Namespace: ns},
 				"splits, merges and migrations of "+ns+" are forbidden by the server",
 				"wait for the end of the operation that forbade them"))
 			continue
 		}
-		if c == nil || len(of[ns].from) == 0 || c.AllowMigrations && c.PermitMigrations {
+		if c == nil || len(byNamespace[ns].from) == 0 || c.AllowMigrations && c.PermitMigrations {
 			continue
 		}
 		remedy := fmt.Sprintf("sh.enableMigrations(%q)", ns)
 		if c.AllowMigrations {
 			remedy = "wait for the end of what changes the collection"
 		}
-		l.stops(diagnosis.NewFinding(diagnosis.MigrationsForbidden, diagnosis.Scope{Namespace: ns},
+		l.addBlocking(diagnosis.NewFinding(diagnosis.MigrationsForbidden, diagnosis.Scope{Namespace: ns},
 			"migrations of "+ns+" are forbidden", remedy))
 	}
 }
 
-// operations says what changes whole collections, or moves chunks, beside the run.
-func (l *look) operations() {
-	of := l.byCollection()
+// checkOperations says what changes whole collections, or moves chunks, beside the run.
+func (l *checker) checkOperations() {
+	byNamespace := l.movesByNamespace()
 	about := func(ns string) bool {
 		c := l.Snapshot.Collection(ns)
-		return of[ns] != nil || l.drains() && c != nil && c.CountOn(l.Shard).Chunks > 0
+		return byNamespace[ns] != nil || l.isDrain() && c != nil && c.CountOn(l.Shard).Chunks > 0
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, r := range l.Snapshot.Parts().Reshardings {
-		told[r.Namespace] = true
+		reported[r.Namespace] = true
 		f := diagnosis.ReshardingFinding(l.Snapshot, r)
 		f.Commands, f.Instead, f.Actor = append(f.Commands, f.Instead...), nil, diagnosis.Operator
 		switch {
 		case about(r.Namespace):
 			f.Sentence += "; wait for its end, or abort it"
-			l.stops(f)
+			l.addBlocking(f)
 		case l.Remove:
 			f.Sentence += "; the manual allows no removal of a shard meanwhile"
-			l.warns(f)
+			l.addWarning(f)
 		}
 	}
 	for _, c := range l.Snapshot.Collections() {
-		if c.Resharding && !told[c.Namespace] && about(c.Namespace) {
-			l.stops(diagnosis.NewFinding(diagnosis.Resharding, diagnosis.Scope{Namespace: c.Namespace},
+		if c.Resharding && !reported[c.Namespace] && about(c.Namespace) {
+			l.addBlocking(diagnosis.NewFinding(diagnosis.Resharding, diagnosis.Scope{Namespace: c.Namespace},
 				c.Namespace+" is being resharded", fmt.Sprintf("sh.abortReshardCollection(%q)", c.Namespace)))
 		}
 	}
-	busy := l.involved()
+	busy := l.involvedShards()
 	for _, m := range l.Snapshot.Parts().Migrations {
 		if slices.Contains(busy, m.From) || slices.Contains(busy, m.To) {
 			f := diagnosis.MigrationFinding(l.Snapshot, m)
 			f.Sentence += ": the run waits for its end"
-			l.warns(f)
+			l.addWarning(f)
 		}
 	}
 }
@@ -144,33 +144,33 @@ type Indexes map[catalog.ShardID][]Index
 // Index is one of them.
 type Index struct {
 	Name string
-	// ForKey: the shard can move chunks by it.
-	ForKey bool
+	// SupportsShardKey: the shard can move chunks by it.
+	SupportsShardKey bool
 }
 
-// indexes says where an index is missing that migrations need.
-func (l *look) indexes() {
-	of := l.byCollection()
-	for _, ns := range slices.Sorted(maps.Keys(of)) {
-		c, has, m := l.Snapshot.Collection(ns), l.Indexes[ns], of[ns]
+// checkIndexes says where an index is missing that migrations need.
+func (l *checker) checkIndexes() {
+	byNamespace := l.movesByNamespace()
+	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
+		c, has, m := l.Snapshot.Collection(ns), l.Indexes[ns], byNamespace[ns]
 		if c == nil || has == nil {
 			continue
 		}
 		donors := *c
 		donors.Unindexed = slices.DeleteFunc(slices.Clone(m.from), func(id catalog.ShardID) bool {
 			list, answered := has[id]
-			return !answered || slices.ContainsFunc(list, func(i Index) bool { return i.ForKey })
+			return !answered || slices.ContainsFunc(list, func(i Index) bool { return i.SupportsShardKey })
 		})
 		for _, f := range diagnosis.UnindexedOf(&donors) {
-			l.stops(f)
+			l.addBlocking(f)
 		}
-		l.recipientIndexes(c, has, m)
+		l.checkRecipientIndexes(c, has, m)
 	}
 }
 
-// recipientIndexes says which recipients lack an index of a donor: servers create it only
+// checkRecipientIndexes says which recipients lack an index of a donor: servers create it only
 // where the collection has no documents.
-func (l *look) recipientIndexes(c *catalog.CollectionState, has Indexes, m *moves) {
+func (l *checker) checkRecipientIndexes(c *catalog.CollectionState, has Indexes, m *moves) {
 	for _, to := range m.to {
 		list, answered := has[to]
 		data := c.Sizes[to]
@@ -189,10 +189,12 @@ func (l *look) recipientIndexes(c *catalog.CollectionState, has Indexes, m *move
 		if len(missing) == 0 {
 			continue
 		}
-		l.stops(diagnosis.NewFinding(diagnosis.RecipientIndexMissing, diagnosis.Scope{Namespace: c.Namespace, Shard: to},
-			fmt.Sprintf("shard %s has documents of %s and lacks the index %s of its donor: it refuses to receive chunks",
-				to, c.Namespace, strings.Join(missing, " ")),
-			fmt.Sprintf("%s.createIndex(<key of %s>)", diagnosis.Handle(c.Namespace), missing[0])))
+		l.addBlocking(
+			diagnosis.NewFinding(diagnosis.RecipientIndexMissing, diagnosis.Scope{Namespace: c.Namespace, Shard: to},
+				fmt.Sprintf("shard %s has documents of %s and lacks the index %s of its donor: it refuses to receive chunks",
+					to, c.Namespace, strings.Join(missing, " ")),
+				fmt.Sprintf("%s.createIndex(<key of %s>)", diagnosis.Handle(c.Namespace), missing[0])),
+		)
 	}
 }
 
@@ -202,34 +204,36 @@ type Unmovable struct {
 	Pattern   catalog.KeyPattern
 	Chunk     catalog.Chunk
 	Bytes     int64
-	// For is about how long no write goes on when it is moved by force.
-	For time.Duration
-	// Guessed: the user may not see how much it holds, so that it may be small.
-	Guessed bool
+	// WriteBlock is about how long no write goes on when it is moved by force.
+	WriteBlock time.Duration
+	// Estimated: the user may not see how much it holds, so that it may be small.
+	Estimated bool
 }
 
-// unmovable says which chunks only force moves.
-func (l *look) unmovable() {
+// checkUnmovable says which chunks only force moves.
+func (l *checker) checkUnmovable() {
 	for _, u := range l.Unmovable {
 		if !l.movesChunk(u) {
 			continue
 		}
 		at := u.Chunk.Min.String()
 		cost := fmt.Sprintf("%s, writes to the collection wait for about %s", humanize.Bytes(u.Bytes),
-			humanize.Duration(max(time.Second, u.For.Round(time.Second))))
+			humanize.Duration(max(time.Second, u.WriteBlock.Round(time.Second))))
 		scope := diagnosis.Scope{Namespace: u.Namespace, Shard: u.Chunk.Shard, Chunk: u.Chunk.Min}
 		sized := []diagnosis.Number{{Name: "bytes", Value: u.Bytes, Unit: diagnosis.Bytes}}
-		if u.Guessed {
-			l.warns(diagnosis.NewFinding(diagnosis.JumboChunks, scope, fmt.Sprintf("the chunk of %s at %s on %s is flagged "+
-				"jumbo, and all of it may have one shard key; how much it holds, this user may not see", u.Namespace, at,
-				u.Chunk.Shard), fmt.Sprintf("sh.chunks(%q, { jumbo: true })", u.Namespace)))
+		if u.Estimated {
+			l.addWarning(
+				diagnosis.NewFinding(diagnosis.JumboChunks, scope, fmt.Sprintf("the chunk of %s at %s on %s is flagged "+
+					"jumbo, and all of it may have one shard key; how much it holds, this user may not see", u.Namespace, at,
+					u.Chunk.Shard), fmt.Sprintf("sh.chunks(%q, { jumbo: true })", u.Namespace)),
+			)
 			continue
 		}
 		if l.ForceJumbo {
 			f := diagnosis.NewFinding(diagnosis.ChunkUnmovable, scope, fmt.Sprintf(
 				"the chunk of %s at %s on %s would be moved by force: %s", u.Namespace, at, u.Chunk.Shard, cost))
 			f.Numbers = sized
-			l.warns(f)
+			l.addWarning(f)
 			continue
 		}
 		f := diagnosis.NewFinding(diagnosis.ChunkUnmovable, scope, fmt.Sprintf(
@@ -237,13 +241,13 @@ func (l *look) unmovable() {
 				"shard key", u.Namespace, at, u.Chunk.Shard, humanize.Bytes(u.Bytes)),
 			fmt.Sprintf("sh.refineCollectionShardKey(%q, <key>)", u.Namespace))
 		f.Numbers = sized
-		o := l.misses(f)
-		o.Option, o.Does = "forceJumbo", "moves it by force: "+cost
+		o := l.addGoalMiss(f)
+		o.Option, o.OptionEffect = "forceJumbo", "moves it by force: "+cost
 	}
 }
 
 // movesChunk reports whether a step moves the chunk, or a part of it.
-func (l *look) movesChunk(u Unmovable) bool {
+func (l *checker) movesChunk(u Unmovable) bool {
 	if l.Plan == nil {
 		return false
 	}
@@ -253,9 +257,9 @@ func (l *look) movesChunk(u Unmovable) bool {
 	})
 }
 
-// deletions says which moves have to wait until a shard has deleted what it gave away, and
+// checkDeletions says which moves have to wait until a shard has deleted what it gave away, and
 // until when.
-func (l *look) deletions() {
+func (l *checker) checkDeletions() {
 	if l.Plan == nil {
 		return
 	}
@@ -267,7 +271,7 @@ func (l *look) deletions() {
 	count, due := map[place]int64{}, map[place]time.Time{}
 	for _, d := range diagnosis.PendingDeletions(l.Snapshot) {
 		at := place{d.Namespace, d.Shard}
-		if !l.moveWaits(d) {
+		if !l.waitsForDeletion(d) {
 			continue
 		}
 		if count[at]++; count[at] == 1 {
@@ -285,25 +289,25 @@ func (l *look) deletions() {
 			due[at].Format(time.RFC3339), humanize.Duration(diagnosis.CleanupDelayOf(l.Snapshot, at.shard))))
 		f.Due = due[at]
 		f.Numbers = []diagnosis.Number{{Name: "ranges", Value: count[at]}}
-		l.warns(f)
+		l.addWarning(f)
 	}
 }
 
-// moveWaits reports whether a step moves a range from or to a shard that has to delete
+// waitsForDeletion reports whether a step moves a range from or to a shard that has to delete
 // some of it first.
-func (l *look) moveWaits(d catalog.RangeDeletion) bool {
+func (l *checker) waitsForDeletion(d catalog.RangeDeletion) bool {
 	c := l.Snapshot.Collection(d.Namespace)
 	if c == nil {
 		return false
 	}
-	lower, upper, ok := bounds(c.Pattern, d.Min, d.Max)
+	lower, upper, ok := parseBounds(c.Pattern, d.Min, d.Max)
 	return ok && slices.ContainsFunc(l.Plan.Steps, func(s plan.Step) bool {
 		return s.Kind == plan.Move && s.Namespace == d.Namespace && (s.To == d.Shard || s.From == d.Shard) &&
 			s.Min.Less(upper) && lower.Less(s.Max)
 	})
 }
 
-func bounds(p catalog.KeyPattern, lower, upper bson.Raw) (from, to catalog.Key, ok bool) {
+func parseBounds(p catalog.KeyPattern, lower, upper bson.Raw) (from, to catalog.Key, ok bool) {
 	from, err := p.Key(lower)
 	if err != nil {
 		return from, to, false

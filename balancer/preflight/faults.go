@@ -8,33 +8,33 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// maxFaults is how many known faults that stop nothing are named one by one.
+// maxFaults is how many known faults that do not stop the run are listed individually.
 const maxFaults = 3
 
-// faults says which known faults of the servers concern what the run sends. Those that lose
+// checkKnownFaults reports known server faults that affect the commands of the run. Those that lose
 // data stop it.
-func (l *look) faults() {
-	hits := l.Advisories.Before(AdvisedOf(l.Run, l.Facts), CommandsOf(l.Run, l.Snapshot))
+func (l *checker) checkKnownFaults() {
+	hits := l.Advisories.BeforeCommands(AdvisoryCluster(l.Run, l.Facts), SentCommands(l.Run, l.Snapshot))
 	rest := 0
 	for i, h := range hits {
 		switch {
 		case h.Severity == advisory.DataLoss:
-			l.stops(h.Finding())
+			l.addBlocking(h.Finding())
 		case i < maxFaults:
-			l.warns(h.Finding())
+			l.addWarning(h.Finding())
 		default:
 			rest++
 		}
 	}
 	if rest > 0 {
-		l.warns(diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{},
+		l.addWarning(diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{},
 			humanize.Count(int64(rest), "milder known fault")+" of these versions may show, too"))
 	}
 }
 
-// AdvisedOf returns the cluster as known faults are compared with it: states of collections
+// AdvisoryCluster returns the cluster as known faults are compared with it: states of collections
 // are those of the ones that the run is about.
-func AdvisedOf(run Run, facts Facts) advisory.Cluster {
+func AdvisoryCluster(run Run, facts Facts) advisory.Cluster {
 	c := advisory.Cluster{Snapshot: facts.Snapshot, MovingPrimary: facts.MovingPrimary, Namespaces: run.Namespaces}
 	if run.Plan != nil {
 		c.Namespaces = nil
@@ -45,15 +45,15 @@ func AdvisedOf(run Run, facts Facts) advisory.Cluster {
 	return c
 }
 
-// CommandsOf returns what a run sends, in the words of advisories.
-func CommandsOf(run Run, s *catalog.Snapshot) (list []advisory.Command) {
+// SentCommands returns what a run sends, in the words of advisories.
+func SentCommands(run Run, s *catalog.Snapshot) (list []advisory.Command) {
 	sends := map[advisory.Command]bool{advisory.Drain: run.Shard != "" && run.Remove}
 	sends[advisory.Transition] = run.Shard == configShard && run.Remove
 	if run.Plan == nil {
 		sends[advisory.Move] = true
 	} else {
 		for _, step := range run.Plan.Steps {
-			sends[commandOf(step.Kind)] = true
+			sends[advisoryCommand(step.Kind)] = true
 		}
 	}
 	if run.MovePrimaries {
@@ -73,7 +73,7 @@ func CommandsOf(run Run, s *catalog.Snapshot) (list []advisory.Command) {
 	return list
 }
 
-func commandOf(kind plan.Kind) advisory.Command {
+func advisoryCommand(kind plan.Kind) advisory.Command {
 	switch kind {
 	case plan.Move:
 		return advisory.Move

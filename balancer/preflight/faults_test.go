@@ -39,9 +39,9 @@ func TestDrainDuringMovePrimary(t *testing.T) {
 		{name: "the shard is not marked", version: "9.0.1", moving: []string{"app"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			report := preflight.Look(preflight.Run{
+			report := preflight.Check(preflight.Run{
 				Verb: "drain", Shard: "a", Remove: tt.remove, MovePrimaries: true, Plan: &plan.Plan{}, Despite: tt.despite,
-				Advisories: advisory.Known(),
+				Advisories: advisory.Embedded(),
 			}, preflight.Facts{Snapshot: cluster(tt.version), MovingPrimary: tt.moving})
 			stops, named := false, false
 			for _, o := range report.Obstacles {
@@ -69,7 +69,7 @@ func TestCommandsOf(t *testing.T) {
 		"[split merge drain transition]":  {Verb: "drain", Shard: "config", Remove: true, Plan: steps},
 	} {
 		var list []string
-		for _, c := range preflight.CommandsOf(run, s) {
+		for _, c := range preflight.SentCommands(run, s) {
 			list = append(list, string(c))
 		}
 		if got := "[" + strings.Join(list, " ") + "]"; got != want {

@@ -38,8 +38,8 @@ type Facts struct {
 	Snapshot *catalog.Snapshot
 	// NoPlan is why no plan could be made; nil when one was, or none is needed.
 	NoPlan error
-	// Own are databases and collections of shardsh itself, which any run may move.
-	Own func(namespace string) bool
+	// IsOwn are databases and collections of shardsh itself, which any run may move.
+	IsOwn func(namespace string) bool
 	// Privileges are those of the user; nil if there is no access control.
 	Privileges *Privileges
 	// Roles are those of the user: "engine@admin".
@@ -50,9 +50,9 @@ type Facts struct {
 	Unmovable []Unmovable
 	// Balancing is why the cluster's own balancer is in the way; nil when it is not.
 	Balancing error
-	// Held is why another run of shardsh is in the way; Quiesced that the cluster is kept
+	// LeaseHeld is why another run of shardsh is in the way; Quiesced that the cluster is kept
 	// quiet.
-	Held, Quiesced error
+	LeaseHeld, Quiesced error
 	// MovingPrimary are databases of which somebody moves the primary.
 	MovingPrimary []string
 }
@@ -67,7 +67,7 @@ type Obstacle struct {
 	Waits bool
 	// Option is an option of the run that takes it out of the way, Does what that does:
 	// "moves it". Both are empty where there is none.
-	Option, Does string
+	Option, OptionEffect string
 	// Hint is what else to do, for texts.
 	Hint string
 	// Err is the error that the run would fail with, where that has a type; else nil.
@@ -81,7 +81,7 @@ func (o Obstacle) Text(spell func(option string) string) string {
 		return o.Err.Error()
 	}
 	if o.Option != "" {
-		text += fmt.Sprintf("; %s %s", spell(o.Option), o.Does)
+		text += fmt.Sprintf("; %s %s", spell(o.Option), o.OptionEffect)
 	}
 	if o.Hint != "" {
 		text += fmt.Sprintf(" (%s)", o.Hint)
@@ -140,10 +140,10 @@ func (r Report) Without(code diagnosis.Code) Report {
 type Error struct{ Report Report }
 
 // Error has the names of options as the fields of an object.
-func (e *Error) Error() string { return e.Spelled(func(option string) string { return option }) }
+func (e *Error) Error() string { return e.SpellOptions(func(option string) string { return option }) }
 
-// Spelled returns the text with the names of options as a face spells them.
-func (e *Error) Spelled(spell func(option string) string) string {
+// SpellOptions returns the text with the names of options as a face spells them.
+func (e *Error) SpellOptions(spell func(option string) string) string {
 	var texts []string
 	stopping := e.Report.Stopping()
 	for i, o := range stopping {
@@ -182,20 +182,21 @@ func (r Report) Err() error {
 	return &Error{r}
 }
 
-// Look returns what is in the way of a run.
-func Look(run Run, facts Facts) Report {
-	l := look{Run: run, Facts: facts}
+// Check returns what is in the way of a run.
+func Check(run Run, facts Facts) Report {
+	l := checker{Run: run, Facts: facts}
 	report := Report{Verb: run.Verb, Time: facts.Snapshot.Time(), Obstacles: []Obstacle{}}
 	if run.Plan != nil {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.others, l.frozen, l.faults, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes,
-		l.unmovable, l.deletions, l.room, l.versions, l.privileges,
+		l.checkOtherRuns, l.checkFrozen, l.checkKnownFaults, l.checkBalancer, l.checkPlanned,
+		l.checkShards, l.checkRemaining, l.checkCollections, l.checkOperations, l.checkIndexes,
+		l.checkUnmovable, l.checkDeletions, l.checkFreeSpace, l.checkVersions, l.checkPrivileges,
 	} {
 		part()
 	}
-	report.Obstacles = append(report.Obstacles, l.list...)
+	report.Obstacles = append(report.Obstacles, l.obstacles...)
 	for i, o := range report.Obstacles {
 		report.Obstacles[i].Stops = o.Stops && !slices.Contains(run.Despite, o.Code)
 	}
@@ -212,42 +213,44 @@ func Look(run Run, facts Facts) Report {
 	return report
 }
 
-// look is a look at a cluster.
-type look struct {
+// checker is a look at a cluster.
+type checker struct {
 	Run
 	Facts
-	list []Obstacle
+	obstacles []Obstacle
 }
 
-// stops adds what stops the run.
-func (l *look) stops(f diagnosis.Finding) *Obstacle { return l.add(Obstacle{Finding: f, Stops: true}) }
+// addBlocking adds what stops the run.
+func (l *checker) addBlocking(f diagnosis.Finding) *Obstacle {
+	return l.add(Obstacle{Finding: f, Stops: true})
+}
 
-// misses adds what keeps the run from its goal: a run with a limit has none to reach.
-func (l *look) misses(f diagnosis.Finding) *Obstacle {
+// addGoalMiss adds what keeps the run from its goal; it does not stop a run with a limit.
+func (l *checker) addGoalMiss(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: !l.Limited})
 }
 
-// warns adds what is worth knowing.
-func (l *look) warns(f diagnosis.Finding) *Obstacle { return l.add(Obstacle{Finding: f}) }
+// addWarning adds what is worth knowing.
+func (l *checker) addWarning(f diagnosis.Finding) *Obstacle { return l.add(Obstacle{Finding: f}) }
 
-func (l *look) add(o Obstacle) *Obstacle {
-	l.list = append(l.list, o)
-	return &l.list[len(l.list)-1]
+func (l *checker) add(o Obstacle) *Obstacle {
+	l.obstacles = append(l.obstacles, o)
+	return &l.obstacles[len(l.obstacles)-1]
 }
 
-// drains reports whether the run empties a shard.
-func (l *look) drains() bool { return l.Shard != "" }
+// isDrain reports whether the run empties a shard.
+func (l *checker) isDrain() bool { return l.Shard != "" }
 
 // moves are the shards between which the steps move a collection.
 type moves struct {
-	from, to []catalog.ShardID
-	splits   bool  // or merges
-	within   bool  // where to cut is up to the donor
-	most     int64 // bytes of a step
+	from, to    []catalog.ShardID
+	splits      bool  // or merges
+	donorSplits bool  // where to cut is up to the donor
+	maxBytes    int64 // bytes of a step
 }
 
-// byCollection returns what the steps do, by namespace.
-func (l *look) byCollection() map[string]*moves {
+// movesByNamespace returns what the steps do, by namespace.
+func (l *checker) movesByNamespace() map[string]*moves {
 	list := map[string]*moves{}
 	for _, ns := range l.Namespaces {
 		list[ns] = &moves{}
@@ -272,45 +275,46 @@ func (l *look) byCollection() map[string]*moves {
 		} else {
 			m.splits = true
 		}
-		m.within, m.most = m.within || s.Within != nil, max(m.most, s.Bytes)
+		m.donorSplits, m.maxBytes = m.donorSplits || s.Within != nil, max(m.maxBytes, s.Bytes)
 	}
 	return list
 }
 
-// noPlan says why no plan could be made.
-func (l *look) noPlan() {
+// checkPlanned says why no plan could be made.
+func (l *checker) checkPlanned() {
 	if l.NoPlan != nil {
-		l.stops(diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.NoPlan.Error())).Err = l.NoPlan
+		found := diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.NoPlan.Error())
+		l.addBlocking(found).Err = l.NoPlan
 	}
 }
 
-// others says that another run has the cluster, or that it is kept quiet.
-func (l *look) others() {
-	if l.Held != nil {
-		l.stops(diagnosis.NewFinding(diagnosis.LeaseHeld, diagnosis.Scope{}, l.Held.Error())).Err = l.Held
+// checkOtherRuns reports another run that holds the lease, or a quiesced cluster.
+func (l *checker) checkOtherRuns() {
+	if l.LeaseHeld != nil {
+		l.addBlocking(diagnosis.NewFinding(diagnosis.LeaseHeld, diagnosis.Scope{}, l.LeaseHeld.Error())).Err = l.LeaseHeld
 	}
 	if l.Quiesced != nil {
-		l.stops(diagnosis.NewFinding(diagnosis.Quiesced, diagnosis.Scope{}, l.Quiesced.Error(),
+		l.addBlocking(diagnosis.NewFinding(diagnosis.Quiesced, diagnosis.Scope{}, l.Quiesced.Error(),
 			"sh.quiesce({ end: true })")).Err = l.Quiesced
 	}
 	lease := l.Snapshot.Parts().Lease
 	if lease != nil && !lease.Running && len(lease.Paused) > 0 {
 		f := diagnosis.PausedOf(*lease, lease.Paused)
 		f.Sentence += "; this run takes that over"
-		l.warns(f)
+		l.addWarning(f)
 	}
 }
 
-// MostMoved is how many bytes donors of a release move at once, with a chunk size.
-func MostMoved(r catalog.Release, chunkSize int64) int64 {
+// MaxMoveBytes is how many bytes donors of a release move at once, with a chunk size.
+func MaxMoveBytes(r catalog.Release, chunkSize int64) int64 {
 	if r.BalancesBySize() {
 		return 2 * chunkSize
 	}
 	return chunkSize + chunkSize*3/10
 }
 
-// balancer says that the cluster's own balancer works on the collections.
-func (l *look) balancer() {
+// checkBalancer says that the cluster's own balancer works on the collections.
+func (l *checker) checkBalancer() {
 	if l.Balancing == nil {
 		return
 	}
@@ -319,24 +323,24 @@ func (l *look) balancer() {
 	if does, is := l.Balancing.(interface{ What() string }); is {
 		what, commands = does.What(), []string{"sh.stopBalancer()"}
 	}
-	o := l.stops(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
+	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
 	o.Err = l.Balancing
 	if !l.PauseBalancing {
-		o.Option, o.Does = "pauseBalancing", "pauses it meanwhile"
+		o.Option, o.OptionEffect = "pauseBalancing", "pauses it meanwhile"
 	}
 }
 
-// frozen says what has the run wait before its first step: a pause, or a change of the
+// checkFrozen reports why the run waits before its first step: a pause, or a change of the
 // compatibility version.
-func (l *look) frozen() {
+func (l *checker) checkFrozen() {
 	for _, f := range diagnosis.Frozen(l.Snapshot) {
-		l.stops(f).Waits = true
+		l.addBlocking(f).Waits = true
 	}
 }
 
-// versions says that not all servers are of one release.
-func (l *look) versions() {
+// checkVersions says that not all servers are of one release.
+func (l *checker) checkVersions() {
 	for _, f := range diagnosis.Versions(l.Snapshot) {
-		l.warns(f)
+		l.addWarning(f)
 	}
 }

@@ -88,8 +88,8 @@ func RolesText(roles []string) string {
 // buckets is what the names of the buckets of time series begin with.
 const buckets = "system.buckets."
 
-// Allow reports whether an action may be done on a resource.
-func (p Privileges) Allow(on Resource, action string) bool {
+// Allows reports whether an action may be done on a resource.
+func (p Privileges) Allows(on Resource, action string) bool {
 	return slices.ContainsFunc(p, func(has Privilege) bool {
 		return has.includes(on) && (slices.Contains(has.Actions, action) || slices.Contains(has.Actions, "anyAction"))
 	})
@@ -138,8 +138,8 @@ type need struct {
 // toDedicated is the action of config servers that leave as a shard.
 const toDedicated = "transitionToDedicatedConfigServer"
 
-// grant returns what helps.
-func grant(actions string) string {
+// grantHint returns the command that grants the missing privilege.
+func grantHint(actions string) string {
 	role := "shardshEngine"
 	if actions == toDedicated {
 		role = "shardshHelpers"
@@ -147,8 +147,8 @@ func grant(actions string) string {
 	return fmt.Sprintf("grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date", role)
 }
 
-// needs returns what the run does, the most important first.
-func (l *look) needs() (list []need) {
+// privilegeNeeds returns what the run does, the most important first.
+func (l *checker) privilegeNeeds() (list []need) {
 	add := func(on Resource, why string, stops bool, actions ...string) {
 		list = append(list, need{on, actions, why, stops})
 	}
@@ -159,9 +159,9 @@ func (l *look) needs() (list []need) {
 	if release.ShowsSplitPoints() {
 		asks = []string{"splitVector", "splitChunk"}
 	}
-	of := l.byCollection()
-	for _, ns := range slices.Sorted(maps.Keys(of)) {
-		on, m := namespace(ns), of[ns]
+	byNamespace := l.movesByNamespace()
+	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
+		on, m := resourceOf(ns), byNamespace[ns]
 		moves := len(m.from) > 0 || l.Plan == nil
 		if moves {
 			add(on, "to move chunks", true, "moveChunk")
@@ -170,7 +170,7 @@ func (l *look) needs() (list []need) {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
 		byDonor := release.AtLeast(catalog.Release60) // which cuts what it moves
-		cuts := m.within && m.splits || !byDonor && l.isCut(ns, m)
+		cuts := m.donorSplits && m.splits || !byDonor && l.needsSplit(ns, m)
 		if cuts {
 			add(on, "to cut ranges", true, asks...)
 		}
@@ -184,25 +184,25 @@ func (l *look) needs() (list []need) {
 	if l.PauseBalancing && !release.SwitchesBalancing() {
 		add(Resource{Database: "config", Collection: "collections"}, "to pause the balancing of collections", true, "update")
 	}
-	if l.drains() {
-		list = append(list, l.needsOfDrain()...)
+	if l.isDrain() {
+		list = append(list, l.drainNeeds()...)
 	}
 	add(Resource{Cluster: true}, "to stop a move under way at the second Ctrl-C", false, "inprog", "killop")
 	return list
 }
 
-// isCut reports whether a step is too large to be moved at once.
-func (l *look) isCut(ns string, m *moves) bool {
+// needsSplit reports whether a step is too large to be moved at once.
+func (l *checker) needsSplit(ns string, m *moves) bool {
 	c := l.Snapshot.Collection(ns)
 	if c == nil {
-		return m.within
+		return m.donorSplits
 	}
 	size := cmp.Or(c.MaxChunkSizeBytes, l.Snapshot.Settings().MaxChunkSizeBytes)
-	return m.within || m.most > MostMoved(l.Snapshot.Release(), size)
+	return m.donorSplits || m.maxBytes > MaxMoveBytes(l.Snapshot.Release(), size)
 }
 
-// needsOfDrain returns what a drain does besides moving chunks.
-func (l *look) needsOfDrain() (list []need) {
+// drainNeeds returns what a drain does besides moving chunks.
+func (l *checker) drainNeeds() (list []need) {
 	if l.Remove {
 		action := "removeShard"
 		if l.Shard == configShard {
@@ -221,7 +221,7 @@ func (l *look) needsOfDrain() (list []need) {
 	shard.Draining, shard.Reported = true, nil
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	for _, ns := range d.Collections {
-		list = append(list, need{namespace(ns), []string{"moveCollection"}, "to move unsharded collections", true})
+		list = append(list, need{resourceOf(ns), []string{"moveCollection"}, "to move unsharded collections", true})
 	}
 	for _, name := range d.Databases {
 		list = append(list, need{Resource{Database: name}, []string{"moveChunk"}, "to move primaries of databases", true})
@@ -229,7 +229,7 @@ func (l *look) needsOfDrain() (list []need) {
 	return list
 }
 
-func namespace(ns string) Resource {
+func resourceOf(ns string) Resource {
 	database, collection, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return Resource{Database: ns}
@@ -237,9 +237,9 @@ func namespace(ns string) Resource {
 	return Resource{Database: database, Collection: collection}
 }
 
-// privileges says which ones are missing: one finding for each kind, however many
+// checkPrivileges says which ones are missing: one finding for each kind, however many
 // collections there are.
-func (l *look) privileges() {
+func (l *checker) checkPrivileges() {
 	if l.Privileges == nil {
 		return
 	}
@@ -249,8 +249,8 @@ func (l *look) privileges() {
 	}
 	var order []kind
 	lacking := map[kind][]string{}
-	for _, n := range l.needs() {
-		missing := slices.DeleteFunc(slices.Clone(n.actions), func(a string) bool { return l.Privileges.Allow(n.on, a) })
+	for _, n := range l.privilegeNeeds() {
+		missing := slices.DeleteFunc(slices.Clone(n.actions), func(a string) bool { return l.Privileges.Allows(n.on, a) })
 		if len(missing) == 0 {
 			continue
 		}
@@ -264,7 +264,7 @@ func (l *look) privileges() {
 	}
 	for _, k := range order {
 		f := diagnosis.NewFinding(diagnosis.PrivilegeMissing, diagnosis.Scope{}, fmt.Sprintf(
-			"the user lacks %s on %s, %s; %s", k.actions, humanize.FewOf(lacking[k]), k.why, RolesText(l.Roles)))
-		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant(k.actions)})
+			"the user lacks %s on %s, %s; %s", k.actions, humanize.AbbreviateCollections(lacking[k]), k.why, RolesText(l.Roles)))
+		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grantHint(k.actions)})
 	}
 }

@@ -35,10 +35,10 @@ func TestResources(t *testing.T) {
 		{Resource{Collection: "ts", Buckets: true}, Resource{Database: "db", Collection: "system.buckets.other"}, false},
 	} {
 		p := Privileges{{Resource: tt.has, Actions: []string{"moveChunk"}}}
-		if got := p.Allow(tt.on, "moveChunk"); got != tt.want {
+		if got := p.Allows(tt.on, "moveChunk"); got != tt.want {
 			t.Errorf("%+v counts for %+v: %v", tt.has, tt.on, got)
 		}
-		if p.Allow(tt.on, "splitChunk") {
+		if p.Allows(tt.on, "splitChunk") {
 			t.Errorf("%+v allows another action on %+v", tt.has, tt.on)
 		}
 	}

@@ -14,46 +14,46 @@ import (
 // configShard is the shard that the config servers are.
 const configShard = "config"
 
-// shards looks at those that the run is about: which are there, answer, and may leave.
-func (l *look) shards() {
-	for _, id := range l.involved() {
+// checkShards looks at those that the run is about: which are there, answer, and may leave.
+func (l *checker) checkShards() {
+	for _, id := range l.involvedShards() {
 		if shard, there := l.Snapshot.Shard(id); there && shard.Unreachable != "" {
-			l.stops(diagnosis.UnreachableOf(shard))
+			l.addBlocking(diagnosis.UnreachableOf(shard))
 		}
 	}
-	if shard, there := l.Snapshot.Shard(l.Shard); l.drains() && there {
-		l.lastShard(shard)
-		l.zones(shard)
+	if shard, there := l.Snapshot.Shard(l.Shard); l.isDrain() && there {
+		l.checkLastShard(shard)
+		l.checkZones(shard)
 		if l.Shard == configShard && l.Remove {
 			delay := diagnosis.CleanupDelayOf(l.Snapshot, l.Shard)
 			f := diagnosis.NewFinding(diagnosis.ConfigShardLeaves, diagnosis.Scope{Shard: l.Shard}, fmt.Sprintf(
 				"the config servers leave as a shard when they have deleted what they gave away: %s after the last move",
 				humanize.Duration(delay)))
 			f.Numbers = []diagnosis.Number{{Name: "cleanupDelay", Value: int64(delay.Seconds()), Unit: diagnosis.Seconds}}
-			l.warns(f)
+			l.addWarning(f)
 		}
 	}
 }
 
-// involved are the shards that the steps use, by id; all of them where there is no plan.
-func (l *look) involved() (list []catalog.ShardID) {
-	if l.drains() {
+// involvedShards are the shards that the steps use, by id; all of them where there is no plan.
+func (l *checker) involvedShards() (list []catalog.ShardID) {
+	if l.isDrain() {
 		list = append(list, l.Shard)
 	}
-	if l.Plan == nil && !l.drains() {
+	if l.Plan == nil && !l.isDrain() {
 		for _, shard := range l.Snapshot.Shards() {
 			list = append(list, shard.ID)
 		}
 	}
-	for _, m := range l.byCollection() {
+	for _, m := range l.movesByNamespace() {
 		list = append(append(list, m.from...), m.to...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// lastShard says that no shard can take what a drain moves.
-func (l *look) lastShard(shard catalog.ShardState) {
+// checkLastShard says that no shard can take what a drain moves.
+func (l *checker) checkLastShard(shard catalog.ShardState) {
 	var draining []string
 	for _, other := range l.Snapshot.Shards() {
 		switch {
@@ -66,11 +66,11 @@ func (l *look) lastShard(shard catalog.ShardState) {
 	}
 	scope := diagnosis.Scope{Shard: shard.ID}
 	if len(draining) == 0 {
-		l.stops(diagnosis.NewFinding(diagnosis.LastShard, scope,
+		l.addBlocking(diagnosis.NewFinding(diagnosis.LastShard, scope,
 			fmt.Sprintf("shard %s is the only shard of the cluster", shard.ID), "sh.addShard(<address>)"))
 		return
 	}
-	l.stops(diagnosis.NewFinding(diagnosis.LastShard, scope, fmt.Sprintf(
+	l.addBlocking(diagnosis.NewFinding(diagnosis.LastShard, scope, fmt.Sprintf(
 		"shard %s is the last one that is not draining: %s", shard.ID, drainingText(draining)), "sh.addShard(<address>)"))
 }
 
@@ -81,22 +81,22 @@ func drainingText(ids []string) string {
 	return strings.Join(ids, " and ") + " are"
 }
 
-// zones says which zones would lose their last shard, which servers refuse.
-func (l *look) zones(shard catalog.ShardState) {
+// checkZones says which zones would lose their last shard, which servers refuse.
+func (l *checker) checkZones(shard catalog.ShardState) {
 	if !l.Remove {
 		return
 	}
 	for _, f := range diagnosis.OnlyShardOf(l.Snapshot, shard) {
-		l.stops(f)
+		l.addBlocking(f)
 	}
 }
 
-// packed is how many times smaller data may become on a disk.
-const packed = 4
+// maxCompression is the assumed maximum compression ratio on disk.
+const maxCompression = 4
 
-// room says which shards receive more than their volumes have free. How well the data can
-// be compressed is not known: what fits only with that is worth knowing.
-func (l *look) room() {
+// checkFreeSpace reports shards that receive more than the free space of their volumes. How well the data can
+// be compressed is not known: needing compression to fit is only a warning.
+func (l *checker) checkFreeSpace() {
 	if l.Plan == nil {
 		return
 	}
@@ -118,6 +118,6 @@ func (l *look) room() {
 		f.Numbers = []diagnosis.Number{
 			{Name: "comes", Value: comes, Unit: diagnosis.Bytes}, {Name: "free", Value: free, Unit: diagnosis.Bytes},
 		}
-		l.add(Obstacle{Finding: f, Stops: comes/packed > free && !l.Limited})
+		l.add(Obstacle{Finding: f, Stops: comes/maxCompression > free && !l.Limited})
 	}
 }

@@ -25,12 +25,12 @@ func (p *pricing) load(w *Way, steps []plan.Step) {
 		w.Bytes += s.Bytes
 		links[[2]catalog.ShardID{s.From, s.To}] += s.Bytes
 		// What the donor deletes makes room in its own files alone, and it is not known when.
-		volumes.Arrive(s.Namespace, s.To, s.Bytes)
+		volumes.AddData(s.Namespace, s.To, s.Bytes)
 	}
 	w.Links = sorted(links)
 	w.Peaks = []Peak{}
 	for _, shard := range p.s.Shards() {
-		used := shard.Disk.Total - volumes.Room(shard.ID)
+		used := shard.Disk.Total - volumes.FreeBytes(shard.ID)
 		w.Peaks = append(w.Peaks, Peak{shard.ID, used, shard.Disk.Total})
 	}
 	p.fits(w)

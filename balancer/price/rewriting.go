@@ -138,7 +138,7 @@ func (p *pricing) moveCollection() []Way {
 // full says how full a shard is: its disk, or the data of the collections that are known.
 func (p *pricing) full(id catalog.ShardID) float64 {
 	if shard, _ := p.s.Shard(id); shard.Disk.Known() {
-		return shard.Disk.Share()
+		return shard.Disk.UsedShare()
 	}
 	var sum int64
 	for _, c := range p.s.Collections() {

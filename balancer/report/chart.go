@@ -43,7 +43,7 @@ type Chart struct {
 const (
 	chartWidth  = 960.0
 	narrowWidth = 380.0
-	letter      = 7.0 // the width of one, about
+	letterWidth = 7.0 // the width of one, about
 	plotHeight  = 140.0
 	axisHeight  = 18.0
 	barWidth    = 160.0
@@ -52,15 +52,15 @@ const (
 
 func round(x float64) float64 { return math.Round(x*10) / 10 }
 
-func part(n, of int64) float64 {
+func ratio(n, of int64) float64 {
 	if of <= 0 {
 		return 0
 	}
 	return float64(n) / float64(of)
 }
 
-// drawn returns a drawing for wide windows and one for narrow ones.
-func drawn(draw func(width float64) Chart) []Chart {
+// wideAndNarrow returns a drawing for wide windows and one for narrow ones.
+func wideAndNarrow(draw func(width float64) Chart) []Chart {
 	wide, narrow := draw(chartWidth), draw(narrowWidth)
 	wide.Class, narrow.Class = "wide", "narrow"
 	return []Chart{wide, narrow}
@@ -69,7 +69,7 @@ func drawn(draw func(width float64) Chart) []Chart {
 // ShardChart has a column for each shard, the fullest first, with a line at the
 // mean of those that don't drain.
 func (page) ShardChart(shards []Shard) []Chart {
-	return drawn(func(width float64) Chart { return shardChart(shards, width) })
+	return wideAndNarrow(func(width float64) Chart { return shardChart(shards, width) })
 }
 
 func shardChart(shards []Shard, chartWidth float64) Chart {
@@ -84,8 +84,8 @@ func shardChart(shards []Shard, chartWidth float64) Chart {
 	width := min(step*0.8, 120)
 	for i, s := range list {
 		x := round(float64(i)*step + (step-width)/2)
-		owned := round(part(s.Bytes, most) * plotHeight)
-		orphans := round(part(s.OrphanBytes, most) * plotHeight)
+		owned := round(ratio(s.Bytes, most) * plotHeight)
+		orphans := round(ratio(s.OrphanBytes, most) * plotHeight)
 		class := "owned"
 		if s.Draining {
 			class = "draining"
@@ -99,7 +99,7 @@ func shardChart(shards []Shard, chartWidth float64) Chart {
 	}
 	c.Labels = shardLabels(list, chartWidth)
 	if mean := SpreadOf(shards).Mean; mean > 0 {
-		c.Lines = append(c.Lines, Box{X: 0, Y: round(plotHeight - part(mean, most)*plotHeight), W: chartWidth,
+		c.Lines = append(c.Lines, Box{X: 0, Y: round(plotHeight - ratio(mean, most)*plotHeight), W: chartWidth,
 			Title: "mean " + humanize.Bytes(mean)})
 	}
 	return c
@@ -111,7 +111,7 @@ func shardLabels(list []Shard, width float64) (labels []Label) {
 	const shortest, longest = 40.0, 120.0
 	step, need := width/float64(max(1, len(list))), shortest
 	for _, s := range list {
-		need = max(need, letter*float64(len(s.ID)+2))
+		need = max(need, letterWidth*float64(len(s.ID)+2))
 	}
 	need = min(need, longest)
 	every := max(1, int(math.Ceil(need/step)))
@@ -123,7 +123,7 @@ func shardLabels(list []Shard, width float64) (labels []Label) {
 		if i%every != 0 && !last || !last && i > 0 && len(list)-1-i < every && every > 1 {
 			continue
 		}
-		l := Label{round((float64(i) + 0.5) * step), plotHeight + 13, clip(string(s.ID), int(need/letter)), "middle"}
+		l := Label{round((float64(i) + 0.5) * step), plotHeight + 13, truncate(string(s.ID), int(need/letterWidth)), "middle"}
 		switch {
 		case every > 1 && i == 0:
 			l.X, l.Anchor = 0, "start"
@@ -135,23 +135,23 @@ func shardLabels(list []Shard, width float64) (labels []Label) {
 	return labels
 }
 
-func clip(text string, most int) string {
+func truncate(text string, maxRunes int) string {
 	runes := []rune(text)
-	if most < 2 || len(runes) <= most {
+	if maxRunes < 2 || len(runes) <= maxRunes {
 		return text
 	}
-	return string(runes[:most-1]) + "…"
+	return string(runes[:maxRunes-1]) + "…"
 }
 
-// Bar is how much one has of what the fullest has.
+// Bar shows a shard's data relative to the fullest shard.
 func (page) Bar(s Shard, most int64) Chart {
-	owned, orphans, class := round(part(s.Bytes, most)*barWidth), s.OrphanBytes, "owned"
+	owned, orphans, class := round(ratio(s.Bytes, most)*barWidth), s.OrphanBytes, "owned"
 	if s.Draining {
 		class = "draining"
 	}
 	c := Chart{W: barWidth, H: barHeight, Boxes: []Box{{0, 0, owned, barHeight, class, ""}}}
 	if orphans > 0 {
-		c.Boxes = append(c.Boxes, Box{owned, 0, max(1, round(part(orphans, most)*barWidth)), barHeight, "orphan", ""})
+		c.Boxes = append(c.Boxes, Box{owned, 0, max(1, round(ratio(orphans, most)*barWidth)), barHeight, "orphan", ""})
 	}
 	return c
 }
@@ -164,20 +164,20 @@ func (o *Overview) Most() (most int64) {
 	return most
 }
 
-// hues is how many colours there are for shards, greys how many for those beyond them.
+// colorCount is how many colours there are for shards, greys how many for those beyond them.
 const (
-	hues  = 12
-	greys = 3
+	colorCount = 12
+	greyCount  = 3
 )
 
 // Hue returns the class of a shard's colour: the same in the whole page, and no other
 // shard's. Where there are more shards than colours, those have one that come first on the
 // page, and the others are grey.
 func (p page) Hue(id catalog.ShardID) string {
-	first := p.Shards[:min(hues, len(p.Shards))]
+	first := p.Shards[:min(colorCount, len(p.Shards))]
 	if !slices.ContainsFunc(first, func(s Shard) bool { return s.ID == id }) {
 		i := slices.IndexFunc(p.Shards, func(s Shard) bool { return s.ID == id })
-		return fmt.Sprintf("rest%d", max(0, i)%greys)
+		return fmt.Sprintf("rest%d", max(0, i)%greyCount)
 	}
 	ids := make([]string, len(first))
 	for i, s := range first {
@@ -188,12 +188,12 @@ func (p page) Hue(id catalog.ShardID) string {
 	return fmt.Sprintf("hue%d", i)
 }
 
-// Colours says which shards have none of their own; empty where all have.
+// Colours explains which shards are grey; empty if each has its own colour.
 func (p page) Colours() string {
-	if len(p.Shards) <= hues {
+	if len(p.Shards) <= colorCount {
 		return ""
 	}
-	return fmt.Sprintf(" The first %d shards of the list above have colours, the others are grey.", hues)
+	return fmt.Sprintf(" The first %d shards of the list above have colours, the others are grey.", colorCount)
 }
 
 // Strip shows how a collection is spread over the shards, in bytes; in chunks
@@ -202,9 +202,9 @@ func (p page) Strip(c Collection) Chart {
 	chart := Chart{W: barWidth, H: barHeight}
 	x := 0.0
 	for _, on := range c.Parts {
-		share, text := part(on.Bytes, c.Bytes), humanize.Bytes(on.Bytes)
+		share, text := ratio(on.Bytes, c.Bytes), humanize.Bytes(on.Bytes)
 		if c.Bytes == 0 {
-			share, text = part(on.Chunks, c.Chunks), humanize.Count(on.Chunks, "chunk")
+			share, text = ratio(on.Chunks, c.Chunks), humanize.Count(on.Chunks, "chunk")
 		}
 		width := round(share * barWidth)
 		if width < 0.5 {
@@ -220,7 +220,7 @@ func (p page) Strip(c Collection) Chart {
 // Timeline has a column for each part of the day: moves, and on top of them those
 // that failed.
 func (page) Timeline(h History) []Chart {
-	return drawn(func(width float64) Chart { return timeline(h, width) })
+	return wideAndNarrow(func(width float64) Chart { return timeline(h, width) })
 }
 
 func timeline(h History, chartWidth float64) Chart {
@@ -230,7 +230,7 @@ func timeline(h History, chartWidth float64) Chart {
 		most = max(most, s.Moves+s.Failed)
 	}
 	step := chartWidth / float64(max(1, len(h.Slots)))
-	height := func(n int) float64 { return round(part(int64(n), int64(most)) * plotHeight) }
+	height := func(n int) float64 { return round(ratio(int64(n), int64(most)) * plotHeight) }
 	for i, s := range h.Slots {
 		x := round(float64(i) * step)
 		title := fmt.Sprintf("%s UTC: %d moved, %s, %d failed", clockText(s.Begin), s.Moves,
@@ -253,12 +253,12 @@ func timeline(h History, chartWidth float64) Chart {
 // Range draws a forecast: from its lowest to its highest, with a mark at what is
 // likely.
 func (page) Range(f forecast.Forecast) []Chart {
-	return drawn(func(width float64) Chart { return rangeChart(f, width) })
+	return wideAndNarrow(func(width float64) Chart { return rangeChart(f, width) })
 }
 
 func rangeChart(f forecast.Forecast, chartWidth float64) Chart {
 	c := Chart{W: chartWidth, H: 44}
-	at := func(d time.Duration) float64 { return round(part(int64(d), int64(f.High)) * (chartWidth - 80)) }
+	at := func(d time.Duration) float64 { return round(ratio(int64(d), int64(f.High)) * (chartWidth - 80)) }
 	c.Boxes = []Box{
 		{at(f.Low), 6, max(2, at(f.High)-at(f.Low)), 14, "range",
 			"from " + humanize.Duration(f.Low) + " to " + humanize.Duration(f.High)},
@@ -295,7 +295,7 @@ func (p page) Map(m *ChunkMap) []Chart {
 	if len(m.Zones) == 0 {
 		return []Chart{wide} // no text in it
 	}
-	return drawn(func(width float64) Chart { return p.chunkMap(m, width) })
+	return wideAndNarrow(func(width float64) Chart { return p.chunkMap(m, width) })
 }
 
 func (p page) chunkMap(m *ChunkMap, chartWidth float64) Chart {

@@ -92,10 +92,10 @@ type MapZone struct {
 	To   int    `json:"to"`
 }
 
-// MapOf lays a collection out in as many cells as width says, at least one; the
+// NewChunkMap lays a collection out in as many cells as width says, at least one; the
 // chunk size is that of the cluster. As long as there are cells enough, each
 // chunk has one of its own.
-func MapOf(c *catalog.CollectionState, chunkSize int64, width int) ChunkMap {
+func NewChunkMap(c *catalog.CollectionState, chunkSize int64, width int) ChunkMap {
 	m := ChunkMap{
 		Namespace: c.Namespace, Basis: ByCount, ChunkSize: c.DataSizes(chunkSize).MaxChunkSizeBytes, Bytes: -1,
 	}
@@ -115,15 +115,15 @@ func MapOf(c *catalog.CollectionState, chunkSize int64, width int) ChunkMap {
 	s, m.Basis = stripOf(c, &m)
 	m.Cells = s.cells(c.Table, len(m.Shards), max(width, 1))
 	for _, z := range c.Zones.Ranges() {
-		m.Zones = append(m.Zones, m.zone(c.Table, z))
+		m.Zones = append(m.Zones, m.zoneCells(c.Table, z))
 	}
 	return m
 }
 
-// zone finds the cells of a range.
-func (m *ChunkMap) zone(t *catalog.RoutingTable, z catalog.ZoneRange) MapZone {
+// zoneCells finds the cells of a range.
+func (m *ChunkMap) zoneCells(t *catalog.RoutingTable, z catalog.ZoneRange) MapZone {
 	first, last := t.IndexOf(z.Min), t.IndexOf(z.Max)
-	if t.Begins(z.Max) && last > first {
+	if t.HasLowerBound(z.Max) && last > first {
 		last--
 	}
 	from, _ := slices.BinarySearchFunc(m.Cells, first, func(c Cell, i int) int { return cmp.Compare(c.Last, i) })

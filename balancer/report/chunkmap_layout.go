@@ -22,7 +22,7 @@ type piece struct {
 	jumbo bool
 }
 
-// stripOf gives each chunk the width of its bytes, or all the same when nobody
+// stripOf makes each chunk as wide as its bytes, or all of equal width when nobody
 // tells what shards hold.
 func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
 	number := make(map[catalog.ShardID]int, len(m.Shards))
@@ -48,7 +48,7 @@ func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
 func basisOf(c *catalog.CollectionState) Basis {
 	measured := map[string]bool{}
 	for _, size := range c.ChunkSizes {
-		if c.Table.Begins(size.Min) {
+		if c.Table.HasLowerBound(size.Min) {
 			measured[string(size.Min.Bytes())] = true
 		}
 	}
@@ -68,7 +68,7 @@ func (s strip) cells(t *catalog.RoutingTable, shards, width int) []Cell {
 	var sum, from float64
 	for i, p := range s.pieces {
 		sum += p.width
-		to := s.place(i+1, sum, width)
+		to := s.position(i+1, sum, width)
 		first := min(int(from), width-1)
 		for at := first; at <= max(first, int(math.Ceil(to))-1); at++ {
 			cells[at].add(i, at == first, p.jumbo)
@@ -83,10 +83,10 @@ func (s strip) cells(t *catalog.RoutingTable, shards, width int) []Cell {
 	return cells
 }
 
-// place returns where in the cells a chunk begins, given the width of all before
+// position returns where in the cells a chunk begins, given the width of all before
 // it. As long as there are cells enough it is at the edge of one, and no chunk
 // begins where another one does.
-func (s strip) place(i int, before float64, width int) float64 {
+func (s strip) position(i int, before float64, width int) float64 {
 	if spare := width - len(s.pieces); spare >= 0 {
 		return float64(i + int(before/s.total*float64(spare)))
 	}

@@ -78,10 +78,10 @@ func key(t testing.TB, c *catalog.CollectionState, n int) catalog.Key {
 	return k
 }
 
-// drawn writes a map as the shards of its cells, the last letter of each; chunks
+// wideAndNarrow writes a map as the shards of its cells, the last letter of each; chunks
 // that begin are in capitals, and a cell of several shards has all of them in
 // brackets.
-func drawn(m report.ChunkMap) string {
+func wideAndNarrow(m report.ChunkMap) string {
 	var b strings.Builder
 	for _, c := range m.Cells {
 		text := ""
@@ -130,8 +130,8 @@ func TestCells(t *testing.T) {
 		{"no cell is one", "a", nil, 0, report.ByCount, "A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := report.MapOf(laid(t, words(tt.owners), tt.sizes), 20, tt.width)
-			if got := drawn(m); got != tt.want || m.Basis != tt.basis {
+			m := report.NewChunkMap(laid(t, words(tt.owners), tt.sizes), 20, tt.width)
+			if got := wideAndNarrow(m); got != tt.want || m.Basis != tt.basis {
 				t.Errorf("%s by %s, want %s by %s", got, m.Basis, tt.want, tt.basis)
 			}
 		})
@@ -141,31 +141,31 @@ func TestCells(t *testing.T) {
 func TestMeasuredChunks(t *testing.T) {
 	c := laid(t, []string{"a", "a", "a"}, map[catalog.ShardID]int64{"a": 100})
 	c.ChunkSizes = []catalog.ChunkSize{{Min: key(t, c, 0), Bytes: 80}}
-	m := report.MapOf(c, 1, 13)
-	if got, want := drawn(m), "AaAaaaaaaaaAa"; got != want || m.Basis != report.ByShard {
+	m := report.NewChunkMap(c, 1, 13)
+	if got, want := wideAndNarrow(m), "AaAaaaaaaaaAa"; got != want || m.Basis != report.ByShard {
 		t.Errorf("%s by %s, want %s", got, m.Basis, want)
 	}
 	c.ChunkSizes = append(c.ChunkSizes, catalog.ChunkSize{Min: c.Pattern.GlobalMin()},
 		catalog.ChunkSize{Min: key(t, c, 1), Bytes: 20})
-	if m := report.MapOf(c, 1, 13); drawn(m) != "AAaaaaaaaaAaa" || m.Basis != report.ByChunk {
-		t.Errorf("%s by %s", drawn(m), m.Basis)
+	if m := report.NewChunkMap(c, 1, 13); wideAndNarrow(m) != "AAaaaaaaaaAaa" || m.Basis != report.ByChunk {
+		t.Errorf("%s by %s", wideAndNarrow(m), m.Basis)
 	}
 }
 
 func TestLegend(t *testing.T) {
 	c := laid(t, []string{"a", "!b", "a", "b"}, map[catalog.ShardID]int64{"a": 60})
-	m := report.MapOf(c, 128<<20, 8)
+	m := report.NewChunkMap(c, 128<<20, 8)
 	want := []report.MapShard{{ID: "a", Chunks: 2, Bytes: 60}, {ID: "b", Chunks: 2, Jumbo: 1, Bytes: -1}}
 	if fmt.Sprint(m.Shards) != fmt.Sprint(want) || m.Chunks != 4 || m.Jumbo != 1 || m.Bytes != 60 ||
 		m.ChunkSize != 128<<20 || m.Namespace != "x.y" {
 		t.Errorf("%+v", m)
 	}
 	c.MaxChunkSizeBytes = 5
-	if m := report.MapOf(c, 128<<20, 8); m.ChunkSize != 5 {
+	if m := report.NewChunkMap(c, 128<<20, 8); m.ChunkSize != 5 {
 		t.Errorf("the collection's own chunk size is %d", m.ChunkSize)
 	}
 	counted := &catalog.CollectionState{Counts: map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 7, Jumbo: 2}}}
-	if m := report.MapOf(counted, 1, 8); m.Cells != nil || m.Chunks != 7 || m.Jumbo != 2 || m.Bytes != -1 {
+	if m := report.NewChunkMap(counted, 1, 8); m.Cells != nil || m.Chunks != 7 || m.Jumbo != 2 || m.Bytes != -1 {
 		t.Errorf("without a routing table: %+v", m)
 	}
 }
@@ -186,7 +186,7 @@ func TestZonesOnTheMap(t *testing.T) {
 		8: "[{W 0 2} {X 2 6} {Y 6 8}]",
 		2: "[{W 0 1} {X 0 2} {Y 1 2}]",
 	} {
-		if got := fmt.Sprint(report.MapOf(c, 1, width).Zones); got != want {
+		if got := fmt.Sprint(report.NewChunkMap(c, 1, width).Zones); got != want {
 			t.Errorf("on %d cells %s, want %s", width, got, want)
 		}
 	}
@@ -199,7 +199,7 @@ func TestAllChunksAreOnTheMap(t *testing.T) {
 		width := rapid.IntRange(1, 40).Draw(t, "width")
 		for _, c := range s.Collections() {
 			if c.Table != nil {
-				checkCells(t, c, report.MapOf(c, 1<<20, width), width)
+				checkCells(t, c, report.NewChunkMap(c, 1<<20, width), width)
 			}
 		}
 	})
@@ -246,7 +246,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 	}
 	c := laid(b, owners, sizes)
 	for b.Loop() {
-		if m := report.MapOf(c, 128<<20, 600); len(m.Cells) != 600 || len(m.Shards) != 100 {
+		if m := report.NewChunkMap(c, 128<<20, 600); len(m.Cells) != 600 || len(m.Shards) != 100 {
 			b.Fatalf("%d cells, %d shards", len(m.Cells), len(m.Shards))
 		}
 	}

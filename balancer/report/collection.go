@@ -17,7 +17,7 @@ type Collection struct {
 	Namespace string `json:"ns"`
 	Key       string `json:"key"`
 	State     State  `json:"state"`
-	// Why is what the balancer would mend first, or why that is not known.
+	// Why is what the balancer would fix first, or why that is not known.
 	Why string `json:"reason,omitzero"`
 	// Misplaced bytes have to move before it is balanced; 0 where that is not known.
 	Misplaced int64 `json:"misplaced,omitzero"`
@@ -43,22 +43,22 @@ type State string
 
 // The states, the worst first.
 const (
-	NotBalanced   State = "notBalanced"
-	Unknown       State = "unknown"
-	Held          State = "held" // not balanced, and the balancer may not touch it
-	Defragmenting State = "defragmenting"
-	Balanced      State = "balanced"
-	Unsharded     State = "unsharded"
+	NotBalanced       State = "notBalanced"
+	Unknown           State = "unknown"
+	BalancingDisabled State = "held" // not balanced, and the balancer may not touch it
+	Defragmenting     State = "defragmenting"
+	Balanced          State = "balanced"
+	Unsharded         State = "unsharded"
 )
 
-var states = []State{NotBalanced, Unknown, Held, Defragmenting, Balanced, Unsharded}
+var states = []State{NotBalanced, Unknown, BalancingDisabled, Defragmenting, Balanced, Unsharded}
 
 // Words returns the state as people say it.
 func (s State) Words() string {
 	switch s {
 	case NotBalanced:
 		return "not balanced"
-	case Held:
+	case BalancingDisabled:
 		return "not balanced, disabled"
 	}
 	return string(s)
@@ -111,7 +111,7 @@ func stateOf(b diagnosis.Balance) (state State, why string) {
 	case b.Balanced:
 		return Balanced, ""
 	case b.Hold != diagnosis.NotHeld:
-		return Held, b.Why() + ", but " + b.Hold.String()
+		return BalancingDisabled, b.Why() + ", but " + b.Hold.String()
 	}
 	return NotBalanced, b.Why()
 }

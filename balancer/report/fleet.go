@@ -20,13 +20,13 @@ type Member struct {
 	Trouble  string    `json:"error,omitzero"`
 }
 
-// Unread is the verdict on a cluster that could not be read.
-const Unread = "unknown"
+// VerdictUnread is the verdict on a cluster that could not be read.
+const VerdictUnread = "unknown"
 
 // Verdict returns how the cluster is, in a word: that of its overview, or Unread.
 func (m Member) Verdict() string {
 	if m.Overview == nil {
-		return Unread
+		return VerdictUnread
 	}
 	return m.Overview.Verdict()
 }
@@ -40,7 +40,7 @@ func (m Member) Headline() string {
 }
 
 // verdicts are from the worst on.
-var verdicts = []string{"critical", Unread, "warning", "info", "fine"}
+var verdicts = []string{"critical", VerdictUnread, "warning", "info", "fine"}
 
 // SortFleet puts the clusters that are worst first, those that are alike by name.
 func SortFleet(members []Member) {

@@ -30,8 +30,8 @@ type HeatShard struct {
 	OfMean float64         `json:"ofMean"`
 }
 
-// HeatOf describes where the load of a collection goes.
-func HeatOf(m *heat.Map, by heat.By, course *heat.Course, notes []string) Heat {
+// NewHeat describes where the load of a collection goes.
+func NewHeat(m *heat.Map, by heat.By, course *heat.Course, notes []string) Heat {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
 	h := Heat{Namespace: m.Namespace, Total: m.Total, Course: course, Shards: []HeatShard{},
@@ -58,7 +58,7 @@ func (h Heat) Hottest() (most HeatShard) {
 
 // LoadChart has a column for each shard, and a line at the mean.
 func (p page) LoadChart(h Heat) []Chart {
-	return drawn(func(width float64) Chart { return p.loadChart(h, width) })
+	return wideAndNarrow(func(width float64) Chart { return p.loadChart(h, width) })
 }
 
 func (p page) loadChart(h Heat, chartWidth float64) Chart {
@@ -76,8 +76,8 @@ func (p page) loadChart(h Heat, chartWidth float64) Chart {
 	return c
 }
 
-// shades is how many degrees of heat are told apart.
-const shades = 6
+// heatShades is how many degrees of heat are told apart.
+const heatShades = 6
 
 // Degree is how hot a part is, from 0 for nothing to shades, beside the hottest one. It goes by
 // the root: what has a tenth of the most is still to be seen.
@@ -85,14 +85,14 @@ func Degree(share, most float64) int {
 	if share <= 0 || most <= 0 {
 		return 0
 	}
-	return max(1, min(shades, int(math.Ceil(math.Sqrt(share/most)*shades))))
+	return max(1, min(heatShades, int(math.Ceil(math.Sqrt(share/most)*heatShades))))
 }
 
-// mostOf is the largest share of a range of keys in a part of the time that is drawn.
-func mostOf(c *heat.Course) (most float64) {
+// maxShare is the largest share of a key range in any time slot with enough samples.
+func maxShare(c *heat.Course) (most float64) {
 	for _, r := range c.Ranges {
 		for at, share := range r.Shares {
-			if !thin(c, at) {
+			if !hasFewSamples(c, at) {
 				most = max(most, share)
 			}
 		}
@@ -100,9 +100,9 @@ func mostOf(c *heat.Course) (most float64) {
 	return most
 }
 
-// thin reports whether a part of the time has less than a tenth of the samples of the others: the last
+// hasFewSamples reports whether a part of the time has less than a tenth of the samples of the others: the last
 // one was often just begun, and a single query would be all of its load.
-func thin(c *heat.Course, at int) bool {
+func hasFewSamples(c *heat.Course, at int) bool {
 	all := 0
 	for _, n := range c.Samples {
 		all += n
@@ -116,7 +116,7 @@ func (p page) HeatMap(h Heat) []Chart {
 	if h.Course == nil || len(h.Course.Ranges) == 0 {
 		return nil
 	}
-	return drawn(func(width float64) Chart { return p.heatMap(*h.Course, width) })
+	return wideAndNarrow(func(width float64) Chart { return p.heatMap(*h.Course, width) })
 }
 
 func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
@@ -124,15 +124,15 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 	left := min(200, chartWidth*0.3) // for the bounds of ranges
 	c := Chart{W: chartWidth, H: line*float64(len(course.Ranges)) + axisHeight}
 	step := (chartWidth - left) / float64(len(course.Samples))
-	most := mostOf(&course)
+	most := maxShare(&course)
 	for i, r := range course.Ranges {
 		y := line * float64(i)
 		c.Boxes = append(c.Boxes, Box{left - strip - 2, y, strip, line, p.Hue(r.Shard), string(r.Shard)})
 		if i%2 == 0 || len(course.Ranges) < 20 {
-			c.Labels = append(c.Labels, Label{0, y + line - 1.5, clip(r.From, int((left-strip-6)/letter)), ""})
+			c.Labels = append(c.Labels, Label{0, y + line - 1.5, truncate(r.From, int((left-strip-6)/letterWidth)), ""})
 		}
 		for at, share := range r.Shares {
-			if degree := Degree(share, most); degree > 0 && !thin(&course, at) {
+			if degree := Degree(share, most); degree > 0 && !hasFewSamples(&course, at) {
 				c.Boxes = append(c.Boxes, Box{round(left + float64(at)*step), y, round(step + 0.1), line,
 					fmt.Sprintf("heat%d", degree), cellText(course, r, at)})
 			}
@@ -145,7 +145,7 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 	}
 	for at := 0; at < len(course.Samples); at += marks {
 		x := round(left + float64(at)*step)
-		if x+letter*float64(len(layout)) > chartWidth {
+		if x+letterWidth*float64(len(layout)) > chartWidth {
 			break // it would be cut off
 		}
 		text := course.From.Add(time.Duration(at) * course.Step).UTC().Format(layout)
@@ -171,8 +171,8 @@ type MapHeat struct {
 	Shards []float64 `json:"shards"`
 }
 
-// Warm puts the load on a map of the same chunks.
-func (m *ChunkMap) Warm(h *heat.Map) {
+// AddHeat puts the load on a map of the same chunks.
+func (m *ChunkMap) AddHeat(h *heat.Map) {
 	m.Heat = &MapHeat{Cells: []float64{}, Shards: make([]float64, len(m.Shards))}
 	for i, shard := range m.Shards {
 		for _, s := range h.Shards {

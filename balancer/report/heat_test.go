@@ -45,13 +45,13 @@ func heated(t testing.TB, o *report.Overview) *report.Overview {
 	}
 	c := laid(t, owners, nil)
 	m, course := warmed(t, c)
-	o.Heat = append(o.Heat, report.HeatOf(&m, heat.ByMixed, &course, []string{"the newest documents could not be read"}))
+	o.Heat = append(o.Heat, report.NewHeat(&m, heat.ByMixed, &course, []string{"the newest documents could not be read"}))
 	return o
 }
 
 // The heat of a page: a box for each range and time with load, and the hottest as dark as can be.
 func TestHeatOnThePage(t *testing.T) {
-	o := report.Of(crowd(t, 3, 4))
+	o := report.NewOverview(crowd(t, 3, 4))
 	var b bytes.Buffer
 	if err := report.Page(&b, o); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestHeatOnThePage(t *testing.T) {
 // The last part of the time has just begun: its one query is all of its load, and is not drawn. The
 // marks of the time are not all of the same minute, and none is cut off.
 func TestPartsThatHaveJustBegun(t *testing.T) {
-	o := report.Of(crowd(t, 3, 4))
+	o := report.NewOverview(crowd(t, 3, 4))
 	course := heat.Course{From: noon, Step: 10 * time.Second, Samples: []int{500, 400, 600, 500, 1},
 		Ranges: []heat.CourseRange{
 			{From: "a", Chunks: 1, Shard: o.Shards[0].ID, Shares: []float64{0.6, 0.6, 0.6, 0.6, 0}},
@@ -116,17 +116,17 @@ func TestHeatOnTheMap(t *testing.T) {
 		in.Samples = append(in.Samples, heat.Sample{Key: key(t, c, at), At: noon})
 	}
 	h := heat.Of(in)
-	m := report.MapOf(c, 1, 2)
+	m := report.NewChunkMap(c, 1, 2)
 	if m.Heat != nil {
 		t.Fatal("nobody asked for the heat")
 	}
-	m.Warm(&h)
+	m.AddHeat(&h)
 	if got := fmt.Sprintf("%.0f %.0f", m.Heat.Cells, m.Heat.Shards); got != "[3 7] [3 7]" {
 		t.Error(got)
 	}
 	in.Samples = nil
 	h = heat.Of(in)
-	if m.Warm(&h); len(m.Heat.Cells) != 0 {
+	if m.AddHeat(&h); len(m.Heat.Cells) != 0 {
 		t.Errorf("without samples: %v", m.Heat.Cells)
 	}
 }

@@ -33,10 +33,10 @@ type History struct {
 	// Recent is what moved in the last RecentSpan.
 	Recent Recent `json:"recent"`
 
-	usual map[string]time.Duration // median of a move, by namespace; "" for all
+	medians map[string]time.Duration // median of a move, by namespace; "" for all
 }
 
-// RecentSpan is what a present rate is reckoned from.
+// RecentSpan is the period that the current rate is computed from.
 const RecentSpan = 10 * time.Minute
 
 // Recent are the moves of the last RecentSpan.
@@ -105,15 +105,15 @@ type Event struct {
 // maxEvents is how many events a History has.
 const maxEvents = 200
 
-// changes are the entries about what operators do.
-var changes = []string{
+// operatorEvents are the entries about what operators do.
+var operatorEvents = []string{
 	"addShard", "removeShard.start", "removeShard", "shardCollection.end", "movePrimary.commit", "movePrimary.error",
 	"dropCollection", "dropDatabase", "renameCollection.end", "refineCollectionShardKey.end",
 	"configureCollectionBalancing", "setPermitMigrations", "balancer.start", "balancer.stop",
 }
 
-// HistoryOf reads the logs of a Snapshot.
-func HistoryOf(s *catalog.Snapshot) History {
+// NewHistory reads the logs of a Snapshot.
+func NewHistory(s *catalog.Snapshot) History {
 	h := &history{
 		History: History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slots)},
 		took:    map[string][]time.Duration{}, failures: map[Failure]*Failure{},
@@ -122,15 +122,15 @@ func HistoryOf(s *catalog.Snapshot) History {
 		h.Slots[i].Begin = h.Since.Add(catalog.LogSpan / slots * time.Duration(i))
 	}
 	for _, entry := range s.Parts().Changes {
-		h.change(entry)
+		h.readChange(entry)
 	}
 	for _, entry := range s.Parts().Actions {
-		h.action(entry)
+		h.readAction(entry)
 	}
-	return h.done()
+	return h.finish()
 }
 
-// history is a History in the making.
+// history builds a History.
 type history struct {
 	History
 	all      []logged
@@ -146,14 +146,14 @@ type logged struct {
 	entry catalog.LogEntry
 }
 
-func (h *history) note(e Event, entry catalog.LogEntry) {
+func (h *history) addEvent(e Event, entry catalog.LogEntry) {
 	e.Time, e.What = entry.Time, entry.What
 	h.all = append(h.all, logged{e, entry})
 }
 
-func (h *history) change(e catalog.LogEntry) {
+func (h *history) readChange(e catalog.LogEntry) {
 	if m, ended := h.moves.Next(e); ended {
-		h.move(m)
+		h.addMove(m)
 		return
 	}
 	switch e.What {
@@ -166,18 +166,18 @@ func (h *history) change(e catalog.LogEntry) {
 	case "merge", "autoMerge":
 		h.Merges++
 	default:
-		h.other(e)
+		h.addOperatorChange(e)
 	}
 }
 
-func (h *history) other(e catalog.LogEntry) {
-	if slices.Contains(changes, e.What) {
-		h.note(Event{Kind: Change, Namespace: e.Namespace}, e)
+func (h *history) addOperatorChange(e catalog.LogEntry) {
+	if slices.Contains(operatorEvents, e.What) {
+		h.addEvent(Event{Kind: Change, Namespace: e.Namespace}, e)
 	}
 }
 
-func (h *history) move(m catalog.EndedMigration) {
-	took, _, _ := m.Took()
+func (h *history) addMove(m catalog.EndedMigration) {
+	took, _, _ := m.Durations()
 	one := Event{
 		Kind: Moved, Namespace: m.Namespace, From: m.From, To: m.To, Took: took, Bytes: m.Bytes, Documents: m.Documents,
 		Error: m.Error,
@@ -188,11 +188,11 @@ func (h *history) move(m catalog.EndedMigration) {
 		one.Kind = MoveFailed
 		h.Failed++
 		slot.Failed++
-		h.fail(one, m.Time)
+		h.addFailure(one, m.Time)
 		if recent {
 			h.Recent.Failed++
 		}
-		h.note(one, m.LogEntry)
+		h.addEvent(one, m.LogEntry)
 		return
 	}
 	h.Moves, h.Bytes = h.Moves+1, h.Bytes+one.Bytes
@@ -202,7 +202,7 @@ func (h *history) move(m catalog.EndedMigration) {
 	}
 	h.took[m.Namespace] = append(h.took[m.Namespace], took)
 	h.took[""] = append(h.took[""], took)
-	h.note(one, m.LogEntry)
+	h.addEvent(one, m.LogEntry)
 }
 
 func (h *history) slot(at time.Time) *Slot {
@@ -210,7 +210,7 @@ func (h *history) slot(at time.Time) *Slot {
 	return &h.Slots[min(max(i, 0), slots-1)]
 }
 
-func (h *history) fail(e Event, at time.Time) {
+func (h *history) addFailure(e Event, at time.Time) {
 	key := Failure{Error: e.Error, From: e.From, To: e.To}
 	if h.failures[key] == nil {
 		h.failures[key] = &Failure{Error: e.Error, From: e.From, To: e.To, First: at}
@@ -219,20 +219,20 @@ func (h *history) fail(e Event, at time.Time) {
 	h.failures[key].Last = at
 }
 
-func (h *history) action(e catalog.LogEntry) {
+func (h *history) readAction(e catalog.LogEntry) {
 	if e.What != "balancer.round" {
-		h.other(e)
+		h.addOperatorChange(e)
 		return
 	}
 	message := e.DetailText("errmsg")
 	failed, _ := e.Detail("errorOccurred").BooleanOK()
 	old, _ := e.Detail("errorOccured").BooleanOK() // up to 5.0
 	if failed || old || message != "" {
-		h.note(Event{Kind: RoundFailed, Error: cmp.Or(message, "no error recorded")}, e)
+		h.addEvent(Event{Kind: RoundFailed, Error: cmp.Or(message, "no error recorded")}, e)
 	}
 }
 
-func (h *history) done() History {
+func (h *history) finish() History {
 	slices.Reverse(h.all) // in case they have the same time
 	slices.SortStableFunc(h.all, func(a, b logged) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
@@ -249,17 +249,17 @@ func (h *history) done() History {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last), strings.Compare(a.Error, b.Error),
 			strings.Compare(string(a.From), string(b.From)), strings.Compare(string(a.To), string(b.To)))
 	})
-	h.usual = map[string]time.Duration{}
+	h.medians = map[string]time.Duration{}
 	for ns, took := range h.took {
 		slices.Sort(took)
-		h.usual[ns] = took[len(took)/2]
+		h.medians[ns] = took[len(took)/2]
 	}
 	return h.History
 }
 
 // Usual returns what half of a collection's moves took at most, or half of all
 // moves where the collection has had none; 0 where there were none.
-func (h History) Usual(ns string) time.Duration { return cmp.Or(h.usual[ns], h.usual[""]) }
+func (h History) Usual(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
 
 // boundOf returns a bound; nil for one that was never computed.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {

@@ -17,7 +17,7 @@ import (
 )
 
 // Overview is a cluster in numbers. Lists are the worst first, so that what is
-// cut off of them is what needs nobody.
+// cut off of them is what needs no attention.
 type Overview struct {
 	// Source is the address or the file, Version that of the router.
 	Source    string    `json:"source"`
@@ -117,20 +117,20 @@ type Deletion struct {
 	Running   int             `json:"running"` // ranges that are being deleted
 }
 
-// Full returns the overview of a cluster with all there is to it.
-func Full(s *catalog.Snapshot) *Overview {
-	o := Of(s)
-	o.Look(s)
-	_ = o.Ahead(s, nil) // nobody looks on, who could end it
+// NewFullOverview returns the overview of a cluster with forecasts, a plan and maps.
+func NewFullOverview(s *catalog.Snapshot) *Overview {
+	o := NewOverview(s)
+	o.AddMaps(s)
+	_ = o.AddForecasts(s, nil) // nobody looks on, who could end it
 	return o
 }
 
 // maxDrains is how many shards that drain have a forecast.
 const maxDrains = 3
 
-// Ahead adds forecasts and a plan, while watch looks on: it may be nil. Its error is
+// AddForecasts adds forecasts and a plan; watch, which may be nil, observes it. Its error is
 // that of watch.
-func (o *Overview) Ahead(s *catalog.Snapshot, watch sim.Watch) error {
+func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
 	var ended error
 	seen := func(p sim.Progress) error {
 		if watch != nil {
@@ -138,11 +138,11 @@ func (o *Overview) Ahead(s *catalog.Snapshot, watch sim.Watch) error {
 		}
 		return ended
 	}
-	o.forecast(s, plan.Goal{Kind: plan.Balance}, seen)
+	o.addForecast(s, plan.Goal{Kind: plan.Balance}, seen)
 	drains := 0
 	for _, shard := range o.Shards {
 		if shard.Draining && drains < maxDrains && ended == nil {
-			o.forecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID}, seen)
+			o.addForecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID}, seen)
 			drains++
 		}
 	}
@@ -158,7 +158,7 @@ func (o *Overview) Ahead(s *catalog.Snapshot, watch sim.Watch) error {
 	return nil
 }
 
-func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch) {
+func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch) {
 	f, err := forecast.Of(s, forecast.Options{Goal: goal, Watch: watch})
 	if err != nil {
 		o.Untold = append(o.Untold, err.Error())
@@ -167,21 +167,21 @@ func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch
 	o.Forecasts = append(o.Forecasts, f)
 }
 
-// Look draws the worst collections.
-func (o *Overview) Look(s *catalog.Snapshot) {
-	for _, c := range o.Collections[:min(len(o.Collections), topDrawn)] {
-		o.Maps = append(o.Maps, MapOf(s.Collection(c.Namespace), s.Settings().MaxChunkSizeBytes, mapCells))
+// AddMaps adds maps of the worst collections.
+func (o *Overview) AddMaps(s *catalog.Snapshot) {
+	for _, c := range o.Collections[:min(len(o.Collections), maxDrawn)] {
+		o.Maps = append(o.Maps, NewChunkMap(s.Collection(c.Namespace), s.Settings().MaxChunkSizeBytes, mapCells))
 	}
 }
 
-// Of returns the overview of a cluster, without a forecast, a plan and maps: they
+// NewOverview returns the overview of a cluster, without a forecast, a plan and maps: they
 // take longer.
-func Of(s *catalog.Snapshot) *Overview {
+func NewOverview(s *catalog.Snapshot) *Overview {
 	p := s.Parts()
 	o := &Overview{
 		Source: p.Source.Name, Version: p.Version, Time: p.Time,
 		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
-		History: HistoryOf(s), DeletionsKnown: p.DeletionsKnown,
+		History: NewHistory(s), DeletionsKnown: p.DeletionsKnown,
 		Forecasts: []forecast.Forecast{}, Untold: []string{},
 	}
 	if !p.ClusterID.IsZero() {
@@ -201,8 +201,8 @@ func balancerOf(s *catalog.Snapshot) Balancer {
 	b := Balancer{
 		Mode: string(diagnosis.ModeOf(s)), InRound: state.InRound, Rounds: state.Rounds, Window: s.WindowText(),
 	}
-	if o := s.Opening(); !o.Never && !o.Latest.Equal(s.Time()) {
-		b.Unplaced = !o.Sure()
+	if o := s.NextOpening(); !o.Never && !o.Latest.Equal(s.Time()) {
+		b.Unplaced = !o.IsExact()
 		b.Opens = o.Latest
 	}
 	return b
@@ -215,7 +215,7 @@ func (o *Overview) totals() Totals {
 		if !c.Unsplittable {
 			t.Collections++
 		}
-		if c.State == NotBalanced || c.State == Held {
+		if c.State == NotBalanced || c.State == BalancingDisabled {
 			t.NotBalanced++
 		}
 	}

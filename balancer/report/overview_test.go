@@ -51,7 +51,7 @@ func shop(t testing.TB) *world {
 }
 
 func TestOverview(t *testing.T) {
-	o := report.Of(shop(t).snapshot())
+	o := report.NewOverview(shop(t).snapshot())
 	if want := (report.Totals{
 		Holding: report.Holding{Bytes: 3150 * mib, Documents: 900 + 100*1024 + 150*1024 + 2000*1024, Chunks: 9, Jumbo: 1,
 			Orphans: 10, OrphanBytes: 10 * mib},
@@ -92,7 +92,7 @@ func TestShardsInNeedComeFirst(t *testing.T) {
 		"a": has(100), "b": has(300), "c": has(1000), "d": has(200),
 	})
 	var got []string
-	for _, s := range report.Of(w.snapshot()).Shards {
+	for _, s := range report.NewOverview(w.snapshot()).Shards {
 		got = append(got, fmt.Sprintf("%s %+.2f", s.ID, s.Deviation))
 	}
 	// "gone" is not in config.shards, has a chunk and no bytes: (100+300+200+0)/4.
@@ -102,7 +102,7 @@ func TestShardsInNeedComeFirst(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	h := report.HistoryOf(shop(t).snapshot())
+	h := report.NewHistory(shop(t).snapshot())
 	if h.Moves != 2 || h.Failed != 2 || h.Bytes != 90*mib || h.Splits != 2 || h.Merges != 1 {
 		t.Errorf("%d moves with %d bytes, %d failed, %d splits, %d merges", h.Moves, h.Bytes, h.Failed, h.Splits, h.Merges)
 	}
@@ -148,7 +148,7 @@ moved moveChunk.from {"k": 1} 30 20s` {
 // What moves now has a time to go: what a move usually takes, less what it has
 // taken so far.
 func TestUnderWay(t *testing.T) {
-	o := report.Of(shop(t).snapshot())
+	o := report.NewOverview(shop(t).snapshot())
 	if len(o.UnderWay) != 1 || o.UnderWay[0].Remaining != 16*time.Second {
 		t.Errorf("under way %+v", o.UnderWay)
 	}
@@ -168,7 +168,7 @@ func TestHistoryOfOddEntries(t *testing.T) {
 		}
 		w.Changes = append(w.Changes, catalog.ParseLogEntry(raw), catalog.LogEntry{What: "moveChunk.commit", Raw: raw})
 	}
-	if h := report.HistoryOf(w.snapshot()); h.Failed != 5 || h.Moves != 0 {
+	if h := report.NewHistory(w.snapshot()); h.Failed != 5 || h.Moves != 0 {
 		t.Errorf("%+v", h)
 	}
 }

@@ -24,11 +24,11 @@ var files embed.FS
 // How many lines a list of the page shows before somebody asks for the rest, and
 // how many collections are drawn chunk by chunk.
 const (
-	topLines = 20
-	topDrawn = 10
-	topSteps = 50
-	topParts = 20
-	topAlike = 3 // findings of one code
+	maxLines   = 20
+	maxDrawn   = 10
+	maxSteps   = 50
+	maxParts   = 20
+	maxPerCode = 3 // findings of one code
 )
 
 // Page writes an overview as one page of HTML that needs nothing else: it loads
@@ -51,14 +51,14 @@ func writePage(to io.Writer, name string, data func(style template.CSS, script t
 	if err != nil {
 		return err
 	}
-	t, err := template.New(name).Funcs(words).ParseFS(files, "page.html", name)
+	t, err := template.New(name).Funcs(templateFuncs).ParseFS(files, "page.html", name)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer // an error leaves no half page
 	err = t.ExecuteTemplate(&b, name, data(template.CSS(style), template.JS(script),
-		"default-src 'none'; base-uri 'none'; form-action 'none'; style-src "+hashOf(style)+
-			"; script-src "+hashOf(script)))
+		"default-src 'none'; base-uri 'none'; form-action 'none'; style-src "+cspHash(style)+
+			"; script-src "+cspHash(script)))
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func writePage(to io.Writer, name string, data func(style template.CSS, script t
 	return err
 }
 
-// hashOf names a text in a content security policy, so that only it may run.
-func hashOf(text []byte) string {
+// cspHash names a text in a content security policy, so that only it may run.
+func cspHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
@@ -80,12 +80,12 @@ type page struct {
 	Policy string
 }
 
-// words are the functions of the template.
-var words = template.FuncMap{
+// templateFuncs are the functions of the template.
+var templateFuncs = template.FuncMap{
 	"bytes": humanize.Bytes[int64], "count": countText, "counted": countedText,
 	"time": timeText, "clock": clockText, "span": humanize.Duration,
 	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
-	"top": func(i int) bool { return i < topLines }, "spread": SpreadOf, "list": listOf, "grouped": groupsOf,
+	"top": func(i int) bool { return i < maxLines }, "spread": SpreadOf, "list": listOf, "grouped": groupsOf,
 	"sum": func(a, b float64) float64 { return round(a + b) },
 }
 
@@ -151,14 +151,14 @@ func (p page) Name() string {
 }
 
 // Steps are the first of a plan.
-func (page) Steps(p *plan.Plan) []plan.Step { return p.Steps[:min(len(p.Steps), topSteps)] }
+func (page) Steps(p *plan.Plan) []plan.Step { return p.Steps[:min(len(p.Steps), maxSteps)] }
 
 // Hidden is how many steps a plan has beyond Steps.
-func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-topSteps) }
+func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-maxSteps) }
 
 // Drawn are the collections that are shown shard by shard and chunk by chunk.
 func (p page) Drawn() (list []Drawn) {
-	for i, c := range p.Collections[:min(len(p.Collections), topDrawn)] {
+	for i, c := range p.Collections[:min(len(p.Collections), maxDrawn)] {
 		d := Drawn{Collection: c}
 		if i < len(p.Maps) {
 			d.Map = &p.Maps[i]
@@ -175,22 +175,22 @@ type Drawn struct {
 }
 
 // Undrawn is how many collections Drawn leaves out.
-func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), topDrawn) }
+func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), maxDrawn) }
 
 // Largest are the shards that have most of a collection.
-func (page) Largest(c Drawn) []Part { return c.Parts[:min(len(c.Parts), topParts)] }
+func (page) Largest(c Drawn) []Part { return c.Parts[:min(len(c.Parts), maxParts)] }
 
 // Rest says what the shards have that Largest leaves out; nothing where there are
 // none.
 func (page) Rest(c Drawn) string {
-	if len(c.Parts) <= topParts {
+	if len(c.Parts) <= maxParts {
 		return ""
 	}
 	var sum Holding
-	for _, on := range c.Parts[topParts:] {
+	for _, on := range c.Parts[maxParts:] {
 		sum.add(on.Holding)
 	}
-	return fmt.Sprintf("%d more shards have %s in %s chunks.", len(c.Parts)-topParts, humanize.Bytes[int64](sum.Bytes),
+	return fmt.Sprintf("%d more shards have %s in %s chunks.", len(c.Parts)-maxParts, humanize.Bytes[int64](sum.Bytes),
 		humanize.Number(sum.Chunks))
 }
 
@@ -220,7 +220,7 @@ func (p page) Summary() diagnosis.Summary {
 func groupsOf(title string, groups []diagnosis.Group) findingList {
 	l := findingList{Title: title}
 	for _, g := range groups {
-		n := min(len(g), topAlike)
+		n := min(len(g), maxPerCode)
 		l.Groups = append(l.Groups, findingGroup{Code: g.First().Code, Shown: g[:n], Folded: g[n:]})
 	}
 	return l
@@ -236,7 +236,7 @@ func listOf(title string, list []diagnosis.Finding) findingList {
 			i = len(l.Groups)
 			at[f.Code], l.Groups = i, append(l.Groups, findingGroup{Code: f.Code})
 		}
-		if g := &l.Groups[i]; len(g.Shown) < topAlike {
+		if g := &l.Groups[i]; len(g.Shown) < maxPerCode {
 			g.Shown = append(g.Shown, f)
 		} else {
 			g.Folded = append(g.Folded, f)

@@ -41,7 +41,7 @@ func diskOf(d catalog.Disk) *Disk {
 	if !d.Known() {
 		return nil
 	}
-	return &Disk{d.Total, d.Used, d.Share()}
+	return &Disk{d.Total, d.Used, d.UsedShare()}
 }
 
 // ShardsOf returns the shards: those that do not answer, those that drain, then
@@ -76,7 +76,7 @@ func ShardsOf(s *catalog.Snapshot, collections []Collection) []Shard {
 	for _, shard := range sums {
 		list = append(list, *shard)
 	}
-	deviate(list)
+	setDeviations(list)
 	slices.SortFunc(list, func(a, b Shard) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Chunks, a.Chunks),
 			strings.Compare(string(a.ID), string(b.ID)))
@@ -118,7 +118,7 @@ func SpreadOf(list []Shard) (s Spread) {
 	return s
 }
 
-func deviate(list []Shard) {
+func setDeviations(list []Shard) {
 	mean := SpreadOf(list).Mean
 	for i := range list {
 		if !list[i].Draining && mean > 0 {

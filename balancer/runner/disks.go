@@ -80,7 +80,7 @@ func (r *run) fits() func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
 		if read != nil {
 			size = cmp.Or(read.Routings[ns].Collection.MaxChunkSizeBytes, size)
 		}
-		return volumes != nil && volumes.Lacks(ns, to, r.mostOf(ns, c.Shard, size)) == 0
+		return volumes != nil && volumes.MissingBytes(ns, to, r.mostOf(ns, c.Shard, size)) == 0
 	}
 }
 

@@ -205,7 +205,7 @@ func (r *run) start(m waitingMove) Move {
 // move carries one out and deals with how it ended.
 func (r *run) move(ctx context.Context, m waitingMove, told Move) error {
 	began := r.o.Clock.Now()
-	err := mongoerr.Guard(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
+	err := mongoerr.CatchPanic(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
 	told.Took = r.o.Clock.Now().Sub(began)
 	if err != nil && r.o.Gate.Refused(r.hard, err) {
 		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
@@ -265,13 +265,13 @@ func (r *run) failed(m waitingMove, told Move, err error) {
 	r.mu.Unlock()
 	r.tell(Event{Kind: Failed, Move: told, Err: err, Then: then})
 	switch {
-	case then == policy.Ask:
+	case then == policy.AskOperator:
 		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
-	case policy.TooBig(err) && !r.skipped.tooBig(m.Namespace, m.Min, m.ChunkVersion):
+	case policy.IsTooBig(err) && !r.skipped.tooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it.
 	case then == policy.SkipRange:
 		r.leave(m.Namespace, m.Min, err.Error())
-	case then == policy.AgainNow && r.skipped.raced(m.Namespace, m.Min):
+	case then == policy.RetryNow && r.skipped.raced(m.Namespace, m.Min):
 	default:
 		if _, again := r.skipped.later(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
 			r.leave(m.Namespace, m.Min, err.Error())

@@ -248,10 +248,10 @@ func (e *BusyError) Error() string {
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
 }
 
-// Spelled returns the text with the names of options as a command line spells them.
-func (e *BusyError) Spelled(spell func(option string) string) string {
+// SpellOptions returns the text with the names of options as a command line spells them.
+func (e *BusyError) SpellOptions(spell func(option string) string) string {
 	if e.Meanwhile {
-		return e.BalancerError.Spelled(spell)
+		return e.BalancerError.SpellOptions(spell)
 	}
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
 }

@@ -73,10 +73,10 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 
 // unreadable waits before the next round, where another one may do better.
 func (r *run) unreadable(ctx context.Context, err error) error {
-	if !mongoerr.Overloaded(err) { // a cluster that is busy is waited for
+	if !mongoerr.IsOverloaded(err) { // a cluster that is busy is waited for
 		r.unread++
 	}
-	if r.unread >= readTries || policy.FailureOf(err) == policy.Ask {
+	if r.unread >= readTries || policy.FailureOf(err) == policy.AskOperator {
 		return err
 	}
 	return r.wait(ctx, readPause, fmt.Sprintf("the cluster could not be read: %v", err))

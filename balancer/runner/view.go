@@ -83,7 +83,7 @@ func (v view) Routing(ctx context.Context, ns string) (balancer.Routing, error) 
 	}
 	routing.Collection = v.r.seen(routing.Collection)
 	if v.r.o.ForceJumbo {
-		if routing.Table, err = routing.Table.Unflagged(""); err != nil {
+		if routing.Table, err = routing.Table.WithoutJumboFlags(""); err != nil {
 			return routing, v.r.note(err)
 		}
 	}

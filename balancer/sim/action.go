@@ -50,7 +50,7 @@ func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
 	c.mergeBuf = chunks
 	elsewhere := func(chunk catalog.Chunk) bool { return chunk.Shard != a.Shard }
 	switch {
-	case !catalog.Tile(chunks, a.Min, a.Max), slices.ContainsFunc(chunks, elsewhere):
+	case !catalog.CoverExactly(chunks, a.Min, a.Max), slices.ContainsFunc(chunks, elsewhere):
 		return mongoerr.New(mongoerr.StaleConfig, "the range is not made of whole chunks of shard %s", a.Shard)
 	case len(chunks) == 1:
 		return nil

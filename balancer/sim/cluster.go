@@ -69,7 +69,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		c.settingDocs[id] = raw
 	}
 	// The balancer would try again and again, until the run's limit.
-	if _, err := balancer.LoadSettings(context.Background(), c, catalog.SettingsOf(s.Release())); err != nil {
+	if _, err := balancer.LoadSettings(context.Background(), c, catalog.DefaultSettingsOf(s.Release())); err != nil {
 		return nil, fmt.Errorf("sim: settings that the balancer can't read: %w", err)
 	}
 	for _, shard := range s.Shards() {
@@ -79,7 +79,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		if state.Unsplittable {
 			continue
 		}
-		if !state.Read() {
+		if !state.HasReadChunks() {
 			return nil, fmt.Errorf("sim: the snapshot has no routing table of %s", state.Namespace)
 		}
 		if state.Table == nil {

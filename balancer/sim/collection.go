@@ -48,7 +48,7 @@ func newCollection(
 		deletions: map[catalog.ShardID]*deletions{}, guessed: guesses{},
 	}
 	for _, shard := range s.Shards() {
-		if data, known := s.Owned(state, shard); known {
+		if data, known := s.OwnedData(state, shard); known {
 			coll.bytes[shard.ID], coll.documents[shard.ID], coll.reported[shard.ID] = data.Bytes, data.Documents, data.Bytes
 			coll.stored[shard.ID] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
 		}
@@ -82,7 +82,7 @@ func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
 		return false
 	}
 	if coll.mergeableShards == nil {
-		coll.mergeableShards = coll.chunks.Table().HaveNeighbours()
+		coll.mergeableShards = coll.chunks.Table().ShardsWithNeighbours()
 	}
 	return coll.mergeableShards[id]
 }
@@ -97,7 +97,7 @@ func (coll *collection) ownsOldEnough(id catalog.ShardID, cutoff bson.Timestamp)
 	if coll.oldEnough == nil || coll.oldEnoughRevision != coll.revision {
 		coll.oldEnough, coll.oldEnoughRevision = map[catalog.ShardID]bool{}, coll.revision
 	}
-	if !coll.oldEnough[id] && policy.OwnsOlder(coll.chunks.Table(), id, cutoff) {
+	if !coll.oldEnough[id] && policy.OwnsChunkOlderThan(coll.chunks.Table(), id, cutoff) {
 		coll.oldEnough[id] = true
 	}
 	return coll.oldEnough[id]

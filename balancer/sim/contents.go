@@ -58,7 +58,7 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 		rest[id] = Amount{data.Documents, data.Bytes}
 	}
 	for _, size := range sizes {
-		if !c.Table.Begins(size.Min) {
+		if !c.Table.HasLowerBound(size.Min) {
 			continue // of a chunk that is not there any more
 		}
 		id := c.Table.ShardOf(size.Min)
@@ -95,7 +95,7 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 // sizes were spread exponentially before anybody looked hold on average: a chunk that a small
 // sample missed need not be empty.
 func sampleWeight(c *catalog.CollectionState, chunk catalog.Chunk) float64 {
-	return 1 + float64(len(c.SampledIn(chunk.Min, chunk.Max)))
+	return 1 + float64(len(c.SampledKeysIn(chunk.Min, chunk.Max)))
 }
 
 // Skewed returns a model in which chunks of a shard differ: their sizes are
@@ -128,7 +128,7 @@ func Estimated(model ContentsModel) ContentsModel {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		inner := model(c, chunkSize)
 		measured, left := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}
-		for chunk := range c.Table.Measured() {
+		for chunk := range c.Table.ChunksWithEstimate() {
 			if size, ok := estimateOf(chunk); ok {
 				measured[chunk.Shard] += size
 			}

@@ -121,7 +121,7 @@ func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
 // cutAtSamples cuts a chunk of the snapshot at the keys that were sampled in it, each of which
 // stands for as many documents. It is false where there are none.
 func (x *extents) cutAtSamples(chunk catalog.Chunk) bool {
-	keys := x.collection.SampledIn(chunk.Min, chunk.Max)
+	keys := x.collection.SampledKeysIn(chunk.Min, chunk.Max)
 	if len(keys) == 0 {
 		return false
 	}

@@ -52,7 +52,7 @@ func (m *move) prepare() (time.Duration, error) {
 	}
 	lower, upper, amount := c.rangeToMove(m.coll, chunk, m.Migration)
 	local := m.coll.stored[m.From]
-	limit := policy.MostDocuments(c.initial.Release(), local.Documents, local.Bytes, m.MaxChunkSizeBytes)
+	limit := policy.MaxDocuments(c.initial.Release(), local.Documents, local.Bytes, m.MaxChunkSizeBytes)
 	if amount.Documents > limit && m.Force == policy.ForceNone {
 		return c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents)

@@ -113,7 +113,7 @@ func TestDonorsCutLargeChunks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := snaptest.Row(t, 2, 20, func(int) (int, int64) { return 0, c.chunk * mib })
 			parts := s.Parts()
-			parts.Release, parts.Settings = c.release, catalog.SettingsOf(c.release)
+			parts.Release, parts.Settings = c.release, catalog.DefaultSettingsOf(c.release)
 			r := start(t, catalog.NewSnapshot(parts), sim.Config{})
 			defer r.Close()
 			for e := range r.Events(noon.Add(time.Hour)) {
@@ -266,7 +266,7 @@ func TestEstimates(t *testing.T) {
 	var changed []catalog.Chunk
 	for chunk := range coll.Table.All() {
 		if size := sizes[len(changed)]; size >= 0 {
-			chunk.Estimate = catalog.EstimateOf(size)
+			chunk.Estimate = catalog.NewEstimate(size)
 		}
 		changed = append(changed, chunk)
 	}
@@ -378,7 +378,7 @@ func anyWorld(t *rapid.T) *catalog.Snapshot {
 		catalog.Release90}
 	release := rapid.SampledFrom(releases).Draw(t, "release")
 	parts := s.Parts()
-	parts.Release, parts.Settings = release, catalog.SettingsOf(release)
+	parts.Release, parts.Settings = release, catalog.DefaultSettingsOf(release)
 	s = catalog.NewSnapshot(parts)
 	if rapid.Bool().Draw(t, "draining") {
 		s = draining(s, snaptest.ShardID(0))

@@ -58,7 +58,7 @@ func (c *cluster) missingBytes(coll *collection, to catalog.ShardID, bytes int64
 	if c.volumes == nil {
 		return 0
 	}
-	lacks := c.volumes.Lacks(coll.entry.Namespace, to, bytes)
+	lacks := c.volumes.MissingBytes(coll.entry.Namespace, to, bytes)
 	if at := (Shortage{to, coll.entry.Namespace}); lacks > 0 {
 		if least, known := c.volumes.shortages[at]; !known || lacks < least {
 			c.volumes.shortages[at] = lacks
@@ -70,7 +70,7 @@ func (c *cluster) missingBytes(coll *collection, to catalog.ShardID, bytes int64
 // reserve takes room on the recipient's volume.
 func (m *move) reserve(bytes int64) {
 	if v := m.cluster.volumes; v != nil && bytes > m.reservedBytes {
-		v.Arrive(m.Namespace, m.To, bytes-m.reservedBytes)
+		v.AddData(m.Namespace, m.To, bytes-m.reservedBytes)
 		m.reservedBytes = bytes
 	}
 }
@@ -91,7 +91,7 @@ func (c *cluster) freeSpaceAt(coll *collection, of catalog.ShardID, at time.Time
 	c.volumes.pendingFrees++
 	c.queue.At(at, func() {
 		c.volumes.pendingFrees--
-		c.volumes.Delete(coll.entry.Namespace, of, bytes)
+		c.volumes.RemoveData(coll.entry.Namespace, of, bytes)
 		coll.revision++ // what did not fit may fit now
 		c.sawActivity = true
 	})

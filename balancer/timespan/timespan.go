@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Longest is the longest time that is taken: a hundred years.
-const Longest = 100 * 365 * 24 * time.Hour
+// Max is the longest duration that is accepted: a hundred years.
+const Max = 100 * 365 * 24 * time.Hour
 
 // Parse reads a text such as "20ms", "90s", "1h30m", "30d" or "1d12h".
 func Parse(text string) (time.Duration, error) {
@@ -24,27 +24,27 @@ func Parse(text string) (time.Duration, error) {
 		more, err = time.ParseDuration(rest)
 	}
 	total := n*float64(24*time.Hour) + float64(more)
-	if err != nil || !(n >= 0 && more >= 0 && total <= float64(Longest)) {
+	if err != nil || !(n >= 0 && more >= 0 && total <= float64(Max)) {
 		return 0, fmt.Errorf(`%q is not a time such as "20ms", "90s", "1h30m" or "2d"`, text)
 	}
 	return time.Duration(n*float64(24*time.Hour)) + more, nil
 }
 
-// OfCommandLine is Parse for words of a command line, where a plain number is seconds.
-func OfCommandLine(text string) (time.Duration, error) {
+// ParseCommandLine is Parse for command-line arguments: a plain number is seconds.
+func ParseCommandLine(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return in(seconds, time.Second, text)
+		return scale(seconds, time.Second, text)
 	}
 	return Parse(text)
 }
 
 // Milliseconds returns the time of a number of milliseconds.
 func Milliseconds(ms float64) (time.Duration, error) {
-	return in(ms, time.Millisecond, strconv.FormatFloat(ms, 'f', -1, 64))
+	return scale(ms, time.Millisecond, strconv.FormatFloat(ms, 'f', -1, 64))
 }
 
-func in(n float64, unit time.Duration, text string) (time.Duration, error) {
-	if math.IsNaN(n) || n < 0 || n > float64(Longest/unit) {
+func scale(n float64, unit time.Duration, text string) (time.Duration, error) {
+	if math.IsNaN(n) || n < 0 || n > float64(Max/unit) {
 		return 0, fmt.Errorf("%s is not a time from 0 to a hundred years", text)
 	}
 	return time.Duration(n * float64(unit)), nil

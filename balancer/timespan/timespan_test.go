@@ -24,14 +24,14 @@ func TestParse(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	if got, err := timespan.OfCommandLine("90"); err != nil || got != 90*time.Second {
+	if got, err := timespan.ParseCommandLine("90"); err != nil || got != 90*time.Second {
 		t.Errorf("90 on a command line is %v, %v", got, err)
 	}
 	if got, err := timespan.Milliseconds(1500); err != nil || got != 1500*time.Millisecond {
 		t.Errorf("1500 is %v, %v", got, err)
 	}
 	for _, text := range []string{"-1", "NaN", "Inf", "1e300"} {
-		if got, err := timespan.OfCommandLine(text); err == nil {
+		if got, err := timespan.ParseCommandLine(text); err == nil {
 			t.Errorf("%s on a command line is %v", text, got)
 		}
 	}

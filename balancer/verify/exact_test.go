@@ -25,7 +25,7 @@ func list(t testing.TB, docs []bson.Raw) []byte {
 			if ns != "db.c" {
 				d = doc(t, "_id", "other")
 			}
-			if text, err = AppendListed(text, d); err != nil {
+			if text, err = AppendDocumentHash(text, d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -34,7 +34,7 @@ func list(t testing.TB, docs []bson.Raw) []byte {
 }
 
 // readList returns the documents of a range, by a list.
-func readList(t testing.TB, text []byte, from, to bson.RawValue, sum Sum) ([]Listed, error) {
+func readList(t testing.TB, text []byte, from, to bson.RawValue, sum Sum) ([]DocumentHash, error) {
 	t.Helper()
 	reader := NewListReader(bytes.NewReader(text))
 	if err := reader.Collection("db.c"); err != nil {
@@ -72,7 +72,7 @@ func TestExactNamesAll(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		exact := NewExact(listed, nil)
+		exact := NewDocumentDiff(listed, nil)
 		for _, d := range after {
 			exact.Put(d)
 		}
@@ -113,7 +113,7 @@ func TestExactTellsWritesApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact := NewExact(listed, &writes)
+		exact := NewDocumentDiff(listed, &writes)
 		for _, d := range c.after {
 			exact.Put(d)
 		}
@@ -128,7 +128,7 @@ func TestListIsChecked(t *testing.T) {
 	docs := []bson.Raw{doc(t, "_id", 1), doc(t, "_id", 2), doc(t, "_id", 3)}
 	sum := digest(t, docs).Total()
 	text := list(t, docs[:2])
-	if _, err := readList(t, text, bson.RawValue{}, bson.RawValue{}, sum); !errors.Is(err, ErrList) {
+	if _, err := readList(t, text, bson.RawValue{}, bson.RawValue{}, sum); !errors.Is(err, ErrListMismatch) {
 		t.Error(err)
 	}
 	text = list(t, docs)
@@ -138,7 +138,7 @@ func TestListIsChecked(t *testing.T) {
 		reader := NewListReader(bytes.NewReader(damaged))
 		err := reader.Collection("db.c")
 		if err == nil {
-			var listed []Listed
+			var listed []DocumentHash
 			listed, err = reader.Range(bson.RawValue{}, bson.RawValue{}, sum)
 			for n, d := range listed {
 				if err == nil && (len(listed) != 3 || d.ID.Int32() != int32(n+1) || d.Hash != HashOf(docs[n])) {
@@ -146,11 +146,11 @@ func TestListIsChecked(t *testing.T) {
 				}
 			}
 		}
-		if err != nil && !errors.Is(err, ErrList) {
+		if err != nil && !errors.Is(err, ErrListMismatch) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
-	if err := NewListReader(strings.NewReader("")).Collection("db.c"); !errors.Is(err, ErrList) {
+	if err := NewListReader(strings.NewReader("")).Collection("db.c"); !errors.Is(err, ErrListMismatch) {
 		t.Error(err)
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// format is what files call themselves, fileVersion the only version there is.
+// fileFormat is what files call themselves, fileVersion the only version there is.
 const (
-	format      = "shardsh verify"
+	fileFormat  = "shardsh verify"
 	fileVersion = 1
 )
 
-// MostFile is how large a file may be, in bytes.
-const MostFile = 1 << 30
+// MaxFileBytes is how large a file may be, in bytes.
+const MaxFileBytes = 1 << 30
 
 // Collection is a collection as it was read.
 type Collection struct {
@@ -121,7 +121,7 @@ func (f *File) Marshal() (text []byte, checksum string, err error) {
 		return nil, "", err
 	}
 	checksum = checksumOf(raw)
-	text, err = json.Marshal(fileJSON{format, fileVersion, checksum, raw})
+	text, err = json.Marshal(fileJSON{fileFormat, fileVersion, checksum, raw})
 	return append(text, '\n'), checksum, err
 }
 
@@ -137,7 +137,7 @@ func Parse(text []byte) (f *File, checksum string, err error) {
 		return nil, "", fmt.Errorf("it is not a file of shardsh verify: %w", err)
 	}
 	switch {
-	case from.Format != format:
+	case from.Format != fileFormat:
 		return nil, "", errors.New("it is not a file of shardsh verify")
 	case from.Version != fileVersion:
 		return nil, "", fmt.Errorf("it has version %d, and this program reads version %d", from.Version, fileVersion)
@@ -167,7 +167,7 @@ func Parse(text []byte) (f *File, checksum string, err error) {
 	return f, from.Checksum, nil
 }
 
-// collection checks what a Scan takes for granted.
+// collection converts c, and checks the invariants of a Scan.
 func (c collectionJSON) collection() (to Collection, err error) {
 	to = Collection{
 		Namespace: c.Namespace, UUID: c.UUID, Began: c.Began, Ended: c.Ended,

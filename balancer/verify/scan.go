@@ -12,13 +12,13 @@ import (
 
 // How documents are put into ranges.
 const (
-	// firstRange is how many documents a range has at first.
-	firstRange = 64
+	// initialRangeSize is how many documents a range has at first.
+	initialRangeSize = 64
 	// maxRanges is how many ranges there may be, an even number. With so many, each two
 	// become one.
 	maxRanges = 8192
-	// maxBound is how long an _id may be, in bytes, where a range begins.
-	maxBound = 512
+	// maxBoundBytes is how long an _id may be, in bytes, where a range begins.
+	maxBoundBytes = 512
 )
 
 // Range is the documents from an _id up to that of the next range.
@@ -33,16 +33,16 @@ var ErrOrder = errors.New("documents do not come in the order of _id")
 
 // Scan puts documents into ranges. It keeps no document.
 type Scan struct {
-	ranges []Range // but the last one complete
-	per    int64   // documents in a range; 0 where the bounds are given
-	bounds []bson.RawValue
-	begun  bool      // the latest document began its range
-	kind   bson.Type // of the latest _id
-	latest []byte
+	ranges     []Range // but the last one complete
+	perRange   int64   // documents in a range; 0 where the bounds are given
+	bounds     []bson.RawValue
+	beganRange bool      // the latest document began its range
+	kind       bson.Type // of the latest _id
+	latest     []byte
 }
 
 // NewScan returns a Scan that chooses its ranges.
-func NewScan() *Scan { return &Scan{per: firstRange, ranges: make([]Range, 1)} }
+func NewScan() *Scan { return &Scan{perRange: initialRangeSize, ranges: make([]Range, 1)} }
 
 // NewScanLike returns a Scan with the ranges of another digest.
 func NewScanLike(d Digest) *Scan {
@@ -56,26 +56,26 @@ func NewScanLike(d Digest) *Scan {
 // Resume returns a Scan that goes on from a digest that is not finished: with the documents
 // from Digest.Next on. Where its bounds are those of another digest, like is that one.
 func Resume(d Digest, like *Digest) (*Scan, error) {
-	s := &Scan{per: d.PerRange}
+	s := &Scan{perRange: d.PerRange}
 	if like != nil {
 		s = NewScanLike(*like)
 		if len(d.Ranges) > len(like.Ranges) {
 			return nil, errors.New("it has other ranges than the digest that it is compared with")
 		}
 		for i, r := range d.Ranges {
-			if !same(r.From, like.Ranges[i].From) {
+			if !equalValues(r.From, like.Ranges[i].From) {
 				return nil, errors.New("it has other ranges than the digest that it is compared with")
 			}
 		}
-	} else if s.per < firstRange {
-		return nil, fmt.Errorf("ranges of %d documents are not possible", s.per)
+	} else if s.perRange < initialRangeSize {
+		return nil, fmt.Errorf("ranges of %d documents are not possible", s.perRange)
 	}
 	s.ranges = slices.Clone(d.Ranges)
 	s.ranges[len(s.ranges)-1].Sum = Sum{}
 	return s, nil
 }
 
-func same(a, b bson.RawValue) bool { return a.Type == b.Type && slices.Equal(a.Value, b.Value) }
+func equalValues(a, b bson.RawValue) bool { return a.Type == b.Type && slices.Equal(a.Value, b.Value) }
 
 // Put takes the next document, in the order of _id.
 func (s *Scan) Put(doc bson.Raw) error {
@@ -90,7 +90,7 @@ func (s *Scan) Put(doc bson.Raw) error {
 	if from := s.last().From; order < 0 || from.Type != 0 && s.latest == nil && keyorder.Compare(id, from) < 0 {
 		return ErrOrder
 	}
-	s.begun = false
+	s.beganRange = false
 	s.advance(id, order > 0)
 	s.last().put(doc)
 	s.kind, s.latest = id.Type, append(s.latest[:0], id.Value...)
@@ -105,9 +105,9 @@ func (s *Scan) last() *Range { return &s.ranges[len(s.ranges)-1] }
 // advance begins the range of an _id, if that is another than that of the document before.
 // Equal _ids, of documents on several shards, are never told apart.
 func (s *Scan) advance(id bson.RawValue, higher bool) {
-	if s.per > 0 {
-		if higher && s.last().Docs >= s.per && len(id.Value) <= maxBound {
-			s.begin(bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)})
+	if s.perRange > 0 {
+		if higher && s.last().Docs >= s.perRange && len(id.Value) <= maxBoundBytes {
+			s.beginRange(bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)})
 		}
 		return
 	}
@@ -116,37 +116,37 @@ func (s *Scan) advance(id bson.RawValue, higher bool) {
 	}
 }
 
-// begin begins the next range. Those before it are joined in pairs once there are too many.
-func (s *Scan) begin(from bson.RawValue) {
+// beginRange begins the next range. Those before it are joined in pairs once there are too many.
+func (s *Scan) beginRange(from bson.RawValue) {
 	if len(s.ranges) == maxRanges {
 		for i := range maxRanges / 2 {
 			s.ranges[i] = Range{s.ranges[2*i].From, s.ranges[2*i].Plus(s.ranges[2*i+1].Sum)}
 		}
 		clear(s.ranges[maxRanges/2:])
 		s.ranges = s.ranges[:maxRanges/2]
-		s.per *= 2
+		s.perRange *= 2
 	}
 	s.ranges = append(s.ranges, Range{From: from})
-	s.begun = true
+	s.beganRange = true
 }
 
-// Begun reports whether the latest document is the first one of the last range: who goes on from a
+// BeganRange reports whether the latest document is the first one of the last range: who goes on from a
 // State reads it again.
-func (s *Scan) Begun() bool { return s.begun }
+func (s *Scan) BeganRange() bool { return s.beganRange }
 
-// Total is what was put so far, but what another Scan has to put again.
+// Total is the sum of everything put so far.
 func (s *Scan) Total() Sum { return total(s.ranges) }
 
 // State returns what there is so far. The last range of it is not complete: who goes on
 // reads its documents again.
-func (s *Scan) State() Digest { return Digest{PerRange: s.per, Ranges: slices.Clone(s.ranges)} }
+func (s *Scan) State() Digest { return Digest{PerRange: s.perRange, Ranges: slices.Clone(s.ranges)} }
 
 // Finish returns the digest: no document comes any more.
 func (s *Scan) Finish() Digest {
 	for n := len(s.ranges); n <= len(s.bounds); n++ {
 		s.ranges = append(s.ranges, Range{From: s.bounds[n-1]})
 	}
-	return Digest{PerRange: s.per, Ranges: slices.Clone(s.ranges), Finished: true}
+	return Digest{PerRange: s.perRange, Ranges: slices.Clone(s.ranges), Finished: true}
 }
 
 // Digest is what a collection holds, as sums of ranges.

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Hash is a number of 128 bits: that of a document, or what those of several come to.
+// Hash is a 128-bit number: the hash of a document, or a combination of hashes.
 type Hash struct{ High, Low uint64 }
 
 // HashOf returns the first half of the SHA-256 of a document's bytes, as they are in BSON.

@@ -8,27 +8,27 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// MostWrites is how many documents are remembered that were written.
-const MostWrites = 1_000_000
+// MaxWrites is how many documents are remembered that were written.
+const MaxWrites = 1_000_000
 
-// ErrWrites says that more documents were written than are remembered.
-var ErrWrites = errors.New("more than a million documents were written")
+// ErrTooManyWrites says that more documents were written than are remembered.
+var ErrTooManyWrites = errors.New("more than a million documents were written")
 
 // Writes are the documents of a range that somebody wrote since before it was read.
-type Writes struct{ first map[string]write }
+type Writes struct{ firstWrites map[string]write }
 
-// write is the first one of a document.
+// write describes the first write of a document.
 type write struct{ isNew, early bool }
 
 // Add takes the next write to a document, in the order of time. Early are those from before
 // the range was read to the end: what they did may be in its digest or not.
 func (w *Writes) Add(id bson.RawValue, isNew, early bool) {
 	key := string(keyorder.Append(nil, id))
-	if w.first == nil {
-		w.first = map[string]write{}
+	if w.firstWrites == nil {
+		w.firstWrites = map[string]write{}
 	}
-	if _, known := w.first[key]; !known {
-		w.first[key] = write{isNew, early}
+	if _, known := w.firstWrites[key]; !known {
+		w.firstWrites[key] = write{isNew, early}
 	}
 }
 
@@ -37,16 +37,16 @@ func (w *Writes) Len() int {
 	if w == nil {
 		return 0
 	}
-	return len(w.first)
+	return len(w.firstWrites)
 }
 
-func (w *Writes) none() bool { return w.Len() == 0 }
+func (w *Writes) isEmpty() bool { return w.Len() == 0 }
 
-func (w *Writes) has(id bson.RawValue) bool {
-	if w.none() {
+func (w *Writes) contains(id bson.RawValue) bool {
+	if w.isEmpty() {
 		return false
 	}
-	_, known := w.first[string(keyorder.Append(nil, id))]
+	_, known := w.firstWrites[string(keyorder.Append(nil, id))]
 	return known
 }
 
@@ -57,7 +57,7 @@ func (w *Writes) existed() (least, most int64, certain bool) {
 		return 0, 0, true
 	}
 	certain = true
-	for _, first := range w.first {
+	for _, first := range w.firstWrites {
 		switch {
 		case first.early:
 			most += 2

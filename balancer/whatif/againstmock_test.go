@@ -156,7 +156,7 @@ func reals() []real {
 		{text: "disable db.c0", do: onCollection(e("noBalance", true))},
 		{text: "defragment db.c0", do: admin(e("configureCollectionBalancing", "db.c0"), e("defragmentCollection", true))},
 		{text: "clearJumbo db.c0", do: func(s server) {
-			for chunk := range s.read().Collection("db.c0").Table.Flagged() {
+			for chunk := range s.read().Collection("db.c0").Table.JumboChunks() {
 				s.run("admin", e("clearJumboFlag", "db.c0"), e("find", s.pattern().Bound(chunk.Min)))
 			}
 		}},

@@ -87,7 +87,7 @@ func defragment(ns string) edit {
 // clearJumbo takes flags off: of the chunk with a key, or without one of all.
 func clearJumbo(ns string, doc bson.Raw) edit {
 	return collectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
-		flagged := slices.Collect(c.Table.Flagged())
+		flagged := slices.Collect(c.Table.JumboChunks())
 		if doc != nil {
 			key, err := keyOf(c, doc)
 			if err != nil {
@@ -111,7 +111,7 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 // keyOf reads a shard key as the bound of a chunk, or as the fields of a document.
 func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	key, err := c.Pattern.Key(doc)
-	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.Begins(key) {
+	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.HasLowerBound(key) {
 		return c.Pattern.DocumentKey(doc)
 	}
 	return key, err

@@ -142,7 +142,7 @@ func setAutoMerge(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 func setRelease(r catalog.Release) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		parts := s.Parts()
-		settings := catalog.SettingsOf(r)
+		settings := catalog.DefaultSettingsOf(r)
 		err := settings.Load(func(id string) (bson.Raw, error) {
 			doc := parts.Settings.Doc(id)
 			if doc == nil {

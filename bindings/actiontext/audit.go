@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxMending is how many lines of commands of a finding are shown, maxAuditDocuments how many
-// of its documents, maxUnknown how much of what was not found out.
+// maxFixCommands is how many lines of commands of a finding are shown, maxAuditDocuments how many
+// of its documents, maxUnknown how many unanswered questions.
 const (
-	maxMending        = 8
+	maxFixCommands    = 8
 	maxAuditDocuments = 3
 	maxUnknown        = 6
 )
 
-// AuditResult returns the lines that say what was found.
+// AuditResult returns an audit's findings as lines of text.
 func AuditResult(r action.AuditResult) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, f := range r.Findings {
@@ -27,15 +27,15 @@ func AuditResult(r action.AuditResult) (lines []string) {
 			say("  Saved in %s.", f.File)
 		}
 		for i, command := range f.Mend {
-			if i == maxMending {
+			if i == maxFixCommands {
 				say("  …")
 				break
 			}
 			say("  %s", visible(command))
 		}
 	}
-	lines = append(lines, someOf("unsettled", r.Unsettled)...)
-	lines = append(lines, someOf("unseen", r.Unseen)...)
+	lines = append(lines, unknownLines("unsettled", r.Unsettled)...)
+	lines = append(lines, unknownLines("unseen", r.Unseen)...)
 	for _, c := range r.Collections {
 		say("%s: read %s%s.", c.Namespace, humanize.Count(c.Docs, "document"), waitingText(c))
 		for _, note := range c.Notes {
@@ -53,8 +53,8 @@ func AuditResult(r action.AuditResult) (lines []string) {
 	return lines
 }
 
-// someOf says the first of what was not found out.
-func someOf(what string, list []string) (lines []string) {
+// unknownLines lists the first things that could not be determined.
+func unknownLines(what string, list []string) (lines []string) {
 	shown := min(len(list), maxUnknown)
 	for _, text := range list[:shown] {
 		lines = append(lines, fmt.Sprintf("%s  %s.", what, visible(text)))

@@ -13,13 +13,13 @@ import (
 	"shardsh/bindings/display"
 )
 
-func (r *Reporter) move(e runner.Event) {
+func (r *Reporter) reportMove(e runner.Event) {
 	if text := moveLine(e); text != "" && r.Move != nil {
 		r.Progress.End()
 		r.Move(text)
 	}
-	if r.Progress.Due() {
-		r.Progress.Say(moveText(e), r.foresee(r.movesAmount(e)))
+	if r.Progress.IsDue() {
+		r.Progress.Show(moveText(e), r.addEstimate(r.movesAmount(e)))
 	}
 }
 
@@ -38,7 +38,7 @@ func (r *Reporter) movesAmount(e runner.Event) *display.Amount {
 	if r.planned != nil {
 		left = float64(max(0, r.planned.Totals.Bytes-e.Done.Bytes))
 	}
-	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: humanize.Bytes[float64]}
+	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Format: humanize.Bytes[float64]}
 }
 
 // BalanceResult is how a run of action.Balance ended, in lines.
@@ -69,51 +69,54 @@ func BalanceResult(r action.BalanceResult) string {
 	return text.String()
 }
 
-// GivenBack is what action.GiveBack did, in lines.
-func GivenBack(r action.GivenBack) string {
+// GiveBackResult is what action.GiveBack did, in lines.
+func GiveBackResult(r action.GiveBackResult) string {
 	var lines []string
 	switch {
 	case r.DryRun && len(r.Enabled) > 0:
-		lines = append(lines, fmt.Sprintf("Balancing of %s was disabled by a run.", humanize.FewOf(r.Enabled)))
+		lines = append(
+			lines,
+			fmt.Sprintf("Balancing of %s was disabled by a run.", humanize.AbbreviateCollections(r.Enabled)),
+		)
 	case len(r.Enabled) > 0:
-		lines = append(lines, fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(r.Enabled)))
+		lines = append(lines, fmt.Sprintf("Balancing of %s is on again.", humanize.AbbreviateCollections(r.Enabled)))
 	case len(r.Kept) == 0:
 		lines = append(lines, "No run has left balancing disabled.")
 	}
 	if len(r.Kept) > 0 {
 		lines = append(lines, fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.",
-			humanize.FewOf(r.Kept)))
+			humanize.AbbreviateCollections(r.Kept)))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// moveLine is what happens, in a line; empty for what progress shows.
+// moveLine describes an event in a line; empty for events that Progress shows.
 func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
 	case runner.TakenOver:
-		return fmt.Sprintf("%s balancing of %s paused", at, humanize.FewOf(e.Namespaces))
+		return fmt.Sprintf("%s balancing of %s paused", at, humanize.AbbreviateCollections(e.Namespaces))
 	case runner.Moved:
 		upper := "?"
 		if !m.Max.IsZero() {
 			upper = m.Max.String()
 		}
 		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
-			humanize.Bytes(m.Bytes), seconds(m.Took))
+			humanize.Bytes(m.Bytes), secondsText(m.Took))
 	case runner.Forcing:
 		return fmt.Sprintf("%s moves %s at %s by force, %s -> %s: %s", at, m.Namespace, m.Min, m.From, m.To, e.Why)
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
-			seconds(m.Took), e.Err, then(e.Then))
+			secondsText(m.Took), e.Err, failureActionText(e.Then))
 	case runner.Refused:
 		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen again", at, m.Namespace, m.Min, m.From, m.To,
 			e.Err)
 	case runner.Stopped:
 		return fmt.Sprintf("%s stopped %s at %s, %s -> %s, after %s: nothing was moved", at, m.Namespace, m.Min, m.From, m.To,
-			seconds(m.Took))
+			secondsText(m.Took))
 	case runner.GoesOn:
 		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
-			m.From, m.To, seconds(m.Took))
+			m.From, m.To, secondsText(m.Took))
 	case runner.Split:
 		if e.Err != nil {
 			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)
@@ -130,12 +133,12 @@ func moveLine(e runner.Event) string {
 	return ""
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+func secondsText(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// then says in words what is done after a failure.
-func then(f policy.Failure) string {
+// failureActionText says in words how a failure is handled.
+func failureActionText(f policy.Failure) string {
 	return map[policy.Failure]string{
-		policy.AgainNow: "trying again", policy.AgainLater: "trying again later", policy.SkipRange: "skipping the range",
-		policy.Ask: "needs you to decide",
+		policy.RetryNow: "trying again", policy.RetryLater: "trying again later", policy.SkipRange: "skipping the range",
+		policy.AskOperator: "needs you to decide",
 	}[f]
 }

@@ -20,31 +20,31 @@ const (
 // Diff returns what has changed as text: a screen, or if long everything.
 func Diff(r action.DiffResult, long bool) string {
 	d := diffText{long: long}
-	d.line("From %s", moment(r.Old))
-	d.line("to   %s: %s", moment(r.New), diffHeadline(r.Result))
+	d.writeLine("From %s", momentText(r.Old))
+	d.writeLine("to   %s: %s", momentText(r.New), diffHeadline(r.Result))
 	if r.New.Time.Before(r.Old.Time) {
-		d.line("The second snapshot is older: additions are shown as removals.")
+		d.writeLine("The second snapshot is older: additions are shown as removals.")
 	}
 	for _, group := range diff.Groups() {
-		d.group(group, r.Changes)
+		d.writeGroup(group, r.Changes)
 	}
 	if len(r.Runs) > 0 {
-		d.line("\nBy the audit")
+		d.writeLine("\nBy the audit")
 		for line := range strings.Lines(History(action.HistoryResult{Records: r.Runs})) {
-			d.line("  %s", strings.TrimRight(line, "\n"))
+			d.writeLine("  %s", strings.TrimRight(line, "\n"))
 		}
 	}
-	d.data(r.Result)
+	d.writeData(r.Result)
 	for _, text := range r.NotCompared {
-		d.line("Not compared: %s.", text)
+		d.writeLine("Not compared: %s.", text)
 	}
 	if r.LogsSince.After(r.Old.Time) && !r.Empty() {
-		d.line("Times and clients come from the logs, which begin at %s.", humanize.Time(r.LogsSince.UTC()))
+		d.writeLine("Times and clients come from the logs, which begin at %s.", humanize.Time(r.LogsSince.UTC()))
 	}
 	return d.text.String()
 }
 
-func moment(m diff.Moment) string {
+func momentText(m diff.Moment) string {
 	text := humanize.Time(m.Time.UTC())
 	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
 		text = name + ", " + text
@@ -70,9 +70,9 @@ type diffText struct {
 	long bool
 }
 
-func (d *diffText) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
+func (d *diffText) writeLine(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
 
-func (d *diffText) group(group diff.Group, changes []diff.Change) {
+func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 	groups := map[diff.Kind]diff.Group{}
 	for _, k := range diff.Kinds() {
 		groups[k.Kind] = k.Group
@@ -86,15 +86,15 @@ func (d *diffText) group(group diff.Group, changes []diff.Change) {
 	if len(list) == 0 {
 		return
 	}
-	d.line("\n%s", group)
+	d.writeLine("\n%s", group)
 	for i, c := range list {
 		if !d.long && i == maxChanges && len(list) > maxChanges+1 {
-			d.line("  and %d more (--long has all)", len(list)-i)
+			d.writeLine("  and %d more (--long has all)", len(list)-i)
 			return
 		}
-		d.line("  %s", visible(c.Text+loggedText(c.Logged)))
+		d.writeLine("  %s", visible(c.Text+loggedText(c.Logged)))
 		if d.long && len(c.Examples) > 0 {
-			d.line("      such as those from %s", visible(strings.Join(c.Examples, ", ")))
+			d.writeLine("      such as those from %s", visible(strings.Join(c.Examples, ", ")))
 		}
 	}
 }
@@ -109,49 +109,49 @@ func loggedText(l *diff.Logged) string {
 		text = humanize.Time(l.First.UTC()) + " to " + text
 	}
 	if len(l.Clients) > 0 {
-		text += ", by " + humanize.FewOf(l.Clients)
+		text += ", by " + humanize.AbbreviateCollections(l.Clients)
 	}
 	return " (" + text + ")"
 }
 
-func (d *diffText) data(r diff.Result) {
+func (d *diffText) writeData(r diff.Result) {
 	if len(r.Data) == 0 && len(r.Largest) == 0 {
 		return
 	}
-	d.line("\nData")
+	d.writeLine("\nData")
 	for i, s := range r.Data {
-		if !d.more(i, len(r.Data), "shard") {
+		if !d.canWriteMore(i, len(r.Data), "shard") {
 			break
 		}
-		d.amounts(string(s.Shard), s.Old, s.New)
+		d.writeAmounts(string(s.Shard), s.Old, s.New)
 	}
 	seen := slices.DeleteFunc(slices.Clone(r.Largest), func(c diff.CollectionData) bool {
 		return c.Old.Documents == c.New.Documents && c.Old.Orphans == c.New.Orphans &&
 			humanize.Bytes(c.Old.Bytes) == humanize.Bytes(c.New.Bytes)
 	})
 	for i, c := range seen {
-		if !d.more(i, len(seen), "collection") {
+		if !d.canWriteMore(i, len(seen), "collection") {
 			break
 		}
-		d.amounts(c.Namespace, c.Old, c.New)
+		d.writeAmounts(c.Namespace, c.Old, c.New)
 	}
 }
 
-// more reports whether another line is to be written, and says how many are not.
-func (d *diffText) more(i, of int, what string) bool {
+// canWriteMore reports whether another line fits; if not, it writes how many are left out.
+func (d *diffText) canWriteMore(i, of int, what string) bool {
 	if d.long || i < maxData {
 		return true
 	}
-	d.line("  and %s more (--long has all)", humanize.Count(of-i, what))
+	d.writeLine("  and %s more (--long has all)", humanize.Count(of-i, what))
 	return false
 }
 
-func (d *diffText) amounts(name string, was, is diff.Amount) {
-	text := fmt.Sprintf("%s, was %s", humanize.Bytes(is.Bytes), humanize.Bytes(was.Bytes))
+func (d *diffText) writeAmounts(name string, before, after diff.Amount) {
+	text := fmt.Sprintf("%s, was %s", humanize.Bytes(after.Bytes), humanize.Bytes(before.Bytes))
 	for _, n := range []struct {
 		change int64
 		noun   string
-	}{{is.Documents - was.Documents, "document"}, {is.Orphans - was.Orphans, "orphan"}} {
+	}{{after.Documents - before.Documents, "document"}, {after.Orphans - before.Orphans, "orphan"}} {
 		switch {
 		case n.change > 0:
 			text += ", " + humanize.Count(n.change, n.noun) + " more"
@@ -159,5 +159,5 @@ func (d *diffText) amounts(name string, was, is diff.Amount) {
 			text += ", " + humanize.Count(-n.change, n.noun) + " fewer"
 		}
 	}
-	d.line("  %-24s %s", visible(name), text)
+	d.writeLine("  %-24s %s", visible(name), text)
 }

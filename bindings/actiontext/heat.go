@@ -26,12 +26,12 @@ func Heat(r action.HeatResult) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		heatOf(&b, c)
+		writeCollectionHeat(&b, c)
 	}
 	return b.String()
 }
 
-func heatOf(b *strings.Builder, c action.CollectionHeat) {
+func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 	fmt.Fprintf(b, "%s: %s reads/s, %s writes/s\n", c.Namespace, perSecond(c.Total.Reads), perSecond(c.Total.Writes))
 	fmt.Fprintf(b, "  from %s\n\n", sourceText(c.Source))
 	grid := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -51,12 +51,12 @@ func heatOf(b *strings.Builder, c action.CollectionHeat) {
 		fmt.Fprintln(grid, "  from\ton\treads/s\twrites/s\tboth, with 95 %\tsamples")
 		for _, k := range c.Chunks {
 			fmt.Fprintf(grid, "  %s\t%s\t%s\t%s\t%s\t%d\n", k.Min, k.Shard, perSecond(k.Load.Reads), perSecond(k.Load.Writes),
-				between(k.Between), k.Samples)
+				intervalText(k.Between), k.Samples)
 		}
 		_ = grid.Flush()
 	}
 	if c.Course != nil {
-		courseOf(b, *c.Course)
+		writeCourse(b, *c.Course)
 	}
 	if len(c.Findings) > 0 {
 		b.WriteString("\n")
@@ -73,11 +73,11 @@ func heatOf(b *strings.Builder, c action.CollectionHeat) {
 	}
 }
 
-// courseLines is how many ranges of keys the text shows over time: those that were hottest at any time.
-const courseLines = 10
+// maxCourseLines is how many ranges of keys the text shows over time: those that were hottest at any time.
+const maxCourseLines = 10
 
-// courseOf shows when the hottest ranges of keys had how much of the load.
-func courseOf(b *strings.Builder, c heat.Course) {
+// writeCourse shows when the hottest ranges of keys had how much of the load.
+func writeCourse(b *strings.Builder, c heat.Course) {
 	peak := func(r heat.CourseRange) float64 { return slices.Max(r.Shares) }
 	ranges := slices.DeleteFunc(slices.Clone(c.Ranges), func(r heat.CourseRange) bool { return peak(r) == 0 })
 	if len(ranges) == 0 || len(c.Samples) < 2 {
@@ -86,24 +86,24 @@ func courseOf(b *strings.Builder, c heat.Course) {
 	byPeak := slices.SortedStableFunc(slices.Values(ranges), func(x, y heat.CourseRange) int {
 		return cmp.Compare(peak(y), peak(x))
 	})
-	most, least := peak(byPeak[0]), peak(byPeak[min(courseLines, len(byPeak))-1])
+	most, least := peak(byPeak[0]), peak(byPeak[min(maxCourseLines, len(byPeak))-1])
 	fmt.Fprintf(b, "\n  Over time, from %s to %s UTC, the hottest ranges by key: █ is %s of the sampled queries\n",
 		c.From.UTC().Format("15:04"), c.From.Add(time.Duration(len(c.Samples))*c.Step).UTC().Format("15:04"),
 		humanize.Percent(most))
 	grid := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	lines := 0
 	for _, r := range ranges {
-		if peak(r) < least || lines == courseLines {
+		if peak(r) < least || lines == maxCourseLines {
 			continue
 		}
 		lines++
-		fmt.Fprintf(grid, "  %s\t%s\t|%s|\n", plaintext.Cut(r.From, 24), r.Shard, shaded(r.Shares, most))
+		fmt.Fprintf(grid, "  %s\t%s\t|%s|\n", plaintext.Cut(r.From, 24), r.Shard, sparkline(r.Shares, most))
 	}
 	_ = grid.Flush()
 }
 
-// shaded draws shares in as many places as there is room for: means of as many parts each.
-func shaded(shares []float64, most float64) string {
+// sparkline draws shares as a sparkline; each column is the mean of equally many values.
+func sparkline(shares []float64, most float64) string {
 	heights := []string{" ", "▁", "▂", "▃", "▅", "▆", "█"}
 	var b strings.Builder
 	places := min(40, len(shares))
@@ -157,9 +157,9 @@ func perSecond(n float64) string {
 	return humanize.Number(int64(math.Round(n)))
 }
 
-func between(i heat.Interval) string { return perSecond(i.Low) + " to " + perSecond(i.High) }
+func intervalText(i heat.Interval) string { return perSecond(i.Low) + " to " + perSecond(i.High) }
 
-// HeatPlan shows what a run for the goal load would do first, and how even that makes it.
+// HeatPlan shows the first steps of a run for the goal load, and the resulting imbalance.
 func HeatPlan(p action.HeatPlan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The largest load of a shard is %.2f of the mean", p.Before)

@@ -26,7 +26,7 @@ func History(r action.HistoryResult) string {
 			who += " (" + record.MongoUser + ")"
 		}
 		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), visible(who),
-			visible(record.Host), visible(record.Verb), visible(whatOf(record)), visible(outcomeText(record)))
+			visible(record.Host), visible(record.Verb), visible(recordSubject(record)), visible(outcomeText(record)))
 	}
 	_ = table.Flush() // a Builder takes all
 	if r.Torn > 0 {
@@ -38,8 +38,8 @@ func History(r action.HistoryResult) string {
 // visible has no tabs, which end columns.
 func visible(text string) string { return plaintext.VisibleLine(text) }
 
-// whatOf is a run with its plan and its collections, or a command.
-func whatOf(r audit.Record) string {
+// recordSubject is a run with its plan and its collections, or a command.
+func recordSubject(r audit.Record) string {
 	if !r.IsRun() {
 		return commandText(r.Command)
 	}
@@ -56,8 +56,8 @@ func whatOf(r audit.Record) string {
 	return "run: " + about
 }
 
-// longestCommand is how much of a command is shown.
-const longestCommand = 80
+// maxCommandText is how much of a command is shown.
+const maxCommandText = 80
 
 func commandText(c audit.Command) string {
 	text := string(c)
@@ -72,8 +72,8 @@ func commandText(c audit.Command) string {
 		}
 		text = strings.TrimSpace(fmt.Sprintf("%v %v %s", name, of, rest))
 	}
-	if runes := []rune(text); len(runes) > longestCommand {
-		text = string(runes[:longestCommand]) + "…"
+	if runes := []rune(text); len(runes) > maxCommandText {
+		text = string(runes[:maxCommandText]) + "…"
 	}
 	return text
 }

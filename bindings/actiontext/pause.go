@@ -15,7 +15,7 @@ func PauseResult(r action.PauseResult, end string) (lines []string) {
 		lines = append(lines, "Runs of shardsh are paused already: "+p.String()+".",
 			"To end it: "+end+". To have this one take its place: --replace (replace: true).")
 	case r.Paused && r.Done != "":
-		lines = append(lines, fmt.Sprintf("Runs of shardsh are paused until %s: %s.", at(r.Until), r.Reason),
+		lines = append(lines, fmt.Sprintf("Runs of shardsh are paused until %s: %s.", timeText(r.Until), r.Reason),
 			"To end it before: "+end+".")
 	case r.Paused:
 		lines = append(lines, "Runs of shardsh are paused: "+p.String()+".", "To end it: "+end+".")

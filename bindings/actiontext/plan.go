@@ -13,13 +13,13 @@ import (
 	"shardsh/bindings/server"
 )
 
-func (r *Reporter) step(e apply.Event) {
+func (r *Reporter) reportStep(e apply.Event) {
 	if text := stepLine(e); text != "" {
-		r.line(text)
+		r.writeNote(text)
 		return
 	}
-	if r.Progress.Due() {
-		r.Progress.Say(stepText(e), r.foresee(stepsAmount(e.Progress)))
+	if r.Progress.IsDue() {
+		r.Progress.Show(stepText(e), r.addEstimate(stepsAmount(e.Progress)))
 	}
 }
 
@@ -36,10 +36,10 @@ func stepText(e apply.Event) string {
 func stepsAmount(p apply.Progress) *display.Amount {
 	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
 		return &display.Amount{
-			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Text: humanize.Bytes[float64],
+			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Format: humanize.Bytes[float64],
 		}
 	}
-	return &display.Amount{Done: float64(p.StepsHere), Left: float64(p.Steps - p.StepsDone), Text: stepsText}
+	return &display.Amount{Done: float64(p.StepsHere), Left: float64(p.Steps - p.StepsDone), Format: stepsText}
 }
 
 func stepsText(n float64) string {
@@ -49,18 +49,18 @@ func stepsText(n float64) string {
 	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
 }
 
-// worthSaying is a divisor: if the bytes moved differ from the plan by more than 1/worthSaying
+// byteDifferenceDivisor is a divisor: if the bytes moved differ from the plan by more than 1/byteDifferenceDivisor
 // of it, the planned bytes are shown, too.
-const worthSaying = 20
+const byteDifferenceDivisor = 20
 
-// PlanResult is how the carrying out of a plan ended, in a line.
+// PlanResult is the result of applying a plan, in a line.
 func PlanResult(r action.PlanResult) string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
 		humanize.Bytes(r.BytesDone), humanize.Bytes(r.Bytes))
 	if r.Finished {
 		what = movedText(r)
 	}
-	if d := r.Bytes - r.BytesPlanned; max(d, -d) > r.BytesPlanned/worthSaying {
+	if d := r.Bytes - r.BytesPlanned; max(d, -d) > r.BytesPlanned/byteDifferenceDivisor {
 		what += fmt.Sprintf(" (%s had been planned)", humanize.Bytes(r.BytesPlanned))
 	}
 	if r.Replans > 0 {
@@ -124,9 +124,9 @@ func stepLine(e apply.Event) string {
 	case apply.Stays:
 		return fmt.Sprintf("Step %d is left out: %s.", e.Step.Number, e.Err)
 	case apply.Paused:
-		return fmt.Sprintf("Balancing of %s is paused.", humanize.FewOf(e.Namespaces))
+		return fmt.Sprintf("Balancing of %s is paused.", humanize.AbbreviateCollections(e.Namespaces))
 	case apply.Restored:
-		return fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(e.Namespaces))
+		return fmt.Sprintf("Balancing of %s is on again.", humanize.AbbreviateCollections(e.Namespaces))
 	case apply.Waiting:
 		return "Stopping after the running steps."
 	case apply.Away:

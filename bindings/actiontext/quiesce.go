@@ -16,11 +16,11 @@ func QuiesceResult(r action.QuiesceResult) (lines []string) {
 	case action.VerdictQuiet:
 		held := humanize.Duration(time.Duration(r.Held) * time.Millisecond)
 		if !r.Until.IsZero() {
-			held = "until " + at(r.Until) + " or --end"
+			held = "until " + timeText(r.Until) + " or --end"
 		} else {
 			held = "for " + held
 		}
-		say("Quiet from %s on, after %s, %s%s.", at(r.Quiet), waited, held, term(r))
+		say("Quiet from %s on, after %s, %s%s.", timeText(r.Quiet), waited, held, termText(r))
 	case action.VerdictNotQuiet:
 		say("Not quiet after %s. Still under way:", waited)
 		for _, b := range r.Running {
@@ -45,14 +45,14 @@ func QuiesceResult(r action.QuiesceResult) (lines []string) {
 		}
 	}
 	if r.GivenBack != "" {
-		say("%s.", upper(r.GivenBack))
+		say("%s.", capitalized(r.GivenBack))
 	}
 	return lines
 }
 
-func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func term(r action.QuiesceResult) string {
+func termText(r action.QuiesceResult) string {
 	switch {
 	case r.Term == 0:
 		return ""
@@ -62,4 +62,4 @@ func term(r action.QuiesceResult) string {
 	return fmt.Sprintf(" (term %d of the config server)", r.Term)
 }
 
-func upper(text string) string { return string(text[0]-'a'+'A') + text[1:] }
+func capitalized(text string) string { return string(text[0]-'a'+'A') + text[1:] }

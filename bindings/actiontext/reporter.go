@@ -17,18 +17,18 @@ import (
 	"shardsh/bindings/findings"
 )
 
-// Reporter shows how far an action is. What it has no function for it leaves out.
+// Reporter shows the progress of an action. Events without a callback are dropped.
 type Reporter struct {
 	// Progress is nil where it is not wanted.
 	Progress *display.Progress
-	// Spell writes the name of an option as the user enters it; nil leaves it as it is.
-	Spell func(option string) string
-	// Note writes a line of its own.
+	// FormatOption writes the name of an option as the user enters it; nil leaves it as it is.
+	FormatOption func(option string) string
+	// Note writes a separate line.
 	Note func(text string)
 	// Move writes a line for each thing that happens while the engine balances; nil
 	// leaves it to Progress.
 	Move func(text string)
-	// Plan shows what is to be done, Load what is to be evened out; nil does not.
+	// Plan shows the plan, Load the load to be balanced; nil shows nothing.
 	Plan func(p *plan.Plan)
 	Load func(l action.Load)
 	// WouldSend shows a command that a dry run does not send; nil does not.
@@ -45,9 +45,9 @@ func (r *Reporter) Report(e action.Event) {
 		if r.planned = e.Plan; r.Plan != nil {
 			r.Plan(e.Plan)
 		} else if note := e.Plan.Note; note != "" {
-			r.line(strings.ToUpper(note[:1]) + note[1:] + ".")
+			r.writeNote(strings.ToUpper(note[:1]) + note[1:] + ".")
 		}
-	case action.Counted:
+	case action.LoadCounted:
 		if r.Load != nil {
 			r.Load(e.Load)
 		}
@@ -58,47 +58,47 @@ func (r *Reporter) Report(e action.Event) {
 			r.WouldSend(e)
 		}
 	case action.Step:
-		r.step(e.Event)
+		r.reportStep(e.Event)
 	case action.Move:
-		r.move(e.Event)
+		r.reportMove(e.Event)
 	case action.Wait:
-		r.line(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
-	case action.Reading:
-		if r.Progress.Due() {
-			r.Progress.Say(findings.ReadingText(e.Progress), nil)
+		r.writeNote(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
+	case action.ReadProgress:
+		if r.Progress.IsDue() {
+			r.Progress.Show(findings.ReadingText(e.Progress), nil)
 		}
-	case action.Simulating:
-		if r.Progress.Due() {
-			r.Progress.Say(findings.SimulatingText(e.Progress), nil)
+	case action.SimulationProgress:
+		if r.Progress.IsDue() {
+			r.Progress.Show(findings.SimulatingText(e.Progress), nil)
 		}
-	case action.Verifying:
-		if r.Progress.Due() {
-			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
-				Left: float64(max(0, e.OfBytes-e.Bytes)), Text: humanize.Bytes[float64]})
+	case action.VerifyProgress:
+		if r.Progress.IsDue() {
+			r.Progress.Show("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
+				Left: float64(max(0, e.OfBytes-e.Bytes)), Format: humanize.Bytes[float64]})
 		}
-	case action.InTheWay:
-		spell := r.Spell
+	case action.ObstacleFound:
+		spell := r.FormatOption
 		if spell == nil {
 			spell = func(option string) string { return option }
 		}
-		r.line("In the way: " + e.Text(spell) + ".")
-	case action.Auditing:
-		if r.Progress.Due() {
-			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Docs), Left: float64(max(0, e.Of-e.Docs)),
-				Text: func(n float64) string { return humanize.Count(int64(n), "document") }})
+		r.writeNote("In the way: " + e.Text(spell) + ".")
+	case action.AuditProgress:
+		if r.Progress.IsDue() {
+			r.Progress.Show("Reading "+e.Namespace, &display.Amount{Done: float64(e.Docs), Left: float64(max(0, e.Of-e.Docs)),
+				Format: func(n float64) string { return humanize.Count(int64(n), "document") }})
 		}
-	case action.NotYet:
+	case action.CannotStartYet:
 		text := e.Err.Error()
-		if named := action.Spelled(nil); r.Spell != nil && errors.As(e.Err, &named) {
-			text = strings.ReplaceAll(text, named.Error(), named.Spelled(r.Spell))
+		if named := action.OptionSpeller(nil); r.FormatOption != nil && errors.As(e.Err, &named) {
+			text = strings.ReplaceAll(text, named.Error(), named.SpellOptions(r.FormatOption))
 		}
-		r.line("Not possible yet: " + text)
+		r.writeNote("Not possible yet: " + text)
 	case action.Note:
-		r.line(e.Text)
+		r.writeNote(e.Text)
 	}
 }
 
-func (r *Reporter) line(text string) {
+func (r *Reporter) writeNote(text string) {
 	r.Progress.End()
 	if r.Note != nil {
 		r.Note(text)
@@ -111,20 +111,20 @@ func Ticks(p *display.Progress, wall bool) (tick <-chan time.Time, stop func()) 
 	if p == nil || !wall {
 		return nil, func() {}
 	}
-	ticker := time.NewTicker(p.Every)
+	ticker := time.NewTicker(p.Interval)
 	return ticker.C, ticker.Stop
 }
 
-// foresee has an amount say how long the rest takes, as a range once there is one.
-func (r *Reporter) foresee(a *display.Amount) *display.Amount {
+// addEstimate adds the estimated remaining time to an amount, as a range if there is one.
+func (r *Reporter) addEstimate(a *display.Amount) *display.Amount {
 	if r.gate == nil {
 		return a
 	}
-	a.Unforeseen = true
+	a.RemainingUnknown = true
 	if toGo := r.gate.Stats().ToGo; toGo != nil {
-		a.ToGo = fmt.Sprintf("%s to %s to go", forecast.Text(toGo.Low), forecast.Text(toGo.High))
+		a.RemainingText = fmt.Sprintf("%s to %s to go", forecast.Text(toGo.Low), forecast.Text(toGo.High))
 		if r.gate.Windowed() {
-			a.ToGo += " while the window is open"
+			a.RemainingText += " while the window is open"
 		}
 	}
 	return a

@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// maxShown is how many documents and ranges that differ are shown.
-const maxShown = 20
+// maxDifferences is how many documents and ranges that differ are shown.
+const maxDifferences = 20
 
-// VerifyResult returns the lines that say what was found out of each collection.
+// VerifyResult returns the result for each collection as lines of text.
 func VerifyResult(r action.VerifyResult) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	shown, more := 0, 0
@@ -26,7 +26,7 @@ func VerifyResult(r action.VerifyResult) (lines []string) {
 			if d.Verdict == verify.Explained {
 				continue
 			}
-			if shown == maxShown {
+			if shown == maxDifferences {
 				more++
 				continue
 			}
@@ -74,9 +74,9 @@ func wasOrWere(n int) string {
 
 // differenceLines name the documents of a range, or the range.
 func differenceLines(d action.VerifyDifference) (lines []string) {
-	within := "_id from " + orBound(d.From, "the lowest") + " to " + orBound(d.To, "the highest")
+	within := "_id from " + boundText(d.From, "the lowest") + " to " + boundText(d.To, "the highest")
 	for i, doc := range d.Documents {
-		if i == maxShown {
+		if i == maxDifferences {
 			return append(lines, fmt.Sprintf("  … and %d more of them", len(d.Documents)-i+d.More))
 		}
 		text := string(doc.Kind) + ": "
@@ -95,7 +95,7 @@ func differenceLines(d action.VerifyDifference) (lines []string) {
 	return []string{fmt.Sprintf("  %s: %s: had %s, has %d", d.Verdict, within, had, d.Docs)}
 }
 
-func orBound(id []byte, none string) string {
+func boundText(id []byte, none string) string {
 	if len(id) == 0 {
 		return none
 	}

@@ -29,19 +29,19 @@ type call struct {
 // New makes assert: Node's members and the old shell's together
 // (rules/04-values-and-language §4.4, §4.11).
 func New(h *Host) goja.Value {
-	o := h.function("assert", func(c *call) goja.Value { return c.assertTrue() })
-	for _, table := range []map[string]func(*call) goja.Value{nodeAsserts(), oldAsserts(), moreAsserts()} {
+	o := h.newFunction("assert", func(c *call) goja.Value { return c.assertTrue() })
+	for _, table := range []map[string]func(*call) goja.Value{nodeAsserts(), oldAsserts(), rareOldAsserts()} {
 		for name, f := range table {
-			script.Define(o, name, h.function(name, f))
+			script.Define(o, name, h.newFunction(name, f))
 		}
 	}
 	script.Define(o, "strict", o)
-	h.automatic(o)
+	h.defineAutomsg(o)
 	return o
 }
 
-func (h *Host) function(name string, f func(c *call) goja.Value) *goja.Object {
-	return h.JS.Function(name, func(c *script.Call) goja.Value { return f(&call{c, h}) })
+func (h *Host) newFunction(name string, f func(c *call) goja.Value) *goja.Object {
+	return h.JS.NewFunction(name, func(c *script.Call) goja.Value { return f(&call{c, h}) })
 }
 
 // failAssert throws an AssertionError with the script's message, if it gave one.
@@ -56,8 +56,8 @@ func (c *call) failAssert(message int, format string, args ...any) {
 	c.throwAssertion(text)
 }
 
-// failOld is failAssert in the old shell's way: the message goes behind.
-func (c *call) failOld(message int, format string, args ...any) {
+// failOldStyle is failAssert in the old shell's way: the message goes behind.
+func (c *call) failOldStyle(message int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if c.Has(message) {
 		text += " : " + c.messageText(message)
@@ -77,9 +77,9 @@ func (c *call) messageText(i int) string {
 	return c.Text(i)
 }
 
-// comparison returns what a comparison that failed says, with the script's
+// comparisonText returns what a comparison that failed says, with the script's
 // message if it gave one.
-func (c *call) comparison(operator, format string) string {
+func (c *call) comparisonText(operator, format string) string {
 	var text string
 	switch {
 	case c.Has(2):
@@ -87,7 +87,7 @@ func (c *call) comparison(operator, format string) string {
 	case operator == "deepStrictEqual":
 		text = format
 	default:
-		return fmt.Sprintf(format, c.shown(0), c.shown(1))
+		return fmt.Sprintf(format, c.inspectArg(0), c.inspectArg(1))
 	}
 	if operator == "deepStrictEqual" {
 		text += "\n+ actual - expected\n\n" +
@@ -96,9 +96,9 @@ func (c *call) comparison(operator, format string) string {
 	return text
 }
 
-func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
+func (c *call) throwAssertion(text string) { panic(c.newAssertionError(text)) }
 
-func (c *call) assertion(text string) *goja.Object {
+func (c *call) newAssertionError(text string) *goja.Object {
 	e := c.JS.Values.Errors.New("AssertionError", text)
 	script.Must(e.Set("generatedMessage", false))
 	script.Must(e.Set("code", "ERR_ASSERTION"))
@@ -107,12 +107,12 @@ func (c *call) assertion(text string) *goja.Object {
 
 func (c *call) assertTrue() goja.Value {
 	if !c.Arg(0).ToBoolean() {
-		c.failAssert(1, "%s == true", c.shown(0))
+		c.failAssert(1, "%s == true", c.inspectArg(0))
 	}
 	return nil
 }
 
-func (c *call) shown(i int) string { return c.host.Inspect(c.Arg(i)) }
+func (c *call) inspectArg(i int) string { return c.host.Inspect(c.Arg(i)) }
 
 // compareAssert compares the first two arguments. format takes both.
 func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bool) func(*call) goja.Value {
@@ -123,7 +123,7 @@ func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bo
 		if given := c.Object(2); given != nil && script.IsError(given) {
 			panic(given)
 		}
-		e := c.assertion(c.comparison(operator, format))
+		e := c.newAssertionError(c.comparisonText(operator, format))
 		for name, v := range map[string]any{"generatedMessage": !c.Has(2), "actual": c.Arg(0), "expected": c.Arg(1),
 			"operator": operator} {
 			script.Must(e.Set(name, v))
@@ -172,7 +172,7 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 		},
 		"ifError": func(c *call) goja.Value {
 			if c.Has(0) && !goja.IsNull(c.Arg(0)) {
-				text := c.shown(0)
+				text := c.inspectArg(0)
 				if e := c.Object(0); e != nil && script.IsError(e) {
 					text = script.OptionalText(e.Get("message"))
 				}
@@ -187,7 +187,7 @@ func matchAssert(want bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
 		if c.matches(c.Arg(0).String(), c.Object(1)) != want {
 			c.failAssert(2, "The input %s the regular expression %s. Input:\n\n%s\n",
-				map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.Arg(1), c.shown(0))
+				map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.Arg(1), c.inspectArg(0))
 		}
 		return nil
 	}
@@ -226,7 +226,7 @@ func (c *call) callArgument() (goja.Value, error) {
 
 func (c *call) errorText(err error) string {
 	if v := script.ThrownBy(err); v != nil {
-		return c.JS.Errors.Thrown(v).Error()
+		return c.JS.Errors.DescribeThrown(v).Error()
 	}
 	return err.Error()
 }
@@ -236,16 +236,16 @@ func (c *call) errorText(err error) string {
 func assertThrows(c *call) goja.Value {
 	_, err := c.callArgument()
 	if err == nil {
-		c.throwAssertion("Missing expected exception" + c.missing())
+		c.throwAssertion("Missing expected exception" + c.missingExceptionText())
 	}
 	thrown := script.ThrownBy(err)
 	c.checkThrown(thrown, c.errorText(err))
 	return thrown
 }
 
-// missing ends the message of what was not thrown: with the class that was
+// missingExceptionText is the end of the message about a missing exception: the class that was
 // expected, and the script's own message.
-func (c *call) missing() string {
+func (c *call) missingExceptionText() string {
 	text, message := "", 2
 	expected := c.Object(1)
 	switch {
@@ -262,7 +262,7 @@ func (c *call) missing() string {
 	return text + "."
 }
 
-// checkThrown holds what was thrown against the second argument.
+// checkThrown compares the thrown value with the second argument.
 func (c *call) checkThrown(thrown goja.Value, text string) {
 	expected := c.Object(1)
 	switch {
@@ -332,7 +332,7 @@ func (c *call) waitAssert(swallow bool) goja.Value {
 		return v.ToBoolean()
 	})
 	if !done {
-		c.failOld(1, "assert.soon failed (timeout %dms)", timeout.Milliseconds())
+		c.failOldStyle(1, "assert.soon failed (timeout %dms)", timeout.Milliseconds())
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // TestOldAssertions: each holds where it should, and fails where it should not.
 func TestOldAssertions(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{})
+	c := shelltest.ConnectMock(t, mock.Config{})
 	if text, failed := c.Show("var bad = new Error('x'); bad.code = 20; var a = 1, t0 = new Date(5); 1"); failed {
 		t.Fatal(text)
 	}

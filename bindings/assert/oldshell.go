@@ -16,7 +16,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 	ordered := func(sign string, ok func(int) bool) func(*call) goja.Value {
 		return func(c *call) goja.Value {
 			if !ok(c.compare(c.Arg(0), c.Arg(1))) {
-				c.failOld(2, "%s is not %s %s", c.shown(0), sign, c.shown(1))
+				c.failOldStyle(2, "%s is not %s %s", c.inspectArg(0), sign, c.inspectArg(1))
 			}
 			return nil
 		}
@@ -24,7 +24,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 	equal := func(want bool, sign string) func(*call) goja.Value {
 		return func(c *call) goja.Value {
 			if (c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.Values, c.Arg(0), c.Arg(1))) != want {
-				c.failOld(2, "[%s] %s [%s]", c.shown(0), sign, c.shown(1))
+				c.failOldStyle(2, "[%s] %s [%s]", c.inspectArg(0), sign, c.inspectArg(1))
 			}
 			return nil
 		}
@@ -38,7 +38,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"gte": ordered("greater than or equal to", func(d int) bool { return d >= 0 }),
 		"between": func(c *call) goja.Value {
 			if c.compare(c.Arg(0), c.Arg(1)) > 0 || c.compare(c.Arg(1), c.Arg(2)) > 0 {
-				c.failOld(3, "%s is not between %s and %s", c.shown(1), c.shown(0), c.shown(2))
+				c.failOldStyle(3, "%s is not between %s and %s", c.inspectArg(1), c.inspectArg(0), c.inspectArg(2))
 			}
 			return nil
 		},
@@ -49,7 +49,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 				places = c.Arg(3).ToFloat()
 			}
 			if !closeTo(a, b, places) {
-				c.failOld(2, "%v is not close to %v within %v places", a, b, places)
+				c.failOldStyle(2, "%v is not close to %v within %v places", a, b, places)
 			}
 			return nil
 		},
@@ -58,49 +58,49 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			if list == nil || !slices.ContainsFunc(script.Items(list), func(v goja.Value) bool {
 				return v.Equals(c.Arg(0)) || script.SameDocument(c.JS.Values, v, c.Arg(0))
 			}) {
-				c.failOld(2, "%s was not in %s", c.shown(0), c.shown(1))
+				c.failOldStyle(2, "%s was not in %s", c.inspectArg(0), c.inspectArg(1))
 			}
 			return nil
 		},
 		"isnull": func(c *call) goja.Value {
 			if c.Has(0) && !goja.IsNull(c.Arg(0)) {
-				c.failOld(1, "supposed to be null, was %s", c.shown(0))
+				c.failOldStyle(1, "supposed to be null, was %s", c.inspectArg(0))
 			}
 			return nil
 		},
 		"docEq": func(c *call) goja.Value {
 			a, b := c.Arg(0), c.Arg(1)
 			if !script.DeepEqual(c.JS.Values, a, b, false) && !script.SameDocument(c.JS.Values, a, b) {
-				c.failOld(2, "expected document %s and actual document %s are not equal", c.shown(0), c.shown(1))
+				c.failOldStyle(2, "expected document %s and actual document %s are not equal", c.inspectArg(0), c.inspectArg(1))
 			}
 			return nil
 		},
 		"setEq": func(c *call) goja.Value {
 			if !script.DeepEqual(c.JS.Values, c.Arg(0), c.Arg(1), false) {
-				c.failOld(2, "expected set %s and actual set %s are not equal", c.shown(0), c.shown(1))
+				c.failOldStyle(2, "expected set %s and actual set %s are not equal", c.inspectArg(0), c.inspectArg(1))
 			}
 			return nil
 		},
 		"sameMembers": func(c *call) goja.Value {
 			if !c.sameMembers(c.Object(0), c.Object(1)) {
-				c.failOld(2, "%s and %s do not have the same members", c.shown(0), c.shown(1))
+				c.failOldStyle(2, "%s and %s do not have the same members", c.inspectArg(0), c.inspectArg(1))
 			}
 			return nil
 		},
 		"includes": func(c *call) goja.Value {
 			if !strings.Contains(c.Text(0), c.Text(1)) {
-				c.failOld(2, "string [%s] does not include [%s]", c.Text(0), c.Text(1))
+				c.failOldStyle(2, "string [%s] does not include [%s]", c.Text(0), c.Text(1))
 			}
 			return nil
 		},
 		"hasFields": func(c *call) goja.Value {
 			o, fields := c.Object(0), c.Object(1)
 			if o == nil || fields == nil {
-				c.failOld(2, "assert.hasFields takes an object and an array of names")
+				c.failOldStyle(2, "assert.hasFields takes an object and an array of names")
 			}
 			for _, f := range script.Items(fields) {
 				if script.Property(o, f.String()) == nil {
-					c.failOld(2, "%s has no field %q", c.shown(0), f)
+					c.failOldStyle(2, "%s has no field %q", c.inspectArg(0), f)
 				}
 			}
 			return nil
@@ -119,14 +119,14 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			c.JS.Check(err)
 			limit := c.Duration("assert.time", "timeout", 2, 30*time.Second)
 			if took := c.JS.Clock.Now().Sub(started); took > limit {
-				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
+				c.failOldStyle(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
 			}
 			return v
 		},
 		"throwsWithCode": func(c *call) goja.Value {
 			_, err := c.callArgument()
 			if err == nil {
-				c.failOld(2, "did not throw exception")
+				c.failOldStyle(2, "did not throw exception")
 			}
 			return c.wantCode(err, c.Arg(1))
 		},
@@ -178,13 +178,13 @@ func (c *call) assertRetry(swallow bool) goja.Value {
 			return nil
 		}
 	}
-	c.failOld(1, "assert.retry failed after %d attempts", attempts)
+	c.failOldStyle(1, "assert.retry failed after %d attempts", attempts)
 	return nil
 }
 
 // compare orders two values as the server would.
 func (c *call) compare(a, b goja.Value) int {
-	return keyorder.Compare(c.JS.Value(a), c.JS.Value(b))
+	return keyorder.Compare(c.JS.BSONValue(a), c.JS.BSONValue(b))
 }
 
 func closeTo(a, b, places float64) bool {
@@ -201,16 +201,16 @@ func closeTo(a, b, places float64) bool {
 func assertWorked(c *call) goja.Value {
 	o := c.Object(0)
 	if o == nil {
-		c.failOld(1, "expected a command's reply, got %s", c.shown(0))
+		c.failOldStyle(1, "expected a command's reply, got %s", c.inspectArg(0))
 	}
 	if script.IsError(o) {
 		panic(o)
 	}
 	if ok := script.Property(o, "ok"); ok != nil && ok.ToFloat() != 1 {
-		c.failOld(1, "command failed: %s", c.host.OldJSON(o))
+		c.failOldStyle(1, "command failed: %s", c.host.OldJSON(o))
 	}
 	if errors, ok := script.Property(o, "writeErrors").(*goja.Object); ok && len(errors.Keys()) > 0 {
-		c.failOld(1, "write failed: %s", c.host.OldJSON(o))
+		c.failOldStyle(1, "write failed: %s", c.host.OldJSON(o))
 	}
 	return o
 }
@@ -226,7 +226,7 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 	if f, ok := goja.AssertFunction(c.Arg(0)); ok {
 		v, err := f(goja.Undefined())
 		if err == nil {
-			c.failOld(message, "command worked when it should have failed: %s", c.host.Inspect(v))
+			c.failOldStyle(message, "command worked when it should have failed: %s", c.host.Inspect(v))
 		}
 		if withCode {
 			return c.wantCode(err, c.Arg(1))
@@ -238,10 +238,10 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 		return v
 	}
 	if o == nil || !script.IsError(o) && (script.Property(o, "ok") == nil || script.Property(o, "ok").ToFloat() == 1) {
-		c.failOld(message, "command worked when it should have failed: %s", c.shown(0))
+		c.failOldStyle(message, "command worked when it should have failed: %s", c.inspectArg(0))
 	}
 	if withCode && !c.hasCode(o, c.Arg(1)) {
-		c.failOld(message, "command failed with another code: %s", c.shown(0))
+		c.failOldStyle(message, "command failed with another code: %s", c.inspectArg(0))
 	}
 	return o
 }
@@ -253,7 +253,7 @@ func (c *call) wantCode(err error, codes goja.Value) goja.Value {
 	}
 	o, _ := v.(*goja.Object)
 	if o == nil || !c.hasCode(o, codes) {
-		c.failOld(2, "failed with another code: %s", c.errorText(err))
+		c.failOldStyle(2, "failed with another code: %s", c.errorText(err))
 	}
 	return v
 }

@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// moreAsserts are the rarer assertions of the old shell.
-func moreAsserts() map[string]func(*call) goja.Value {
+// rareOldAsserts are the rarer assertions of the old shell.
+func rareOldAsserts() map[string]func(*call) goja.Value {
 	return map[string]func(*call) goja.Value{
 		"betweenIn": func(c *call) goja.Value { return c.assertBetween(func(d int) bool { return d <= 0 }) },
 		"betweenEx": func(c *call) goja.Value { return c.assertBetween(func(d int) bool { return d < 0 }) },
@@ -21,7 +21,7 @@ func moreAsserts() map[string]func(*call) goja.Value {
 				limit = c.Arg(3).ToFloat()
 			}
 			if apart := math.Abs(c.Arg(0).ToFloat() - c.Arg(1).ToFloat()); !(apart <= limit) {
-				c.failOld(2, "%s is not within %vms of %s", c.shown(0), limit, c.shown(1))
+				c.failOldStyle(2, "%s is not within %vms of %s", c.inspectArg(0), limit, c.inspectArg(1))
 			}
 			return nil
 		},
@@ -30,21 +30,21 @@ func moreAsserts() map[string]func(*call) goja.Value {
 			if list == nil || !slices.ContainsFunc(script.Items(list), func(v goja.Value) bool {
 				return strings.HasPrefix(v.String(), c.Text(0))
 			}) {
-				c.failOld(2, "%s was not a prefix in %s", c.shown(0), c.shown(1))
+				c.failOldStyle(2, "%s was not a prefix in %s", c.inspectArg(0), c.inspectArg(1))
 			}
 			return nil
 		},
 		"fuzzySameMembers": func(c *call) goja.Value {
 			if !c.fuzzySameMembers() {
-				c.failOld(3, "%s and %s do not have the same members in %s", c.shown(0), c.shown(1), c.shown(2))
+				c.failOldStyle(3, "%s and %s do not have the same members in %s", c.inspectArg(0), c.inspectArg(1), c.inspectArg(2))
 			}
 			return nil
 		},
 		"fieldsEqual": func(c *call) goja.Value {
 			a, b := c.Object(0), c.Object(1)
 			for _, f := range script.Items(c.Object(2)) {
-				if !c.likeness(script.Property(a, f.String()), script.Property(b, f.String())) {
-					c.failOld(3, "field %s of %s and %s differ", f, c.shown(0), c.shown(1))
+				if !c.sameOrBothMissing(script.Property(a, f.String()), script.Property(b, f.String())) {
+					c.failOldStyle(3, "field %s of %s and %s differ", f, c.inspectArg(0), c.inspectArg(1))
 				}
 			}
 			return nil
@@ -77,13 +77,13 @@ func moreAsserts() map[string]func(*call) goja.Value {
 		"noAPIParams": func(c *call) goja.Value {
 			for _, name := range []string{"apiVersion", "apiStrict", "apiDeprecationErrors"} {
 				if script.Property(c.Object(0), name) != nil {
-					c.failOld(1, "%s has a field %s", c.shown(0), name)
+					c.failOldStyle(1, "%s has a field %s", c.inspectArg(0), name)
 				}
 			}
 			return nil
 		},
 		"automsg": func(c *call) goja.Value {
-			if !c.evaluated(0).ToBoolean() {
+			if !c.evaluateArg(0).ToBoolean() {
 				c.throwAssertion("assert failed : " + c.Text(0))
 			}
 			return nil
@@ -91,17 +91,17 @@ func moreAsserts() map[string]func(*call) goja.Value {
 	}
 }
 
-// automatic are assertions whose arguments are texts to evaluate, so that the
+// defineAutomsg are assertions whose arguments are texts to evaluate, so that the
 // message can show them: assert.eq.automsg("a", "b").
-func (h *Host) automatic(assert *goja.Object) {
+func (h *Host) defineAutomsg(assert *goja.Object) {
 	for _, name := range []string{"eq", "neq", "throws", "doesNotThrow"} {
 		assertion, _ := assert.Get(name).(*goja.Object)
 		run, _ := goja.AssertFunction(assertion)
-		script.Define(assertion, "automsg", h.function("automsg", func(c *call) goja.Value {
-			program := h.function("automsg", func(*call) goja.Value { return c.evaluated(0) })
+		script.Define(assertion, "automsg", h.newFunction("automsg", func(c *call) goja.Value {
+			program := h.newFunction("automsg", func(*call) goja.Value { return c.evaluateArg(0) })
 			args, message := []goja.Value{program, goja.Undefined()}, c.Text(0)
 			if name == "eq" || name == "neq" {
-				args = []goja.Value{c.evaluated(0), c.evaluated(1)}
+				args = []goja.Value{c.evaluateArg(0), c.evaluateArg(1)}
 				message = "[" + c.Text(0) + "] compared with [" + c.Text(1) + "]"
 			}
 			v, err := run(goja.Undefined(), append(args, c.JS.Runtime.ToValue(message))...)
@@ -111,8 +111,8 @@ func (h *Host) automatic(assert *goja.Object) {
 	}
 }
 
-// evaluated returns the value of an argument's text, as of a program of its own.
-func (c *call) evaluated(i int) goja.Value {
+// evaluateArg evaluates an argument's text as a separate program.
+func (c *call) evaluateArg(i int) goja.Value {
 	v, err := c.JS.Runtime.RunString(c.Text(i))
 	c.JS.Check(err)
 	return v
@@ -120,13 +120,13 @@ func (c *call) evaluated(i int) goja.Value {
 
 func (c *call) assertBetween(ok func(int) bool) goja.Value {
 	if !ok(c.compare(c.Arg(0), c.Arg(1))) || !ok(c.compare(c.Arg(1), c.Arg(2))) {
-		c.failOld(3, "%s is not between %s and %s", c.shown(1), c.shown(0), c.shown(2))
+		c.failOldStyle(3, "%s is not between %s and %s", c.inspectArg(1), c.inspectArg(0), c.inspectArg(2))
 	}
 	return nil
 }
 
-// likeness compares two values, which may be missing.
-func (c *call) likeness(a, b goja.Value) bool {
+// sameOrBothMissing compares two values, which may be missing.
+func (c *call) sameOrBothMissing(a, b goja.Value) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -156,7 +156,7 @@ func (c *call) fuzzySameMembers() bool {
 		}
 		return !slices.ContainsFunc(x.Keys(), func(key string) bool {
 			p, q := x.Get(key), y.Get(key)
-			return !c.likeness(p, q) && !(slices.Contains(fuzzy, key) && closeTo(p.ToFloat(), q.ToFloat(), places))
+			return !c.sameOrBothMissing(p, q) && !(slices.Contains(fuzzy, key) && closeTo(p.ToFloat(), q.ToFloat(), places))
 		})
 	}
 	left := script.Items(b)

@@ -30,7 +30,7 @@ func assertRejects(want bool) func(*call) goja.Value {
 		}
 		fulfilled, rejected := func(goja.Value) {}, func(reason goja.Value) { c.throwUnwanted("rejection", reason) }
 		if want {
-			fulfilled = func(goja.Value) { c.throwAssertion("Missing expected rejection" + c.missing()) }
+			fulfilled = func(goja.Value) { c.throwAssertion("Missing expected rejection" + c.missingExceptionText()) }
 			rejected = func(reason goja.Value) { c.checkThrown(reason, reason.String()) }
 		}
 		if _, err := then(given, settle(fulfilled), settle(rejected)); err != nil {
@@ -61,7 +61,7 @@ func (c *call) promiseArgument() *goja.Object {
 	return o
 }
 
-// throwUnwanted is for what was thrown where nothing should be.
+// throwUnwanted fails because something was thrown unexpectedly.
 func (c *call) throwUnwanted(kind string, thrown goja.Value) {
 	given := "."
 	if c.Has(1) && goja.IsString(c.Arg(1)) {

@@ -17,32 +17,32 @@ import (
 type Confirmation struct {
 	// Ask shows a question and returns the line that was answered.
 	Ask func(ctx context.Context, question string) (string, error)
-	// Within runs what asks, such as with the terminal as a line is read from it; nil
+	// WithTerminal runs what asks, such as with the terminal as a line is read from it; nil
 	// just runs it.
-	Within func(run func() error) error
+	WithTerminal func(run func() error) error
 	// Context returns that of the program that wants the change.
 	Context func() context.Context
-	// Anew asks again after it was said that nothing more is to be done: there is a
+	// ResetAfterQuit asks again after the answer quit, for a prompt where there is a
 	// next input.
-	Anew bool
+	ResetAfterQuit bool
 
-	mu           sync.Mutex
-	all, stopped bool
+	mu                  sync.Mutex
+	allowAll, refuseAll bool
 }
 
 // answers are the words that are understood, by their first letter.
 const answers = "[y]es, [n]o, [a]ll, [q]uit? "
 
-// May returns an error unless a command may be sent.
-func (c *Confirmation) May(database string, command bson.Raw) error {
+// Confirm returns an error unless a command may be sent.
+func (c *Confirmation) Confirm(database string, command bson.Raw) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all {
+	if c.allowAll {
 		return nil
 	}
-	line := Line(database, command)
+	line := Describe(database, command)
 	question := "to " + line + "\n" + answers
-	for !c.stopped {
+	for !c.refuseAll {
 		answer, err := c.ask(question)
 		if err != nil {
 			return fmt.Errorf("--confirm: no answer: %w", err)
@@ -53,10 +53,10 @@ func (c *Confirmation) May(database string, command bson.Raw) error {
 		case "n", "no":
 			return mongoerr.New(mongoerr.IllegalOperation, "--confirm: the answer was no; not sent to %s", line)
 		case "a", "all":
-			c.all = true
+			c.allowAll = true
 			return nil
 		case "q", "quit":
-			c.stopped = !c.Anew
+			c.refuseAll = !c.ResetAfterQuit
 			return server.ErrStopped
 		}
 		question = answers
@@ -69,10 +69,10 @@ func (c *Confirmation) ask(question string) (answer string, err error) {
 		answer, err = c.Ask(c.Context(), question)
 		return err
 	}
-	if c.Within == nil {
+	if c.WithTerminal == nil {
 		err = ask()
 	} else {
-		err = c.Within(ask)
+		err = c.WithTerminal(ask)
 	}
 	return answer, err
 }

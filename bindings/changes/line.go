@@ -17,36 +17,36 @@ import (
 	"shardsh/bindings/server"
 )
 
-// longest is how many characters of a command's own text a line has.
-const longest = 160
+// maxCommandText is how many characters of a command's own text a line has.
+const maxCommandText = 160
 
-// unsaid are fields that a driver adds to what somebody wrote.
-var unsaid = map[string]bool{
+// driverFields are fields that a driver adds to the user's command.
+var driverFields = map[string]bool{
 	"lsid": true, "$db": true, "$clusterTime": true, "txnNumber": true, "$readPreference": true, "autocommit": true,
 	"startTransaction": true, "apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true,
 }
 
-// lists are the fields of commands that hold one thing to do after the other.
-var lists = map[string]struct{ field, one, many string }{
+// batchFields are the commands with a list of operations, and the field that holds it.
+var batchFields = map[string]struct{ field, one, many string }{
 	"insert":    {"documents", "document", "documents"},
 	"update":    {"updates", "update", "updates"},
 	"delete":    {"deletes", "delete", "deletes"},
 	"bulkWrite": {"ops", "write", "writes"},
 }
 
-// Line says in one line what a command would do: it has no secrets, nothing that a
-// terminal would obey, and of long commands the beginning.
-func Line(database string, command bson.Raw) string {
+// Describe describes a command in one line, without secrets or control characters, which a
+// terminal would interpret; long commands are truncated.
+func Describe(database string, command bson.Raw) string {
 	text := summary(args.FirstKey(command), command)
 	if text == "" {
-		text = cut(command, longest)
+		text = truncatedJSON(command, maxCommandText)
 	}
 	return plaintext.VisibleLine(server.Redact(database + ": " + text))
 }
 
 // summary counts what a write holds; empty for other commands.
 func summary(name string, command bson.Raw) string {
-	l, known := lists[name]
+	l, known := batchFields[name]
 	if !known {
 		return ""
 	}
@@ -65,19 +65,25 @@ func summary(name string, command bson.Raw) string {
 		return fmt.Sprintf("%s: %d %s, %s", name, len(values), l.many, humanize.Bytes(len(things)))
 	}
 	one, _ := values[0].DocumentOK()
-	return fmt.Sprintf("%s: 1 %s, %s: %s", name, l.one, humanize.Bytes(len(one)), cut(one, longest-len(name)))
+	return fmt.Sprintf(
+		"%s: 1 %s, %s: %s",
+		name,
+		l.one,
+		humanize.Bytes(len(one)),
+		truncatedJSON(one, maxCommandText-len(name)),
+	)
 }
 
-// cut returns the beginning of a document as JSON, and how large it is where that is
+// truncatedJSON returns the beginning of a document as JSON, and how large it is where that is
 // not all.
-func cut(doc bson.Raw, most int) string {
+func truncatedJSON(doc bson.Raw, most int) string {
 	elems, err := commands.WithoutSecrets(doc).Elements()
 	if err != nil {
 		return "…"
 	}
 	var said bson.D
 	for _, e := range elems {
-		if !unsaid[e.Key()] {
+		if !driverFields[e.Key()] {
 			said = append(said, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}

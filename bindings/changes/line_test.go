@@ -39,11 +39,11 @@ func TestLine(t *testing.T) {
 		{bson.D{{Key: "drop", Value: "c\x1b[31m\nd"}}, `app: {"drop":"c\u001b[31m\nd"}`},
 		{bson.D{{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: bson.A{bson.D{}, bson.D{}}}}, "app: bulkWrite: 2 writes, 21 B"},
 	} {
-		if got := changes.Line("app", raw(t, test.command)); got != test.want {
+		if got := changes.Describe("app", raw(t, test.command)); got != test.want {
 			t.Errorf("%s\nwant %s", got, test.want)
 		}
 	}
-	long := changes.Line("app", raw(t, bson.D{{Key: "x", Value: strings.Repeat("é", 5000)}}))
+	long := changes.Describe("app", raw(t, bson.D{{Key: "x", Value: strings.Repeat("é", 5000)}}))
 	if !strings.HasSuffix(long, "é… (9.77 KiB)") || len([]rune(long)) > 200 {
 		t.Errorf("of a long command: %s", long)
 	}

@@ -13,31 +13,31 @@ import (
 	"shardsh/bindings/script"
 )
 
-// called returns the function that a call names, as its help describes it, and
+// calledFunction returns the function that a call names, as its help describes it, and
 // what it is called on.
-func (s *Completer) called(callee string) (help script.Help, on known, ok bool) {
+func (s *Completer) calledFunction(callee string) (help script.Help, on resolved, ok bool) {
 	dot := strings.LastIndexByte(callee, '.')
 	name := strings.TrimSpace(callee[dot+1:])
-	on = known{value: s.JS.Runtime.GlobalObject()}
+	on = resolved{value: s.JS.Runtime.GlobalObject()}
 	if dot >= 0 {
-		on = s.know(callee[:dot])
+		on = s.resolve(callee[:dot])
 	}
 	f, _ := s.member(on, name).value.(*goja.Object)
 	if f == nil {
-		return script.Help{}, known{}, false
+		return script.Help{}, resolved{}, false
 	}
-	help, ok = s.JS.Help.Of(f)
+	help, ok = s.JS.Help.Lookup(f)
 	return help, on, ok
 }
 
 // argumentNames returns what a string in a call can be, by the name of the
 // parameter.
-func (s *Completer) argumentNames(t *typing) []string {
+func (s *Completer) argumentNames(t *inputContext) []string {
 	callee, i, within, ok := t.call()
 	if !ok {
 		return nil
 	}
-	help, on, ok := s.called(callee)
+	help, on, ok := s.calledFunction(callee)
 	if !ok {
 		return nil
 	}
@@ -55,11 +55,11 @@ func (s *Completer) argumentNames(t *typing) []string {
 }
 
 // namesFor finds names by what a parameter, or a field of a command, is called.
-func (s *Completer) namesFor(parameter string, help script.Help, on known, typed string) []string {
+func (s *Completer) namesFor(parameter string, help script.Help, on resolved, typed string) []string {
 	if names, ok := s.localNames(parameter, help, typed); ok {
 		return names
 	}
-	d, collection := s.shell.Place(on.value)
+	d, collection := s.shell.NamespaceOf(on.value)
 	if d == nil {
 		d = s.shell.Current()
 	}
@@ -73,7 +73,7 @@ func (s *Completer) namesFor(parameter string, help script.Help, on known, typed
 		every := strings.HasPrefix(help.Method(), "shard") || help.Method() == "moveCollection" || parameter == "namespace"
 		return s.namespaces(d.Conn, typed, every)
 	case "shard", "toShard", "to", "primaryShard":
-		return s.ids(d.Conn, "shards")
+		return s.configIDs(d.Conn, "shards")
 	case "zone":
 		return s.zoneNames(d.Conn)
 	case "database", "db":
@@ -95,11 +95,11 @@ func (s *Completer) namesFor(parameter string, help script.Help, on known, typed
 	return nil
 }
 
-// localNames returns those no server is asked for.
+// localNames returns the names that are known without asking a server.
 func (s *Completer) localNames(parameter string, help script.Help, typed string) ([]string, bool) {
 	switch {
 	case parameter == "key" && help.Class == "Config":
-		return s.shell.Settings(), true
+		return s.shell.SettingNames(), true
 	case parameter == "path" || parameter == "directory":
 		return s.fileNames(typed, parameter == "directory", help.Method() == "load"), true
 	}
@@ -141,12 +141,12 @@ func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []str
 }
 
 // operatorNames are stages and operators that can be a key where the cursor is.
-func (s *Completer) operatorNames(t *typing) []string {
+func (s *Completer) operatorNames(t *inputContext) []string {
 	callee, i, within, ok := t.call()
 	if !ok || len(within) == 0 || within[len(within)-1].bracket != '{' {
 		return nil
 	}
-	help, _, ok := s.called(callee)
+	help, _, ok := s.calledFunction(callee)
 	if !ok {
 		return nil
 	}
@@ -186,9 +186,9 @@ func pipelineOperators(depth int, stage string) []string {
 
 func queryOperators(depth int) []string {
 	if depth == 1 {
-		return strings.Fields(queryTop)
+		return strings.Fields(topLevelQueryOperators)
 	}
-	return slices.Concat(strings.Fields(queryTop), strings.Fields(queryField))
+	return slices.Concat(strings.Fields(topLevelQueryOperators), strings.Fields(fieldQueryOperators))
 }
 
 // The operators of MongoDB 8.0.
@@ -199,9 +199,9 @@ const (
 		$match $merge $out $planCacheStats $project $queryStats $redact $replaceRoot $replaceWith $sample
 		$search $searchMeta $set $setWindowFields $shardedDataDistribution $skip $sort $sortByCount
 		$unionWith $unset $unwind $vectorSearch`
-	queryTop = `$and $comment $expr $jsonSchema $nor $or $sampleRate $text $where`
+	topLevelQueryOperators = `$and $comment $expr $jsonSchema $nor $or $sampleRate $text $where`
 
-	queryField = `$all $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $elemMatch $eq $exists $geoIntersects
+	fieldQueryOperators = `$all $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $elemMatch $eq $exists $geoIntersects
 		$geoWithin $gt $gte $in $lt $lte $mod $ne $near $nearSphere $nin $not $options $regex $size $type`
 	updateOperators = `$addToSet $bit $currentDate $inc $max $min $mul $pop $pull $pullAll $push $rename $set ` +
 		`$setOnInsert $unset`

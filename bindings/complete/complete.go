@@ -24,18 +24,18 @@ type Shell interface {
 	// Current is the database that db is; nil without a connection. Object is what
 	// scripts see of it.
 	Current() *server.Database
-	Object() *goja.Object
-	// Place is the database of an object of the shell's, and its collection where it
+	CurrentObject() *goja.Object
+	// NamespaceOf is the database of an object of the shell's, and its collection where it
 	// is one; nil for other values.
-	Place(v goja.Value) (d *server.Database, collection string)
-	// Result is what a method of such an object gives, as far as its name tells: a
+	NamespaceOf(v goja.Value) (d *server.Database, collection string)
+	// MethodResult is what a method of such an object gives, as far as its name tells: a
 	// value, or what the value inherits from. ours is false for other objects.
-	Result(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool)
+	MethodResult(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool)
 	// CursorPrototype is what cursors inherit from.
 	CursorPrototype() *goja.Object
 	// ShowWords are what show shows, and Settings the names that config knows.
 	ShowWords() []string
-	Settings() []string
+	SettingNames() []string
 	// SamplesFields reports whether documents may be read for names of fields.
 	SamplesFields() bool
 }
@@ -47,8 +47,8 @@ type Completer struct {
 	shell   Shell
 	scripts fs.FS // of load; nil for none
 	lists   nameLists
-	// ownProperty is Object.getOwnPropertyDescriptor.
-	ownProperty goja.Callable
+	// getOwnPropertyDescriptor is Object.getOwnPropertyDescriptor.
+	getOwnPropertyDescriptor goja.Callable
 }
 
 // New makes a Completer. Scripts are those that load finds; nil for none.
@@ -56,24 +56,24 @@ func New(js *script.Engine, shell Shell, scripts fs.FS) *Completer {
 	return &Completer{JS: js, shell: shell, scripts: scripts}
 }
 
-// Stale makes the next completion ask servers again: an input may have changed
+// Invalidate makes the next completion ask servers again: an input may have changed
 // anything.
-func (s *Completer) Stale() { s.lists.stale() }
+func (s *Completer) Invalidate() { s.lists.invalidate() }
 
 // Wait returns when servers have answered all that they were asked.
 func (s *Completer) Wait() { s.lists.fetching.Wait() }
 
-// Close ends what is under way.
+// Close cancels running requests.
 func (s *Completer) Close() { s.lists.close() }
 
-// Known returns the value of a chain of names and calls, as far as it can be
+// ValueOf returns the value of a chain of names and calls, as far as it can be
 // known without running code of scripts; nil otherwise.
-func (s *Completer) Known(expression string) goja.Value { return s.know(expression).value }
+func (s *Completer) ValueOf(expression string) goja.Value { return s.resolve(expression).value }
 
 // Methods returns the names of the shell's own methods on what an expression
 // gives, as far as that is known without running code of scripts.
 func (s *Completer) Methods(expression string) []string {
-	k := s.know(expression)
+	k := s.resolve(expression)
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
 		o = k.proto
@@ -83,7 +83,7 @@ func (s *Completer) Methods(expression string) []string {
 	}
 	return slices.DeleteFunc(s.members(o), func(name string) bool {
 		f, _ := s.member(k, name).value.(*goja.Object)
-		_, ours := s.JS.Help.Of(f)
+		_, ours := s.JS.Help.Lookup(f)
 		return !ours || strings.HasPrefix(name, "_")
 	})
 }
@@ -102,7 +102,7 @@ func (s *Completer) Complete(input string) (head string, completions []string) {
 	head = input[:len(input)-len(typed)]
 	for _, exactly := range []bool{true, false} {
 		for _, w := range words {
-			if fits(w, typed, exactly && !anyCase) {
+			if matchesTyped(w, typed, exactly && !anyCase) {
 				completions = append(completions, w)
 			}
 		}
@@ -110,11 +110,11 @@ func (s *Completer) Complete(input string) (head string, completions []string) {
 			break
 		}
 	}
-	slices.SortFunc(completions, plaintext.Compare)
+	slices.SortFunc(completions, plaintext.CompareNames)
 	return head, slices.Compact(completions)
 }
 
-func fits(word, typed string, exactly bool) bool {
+func matchesTyped(word, typed string, exactly bool) bool {
 	switch {
 	case len(word) < len(typed), typed == "" && strings.HasPrefix(word, "_"):
 		return false
@@ -124,7 +124,7 @@ func fits(word, typed string, exactly bool) bool {
 	return strings.EqualFold(word[:len(typed)], typed)
 }
 
-// candidates returns which end of the input is being typed and what it could
+// candidates returns the word being typed, and what it could
 // be.
 func (s *Completer) candidates(input string) (typed string, words []string, anyCase bool) {
 	d := s.shell.Current()
@@ -143,18 +143,18 @@ func (s *Completer) candidates(input string) (typed string, words []string, anyC
 	if m := showLine.FindStringSubmatch(input); m != nil {
 		return m[1], s.shell.ShowWords(), false
 	}
-	t := typingAt(input)
+	t := parseInput(input)
 	return t.typed(), s.wordsAt(&t), false
 }
 
-func (s *Completer) wordsAt(t *typing) []string {
+func (s *Completer) wordsAt(t *inputContext) []string {
 	if t.quote != 0 {
 		return s.stringWords(t)
 	}
-	before := strings.TrimRight(t.text[:t.word], " \t\n⏎⇥")
+	before := strings.TrimRight(t.text[:t.wordStart], " \t\n⏎⇥")
 	if chain, ok := strings.CutSuffix(before, "."); ok {
 		chain = expressionBefore(strings.TrimSuffix(chain, "?"), len(strings.TrimSuffix(chain, "?")))
-		return s.memberNames(s.know(chain))
+		return s.memberNames(s.resolve(chain))
 	}
 	if names := s.keyNames(t); names != nil {
 		return slices.DeleteFunc(names, func(n string) bool { return !identifierOnly(n) })
@@ -175,7 +175,7 @@ func (s *Completer) wordsAt(t *typing) []string {
 
 // stringWords returns what can be in a string: an argument, a quoted key, or a
 // name in brackets behind an object.
-func (s *Completer) stringWords(t *typing) []string {
+func (s *Completer) stringWords(t *inputContext) []string {
 	if in := t.innermost(); in != nil {
 		if in.bracket == '{' && in.key == "" && strings.HasPrefix(t.typed(), "$") {
 			return s.operatorNames(t)
@@ -186,9 +186,9 @@ func (s *Completer) stringWords(t *typing) []string {
 		if names := s.fieldNames(t); names != nil {
 			return names
 		}
-		if object := expressionBefore(t.text, in.at); in.bracket == '[' && object != "" && in.at == t.word-2 {
-			k := s.know(object)
-			if d, coll := s.shell.Place(k.value); d != nil && coll == "" {
+		if object := expressionBefore(t.text, in.offset); in.bracket == '[' && object != "" && in.offset == t.wordStart-2 {
+			k := s.resolve(object)
+			if d, coll := s.shell.NamespaceOf(k.value); d != nil && coll == "" {
 				return s.collectionNames(d.Conn, d.Name)
 			}
 			return s.memberNames(k)

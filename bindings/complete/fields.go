@@ -20,8 +20,8 @@ const (
 // fieldNames returns those of some documents of the collection, where a key of
 // an object is typed in a call on one. They are offered only to those who asked
 // for it by config.set("disableSchemaSampling", false): reading a user's data
-// is not an idea of the shell.
-func (s *Completer) fieldNames(t *typing) []string {
+// must be the user's decision.
+func (s *Completer) fieldNames(t *inputContext) []string {
 	in := t.innermost()
 	if !s.shell.SamplesFields() || in == nil || in.bracket != '{' || in.key != "" {
 		return nil
@@ -30,15 +30,15 @@ func (s *Completer) fieldNames(t *typing) []string {
 	if !ok {
 		return nil
 	}
-	_, on, _ := s.called(callee)
-	d, name := s.shell.Place(on.value)
+	_, on, _ := s.calledFunction(callee)
+	d, name := s.shell.NamespaceOf(on.value)
 	if name == "" {
 		return nil
 	}
 	database := d.Name
 	return s.lists.get(d.Conn.Client, "fields of "+database+"."+name,
 		func(ctx context.Context, client *mongo.Client) []string {
-			reply := server.Quietly(ctx, client, database, bson.D{
+			reply := server.TryRun(ctx, client, database, bson.D{
 				{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
 				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
 			})

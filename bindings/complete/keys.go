@@ -16,7 +16,7 @@ import (
 // keyNames returns what can be a key where the cursor is in an argument of one of
 // the shell's functions: an option of a helper, a command or its fields, the
 // fields of a shard key in a bound. Keys that are there already are left out.
-func (s *Completer) keyNames(t *typing) []string {
+func (s *Completer) keyNames(t *inputContext) []string {
 	in := t.innermost()
 	if in == nil || in.bracket != '{' || in.key != "" {
 		return nil
@@ -25,34 +25,44 @@ func (s *Completer) keyNames(t *typing) []string {
 	if !ok || len(within) == 0 || within[0].bracket != '{' {
 		return nil
 	}
-	help, on, ok := s.called(callee)
+	help, on, ok := s.calledFunction(callee)
 	if !ok {
 		return nil
 	}
-	there := keysIn(t.text[in.at+1 : t.word])
+	there := keysIn(t.text[in.offset+1 : t.wordStart])
 	names := slices.Clone(s.keysOf(t, help, on, i, within, there))
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(there, name) })
 }
 
-func (s *Completer) keysOf(t *typing, help script.Help, on known, i int, within []opening, there []string) []string {
+func (s *Completer) keysOf(
+	t *inputContext,
+	help script.Help,
+	on resolved,
+	i int,
+	within []openBracket,
+	there []string,
+) []string {
 	parameter := help.Parameter(i)
 	switch {
 	case parameter == "command" && len(within) == 1:
 		return s.commandKeys(help, on, there)
 	case parameter == "command":
-		outer := t.text[within[0].at+1 : within[1].at]
+		outer := t.text[within[0].offset+1 : within[1].offset]
 		return s.boundKeys(within[0].key, stringAfter(outer, ":"))
 	case len(within) > 1:
 		return nil
 	case help.Class == "Shard" && isBound(parameter):
-		return s.boundKeys(parameter, s.firstArgument(t, within[0].at))
+		return s.boundKeys(parameter, s.namespaceArgument(t, within[0].offset))
 	}
-	return expanded(script.FieldNames(help.Signature, i), append(script.ParameterNames(help.Signature), "find", "bounds"))
+	return expandCommandFields(
+		script.FieldNames(help.Signature, i),
+		append(script.ParameterNames(help.Signature), "find", "bounds"),
+	)
 }
 
-// expanded replaces the mark of a command by the names of its fields, but for
-// those that are arguments of their own.
-func expanded(names, arguments []string) []string {
+// expandCommandFields replaces @command by the names of the command's fields, except
+// those that are separate arguments.
+func expandCommandFields(names, arguments []string) []string {
 	var list []string
 	for _, name := range names {
 		command, ok := strings.CutPrefix(name, "@")
@@ -71,7 +81,7 @@ func expanded(names, arguments []string) []string {
 
 // commandKeys returns the names of commands for the first key, and the fields of
 // the command for the others.
-func (s *Completer) commandKeys(help script.Help, on known, there []string) []string {
+func (s *Completer) commandKeys(help script.Help, on resolved, there []string) []string {
 	if len(there) > 0 {
 		return append(commandFields(there[0]), "comment", "maxTimeMS", "writeConcern", "readConcern")
 	}
@@ -80,12 +90,12 @@ func (s *Completer) commandKeys(help script.Help, on known, there []string) []st
 
 // commandNames lists the commands of a mongos; those of the admin database only
 // where a function asks that.
-func (s *Completer) commandNames(help script.Help, on known) []string {
-	d, _ := s.shell.Place(on.value)
+func (s *Completer) commandNames(help script.Help, on resolved) []string {
+	d, _ := s.shell.NamespaceOf(on.value)
 	admin := d == nil || d.Name == "admin" || help.Method() == "adminCommand"
 	var names []string
 	for _, cmd := range commands.All() {
-		if !cmd.MembersOnly && !cmd.Mock && (admin || !cmd.AdminOnly) {
+		if !cmd.MembersOnly && !cmd.MockOnly && (admin || !cmd.AdminOnly) {
 			names = append(names, cmd.Name)
 		}
 	}
@@ -125,9 +135,9 @@ func (s *Completer) boundKeys(parameter, ns string) []string {
 		return nil
 	}
 	return s.lists.get(d.Conn.Client, "shard key of "+ns, func(ctx context.Context, client *mongo.Client) []string {
-		docs, err := server.FirstBatch(server.Quietly(ctx, client, "config", bson.D{
+		docs, err := server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
 			{Key: "find", Value: "collections"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: ns}}},
-			{Key: "projection", Value: bson.D{{Key: "key", Value: int32(1)}}}, server.LimitedTo(1),
+			{Key: "projection", Value: bson.D{{Key: "key", Value: int32(1)}}}, server.LimitField(1),
 		})).Values()
 		if err != nil {
 			return nil
@@ -144,19 +154,19 @@ func (s *Completer) boundKeys(parameter, ns string) []string {
 	})
 }
 
-// firstArgument returns the namespace that is the first argument of the call whose
+// namespaceArgument returns the namespace that is the first argument of the call whose
 // object opens at the place: a text, or a collection.
-func (s *Completer) firstArgument(t *typing, at int) string {
-	for i := len(t.open) - 1; i >= 0; i-- {
-		if t.open[i].bracket != '(' {
+func (s *Completer) namespaceArgument(t *inputContext, at int) string {
+	for i := len(t.openBrackets) - 1; i >= 0; i-- {
+		if t.openBrackets[i].bracket != '(' {
 			continue
 		}
-		text := t.text[t.open[i].at+1 : at]
+		text := t.text[t.openBrackets[i].offset+1 : at]
 		if ns := stringAfter(text, ""); ns != "" {
 			return ns
 		}
 		expression, _, _ := strings.Cut(text, ",")
-		if d, name := s.shell.Place(s.know(strings.TrimSpace(expression)).value); name != "" {
+		if d, name := s.shell.NamespaceOf(s.resolve(strings.TrimSpace(expression)).value); name != "" {
 			return d.Name + "." + name
 		}
 		return ""

@@ -2,45 +2,45 @@ package complete
 
 import "strings"
 
-// typing is where the end of a line stands in the program: in which brackets, in
+// inputContext is where the end of a line stands in the program: in which brackets, in
 // a string or not, and which word it is in the midst of.
-type typing struct {
+type inputContext struct {
 	text string
-	// open are the brackets that were not closed, outermost first.
-	open []opening
+	// openBrackets are the brackets that were not closed, outermost first.
+	openBrackets []openBracket
 	// quote is the quote of the string that was not closed; 0 outside of one.
 	quote byte
-	// word is where the word being typed begins.
-	word int
+	// wordStart is where the word being typed begins.
+	wordStart int
 }
 
-// opening is a bracket that was not closed.
-type opening struct {
-	at      int
+// openBracket is a bracket that was not closed.
+type openBracket struct {
+	offset  int
 	bracket byte
 	commas  int    // that separate what is in it
 	key     string // in an object: of the value being typed
 }
 
-// typingAt reads a line up to the cursor.
-func typingAt(line string) typing {
-	t := typing{text: line, word: len(line)}
+// parseInput reads a line up to the cursor.
+func parseInput(line string) inputContext {
+	t := inputContext{text: line, wordStart: len(line)}
 	key := "" // the last name or string, which a colon makes a key
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {
 		case '\'', '"', '`':
 			end := closingQuote(line, i)
 			if end < 0 {
-				t.quote, t.word = c, i+1
+				t.quote, t.wordStart = c, i+1
 				return t
 			}
 			key, i = line[i+1:end], end
 		case '/':
-			i = pastComment(line, i)
+			i = skipComment(line, i)
 		case '(', '[', '{':
-			t.open = append(t.open, opening{at: i, bracket: c})
+			t.openBrackets = append(t.openBrackets, openBracket{offset: i, bracket: c})
 		case ')', ']', '}':
-			t.open = t.open[:max(0, len(t.open)-1)]
+			t.openBrackets = t.openBrackets[:max(0, len(t.openBrackets)-1)]
 		case ',':
 			if in := t.innermost(); in != nil {
 				in.commas++
@@ -60,30 +60,30 @@ func typingAt(line string) typing {
 			}
 			key = line[start : i+1]
 			if i+1 == len(line) {
-				t.word = start
+				t.wordStart = start
 			}
 		}
 	}
 	return t
 }
 
-func (t *typing) innermost() *opening {
-	if len(t.open) == 0 {
+func (t *inputContext) innermost() *openBracket {
+	if len(t.openBrackets) == 0 {
 		return nil
 	}
-	return &t.open[len(t.open)-1]
+	return &t.openBrackets[len(t.openBrackets)-1]
 }
 
 // typed returns the word so far.
-func (t *typing) typed() string { return t.text[t.word:] }
+func (t *inputContext) typed() string { return t.text[t.wordStart:] }
 
 // call returns the innermost call around the cursor: the text of what is
 // called, and the brackets within its argument.
-func (t *typing) call() (callee string, argument int, within []opening, ok bool) {
-	for i := len(t.open) - 1; i >= 0; i-- {
-		if t.open[i].bracket == '(' {
-			callee = expressionBefore(t.text, t.open[i].at)
-			return callee, t.open[i].commas, t.open[i+1:], callee != ""
+func (t *inputContext) call() (callee string, argument int, within []openBracket, ok bool) {
+	for i := len(t.openBrackets) - 1; i >= 0; i-- {
+		if t.openBrackets[i].bracket == '(' {
+			callee = expressionBefore(t.text, t.openBrackets[i].offset)
+			return callee, t.openBrackets[i].commas, t.openBrackets[i+1:], callee != ""
 		}
 	}
 	return "", 0, nil, false
@@ -107,9 +107,9 @@ func closingQuote(line string, i int) int {
 	return -1
 }
 
-// pastComment returns the last byte of the comment at i, or i when there is
+// skipComment returns the last byte of the comment at i, or i when there is
 // none.
-func pastComment(line string, i int) int {
+func skipComment(line string, i int) int {
 	rest := line[i:]
 	var end int
 	switch {

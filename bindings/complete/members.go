@@ -9,46 +9,46 @@ import (
 	"shardsh/bindings/values"
 )
 
-// known is what completion knows of an expression without evaluating it: its
+// resolved is what completion knows of an expression without evaluating it: its
 // value, or only what it inherits from.
-type known struct {
+type resolved struct {
 	value goja.Value
 	proto *goja.Object
 }
 
-func (s *Completer) knownValue(v goja.Value) known {
+func (s *Completer) resolvedValue(v goja.Value) resolved {
 	switch o, isObject := v.(*goja.Object); {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
-		return known{}
+		return resolved{}
 	case isObject:
 		values.Settle(o)
-		return known{value: v, proto: o.Prototype()}
+		return resolved{value: v, proto: o.Prototype()}
 	default:
-		return known{value: v, proto: v.ToObject(s.JS.Runtime).Prototype()}
+		return resolved{value: v, proto: v.ToObject(s.JS.Runtime).Prototype()}
 	}
 }
 
-func (s *Completer) builtinPrototype(class string) known {
+func (s *Completer) builtinPrototype(class string) resolved {
 	c, _ := s.JS.Runtime.GlobalObject().Get(class).(*goja.Object)
 	if c == nil {
-		return known{}
+		return resolved{}
 	}
 	p, _ := c.Get("prototype").(*goja.Object)
-	return known{proto: p}
+	return resolved{proto: p}
 }
 
-// know finds out what it can about a chain of names, calls and indexes. Nothing
-// is called but what gives databases and collections by name.
-func (s *Completer) know(expression string) known {
+// resolve resolves a chain of names, calls and indexes. It calls nothing
+// except the methods that return databases and collections by name.
+func (s *Completer) resolve(expression string) resolved {
 	switch {
 	case expression == "":
-		return known{}
+		return resolved{}
 	case expression[0] == '\'' || expression[0] == '"':
 		return s.builtinPrototype("String")
 	case expression[0] == '[':
 		return s.builtinPrototype("Array")
 	}
-	var k, on known // on is what a call is made on
+	var k, on resolved // on is what a call is made on
 	name, first := "", true
 	for rest := expression; rest != ""; {
 		rest = strings.TrimLeft(rest, " \t\n⏎⇥.")
@@ -58,11 +58,11 @@ func (s *Completer) know(expression string) known {
 		if rest[0] == '(' || rest[0] == '[' {
 			end := closingOf(rest)
 			if end < 0 {
-				return known{}
+				return resolved{}
 			}
 			argument := rest[1:end]
 			if rest[0] == '(' {
-				k = s.result(on, name, argument)
+				k = s.methodResult(on, name, argument)
 			} else {
 				on, name = k, unquoted(argument)
 				k = s.member(k, name)
@@ -75,19 +75,19 @@ func (s *Completer) know(expression string) known {
 			n++
 		}
 		if n == 0 {
-			return known{}
+			return resolved{}
 		}
 		name = rest[:n]
 		switch {
 		case first && name == "db":
 			if s.shell.Current() == nil {
-				return known{}
+				return resolved{}
 			}
-			k = s.knownValue(s.shell.Object())
+			k = s.resolvedValue(s.shell.CurrentObject())
 		case first && (name == "sh" || name == "rs" || name == "mock") && s.shell.Current() == nil:
-			return known{}
+			return resolved{}
 		case first:
-			on = known{value: s.JS.Runtime.GlobalObject()}
+			on = resolved{value: s.JS.Runtime.GlobalObject()}
 			k = s.member(on, name)
 		default:
 			on = k
@@ -123,28 +123,28 @@ func unquoted(text string) string { return strings.Trim(strings.TrimSpace(text),
 
 // member reads a property without running anybody's code: getters of scripts and
 // proxies are left alone.
-func (s *Completer) member(k known, name string) known {
+func (s *Completer) member(k resolved, name string) resolved {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
 		o = k.proto
 	}
 	for ; o != nil && !isProxy(o); o = o.Prototype() {
-		v, found := s.own(o, name)
+		v, found := s.readOwn(o, name)
 		if found {
-			return s.knownValue(v)
+			return s.resolvedValue(v)
 		}
 	}
-	return known{}
+	return resolved{}
 }
 
 func isProxy(o *goja.Object) bool {
 	return o.ExportType() == reflect.TypeFor[goja.Proxy]()
 }
 
-// own returns an object's own property; nil for one that cannot be read without
+// readOwn returns an object's own property; nil for one that cannot be read without
 // effects.
-func (s *Completer) own(o *goja.Object, name string) (v goja.Value, found bool) {
-	descriptor, err := s.descriptor(o, name)
+func (s *Completer) readOwn(o *goja.Object, name string) (v goja.Value, found bool) {
+	descriptor, err := s.ownDescriptor(o, name)
 	if err != nil || descriptor == nil {
 		return nil, err != nil
 	}
@@ -158,19 +158,19 @@ func (s *Completer) own(o *goja.Object, name string) (v goja.Value, found bool) 
 	return o.Get(name), true
 }
 
-// descriptor is Object.getOwnPropertyDescriptor.
-func (s *Completer) descriptor(o *goja.Object, name string) (*goja.Object, error) {
-	if s.ownProperty == nil {
+// ownDescriptor is Object.getOwnPropertyDescriptor.
+func (s *Completer) ownDescriptor(o *goja.Object, name string) (*goja.Object, error) {
+	if s.getOwnPropertyDescriptor == nil {
 		object, _ := s.JS.Runtime.GlobalObject().Get("Object").(*goja.Object)
-		s.ownProperty, _ = goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
+		s.getOwnPropertyDescriptor, _ = goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
 	}
-	v, err := s.ownProperty(goja.Undefined(), o, s.JS.Runtime.ToValue(name))
+	v, err := s.getOwnPropertyDescriptor(goja.Undefined(), o, s.JS.Runtime.ToValue(name))
 	d, _ := v.(*goja.Object)
 	return d, err
 }
 
 // memberNames returns what may follow a dot.
-func (s *Completer) memberNames(k known) []string {
+func (s *Completer) memberNames(k resolved) []string {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
 		o = k.proto
@@ -179,11 +179,11 @@ func (s *Completer) memberNames(k known) []string {
 		return nil
 	}
 	words := s.members(o)
-	d, collection := s.shell.Place(k.value)
+	d, collection := s.shell.NamespaceOf(k.value)
 	if d == nil {
 		return words
 	}
-	names := reachable(s.collectionNames(d.Conn, d.Name))
+	names := dotReachable(s.collectionNames(d.Conn, d.Name))
 	if collection == "" {
 		return append(names, words...)
 	}
@@ -195,8 +195,8 @@ func (s *Completer) memberNames(k known) []string {
 	return words
 }
 
-// reachable returns the names of collections that can be typed behind a dot.
-func reachable(names []string) []string {
+// dotReachable returns the names of collections that can be typed behind a dot.
+func dotReachable(names []string) []string {
 	var list []string
 	for _, n := range names {
 		fits := true
@@ -234,22 +234,22 @@ func identifierOnly(name string) bool {
 	return name != ""
 }
 
-// result returns what a method gives, as far as its name tells.
-func (s *Completer) result(on known, name, argument string) known {
-	v, proto, ours := s.shell.Result(on.value, name, unquoted(argument))
+// methodResult returns what a method gives, as far as its name tells.
+func (s *Completer) methodResult(on resolved, name, argument string) resolved {
+	v, proto, ours := s.shell.MethodResult(on.value, name, unquoted(argument))
 	switch {
 	case v != nil:
-		return s.knownValue(v)
+		return s.resolvedValue(v)
 	case ours:
-		return known{proto: proto}
+		return resolved{proto: proto}
 	case name == "toArray":
 		return s.builtinPrototype("Array")
 	case on.proto == s.shell.CursorPrototype():
 		if strings.Contains(" count explain forEach hasNext itcount length map next objsLeftInBatch size tryNext close "+
 			"isClosed isExhausted ", " "+name+" ") {
-			return known{}
+			return resolved{}
 		}
-		return known{proto: on.proto}
+		return resolved{proto: on.proto}
 	}
-	return known{}
+	return resolved{}
 }

@@ -16,12 +16,12 @@ import (
 
 const (
 	// completionWait is how long a Tab waits for names from the server. The
-	// request goes on for completionLimit, for the next Tab.
-	completionWait  = 250 * time.Millisecond
-	completionLimit = 10 * time.Second
-	// completionFresh is how long names are used without asking again, unless an
+	// request goes on for completionTimeout, for the next Tab.
+	completionWait    = 250 * time.Millisecond
+	completionTimeout = 10 * time.Second
+	// completionTTL is how long names are used without asking again, unless an
 	// input was evaluated in between.
-	completionFresh = 10 * time.Second
+	completionTTL = 10 * time.Second
 )
 
 // nameLists are names that the server has, for completion. The zero value is
@@ -40,16 +40,16 @@ type nameKey struct {
 }
 
 type nameList struct {
-	names   []string
-	until   time.Time
-	loading chan struct{} // nil when nothing is under way
+	names      []string
+	freshUntil time.Time
+	loading    chan struct{} // nil when nothing is under way
 }
 
 // get returns names from the server: those it answers soon, else those it
 // answered last.
 func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Context,
 	*mongo.Client) []string) []string {
-	list, loading := l.request(nameKey{client, what}, fetch)
+	list, loading := l.startFetch(nameKey{client, what}, fetch)
 	if loading != nil {
 		soon := time.NewTimer(completionWait)
 		defer soon.Stop()
@@ -63,8 +63,8 @@ func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Co
 	return list.names
 }
 
-// request starts to fetch what is not fresh.
-func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Client) []string) (list *nameList,
+// startFetch starts a fetch if the names are outdated.
+func (l *nameLists) startFetch(key nameKey, fetch func(context.Context, *mongo.Client) []string) (list *nameList,
 	loading <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Clie
 		list = &nameList{}
 		l.lists[key] = list
 	}
-	if list.loading != nil || time.Now().Before(list.until) {
+	if list.loading != nil || time.Now().Before(list.freshUntil) {
 		return list, list.loading
 	}
 	done := make(chan struct{})
@@ -84,7 +84,7 @@ func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Clie
 	if l.ctx == nil {
 		l.ctx, l.cancel = context.WithCancel(context.Background())
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, completionLimit)
+	ctx, cancel := context.WithTimeout(l.ctx, completionTimeout)
 	l.fetching.Go(func() {
 		defer cancel()
 		names := fetch(ctx, key.client)
@@ -93,22 +93,22 @@ func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Clie
 		if names != nil {
 			list.names = names
 		}
-		list.until, list.loading = time.Now().Add(completionFresh), nil
+		list.freshUntil, list.loading = time.Now().Add(completionTTL), nil
 		close(done)
 	})
 	return list, done
 }
 
-// stale makes the next Tab ask again: an input may have changed anything.
-func (l *nameLists) stale() {
+// invalidate makes the next Tab ask again: an input may have changed anything.
+func (l *nameLists) invalidate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, list := range l.lists {
-		list.until = time.Time{}
+		list.freshUntil = time.Time{}
 	}
 }
 
-// close ends what is under way.
+// close cancels running requests.
 func (l *nameLists) close() {
 	l.mu.Lock()
 	if l.cancel != nil {
@@ -135,7 +135,7 @@ func fieldsOf(list bson.RawArray, field string) []string {
 
 func (s *Completer) databaseNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "databases", func(ctx context.Context, client *mongo.Client) []string {
-		reply := server.Quietly(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
+		reply := server.TryRun(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
 		list, _ := reply.Lookup("databases").ArrayOK()
 		return fieldsOf(list, "name")
 	})
@@ -143,16 +143,16 @@ func (s *Completer) databaseNames(m *server.Conn) []string {
 
 func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 	return s.lists.get(m.Client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, database, server.Command("listCollections",
+		return fieldsOf(server.FirstBatch(server.TryRun(ctx, client, database, server.Command("listCollections",
 			bson.E{Key: "nameOnly", Value: true}, bson.E{Key: "authorizedCollections", Value: true},
 			bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10000)}}}))), "name")
 	})
 }
 
-// ids returns those of a collection of config.
-func (s *Completer) ids(m *server.Conn, collection string) []string {
+// configIDs returns those of a collection of config.
+func (s *Completer) configIDs(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, "config", bson.D{
+		return fieldsOf(server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
 			{Key: "find", Value: collection}, {Key: "filter", Value: notDropped()},
 			{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
@@ -165,7 +165,7 @@ func notDropped() bson.D { return bson.D{{Key: "dropped", Value: bson.D{{Key: "$
 
 func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {
-		reply := server.Quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"},
+		reply := server.TryRun(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"},
 			{Key: "key", Value: "tags"}})
 		list, _ := reply.Lookup("values").ArrayOK()
 		values, _ := list.Values()
@@ -183,7 +183,7 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 	database := d.Name
 	return s.lists.get(d.Conn.Client, "indexes of "+database+"."+name,
 		func(ctx context.Context, client *mongo.Client) []string {
-			return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, database,
+			return fieldsOf(server.FirstBatch(server.TryRun(ctx, client, database,
 				bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
 		})
 }
@@ -191,7 +191,7 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 // namespaces returns those of sharded collections, and with every also the
 // others of the database that was typed.
 func (s *Completer) namespaces(m *server.Conn, typed string, every bool) []string {
-	sharded := s.ids(m, "collections")
+	sharded := s.configIDs(m, "collections")
 	database, _, dotted := strings.Cut(typed, ".")
 	if !every {
 		return sharded

@@ -12,15 +12,15 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Hooks is what an interactive session lends to scripts. Fields may be empty:
+// Hooks are callbacks into an interactive session. Fields may be empty:
 // what needs them then says that there is no prompt.
 type Hooks struct {
-	// Settings is the file that keeps what config.set changes.
-	Settings string
+	// SettingsFile is the file that keeps what config.set changes.
+	SettingsFile string
 	// History gives the inputs kept, oldest first.
 	History func() []string
-	// Run gives the terminal to a program until it ends.
-	Run func(*exec.Cmd) error
+	// RunProgram gives the terminal to a program until it ends.
+	RunProgram func(*exec.Cmd) error
 	// ReadLine reads a line where input is not a terminal.
 	ReadLine func() (string, error)
 	// Getenv looks up EDITOR and VISUAL.
@@ -34,16 +34,16 @@ type Console struct {
 	Sandbox *sandbox.Rules
 	// Editor returns the program that the settings name; empty for none.
 	Editor func() string
-	// Known returns the value of a dotted name, nil where it is not known without
+	// ValueOf returns the value of a dotted name, nil where it is not known without
 	// running anything.
-	Known func(name string) goja.Value
+	ValueOf func(name string) goja.Value
 
 	hooks Hooks
 	// What edit left for the next line, and the text edited last.
-	suggestion, edited string
+	suggestion, lastEdited string
 }
 
-// Attach lends the console what an interactive session has.
+// Attach sets the hooks of an interactive session.
 func (s *Console) Attach(hooks Hooks) { s.hooks = hooks }
 
 // Suggestion returns a text to be put into the next line for the user to change
@@ -71,7 +71,7 @@ func (s *Console) Globals() script.Globals {
 		{"passwordPrompt", "", func(c *script.Call) goja.Value { return s.passwordPrompt(c) },
 			"Asks for a password, which is not shown, and returns it."},
 		{"snippet", "", func(c *script.Call) goja.Value {
-			return c.JS.ShownText("Snippets are packages for mongosh and not available here. Scripts of your own: " +
+			return c.JS.TextResult("Snippets are packages for mongosh and not available here. Scripts of your own: " +
 				"load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
 		}, "Tells where scripts come from."},
 	}

@@ -13,8 +13,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// editable is what edit takes for a name rather than for code.
-var editable = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
+// dottedName is what edit takes for a name rather than for code.
+var dottedName = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
 // edit opens the user's editor on a text and puts what comes back into the next line
 // (rules/04-command-line-and-prompt §2.12): the text of last time, the given code, or what a name
@@ -25,19 +25,19 @@ func (s *Console) edit(c *script.Call) goja.Value {
 		words[i] = v.String()
 	}
 	given := strings.Join(words, " ")
-	if s.hooks.Run == nil {
+	if s.hooks.RunProgram == nil {
 		c.JS.Throw("Error", "edit works at a prompt only")
 	}
-	c.JS.Check(s.Sandbox.MayStart())
+	c.JS.Check(s.Sandbox.CheckStart())
 	c.JS.Out.Write("Opening an editor...\n")
 	editor := s.editor()
 	if len(editor) == 0 {
 		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", "+
 			"\"...\"), or $VISUAL or $EDITOR")
 	}
-	text, assigned := s.edited, ""
+	text, assigned := s.lastEdited, ""
 	switch {
-	case editable.MatchString(given):
+	case dottedName.MatchString(given):
 		text, assigned = s.sourceOf(c, given), given+" = "
 	case given != "":
 		text = given
@@ -46,7 +46,7 @@ func (s *Console) edit(c *script.Call) goja.Value {
 	if err != nil {
 		c.JS.Throw("Error", "Command failed with an error: %s", err)
 	}
-	s.edited = text
+	s.lastEdited = text
 	s.suggestion = assigned + text
 	return nil
 }
@@ -70,7 +70,7 @@ func (s *Console) editor() []string {
 // sourceOf returns the text that stands for a value: a function's source, a
 // value as it is printed; nothing for a name that is not known yet.
 func (s *Console) sourceOf(c *script.Call, name string) string {
-	v := s.Known(name)
+	v := s.ValueOf(name)
 	if v == nil || goja.IsUndefined(v) {
 		return ""
 	}
@@ -96,7 +96,7 @@ func (s *Console) runEditor(editor []string, text string) (string, error) {
 	}
 	cmd := exec.Command(editor[0], append(editor[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := s.hooks.Run(cmd); err != nil {
+	if err := s.hooks.RunProgram(cmd); err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return "", errors.New(editor[0] + " ended with " + exit.Error())
 		}

@@ -17,7 +17,7 @@ func TestEdit(t *testing.T) {
 	back, fails := "", error(nil)
 	environment := map[string]string{"EDITOR": "ed -s"}
 	err := c.Attach(bindings.Console{
-		Run: func(cmd *exec.Cmd) error {
+		RunProgram: func(cmd *exec.Cmd) error {
 			path := cmd.Args[len(cmd.Args)-1]
 			text, err := os.ReadFile(path)
 			seen = strings.Join(cmd.Args[:len(cmd.Args)-1], " ") + ": " + string(text)

@@ -77,8 +77,8 @@ func readPlainLine(in io.Reader) (string, error) {
 }
 
 // readHidden reads keys from a terminal and shows a star for each. The reading
-// does not keep the end of the script's context waiting: what is read after that
-// is nobody's.
+// stops when the script's context ends; input read after that is
+// dropped.
 func (s *Console) readHidden(terminal *os.File) (string, error) {
 	before, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
@@ -95,14 +95,14 @@ func (s *Console) readHidden(terminal *os.File) (string, error) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		text, err := hiddenLine(terminal, s.Stdout)
+		text, err := readHiddenLine(terminal, s.Stdout)
 		done <- outcome{text, err}
 	}()
 	select {
 	case o := <-done:
 		giveBack()
 		if errors.Is(o.err, errInterruptKey) {
-			return "", s.interruptKey()
+			return "", s.raiseInterrupt()
 		}
 		return o.text, o.err
 	case <-s.JS.Context().Done():
@@ -112,9 +112,9 @@ func (s *Console) readHidden(terminal *os.File) (string, error) {
 
 var errInterruptKey = errors.New("ctrl-c")
 
-// interruptKey does what Ctrl-C does elsewhere, for a terminal that makes no
+// raiseInterrupt raises the interrupt of Ctrl-C, because a raw terminal sends no
 // signal of it now, and waits until the script is told to end.
-func (s *Console) interruptKey() error {
+func (s *Console) raiseInterrupt() error {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Signal(os.Interrupt)
@@ -126,8 +126,8 @@ func (s *Console) interruptKey() error {
 	return s.JS.Context().Err()
 }
 
-// hiddenLine reads keys until Enter.
-func hiddenLine(keys io.Reader, echo io.Writer) (string, error) {
+// readHiddenLine reads keys until Enter.
+func readHiddenLine(keys io.Reader, echo io.Writer) (string, error) {
 	var line []byte
 	rub := func(n int) { fmt.Fprint(echo, strings.Repeat("\b \b", n)) }
 	for b := make([]byte, 1); ; {

@@ -25,7 +25,7 @@ func TestPasswordsTyped(t *testing.T) {
 		{"ab", "", "**", errNoPassword},
 	} {
 		var echo bytes.Buffer
-		got, err := hiddenLine(io.MultiReader(strings.NewReader(tt.keys)), &echo)
+		got, err := readHiddenLine(io.MultiReader(strings.NewReader(tt.keys)), &echo)
 		if got != tt.want || echo.String() != tt.shown || !errors.Is(err, tt.err) {
 			t.Errorf("%q gives %q, %v and shows %q", tt.keys, got, err, echo.String())
 		}

@@ -28,7 +28,7 @@ type Prompt struct {
 // Text returns what a REPL shows before an input (rules/04-command-line-and-prompt §2.2). A global
 // named prompt, a string or a function that gives one, replaces it.
 func (s *Prompt) Text() string {
-	if text, ok := s.ownPrompt(); ok {
+	if text, ok := s.customPrompt(); ok {
 		return text
 	}
 	db := s.DB()
@@ -51,7 +51,7 @@ func (s *Prompt) Text() string {
 const (
 	// editionWait is how long the first prompt waits to learn the server's edition.
 	editionWait = time.Second
-	// promptWait is how long a prompt of the user's own may take: nobody could
+	// promptWait is how long a user-defined prompt may take: nobody could
 	// stop it.
 	promptWait = 5 * time.Second
 )
@@ -65,7 +65,7 @@ func (s *Prompt) edition(of *server.Conn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
 	defer cancel()
 	text := ""
-	modules, _ := server.Quietly(ctx, of.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
+	modules, _ := server.TryRun(ctx, of.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
 	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
 		text = "Enterprise "
 	}
@@ -81,7 +81,7 @@ func isEnterprise(module bson.RawValue) bool {
 	return name == "enterprise"
 }
 
-func (s *Prompt) ownPrompt() (string, bool) {
+func (s *Prompt) customPrompt() (string, bool) {
 	v := s.JS.Runtime.GlobalObject().Get("prompt")
 	if v == nil {
 		return "", false
@@ -89,13 +89,13 @@ func (s *Prompt) ownPrompt() (string, bool) {
 	if f, ok := goja.AssertFunction(v); ok {
 		ctx, cancel := context.WithTimeout(context.Background(), promptWait)
 		defer cancel()
-		result, err := s.JS.Within(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
+		result, err := s.JS.RunProtected(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
 		switch {
 		case err != nil:
-			s.warn(v, err.Error())
+			s.warnOnce(v, err.Error())
 			return "", false
 		case !goja.IsString(result):
-			s.warn(v, "it returned no text")
+			s.warnOnce(v, "it returned no text")
 			return "", false
 		}
 		v = result
@@ -106,9 +106,9 @@ func (s *Prompt) ownPrompt() (string, bool) {
 	return v.String(), true
 }
 
-// warn says, once for each function, why a prompt of the user's own is not
+// warnOnce says, once for each function, why a prompt of the user's own is not
 // shown.
-func (s *Prompt) warn(of goja.Value, why string) {
+func (s *Prompt) warnOnce(of goja.Value, why string) {
 	if s.warned != nil && s.warned.SameAs(of) {
 		return
 	}

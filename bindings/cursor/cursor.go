@@ -35,25 +35,25 @@ type Cursor struct {
 	d    Database
 	kind Kind
 
-	Object     *goja.Object
-	Collection string // empty for cursors on a database
-	Body       bson.D // the command, built up by the cursor's methods
-	Pipeline   bson.RawValue
-	added      bson.A // stages that methods added to the pipeline
-	Reads      bool
-	Stream     bool // a change stream: has no end
+	Object      *goja.Object
+	Collection  string // empty for cursors on a database
+	Body        bson.D // the command, built up by the cursor's methods
+	Pipeline    bson.RawValue
+	addedStages bson.A // stages that methods added to the pipeline
+	IsRead      bool
+	Stream      bool // a change stream: has no end
 
 	batchSize    int32
 	batchSizeSet bool
 
-	readPreference *readpref.ReadPref // nil for the connection's
-	Explain        string             // verbosity of a query that is only explained
-	maxAwait       time.Duration      // of a tailable cursor; 0 for the server's
+	readPreference   *readpref.ReadPref // nil for the connection's
+	ExplainVerbosity string             // verbosity of a query that is only explained
+	maxAwait         time.Duration      // of a tailable cursor; 0 for the server's
 
-	server *mongo.Cursor // nil before the first document is asked for
-	ahead  bson.Raw      // read from server, not handed out yet
-	maps   []goja.Callable
-	closed bool
+	serverCursor *mongo.Cursor // nil before the first document is asked for
+	peeked       bson.Raw      // read from server, not handed out yet
+	mappers      []goja.Callable
+	closed       bool
 }
 
 // Database is where a cursor's commands go.
@@ -68,30 +68,30 @@ type Host struct {
 	JS      *script.Engine
 	Gateway *server.Gateway
 	Display *display.Display
-	// Made hears of each new cursor; "it" goes on with the newest.
-	Made func(*Cursor)
+	// OnNew is called with each new cursor; "it" continues the newest.
+	OnNew func(*Cursor)
 }
 
 // New makes a cursor (rules/04-command-line-and-prompt §2.6).
 func (h *Host) New(d Database, kind Kind, body bson.D) *Cursor {
-	cur := &Cursor{host: h, d: d, kind: kind, Body: body, Reads: true}
+	cur := &Cursor{host: h, d: d, kind: kind, Body: body, IsRead: true}
 	cur.Object = h.JS.Runtime.NewDynamicObject(cur)
 	script.Must(cur.Object.SetPrototype(h.Prototype()))
-	h.Made(cur)
+	h.OnNew(cur)
 	return cur
 }
 
-// OfCommand runs a command that answers with a cursor.
-func (h *Host) OfCommand(d Database, body bson.D) goja.Value {
+// RunCommand runs a command that answers with a cursor.
+func (h *Host) RunCommand(d Database, body bson.D) goja.Value {
 	cur := h.New(d, Command, body)
-	cur.Reads = false
+	cur.IsRead = false
 	cur.Open()
 	return cur.Object
 }
 
-// Option puts an option into the command.
-func (cur *Cursor) Option(name string, value any) {
-	if cur.server != nil {
+// SetOption puts an option into the command.
+func (cur *Cursor) SetOption(name string, value any) {
+	if cur.serverCursor != nil {
 		cur.host.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	for i := range cur.Body {
@@ -106,10 +106,10 @@ func (cur *Cursor) Option(name string, value any) {
 // SetLimit limits how many documents come; a negative number is one batch.
 func (cur *Cursor) SetLimit(n int64) {
 	if n < 0 {
-		cur.Option("singleBatch", true)
+		cur.SetOption("singleBatch", true)
 		n = -n
 	}
-	cur.Option("limit", rawdoc.Small(n))
+	cur.SetOption("limit", rawdoc.MinimalInt(n))
 }
 
 // command returns what open sends.
@@ -125,7 +125,7 @@ func (cur *Cursor) command() bson.D {
 			switch {
 			case body[i].Key == "cursor" && cur.batchSizeSet:
 				body[i].Value = bson.D{{Key: "batchSize", Value: cur.batchSize}}
-			case body[i].Key == "pipeline" && cur.added != nil:
+			case body[i].Key == "pipeline" && cur.addedStages != nil:
 				body[i].Value = cur.stages()
 			}
 		}
@@ -142,25 +142,25 @@ func (cur *Cursor) stages() bson.A {
 			all = append(all, st)
 		}
 	}
-	return append(all, cur.added...)
+	return append(all, cur.addedStages...)
 }
 
 // SetBatchSize sets how many documents come in one batch.
 func (cur *Cursor) SetBatchSize(n int32) { cur.batchSize, cur.batchSizeSet = n, true }
 
 // SetMaxAwait limits how long an open cursor waits for documents.
-func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.server.SetMaxAwaitTime(d) }
+func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.serverCursor.SetMaxAwaitTime(d) }
 
-// Ended reports whether a cursor was closed before it was sent.
-func (cur *Cursor) Ended() bool { return cur.server == nil && cur.closed }
+// ClosedUnsent reports whether a cursor was closed before it was sent.
+func (cur *Cursor) ClosedUnsent() bool { return cur.serverCursor == nil && cur.closed }
 
 // Open sends the command, once.
 func (cur *Cursor) Open() {
-	if cur.server != nil || cur.closed {
+	if cur.serverCursor != nil || cur.closed {
 		return
 	}
 	r := cur.d.Server().Request(cur.command())
-	r.Reads, r.ReadPreference = cur.Reads, cur.readPreference
+	r.IsRead, r.ReadPreference = cur.IsRead, cur.readPreference
 	server, err := cur.host.Gateway.Open(r)
 	if err != nil {
 		cur.closed = true
@@ -172,7 +172,7 @@ func (cur *Cursor) Open() {
 	if cur.maxAwait > 0 {
 		server.SetMaxAwaitTime(cur.maxAwait)
 	}
-	cur.server = server
+	cur.serverCursor = server
 }
 
 func (cur *Cursor) context() context.Context {
@@ -180,7 +180,7 @@ func (cur *Cursor) context() context.Context {
 }
 
 // HasNext reads one document ahead.
-func (cur *Cursor) HasNext() bool { return cur.ahead != nil || cur.advance(false) }
+func (cur *Cursor) HasNext() bool { return cur.peeked != nil || cur.advance(false) }
 
 // advance reads one document ahead; a try does not wait for documents of a
 // tailable cursor.
@@ -189,22 +189,22 @@ func (cur *Cursor) advance(try bool) bool {
 	if cur.closed {
 		return false
 	}
-	next := cur.server.Next
+	next := cur.serverCursor.Next
 	if try {
-		next = cur.server.TryNext
+		next = cur.serverCursor.TryNext
 	}
 	if next(cur.context()) {
-		cur.ahead = cur.server.Current
+		cur.peeked = cur.serverCursor.Current
 		return true
 	}
-	if err := cur.server.Err(); err != nil {
+	if err := cur.serverCursor.Err(); err != nil {
 		if cur.host.JS.Context().Err() != nil {
 			cur.host.Gateway.Interrupt()
 		}
 		cur.closed = true
 		cur.host.Gateway.Throw(err)
 	}
-	if cur.server.ID() == 0 {
+	if cur.serverCursor.ID() == 0 {
 		cur.Close()
 	}
 	return false
@@ -215,14 +215,14 @@ func (cur *Cursor) Next() goja.Value {
 	if !cur.HasNext() {
 		return nil
 	}
-	return cur.take()
+	return cur.takePeeked()
 }
 
-func (cur *Cursor) take() goja.Value {
-	doc := cur.ahead
-	cur.ahead = nil
+func (cur *Cursor) takePeeked() goja.Value {
+	doc := cur.peeked
+	cur.peeked = nil
 	v := cur.host.JS.Values.LazyDoc(doc)
-	for _, f := range cur.maps {
+	for _, f := range cur.mappers {
 		mapped, err := f(goja.Undefined(), v)
 		cur.host.JS.Check(err)
 		v = mapped
@@ -233,36 +233,36 @@ func (cur *Cursor) take() goja.Value {
 // Close ends the cursor here and at the server.
 func (cur *Cursor) Close() {
 	cur.closed = true
-	if cur.server != nil {
-		_ = cur.server.Close(context.WithoutCancel(cur.host.JS.Context()))
+	if cur.serverCursor != nil {
+		_ = cur.serverCursor.Close(context.WithoutCancel(cur.host.JS.Context()))
 	}
 }
 
-// done reports that the server has no more documents for this cursor.
-func (cur *Cursor) done() bool {
-	return cur.closed || cur.server != nil && cur.server.ID() == 0
+// isExhausted reports that the server has no more documents for this cursor.
+func (cur *Cursor) isExhausted() bool {
+	return cur.closed || cur.serverCursor != nil && cur.serverCursor.ID() == 0
 }
 
 // isClosed reports that there is nothing more to come.
-func (cur *Cursor) isClosed() bool { return cur.done() && cur.buffered() == 0 }
+func (cur *Cursor) isClosed() bool { return cur.isExhausted() && cur.buffered() == 0 }
 
 // buffered returns how many documents were read but not handed out.
 func (cur *Cursor) buffered() int {
 	n := 0
-	if cur.ahead != nil {
+	if cur.peeked != nil {
 		n++
 	}
-	if cur.server != nil && !cur.closed {
-		n += cur.server.RemainingBatchLength()
+	if cur.serverCursor != nil && !cur.closed {
+		n += cur.serverCursor.RemainingBatchLength()
 	}
 	return n
 }
 
-// All is a page without an end.
-const All = math.MaxInt32
+// UnlimitedPage is a page without an end.
+const UnlimitedPage = math.MaxInt32
 
-// Page hands out the next documents to be shown, at most n.
-func (cur *Cursor) Page(n int) []any {
+// NextPage hands out the next documents to be shown, at most n.
+func (cur *Cursor) NextPage(n int) []any {
 	items := []any{}
 	for len(items) < n {
 		v := cur.Next()
@@ -274,5 +274,5 @@ func (cur *Cursor) Page(n int) []any {
 	return items
 }
 
-// MayHaveMore is the shell's idea of whether to offer "it" (rules/04-command-line-and-prompt §2.6).
-func (cur *Cursor) MayHaveMore() bool { return !cur.done() || cur.buffered() > 0 }
+// MayHaveMore reports whether the shell offers "it" (rules/04-command-line-and-prompt §2.6).
+func (cur *Cursor) MayHaveMore() bool { return !cur.isExhausted() || cur.buffered() > 0 }

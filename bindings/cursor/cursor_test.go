@@ -68,7 +68,7 @@ func TestCursorMethods(t *testing.T) {
 // TestExplain: every method of db.c.explain() sends explain.
 func TestExplain(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{"explain": ok(field("executionStats", shelltest.Doc(field("nReturned", int32(1)))))})
+	c.SetAnswers(map[string]bson.D{"explain": ok(field("executionStats", shelltest.Doc(field("nReturned", int32(1)))))})
 	explain := func(command, verbosity string) string {
 		return `app {"explain":{` + command + `},"verbosity":"` + verbosity + `"}`
 	}

@@ -28,9 +28,9 @@ func Verbosity(c *script.Call, i int) string {
 	return ""
 }
 
-// Explained asks for the plan of a command. Execution statistics are only kept
-// when they were asked for, which some servers do not mind.
-func (h *Host) Explained(d *server.Database, body bson.D, verbosity string) goja.Value {
+// RunExplain asks for the plan of a command. Execution statistics are only kept
+// if requested: some servers return them anyway, so they are removed.
+func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goja.Value {
 	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Reads)
 	o := h.Display.Reply(reply).(*goja.Object)
 	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
@@ -39,13 +39,13 @@ func (h *Host) Explained(d *server.Database, body bson.D, verbosity string) goja
 	return o
 }
 
-// Plan explains the query.
-func (cur *Cursor) Plan() goja.Value {
-	verbosity := cur.Explain
+// ExplainOutput explains the query.
+func (cur *Cursor) ExplainOutput() goja.Value {
+	verbosity := cur.ExplainVerbosity
 	verbosity = cmp.Or(verbosity, "queryPlanner")
-	return cur.host.Explained(cur.d.Server(), cur.command(), verbosity)
+	return cur.host.RunExplain(cur.d.Server(), cur.command(), verbosity)
 }
 
 func cursorExplain(c *script.Call, cur *Cursor) goja.Value {
-	return cur.host.Explained(cur.d.Server(), cur.command(), Verbosity(c, 0))
+	return cur.host.RunExplain(cur.d.Server(), cur.command(), Verbosity(c, 0))
 }

@@ -12,41 +12,44 @@ func (h *Host) Prototype() *goja.Object {
 		return p
 	}
 	p := script.ClassOf(h.JS, "Cursor", methods, oldShellMethods)
-	iterate := h.JS.Function("[Symbol.iterator]", func(c *script.Call) goja.Value {
+	iterate := h.JS.NewFunction("[Symbol.iterator]", func(c *script.Call) goja.Value {
 		cur, ok := script.Receiver[*Cursor](c.This)
 		if !ok {
 			c.JS.ThrowType("not a cursor")
 		}
-		return h.iterator(cur)
+		return h.newIterator(cur)
 	})
-	h.asyncIteration(p)
-	refuse := h.JS.Function("toBSON", func(c *script.Call) goja.Value { c.JS.ThrowInvalid(NoValue); return nil })
+	h.defineAsyncIterator(p)
+	refuse := h.JS.NewFunction(
+		"toBSON",
+		func(c *script.Call) goja.Value { c.JS.ThrowInvalid(NotSerializableText); return nil },
+	)
 	script.Define(p, "toBSON", refuse)
 	script.Must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
 }
 
-// NoValue is the message for cursors where values are expected.
-const NoValue = "Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?"
+// NotSerializableText is the message for cursors where values are expected.
+const NotSerializableText = "Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?"
 
-// asyncIteration makes "for await" work where the runtime has the symbol for it:
+// defineAsyncIterator makes "for await" work where the runtime has the symbol for it:
 // the same documents, in promises.
-func (h *Host) asyncIteration(p *goja.Object) {
+func (h *Host) defineAsyncIterator(p *goja.Object) {
 	class, _ := h.JS.Runtime.GlobalObject().Get("Symbol").(*goja.Object)
 	symbol, ok := script.Property(class, "asyncIterator").(*goja.Symbol)
 	if !ok {
 		return
 	}
-	iterate := h.JS.Function("[Symbol.asyncIterator]", func(c *script.Call) goja.Value {
+	iterate := h.JS.NewFunction("[Symbol.asyncIterator]", func(c *script.Call) goja.Value {
 		cur, ok := script.Receiver[*Cursor](c.This)
 		if !ok {
 			c.JS.ThrowType("not a cursor")
 		}
-		from := h.iterator(cur)
+		from := h.newIterator(cur)
 		it := c.JS.Runtime.NewObject()
 		for _, name := range []string{"next", "return"} {
 			step, _ := goja.AssertFunction(from.Get(name))
-			script.Define(it, name, c.JS.Function(name, func(c *script.Call) goja.Value {
+			script.Define(it, name, c.JS.NewFunction(name, func(c *script.Call) goja.Value {
 				promise, resolve, reject := c.JS.Runtime.NewPromise()
 				v, err := step(from, c.Args...)
 				if thrown := script.ThrownBy(err); thrown != nil {
@@ -65,8 +68,8 @@ func (h *Host) asyncIteration(p *goja.Object) {
 	script.Must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// iterator makes a cursor work in for…of, spread and destructuring.
-func (h *Host) iterator(cur *Cursor) *goja.Object {
+// newIterator makes a cursor work in for…of, spread and destructuring.
+func (h *Host) newIterator(cur *Cursor) *goja.Object {
 	it := h.JS.Runtime.NewObject()
 	script.Define(it, "next", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		v := cur.Next()

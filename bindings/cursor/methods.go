@@ -32,20 +32,20 @@ func methods() script.Methods[*Cursor] {
 				c.JS.Throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
 			}
 			cur.maxAwait = time.Duration(c.Arg(0).ToInteger()) * time.Millisecond
-			if cur.server != nil {
-				cur.server.SetMaxAwaitTime(cur.maxAwait)
+			if cur.serverCursor != nil {
+				cur.serverCursor.SetMaxAwaitTime(cur.maxAwait)
 			}
 			return c.This
 		}, "Limits how long a tailable cursor waits."},
 		{"batchSize", "n:any", func(c *script.Call, cur *Cursor) goja.Value {
-			cur.SetBatchSize(int32(integer(c, 0, "batchSize")))
-			if cur.server != nil {
-				cur.server.SetBatchSize(cur.batchSize)
+			cur.SetBatchSize(int32(integerArg(c, 0, "batchSize")))
+			if cur.serverCursor != nil {
+				cur.serverCursor.SetBatchSize(cur.batchSize)
 			}
 			return c.This
 		}, "Sets how many documents come in one batch."},
 		{"readConcern", "level:string", func(c *script.Call, cur *Cursor) goja.Value {
-			cur.Option("readConcern", bson.D{{Key: "level", Value: c.Text(0)}})
+			cur.SetOption("readConcern", bson.D{{Key: "level", Value: c.Text(0)}})
 			return c.This
 		}, "Sets the read concern."},
 		{"readPref", "mode:string tags?:object hedge?:object", func(c *script.Call, cur *Cursor) goja.Value {
@@ -64,9 +64,9 @@ func methods() script.Methods[*Cursor] {
 			return cursorFlag("allowDiskUse")(c, cur)
 		}, "Lets the server use disk for sorting."},
 		{"tailable", "options?:object", func(c *script.Call, cur *Cursor) goja.Value {
-			cur.Option("tailable", true)
+			cur.SetOption("tailable", true)
 			if v := script.Property(c.Object(0), "awaitData"); v != nil && v.ToBoolean() {
-				cur.Option("awaitData", true)
+				cur.SetOption("awaitData", true)
 			}
 			return c.This
 		}, "Stays open at the end of a capped collection."},
@@ -82,25 +82,29 @@ func methods() script.Methods[*Cursor] {
 		{"hasNext", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.HasNext()) },
 			"Tells whether there is another document."},
 		{"next", "", func(_ *script.Call, cur *Cursor) goja.Value {
-			if cur.Explain != "" {
-				return cur.Plan()
+			if cur.ExplainVerbosity != "" {
+				return cur.ExplainOutput()
 			}
 			return script.OrNull(cur.Next())
 		}, "Returns the next document; null at the end."},
-		{"finish", "", func(_ *script.Call, cur *Cursor) goja.Value { return cur.Plan() },
+		{"finish", "", func(_ *script.Call, cur *Cursor) goja.Value { return cur.ExplainOutput() },
 			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *script.Call, cur *Cursor) goja.Value {
 			if cur.Stream && cur.isClosed() {
 				c.JS.Throw(script.RuntimeError, "Cannot call tryNext on closed cursor")
 			}
-			if cur.ahead == nil && !cur.advance(true) {
+			if cur.peeked == nil && !cur.advance(true) {
 				return goja.Null()
 			}
-			return cur.take()
+			return cur.takePeeked()
 		}, "Returns the next document if there is one now."},
-		{"toArray", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.NewArray(cur.Page(All)...) },
+		{"toArray", "", func(c *script.Call, cur *Cursor) goja.Value {
+			return c.JS.Runtime.NewArray(cur.NextPage(UnlimitedPage)...)
+		},
 			"Returns all documents."},
-		{"length", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(len(cur.Page(All))) },
+		{"length", "", func(c *script.Call, cur *Cursor) goja.Value {
+			return c.JS.Runtime.ToValue(len(cur.NextPage(UnlimitedPage)))
+		},
 			""},
 		{"showDiskLoc", "", cursorFlag("showRecordId"), ""},
 		{"snapshot", "", func(c *script.Call, _ *Cursor) goja.Value { return c.This }, ""},
@@ -109,7 +113,7 @@ func methods() script.Methods[*Cursor] {
 		{"forEach", "f:function", cursorForEach, "Calls a function for each document, until it returns false."},
 		{"map", "f:function", func(c *script.Call, cur *Cursor) goja.Value {
 			f, _ := goja.AssertFunction(c.Arg(0))
-			cur.maps = append(cur.maps, f)
+			cur.mappers = append(cur.mappers, f)
 			return c.This
 		}, "Replaces each document by what a function makes of it."},
 		{"count", "", cursorCount, "Counts the documents of the query."},
@@ -118,7 +122,7 @@ func methods() script.Methods[*Cursor] {
 		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
 			"Tells whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *script.Call, cur *Cursor) goja.Value {
-			return c.JS.Runtime.ToValue(cur.done() &&
+			return c.JS.Runtime.ToValue(cur.isExhausted() &&
 				cur.buffered() == 0)
 		},
 			"Tells whether the cursor is closed and every document was read."},
@@ -126,15 +130,15 @@ func methods() script.Methods[*Cursor] {
 			"Returns how many documents are at hand."},
 		{"close", "", func(_ *script.Call, cur *Cursor) goja.Value { cur.Close(); return nil }, "Closes the cursor."},
 		{"toJSON", "", func(c *script.Call, _ *Cursor) goja.Value {
-			c.JS.ThrowInvalid(NoValue)
+			c.JS.ThrowInvalid(NotSerializableText)
 			return nil
 		}, ""},
 	}
 }
 
-// integer returns an argument that must be a whole number.
-func integer(c *script.Call, i int, operation string) int64 {
-	v := c.JS.Value(c.Arg(i))
+// integerArg returns an argument that must be a whole number.
+func integerArg(c *script.Call, i int, operation string) int64 {
+	v := c.JS.BSONValue(c.Arg(i))
 	n, ok := v.AsInt64OK()
 	if f, isFloat := v.AsFloat64OK(); !ok || isFloat && f != float64(int64(f)) {
 		c.JS.Throw("MongoInvalidArgumentError", "Operation %q requires an integer", operation)
@@ -155,16 +159,16 @@ func cursorDocument(field, stage string) func(*script.Call, *Cursor) goja.Value 
 		} else {
 			doc = c.JS.Document(c.Arg(0))
 		}
-		cur.Option(field, doc)
+		cur.SetOption(field, doc)
 		return c.This
 	}
 }
 
 func (cur *Cursor) addStage(name string, value any) {
-	if cur.server != nil {
+	if cur.serverCursor != nil {
 		cur.host.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
-	cur.added = append(cur.added, bson.D{{Key: name, Value: value}})
+	cur.addedStages = append(cur.addedStages, bson.D{{Key: name, Value: value}})
 }
 
 // cursorSort takes what the driver takes: a document, the name of a field, pairs
@@ -185,7 +189,7 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 		for _, el := range elems {
 			add(c.JS.Runtime.ToValue(el.Key()), c.JS.Values.ToJS(el.Value()))
 		}
-		cur.Option("sort", spec)
+		cur.SetOption("sort", spec)
 		return c.This
 	}
 	items := script.Items(o)
@@ -199,7 +203,7 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 		}
 		add(item, c.JS.Runtime.ToValue(1))
 	}
-	cur.Option("sort", spec)
+	cur.SetOption("sort", spec)
 	return c.This
 }
 
@@ -218,7 +222,7 @@ func direction(c *script.Call, v goja.Value) any {
 	if n, ok := directions()[strings.ToLower(v.String())]; ok {
 		return n
 	}
-	if raw := c.JS.Value(v); raw.Type == bson.TypeEmbeddedDocument {
+	if raw := c.JS.BSONValue(v); raw.Type == bson.TypeEmbeddedDocument {
 		return raw
 	}
 	c.JS.Throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.JS.JSON(v))
@@ -228,7 +232,7 @@ func direction(c *script.Call, v goja.Value) any {
 func cursorMilliseconds(field string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
 		if d, err := timespan.Parse(script.OptionalText(c.Arg(0))); err == nil && goja.IsString(c.Arg(0)) {
-			cur.Option(field, d.Milliseconds())
+			cur.SetOption(field, d.Milliseconds())
 			return c.This
 		}
 		if !goja.IsNumber(c.Arg(0)) {
@@ -240,22 +244,22 @@ func cursorMilliseconds(field string) func(*script.Call, *Cursor) goja.Value {
 
 func cursorValue(field string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
-		cur.Option(field, c.JS.Value(c.Arg(0)))
+		cur.SetOption(field, c.JS.BSONValue(c.Arg(0)))
 		return c.This
 	}
 }
 
 func cursorFlag(field string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
-		cur.Option(field, !c.Has(0) || c.Arg(0).ToBoolean())
+		cur.SetOption(field, !c.Has(0) || c.Arg(0).ToBoolean())
 		return c.This
 	}
 }
 
 func cursorLimit(c *script.Call, cur *Cursor) goja.Value {
-	n := integer(c, 0, "limit")
+	n := integerArg(c, 0, "limit")
 	if cur.kind == Aggregate {
-		cur.addStage("$limit", rawdoc.Small(n))
+		cur.addStage("$limit", rawdoc.MinimalInt(n))
 		return c.This
 	}
 	cur.SetLimit(n)
@@ -263,12 +267,12 @@ func cursorLimit(c *script.Call, cur *Cursor) goja.Value {
 }
 
 func cursorSkip(c *script.Call, cur *Cursor) goja.Value {
-	n := integer(c, 0, "skip")
+	n := integerArg(c, 0, "skip")
 	if cur.kind == Aggregate {
-		cur.addStage("$skip", rawdoc.Small(n))
+		cur.addStage("$skip", rawdoc.MinimalInt(n))
 		return c.This
 	}
-	cur.Option("skip", rawdoc.Small(n))
+	cur.SetOption("skip", rawdoc.MinimalInt(n))
 	return c.This
 }
 
@@ -287,7 +291,7 @@ func cursorAddOption(c *script.Call, cur *Cursor) goja.Value {
 		c.JS.ThrowInvalid("Unknown option flag number: %s.", c.Arg(0))
 	}
 	if name != "exhaust" { // says how the driver reads, no field of the command
-		cur.Option(name, true)
+		cur.SetOption(name, true)
 	}
 	return c.This
 }
@@ -295,7 +299,7 @@ func cursorAddOption(c *script.Call, cur *Cursor) goja.Value {
 func cursorItcount(c *script.Call, cur *Cursor) goja.Value {
 	n := 0
 	for cur.HasNext() {
-		cur.ahead = nil
+		cur.peeked = nil
 		n++
 	}
 	return c.JS.Runtime.ToValue(n)

@@ -12,10 +12,10 @@ func oldShellMethods() script.Methods[*Cursor] {
 	return script.Methods[*Cursor]{
 		{"getId", "", func(c *script.Call, cur *Cursor) goja.Value {
 			var id int64
-			if cur.server != nil {
-				id = cur.server.ID()
+			if cur.serverCursor != nil {
+				id = cur.serverCursor.ID()
 			}
-			return c.JS.GoValue(id)
+			return c.JS.FromGo(id)
 		}, "Returns the server's number of the cursor; 0 when it has none."},
 		{"countReturn", "", func(c *script.Call, cur *Cursor) goja.Value {
 			n := c.JS.Runtime.ToValue(0)

@@ -6,7 +6,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// New makes the room's host: objects that it makes have all methods there are.
+// New makes the host; its objects have all methods.
 func New(h Host) *Host {
 	host := &h
 	host.Classes = classes{h.JS}

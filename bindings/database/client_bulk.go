@@ -16,7 +16,7 @@ import (
 // command (MongoDB 8.0).
 type clientBulk struct {
 	ops, namespaces bson.A
-	known           map[string]int
+	namespaceIndex  map[string]int
 	inserted        map[int]bson.RawValue // ids, by position
 	deletes         map[int]bool
 }
@@ -27,7 +27,7 @@ func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
 		c.JS.Throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
 	}
-	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
+	b := &clientBulk{namespaceIndex: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
 	for i, v := range script.Items(list) {
 		b.add(c, i, v)
 	}
@@ -44,14 +44,14 @@ func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
 		if v := script.Property(options, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+			body = append(body, bson.E{Key: name, Value: c.JS.BSONValue(v)})
 		}
 	}
-	if wc := d.on.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !d.inTransaction() {
+	if wc := d.conn.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !d.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply := d.host.Gateway.MustSend(d.Request(body))
-	return b.result(c, d, reply, ordered, verbose)
+	return b.newResult(c, d, reply, ordered, verbose)
 }
 
 func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
@@ -60,18 +60,18 @@ func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
 	if _, coll, ok := strings.Cut(ns, "."); !ok || coll == "" {
 		c.JS.ThrowInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
 	}
-	at, ok := b.known[ns]
+	at, ok := b.namespaceIndex[ns]
 	if !ok {
 		at = len(b.namespaces)
-		b.known[ns] = at
+		b.namespaceIndex[ns] = at
 		b.namespaces = append(b.namespaces, bson.D{{Key: "ns", Value: ns}})
 	}
 	name := script.OptionalText(script.Property(model, "name"))
-	filter := func() bson.RawValue { return c.JS.Value(write.Field(c.JS, model, "filter", i)) }
+	filter := func() bson.RawValue { return c.JS.BSONValue(write.RequireDocument(c.JS, model, "filter", i)) }
 	var op bson.D
 	switch name {
 	case "insertOne":
-		w := write.Insertion(c.JS, script.OrUndefined(script.Property(model, "document")), i)
+		w := write.InsertOp(c.JS, script.OrUndefined(script.Property(model, "document")), i)
 		b.inserted[i] = w.Doc.Lookup("_id")
 		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.Doc}}
 	case "updateOne", "updateMany", "replaceOne":
@@ -83,11 +83,11 @@ func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
 		op = bson.D{{Key: "delete", Value: int32(at)}, {Key: "filter", Value: filter()},
 			{Key: "multi", Value: name == "deleteMany"}}
 	default:
-		write.ThrowInvalid(c.JS, i)
+		write.ThrowUnknownOperation(c.JS, i)
 	}
 	for _, field := range []string{"upsert", "arrayFilters", "collation", "hint", "sort"} {
 		if v := script.Property(model, field); v != nil && name != "insertOne" {
-			op = append(op, bson.E{Key: field, Value: c.JS.Value(v)})
+			op = append(op, bson.E{Key: field, Value: c.JS.BSONValue(v)})
 		}
 	}
 	b.ops = append(b.ops, op)
@@ -95,14 +95,14 @@ func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
 
 func replacementOrUpdate(c *script.Call, model *goja.Object, name string) *bson.RawValue {
 	if name == "replaceOne" {
-		return write.Replacement(c.JS, script.OrUndefined(script.Property(model, "replacement")))
+		return write.ReplacementDocument(c.JS, script.OrUndefined(script.Property(model, "replacement")))
 	}
-	return write.Changes(c.JS, script.OrUndefined(script.Property(model, "update")))
+	return write.UpdateDocument(c.JS, script.OrUndefined(script.Property(model, "update")))
 }
 
-// result counts what was done; the first error of an ordered list, or any of an
+// newResult makes the result object; the first error of an ordered list, or any of an
 // unordered one, throws.
-func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ordered, verbose bool) goja.Value {
+func (b *clientBulk) newResult(c *script.Call, admin *Database, reply bson.Raw, ordered, verbose bool) goja.Value {
 	o := c.JS.NewObject(
 		"acknowledged", true,
 		"insertedCount", rawdoc.Int(reply, "nInserted"),
@@ -119,16 +119,16 @@ func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ord
 	}
 	failures := newMap(c.JS)
 	failed := false
-	for _, doc := range admin.rest(c, reply) {
+	for _, doc := range admin.readRemaining(c, reply) {
 		i := int(rawdoc.Int(doc, "idx"))
 		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
-			put(c.JS, failures, i, c.JS.NewObject("code", c.JS.Values.ToJS(doc.Lookup("code")), "message",
+			setMapEntry(c.JS, failures, i, c.JS.NewObject("code", c.JS.Values.ToJS(doc.Lookup("code")), "message",
 				rawdoc.Text(doc, "errmsg")))
 			continue
 		}
 		if verbose {
-			b.note(c, o, i, doc)
+			b.addOperationResult(c, o, i, doc)
 		}
 	}
 	if !failed {
@@ -146,14 +146,14 @@ func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ord
 	panic(e)
 }
 
-func (b *clientBulk) note(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
+func (b *clientBulk) addOperationResult(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
 	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
 	if id, ok := b.inserted[i]; ok {
-		put(c.JS, in("insertResults"), i, c.JS.NewObject("insertedId", c.JS.Values.ToJS(id)))
+		setMapEntry(c.JS, in("insertResults"), i, c.JS.NewObject("insertedId", c.JS.Values.ToJS(id)))
 		return
 	}
 	if b.deletes[i] {
-		put(c.JS, in("deleteResults"), i, c.JS.NewObject("deletedCount", rawdoc.Int(doc, "n")))
+		setMapEntry(c.JS, in("deleteResults"), i, c.JS.NewObject("deletedCount", rawdoc.Int(doc, "n")))
 		return
 	}
 	one := c.JS.NewObject("matchedCount", rawdoc.Int(doc, "n"), "modifiedCount", rawdoc.Int(doc, "nModified"),
@@ -162,11 +162,11 @@ func (b *clientBulk) note(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
 		script.Must(one.Set("didUpsert", true))
 		script.Must(one.Set("upsertedId", c.JS.Values.ToJS(id)))
 	}
-	put(c.JS, in("updateResults"), i, one)
+	setMapEntry(c.JS, in("updateResults"), i, one)
 }
 
-// rest returns the documents of a reply's cursor, read to its end.
-func (d *Database) rest(_ *script.Call, reply bson.Raw) []bson.Raw {
+// readRemaining returns the documents of a reply's cursor, read to its end.
+func (d *Database) readRemaining(_ *script.Call, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
 	batch := server.FirstBatch(reply)
 	for {
@@ -191,7 +191,7 @@ func newMap(js *script.Engine) *goja.Object {
 	return m
 }
 
-func put(js *script.Engine, m *goja.Object, key int, v goja.Value) {
+func setMapEntry(js *script.Engine, m *goja.Object, key int, v goja.Value) {
 	set, _ := goja.AssertFunction(m.Get("set"))
 	if _, err := set(m, js.Runtime.ToValue(key), v); err != nil {
 		js.Rethrow(err)

@@ -17,7 +17,7 @@ func adminMethods() script.Methods[*Collection] {
 			"Gives the collection another name in the same database."},
 		{"isCapped", "", collIsCapped, "Tells whether the collection is capped."},
 		{"exists", "", func(c *script.Call, coll *Collection) goja.Value {
-			info := coll.info()
+			info := coll.listCollectionsEntry()
 			if info == nil {
 				return goja.Null()
 			}
@@ -25,7 +25,7 @@ func adminMethods() script.Methods[*Collection] {
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
-				{Key: "size", Value: c.JS.Value(c.Arg(0))}}))
+				{Key: "size", Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *script.Call, coll *Collection) goja.Value {
 			body := bson.D{{Key: "validate", Value: coll.name}}
@@ -37,7 +37,7 @@ func adminMethods() script.Methods[*Collection] {
 			return coll.host.Display.Reply(coll.d.Run(body, server.Reads))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", func(c *script.Call, coll *Collection) goja.Value {
-			return stats.Called(c, coll.sizes())
+			return stats.StatsOfCall(c, coll.statsCollection())
 		},
 			"Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},
@@ -52,16 +52,16 @@ func adminMethods() script.Methods[*Collection] {
 			return nil
 		}, ""},
 		{"checkMetadataConsistency", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.host.Cursors.OfCommand(coll.d, c.JS.Merge(bson.D{{Key: "checkMetadataConsistency",
+			return coll.host.Cursors.RunCommand(coll.d, c.JS.Merge(bson.D{{Key: "checkMetadataConsistency",
 				Value: coll.name}}, c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of the collection."},
 	}
 }
 
-// info returns the collection's entry in listCollections; nil when there is
+// listCollectionsEntry returns the collection's entry in listCollections; nil when there is
 // none.
-func (coll *Collection) info() bson.Raw {
-	infos := coll.d.ListCollections(rawdoc.Of(bson.D{{Key: "name", Value: coll.name}}), false, nil)
+func (coll *Collection) listCollectionsEntry() bson.Raw {
+	infos := coll.d.ListCollections(rawdoc.MustMarshal(bson.D{{Key: "name", Value: coll.name}}), false, nil)
 	if len(infos) == 0 {
 		return nil
 	}
@@ -89,11 +89,11 @@ func collRename(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collIsCapped(c *script.Call, coll *Collection) goja.Value {
-	info := coll.info()
+	info := coll.listCollectionsEntry()
 	if info == nil {
 		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.Namespace())
 	}
-	return c.JS.Runtime.ToValue(rawdoc.TruthyAt(info, "options", "capped"))
+	return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(info, "options", "capped"))
 }
 
 // collSize sums one size over all shards.

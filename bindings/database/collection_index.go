@@ -40,7 +40,7 @@ func indexMethods() script.Methods[*Collection] {
 		{"dropIndexes", "indexes?:any", func(c *script.Call, coll *Collection) goja.Value {
 			var index any = "*"
 			if c.Has(0) {
-				index = c.JS.Value(c.Arg(0))
+				index = c.JS.BSONValue(c.Arg(0))
 			}
 			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index",
 				Value: index}}))
@@ -58,11 +58,11 @@ func indexMethods() script.Methods[*Collection] {
 			if goja.IsString(c.Arg(0)) {
 				stage = bson.D{{Key: "name", Value: c.Text(0)}}
 			}
-			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+			return c.JS.DocumentArray(coll.d.AggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
 		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object",
 			func(c *script.Call, coll *Collection) goja.Value {
-				return coll.createSearchIndexes(c, []goja.Value{searchIndex(c)}).Get("0")
+				return coll.createSearchIndexes(c, []goja.Value{searchIndexSpec(c)}).Get("0")
 			}, "Creates a search index and returns its name."},
 		{"createSearchIndexes", "indexes:object", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.createSearchIndexes(c, script.Items(c.Object(0)))
@@ -102,7 +102,7 @@ func (coll *Collection) createIndexes(c *script.Call, keys []goja.Value) []any {
 	}
 	body := bson.D{{Key: "createIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}}
 	if c.Has(2) {
-		body = append(body, bson.E{Key: "commitQuorum", Value: c.JS.Value(c.Arg(2))})
+		body = append(body, bson.E{Key: "commitQuorum", Value: c.JS.BSONValue(c.Arg(2))})
 	}
 	coll.d.Run(body)
 	return names
@@ -110,7 +110,7 @@ func (coll *Collection) createIndexes(c *script.Call, keys []goja.Value) []any {
 
 func indexKey(c *script.Call, v goja.Value) bson.Raw {
 	if goja.IsString(v) {
-		return rawdoc.Of(bson.D{{Key: v.String(), Value: int32(1)}})
+		return rawdoc.MustMarshal(bson.D{{Key: v.String(), Value: int32(1)}})
 	}
 	key := c.JS.Document(v)
 	c.JS.CheckKeyOrder(v, key)
@@ -140,7 +140,7 @@ func indexName(key bson.Raw) string {
 }
 
 func collGetIndexes(c *script.Call, coll *Collection) goja.Value {
-	return c.JS.Array(coll.d.ListIndexes(coll.name))
+	return c.JS.DocumentArray(coll.d.ListIndexes(coll.name))
 }
 
 func collDropIndex(c *script.Call, coll *Collection) goja.Value {
@@ -152,7 +152,7 @@ func collDropIndex(c *script.Call, coll *Collection) goja.Value {
 		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
 	return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name},
-		{Key: "index", Value: c.JS.Value(c.Arg(0))}}))
+		{Key: "index", Value: c.JS.BSONValue(c.Arg(0))}}))
 }
 
 func (coll *Collection) setHidden(c *script.Call, hidden bool) goja.Value {
@@ -161,13 +161,13 @@ func (coll *Collection) setHidden(c *script.Call, hidden bool) goja.Value {
 		which = "name"
 	}
 	return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
-		{Key: which, Value: c.JS.Value(c.Arg(0))}, {Key: "hidden", Value: hidden},
+		{Key: which, Value: c.JS.BSONValue(c.Arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }
 
-// searchIndex reads ({name, type, definition}), (name, definition),
+// searchIndexSpec reads ({name, type, definition}), (name, definition),
 // (name, type, definition) and (definition).
-func searchIndex(c *script.Call) goja.Value {
+func searchIndexSpec(c *script.Call) goja.Value {
 	if o := c.Object(0); o != nil && script.Property(o, "definition") != nil {
 		return o
 	}

@@ -16,7 +16,7 @@ func collectionMethods() script.Methods[*Collection] {
 		},
 			"Returns the namespace."},
 		{"getDB", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.d.object }, "Returns the database."},
-		{"getMongo", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.d.on.Object() },
+		{"getMongo", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.d.conn.Object() },
 			"Returns the connection."},
 		{"getCollection", "name:string", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.d.CheckedCollection(coll.name + "." + c.Text(0)).object

@@ -33,8 +33,8 @@ func readMethods() script.Methods[*Collection] {
 			return coll.newExplainable(cursor.Verbosity(c, 0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats",
-				Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
+			return c.JS.DocumentArray(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats",
+				Value: bson.D{{Key: "latencyStats", Value: c.JS.DocumentOrEmpty(c.Arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.d.watch(c, coll.name, nil, c.Arg(0), c.Arg(1))
@@ -46,12 +46,22 @@ func readMethods() script.Methods[*Collection] {
 }
 
 // filterArg returns a query as a script may give it: nothing is everything.
-func filterArg(c *script.Call, i int) bson.Raw { return c.JS.Optional(c.Arg(i)) }
+func filterArg(c *script.Call, i int) bson.Raw { return c.JS.DocumentOrEmpty(c.Arg(i)) }
 
-// notSent are options that the shell has for itself: they are translated or left out.
-// All others go into a command as they are given.
-var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "promoteBuffers", "bsonRegExp", "raw",
-	"useBigInt64", "readPreference", "timeoutMS"}
+// shellOnlyOptions are options of the shell that are translated or not sent.
+// All other options are added to the command unchanged.
+var shellOnlyOptions = []string{
+	"explain",
+	"session",
+	"promoteLongs",
+	"promoteValues",
+	"promoteBuffers",
+	"bsonRegExp",
+	"raw",
+	"useBigInt64",
+	"readPreference",
+	"timeoutMS",
+}
 
 func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: filterArg(c, 0)}}
@@ -59,7 +69,7 @@ func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
 	cur := coll.host.Cursors.New(coll.d, cursor.Find, c.JS.Merge(body, c.Arg(2),
-		append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
+		append(shellOnlyOptions, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.Collection = coll.name
 	if o := c.Object(2); o != nil {
 		if v := script.Property(o, "batchSize"); v != nil {
@@ -69,10 +79,10 @@ func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 			cur.SetLimit(v.ToInteger())
 		}
 		if v := script.Property(o, "tailable"); v != nil && v.ToBoolean() {
-			cur.Option("tailable", true)
+			cur.SetOption("tailable", true)
 		}
 		if v := script.Property(o, "awaitData"); v != nil && v.ToBoolean() {
-			cur.Option("awaitData", true)
+			cur.SetOption("awaitData", true)
 		}
 	}
 	return cur
@@ -83,7 +93,7 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
-	body = c.JS.Merge(body, c.Arg(2), append(notSent, "limit")...)
+	body = c.JS.Merge(body, c.Arg(2), append(shellOnlyOptions, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
 	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Reads))
 	docs, err := server.FirstBatch(reply).Values()
@@ -96,10 +106,10 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 
 // ReadBody adds what the connection and the settings say about reads.
 func (d *Database) ReadBody(body bson.D) bson.D {
-	if d.on.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
-		body = append(body, bson.E{Key: "readConcern", Value: d.on.readConcern})
+	if d.conn.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
+		body = append(body, bson.E{Key: "readConcern", Value: d.conn.readConcern})
 	}
-	body = d.afterWhatWasSeen(body)
+	body = d.withAfterClusterTime(body)
 	if ms := d.host.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
@@ -126,7 +136,7 @@ func stageArguments(c *script.Call) (pipeline, options goja.Value) {
 // aggregate makes the cursor of a pipeline. One that writes runs at once
 // (rules/04-objects §6.2); {explain} gives the plan instead.
 func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Value) goja.Value {
-	stages := c.JS.Value(pipeline)
+	stages := c.JS.BSONValue(pipeline)
 	if stages.Type != bson.TypeArray {
 		c.JS.ThrowInvalid("Aggregate pipeline must be an array of stages")
 	}
@@ -136,13 +146,13 @@ func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Valu
 		{Key: "cursor", Value: bson.D{}},
 	}
 	opts, _ := options.(*goja.Object)
-	body = c.JS.Merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
+	body = c.JS.Merge(body, options, append(shellOnlyOptions, "batchSize", "cursor", "maxAwaitTimeMS")...)
 	if v := script.Property(opts, "explain"); v != nil && v.ToBoolean() {
 		verbosity := "queryPlanner"
 		if goja.IsString(v) {
 			verbosity = v.String()
 		}
-		return d.host.Cursors.Explained(d.Database, body, verbosity)
+		return d.host.Cursors.RunExplain(d.Database, body, verbosity)
 	}
 	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
 	cur.Pipeline = stages
@@ -156,17 +166,17 @@ func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Valu
 			cur.SetBatchSize(int32(n.ToInteger()))
 		}
 	}
-	if writesOut(stages) {
-		cur.Reads = false
-		if d.concern() != nil && !server.HasField(body, "writeConcern") {
-			cur.Body = append(cur.Body, bson.E{Key: "writeConcern", Value: d.concern()})
+	if endsWithOutStage(stages) {
+		cur.IsRead = false
+		if d.effectiveWriteConcern() != nil && !server.HasField(body, "writeConcern") {
+			cur.Body = append(cur.Body, bson.E{Key: "writeConcern", Value: d.effectiveWriteConcern()})
 		}
 		cur.HasNext()
 	}
 	return cur.Object
 }
 
-func writesOut(stages bson.RawValue) bool {
+func endsWithOutStage(stages bson.RawValue) bool {
 	list, err := stages.Array().Values()
 	if err != nil || len(list) == 0 {
 		return false
@@ -184,7 +194,7 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 	options := c.Object(1)
 	for _, o := range []string{"skip", "limit"} {
 		if v := script.Property(options, o); v != nil {
-			stages = append(stages, bson.D{{Key: "$" + o, Value: c.JS.Value(v)}})
+			stages = append(stages, bson.D{{Key: "$" + o, Value: c.JS.BSONValue(v)}})
 		}
 	}
 	stages = append(stages, bson.D{{Key: "$group", Value: bson.D{
@@ -192,8 +202,8 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages},
 		{Key: "cursor", Value: bson.D{}}}
-	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
-	docs := coll.host.Gateway.All(coll.d.Request(body, server.Reads))
+	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(1), append(shellOnlyOptions, "skip", "limit")...))
+	docs := coll.host.Gateway.ReadAll(coll.d.Request(body, server.Reads))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
@@ -213,13 +223,13 @@ func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
 func collCount(c *script.Call, coll *Collection) goja.Value {
 	c.JS.Out.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: filterArg(c, 0)}}
-	return coll.count(c, c.JS.Merge(body, c.Arg(1), notSent...))
+	return coll.count(c, c.JS.Merge(body, c.Arg(1), shellOnlyOptions...))
 }
 
 func collDistinct(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
 		{Key: "query", Value: filterArg(c, 1)}}
-	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), notSent...))
+	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
 	return c.JS.Values.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
 }
 
@@ -231,8 +241,8 @@ func collMapReduce(c *script.Call, coll *Collection) goja.Value {
 
 func (coll *Collection) mapReduceBody(c *script.Call) bson.D {
 	c.Check("Collection.mapReduce", script.ParseSignature("map:any reduce:any optionsOrOut:any"))
-	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.Value(c.Arg(0))},
-		{Key: "reduce", Value: c.JS.Value(c.Arg(1))}}
+	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.BSONValue(c.Arg(0))},
+		{Key: "reduce", Value: c.JS.BSONValue(c.Arg(1))}}
 	if goja.IsString(c.Arg(2)) {
 		return append(body, bson.E{Key: "out", Value: c.Text(2)})
 	}
@@ -242,7 +252,7 @@ func (coll *Collection) mapReduceBody(c *script.Call) bson.D {
 	return c.JS.Merge(body, c.Arg(2))
 }
 
-// watch opens a change stream; base is what the stage says whatever the options.
+// watch opens a change stream; base has fields of the stage that are always set.
 func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options goja.Value) goja.Value {
 	opts := append(bson.D{}, base...)
 	if o, ok := pipeline.(*goja.Object); ok && o.ClassName() != "Array" {
@@ -255,7 +265,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	}
 	stages := bson.A{bson.D{{Key: "$changeStream", Value: opts}}}
 	if o, ok := pipeline.(*goja.Object); ok {
-		more, err := c.JS.Value(o).Array().Values()
+		more, err := c.JS.BSONValue(o).Array().Values()
 		if err != nil {
 			c.JS.ThrowInvalid("Aggregate pipeline must be an array of stages")
 		}
@@ -267,7 +277,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	from, _ := options.(*goja.Object)
 	for _, name := range []string{"collation", "comment"} {
 		if v := script.Property(from, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+			body = append(body, bson.E{Key: name, Value: c.JS.BSONValue(v)})
 		}
 	}
 	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
@@ -281,7 +291,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	}
 	target := d.Name
 	if base != nil { // of the whole cluster
-		target = d.on.Address
+		target = d.conn.Address
 	}
 	if name, ok := on.(string); ok {
 		target += "." + name

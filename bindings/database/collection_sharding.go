@@ -67,9 +67,9 @@ func collShardLocation(c *script.Call, coll *Collection) goja.Value {
 	return c.JS.Values.DocToJS(docs[0])
 }
 
-// shardShare is one shard's part of a collection: data without orphans, docs
+// shardStorage is one shard's part of a collection: data without orphans, docs
 // with them, as mongosh counts.
-type shardShare struct {
+type shardStorage struct {
 	shard, host                          string
 	data, docs, orphans, average, chunks float64
 }
@@ -87,13 +87,13 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	ns := rawdoc.Text(entry, "_id")
-	seen := coll.host.Sharding.Look(coll.d.Database, live.ReaderOptions{
+	seen := coll.host.Sharding.ReadSnapshot(coll.d.Database, live.ReaderOptions{
 		Parts: live.Shards | live.Collections | live.Counts, Namespaces: []string{ns},
 	})
-	var shares []shardShare
+	var shares []shardStorage
 	for _, doc := range docs {
 		stats, _ := doc.Lookup("storageStats").DocumentOK()
-		share := shardShare{
+		share := shardStorage{
 			shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"),
 			average: rawdoc.Number(stats, "avgObjSize"), orphans: rawdoc.Number(stats, "numOrphanDocs"),
 		}
@@ -107,16 +107,16 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 		}
 		shares = append(shares, share)
 	}
-	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
-	result := distribution(c.JS, shares)
+	slices.SortFunc(shares, func(a, b shardStorage) int { return strings.Compare(a.shard, b.shard) })
+	result := distributionObject(c.JS, shares)
 	coll.host.Display.StatsResult(result)
 	return coll.host.Display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.Namespace(), shares) })
 }
 
-// drawDistribution draws a row a shard, and what they have together. Here orphans are
-// told from documents: with them a shard seems to hold what it gave away.
-func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
-	var all shardShare
+// drawDistribution draws a row per shard and the totals. Orphans are
+// counted separately, so that a donor does not seem to keep moved documents.
+func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
+	var all shardStorage
 	for _, sh := range shares {
 		all.data += sh.data
 		all.docs += sh.docs
@@ -130,19 +130,26 @@ func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 			perChunk = sh.data / sh.chunks
 		}
 		rows = append(rows, []string{
-			sh.shard, plaintext.SizeText(sh.data), percentText(sh.data, all.data),
-			plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
-			plaintext.PlainNumber(sh.chunks), plaintext.SizeText(math.Floor(perChunk)), plaintext.SizeText(sh.average),
+			sh.shard,
+			plaintext.DatabaseSizeText(sh.data),
+			percentText(sh.data, all.data),
+			plaintext.PlainNumber(sh.docs - sh.orphans),
+			plaintext.PlainNumber(sh.orphans),
+			plaintext.PlainNumber(
+				sh.chunks,
+			),
+			plaintext.DatabaseSizeText(math.Floor(perChunk)),
+			plaintext.DatabaseSizeText(sh.average),
 		})
 	}
-	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "",
+	rows = append(rows, []string{"total", plaintext.DatabaseSizeText(all.data), "",
 		plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans),
 		plaintext.PlainNumber(all.chunks), "", ""})
 	t.Heading(ns)
 	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
-func distribution(js *script.Engine, shares []shardShare) *goja.Object {
+func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 	var data, docs, chunks float64
 	for _, sh := range shares {
 		data += sh.data
@@ -156,19 +163,26 @@ func distribution(js *script.Engine, shares []shardShare) *goja.Object {
 			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
 		}
 		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), js.NewObject(
-			"data", plaintext.ByteText(sh.data),
-			"docs", script.Whole(sh.docs),
-			"chunks", script.Whole(sh.chunks),
-			"estimated data per chunk", plaintext.ByteText(perChunk),
-			"estimated docs per chunk", script.Whole(docsPerChunk),
+			"data", plaintext.DistributionSizeText(sh.data),
+			"docs", script.IntegerIfExact(sh.docs),
+			"chunks", script.IntegerIfExact(sh.chunks),
+			"estimated data per chunk", plaintext.DistributionSizeText(perChunk),
+			"estimated docs per chunk", script.IntegerIfExact(docsPerChunk),
 		)))
 	}
-	totals := js.NewObject("data", plaintext.ByteText(data), "docs", script.Whole(docs), "chunks", script.Whole(chunks))
+	totals := js.NewObject(
+		"data",
+		plaintext.DistributionSizeText(data),
+		"docs",
+		script.IntegerIfExact(docs),
+		"chunks",
+		script.IntegerIfExact(chunks),
+	)
 	for _, sh := range shares {
 		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(
 			percentText(sh.data, data)+" % data",
 			percentText(sh.docs, docs)+" % docs in cluster",
-			plaintext.ByteText(sh.average)+" avg obj size on shard",
+			plaintext.DistributionSizeText(sh.average)+" avg obj size on shard",
 		)))
 	}
 	script.Must(result.Set("Totals", totals))

@@ -38,11 +38,11 @@ func writeMethods() script.Methods[*Collection] {
 			"Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *script.Call,
 			coll *Collection) goja.Value {
-			return coll.findOneAnd(c, write.Changes(c.JS, c.Arg(1)), c.Object(2))
+			return coll.findOneAnd(c, write.UpdateDocument(c.JS, c.Arg(1)), c.Object(2))
 		}, "Changes one document and returns it."},
 		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *script.Call,
 			coll *Collection) goja.Value {
-			return coll.findOneAnd(c, write.Replacement(c.JS, c.Arg(1)), c.Object(2))
+			return coll.findOneAnd(c, write.ReplacementDocument(c.JS, c.Arg(1)), c.Object(2))
 		}, "Replaces one document and returns it."},
 		{"findOneAndDelete", "filter:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.findOneAnd(c, nil, c.Object(1))
@@ -62,8 +62,8 @@ func writeMethods() script.Methods[*Collection] {
 }
 
 func collInsertOne(c *script.Call, coll *Collection) goja.Value {
-	ops := []write.Op{write.Insertion(c.JS, c.Arg(0), 0)}
-	w := coll.Write(ops, write.OptionsOf(c.JS, c.Object(1)))
+	ops := []write.Op{write.InsertOp(c.JS, c.Arg(0), 0)}
+	w := coll.Write(ops, write.ParseOptions(c.JS, c.Object(1)))
 	coll.host.results().ThrowFailures(w, ops, false)
 	return coll.host.results().InsertOne(w, ops[0].Doc.Lookup("_id"))
 }
@@ -83,9 +83,9 @@ func (coll *Collection) insertAll(c *script.Call, list, options *goja.Object) go
 	}
 	ops := make([]write.Op, len(docs))
 	for i, d := range docs {
-		ops[i] = write.Insertion(c.JS, d, i)
+		ops[i] = write.InsertOp(c.JS, d, i)
 	}
-	w := coll.Write(ops, write.OptionsOf(c.JS, options))
+	w := coll.Write(ops, write.ParseOptions(c.JS, options))
 	coll.host.results().ThrowFailures(w, ops, true)
 	return coll.host.results().InsertMany(w, ops)
 }
@@ -106,25 +106,25 @@ func collSave(c *script.Call, coll *Collection) goja.Value {
 	if id == nil {
 		return collInsertOne(c, coll)
 	}
-	op := write.UpdateStatement(c.JS, c.JS.NewObject("_id", id), write.Replacement(c.JS, c.Arg(0)),
+	op := write.UpdateOp(c.JS, c.JS.NewObject("_id", id), write.ReplacementDocument(c.JS, c.Arg(0)),
 		c.JS.NewObject("upsert", true), false)
-	return coll.updated(c, op, c.Object(1))
+	return coll.runUpdate(c, op, c.Object(1))
 }
 
 func (coll *Collection) update(c *script.Call, multi bool) goja.Value {
-	return coll.updated(c, write.UpdateStatement(c.JS, c.Object(0), write.Changes(c.JS, c.Arg(1)), c.Object(2), multi),
+	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.UpdateDocument(c.JS, c.Arg(1)), c.Object(2), multi),
 		c.Object(2))
 }
 
-func (coll *Collection) updated(c *script.Call, op write.Op, options *goja.Object) goja.Value {
+func (coll *Collection) runUpdate(c *script.Call, op write.Op, options *goja.Object) goja.Value {
 	ops := []write.Op{op}
-	w := coll.Write(ops, write.OptionsOf(c.JS, options))
+	w := coll.Write(ops, write.ParseOptions(c.JS, options))
 	coll.host.results().ThrowFailures(w, ops, false)
 	return coll.host.results().Update(w)
 }
 
 func collReplaceOne(c *script.Call, coll *Collection) goja.Value {
-	return coll.updated(c, write.UpdateStatement(c.JS, c.Object(0), write.Replacement(c.JS, c.Arg(1)), c.Object(2),
+	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ReplacementDocument(c.JS, c.Arg(1)), c.Object(2),
 		false), c.Object(2))
 }
 
@@ -139,13 +139,13 @@ func collUpdate(c *script.Call, coll *Collection) goja.Value {
 	} else if v := script.Property(options, "multi"); v != nil {
 		multi = v.ToBoolean()
 	}
-	return coll.updated(c, write.UpdateStatement(c.JS, c.Object(0), write.Changes(c.JS, c.Arg(1)), options, multi),
+	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.UpdateDocument(c.JS, c.Arg(1)), options, multi),
 		options)
 }
 
 func (coll *Collection) delete(c *script.Call, options *goja.Object, one bool) goja.Value {
-	ops := []write.Op{write.DeleteStatement(c.JS, c.Object(0), options, one)}
-	w := coll.Write(ops, write.OptionsOf(c.JS, options))
+	ops := []write.Op{write.DeleteOp(c.JS, c.Object(0), options, one)}
+	w := coll.Write(ops, write.ParseOptions(c.JS, options))
 	coll.host.results().ThrowFailures(w, ops, false)
 	return coll.host.results().Delete(w)
 }
@@ -171,7 +171,7 @@ func (coll *Collection) findOneAndBody(c *script.Call, update *bson.RawValue, op
 	if update != nil {
 		upsert := script.Property(options, "upsert")
 		body = append(body,
-			bson.E{Key: "new", Value: wantsAfter(c, options)},
+			bson.E{Key: "new", Value: returnsNewDocument(c, options)},
 			bson.E{Key: "upsert", Value: upsert != nil && upsert.ToBoolean()},
 			bson.E{Key: "update", Value: *update},
 		)
@@ -179,13 +179,13 @@ func (coll *Collection) findOneAndBody(c *script.Call, update *bson.RawValue, op
 	if v := script.Property(options, "projection"); v != nil {
 		body = append(body, bson.E{Key: "fields", Value: c.JS.Document(v)})
 	}
-	return c.JS.Merge(body, script.ObjectOrUndefined(options), append(slices.Clone(notSent),
+	return c.JS.Merge(body, script.ObjectOrUndefined(options), append(slices.Clone(shellOnlyOptions),
 		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata",
 		"rawResult")...)
 }
 
-// wantsAfter reads the four ways to ask for the changed document.
-func wantsAfter(c *script.Call, options *goja.Object) bool {
+// returnsNewDocument reads the four ways to ask for the changed document.
+func returnsNewDocument(c *script.Call, options *goja.Object) bool {
 	if v := script.Property(options, "returnDocument"); v != nil {
 		if v.String() != "before" && v.String() != "after" {
 			c.JS.ThrowInvalid("returnDocument needs to be either 'before' or 'after'")
@@ -204,7 +204,7 @@ func wantsAfter(c *script.Call, options *goja.Object) bool {
 }
 
 func (coll *Collection) findAndModify(c *script.Call, body bson.D, options *goja.Object) goja.Value {
-	if wc := coll.concern(); wc != nil && !coll.d.inTransaction() && !server.HasField(body, "writeConcern") {
+	if wc := coll.effectiveWriteConcern(); wc != nil && !coll.d.inTransaction() && !server.HasField(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply, err := coll.host.Gateway.SendRetryable(coll.d.Request(body))
@@ -235,7 +235,7 @@ func (coll *Collection) findAndModifyBody(c *script.Call) bson.D {
 		c.JS.ThrowInvalid("Must specify options.update or options.remove")
 	}
 	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(o.Get("query"))}}
-	return c.JS.Merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
+	return c.JS.Merge(body, o, append(slices.Clone(shellOnlyOptions), "includeResultMetadata", "rawResult")...)
 }
 
 // collBulkWrite reads a list of {operation: {…}} and does it.
@@ -249,9 +249,9 @@ func collBulkWrite(c *script.Call, coll *Collection) goja.Value {
 	}
 	ops := make([]write.Op, 0, len(list))
 	for i, item := range list {
-		ops = append(ops, write.Operation(c.JS, item, i))
+		ops = append(ops, write.ParseOperation(c.JS, item, i))
 	}
-	w := coll.Write(ops, write.OptionsOf(c.JS, c.Object(1)))
+	w := coll.Write(ops, write.ParseOptions(c.JS, c.Object(1)))
 	coll.Results().ThrowFailures(w, ops, true)
 	return coll.Results().Bulk(w, ops)
 }

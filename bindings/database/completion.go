@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Place returns the database, and the collection in it, that a value is; nil for others.
-func Place(v goja.Value) (d *server.Database, collectionName string) {
+// NamespaceOf returns the database, and the collection in it, that a value is; nil for others.
+func NamespaceOf(v goja.Value) (d *server.Database, collectionName string) {
 	if d, ok := script.Receiver[*Database](v); ok {
 		return d.Database, ""
 	}
@@ -19,43 +19,43 @@ func Place(v goja.Value) (d *server.Database, collectionName string) {
 	return nil, ""
 }
 
-// Result says what a method returns: a value where it is known without calling it, else
+// MethodResult says what a method returns: a value where it is known without calling it, else
 // the prototype of what it returns. It is for completion.
-func (h *Host) Result(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool) {
+func (h *Host) MethodResult(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool) {
 	if d, ok := script.Receiver[*Database](on); ok {
-		v, proto = h.ofDatabase(d, method, argument)
+		v, proto = h.databaseMethodResult(d, method, argument)
 		return v, proto, true
 	}
 	if m, ok := script.Receiver[*Mongo](on); ok {
-		v, proto = h.ofConnection(m, method, argument)
+		v, proto = h.connectionMethodResult(m, method, argument)
 		return v, proto, true
 	}
 	if coll, ok := script.Receiver[*Collection](on); ok {
-		v, proto = h.ofCollection(coll, method)
+		v, proto = h.collectionMethodResult(coll, method)
 		return v, proto, true
 	}
 	return nil, nil, false
 }
 
-func (h *Host) ofDatabase(d *Database, method, argument string) (goja.Value, *goja.Object) {
+func (h *Host) databaseMethodResult(d *Database, method, argument string) (goja.Value, *goja.Object) {
 	switch method {
 	case "getSiblingDB", "getSisterDB":
 		if ValidName(argument) {
-			return d.On(argument).object, nil
+			return d.SiblingObject(argument).object, nil
 		}
 	case "getCollection":
 		if validCollectionName(argument) {
 			return d.Collection(argument).object, nil
 		}
 	case "getMongo":
-		return d.on.Object(), nil
+		return d.conn.Object(), nil
 	case "aggregate", "watch":
 		return nil, h.Cursors.Prototype()
 	}
 	return nil, nil
 }
 
-func (h *Host) ofConnection(m *Mongo, method, argument string) (goja.Value, *goja.Object) {
+func (h *Host) connectionMethodResult(m *Mongo, method, argument string) (goja.Value, *goja.Object) {
 	switch {
 	case method == "getDB" && ValidName(argument):
 		return m.Database(argument).object, nil
@@ -65,7 +65,7 @@ func (h *Host) ofConnection(m *Mongo, method, argument string) (goja.Value, *goj
 	return nil, nil
 }
 
-func (h *Host) ofCollection(coll *Collection, method string) (goja.Value, *goja.Object) {
+func (h *Host) collectionMethodResult(coll *Collection, method string) (goja.Value, *goja.Object) {
 	switch method {
 	case "find", "aggregate", "watch":
 		return nil, h.Cursors.Prototype()
@@ -78,7 +78,7 @@ func (h *Host) ofCollection(coll *Collection, method string) (goja.Value, *goja.
 	case "getDB":
 		return coll.d.object, nil
 	case "getMongo":
-		return coll.d.on.Object(), nil
+		return coll.d.conn.Object(), nil
 	}
 	return nil, nil
 }

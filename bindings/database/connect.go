@@ -22,7 +22,7 @@ import (
 func (h *Host) Constructor() goja.Value {
 	return script.Class(h.JS, "Mongo", h.Classes.Mongo(), func(c *script.Call) *goja.Object {
 		if len(c.Args) > 0 && !c.Has(0) {
-			// Something that was thought to have an address has none.
+			// An explicit undefined is probably a bug of the script.
 			c.JS.ThrowInvalid("Argument uri is undefined (Mongo); Mongo() without arguments goes to localhost:27017")
 		}
 		c.Check("Mongo", script.ParseSignature("uri?:string|object encryption?:object options?:object"))
@@ -30,20 +30,20 @@ func (h *Host) Constructor() goja.Value {
 			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
 				"client-side field level encryption is not available in shardsh")
 		}
-		settings := h.settingsOf(c.Arg(0))
-		h.serverAPI(settings, c.Object(2))
+		settings := h.connectionOptions(c.Arg(0))
+		h.setServerAPI(settings, c.Object(2))
 		return h.connect(settings).Object()
 	})
 }
 
-// settingsOf returns the settings of a connection: of an address, or those of a
-// connection or database that is there.
-func (h *Host) settingsOf(v goja.Value) *options.ClientOptions {
+// connectionOptions returns the settings of a connection: of an address, or those of a
+// connection or database that exists.
+func (h *Host) connectionOptions(v goja.Value) *options.ClientOptions {
 	var from *Mongo
 	if m, ok := script.Receiver[*Mongo](v); ok {
 		from = m
 	} else if d, ok := script.Receiver[*Database](v); ok {
-		from = d.on
+		from = d.conn
 	} else if m := h.Current.Mongo; m != nil && goja.IsString(v) && (v.String() == m.hosts() || v.String() == m.Address) {
 		from = m // new Mongo(db.getMongo().host): with the user, TLS and all
 	}
@@ -51,15 +51,15 @@ func (h *Host) settingsOf(v goja.Value) *options.ClientOptions {
 	case from != nil && from.Settings != nil:
 		settings := *from.Settings
 		return &settings
-	case goja.IsString(v) && slices.Contains(h.Opening.Routers, bareHost(v.String())):
-		settings := *h.Opening.Settings
+	case goja.IsString(v) && slices.Contains(h.ConnectSettings.Routers, bareHost(v.String())):
+		settings := *h.ConnectSettings.Settings
 		return settings.ApplyURI("mongodb://" + bareHost(v.String()) + "/")
 	case goja.IsUndefined(v):
-		return h.addressed("mongodb://localhost:27017")
+		return h.optionsFromURI("mongodb://localhost:27017")
 	case !goja.IsString(v):
 		h.JS.ThrowInvalid("Mongo takes a connection string, a connection or a database")
 	}
-	return h.addressed(v.String())
+	return h.optionsFromURI(v.String())
 }
 
 // bareHost returns the host of a connection string that has nothing else.
@@ -67,26 +67,26 @@ func bareHost(uri string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(uri, "mongodb://"), "/")
 }
 
-// addressed returns the settings of a connection string, which may lack its
+// optionsFromURI returns the settings of a connection string, which may lack its
 // scheme.
-func (h *Host) addressed(uri string) *options.ClientOptions {
+func (h *Host) optionsFromURI(uri string) *options.ClientOptions {
 	switch scheme, _, found := strings.Cut(uri, "://"); {
 	case !found:
 		uri = "mongodb://" + uri
 	case scheme != "mongodb" && scheme != "mongodb+srv":
 		h.JS.ThrowInvalid("Invalid URI: %s", server.Redact(uri))
 	}
-	h.mayConnect(uri)
-	if h.Opening.ClientOptions != nil {
-		settings, err := h.Opening.ClientOptions(h.JS.Context(), uri)
+	h.checkSandboxAllows(uri)
+	if h.ConnectSettings.ClientOptions != nil {
+		settings, err := h.ConnectSettings.ClientOptions(h.JS.Context(), uri)
 		if err != nil {
-			h.JS.Throw("MongoParseError", "%s", server.OneLine(err.Error()))
+			h.JS.Throw("MongoParseError", "%s", server.RedactedLine(err.Error()))
 		}
 		return settings
 	}
 	parsed, err := connstring.ParseAndValidate(uri)
 	if err != nil {
-		h.JS.Throw("MongoParseError", "%s", server.OneLine(err.Error()))
+		h.JS.Throw("MongoParseError", "%s", server.RedactedLine(err.Error()))
 	}
 	mode := connstring.ServerMonitoringModePoll
 	if parsed.ServerMonitoringMode != "" {
@@ -95,28 +95,28 @@ func (h *Host) addressed(uri string) *options.ClientOptions {
 	return options.Client().ApplyURI(uri).SetServerMonitoringMode(mode)
 }
 
-// mayConnect refuses what a sandbox does not allow: hosts besides the shell's own,
+// checkSandboxAllows throws if the sandbox forbids a connection: hosts besides the shell's own,
 // and files that the connection string names.
-func (h *Host) mayConnect(uri string) {
-	own, _ := hostsAndParameters(h.Opening.Address)
+func (h *Host) checkSandboxAllows(uri string) {
+	ownHosts, _ := hostsAndParameters(h.ConnectSettings.Address)
 	hosts, parameters := hostsAndParameters(uri)
 	for _, host := range hosts {
-		if slices.Contains(own, host) {
+		if slices.Contains(ownHosts, host) {
 			continue
 		}
-		h.JS.Check(h.Opening.Sandbox.MayConnect(host))
+		h.JS.Check(h.ConnectSettings.Sandbox.CheckConnect(host))
 	}
 	for name, paths := range parameters {
 		for _, path := range paths {
 			if !strings.HasSuffix(strings.ToLower(name), "file") {
 				continue
 			}
-			h.JS.Check(h.Opening.Sandbox.MayRead(path))
+			h.JS.Check(h.ConnectSettings.Sandbox.CheckRead(path))
 		}
 	}
 }
 
-// hostsAndParameters takes a connection string apart without asking anybody.
+// hostsAndParameters parses a connection string without DNS lookups.
 func hostsAndParameters(uri string) (hosts []string, parameters url.Values) {
 	_, rest, _ := strings.Cut(uri, "://")
 	rest, query, _ := strings.Cut(rest, "?")
@@ -126,8 +126,8 @@ func hostsAndParameters(uri string) (hosts []string, parameters url.Values) {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' }), parameters
 }
 
-// serverAPI takes over {api: {version, strict, deprecationErrors}}.
-func (h *Host) serverAPI(settings *options.ClientOptions, o *goja.Object) {
+// setServerAPI takes over {api: {version, strict, deprecationErrors}}.
+func (h *Host) setServerAPI(settings *options.ClientOptions, o *goja.Object) {
 	v := script.Property(o, "api")
 	if v == nil {
 		return
@@ -154,14 +154,14 @@ func (h *Host) serverAPI(settings *options.ClientOptions, o *goja.Object) {
 // ConnectDatabase is connect(uri[, user[, password]]): a database of a new
 // connection.
 func (h *Host) ConnectDatabase(c *script.Call) goja.Value {
-	settings := h.settingsOf(c.Arg(0))
+	settings := h.connectionOptions(c.Arg(0))
 	parsed, _ := connstring.Parse(settings.GetURI())
 	name := "test"
 	if parsed != nil && parsed.Database != "" {
 		name = parsed.Database
 	}
 	if c.Has(1) {
-		as := options.Credential{Username: c.Text(1), Password: h.passwordArgument(c, 2), PasswordSet: true}
+		as := options.Credential{Username: c.Text(1), Password: h.passwordArgOrPrompt(c, 2), PasswordSet: true}
 		if settings.Auth != nil {
 			as.AuthSource, as.AuthMechanism = settings.Auth.AuthSource, settings.Auth.AuthMechanism
 		} else if name != "test" {
@@ -176,14 +176,14 @@ func (h *Host) ConnectDatabase(c *script.Call) goja.Value {
 func (h *Host) connect(settings *options.ClientOptions) *Mongo {
 	client := h.openClient(settings)
 	m := NewMongo(h, client, settings.GetURI())
-	m.own, m.Settings = true, settings
-	h.Gateway.Opened.Add(client, m.Conn)
+	m.ownsClient, m.Settings = true, settings
+	h.Gateway.OpenConnections.Add(client, m.Conn)
 	return m
 }
 
-// openClient connects, and makes sure that somebody answers.
+// openClient connects and pings the server.
 func (h *Host) openClient(settings *options.ClientOptions) *mongo.Client {
-	open := h.Opening.Connect
+	open := h.ConnectSettings.Connect
 	if open == nil {
 		open = func(_ context.Context, o *options.ClientOptions) (*mongo.Client, error) { return live.Connect(o) }
 	}
@@ -213,51 +213,51 @@ func (h *Host) throwUnreachable(err error) {
 
 // dbAuth is db.auth(user[, password]) and db.auth({user, pwd, mechanism}).
 func dbAuth(c *script.Call, d *Database) goja.Value {
-	var as options.Credential
+	var credential options.Credential
 	switch o := c.Object(0); {
 	case len(c.Args) == 0 || len(c.Args) > 2:
 		c.JS.ThrowInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
 	case o != nil && len(c.Args) == 1:
-		as.Username, as.Password = script.OptionalText(o.Get("user")), script.OptionalText(o.Get("pwd"))
-		as.AuthMechanism = script.OptionalText(o.Get("mechanism"))
+		credential.Username, credential.Password = script.OptionalText(o.Get("user")), script.OptionalText(o.Get("pwd"))
+		credential.AuthMechanism = script.OptionalText(o.Get("mechanism"))
 		if script.Property(o, "digestPassword") != nil {
 			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
 				"digestPassword is not supported for authentication.")
 		}
 	default:
-		as.Username, as.Password = script.OptionalText(c.Arg(0)), d.host.passwordArgument(c, 1)
+		credential.Username, credential.Password = script.OptionalText(c.Arg(0)), d.host.passwordArgOrPrompt(c, 1)
 	}
-	if (as.Username == "" || as.Password == "") && as.AuthMechanism == "" {
+	if (credential.Username == "" || credential.Password == "") && credential.AuthMechanism == "" {
 		c.JS.ThrowInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
 	}
-	as.PasswordSet = as.Password != ""
-	as.AuthSource = d.Name
+	credential.PasswordSet = credential.Password != ""
+	credential.AuthSource = d.Name
 	d.host.Current.Cursor = nil
-	d.on.login(c, as)
+	d.conn.login(c, credential)
 	return c.JS.NewObject("ok", 1)
 }
 
 // login connects again as a user. The old connection is kept when that fails.
-func (m *Mongo) login(c *script.Call, as options.Credential) {
+func (m *Mongo) login(c *script.Call, credential options.Credential) {
 	if m.Settings == nil {
 		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
 			"this connection cannot log in again; give the user in the connection string")
 	}
 	settings := *m.Settings
-	settings.SetAuth(as)
+	settings.SetAuth(credential)
 	client := m.host.openClient(&settings)
-	m.EndHome(context.WithoutCancel(c.JS.Context()))
-	if m.own {
-		_ = m.host.Gateway.Opened.Disconnect(context.WithoutCancel(c.JS.Context()), m.Client)
+	m.EndDefaultSession(context.WithoutCancel(c.JS.Context()))
+	if m.ownsClient {
+		_ = m.host.Gateway.OpenConnections.Disconnect(context.WithoutCancel(c.JS.Context()), m.Client)
 	}
-	m.own = true // the first client stays its owner's, this one is ours
-	m.host.Gateway.Opened.Add(client, m.Conn)
+	m.ownsClient = true // the first client stays its owner's, this one is ours
+	m.host.Gateway.OpenConnections.Add(client, m.Conn)
 	m.Client, m.Settings = client, &settings
 }
 
-// passwordArgument returns a password given as an argument, or typed by the
+// passwordArgOrPrompt returns a password given as an argument, or typed by the
 // user.
-func (h *Host) passwordArgument(c *script.Call, i int) string {
+func (h *Host) passwordArgOrPrompt(c *script.Call, i int) string {
 	if c.Has(i) {
 		return c.Text(i)
 	}
@@ -271,7 +271,7 @@ func (h *Host) passwordArgument(c *script.Call, i int) string {
 // askPassword asks the user through passwordPrompt(); nil when nobody can be
 // asked.
 func (h *Host) askPassword() goja.Value {
-	if !h.Opening.Interactive {
+	if !h.ConnectSettings.Interactive {
 		return nil
 	}
 	ask, ok := goja.AssertFunction(h.JS.Runtime.GlobalObject().Get("passwordPrompt"))
@@ -288,10 +288,10 @@ func (h *Host) askPassword() goja.Value {
 
 // EndSessions ends the sessions that commands belong to by default.
 func (h *Host) EndSessions(ctx context.Context) {
-	for m := range h.Gateway.Opened.All() {
-		m.EndHome(ctx)
+	for m := range h.Gateway.OpenConnections.All() {
+		m.EndDefaultSession(ctx)
 	}
-	if h.Current.Mongo != nil && !h.Current.Mongo.own {
-		h.Current.Mongo.EndHome(ctx)
+	if h.Current.Mongo != nil && !h.Current.Mongo.ownsClient {
+		h.Current.Mongo.EndDefaultSession(ctx)
 	}
 }

@@ -7,7 +7,7 @@ import "testing"
 func TestServerMonitoringMode(t *testing.T) {
 	h := &Host{}
 	for uri, want := range map[string]string{"h": "poll", "h/?serverMonitoringMode=stream": "stream"} {
-		if got := *h.addressed(uri).ServerMonitoringMode; got != want {
+		if got := *h.optionsFromURI(uri).ServerMonitoringMode; got != want {
 			t.Errorf("%s: %s, want %s", uri, got, want)
 		}
 	}

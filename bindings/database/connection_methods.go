@@ -35,13 +35,17 @@ func mongoMethods() script.Methods[*Mongo] {
 		{"setReadPref", "mode?:any tags?:any hedge?:object", mongoSetReadPref,
 			"Sets the read preference of everything read from now on."},
 		{"getReadConcern", "", func(c *script.Call, m *Mongo) goja.Value {
-			return server.ValueOf(c.JS, m.readConcern, "level")
+			return server.FieldValue(c.JS, m.readConcern, "level")
 		},
 			"Returns the level of the read concern, if one was set."},
 		{"setReadConcern", "level:string", mongoSetReadConcern,
 			"Sets the read concern of everything read from now on."},
-		{"getWriteConcern", "", func(c *script.Call, m *Mongo) goja.Value { return server.ValueOf(c.JS, m.writeConcern, "") },
-			"Returns the write concern, if one was set."},
+		{
+			"getWriteConcern",
+			"",
+			func(c *script.Call, m *Mongo) goja.Value { return server.FieldValue(c.JS, m.writeConcern, "") },
+			"Returns the write concern, if one was set.",
+		},
 		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern,
 			"Sets the write concern of everything written from now on."},
 		{"setSecondaryOk", "", func(_ *script.Call, m *Mongo) goja.Value { m.AllowSecondaries(); return nil },
@@ -50,16 +54,21 @@ func mongoMethods() script.Methods[*Mongo] {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
-		{"setCausalConsistency", "",
-			notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use " +
-				"startSession({causalConsistency: <>}) instead."),
-			""},
+		{
+			"setCausalConsistency",
+			"",
+			unsupportedOnConnection(
+				"It is not possible to set causal consistency for an entire connection due to the driver, use " +
+					"startSession({causalConsistency: <>}) instead.",
+			),
+			"",
+		},
 		{"isCausalConsistency", "",
-			notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via " +
+			unsupportedOnConnection("Causal consistency for drivers is set via Mongo.startSession and can be checked via " +
 				"session.getOptions. The default value is true"),
 			""},
-		{"getClientEncryption", "", noEncryption, ""},
-		{"getKeyVault", "", noEncryption, ""},
+		{"getClientEncryption", "", throwNoEncryption, ""},
+		{"getKeyVault", "", throwNoEncryption, ""},
 		{"startSession", "options?:object", func(c *script.Call, m *Mongo) goja.Value {
 			return m.newSession(c, c.Object(0)).object
 		},
@@ -71,11 +80,11 @@ func mongoMethods() script.Methods[*Mongo] {
 			return m.Database("admin").clientBulkWrite(c)
 		}, "Does a list of writes to several collections."},
 		{"use", "database:string", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(m.host.Current.Switch(m.CheckedDatabase(c.Text(0))))
+			return c.JS.Runtime.ToValue(m.host.Current.SwitchTo(m.CheckedDatabase(c.Text(0))))
 		},
 			"Makes a database of this connection db."},
 		{"convertShardKeyToHashed", "value:any", func(c *script.Call, _ *Mongo) goja.Value {
-			return c.JS.GoValue(keyorder.Hash(c.JS.Value(c.Arg(0))))
+			return c.JS.FromGo(keyorder.Hash(c.JS.BSONValue(c.Arg(0))))
 		},
 			"Returns the hash of a shard key value."},
 		{"connect", "user?:string password?:string", func(c *script.Call, m *Mongo) goja.Value {
@@ -85,13 +94,13 @@ func mongoMethods() script.Methods[*Mongo] {
 			return nil
 		}, ""},
 		{"close", "force?:boolean", func(c *script.Call, m *Mongo) goja.Value {
-			if m.own {
-				_ = m.host.Gateway.Opened.Disconnect(c.JS.Context(), m.Client)
+			if m.ownsClient {
+				_ = m.host.Gateway.OpenConnections.Disconnect(c.JS.Context(), m.Client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *script.Call, m *Mongo) goja.Value {
-			return m.host.Display.Reply(m.host.Gateway.MustSend(server.Request{On: m.Conn, Database: "admin",
+			return m.host.Display.Reply(m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin",
 				Body: m.host.commandBody(c, 0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *script.Call, m *Mongo) goja.Value { return c.JS.Runtime.ToValue(m.Address) }, ""},
@@ -135,7 +144,7 @@ func mongoSetReadPref(c *script.Call, m *Mongo) goja.Value {
 }
 
 func mongoSetReadConcern(c *script.Call, m *Mongo) goja.Value {
-	m.readConcern = rawdoc.Of(bson.D{{Key: "level", Value: c.Text(0)}})
+	m.readConcern = rawdoc.MustMarshal(bson.D{{Key: "level", Value: c.Text(0)}})
 	return nil
 }
 
@@ -144,7 +153,7 @@ func mongoSetWriteConcern(c *script.Call, m *Mongo) goja.Value {
 		if c.Has(1) || c.Has(2) {
 			c.JS.ThrowInvalid("If concern is given as an object no other arguments must be specified")
 		}
-		m.writeConcern = writeConcernOf(c, c.Object(0))
+		m.writeConcern = parseWriteConcern(c, c.Object(0))
 		return nil
 	}
 	w := c.Arg(0)
@@ -154,7 +163,7 @@ func mongoSetWriteConcern(c *script.Call, m *Mongo) goja.Value {
 	case goja.IsNumber(w) && w.ToFloat() < 0:
 		c.JS.ThrowInvalid("w value must be equal to or greather than 0, got: %s", w)
 	}
-	wc := bson.D{{Key: "w", Value: c.JS.Value(w)}}
+	wc := bson.D{{Key: "w", Value: c.JS.BSONValue(w)}}
 	if limit := c.Arg(1); c.Has(1) {
 		if !goja.IsNumber(limit) {
 			c.JS.ThrowInvalid("wtimeoutMS value must be a number, got: %s", script.TypeOf(limit))
@@ -162,7 +171,7 @@ func mongoSetWriteConcern(c *script.Call, m *Mongo) goja.Value {
 		if limit.ToFloat() < 0 {
 			c.JS.ThrowInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
 		}
-		wc = append(wc, bson.E{Key: "wtimeout", Value: c.JS.Value(limit)})
+		wc = append(wc, bson.E{Key: "wtimeout", Value: c.JS.BSONValue(limit)})
 	}
 	if j := c.Arg(2); c.Has(2) {
 		if script.TypeOf(j) != "boolean" {
@@ -170,16 +179,16 @@ func mongoSetWriteConcern(c *script.Call, m *Mongo) goja.Value {
 		}
 		wc = append(wc, bson.E{Key: "j", Value: j.ToBoolean()})
 	}
-	m.writeConcern = rawdoc.Of(wc)
+	m.writeConcern = rawdoc.MustMarshal(wc)
 	return nil
 }
 
-// writeConcernOf takes the fields a write concern has; nil without any.
-func writeConcernOf(c *script.Call, o *goja.Object) bson.Raw {
+// parseWriteConcern takes the fields a write concern has; nil without any.
+func parseWriteConcern(c *script.Call, o *goja.Object) bson.Raw {
 	wc := bson.D{}
 	for _, name := range []string{"w", "wtimeout", "j"} {
 		if v := script.Property(o, name); v != nil {
-			wc = append(wc, bson.E{Key: name, Value: c.JS.Value(v)})
+			wc = append(wc, bson.E{Key: name, Value: c.JS.BSONValue(v)})
 		}
 	}
 	if v := script.Property(o, "fsync"); v != nil {
@@ -188,17 +197,17 @@ func writeConcernOf(c *script.Call, o *goja.Object) bson.Raw {
 	if len(wc) == 0 {
 		return nil
 	}
-	return rawdoc.Of(wc)
+	return rawdoc.MustMarshal(wc)
 }
 
-func notForConnections(text string) func(*script.Call, *Mongo) goja.Value {
+func unsupportedOnConnection(text string) func(*script.Call, *Mongo) goja.Value {
 	return func(c *script.Call, _ *Mongo) goja.Value {
 		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 		return nil
 	}
 }
 
-func noEncryption(c *script.Call, _ *Mongo) goja.Value {
+func throwNoEncryption(c *script.Call, _ *Mongo) goja.Value {
 	c.JS.ThrowCoded(script.InvalidInput, script.CodeNoEncryption,
 		"Cannot call getClientEncryption() without field-level encryption options")
 	return nil

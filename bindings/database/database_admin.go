@@ -31,7 +31,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
+			return d.host.Display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.BSONValue(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(_ *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}))
@@ -69,17 +69,17 @@ func databaseAdminMethods() script.Methods[*Database] {
 			c.JS.Out.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
-		{"setSecondaryOk", "", func(_ *script.Call, d *Database) goja.Value { d.on.AllowSecondaries(); return nil },
+		{"setSecondaryOk", "", func(_ *script.Call, d *Database) goja.Value { d.conn.AllowSecondaries(); return nil },
 			"Deprecated: use setReadPref."},
-		{"setSlaveOk", "", func(_ *script.Call, d *Database) goja.Value { d.on.AllowSecondaries(); return nil }, ""},
+		{"setSlaveOk", "", func(_ *script.Call, d *Database) goja.Value { d.conn.AllowSecondaries(); return nil }, ""},
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},
 		{"getProfilingLevel", "", func(c *script.Call, d *Database) goja.Value {
 			return c.JS.Values.ToJS(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads).Lookup("was"))
 		}, "Returns the profiler's level as a number."},
-		{"cloneDatabase", "", removed("cloneDatabase"), ""},
-		{"copyDatabase", "", removed("copyDatabase"), ""},
-		{"cloneCollection", "", removed("cloneCollection"), ""},
+		{"cloneDatabase", "", removedMethod("cloneDatabase"), ""},
+		{"copyDatabase", "", removedMethod("copyDatabase"), ""},
+		{"cloneCollection", "", removedMethod("cloneCollection"), ""},
 	}
 }
 
@@ -89,7 +89,7 @@ func adminCommand(name string) func(*script.Call, *Database) goja.Value {
 	}
 }
 
-func removed(name string) func(*script.Call, *Database) goja.Value {
+func removedMethod(name string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, _ *Database) goja.Value {
 		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
 			"`%s()` was removed because it was deprecated in MongoDB 4.0", name)
@@ -98,7 +98,7 @@ func removed(name string) func(*script.Call, *Database) goja.Value {
 }
 
 func dbSecondaryOk(c *script.Call, d *Database) goja.Value {
-	return c.JS.Runtime.ToValue(d.on.ReadPref().Mode() != readpref.PrimaryMode)
+	return c.JS.Runtime.ToValue(d.conn.ReadPref().Mode() != readpref.PrimaryMode)
 }
 
 // dbListCommands shows the commands with today's words for secondaries.
@@ -139,11 +139,11 @@ func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 		for _, el := range elems {
 			switch el.Key() {
 			case "$all":
-				spec[1].Value = rawdoc.Truthy(el.Value())
+				spec[1].Value = rawdoc.IsTruthy(el.Value())
 			case "$ownOps":
-				spec[0].Value = !rawdoc.Truthy(el.Value())
+				spec[0].Value = !rawdoc.IsTruthy(el.Value())
 			case "$truncateOps":
-				spec[2].Value = rawdoc.Truthy(el.Value())
+				spec[2].Value = rawdoc.IsTruthy(el.Value())
 			default:
 				match = append(match, bson.E{Key: el.Key(), Value: el.Value()})
 			}
@@ -159,14 +159,14 @@ func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 		}
 		return list
 	}
-	ops, err := d.On("admin").TryAggregate(int32(1), stages(spec)...)
+	ops, err := d.SiblingObject("admin").TryAggregate(int32(1), stages(spec)...)
 	if server.CodeOf(err) == server.FailedToParse {
-		ops, err = d.On("admin").TryAggregate(int32(1), stages(spec[:2])...)
+		ops, err = d.SiblingObject("admin").TryAggregate(int32(1), stages(spec[:2])...)
 	}
 	if err != nil {
 		d.host.Gateway.Throw(err)
 	}
-	return c.JS.NewObject("inprog", c.JS.Array(ops), "ok", 1)
+	return c.JS.NewObject("inprog", c.JS.DocumentArray(ops), "ok", 1)
 }
 
 func dbSetProfilingLevel(c *script.Call, d *Database) goja.Value {
@@ -176,7 +176,7 @@ func dbSetProfilingLevel(c *script.Call, d *Database) goja.Value {
 	}
 	body := bson.D{{Key: "profile", Value: int32(level)}}
 	if goja.IsNumber(c.Arg(1)) {
-		body = append(body, bson.E{Key: "slowms", Value: c.JS.Value(c.Arg(1))})
+		body = append(body, bson.E{Key: "slowms", Value: c.JS.BSONValue(c.Arg(1))})
 	} else {
 		body = c.JS.Merge(body, c.Arg(1))
 	}
@@ -184,7 +184,7 @@ func dbSetProfilingLevel(c *script.Call, d *Database) goja.Value {
 }
 
 func dbSetLogLevel(c *script.Call, d *Database) goja.Value {
-	var verbosity any = bson.D{{Key: "verbosity", Value: c.JS.Value(c.Arg(0))}}
+	var verbosity any = bson.D{{Key: "verbosity", Value: c.JS.BSONValue(c.Arg(0))}}
 	if c.Has(1) {
 		if !goja.IsString(c.Arg(1)) {
 			c.JS.ThrowInvalid("setLogLevel component must be a string: got %s", script.TypeOf(c.Arg(1)))

@@ -17,7 +17,7 @@ func databaseMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"getName", "", func(c *script.Call, d *Database) goja.Value { return c.JS.Runtime.ToValue(d.Name) },
 			"Returns the name of the database."},
-		{"getMongo", "", func(_ *script.Call, d *Database) goja.Value { return d.on.Object() }, "Returns the connection."},
+		{"getMongo", "", func(_ *script.Call, d *Database) goja.Value { return d.conn.Object() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
 		{"getCollection", "name:string", func(c *script.Call, d *Database) goja.Value {
@@ -31,10 +31,10 @@ func databaseMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0))))
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.On("admin").Request(d.host.commandBody(c, 0))))
+			return d.host.Display.Reply(d.host.Gateway.MustSend(d.SiblingObject("admin").Request(d.host.commandBody(c, 0))))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.On("admin").Request(d.host.commandBody(c, 0))))
+			return d.host.Display.Reply(d.host.Gateway.MustSend(d.SiblingObject("admin").Request(d.host.commandBody(c, 0))))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate,
 			"Runs a pipeline that starts without a collection."},
@@ -48,7 +48,7 @@ func databaseMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.Run(server.Command("hello"), server.Reads))
 		}, "Returns the server's part in the cluster."},
 		{"isMaster", "", func(_ *script.Call, d *Database) goja.Value {
-			return replicaset.IsMaster(d.host.replicaSet(), d.Database)
+			return replicaset.IsMaster(d.host.replicaSetHost(), d.Database)
 		}, "The old name of hello."},
 		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
@@ -59,7 +59,7 @@ func databaseMethods() script.Methods[*Database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Cursors.OfCommand(d, c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
+			return d.host.Cursors.RunCommand(d, c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.watch(c, int32(1), nil, c.Arg(0), c.Arg(1))
@@ -69,7 +69,7 @@ func databaseMethods() script.Methods[*Database] {
 	}
 }
 
-func dbSibling(c *script.Call, d *Database) goja.Value { return d.On(c.Text(0)).object }
+func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingObject(c.Text(0)).object }
 
 // commandBody returns a command given as a document, or as a name that stands
 // for {name: 1}; options of the next argument are added.
@@ -97,7 +97,7 @@ func dbCollectionNames(c *script.Call, d *Database) goja.Value {
 }
 
 func dbCollectionInfos(c *script.Call, d *Database) goja.Value {
-	return c.JS.Array(d.ListCollections(c.JS.Optional(c.Arg(0)), false, c.Arg(1)))
+	return c.JS.DocumentArray(d.ListCollections(c.JS.DocumentOrEmpty(c.Arg(0)), false, c.Arg(1)))
 }
 
 func dbAggregate(c *script.Call, d *Database) goja.Value {
@@ -108,7 +108,7 @@ func dbAggregate(c *script.Call, d *Database) goja.Value {
 func dbStats(c *script.Call, d *Database) goja.Value {
 	body := server.Command("dbStats", bson.E{Key: "scale", Value: int32(1)})
 	if goja.IsNumber(c.Arg(0)) {
-		body[1].Value = c.JS.Value(c.Arg(0))
+		body[1].Value = c.JS.BSONValue(c.Arg(0))
 	} else {
 		body = c.JS.Merge(body, c.Arg(0))
 	}
@@ -128,7 +128,7 @@ func dbCreateView(c *script.Call, d *Database) goja.Value {
 	body := bson.D{
 		{Key: "create", Value: c.Text(0)},
 		{Key: "viewOn", Value: c.Text(1)},
-		{Key: "pipeline", Value: c.JS.Value(pipeline)},
+		{Key: "pipeline", Value: c.JS.BSONValue(pipeline)},
 	}
 	d.Run(c.JS.Merge(body, c.Arg(3)))
 	return c.JS.NewObject("ok", 1)
@@ -160,9 +160,9 @@ func dbPrintCollectionStats(c *script.Call, d *Database) goja.Value {
 		name := rawdoc.Text(info, "name")
 		var sizes goja.Value
 		if ex := c.JS.Runtime.Try(func() {
-			sizes = d.Collection(name).sizes().Stats(stats.Options{Scale: scale})
+			sizes = d.Collection(name).statsCollection().Stats(stats.Options{Scale: scale})
 		}); ex != nil {
-			sizes = c.JS.NewObject("ok", 0, "errmsg", c.JS.Errors.Thrown(ex.Value()).Message)
+			sizes = c.JS.NewObject("ok", 0, "errmsg", c.JS.Errors.DescribeThrown(ex.Value()).Message)
 		}
 		script.Must(value.Set(name, sizes))
 	}

@@ -22,35 +22,43 @@ func databaseUserMethods() script.Methods[*Database] {
 		{"updateRole", "name:string changes:object writeConcern?:object", updateRole, "Changes a role."},
 		{"changeUserPassword", "name:string password?:string writeConcern?:object", changeUserPassword,
 			"Changes a user's password; asks for it when it is missing."},
-		{"dropUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "Drops a user."},
-		{"dropRole", "name:string writeConcern?:object", dropPrincipal("dropRole"), "Drops a role."},
-		{"dropAllUsers", "writeConcern?:object", dropAll("dropAllUsersFromDatabase"),
+		{"dropUser", "name:string writeConcern?:object", dropPrincipalCommand("dropUser"), "Drops a user."},
+		{"dropRole", "name:string writeConcern?:object", dropPrincipalCommand("dropRole"), "Drops a role."},
+		{"dropAllUsers", "writeConcern?:object", dropAllCommand("dropAllUsersFromDatabase"),
 			"Drops all users of this database."},
-		{"dropAllRoles", "writeConcern?:object", dropAll("dropAllRolesFromDatabase"),
+		{"dropAllRoles", "writeConcern?:object", dropAllCommand("dropAllRolesFromDatabase"),
 			"Drops all roles of this database."},
-		{"grantRolesToUser", "name:string roles:object writeConcern?:object", changeList("grantRolesToUser", "roles"),
+		{"grantRolesToUser", "name:string roles:object writeConcern?:object", updateListCommand("grantRolesToUser", "roles"),
 			"Gives roles to a user."},
-		{"revokeRolesFromUser", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromUser", "roles"),
-			"Takes roles from a user."},
-		{"grantRolesToRole", "name:string roles:object writeConcern?:object", changeList("grantRolesToRole", "roles"),
+		{
+			"revokeRolesFromUser",
+			"name:string roles:object writeConcern?:object",
+			updateListCommand("revokeRolesFromUser", "roles"),
+			"Takes roles from a user.",
+		},
+		{"grantRolesToRole", "name:string roles:object writeConcern?:object", updateListCommand("grantRolesToRole", "roles"),
 			"Gives roles to a role."},
-		{"revokeRolesFromRole", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromRole", "roles"),
-			"Takes roles from a role."},
+		{
+			"revokeRolesFromRole",
+			"name:string roles:object writeConcern?:object",
+			updateListCommand("revokeRolesFromRole", "roles"),
+			"Takes roles from a role.",
+		},
 		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object",
-			changeList("grantPrivilegesToRole", "privileges"),
+			updateListCommand("grantPrivilegesToRole", "privileges"),
 			"Gives privileges to a role."},
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object",
-			changeList("revokePrivilegesFromRole", "privileges"),
+			updateListCommand("revokePrivilegesFromRole", "privileges"),
 			"Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return firstOf(c, d.Run(c.JS.Merge(bson.D{{Key: "usersInfo",
+			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{{Key: "usersInfo",
 				Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return firstOf(c, d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo",
+			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo",
 				Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *script.Call, d *Database) goja.Value {
@@ -64,7 +72,7 @@ func databaseUserMethods() script.Methods[*Database] {
 	}
 }
 
-func firstOf(c *script.Call, reply bson.Raw, field string) goja.Value {
+func firstReplyItem(c *script.Call, reply bson.Raw, field string) goja.Value {
 	list, _ := reply.Lookup(field).ArrayOK()
 	docs, err := list.Values()
 	if err != nil || len(docs) == 0 {
@@ -77,7 +85,7 @@ func firstOf(c *script.Call, reply bson.Raw, field string) goja.Value {
 func createUser(c *script.Call, d *Database) goja.Value {
 	o := c.Object(0)
 	requireProperties(c, o, "user", "roles")
-	body := c.JS.Merge(bson.D{{Key: "createUser", Value: c.JS.Value(o.Get("user"))}}, o, "user", "passwordDigestor")
+	body := c.JS.Merge(bson.D{{Key: "createUser", Value: c.JS.BSONValue(o.Get("user"))}}, o, "user", "passwordDigestor")
 	switch pwd := script.Property(o, "pwd"); {
 	case d.Name == "$external":
 		if pwd != nil {
@@ -88,10 +96,12 @@ func createUser(c *script.Call, d *Database) goja.Value {
 		if typed == nil {
 			requireProperties(c, o, "pwd")
 		}
-		rawdoc.Set(&body, "pwd", c.JS.Value(typed))
+		rawdoc.Set(&body, "pwd", c.JS.BSONValue(typed))
 	}
 	refuseField(c, o, "createUser")
-	return d.host.Display.Reply(d.Run(writeConcernArgument(c, digested(c, body, o.Get("user").String(), o), 1)))
+	return d.host.Display.Reply(
+		d.Run(writeConcernArgument(c, withDigestedPassword(c, body, o.Get("user").String(), o), 1)),
+	)
 }
 
 func createRole(c *script.Call, d *Database) goja.Value {
@@ -99,7 +109,7 @@ func createRole(c *script.Call, d *Database) goja.Value {
 	requireProperties(c, o, "role", "privileges", "roles")
 	refuseField(c, o, "createRole")
 	return d.host.Display.Reply(d.Run(writeConcernArgument(c, c.JS.Merge(bson.D{{Key: "createRole",
-		Value: c.JS.Value(o.Get("role"))}},
+		Value: c.JS.BSONValue(o.Get("role"))}},
 		o, "role"), 1)))
 }
 
@@ -118,9 +128,9 @@ func requireProperties(c *script.Call, o *goja.Object, names ...string) {
 	}
 }
 
-// digested says who hashes the password. Hashing it here is what old servers
+// withDigestedPassword applies passwordDigestor. Hashing on the client is what old servers
 // wanted; the hash is MongoDB's, not a choice.
-func digested(c *script.Call, body bson.D, user string, o *goja.Object) bson.D {
+func withDigestedPassword(c *script.Call, body bson.D, user string, o *goja.Object) bson.D {
 	v := script.Property(o, "passwordDigestor")
 	if v == nil {
 		return body
@@ -144,7 +154,7 @@ func digested(c *script.Call, body bson.D, user string, o *goja.Object) bson.D {
 
 func updateUser(c *script.Call, d *Database) goja.Value {
 	body := c.JS.Merge(bson.D{{Key: "updateUser", Value: c.Text(0)}}, c.Arg(1), "passwordDigestor")
-	return d.host.Display.Reply(d.Run(writeConcernArgument(c, digested(c, body, c.Text(0), c.Object(1)), 2)))
+	return d.host.Display.Reply(d.Run(writeConcernArgument(c, withDigestedPassword(c, body, c.Text(0), c.Object(1)), 2)))
 }
 
 func updateRole(c *script.Call, d *Database) goja.Value {
@@ -154,23 +164,23 @@ func updateRole(c *script.Call, d *Database) goja.Value {
 
 func changeUserPassword(c *script.Call, d *Database) goja.Value {
 	return d.host.Display.Reply(d.Run(writeConcernArgument(c, bson.D{{Key: "updateUser", Value: c.Text(0)},
-		{Key: "pwd", Value: d.host.passwordArgument(c, 1)}}, 2)))
+		{Key: "pwd", Value: d.host.passwordArgOrPrompt(c, 1)}}, 2)))
 }
 
-func changeList(name, field string) func(*script.Call, *Database) goja.Value {
+func updateListCommand(name, field string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
 		return d.host.Display.Reply(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)},
-			{Key: field, Value: c.JS.Value(c.Arg(1))}}, 2)))
+			{Key: field, Value: c.JS.BSONValue(c.Arg(1))}}, 2)))
 	}
 }
 
-func dropPrincipal(name string) func(*script.Call, *Database) goja.Value {
+func dropPrincipalCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
 		return d.host.Display.Reply(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)}}, 1)))
 	}
 }
 
-func dropAll(name string) func(*script.Call, *Database) goja.Value {
+func dropAllCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
 		return d.host.Display.Reply(d.Run(writeConcernArgument(c, server.Command(name), 0)))
 	}

@@ -16,7 +16,7 @@ func TestUsersAndRoles(t *testing.T) {
 	for _, name := range strings.Fields("createUser updateUser dropUser createRole updateRole dropRole grantRolesToUser revokeRolesFromUser grantRolesToRole revokeRolesFromRole grantPrivilegesToRole revokePrivilegesFromRole dropAllUsersFromDatabase dropAllRolesFromDatabase") {
 		answers[name] = ok()
 	}
-	c.Script(answers)
+	c.SetAnswers(answers)
 	missing := func(name string) string {
 		return `MongoshInvalidInputError: [COMMON-10001] Missing required property: "` + name + `"`
 	}
@@ -57,7 +57,7 @@ func TestUsersAndRoles(t *testing.T) {
 // TestDatabaseAdministration is the rest of rules/04-objects §6.1.
 func TestDatabaseAdministration(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{
+	c.SetAnswers(map[string]bson.D{
 		"getParameter": ok(field("logComponentVerbosity", bson.D{field("verbosity", int32(0))})),
 		"listCommands": ok(field("commands", bson.D{field("find", bson.D{field("slaveOk", true), field("help", "h")})})),
 		"find":         ok(field("help", "finds")), "profile": ok(field("was", int32(1))),

@@ -20,7 +20,7 @@ type explainable struct {
 
 func (coll *Collection) newExplainable(verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
-	e.object = coll.host.JS.Instance(e, script.ClassOf(coll.host.JS, "Explainable", explainMethods))
+	e.object = coll.host.JS.NewInstance(e, script.ClassOf(coll.host.JS, "Explainable", explainMethods))
 	coll.host.JS.Values.SetPrinter(e.object, func() string {
 		return "Explainable(" + plaintext.VisibleLine(coll.Namespace()) + ")"
 	})
@@ -28,7 +28,7 @@ func (coll *Collection) newExplainable(verbosity string) *explainable {
 }
 
 func (e *explainable) explain(_ *script.Call, body bson.D) goja.Value {
-	return e.coll.host.Cursors.Explained(e.coll.d.Database, body, e.verbosity)
+	return e.coll.host.Cursors.RunExplain(e.coll.d.Database, body, e.verbosity)
 }
 
 func explainMethods() script.Methods[*explainable] {
@@ -37,29 +37,29 @@ func explainMethods() script.Methods[*explainable] {
 			current := e.coll.host.Current.Cursor
 			cur := e.coll.find(c)
 			e.coll.host.Current.Cursor = current // an explained query is nothing to iterate
-			cur.Explain = e.verbosity
+			cur.ExplainVerbosity = e.verbosity
 			return cur.Object
 		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
 		{"aggregate", "pipeline?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			pipeline, options := stageArguments(c)
-			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.Value(pipeline)},
+			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.BSONValue(pipeline)},
 				{Key: "cursor", Value: bson.D{}}}
-			return e.explain(c, c.JS.Merge(body, options, notSent...))
+			return e.explain(c, c.JS.Merge(body, options, shellOnlyOptions...))
 		}, "Explains a pipeline."},
 		{"count", "query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: filterArg(c, 0)}}
-			return e.explain(c, c.JS.Merge(body, c.Arg(1), notSent...))
+			return e.explain(c, c.JS.Merge(body, c.Arg(1), shellOnlyOptions...))
 		}, "Explains a count."},
 		{"distinct", "field:string query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.Text(0)},
 				{Key: "query", Value: filterArg(c, 1)}}
-			return e.explain(c, c.JS.Merge(body, c.Arg(2), notSent...))
+			return e.explain(c, c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
 		}, "Explains a distinct."},
 		{"update", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			options := c.Object(2)
 			multi := script.Property(options, "multi")
-			u := c.JS.Value(c.Arg(1)) // as update() takes it: a replacement too
-			op := write.UpdateStatement(c.JS, c.Object(0), &u, options, multi != nil && multi.ToBoolean())
+			u := c.JS.BSONValue(c.Arg(1)) // as update() takes it: a replacement too
+			op := write.UpdateOp(c.JS, c.Object(0), &u, options, multi != nil && multi.ToBoolean())
 			return e.explain(c, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.Doc}}})
 		}, "Explains an update."},
 		{"remove", "filter:object options?:boolean|object", func(c *script.Call, e *explainable) goja.Value {
@@ -68,18 +68,18 @@ func explainMethods() script.Methods[*explainable] {
 			if v := script.Property(options, "justOne"); v != nil {
 				one = v.ToBoolean()
 			}
-			op := write.DeleteStatement(c.JS, c.Object(0), options, one)
+			op := write.DeleteOp(c.JS, c.Object(0), options, one)
 			return e.explain(c, bson.D{{Key: "delete", Value: e.coll.name}, {Key: "deletes", Value: bson.A{op.Doc}}})
 		}, "Explains a delete."},
 		{"findAndModify", "options:object", func(c *script.Call, e *explainable) goja.Value {
 			return e.explain(c, e.coll.findAndModifyBody(c))
 		}, "Explains a findAndModify."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
-			return e.explain(c, e.coll.findOneAndBody(c, write.Changes(c.JS, c.Arg(1)), c.Object(2)))
+			return e.explain(c, e.coll.findOneAndBody(c, write.UpdateDocument(c.JS, c.Arg(1)), c.Object(2)))
 		}, "Explains a findOneAndUpdate."},
 		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *script.Call,
 			e *explainable) goja.Value {
-			return e.explain(c, e.coll.findOneAndBody(c, write.Replacement(c.JS, c.Arg(1)), c.Object(2)))
+			return e.explain(c, e.coll.findOneAndBody(c, write.ReplacementDocument(c.JS, c.Arg(1)), c.Object(2)))
 		}, "Explains a findOneAndReplace."},
 		{"findOneAndDelete", "filter:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			return e.explain(c, e.coll.findOneAndBody(c, nil, c.Object(1)))
@@ -106,7 +106,7 @@ type planCache struct {
 
 func (coll *Collection) newPlanCache() goja.Value {
 	p := &planCache{coll: coll}
-	o := coll.host.JS.Instance(p, script.ClassOf(coll.host.JS, "PlanCache", planCacheMethods))
+	o := coll.host.JS.NewInstance(p, script.ClassOf(coll.host.JS, "PlanCache", planCacheMethods))
 	coll.host.JS.Values.SetPrinter(o, func() string {
 		return "PlanCache for collection " + plaintext.VisibleLine(coll.name) + "."
 	})
@@ -122,7 +122,7 @@ func planCacheMethods() script.Methods[*planCache] {
 					stages = append(stages, c.JS.Merge(bson.D{}, st))
 				}
 			}
-			return c.JS.Array(p.coll.d.AggregateAll(p.coll.name, stages...))
+			return c.JS.DocumentArray(p.coll.d.AggregateAll(p.coll.name, stages...))
 		}, "Returns the cached plans."},
 		{"clear", "", func(_ *script.Call, p *planCache) goja.Value {
 			return p.coll.host.Display.Reply(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
@@ -136,14 +136,22 @@ func planCacheMethods() script.Methods[*planCache] {
 			}
 			return p.coll.host.Display.Reply(p.coll.d.Run(body))
 		}, "Forgets the plans of one kind of query."},
-		{"listQueryShapes", "", func(c *script.Call, _ *planCache) goja.Value { return planCacheGone(c, "listQueryShapes") },
-			""},
-		{"getPlansByQuery", "", func(c *script.Call, _ *planCache) goja.Value { return planCacheGone(c, "getPlansByQuery") },
-			""},
+		{
+			"listQueryShapes",
+			"",
+			func(c *script.Call, _ *planCache) goja.Value { return throwPlanCacheRemoved(c, "listQueryShapes") },
+			"",
+		},
+		{
+			"getPlansByQuery",
+			"",
+			func(c *script.Call, _ *planCache) goja.Value { return throwPlanCacheRemoved(c, "getPlansByQuery") },
+			"",
+		},
 	}
 }
 
-func planCacheGone(c *script.Call, name string) goja.Value {
+func throwPlanCacheRemoved(c *script.Call, name string) goja.Value {
 	c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
 		"PlanCache.%s was deprecated, please use PlanCache.list instead", name)
 	return nil

@@ -20,13 +20,13 @@ import (
 
 // Host is what the objects need of the shell.
 type Host struct {
-	JS       *script.Engine
-	Gateway  *server.Gateway
-	Display  *display.Display
-	Cursors  *cursor.Host
-	Sharding Sharding
-	Opening  Opening
-	Current  *Current
+	JS              *script.Engine
+	Gateway         *server.Gateway
+	Display         *display.Display
+	Cursors         *cursor.Host
+	Sharding        Sharding
+	ConnectSettings ConnectSettings
+	Current         *Current
 	// MaxTimeMS is the limit of the settings; 0 is none.
 	MaxTimeMS func() int64
 	// Classes are the prototypes of objects; see [New].
@@ -48,7 +48,7 @@ type Current struct {
 	Cursor *cursor.Cursor // what "it" goes on with
 }
 
-// Server returns the database that db is, as other rooms know it; nil without one.
+// Server returns the current database for other packages; nil without one.
 func (at *Current) Server() *server.Database {
 	if at.DB == nil {
 		return nil
@@ -59,8 +59,8 @@ func (at *Current) Server() *server.Database {
 // Use makes another database db.
 func (at *Current) Use(d *Database) { at.DB, at.Cursor = d, nil }
 
-// Switch makes another database db, and says so.
-func (at *Current) Switch(to *Database) string {
+// SwitchTo makes another database db, and says so.
+func (at *Current) SwitchTo(to *Database) string {
 	at.Cursor = nil
 	if at.DB == to {
 		return "already on db " + to.Name
@@ -76,9 +76,9 @@ func (h *Host) results() write.Results { return write.Results{JS: h.JS, Gateway:
 type Mongo struct {
 	script.Hidden
 	*server.Conn
-	host   *Host
-	own    bool // opened by a script, closed with the shell
-	object *goja.Object
+	host       *Host
+	ownsClient bool // opened by a script, closed with the shell
+	object     *goja.Object
 
 	databases    map[string]*Database
 	readConcern  bson.Raw // sent with reads; nil for the server's default
@@ -93,7 +93,7 @@ func NewMongo(h *Host, client *mongo.Client, address string) *Mongo {
 // Object returns the JavaScript object.
 func (m *Mongo) Object() *goja.Object {
 	if m.object == nil {
-		m.object = m.host.JS.Instance(m, m.host.Classes.Mongo())
+		m.object = m.host.JS.NewInstance(m, m.host.Classes.Mongo())
 		m.host.JS.Values.SetPrinter(m.object, func() string { return plaintext.VisibleLine(m.Address) })
 	}
 	return m.object
@@ -142,7 +142,7 @@ type Database struct {
 	script.Hidden
 	host *Host
 	*server.Database
-	on          *Mongo
+	conn        *Mongo
 	session     *Session
 	object      *goja.Object
 	collections map[string]*Collection
@@ -151,9 +151,14 @@ type Database struct {
 }
 
 func newDatabase(h *Host, on *Mongo, name string, sess *Session) *Database {
-	d := &Database{host: h, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()},
-		session: sess, collections: make(map[string]*Collection)}
-	d.object = h.JS.Instance(d, h.Classes.Database())
+	d := &Database{
+		host:        h,
+		conn:        on,
+		Database:    &server.Database{Conn: on.Conn, Name: name, Session: sess.driverSessionOrNil()},
+		session:     sess,
+		collections: make(map[string]*Collection),
+	}
+	d.object = h.JS.NewInstance(d, h.Classes.Database())
 	h.JS.Values.SetPrinter(d.object, func() string { return plaintext.VisibleLine(d.Name) })
 	return d
 }
@@ -204,18 +209,18 @@ func (d *Database) CheckedCollection(name string) *Collection {
 	return d.Collection(name)
 }
 
-// Knows reports whether a script has used a database of the connection.
-func (d *Database) Knows(database string) bool { return d.on.databases[database] != nil }
+// IsSiblingUsed reports whether a script has used a database of the connection.
+func (d *Database) IsSiblingUsed(database string) bool { return d.conn.databases[database] != nil }
 
-// On is another database of the same connection and session.
-func (d *Database) On(name string) *Database {
+// SiblingObject is another database of the same connection and session.
+func (d *Database) SiblingObject(name string) *Database {
 	if name == d.Name {
 		return d
 	}
 	if d.session != nil {
 		return d.session.database(name)
 	}
-	return d.on.CheckedDatabase(name)
+	return d.conn.CheckedDatabase(name)
 }
 
 // Collection is one collection or view of a database.
@@ -231,7 +236,7 @@ type Collection struct {
 
 func newCollection(d *Database, name string) *Collection {
 	c := &Collection{host: d.host, d: d, name: name}
-	c.object = d.host.JS.Instance(c, d.host.Classes.Collection())
+	c.object = d.host.JS.NewInstance(c, d.host.Classes.Collection())
 	d.host.JS.Values.SetPrinter(c.object, func() string { return plaintext.VisibleLine(c.Namespace()) })
 	return c
 }
@@ -251,18 +256,18 @@ func (coll *Collection) Get(name string) goja.Value {
 	return coll.d.Collection(coll.name + "." + name).object
 }
 
-func (d *Database) concern() bson.Raw {
+func (d *Database) effectiveWriteConcern() bson.Raw {
 	if d.writeConcern != nil {
 		return d.writeConcern
 	}
-	return d.on.writeConcern
+	return d.conn.writeConcern
 }
 
 // Write sends operations, with the write concern that holds here.
 func (coll *Collection) Write(ops []write.Op, opts write.Options) *write.Result {
 	return write.Target{
 		Gateway: coll.host.Gateway, Database: coll.d.Database, Collection: coll.name,
-		Concern: coll.concern(), InTransaction: coll.d.inTransaction(),
+		Concern: coll.effectiveWriteConcern(), InTransaction: coll.d.inTransaction(),
 	}.Send(ops, opts)
 }
 
@@ -272,38 +277,38 @@ func (coll *Collection) Results() write.Results { return coll.host.results() }
 // Inspect returns a value as the shell shows it.
 func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.Inspect(v) }
 
-// sizes is the collection as the room of statistics knows it.
-func (coll *Collection) sizes() stats.Collection {
+// statsCollection returns the collection for package stats.
+func (coll *Collection) statsCollection() stats.Collection {
 	return stats.Collection{
 		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.d.Database, Name: coll.name,
 	}
 }
 
-func (coll *Collection) concern() bson.Raw {
+func (coll *Collection) effectiveWriteConcern() bson.Raw {
 	if coll.writeConcern != nil {
 		return coll.writeConcern
 	}
-	return coll.d.concern()
+	return coll.d.effectiveWriteConcern()
 }
 
 // Session is what startSession() gives.
 type Session struct {
 	script.Hidden
-	on        *Mongo
-	driver    *mongo.Session
-	given     *goja.Object // the options, as getOptions() returns them
-	databases map[string]*Database
-	object    *goja.Object
-	ended     bool
+	conn          *Mongo
+	driverSession *mongo.Session
+	optionsObject *goja.Object // the options, as getOptions() returns them
+	databases     map[string]*Database
+	object        *goja.Object
+	ended         bool
 }
 
 func (sess *Session) database(name string) *Database {
 	if !ValidName(name) {
-		sess.on.host.JS.ThrowInvalid("Invalid database name: %s", name)
+		sess.conn.host.JS.ThrowInvalid("Invalid database name: %s", name)
 	}
 	d := sess.databases[name]
 	if d == nil {
-		d = newDatabase(sess.on.host, sess.on, name, sess)
+		d = newDatabase(sess.conn.host, sess.conn, name, sess)
 		sess.databases[name] = d
 	}
 	return d
@@ -312,13 +317,13 @@ func (sess *Session) database(name string) *Database {
 // inTransaction reports whether the database's commands belong to a transaction:
 // they take their concerns from it then.
 func (d *Database) inTransaction() bool {
-	return d.session != nil && d.session.driver.TransactionRunning()
+	return d.session != nil && d.session.driverSession.TransactionRunning()
 }
 
-// underlying returns the driver's session; nil for none.
-func (sess *Session) underlying() *mongo.Session {
+// driverSessionOrNil returns the driver's session; nil for none.
+func (sess *Session) driverSessionOrNil() *mongo.Session {
 	if sess == nil {
 		return nil
 	}
-	return sess.driver
+	return sess.driverSession
 }

@@ -11,8 +11,8 @@ import (
 
 // Members of the old shell's databases, collections and cursors that mongosh lacks.
 
-// gone is a method of something that servers no longer have.
-func gone[T any](name, since, instead string) func(*script.Call, T) goja.Value {
+// removedInVersion is a method of a feature that was removed from the server.
+func removedInVersion[T any](name, since, instead string) func(*script.Call, T) goja.Value {
 	return func(c *script.Call, _ T) goja.Value {
 		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`%s()` was removed in MongoDB %s; use %s", name, since,
 			instead)
@@ -21,7 +21,10 @@ func gone[T any](name, since, instead string) func(*script.Call, T) goja.Value {
 }
 
 func databaseOldShellMethods() script.Methods[*Database] {
-	methods := concernMethods(func(d *Database) *bson.Raw { return &d.writeConcern }, (*Database).concern)
+	methods := writeConcernMethods(
+		func(d *Database) *bson.Raw { return &d.writeConcern },
+		(*Database).effectiveWriteConcern,
+	)
 	return append(methods, script.Methods[*Database]{
 		{"tojson", "", func(c *script.Call, d *Database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, ""},
 		{"getSession", "", func(_ *script.Call, d *Database) goja.Value {
@@ -30,7 +33,7 @@ func databaseOldShellMethods() script.Methods[*Database] {
 			}
 			return d.session.object
 		}, "Returns the session this database belongs to, or null."},
-		{"getReadPref", "", func(c *script.Call, d *Database) goja.Value { return mongoGetReadPref(c, d.on) }, ""},
+		{"getReadPref", "", func(c *script.Call, d *Database) goja.Value { return mongoGetReadPref(c, d.conn) }, ""},
 		{"getQueryOptions", "", func(c *script.Call, _ *Database) goja.Value { return c.JS.Runtime.ToValue(0) }, ""},
 		{"runReadCommand", "command:object|string extra?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Reads)))
@@ -39,10 +42,10 @@ func databaseOldShellMethods() script.Methods[*Database] {
 			c.JS.Out.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
-		{"removeUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "The old name of dropUser."},
+		{"removeUser", "name:string writeConcern?:object", dropPrincipalCommand("dropUser"), "The old name of dropUser."},
 		{"killOP", "opId:any", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Admin(bson.D{{Key: "killOp", Value: int32(1)}, {Key: "op",
-				Value: c.JS.Value(c.Arg(0))}}))
+				Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, ""},
 		{"loadServerScripts", "", func(c *script.Call, d *Database) goja.Value {
 			for _, doc := range d.FindAll("system.js", bson.D{}) {
@@ -57,14 +60,19 @@ func databaseOldShellMethods() script.Methods[*Database] {
 			}
 			return nil
 		}, ""},
-		{"eval", "", gone[*Database]("eval", "4.2", "a script"), ""},
-		{"dbEval", "", gone[*Database]("dbEval", "4.2", "a script"), ""},
-		{"groupcmd", "", gone[*Database]("groupcmd", "4.2", "aggregate()"), ""},
-		{"getPrevError", "", gone[*Database]("getPrevError", "3.6", "try and catch: errors are thrown"), ""},
-		{"resetError", "", gone[*Database]("resetError", "3.6", "try and catch: errors are thrown"), ""},
-		{"forceError", "", gone[*Database]("forceError", "3.6", "try and catch: errors are thrown"), ""},
-		{"enableFreeMonitoring", "", gone[*Database]("enableFreeMonitoring", "7.0", "another monitoring"), ""},
-		{"getFreeMonitoringStatus", "", gone[*Database]("getFreeMonitoringStatus", "7.0", "another monitoring"), ""},
+		{"eval", "", removedInVersion[*Database]("eval", "4.2", "a script"), ""},
+		{"dbEval", "", removedInVersion[*Database]("dbEval", "4.2", "a script"), ""},
+		{"groupcmd", "", removedInVersion[*Database]("groupcmd", "4.2", "aggregate()"), ""},
+		{"getPrevError", "", removedInVersion[*Database]("getPrevError", "3.6", "try and catch: errors are thrown"), ""},
+		{"resetError", "", removedInVersion[*Database]("resetError", "3.6", "try and catch: errors are thrown"), ""},
+		{"forceError", "", removedInVersion[*Database]("forceError", "3.6", "try and catch: errors are thrown"), ""},
+		{"enableFreeMonitoring", "", removedInVersion[*Database]("enableFreeMonitoring", "7.0", "another monitoring"), ""},
+		{
+			"getFreeMonitoringStatus",
+			"",
+			removedInVersion[*Database]("getFreeMonitoringStatus", "7.0", "another monitoring"),
+			"",
+		},
 	}...)
 }
 
@@ -74,9 +82,12 @@ func objectOf(v goja.Value) *goja.Object {
 }
 
 func collectionOldShellMethods() script.Methods[*Collection] {
-	methods := concernMethods(func(coll *Collection) *bson.Raw { return &coll.writeConcern }, (*Collection).concern)
+	methods := writeConcernMethods(
+		func(coll *Collection) *bson.Raw { return &coll.writeConcern },
+		(*Collection).effectiveWriteConcern,
+	)
 	secondary := func(c *script.Call, coll *Collection) goja.Value { return dbSecondaryOk(c, coll.d) }
-	allow := func(_ *script.Call, coll *Collection) goja.Value { coll.d.on.AllowSecondaries(); return nil }
+	allow := func(_ *script.Call, coll *Collection) goja.Value { coll.d.conn.AllowSecondaries(); return nil }
 	return append(methods, script.Methods[*Collection]{
 		{"tojson", "", func(c *script.Call, coll *Collection) goja.Value {
 			return c.JS.Runtime.ToValue(coll.Namespace())
@@ -90,23 +101,23 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 		{"runReadCommand", "command:object|string extra?:object", func(c *script.Call, coll *Collection) goja.Value {
 			body := coll.host.commandBody(c, 0)
 			if goja.IsString(c.Arg(0)) {
-				body = rawdoc.Of(c.JS.Merge(bson.D{{Key: c.Text(0), Value: coll.name}}, c.Arg(1)))
+				body = rawdoc.MustMarshal(c.JS.Merge(bson.D{{Key: c.Text(0), Value: coll.name}}, c.Arg(1)))
 			}
 			return coll.host.Display.Reply(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)))
 		}, ""},
-		{"group", "", gone[*Collection]("group", "4.2", "aggregate()"), ""},
-		{"groupcmd", "", gone[*Collection]("groupcmd", "4.2", "aggregate()"), ""},
-		{"copyTo", "", gone[*Collection]("copyTo", "4.2", "aggregate() with $out"), ""},
-		{"diskStorageStats", "", gone[*Collection]("diskStorageStats", "3.0", "stats()"), ""},
-		{"pagesInRAM", "", gone[*Collection]("pagesInRAM", "3.0", "stats()"), ""},
-		{"indexStats", "", gone[*Collection]("indexStats", "3.0", "aggregate([{$indexStats: {}}])"), ""},
+		{"group", "", removedInVersion[*Collection]("group", "4.2", "aggregate()"), ""},
+		{"groupcmd", "", removedInVersion[*Collection]("groupcmd", "4.2", "aggregate()"), ""},
+		{"copyTo", "", removedInVersion[*Collection]("copyTo", "4.2", "aggregate() with $out"), ""},
+		{"diskStorageStats", "", removedInVersion[*Collection]("diskStorageStats", "3.0", "stats()"), ""},
+		{"pagesInRAM", "", removedInVersion[*Collection]("pagesInRAM", "3.0", "stats()"), ""},
+		{"indexStats", "", removedInVersion[*Collection]("indexStats", "3.0", "aggregate([{$indexStats: {}}])"), ""},
 	}...)
 }
 
 // connectionOldShellMethods are those of the old shell's Mongo.
 func connectionOldShellMethods() script.Methods[*Mongo] {
 	ask := func(_ *script.Call, m *Mongo, command bson.D) bson.Raw {
-		return m.host.Gateway.MustSend(server.Request{On: m.Conn, Database: "admin", Body: command, Reads: true})
+		return m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin", Body: command, IsRead: true})
 	}
 	field := func(name string) func(*script.Call, *Mongo) goja.Value {
 		return func(c *script.Call, m *Mongo) goja.Value {
@@ -121,7 +132,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			return c.JS.Runtime.ToValue(rawdoc.Text(ask(c, m, server.Command("hello")), "setName") != "")
 		}, "Tells whether the connection is to a member of a replica set."},
 		{"hasPrimary", "", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.TruthyAt(ask(c, m, server.Command("hello")), "isWritablePrimary"))
+			return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(ask(c, m, server.Command("hello")), "isWritablePrimary"))
 		}, ""},
 		{"hello", "", func(c *script.Call, m *Mongo) goja.Value {
 			return m.host.Display.Reply(ask(c, m, server.Command("hello")))
@@ -144,7 +155,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			return v
 		}, "Sets how much the server logs."},
 		{"getClusterTime", "", func(c *script.Call, m *Mongo) goja.Value {
-			return server.ValueOf(c.JS, ask(c, m, server.Command("hello")), "$clusterTime")
+			return server.FieldValue(c.JS, ask(c, m, server.Command("hello")), "$clusterTime")
 		}, ""},
 		{"isTLS", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)

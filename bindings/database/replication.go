@@ -12,11 +12,16 @@ import (
 func replicationMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"getReplicationInfo", "", func(_ *script.Call, d *Database) goja.Value {
-			return replicaset.ReplicationInfo(d.host.replicaSet(), d.Database)
+			return replicaset.ReplicationInfo(d.host.replicaSetHost(), d.Database)
 		},
 			"Returns size and time span of the oplog."},
-		{"printReplicationInfo", "", ofReplicaSet(replicaset.PrintReplicationInfo), "Shows size and time span of the oplog."},
-		{"printSecondaryReplicationInfo", "", ofReplicaSet(replicaset.PrintSecondaryReplicationInfo),
+		{
+			"printReplicationInfo",
+			"",
+			replicaSetMethod(replicaset.PrintReplicationInfo),
+			"Shows size and time span of the oplog.",
+		},
+		{"printSecondaryReplicationInfo", "", replicaSetMethod(replicaset.PrintSecondaryReplicationInfo),
 			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *script.Call, _ *Database) goja.Value {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
@@ -26,12 +31,12 @@ func replicationMethods() script.Methods[*Database] {
 	}
 }
 
-// replicaSet is what the room of replica sets needs.
-func (h *Host) replicaSet() replicaset.Host {
+// replicaSetHost returns the host for package replicaset.
+func (h *Host) replicaSetHost() replicaset.Host {
 	return replicaset.Host{JS: h.JS, Gateway: h.Gateway, Display: h.Display, DB: h.Current.Server}
 }
 
-// ofReplicaSet makes a method of a function on replica sets.
-func ofReplicaSet(f func(replicaset.Host, *server.Database) goja.Value) func(*script.Call, *Database) goja.Value {
-	return func(_ *script.Call, d *Database) goja.Value { return f(d.host.replicaSet(), d.Database) }
+// replicaSetMethod makes a method of a function on replica sets.
+func replicaSetMethod(f func(replicaset.Host, *server.Database) goja.Value) func(*script.Call, *Database) goja.Value {
+	return func(_ *script.Call, d *Database) goja.Value { return f(d.host.replicaSetHost(), d.Database) }
 }

@@ -36,8 +36,8 @@ func (m *Mongo) newSession(c *script.Call, from *goja.Object) *Session {
 	if err != nil {
 		s.Gateway.Throw(err)
 	}
-	sess := &Session{on: m, driver: started, given: given, databases: make(map[string]*Database)}
-	sess.object = s.JS.Instance(sess, s.Classes.Session())
+	sess := &Session{conn: m, driverSession: started, optionsObject: given, databases: make(map[string]*Database)}
+	sess.object = s.JS.NewInstance(sess, s.Classes.Session())
 	s.JS.Values.SetPrinter(sess.object, func() string { return s.Display.Inspect(s.JS.Values.DocToJS(started.ID())) })
 	return sess
 }
@@ -99,23 +99,23 @@ func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOpti
 	return opts
 }
 
-// causal reports whether what a session reads is to be no older than what it has seen:
-// so it is unless its options say something else.
-func (sess *Session) causal() bool {
+// isCausal reports whether the session is causally consistent, the default
+// unless its options disable it.
+func (sess *Session) isCausal() bool {
 	is := func(name string, or bool) bool {
-		v := script.Property(sess.given, name)
+		v := script.Property(sess.optionsObject, name)
 		return v == nil && or || v != nil && v.ToBoolean()
 	}
 	return is("causalConsistency", true) && !is("snapshot", false)
 }
 
-// afterWhatWasSeen lets a read of a causal session wait for what the session has seen: a
-// secondary may be behind. The driver says so for its own reads, and not for commands.
-func (d *Database) afterWhatWasSeen(body bson.D) bson.D {
-	if d.session == nil || !d.session.causal() || d.inTransaction() {
+// withAfterClusterTime adds afterClusterTime to the reads of a causally consistent session: a
+// secondary may lag. The driver does this for its own reads only, not for commands.
+func (d *Database) withAfterClusterTime(body bson.D) bson.D {
+	if d.session == nil || !d.session.isCausal() || d.inTransaction() {
 		return body
 	}
-	at := d.session.driver.OperationTime()
+	at := d.session.driverSession.OperationTime()
 	if at == nil {
 		return body
 	}
@@ -123,7 +123,7 @@ func (d *Database) afterWhatWasSeen(body bson.D) bson.D {
 	for i, e := range body {
 		if e.Key == "readConcern" {
 			var concern bson.D
-			given, isDoc := rawdoc.Of(bson.D{e}).Lookup(e.Key).DocumentOK()
+			given, isDoc := rawdoc.MustMarshal(bson.D{e}).Lookup(e.Key).DocumentOK()
 			if !isDoc || bson.Unmarshal(given, &concern) != nil {
 				return body // the server says what is wrong with it
 			}
@@ -141,40 +141,44 @@ func sessionMethods() script.Methods[*Session] {
 		},
 			"Returns a database whose commands belong to this session."},
 		{"startTransaction", "options?:object", func(c *script.Call, sess *Session) goja.Value {
-			sess.step(c, sess.start(c, c.Object(0)))
+			sess.checkTransactionStep(c, sess.startTransaction(c, c.Object(0)))
 			return nil
 		}, "Starts a transaction."},
 		{"commitTransaction", "", func(c *script.Call, sess *Session) goja.Value {
-			sess.step(c, sess.commit(c.JS.Context()))
+			sess.checkTransactionStep(c, sess.commit(c.JS.Context()))
 			return nil
 		}, "Commits the transaction."},
 		{"abortTransaction", "", func(c *script.Call, sess *Session) goja.Value {
-			sess.step(c, sess.driver.AbortTransaction(c.JS.Context()))
+			sess.checkTransactionStep(c, sess.driverSession.AbortTransaction(c.JS.Context()))
 			return nil
 		}, "Gives up the transaction."},
 		{"withTransaction", "f:function options?:object", sessionWithTransaction,
 			"Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *script.Call, sess *Session) goja.Value {
-			sess.driver.EndSession(context.WithoutCancel(c.JS.Context()))
+			sess.driverSession.EndSession(context.WithoutCancel(c.JS.Context()))
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
-		{"getSessionId", "", func(c *script.Call, sess *Session) goja.Value { return c.JS.Values.DocToJS(sess.driver.ID()) },
-			"Returns the session's id, as commands carry it."},
+		{
+			"getSessionId",
+			"",
+			func(c *script.Call, sess *Session) goja.Value { return c.JS.Values.DocToJS(sess.driverSession.ID()) },
+			"Returns the session's id, as commands carry it.",
+		},
 		{"getClient", "", func(_ *script.Call, sess *Session) goja.Value {
-			return sess.on.Object()
+			return sess.conn.Object()
 		}, "Returns the connection."},
 		{"hasEnded", "", func(c *script.Call, sess *Session) goja.Value { return c.JS.Runtime.ToValue(sess.ended) },
 			"Tells whether the session was ended."},
-		{"getOptions", "", func(_ *script.Call, sess *Session) goja.Value { return sess.given },
+		{"getOptions", "", func(_ *script.Call, sess *Session) goja.Value { return sess.optionsObject },
 			"Returns the options the session was started with."},
 		{"getClusterTime", "", func(c *script.Call, sess *Session) goja.Value {
-			return server.ClusterTime(c.JS, sess.driver.ClusterTime())
+			return server.ClusterTime(c.JS, sess.driverSession.ClusterTime())
 		},
 			"Returns the newest cluster time seen."},
 		{"getOperationTime", "", func(c *script.Call, sess *Session) goja.Value {
-			if t := sess.driver.OperationTime(); t != nil {
-				return c.JS.GoValue(*t)
+			if t := sess.driverSession.OperationTime(); t != nil {
+				return c.JS.FromGo(*t)
 			}
 			return nil
 		}, "Returns the newest operation time seen."},
@@ -184,15 +188,18 @@ func sessionMethods() script.Methods[*Session] {
 				c.JS.Throw("MongoInvalidArgumentError",
 					"Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
 			}
-			sess.step(c, sess.driver.AdvanceClusterTime(rawdoc.Of(bson.D{{Key: "$clusterTime", Value: doc}})))
+			sess.checkTransactionStep(
+				c,
+				sess.driverSession.AdvanceClusterTime(rawdoc.MustMarshal(bson.D{{Key: "$clusterTime", Value: doc}})),
+			)
 			return nil
 		}, "Takes over a cluster time another session saw."},
 		{"advanceOperationTime", "time:object", func(c *script.Call, sess *Session) goja.Value {
-			t, i, ok := c.JS.Value(c.Arg(0)).TimestampOK()
+			t, i, ok := c.JS.BSONValue(c.Arg(0)).TimestampOK()
 			if !ok {
 				c.JS.Throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
 			}
-			sess.step(c, sess.driver.AdvanceOperationTime(&bson.Timestamp{T: t, I: i}))
+			sess.checkTransactionStep(c, sess.driverSession.AdvanceOperationTime(&bson.Timestamp{T: t, I: i}))
 			return nil
 		}, "Takes over an operation time another session saw."},
 		{"bulkWrite", "models:object options?:object", func(c *script.Call, sess *Session) goja.Value {
@@ -201,20 +208,22 @@ func sessionMethods() script.Methods[*Session] {
 	}
 }
 
-func (sess *Session) start(c *script.Call, o *goja.Object) error {
+func (sess *Session) startTransaction(c *script.Call, o *goja.Object) error {
 	if sess.ended {
 		c.JS.Throw("MongoExpiredSessionError", server.SessionEnded)
 	}
 	if o == nil {
-		return sess.on.StartTransaction(sess.driver)
+		return sess.conn.StartTransaction(sess.driverSession)
 	}
-	return sess.on.StartTransaction(sess.driver, transactionOptions(c, o))
+	return sess.conn.StartTransaction(sess.driverSession, transactionOptions(c, o))
 }
 
-func (sess *Session) commit(ctx context.Context) error { return sess.driver.CommitTransaction(ctx) }
+func (sess *Session) commit(ctx context.Context) error {
+	return sess.driverSession.CommitTransaction(ctx)
+}
 
-// step throws the error of a step of a transaction.
-func (sess *Session) step(c *script.Call, err error) {
+// checkTransactionStep throws the error of a step of a transaction.
+func (sess *Session) checkTransactionStep(c *script.Call, err error) {
 	if err == nil {
 		return
 	}
@@ -222,17 +231,17 @@ func (sess *Session) step(c *script.Call, err error) {
 	if text == "transactions are not supported in snapshot sessions" {
 		c.JS.Throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
 	}
-	if slices.Contains(transactionStates(), text) {
+	if slices.Contains(transactionStateErrors(), text) {
 		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
-	if _, err = sess.on.host.Gateway.Answer(nil, err); err != nil {
-		sess.on.host.Gateway.Throw(err)
+	if _, err = sess.conn.host.Gateway.HandleReply(nil, err); err != nil {
+		sess.conn.host.Gateway.Throw(err)
 	}
 }
 
-// transactionStates() are the driver's errors for a step that does not fit the
+// transactionStateErrors() are the driver's errors for a step that does not fit the
 // one before. It has no public names for them.
-func transactionStates() []string {
+func transactionStateErrors() []string {
 	return []string{
 		"no transaction started", "transaction already in progress",
 		"cannot call abortTransaction after calling commitTransaction",
@@ -241,9 +250,9 @@ func transactionStates() []string {
 	}
 }
 
-// transactionPatience is how long withTransaction goes on trying, as all drivers
+// transactionTimeout limits the retries of withTransaction, as all drivers
 // do.
-const transactionPatience = 120 * time.Second
+const transactionTimeout = 120 * time.Second
 
 // sessionWithTransaction commits what the function did, and gives it up when
 // the function throws. What the server labels as passing is tried again: the
@@ -251,34 +260,34 @@ const transactionPatience = 120 * time.Second
 // UnknownTransactionCommitResult.
 func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 	f, _ := goja.AssertFunction(c.Arg(0))
-	end := c.JS.Clock.Now().Add(transactionPatience)
+	end := c.JS.Clock.Now().Add(transactionTimeout)
 	for {
-		sess.step(c, sess.start(c, c.Object(1)))
+		sess.checkTransactionStep(c, sess.startTransaction(c, c.Object(1)))
 		v, err := f(goja.Undefined(), sess.object)
 		if err != nil {
-			if sess.driver.TransactionRunning() {
-				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.JS.Context()))
+			if sess.driverSession.TransactionRunning() {
+				_ = sess.driverSession.AbortTransaction(context.WithoutCancel(c.JS.Context()))
 			}
-			if labelled(c, err, "TransientTransactionError") && c.JS.Clock.Now().Before(end) {
+			if hasErrorLabel(c, err, "TransientTransactionError") && c.JS.Clock.Now().Before(end) {
 				continue
 			}
 			c.JS.Rethrow(err)
 		}
-		if !sess.driver.TransactionRunning() { // the function ended it itself
+		if !sess.driverSession.TransactionRunning() { // the function ended it itself
 			return v
 		}
-		again, err := sess.commitPatiently(c, end)
+		again, err := sess.commitUntilKnown(c, end)
 		if again {
 			continue
 		}
-		sess.step(c, err)
+		sess.checkTransactionStep(c, err)
 		return v
 	}
 }
 
-// commitPatiently commits until the outcome is known. It reports whether the
+// commitUntilKnown commits until the outcome is known. It reports whether the
 // whole transaction has to be done again.
-func (sess *Session) commitPatiently(c *script.Call, end time.Time) (again bool, err error) {
+func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (again bool, err error) {
 	for {
 		err = sess.commit(c.JS.Context())
 		var command mongo.CommandError
@@ -295,8 +304,8 @@ func (sess *Session) commitPatiently(c *script.Call, end time.Time) (again bool,
 	}
 }
 
-// labelled reports whether a script's error carries a label of the server.
-func labelled(c *script.Call, err error, label string) bool {
+// hasErrorLabel reports whether a script's error carries a label of the server.
+func hasErrorLabel(c *script.Call, err error, label string) bool {
 	o, _ := script.ThrownBy(err).(*goja.Object)
 	set, _ := script.Property(o, "errorLabelSet").(*goja.Object)
 	if set == nil {

@@ -79,7 +79,7 @@ func TestNumbersOfSessions(t *testing.T) {
 	c.Config.Client = shelltest.Dial(t, server)
 	awaitPooling(t, c.Config.Client)
 	c.Renew(t)
-	c.Script(map[string]bson.D{"commitTransaction": ok(), "abortTransaction": ok()})
+	c.SetAnswers(map[string]bson.D{"commitTransaction": ok(), "abortTransaction": ok()})
 	_, failed := c.Show(`
 		const s = db.getMongo().startSession(), o = s.getDatabase("app").orders;
 		o.insertOne({_id: 901}); o.insertOne({_id: 902});
@@ -112,7 +112,7 @@ func TestWritesOfSessionsAreSentAgain(t *testing.T) {
 	server := &numbersServer{Fixture: c.Fixture, newest: map[string]int64{}}
 	c.Config.Client = shelltest.Dial(t, server)
 	c.Renew(t)
-	c.Script(map[string]bson.D{"insert": {
+	c.SetAnswers(map[string]bson.D{"insert": {
 		field("ok", 0.0), field("errmsg", "stepping down"), field("code", int32(189)),
 		field("codeName", "PrimarySteppedDown"), field("errorLabels", bson.A{"RetryableWriteError"}),
 	}})
@@ -141,7 +141,7 @@ func TestShardKeyOfADocumentInASession(t *testing.T) {
 		"findAndModify({query: {_id: 1, k: OLD}, update: {$set: {k: NEW}}})",
 		"bulkWrite([{updateOne: {filter: {_id: 1, k: OLD}, update: {$set: {k: NEW}}}}])",
 	}
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, prepare...)
 	was, is := 1, 9
 	for _, change := range changes {

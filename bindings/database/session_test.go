@@ -35,7 +35,7 @@ func TestSessionOptions(t *testing.T) {
 // and the concerns of the connection stay out.
 func TestTransaction(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{"commitTransaction": ok(), "abortTransaction": ok()})
+	c.SetAnswers(map[string]bson.D{"commitTransaction": ok(), "abortTransaction": ok()})
 	const in = `const s = db.getMongo().startSession(); const o = s.getDatabase("app").orders; `
 	shelltest.Check(t, c, []shelltest.Case{
 		{in + `db.getMongo().setReadConcern("local"); db.getMongo().setWriteConcern(1);
@@ -89,7 +89,7 @@ func TestWithTransactionTriesAgain(t *testing.T) {
 		{map[string]bson.D{"commitTransaction": ok()}, "1"},
 	} {
 		c.Renew(t)
-		c.Script(tc.answers)
+		c.SetAnswers(tc.answers)
 		input := call
 		if tc.answers["find"] != nil { // ends by itself at the second try
 			input = strings.Replace(call, "o.findOne(); sleep(50000)", "if (n < 2) o.findOne()", 1)
@@ -103,7 +103,7 @@ func TestWithTransactionTriesAgain(t *testing.T) {
 
 // TestCursorsOfSessions: later batches belong to the session too.
 func TestCursorsOfSessions(t *testing.T) {
-	shelltest.Run(t, shelltest.OnMock(t, mock.Config{Seed: 7}),
+	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7}),
 		step{"db.c.insertMany([{_id: 1}, {_id: 2}, {_id: 3}]).acknowledged", "true"},
 		step{"const s = db.getMongo().startSession(); s.getDatabase('test').c.find().batchSize(1).toArray().length", "3"},
 		step{"s.endSession(); s.hasEnded()", "true"},

@@ -10,24 +10,24 @@ import (
 )
 
 // Write concerns that the old shell's scripts set on a database or a collection;
-// without, those of what is above count.
+// without one, that of the parent object counts.
 
-// concernMethods are those of objects that keep a write concern; kept finds it.
-func concernMethods[T any](kept func(T) *bson.Raw, inherited func(T) bson.Raw) script.Methods[T] {
+// writeConcernMethods are those of objects that keep a write concern; kept finds it.
+func writeConcernMethods[T any](kept func(T) *bson.Raw, inherited func(T) bson.Raw) script.Methods[T] {
 	return script.Methods[T]{
 		{"setWriteConcern", "w:any wtimeout?:any", func(c *script.Call, on T) goja.Value {
 			if o := c.Object(0); o != nil {
-				*kept(on) = writeConcernOf(c, o)
+				*kept(on) = parseWriteConcern(c, o)
 				return nil
 			}
-			wc := bson.D{{Key: "w", Value: c.JS.Value(c.Arg(0))}}
+			wc := bson.D{{Key: "w", Value: c.JS.BSONValue(c.Arg(0))}}
 			if c.Has(1) {
-				wc = append(wc, bson.E{Key: "wtimeout", Value: c.JS.Value(c.Arg(1))})
+				wc = append(wc, bson.E{Key: "wtimeout", Value: c.JS.BSONValue(c.Arg(1))})
 			}
-			*kept(on) = rawdoc.Of(wc)
+			*kept(on) = rawdoc.MustMarshal(wc)
 			return nil
 		}, "Sets the write concern of what is written from now on."},
-		{"getWriteConcern", "", func(c *script.Call, on T) goja.Value { return server.ValueOf(c.JS, inherited(on), "") },
+		{"getWriteConcern", "", func(c *script.Call, on T) goja.Value { return server.FieldValue(c.JS, inherited(on), "") },
 			"Returns the write concern, if one was set."},
 		{"unsetWriteConcern", "", func(_ *script.Call, on T) goja.Value { *kept(on) = nil; return nil },
 			"Goes back to the write concern of what is above."},

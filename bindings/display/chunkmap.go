@@ -28,10 +28,10 @@ const (
 	labelWidth = 16
 )
 
-func (o MapOptions) width() int { return max(o.Width, narrowest) - 2 }
+func (o MapOptions) width() int { return max(o.Width, minColumns) - 2 }
 
-// perRow returns how many cells a row has: with many chunks it has a label.
-func (o MapOptions) perRow(chunks int) int {
+// cellsPerRow returns how many cells a row has: with many chunks it has a label.
+func (o MapOptions) cellsPerRow(chunks int) int {
 	if chunks <= o.width() {
 		return o.width()
 	}
@@ -40,16 +40,16 @@ func (o MapOptions) perRow(chunks int) int {
 
 // Cells returns how many cells a map with so many chunks is to have.
 func (o MapOptions) Cells(chunks int) int {
-	n := o.perRow(chunks)
+	n := o.cellsPerRow(chunks)
 	return n * min(maxStrips, max(1, (chunks+n-1)/n))
 }
 
-// marks stand for shards where colours don't tell: one each, the same for all
+// marks identify shards without colours: a letter each, and # for all
 // others.
 var marks = []rune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" +
 	"ΓΔΘΛΞΠΣΦΨΩαβγδεζηθλμπρστφψωБГДЖЗИЛЦЧШЩЭЮЯ")
 
-// Mark returns what stands for a shard of a map, by its place among them.
+// Mark returns the letter of a shard, by its index in the map.
 func Mark(shard int) string {
 	if shard >= len(marks) {
 		return "#"
@@ -66,40 +66,40 @@ func shardStyle(shard int) string {
 
 // What cells show beside marks.
 const (
-	goesOn   = "─" // a chunk that began before
-	mixed    = "░" // several shards, none of which has half of it
-	zoneFill = "-"
+	continuedGlyph = "─" // a chunk that began before
+	mixedGlyph     = "░" // several shards, none of which has half of it
+	zoneFill       = "-"
 )
 
 // DrawMap draws a map that was laid out in as many cells as the options say: its
 // chunks as strips, each beginning with the mark of its shard, below their zones
 // and above what is jumbo; then a line for each shard.
 func DrawMap(m report.ChunkMap, o MapOptions) string {
-	d := drawing{ChunkMap: m, on: o}
-	d.head()
-	for row := 0; row < len(m.Cells); row += o.perRow(m.Chunks) {
-		d.strip(row, min(len(m.Cells), row+o.perRow(m.Chunks)))
+	d := drawing{ChunkMap: m, options: o}
+	d.writeHead()
+	for row := 0; row < len(m.Cells); row += o.cellsPerRow(m.Chunks) {
+		d.writeStrip(row, min(len(m.Cells), row+o.cellsPerRow(m.Chunks)))
 	}
-	d.legend()
+	d.writeLegend()
 	return d.b.String()
 }
 
 type drawing struct {
 	report.ChunkMap
-	on MapOptions
-	b  strings.Builder
+	options MapOptions
+	b       strings.Builder
 }
 
 func (d *drawing) paint(style, text string) string {
-	if !d.on.Color || style == "" || text == "" {
+	if !d.options.Color || style == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-func (d *drawing) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
+func (d *drawing) writeLine(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
 
-func (d *drawing) head() {
+func (d *drawing) writeHead() {
 	text := fmt.Sprintf("%s on %s", countText(d.Chunks, "chunk"), countText(len(d.Shards), "shard"))
 	if d.Bytes >= 0 {
 		text = humanize.Bytes(d.Bytes) + " in " + text
@@ -107,35 +107,35 @@ func (d *drawing) head() {
 	if d.Jumbo > 0 {
 		text += fmt.Sprintf(", %d jumbo", d.Jumbo)
 	}
-	d.line("%s", d.paint("1;33", plaintext.VisibleLine(d.Namespace)))
-	d.line("  %s", text)
+	d.writeLine("%s", d.paint("1;33", plaintext.VisibleLine(d.Namespace)))
+	d.writeLine("  %s", text)
 	if len(d.Cells) == 0 {
-		d.line("  no map: the chunks were not read")
+		d.writeLine("  no map: the chunks were not read")
 		return
 	}
-	for _, part := range plaintext.Wrapped("widths: "+d.Basis.String()+d.keys(), d.on.width()) {
-		d.line("  %s", part)
+	for _, part := range plaintext.Wrap("widths: "+d.Basis.String()+d.glyphKeys(), d.options.width()) {
+		d.writeLine("  %s", part)
 	}
-	d.line("")
+	d.writeLine("")
 }
 
-// keys explains the characters that are on the map.
-func (d *drawing) keys() (text string) {
+// glyphKeys explains the characters that are on the map.
+func (d *drawing) glyphKeys() (text string) {
 	several, spread := false, false
 	for _, c := range d.Cells {
 		several = several || c.First != c.Last
-		spread = spread || d.glyph(c) == mixed
+		spread = spread || d.glyph(c) == mixedGlyph
 	}
 	if several {
 		text += "; a place has several chunks, and the letter of the shard with half of it or more"
 	}
 	if spread {
-		text += "; " + mixed + " no shard has half of it"
+		text += "; " + mixedGlyph + " no shard has half of it"
 	}
 	if d.Jumbo > 0 {
 		text += "; J jumbo"
 	}
-	if d.warm() {
+	if d.hasHeat() {
 		text += fmt.Sprintf("; below: the load, at most %s operations a second for a chunk",
 			humanize.Number(int64(math.Round(slices.Max(d.Heat.Cells)))))
 	}
@@ -145,39 +145,39 @@ func (d *drawing) keys() (text string) {
 func (d *drawing) glyph(c report.Cell) string {
 	switch {
 	case len(c.Owners) > 1 && c.Owners[0].Share < 0.5:
-		return mixed
+		return mixedGlyph
 	case c.Begins > 0:
 		return Mark(c.Owners[0].Shard)
 	}
-	return goesOn
+	return continuedGlyph
 }
 
-// strip draws a row of cells.
-func (d *drawing) strip(from, to int) {
+// writeStrip draws a row of cells.
+func (d *drawing) writeStrip(from, to int) {
 	label, indent := "", ""
-	if d.on.perRow(d.Chunks) < d.on.width() {
+	if d.options.cellsPerRow(d.Chunks) < d.options.width() {
 		label = Clip(shortKey(d.Cells[from].From.Values()), labelWidth-2)
 		label += strings.Repeat(" ", labelWidth-twwidth.Width(label))
 		indent = strings.Repeat(" ", labelWidth)
 	}
-	if zones := d.zones(from, to); zones != "" {
-		d.line("  %s%s", indent, zones)
+	if zones := d.zonesText(from, to); zones != "" {
+		d.writeLine("  %s%s", indent, zones)
 	}
-	d.line("  %s%s", label, d.cells(d.Cells[from:to]))
-	if jumbo := d.jumbo(d.Cells[from:to]); jumbo != "" {
-		d.line("  %s%s", indent, d.paint("1", jumbo))
+	d.writeLine("  %s%s", label, d.cellsText(d.Cells[from:to]))
+	if jumbo := d.jumboText(d.Cells[from:to]); jumbo != "" {
+		d.writeLine("  %s%s", indent, d.paint("1", jumbo))
 	}
-	if d.warm() {
-		d.line("  %s%s", indent, d.paint("31", strings.TrimRight(d.heat(from, to), " ")))
+	if d.hasHeat() {
+		d.writeLine("  %s%s", indent, d.paint("31", strings.TrimRight(d.heatText(from, to), " ")))
 	}
 }
 
-func (d *drawing) cells(cells []report.Cell) string {
+func (d *drawing) cellsText(cells []report.Cell) string {
 	var b strings.Builder
 	run, style := "", ""
 	for _, c := range cells {
 		glyph, own := d.glyph(c), ""
-		if glyph != mixed {
+		if glyph != mixedGlyph {
 			own = shardStyle(c.Owners[0].Shard)
 		}
 		if own != style {
@@ -189,7 +189,7 @@ func (d *drawing) cells(cells []report.Cell) string {
 	return b.String() + d.paint(style, run)
 }
 
-func (d *drawing) jumbo(cells []report.Cell) string {
+func (d *drawing) jumboText(cells []report.Cell) string {
 	var b strings.Builder
 	for _, c := range cells {
 		if c.Jumbo > 0 {
@@ -201,13 +201,13 @@ func (d *drawing) jumbo(cells []report.Cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// warm reports whether it is known how hot places are.
-func (d *drawing) warm() bool {
+// hasHeat reports whether the map has load data.
+func (d *drawing) hasHeat() bool {
 	return d.Heat != nil && len(d.Heat.Cells) == len(d.Cells) && len(d.Cells) > 0
 }
 
-// heat draws how hot places are, beside the hottest chunk of the map.
-func (d *drawing) heat(from, to int) string {
+// heatText draws the load of each cell, relative to the hottest one.
+func (d *drawing) heatText(from, to int) string {
 	heights := []string{" ", "▁", "▂", "▃", "▅", "▆", "█"}
 	var b strings.Builder
 	most := slices.Max(d.Heat.Cells)
@@ -217,10 +217,10 @@ func (d *drawing) heat(from, to int) string {
 	return b.String()
 }
 
-// zones draws the parts of zone ranges that lie in a row: [EU----], without the
+// zonesText draws the parts of zone ranges that lie in a row: [EU----], without the
 // bracket where a range goes on in another row. Where several share a place the
 // last one is seen.
-func (d *drawing) zones(from, to int) string {
+func (d *drawing) zonesText(from, to int) string {
 	row := slices.Repeat([]string{" "}, to-from)
 	found := false
 	for _, z := range d.Zones {

@@ -14,12 +14,12 @@ import (
 // it has most.
 var shades = []string{" ", "░", "▒", "▓", "█"}
 
-// laneLeast is the least room that is worth a picture of where a shard's data
+// minLaneWidth is the minimum width of the column that shows where a shard's data
 // lie.
-const laneLeast = 10
+const minLaneWidth = 10
 
-// legend draws a line for each shard: what it has, and where.
-func (d *drawing) legend() {
+// writeLegend draws a line for each shard: what it has, and where.
+func (d *drawing) writeLegend() {
 	header := []string{"shard", "chunks", "jumbo", "data", "share"}
 	if d.Heat != nil {
 		header = append(header, "ops/s")
@@ -34,7 +34,7 @@ func (d *drawing) legend() {
 			share = float64(s.Bytes) / float64(d.Bytes)
 		}
 		rows = append(rows, []string{
-			Clip(string(s.ID), max(12, d.on.width()/4)), fmt.Sprint(s.Chunks), fmt.Sprint(s.Jumbo), data,
+			Clip(string(s.ID), max(12, d.options.width()/4)), fmt.Sprint(s.Chunks), fmt.Sprint(s.Jumbo), data,
 			fmt.Sprintf("%.1f%%", 100*share),
 		})
 		if d.Heat != nil {
@@ -49,8 +49,8 @@ func (d *drawing) legend() {
 		}
 		taken += widths[i] + 2
 	}
-	lanes := d.lanes(d.on.width() - taken)
-	d.line("")
+	lanes := d.shardLanes(d.options.width() - taken)
+	d.writeLine("")
 	for i, row := range rows {
 		text, mark, where := "", " ", ""
 		for column, cell := range row {
@@ -68,9 +68,9 @@ func (d *drawing) legend() {
 				where = lanes[i-1]
 			}
 		case lanes != nil:
-			where = laneTitle(d.on.width() - taken)
+			where = laneTitle(d.options.width() - taken)
 		}
-		d.line("%s", strings.TrimRight("  "+mark+" "+text+where, " "))
+		d.writeLine("%s", strings.TrimRight("  "+mark+" "+text+where, " "))
 	}
 }
 
@@ -82,10 +82,10 @@ func laneTitle(room int) string {
 	return long
 }
 
-// lanes draws for each shard where along the shard key its data lie; nil without
+// shardLanes draws for each shard where along the shard key its data lie; nil without
 // the room.
-func (d *drawing) lanes(width int) []string {
-	if width < laneLeast || len(d.Cells) == 0 {
+func (d *drawing) shardLanes(width int) []string {
+	if width < minLaneWidth || len(d.Cells) == 0 {
 		return nil
 	}
 	width = min(width, len(d.Cells))
@@ -103,13 +103,13 @@ func (d *drawing) lanes(width int) []string {
 	}
 	lanes := make([]string, len(shares))
 	for i, lane := range shares {
-		lanes[i] = shaded(lane)
+		lanes[i] = shadeBar(lane)
 	}
 	return lanes
 }
 
-// shaded writes amounts as shades; what is there at all can be seen.
-func shaded(amounts []float64) string {
+// shadeBar writes amounts as shades; any amount above 0 is visible.
+func shadeBar(amounts []float64) string {
 	most := 0.0
 	for _, a := range amounts {
 		most = max(most, a)

@@ -21,31 +21,31 @@ type Options struct {
 	Terminal bool
 	// Color allows escape sequences.
 	Color bool
-	// Shallow cuts a script's result at the depth of the settings, too.
-	Shallow bool
-	// Look gives the settings of the moment.
-	Look func() Look
+	// LimitDepth cuts a script's result at the depth of the settings, too.
+	LimitDepth bool
+	// Settings returns the current settings.
+	Settings func() InspectSettings
 	// Columns returns the width of the terminal; nil where there is none.
 	Columns func() int
-	// Own shows what is not an ordinary value; ok is false for those that are.
-	Own func(v goja.Value) (text string, ok bool)
+	// RenderSpecial renders special objects such as cursors; ok is false for ordinary values.
+	RenderSpecial func(v goja.Value) (text string, ok bool)
 }
 
-// Look is how values look by the user's settings.
-type Look struct {
-	Compact int
-	Depth   int // negative: no limit
-	Stacks  bool
+// InspectSettings is how values look by the user's settings.
+type InspectSettings struct {
+	Compact     int
+	Depth       int // negative: no limit
+	ErrorStacks bool
 }
 
 // Display shows values on a screen or in a stream.
 type Display struct {
 	JS  *script.Engine
 	cfg Options
-	// Marks of values that are shown in a way of their own; each made when it is
+	// Symbols that mark values with a special rendering; each is made when it is
 	// first needed.
-	replies *goja.Symbol // on replies of commands
-	tabled  *goja.Symbol // on values with tables for terminals
+	replySymbol *goja.Symbol // on replies of commands
+	tableSymbol *goja.Symbol // on values with tables for terminals
 }
 
 // New makes a Display.
@@ -54,8 +54,8 @@ func New(o Options) *Display { return &Display{cfg: o} }
 // Color reports whether escape sequences are allowed.
 func (s *Display) Color() bool { return s.cfg.Color }
 
-// narrowest is what is drawn on the narrowest of terminals, which wrap it.
-const narrowest = 40
+// minColumns is the minimum width; narrower terminals wrap lines.
+const minColumns = 40
 
 // Columns returns the width that what is shown may take: that of the terminal,
 // Width where there is none.
@@ -64,7 +64,7 @@ func (s *Display) Columns() int {
 		return Width
 	}
 	if columns := s.cfg.Columns(); columns > 0 {
-		return max(columns, narrowest)
+		return max(columns, minColumns)
 	}
 	return Width
 }
@@ -75,14 +75,14 @@ func (s *Display) Render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
 		return text
 	}
-	if text, ok := s.cfg.Own(v); ok {
+	if text, ok := s.cfg.RenderSpecial(v); ok {
 		return text
 	}
 	o := s.InspectOptions()
-	if !s.cfg.Interactive && !s.cfg.Shallow {
+	if !s.cfg.Interactive && !s.cfg.LimitDepth {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	text := s.JS.Values.InspectResult(s.WithoutGossip(v), o, true)
+	text := s.JS.Values.InspectResult(s.WithoutClusterTimeFields(v), o, true)
 	if goja.IsString(v) && s.cfg.Terminal { // elsewhere it may be JSON for another program
 		return plaintext.Visible(text)
 	}
@@ -91,17 +91,17 @@ func (s *Display) Render(v goja.Value) string {
 
 // InspectOptions returns those of print() under the current settings.
 func (s *Display) InspectOptions() values.InspectOptions {
-	o, look := values.DefaultInspect(), s.cfg.Look()
+	o, look := values.DefaultInspect(), s.cfg.Settings()
 	o.Color = s.cfg.Color
 	o.Depth = look.Depth
 	o.Depth = cmp.Or(o.Depth, values.TopLevel)
 	o.Compact = look.Compact
-	o.Stacks = look.Stacks
+	o.ErrorStacks = look.ErrorStacks
 	return o
 }
 
-// Gossip are the fields a cluster adds to every reply (rules/03-commands §0.3).
-var Gossip = []string{"$clusterTime", "operationTime"}
+// ClusterTimeFields are cluster time fields in every reply (rules/03-commands §0.3).
+var ClusterTimeFields = []string{"$clusterTime", "operationTime"}
 
 // Reply shows a command's reply to the script. Gossip stays readable but is not
 // printed (rules/04-objects §5.1).
@@ -114,19 +114,19 @@ func (s *Display) Inspect(v goja.Value) string {
 	return s.JS.Values.Inspect(v, s.InspectOptions())
 }
 
-// Printed returns an argument of print().
-func (s *Display) Printed(v goja.Value) string {
-	if text, ok := s.cfg.Own(v); ok {
+// PrintedText returns an argument of print().
+func (s *Display) PrintedText(v goja.Value) string {
+	if text, ok := s.cfg.RenderSpecial(v); ok {
 		return text
 	}
-	return s.JS.Values.InspectResult(s.WithoutGossip(v), s.InspectOptions(), false)
+	return s.JS.Values.InspectResult(s.WithoutClusterTimeFields(v), s.InspectOptions(), false)
 }
 
 // markReply notes that an object is a command's reply.
 func (s *Display) markReply(o *goja.Object) *goja.Object {
-	for _, name := range Gossip {
+	for _, name := range ClusterTimeFields {
 		if o.Get(name) != nil {
-			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE,
+			script.Must(o.DefineDataPropertySymbol(s.ensureReplySymbol(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE,
 				goja.FLAG_FALSE, goja.FLAG_FALSE))
 			break
 		}
@@ -134,23 +134,23 @@ func (s *Display) markReply(o *goja.Object) *goja.Object {
 	return o
 }
 
-func (s *Display) replyMark() *goja.Symbol {
-	if s.replies == nil {
-		s.replies = goja.NewSymbol("shardsh.reply")
+func (s *Display) ensureReplySymbol() *goja.Symbol {
+	if s.replySymbol == nil {
+		s.replySymbol = goja.NewSymbol("shardsh.reply")
 	}
-	return s.replies
+	return s.replySymbol
 }
 
-// WithoutGossip returns a reply as it is shown: the fields every reply has are
+// WithoutClusterTimeFields returns a reply as it is shown: the fields every reply has are
 // left out (rules/04-objects §5.1). Scripts can still read and list them.
-func (s *Display) WithoutGossip(v goja.Value) goja.Value {
+func (s *Display) WithoutClusterTimeFields(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
-	if !ok || s.replies == nil || o.GetSymbol(s.replies) == nil {
+	if !ok || s.replySymbol == nil || o.GetSymbol(s.replySymbol) == nil {
 		return v
 	}
 	shown := s.JS.Runtime.NewObject()
 	for _, k := range o.Keys() {
-		if !slices.Contains(Gossip, k) {
+		if !slices.Contains(ClusterTimeFields, k) {
 			script.Must(shown.Set(k, o.Get(k)))
 		}
 	}
@@ -175,8 +175,8 @@ func (s *Display) StatsResult(value *goja.Object) goja.Value {
 	return value
 }
 
-// OnOneLine makes an object print on one line, whatever its width.
-func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
+// SetOneLine makes an object print on one line, whatever its width.
+func (s *Display) SetOneLine(o *goja.Object) *goja.Object {
 	s.JS.Values.SetPrinter(o, func() string {
 		options := s.InspectOptions()
 		options.Compact = values.CompactFull
@@ -198,20 +198,20 @@ func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
 func (s *Display) Print(args []goja.Value) {
 	texts := make([]string, len(args))
 	for i, v := range args {
-		texts[i] = s.Printed(v)
+		texts[i] = s.PrintedText(v)
 	}
-	s.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
+	s.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
 }
 
 // ShownValue returns a result of show that prints as the value it is.
 func (s *Display) ShownValue(v goja.Value) goja.Value {
 	o := s.InspectOptions()
-	return s.JS.ShownStyled(s.JS.Values.InspectResult(v, o, false))
+	return s.JS.StyledResult(s.JS.Values.InspectResult(v, o, false))
 }
 
 // ClearScreen clears a terminal and does nothing else elsewhere.
 func (s *Display) ClearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
-		s.JS.Out.WriteOwn("\x1b[H\x1b[2J")
+		s.JS.Out.WriteRaw("\x1b[H\x1b[2J")
 	}
 }

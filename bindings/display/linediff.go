@@ -11,7 +11,7 @@ const maxDiff = 1000
 func LineDiff(actual, expected string) string {
 	a, b := strings.Split(actual, "\n"), strings.Split(expected, "\n")
 	if len(a) > maxDiff || len(b) > maxDiff {
-		return mark("+ ", a) + mark("- ", b)
+		return prefixLines("+ ", a) + prefixLines("- ", b)
 	}
 	common := commonLines(a, b)
 	var text strings.Builder
@@ -19,20 +19,20 @@ func LineDiff(actual, expected string) string {
 	for i < len(a) || j < len(b) {
 		switch {
 		case i < len(a) && j < len(b) && a[i] == b[j]:
-			text.WriteString(mark("  ", a[i:i+1]))
+			text.WriteString(prefixLines("  ", a[i:i+1]))
 			i, j = i+1, j+1
 		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			text.WriteString(mark("+ ", a[i:i+1]))
+			text.WriteString(prefixLines("+ ", a[i:i+1]))
 			i++
 		default:
-			text.WriteString(mark("- ", b[j:j+1]))
+			text.WriteString(prefixLines("- ", b[j:j+1]))
 			j++
 		}
 	}
 	return text.String()
 }
 
-func mark(sign string, lines []string) string {
+func prefixLines(sign string, lines []string) string {
 	return sign + strings.Join(lines, "\n"+sign) + "\n"
 }
 

@@ -14,7 +14,7 @@ import (
 func (s *Display) NodeTable(v goja.Value) string {
 	rows, ok := v.(*goja.Object)
 	if !ok {
-		return s.Printed(v)
+		return s.PrintedText(v)
 	}
 	const index, single = "(index)", "Values"
 	header := []string{index}

@@ -12,31 +12,31 @@ import (
 
 // How often a long wait says how far it is.
 const (
-	progressOnTerminal = time.Second
-	progressElsewhere  = time.Minute
-	progressWidth      = 79 // of the rewritten line; a full one would wrap
+	terminalInterval = time.Second
+	logInterval      = time.Minute
+	progressWidth    = 79 // of the rewritten line; a full one would wrap
 )
 
 // Progress shows how far a long wait is: on a terminal in one line that is
 // written again and again, elsewhere in lines of the error stream. A nil
 // progress is silent. It keeps the shell's time.
 type Progress struct {
-	s      *Display
-	Every  time.Duration
-	began  time.Time
-	said   time.Time
-	onLine bool // the terminal's line holds something
+	s         *Display
+	Interval  time.Duration
+	startedAt time.Time
+	shownAt   time.Time
+	lineShown bool // the terminal's line holds something
 }
 
 // Amount is how much work was done since the wait began, and how much is left.
 type Amount struct {
 	Done, Left float64              // left is NaN where nobody can tell
-	Text       func(float64) string // of either
-	// ToGo says in words how much longer it takes, where more is known than the rate;
+	Format     func(float64) string // of either
+	// RemainingText is the remaining time in words, if there is a better estimate than the rate;
 	// empty otherwise. Unforeseen says that it is not known yet, and that the rate is not
 	// to be used either.
-	ToGo       string
-	Unforeseen bool
+	RemainingText    string
+	RemainingUnknown bool
 }
 
 // Progress starts to tell how far a wait is; nil, which is silent, unless wanted.
@@ -44,58 +44,58 @@ func (s *Display) Progress(wanted bool) *Progress {
 	if !wanted {
 		return nil
 	}
-	every := progressElsewhere
+	every := logInterval
 	if s.cfg.Terminal {
-		every = progressOnTerminal
+		every = terminalInterval
 	}
 	now := s.JS.Clock.Now()
-	return &Progress{s: s, Every: every, began: now, said: now}
+	return &Progress{s: s, Interval: every, startedAt: now, shownAt: now}
 }
 
-// Due reports whether something should be said now.
-func (p *Progress) Due() bool {
-	return p != nil && p.s.JS.Clock.Now().Sub(p.said) >= p.Every
+// IsDue reports whether something should be said now.
+func (p *Progress) IsDue() bool {
+	return p != nil && p.s.JS.Clock.Now().Sub(p.shownAt) >= p.Interval
 }
 
-// Restart forgets the rate so far: other work has begun.
+// Restart resets the rate because different work begins.
 func (p *Progress) Restart() {
 	if p != nil {
-		p.began = p.s.JS.Clock.Now()
+		p.startedAt = p.s.JS.Clock.Now()
 	}
 }
 
-// Say writes what is going on, and what can be told from an amount.
-func (p *Progress) Say(what string, a *Amount) {
+// Show shows an activity with its amount, rate and remaining time.
+func (p *Progress) Show(what string, a *Amount) {
 	now := p.s.JS.Clock.Now()
-	p.said = now
+	p.shownAt = now
 	measured := ""
 	if a != nil {
-		measured = ": " + p.Measure(a, now)
+		measured = ": " + p.AmountText(a, now)
 	}
 	if !p.s.cfg.Terminal {
 		p.s.JS.Out.Warn(what + measured)
 		return
 	}
 	what = Clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.Out.WriteOwn(script.ClearLine + Clip(what+measured, progressWidth))
-	p.onLine = true
+	p.s.JS.Out.WriteRaw(script.ClearLine + Clip(what+measured, progressWidth))
+	p.lineShown = true
 }
 
-// Measure adds rate and time to go, once there is a rate or somebody who knows.
-func (p *Progress) Measure(a *Amount, now time.Time) string {
-	parts := []string{a.Text(a.Done) + " done"}
+// AmountText returns the amount with rate and remaining time, if known.
+func (p *Progress) AmountText(a *Amount, now time.Time) string {
+	parts := []string{a.Format(a.Done) + " done"}
 	if a.Left == a.Left {
-		parts = append(parts, a.Text(a.Left)+" left")
+		parts = append(parts, a.Format(a.Left)+" left")
 	}
-	if elapsed := now.Sub(p.began); a.Done > 0 && elapsed > 0 {
+	if elapsed := now.Sub(p.startedAt); a.Done > 0 && elapsed > 0 {
 		rate := a.Done / elapsed.Seconds()
-		parts = append(parts, rateText(rate, a.Text))
-		if a.Left > 0 && a.ToGo == "" && !a.Unforeseen {
+		parts = append(parts, rateText(rate, a.Format))
+		if a.Left > 0 && a.RemainingText == "" && !a.RemainingUnknown {
 			parts = append(parts, humanize.Duration(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
 		}
 	}
-	if a.ToGo != "" {
-		parts = append(parts, a.ToGo)
+	if a.RemainingText != "" {
+		parts = append(parts, a.RemainingText)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -111,9 +111,9 @@ func rateText(rate float64, text func(float64) string) string {
 
 // End leaves the terminal's line empty.
 func (p *Progress) End() {
-	if p != nil && p.onLine {
-		p.s.JS.Out.WriteOwn(script.ClearLine)
-		p.onLine = false
+	if p != nil && p.lineShown {
+		p.s.JS.Out.WriteRaw(script.ClearLine)
+		p.lineShown = false
 	}
 }
 

@@ -41,27 +41,27 @@ func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
 		draw(t)
 		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
-	script.Must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	script.Must(o.DefineDataPropertySymbol(s.ensureTableSymbol(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	return o
 }
 
 // ShowsTables reports whether a result that has tables is shown as them.
 func (s *Display) ShowsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
-func (s *Display) tableMark() *goja.Symbol {
-	if s.tabled == nil {
-		s.tabled = goja.NewSymbol("shardsh.table")
+func (s *Display) ensureTableSymbol() *goja.Symbol {
+	if s.tableSymbol == nil {
+		s.tableSymbol = goja.NewSymbol("shardsh.table")
 	}
-	return s.tabled
+	return s.tableSymbol
 }
 
 // renderTables shows a value that has tables.
 func (s *Display) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.tabled == nil {
+	if !ok || s.tableSymbol == nil {
 		return "", false
 	}
-	draw, ok := goja.AssertFunction(o.GetSymbol(s.tabled))
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.tableSymbol))
 	if !ok {
 		return "", false
 	}
@@ -74,7 +74,7 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
 	t := &Tables{s: s}
 	draw(t)
-	return s.JS.ShownStyled(t.b.String())
+	return s.JS.StyledResult(t.b.String())
 }
 
 // Heading writes a heading.
@@ -85,11 +85,11 @@ func (t *Tables) Heading(text string) {
 	t.b.WriteString(t.s.JS.Out.Paint(script.HeadingColor, Clip(text, t.s.Columns())) + "\n")
 }
 
-// Line is a label and what it is about, on as many lines as it takes.
+// Line writes a label and its wrapped text.
 func (t *Tables) Line(label, text string) {
 	indent := strings.Repeat(" ", LabelWidth)
 	label = plaintext.VisibleLine(label)
-	for i, part := range plaintext.Wrapped(plaintext.Visible(text), t.s.Columns()-LabelWidth-1) {
+	for i, part := range plaintext.Wrap(plaintext.Visible(text), t.s.Columns()-LabelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
@@ -110,7 +110,7 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 			header[i], align[i] = numeric, tw.AlignRight
 		}
 	}
-	fit(append([][]string{header}, rows...), t.s.Columns()-2)
+	shrinkColumns(append([][]string{header}, rows...), t.s.Columns()-2)
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
@@ -120,9 +120,9 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 	}
 }
 
-// Top is a Grid of a screen of rows, and of as many more as somebody has to see;
+// TopRows is a Grid of a screen of rows, and of as many more as somebody has to see;
 // the others are counted, with where they are shown.
-func (t *Tables) Top(header []string, rows [][]string, seen int, others string) {
+func (t *Tables) TopRows(header []string, rows [][]string, seen int, others string) {
 	hidden := max(0, len(rows)-max(seen, MaxRows))
 	t.Grid(header, rows[:len(rows)-hidden])
 	if hidden > 0 {
@@ -132,7 +132,7 @@ func (t *Tables) Top(header []string, rows [][]string, seen int, others string) 
 
 // Note is a line of text below a table.
 func (t *Tables) Note(text string) {
-	for _, part := range plaintext.Wrapped(plaintext.Visible(text), t.s.Columns()-2) {
+	for _, part := range plaintext.Wrap(plaintext.Visible(text), t.s.Columns()-2) {
 		t.b.WriteString("  " + part + "\n")
 	}
 }
@@ -148,9 +148,9 @@ func visibleRows(rows [][]string) [][]string {
 	return shown
 }
 
-// fit cuts the widest columns until all columns and the gaps between them take no
+// shrinkColumns cuts the widest columns until all columns and the gaps between them take no
 // more than the width.
-func fit(rows [][]string, width int) {
+func shrinkColumns(rows [][]string, width int) {
 	const gap, least = 2, 6
 	columns := len(rows[0])
 	widths := make([]int, columns)

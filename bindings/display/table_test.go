@@ -51,7 +51,7 @@ func TestTablesShowAScreen(t *testing.T) {
 		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
 	tb := &Tables{s: s}
-	tb.Top([]string{"n#", "name"}, rows, 3, "elsewhere")
+	tb.TopRows([]string{"n#", "name"}, rows, 3, "elsewhere")
 	want := "   n  name\n   0  x\n"
 	if got := tb.b.String(); !strings.HasPrefix(got, want) ||
 		!strings.HasSuffix(got, "  19  x\n  … and 5 more: elsewhere\n") {
@@ -63,7 +63,7 @@ func TestTablesShowAScreen(t *testing.T) {
 		t.Error(got)
 	}
 	tb = &Tables{s: s}
-	tb.Top([]string{"n#", "name"}, rows, 24, "elsewhere")
+	tb.TopRows([]string{"n#", "name"}, rows, 24, "elsewhere")
 	if got := tb.b.String(); !strings.HasSuffix(got, "  23  x\n  … and 1 more: elsewhere\n") {
 		t.Error(got)
 	}

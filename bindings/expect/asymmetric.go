@@ -8,24 +8,24 @@ import (
 	"shardsh/bindings/script"
 )
 
-// asymmetric stands for values that it matches, inside of what is expected.
-type asymmetric struct {
+// asymmetricMatcher stands for values that it matches, inside of what is expected.
+type asymmetricMatcher struct {
 	script.Hidden
 	text    func() string
 	matches func(goja.Value) bool
 }
 
-func asAsymmetric(v goja.Value) (*asymmetric, bool) {
+func asAsymmetric(v goja.Value) (*asymmetricMatcher, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return nil, false
 	}
-	return script.Receiver[*asymmetric](o)
+	return script.Receiver[*asymmetricMatcher](o)
 }
 
 // defineAsymmetric adds expect.anything() and its kin, and expect.not with their
 // opposites.
-func (e *expecting) defineAsymmetric(f *goja.Object) {
+func (e *expectFunc) defineAsymmetric(f *goja.Object) {
 	not := e.js.Runtime.NewObject()
 	proto := e.js.Runtime.NewObject()
 	for name, build := range map[string]func(c *script.Call) func(goja.Value) bool{
@@ -43,18 +43,19 @@ func (e *expecting) defineAsymmetric(f *goja.Object) {
 		"closeTo": func(c *script.Call) func(goja.Value) bool {
 			args := []goja.Value{c.Arg(0), c.Arg(1)}
 			return func(v goja.Value) bool {
-				return (goja.IsNumber(v) || isNumeric(v)) && closeTo(&Match{Call: &script.Call{JS: e.js, Args: args}, Received: v})
+				return (goja.IsNumber(v) || isNumeric(v)) &&
+					isCloseTo(&Match{Call: &script.Call{JS: e.js, Args: args}, Received: v})
 			}
 		},
 	} {
 		for _, opposite := range []bool{false, true} {
-			make := e.js.Function(name, func(c *script.Call) goja.Value {
+			make := e.js.NewFunction(name, func(c *script.Call) goja.Value {
 				matches, args := build(c), append([]goja.Value(nil), c.Args...)
-				a := &asymmetric{
+				a := &asymmetricMatcher{
 					matches: func(v goja.Value) bool { return matches(v) != opposite },
-					text:    func() string { return e.written(name, opposite, args) },
+					text:    func() string { return e.callText(name, opposite, args) },
 				}
-				o := e.js.Instance(a, proto)
+				o := e.js.NewInstance(a, proto)
 				e.js.Values.SetPrinter(o, a.text)
 				return o
 			})
@@ -68,8 +69,8 @@ func (e *expecting) defineAsymmetric(f *goja.Object) {
 	script.Define(f, "not", not)
 }
 
-// written is the call as it would be written.
-func (e *expecting) written(name string, opposite bool, args []goja.Value) string {
+// callText is the call as it would be written.
+func (e *expectFunc) callText(name string, opposite bool, args []goja.Value) string {
 	text := "expect."
 	if opposite {
 		text += "not."
@@ -85,7 +86,7 @@ func (e *expecting) written(name string, opposite bool, args []goja.Value) strin
 }
 
 // anyOf matches values of a class, the plain ones too.
-func (e *expecting) anyOf(c *script.Call) func(goja.Value) bool {
+func (e *expectFunc) anyOf(c *script.Call) func(goja.Value) bool {
 	class := c.Object(0)
 	if _, ok := goja.AssertFunction(c.Arg(0)); !ok {
 		e.js.ThrowInvalid("expect.any takes a class, such as Number or ObjectId")
@@ -103,7 +104,7 @@ func (e *expecting) anyOf(c *script.Call) func(goja.Value) bool {
 	return func(v goja.Value) bool { return e.js.Runtime.InstanceOf(v, class) }
 }
 
-func (e *expecting) objectContaining(c *script.Call) func(goja.Value) bool {
+func (e *expectFunc) objectContaining(c *script.Call) func(goja.Value) bool {
 	fields := c.Object(0)
 	if fields == nil {
 		e.js.ThrowInvalid("expect.objectContaining takes an object")
@@ -123,7 +124,7 @@ func (e *expecting) objectContaining(c *script.Call) func(goja.Value) bool {
 	}
 }
 
-func (e *expecting) arrayContaining(c *script.Call) func(goja.Value) bool {
+func (e *expectFunc) arrayContaining(c *script.Call) func(goja.Value) bool {
 	if o := c.Object(0); o == nil || o.ClassName() != "Array" {
 		e.js.ThrowInvalid("expect.arrayContaining takes an array")
 	}
@@ -148,7 +149,7 @@ func (e *expecting) arrayContaining(c *script.Call) func(goja.Value) bool {
 	}
 }
 
-func (e *expecting) stringMatching(c *script.Call) func(goja.Value) bool {
+func (e *expectFunc) stringMatching(c *script.Call) func(goja.Value) bool {
 	expected := c.Arg(0)
 	return func(v goja.Value) bool {
 		if !goja.IsString(v) {

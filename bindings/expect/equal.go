@@ -15,8 +15,8 @@ type equality struct {
 	strict bool
 	// subset lets objects have more fields than expected.
 	subset bool
-	// open are the pairs that are being compared, so that circles end.
-	open [][2]*goja.Object
+	// inProgress are the pairs that are being compared, so that circles end.
+	inProgress [][2]*goja.Object
 }
 
 func (q *equality) same(received, expected goja.Value) bool {
@@ -28,24 +28,24 @@ func (q *equality) same(received, expected goja.Value) bool {
 	}
 	a, isObject := received.(*goja.Object)
 	b, isObjectToo := expected.(*goja.Object)
-	if !isObject || !isObjectToo || !plain(a) || !plain(b) || a.ClassName() != b.ClassName() {
+	if !isObject || !isObjectToo || !isPlain(a) || !isPlain(b) || a.ClassName() != b.ClassName() {
 		return q.sameLeaves(received, expected)
 	}
 	if script.CollectionClass(q.js.Runtime, a) != nil || script.CollectionClass(q.js.Runtime, b) != nil {
 		return q.sameLeaves(received, expected)
 	}
-	for _, pair := range q.open {
+	for _, pair := range q.inProgress {
 		if pair[0] == a && pair[1] == b {
 			return true
 		}
 	}
-	q.open = append(q.open, [2]*goja.Object{a, b})
-	defer func() { q.open = q.open[:len(q.open)-1] }()
+	q.inProgress = append(q.inProgress, [2]*goja.Object{a, b})
+	defer func() { q.inProgress = q.inProgress[:len(q.inProgress)-1] }()
 	return q.sameFields(a, b)
 }
 
-// plain reports whether an object is compared field by field.
-func plain(o *goja.Object) bool {
+// isPlain reports whether an object is compared field by field.
+func isPlain(o *goja.Object) bool {
 	if o.ClassName() != "Object" && o.ClassName() != "Array" {
 		return false
 	}
@@ -127,8 +127,8 @@ func isNumeric(v goja.Value) bool {
 	return false
 }
 
-// equalities are the matchers that compare whole values.
-func equalities() []Matcher {
+// equalityMatchers are the matchers that compare whole values.
+func equalityMatchers() []Matcher {
 	compare := func(q equality) func(*Match) bool {
 		return func(m *Match) bool {
 			own := q
@@ -136,7 +136,7 @@ func equalities() []Matcher {
 			return own.same(m.Received, m.Arg(0))
 		}
 	}
-	say := func(m *Match) string { return m.compared(m.Arg(0), m.Received) }
+	say := func(m *Match) string { return m.comparisonText(m.Arg(0), m.Received) }
 	return []Matcher{
 		{"toBe", "expected", func(m *Match) bool { return m.Received.SameAs(m.Arg(0)) }, say,
 			"The same value, or the very same object."},

@@ -9,31 +9,31 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Matcher is one thing that a value can be held to.
+// Matcher is one assertion about a value, such as toBe.
 type Matcher struct {
 	// Name and Signature are as those of a [script.Method].
 	Name, Signature string
-	// Holds reports whether the value is as it should be. Whatever it finds out for
+	// Holds reports whether the assertion holds. What it finds out for
 	// Say it keeps in m.Found.
 	Holds func(m *Match) bool
-	// Say returns the lines under the headline where it does not hold, or does and
+	// Explain returns the lines under the headline where it does not hold, or does and
 	// should not; nil shows what was expected and what was received.
-	Say  func(m *Match) string
-	Help string
+	Explain func(m *Match) string
+	Help    string
 }
 
 // Options are what expect takes from outside.
 type Options struct {
 	// Matchers are more of them.
 	Matchers []Matcher
-	// Counted is called for each thing that is expected; may be nil.
-	Counted func()
+	// OnExpect is called for each thing that is expected; may be nil.
+	OnExpect func()
 }
 
 // Match is one use of a matcher.
 type Match struct {
 	*script.Call
-	// Received is the value that is looked at.
+	// Received is the tested value.
 	Received goja.Value
 	// Not is true for what must not hold.
 	Not bool
@@ -44,15 +44,15 @@ type Match struct {
 // subject is what expect(value) returns.
 type subject struct {
 	script.Hidden
-	e        *expecting
+	e        *expectFunc
 	received goja.Value
 	not      bool
-	// settles is "resolves" or "rejects" for the value of a promise.
-	settles string
+	// promiseMode is "resolves" or "rejects" for the value of a promise.
+	promiseMode string
 }
 
-// expecting is the function expect of one runtime.
-type expecting struct {
+// expectFunc is the function expect of one runtime.
+type expectFunc struct {
 	js      *script.Engine
 	options Options
 	proto   *goja.Object
@@ -60,64 +60,66 @@ type expecting struct {
 
 // Define defines the global function expect.
 func Define(js *script.Engine, o Options) {
-	e := &expecting{js: js, options: o}
+	e := &expectFunc{js: js, options: o}
 	e.proto = script.Prototype(js, "Expect", e.methods())
-	e.turn("not", func(s subject) subject { s.not = !s.not; return s })
-	e.turn("resolves", func(s subject) subject { s.settles = "resolves"; return s })
-	e.turn("rejects", func(s subject) subject { s.settles = "rejects"; return s })
+	e.defineModifier("not", func(s subject) subject { s.not = !s.not; return s })
+	e.defineModifier("resolves", func(s subject) subject { s.promiseMode = "resolves"; return s })
+	e.defineModifier("rejects", func(s subject) subject { s.promiseMode = "rejects"; return s })
 	const about = "Says what a value has to be: expect(value).toBe(1)."
-	f := js.Described("expect", "", about, func(c *script.Call) goja.Value {
-		return e.object(subject{e: e, received: c.Arg(0)})
+	f := js.NewCheckedFunction("expect", "", about, func(c *script.Call) goja.Value {
+		return e.newSubject(subject{e: e, received: c.Arg(0)})
 	})
 	e.defineAsymmetric(f)
-	script.Define(f, "extend", js.Function("extend", e.extend))
+	script.Define(f, "extend", js.NewFunction("extend", e.extend))
 	script.Define(js.Runtime.GlobalObject(), "expect", f)
 }
 
-func (e *expecting) object(s subject) *goja.Object { return e.js.Instance(&s, e.proto) }
+func (e *expectFunc) newSubject(s subject) *goja.Object { return e.js.NewInstance(&s, e.proto) }
 
-// turn defines a property that goes on with the same value in another way.
-func (e *expecting) turn(name string, change func(subject) subject) {
+// defineModifier defines a property that goes on with the same value in another way.
+func (e *expectFunc) defineModifier(name string, change func(subject) subject) {
 	get := e.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		s, ok := script.Receiver[*subject](fc.This)
 		if !ok {
 			return goja.Undefined()
 		}
-		return e.object(change(*s))
+		return e.newSubject(change(*s))
 	})
 	script.Must(e.proto.DefineAccessorProperty(name, get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-func (e *expecting) methods() []script.Method[*subject] {
+func (e *expectFunc) methods() []script.Method[*subject] {
 	var list []script.Method[*subject]
-	for _, m := range slices.Concat(equalities(), shapes(), kinds(), numbers(), texts(), e.options.Matchers) {
+	all := slices.Concat(equalityMatchers(), shapeMatchers(), kindMatchers(), numberMatchers(), textMatchers(),
+		e.options.Matchers)
+	for _, m := range all {
 		list = append(list, script.Method[*subject]{Name: m.Name, Signature: m.Signature, Help: m.Help,
 			Call: func(c *script.Call, on *subject) goja.Value { return e.check(c, on, m) }})
 	}
 	return list
 }
 
-// check holds the value to a matcher, at once or when its promise is settled.
-func (e *expecting) check(c *script.Call, on *subject, m Matcher) goja.Value {
-	if e.options.Counted != nil {
-		e.options.Counted()
+// check checks the value with a matcher, at once or when its promise is settled.
+func (e *expectFunc) check(c *script.Call, on *subject, m Matcher) goja.Value {
+	if e.options.OnExpect != nil {
+		e.options.OnExpect()
 	}
-	if on.settles == "" {
-		if text, ok := e.judge(c, on, on.received, m); !ok {
-			panic(e.failure(text))
+	if on.promiseMode == "" {
+		if text, ok := e.evaluate(c, on, on.received, m); !ok {
+			panic(e.newFailure(text))
 		}
 		return nil
 	}
 	return e.checkSettled(c, on, m)
 }
 
-// judge returns what to say where a value is not as it should be.
-func (e *expecting) judge(c *script.Call, on *subject, received goja.Value, m Matcher) (text string, ok bool) {
+// evaluate runs a matcher and returns the failure message.
+func (e *expectFunc) evaluate(c *script.Call, on *subject, received goja.Value, m Matcher) (text string, ok bool) {
 	match := &Match{Call: c, Received: received, Not: on.not}
 	if m.Holds(match) != on.not {
 		return "", true
 	}
-	say := m.Say
+	say := m.Explain
 	if say == nil {
 		say = (*Match).expectedAndReceived
 	}
@@ -127,8 +129,8 @@ func (e *expecting) judge(c *script.Call, on *subject, received goja.Value, m Ma
 // headline is the call as it would be written.
 func (s *subject) headline(m Matcher) string {
 	text := "expect(received)"
-	if s.settles != "" {
-		text += "." + s.settles
+	if s.promiseMode != "" {
+		text += "." + s.promiseMode
 	}
 	if s.not {
 		text += ".not"
@@ -150,7 +152,7 @@ func (s *subject) headline(m Matcher) string {
 // ErrorName is the name of the errors of expect.
 const ErrorName = "AssertionError"
 
-func (e *expecting) failure(text string) *goja.Object {
+func (e *expectFunc) newFailure(text string) *goja.Object {
 	o := e.js.Values.Errors.New(ErrorName, text)
 	script.Must(o.Set("code", "ERR_ASSERTION"))
 	return o
@@ -158,8 +160,8 @@ func (e *expecting) failure(text string) *goja.Object {
 
 // checkSettled is check for what becomes of a promise. Its error is made now: its
 // place is where it was asked for.
-func (e *expecting) checkSettled(c *script.Call, on *subject, m Matcher) goja.Value {
-	failure := e.failure("")
+func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.Value {
+	failure := e.newFailure("")
 	fail := func(text string) goja.Value {
 		script.Must(failure.Set("message", text))
 		panic(failure)
@@ -171,16 +173,16 @@ func (e *expecting) checkSettled(c *script.Call, on *subject, m Matcher) goja.Va
 	args := slices.Clone(c.Args) // the engine uses the space again
 	call := &script.Call{JS: c.JS, This: c.This, Args: args}
 	judge := e.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-		if text, ok := e.judge(call, on, fc.Argument(0), m); !ok {
+		if text, ok := e.evaluate(call, on, fc.Argument(0), m); !ok {
 			return fail(text)
 		}
 		return goja.Undefined()
 	})
 	other := e.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-		became := map[string]string{"resolves": "rejected", "rejects": "resolved"}[on.settles]
+		became := map[string]string{"resolves": "rejected", "rejects": "resolved"}[on.promiseMode]
 		return fail(on.headline(m) + "\n\nThe promise was " + became + " instead: " + Shown(e.js, fc.Argument(0)))
 	})
-	if on.settles == "rejects" {
+	if on.promiseMode == "rejects" {
 		judge, other = other, judge
 	}
 	object := e.js.Runtime.ToValue(promise).(*goja.Object)
@@ -192,7 +194,7 @@ func (e *expecting) checkSettled(c *script.Call, on *subject, m Matcher) goja.Va
 
 // extend adds matchers of a test's own: {name(received, ...args) { return {pass,
 // message} }}.
-func (e *expecting) extend(c *script.Call) goja.Value {
+func (e *expectFunc) extend(c *script.Call) goja.Value {
 	table := c.Object(0)
 	if table == nil {
 		e.js.ThrowInvalid("expect.extend takes an object of matchers")
@@ -202,8 +204,8 @@ func (e *expecting) extend(c *script.Call) goja.Value {
 		if !ok {
 			e.js.ThrowInvalid("expect.extend: %s is not a function", name)
 		}
-		m := e.own(name, f)
-		script.Define(e.proto, name, e.js.Function(name, func(c *script.Call) goja.Value {
+		m := e.customMatcher(name, f)
+		script.Define(e.proto, name, e.js.NewFunction(name, func(c *script.Call) goja.Value {
 			on, ok := script.Receiver[*subject](c.This)
 			if !ok {
 				e.js.ThrowType("%s was called on something that is not an Expect", name)
@@ -214,8 +216,8 @@ func (e *expecting) extend(c *script.Call) goja.Value {
 	return nil
 }
 
-// own makes a matcher of a test's function.
-func (e *expecting) own(name string, f goja.Callable) Matcher {
+// customMatcher makes a matcher from a function of expect.extend.
+func (e *expectFunc) customMatcher(name string, f goja.Callable) Matcher {
 	return Matcher{Name: name, Holds: func(m *Match) bool {
 		v, err := f(goja.Undefined(), append([]goja.Value{m.Received}, m.Args...)...)
 		e.js.Check(err)
@@ -225,7 +227,7 @@ func (e *expecting) own(name string, f goja.Callable) Matcher {
 		}
 		m.Found = answer.Get("message")
 		return answer.Get("pass").ToBoolean()
-	}, Say: func(m *Match) string {
+	}, Explain: func(m *Match) string {
 		v, _ := m.Found.(goja.Value)
 		if f, ok := goja.AssertFunction(v); ok {
 			text, err := f(goja.Undefined())

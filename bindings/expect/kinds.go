@@ -6,8 +6,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// kinds are the matchers about what sort of value it is.
-func kinds() []Matcher {
+// kindMatchers are the matchers about what sort of value it is.
+func kindMatchers() []Matcher {
 	is := func(name, help string, holds func(v goja.Value) bool) Matcher {
 		return Matcher{name, "", func(m *Match) bool { return holds(m.Received) },
 			func(m *Match) string { return "Received: " + m.shown(m.Received) }, help}

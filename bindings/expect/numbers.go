@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// numbers are the matchers that order values: numbers of any type, and dates.
-func numbers() []Matcher {
+// numberMatchers are the matchers that order values: numbers of any type, and dates.
+func numberMatchers() []Matcher {
 	order := func(name, sign, help string, holds func(cmp int) bool) Matcher {
 		return Matcher{name, "expected", func(m *Match) bool {
 			a, b := m.number(m.Received, "received"), m.number(m.Arg(0), "expected")
@@ -25,7 +25,7 @@ func numbers() []Matcher {
 		order("toBeGreaterThanOrEqual", ">=", "A number or a date at least so large.", func(c int) bool { return c >= 0 }),
 		order("toBeLessThan", "<", "A smaller number, or an earlier date.", func(c int) bool { return c < 0 }),
 		order("toBeLessThanOrEqual", "<=", "A number or a date at most so large.", func(c int) bool { return c <= 0 }),
-		{"toBeCloseTo", "expected:any digits?:number", closeTo, sayClose,
+		{"toBeCloseTo", "expected:any digits?:number", isCloseTo, explainClose,
 			"A number that differs by less than half a unit of a decimal place (2)."},
 	}
 }
@@ -49,8 +49,8 @@ func (m *Match) number(v goja.Value, which string) *big.Float {
 	return nil
 }
 
-// distance returns how far off the value is, and how far it may be.
-func (m *Match) distance() (off, most float64) {
+// closeToDistance returns the difference to the expected number, and its limit.
+func (m *Match) closeToDistance() (off, most float64) {
 	digits := 2.0
 	if m.Has(1) {
 		digits = m.Arg(1).ToFloat()
@@ -68,13 +68,13 @@ func (m *Match) distance() (off, most float64) {
 	return math.Abs(x - y), most
 }
 
-func closeTo(m *Match) bool {
-	off, most := m.distance()
+func isCloseTo(m *Match) bool {
+	off, most := m.closeToDistance()
 	return off < most
 }
 
-func sayClose(m *Match) string {
-	off, most := m.distance()
+func explainClose(m *Match) string {
+	off, most := m.closeToDistance()
 	return m.Lines("", script.OptionalText(m.Arg(0)), m.shown(m.Received)) +
 		"\nThey differ by " + strconv.FormatFloat(off, 'g', -1, 64) +
 		", which has to be less than " + strconv.FormatFloat(most, 'g', -1, 64)

@@ -9,18 +9,24 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shapes are the matchers about what is inside of a value.
-func shapes() []Matcher {
+// shapeMatchers are the matchers about what is inside of a value.
+func shapeMatchers() []Matcher {
 	return []Matcher{
-		{"toContain", "expected", contains, sayWhole, "A text that has the other in it, or a list that has the very item."},
-		{"toContainEqual", "expected", containsEqual, sayWhole, "A list that has an equal item."},
-		{"toHaveLength", "expected:number", hasLength, sayLength, "A text or a list of so many."},
-		{"toHaveProperty", "path:string|object value?:any", hasProperty, sayProperty,
+		{
+			"toContain",
+			"expected",
+			contains,
+			explainContents,
+			"A text that has the other in it, or a list that has the very item.",
+		},
+		{"toContainEqual", "expected", containsEqual, explainContents, "A list that has an equal item."},
+		{"toHaveLength", "expected:number", hasLength, explainLength, "A text or a list of so many."},
+		{"toHaveProperty", "path:string|object value?:any", hasProperty, explainProperty,
 			"An object with a field \"a.b\" or [\"a\", \"b\"], and perhaps its value."},
 	}
 }
 
-// items returns the items of what can be gone through; false for all else.
+// items returns the items of an iterable; false for other values.
 func items(m *Match) (list []goja.Value, ok bool) {
 	o, isObject := m.Received.(*goja.Object)
 	if !isObject || o.GetSymbol(goja.SymIterator) == nil {
@@ -39,7 +45,7 @@ func contains(m *Match) bool {
 	}
 	list, ok := items(m)
 	if !ok {
-		m.refuse("a text or a list")
+		m.throwUnsuitable("a text or a list")
 	}
 	for _, v := range list {
 		if v.StrictEquals(m.Arg(0)) || goja.IsNaN(v) && goja.IsNaN(m.Arg(0)) {
@@ -52,7 +58,7 @@ func contains(m *Match) bool {
 func containsEqual(m *Match) bool {
 	list, ok := items(m)
 	if !ok {
-		m.refuse("a list")
+		m.throwUnsuitable("a list")
 	}
 	q := equality{js: m.JS}
 	for _, v := range list {
@@ -63,13 +69,13 @@ func containsEqual(m *Match) bool {
 	return false
 }
 
-// refuse throws for a value that the matcher is not for.
-func (m *Match) refuse(wanted string) {
+// throwUnsuitable throws if the matcher does not support the type of the value.
+func (m *Match) throwUnsuitable(wanted string) {
 	m.JS.Throw(ErrorName, "the received value has to be %s\nReceived: %s", wanted, m.shown(m.Received))
 }
 
-// sayWhole shows a text as it is: it may have lines.
-func sayWhole(m *Match) string {
+// explainContents shows a text as it is: it may have lines.
+func explainContents(m *Match) string {
 	if !goja.IsString(m.Received) || !strings.Contains(m.Received.String(), "\n") {
 		return m.Lines("", m.shown(m.Arg(0)), m.shown(m.Received))
 	}
@@ -83,7 +89,7 @@ func indented(text string) string {
 func hasLength(m *Match) bool {
 	length := m.lengthOf(m.Received)
 	if length == nil {
-		m.refuse("something with a length")
+		m.throwUnsuitable("something with a length")
 	}
 	return length.ToFloat() == m.Arg(0).ToFloat()
 }
@@ -100,12 +106,12 @@ func (m *Match) lengthOf(v goja.Value) goja.Value {
 	return length
 }
 
-func sayLength(m *Match) string {
+func explainLength(m *Match) string {
 	return m.Lines("length", m.shown(m.Arg(0)), m.shown(m.lengthOf(m.Received))) + "\nReceived: " + m.shown(m.Received)
 }
 
-// path returns the names of the fields on the way to one.
-func (m *Match) path() []string {
+// propertyPath returns the field names of the path argument.
+func (m *Match) propertyPath() []string {
 	if o := m.Object(0); o != nil {
 		var names []string
 		for _, v := range script.Items(o) {
@@ -116,37 +122,37 @@ func (m *Match) path() []string {
 	return strings.FieldsFunc(m.Text(0), func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
-// found is where the way to a field has ended.
-type found struct {
-	value goja.Value // nil where the field is missing
-	way   string     // as far as there was one
+// propertyMatch is the result of following a path.
+type propertyMatch struct {
+	value       goja.Value // nil where the field is missing
+	reachedPath string     // as far as there was one
 }
 
 func hasProperty(m *Match) bool {
 	at, way := m.Received, []string{}
-	for _, name := range m.path() {
+	for _, name := range m.propertyPath() {
 		o, ok := at.(*goja.Object)
 		if !ok || o.Get(name) == nil {
-			m.Found = found{way: strings.Join(way, ".")}
+			m.Found = propertyMatch{reachedPath: strings.Join(way, ".")}
 			return false
 		}
 		at, way = o.Get(name), append(way, name)
 	}
-	m.Found = found{value: at, way: strings.Join(way, ".")}
+	m.Found = propertyMatch{value: at, reachedPath: strings.Join(way, ".")}
 	return len(m.Args) < 2 || (&equality{js: m.JS}).same(at, m.Arg(1))
 }
 
-func sayProperty(m *Match) string {
-	f := m.Found.(found)
-	text := "Expected path: " + strconv.Quote(strings.Join(m.path(), "."))
+func explainProperty(m *Match) string {
+	f := m.Found.(propertyMatch)
+	text := "Expected path: " + strconv.Quote(strings.Join(m.propertyPath(), "."))
 	if m.Not {
-		text = "Expected path: not " + strconv.Quote(strings.Join(m.path(), "."))
+		text = "Expected path: not " + strconv.Quote(strings.Join(m.propertyPath(), "."))
 	}
 	if f.value == nil {
-		return text + "\nReceived path: " + strconv.Quote(f.way) + "\nReceived: " + m.shown(m.Received)
+		return text + "\nReceived path: " + strconv.Quote(f.reachedPath) + "\nReceived: " + m.shown(m.Received)
 	}
 	if len(m.Args) < 2 {
 		return text + "\nReceived value: " + m.shown(f.value)
 	}
-	return text + "\n\n" + m.compared(m.Arg(1), f.value)
+	return text + "\n\n" + m.comparisonText(m.Arg(1), f.value)
 }

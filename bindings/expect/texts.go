@@ -8,19 +8,19 @@ import (
 	"shardsh/bindings/script"
 )
 
-// texts are the matchers about texts and thrown errors.
-func texts() []Matcher {
+// textMatchers are the matchers about texts and thrown errors.
+func textMatchers() []Matcher {
 	throws := func(name string) Matcher {
-		return Matcher{name, "expected?:any", throwsError, sayThrown,
+		return Matcher{name, "expected?:any", throwsError, explainThrown,
 			"A function that throws: anything, a message with this text, one that a pattern matches, a class of errors."}
 	}
 	return []Matcher{
 		{"toMatch", "expected:any", func(m *Match) bool {
 			if !goja.IsString(m.Received) {
-				m.refuse("a text")
+				m.throwUnsuitable("a text")
 			}
 			return m.matchesText(m.Received.String(), m.Arg(0))
-		}, sayWhole, "A text that a pattern matches, or that has the other in it."},
+		}, explainContents, "A text that a pattern matches, or that has the other in it."},
 		throws("toThrow"), throws("toThrowError"),
 	}
 }
@@ -61,7 +61,7 @@ func throwsError(m *Match) bool {
 	} else if e, ok := errorOf(m.Received); ok {
 		t.value = e
 	} else {
-		m.refuse("a function")
+		m.throwUnsuitable("a function")
 	}
 	return t.value != nil && (!m.Has(0) || m.isThrown(t.value))
 }
@@ -88,7 +88,7 @@ func messageOf(v goja.Value) string {
 	return v.String()
 }
 
-func sayThrown(m *Match) string {
+func explainThrown(m *Match) string {
 	var wanted string
 	switch _, isClass := goja.AssertFunction(m.Arg(0)); {
 	case !m.Has(0):

@@ -17,58 +17,58 @@ import (
 // numbers, the reasons, and what to enter.
 func KeyAdviceText(a keyadvice.Advice) string {
 	var p page
-	p.wrapped(0, sentence(a.Verdict))
+	p.writeWrapped(0, sentence(a.Verdict))
 	if len(a.Candidates) > 0 {
-		p.heading("Keys")
-		p.grid(candidateRows(a.Candidates), 1, 3, 4, 5, 6, 7, 8)
+		p.writeHeading("Keys")
+		p.writeGrid(candidateRows(a.Candidates), 1, 3, 4, 5, 6, 7, 8)
 	}
 	for _, c := range a.Candidates {
 		if a.Best != nil && c.Key.Equal(a.Best.Key) {
-			p.heading("Why " + c.Key.String())
-			p.items(c.Reasons)
+			p.writeHeading("Why " + c.Key.String())
+			p.writeItems(c.Reasons)
 		}
 	}
-	p.others(a)
-	p.section("Enter", a.Commands, (*page).line)
-	p.section("Basis", a.Basis, (*page).wrapped)
-	p.section("Notes", a.Notes, (*page).wrapped)
+	p.writeOtherKeys(a)
+	p.writeSection("Enter", a.Commands, (*page).writeLine)
+	p.writeSection("Basis", a.Basis, (*page).writeWrapped)
+	p.writeSection("Notes", a.Notes, (*page).writeWrapped)
 	return p.String()
 }
 
-// section writes a list under a heading, if there is something in it.
-func (p *page) section(title string, list []string, write func(p *page, at int, text string)) {
+// writeSection writes a list under a heading, if there is something in it.
+func (p *page) writeSection(title string, list []string, write func(p *page, at int, text string)) {
 	if len(list) > 0 {
-		p.heading(title)
+		p.writeHeading(title)
 	}
 	for _, text := range list {
 		write(p, 2, text)
 	}
 }
 
-// items writes sentences, each with a mark in front.
-func (p *page) items(list []string) {
+// writeItems writes sentences, each with a mark in front.
+func (p *page) writeItems(list []string) {
 	for _, text := range list {
-		for i, line := range lines(text, Width-4) {
+		for i, line := range wrapText(text, Width-4) {
 			mark := "  "
 			if i == 0 {
 				mark = "- "
 			}
-			p.line(2, mark+line)
+			p.writeLine(2, mark+line)
 		}
 	}
 }
 
-// others writes what the keys lack that are not the best.
-func (p *page) others(a keyadvice.Advice) {
+// writeOtherKeys writes why the other keys are worse.
+func (p *page) writeOtherKeys(a keyadvice.Advice) {
 	rest := slices.DeleteFunc(slices.Clone(a.Candidates), func(c keyadvice.Candidate) bool {
 		return a.Best != nil && c.Key.Equal(a.Best.Key)
 	})
 	if len(rest) > 0 {
-		p.heading("Why not")
+		p.writeHeading("Why not")
 	}
 	for _, c := range rest {
-		p.line(2, c.Key.String())
-		p.wrapped(4, c.Against)
+		p.writeLine(2, c.Key.String())
+		p.writeWrapped(4, c.Against)
 	}
 }
 
@@ -89,30 +89,30 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 // ChunkSizeText returns the advice about a chunk size.
 func ChunkSizeText(a keyadvice.ChunkSize) string {
 	var p page
-	p.wrapped(0, sentence(a.Verdict))
-	p.why(a.Reasons)
-	p.section("Enter", a.Commands, (*page).line)
-	p.section("Notes", a.Notes, (*page).wrapped)
+	p.writeWrapped(0, sentence(a.Verdict))
+	p.writeReasons(a.Reasons)
+	p.writeSection("Enter", a.Commands, (*page).writeLine)
+	p.writeSection("Notes", a.Notes, (*page).writeWrapped)
 	return p.String()
 }
 
-func (p *page) why(reasons []string) {
+func (p *page) writeReasons(reasons []string) {
 	if len(reasons) > 0 {
-		p.heading("Why")
-		p.items(reasons)
+		p.writeHeading("Why")
+		p.writeItems(reasons)
 	}
 }
 
-// pointsShown is how many bounds of a presplit are shown.
-const pointsShown = 12
+// maxPoints is how many bounds of a presplit are shown.
+const maxPoints = 12
 
 // PresplitText returns the advice about a presplit.
 func PresplitText(a keyadvice.Presplit) string {
 	var p page
-	p.wrapped(0, sentence(a.Verdict))
-	p.why(a.Reasons)
+	p.writeWrapped(0, sentence(a.Verdict))
+	p.writeReasons(a.Reasons)
 	if len(a.Zones) > 0 {
-		p.heading("Zones")
+		p.writeHeading("Zones")
 		rows := [][]string{{"zone", "shards", "documents", "chunks"}}
 		for _, z := range a.Zones {
 			name := z.Zone
@@ -120,18 +120,18 @@ func PresplitText(a keyadvice.Presplit) string {
 			rows = append(rows, []string{name, strconv.Itoa(z.Shards), keyadvice.Percent(z.Share),
 				strconv.FormatInt(z.Chunks, 10)})
 		}
-		p.grid(rows, 1, 2, 3)
+		p.writeGrid(rows, 1, 2, 3)
 	}
 	if len(a.Points) > 0 {
-		p.heading("Cuts")
+		p.writeHeading("Cuts")
 	}
-	for _, point := range a.Points[:min(pointsShown, len(a.Points))] {
-		p.line(2, humanize.Literal(bson.Raw(point)))
+	for _, point := range a.Points[:min(maxPoints, len(a.Points))] {
+		p.writeLine(2, humanize.Literal(bson.Raw(point)))
 	}
-	if rest := len(a.Points) - pointsShown; rest > 0 {
-		p.line(2, fmt.Sprintf("and %d more", rest))
+	if rest := len(a.Points) - maxPoints; rest > 0 {
+		p.writeLine(2, fmt.Sprintf("and %d more", rest))
 	}
-	p.section("Enter", a.Commands, (*page).line)
-	p.section("Notes", a.Notes, (*page).wrapped)
+	p.writeSection("Enter", a.Commands, (*page).writeLine)
+	p.writeSection("Notes", a.Notes, (*page).writeWrapped)
 	return p.String()
 }

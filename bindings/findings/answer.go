@@ -14,7 +14,7 @@ const (
 	maxToDo     = 6
 	maxOthers   = 3 // what ends by itself, and notes
 	maxCommands = 3
-	mostNamed   = 3
+	maxNamed    = 3
 )
 
 // Text returns the answer. If long, with everything that was found, its numbers, and
@@ -26,41 +26,41 @@ func Text(a diagnosis.Answer, long bool) string {
 	headline := a.Headline()
 	if a.Healthy() && a.About == (diagnosis.Scope{}) {
 		var odd []string
-		a.Notes, odd = withoutLooks(a.Notes)
-		headline += looks(odd)
+		a.Notes, odd = splitHarmless(a.Notes)
+		headline += harmlessText(odd)
 	}
 	summary := a.Summary()
 	if !long && summary.Repeats(a) {
 		headline = humanize.Count(len(summary.ToDo), "problem") + " to solve"
 	}
-	p.wrapped(0, sentence(headline))
+	p.writeWrapped(0, sentence(headline))
 	if long {
-		p.listed("Wrong", a.Symptoms, a.Time)
-		p.listed("Because", slices.DeleteFunc(slices.Clone(a.Causes), func(f diagnosis.Finding) bool {
+		p.writeFindings("Wrong", a.Symptoms, a.Time)
+		p.writeFindings("Because", slices.DeleteFunc(slices.Clone(a.Causes), func(f diagnosis.Finding) bool {
 			return slices.ContainsFunc(a.Symptoms, func(said diagnosis.Finding) bool {
 				return said.Code == f.Code && said.Scope == f.Scope
 			})
 		}), a.Time)
-		p.listed("Notes", a.Notes, a.Time)
-		p.faults(a.Faults, maxFaults)
+		p.writeFindings("Notes", a.Notes, a.Time)
+		p.writeKnownFaults(a.Faults, maxFaults)
 	} else {
-		p.summary(summary, a)
-		p.faults(a.Faults, 1)
+		p.writeSummary(summary, a)
+		p.writeKnownFaults(a.Faults, 1)
 	}
-	p.spreads(a.Spreads)
+	p.writeSpreads(a.Spreads)
 	return p.String()
 }
 
-// looksOnly are the codes of notes that something is as it should be.
-var looksOnly = []diagnosis.Code{
+// harmlessCodes are the codes of notes that something is as it should be.
+var harmlessCodes = []diagnosis.Code{
 	diagnosis.BelowThreshold, diagnosis.CountsUneven, diagnosis.BalancesByCount, diagnosis.ZoneWithoutData,
 }
 
-// withoutLooks takes out the notes about collections that only look odd, and
+// splitHarmless removes notes about collections that only look unbalanced, and
 // returns the names of those.
-func withoutLooks(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []string) {
+func splitHarmless(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []string) {
 	for _, f := range notes {
-		if !slices.Contains(looksOnly, f.Code) {
+		if !slices.Contains(harmlessCodes, f.Code) {
 			rest = append(rest, f)
 		} else if !slices.Contains(odd, f.Scope.Namespace) {
 			odd = append(odd, f.Scope.Namespace)
@@ -69,7 +69,7 @@ func withoutLooks(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []st
 	return rest, odd
 }
 
-func looks(odd []string) string {
+func harmlessText(odd []string) string {
 	switch n := len(odd); {
 	case n == 1:
 		return "; see " + odd[0] + ", which only looks unbalanced"
@@ -79,71 +79,71 @@ func looks(odd []string) string {
 	return ""
 }
 
-// summary writes what has to be done, with the commands, then what ends by itself.
-func (p *page) summary(s diagnosis.Summary, a diagnosis.Answer) {
+// writeSummary writes what has to be done, with the commands, then what ends by itself.
+func (p *page) writeSummary(s diagnosis.Summary, a diagnosis.Answer) {
 	if len(s.ToDo) > 0 {
 		p.WriteString("\n")
 	}
 	for _, g := range s.ToDo[:min(len(s.ToDo), maxToDo)] {
-		p.toDo(g)
+		p.writeToDo(g)
 	}
 	if more := len(s.ToDo) - maxToDo; more > 0 {
-		p.wrapped(indent, "and "+humanize.Count(more, "more problem")+unshown)
+		p.writeWrapped(indent, "and "+humanize.Count(more, "more problem")+moreHint)
 	}
-	p.groups("Then by itself", s.Then, a)
-	p.groups("By itself", s.ByItself, a)
-	p.groups("Notes", s.Notes, a)
+	p.writeGroups("Then by itself", s.Then, a)
+	p.writeGroups("By itself", s.ByItself, a)
+	p.writeGroups("Notes", s.Notes, a)
 }
 
-// unshown says where the rest is.
-const unshown = ": --long, or text(true) at the prompt"
+// moreHint says where the rest is.
+const moreHint = ": --long, or text(true) at the prompt"
 
-// toDo writes a group with its severity, and what to enter about its first finding.
-func (p *page) toDo(g diagnosis.Group) {
+// writeToDo writes a group with its severity, and what to enter about its first finding.
+func (p *page) writeToDo(g diagnosis.Group) {
 	f := g.First()
-	p.headed(f.Severity.String(), together(g))
+	p.writeLabelled(f.Severity.String(), groupText(g))
 	switch {
 	case len(f.Commands) > 0:
-		p.commands(indent, f.Commands)
+		p.writeCommands(indent, f.Commands)
 	case f.Actor == diagnosis.Operator:
-		p.wrapped(indent, diagnosis.Define(f.Code).Remedy)
+		p.writeWrapped(indent, diagnosis.Define(f.Code).Remedy)
 	}
 }
 
-// commands writes the first of them.
-func (p *page) commands(at int, list []string) {
+// writeCommands writes the first of them.
+func (p *page) writeCommands(at int, list []string) {
 	for _, command := range list[:min(len(list), maxCommands)] {
-		p.line(at, command)
+		p.writeLine(at, command)
 	}
 	if more := len(list) - maxCommands; more > 0 {
-		p.line(at, "and "+humanize.Count(more, "more command")+unshown)
+		p.writeLine(at, "and "+humanize.Count(more, "more command")+moreHint)
 	}
 }
 
-// together is what a group says: the first finding's sentence, and what else it is true of.
-func together(g diagnosis.Group) string {
+// groupText is the text of a group: the first finding's sentence and the other affected objects.
+func groupText(g diagnosis.Group) string {
 	text := fmt.Sprintf("%s (%s)", g.First().Sentence, g.First().Code)
 	if len(g) == 1 {
 		return text
 	}
 	var names []string
 	for _, f := range g[1:] {
-		if name := nameOf(f.Scope); name != "" && !slices.Contains(names, name) && name != nameOf(g.First().Scope) {
+		if name := scopeName(f.Scope); name != "" && !slices.Contains(names, name) && name != scopeName(g.First().Scope) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return fmt.Sprintf("%s, and %s", text, humanize.Count(len(g)-1, "more of them"))
 	}
-	shown := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
+	shown := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
 		shown += fmt.Sprintf(" and %d more", more)
 	}
 	return text + "; also " + shown
 }
 
-// nameOf names what a finding is about.
-func nameOf(s diagnosis.Scope) string {
+// scopeName names what a finding is about.
+func scopeName(s diagnosis.Scope) string {
 	for _, name := range []string{s.Namespace, string(s.Shard), s.Zone} {
 		if name != "" {
 			return name
@@ -152,23 +152,23 @@ func nameOf(s diagnosis.Scope) string {
 	return ""
 }
 
-// groups writes a group a line; commands only of what is the operator's.
-func (p *page) groups(title string, list []diagnosis.Group, a diagnosis.Answer) {
+// writeGroups writes a line per group; commands only if the operator has to act.
+func (p *page) writeGroups(title string, list []diagnosis.Group, a diagnosis.Answer) {
 	if len(list) == 0 {
 		return
 	}
-	p.heading(title)
+	p.writeHeading(title)
 	for _, g := range list[:min(len(list), maxOthers)] {
-		text := together(g)
+		text := groupText(g)
 		if due := g.First().Due; !due.IsZero() {
-			text += ", by itself at " + moment(due, due.Sub(a.Time), "in %s")
+			text += ", by itself at " + timeText(due, due.Sub(a.Time), "in %s")
 		}
-		p.items([]string{text})
+		p.writeItems([]string{text})
 		if f := g.First(); f.Actor == diagnosis.Operator {
-			p.commands(4, f.Commands)
+			p.writeCommands(4, f.Commands)
 		}
 	}
 	if more := len(list) - maxOthers; more > 0 {
-		p.line(2, fmt.Sprintf("and %d more%s", more, unshown))
+		p.writeLine(2, fmt.Sprintf("and %d more%s", more, moreHint))
 	}
 }

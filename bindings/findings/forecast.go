@@ -9,20 +9,20 @@ import (
 // that end it, and what the times come from.
 func ForecastText(f forecast.Forecast) string {
 	var p page
-	p.wrapped(0, sentence(f.Headline()))
+	p.writeWrapped(0, sentence(f.Headline()))
 	if len(f.Because) > 0 {
-		p.heading("Because")
+		p.writeHeading("Because")
 	}
 	for _, g := range diagnosis.Grouped(f.Because) {
-		p.wrapped(2, together(g))
-		p.commands(4, g.First().Commands)
+		p.writeWrapped(2, groupText(g))
+		p.writeCommands(4, g.First().Commands)
 	}
 	if f.Done {
 		return p.String()
 	}
-	p.heading("Basis")
+	p.writeHeading("Basis")
 	for _, line := range f.Basis {
-		p.wrapped(2, line)
+		p.writeWrapped(2, line)
 	}
 	return p.String()
 }

@@ -34,30 +34,30 @@ type PlanDetail struct {
 // steps, and what is left.
 func PlanText(p *plan.Plan, detail PlanDetail) string {
 	var out page
-	out.wrapped(0, sentence(planHead(p)))
+	out.writeWrapped(0, sentence(planHead(p)))
 	if len(p.Steps) > 0 {
-		out.wrapped(0, sentence(totalsText(p)))
-		out.shardChanges(p.Shards, detail.All)
-		out.steps(p.Steps, detail)
+		out.writeWrapped(0, sentence(totalsText(p)))
+		out.writeShardChanges(p.Shards, detail.All)
+		out.writeSteps(p.Steps, detail)
 	}
 	if p.Note != "" {
-		out.wrapped(0, sentence(p.Note))
+		out.writeWrapped(0, sentence(p.Note))
 	}
 	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.Reached) {
-		out.left(p, detail)
+		out.writeLeft(p, detail)
 	}
 	return out.String()
 }
 
-// left writes what keeps the goal from being reached; all of it, with its numbers, for all steps.
-func (p *page) left(of *plan.Plan, detail PlanDetail) {
+// writeLeft writes what the plan leaves undone; in full, with numbers, if all steps are shown.
+func (p *page) writeLeft(of *plan.Plan, detail PlanDetail) {
 	if detail.All {
-		p.listed("Left", of.Left, of.Basis.Time)
+		p.writeFindings("Left", of.Left, of.Basis.Time)
 		return
 	}
-	p.heading("Left")
+	p.writeHeading("Left")
 	for _, g := range diagnosis.Grouped(of.Left) {
-		p.toDo(g)
+		p.writeToDo(g)
 	}
 }
 
@@ -107,12 +107,12 @@ func totalsText(p *plan.Plan) string {
 		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Time), reached)
 }
 
-// shardChanges writes what shards have before and after, those that change most
+// writeShardChanges writes what shards have before and after, those that change most
 // first.
-func (p *page) shardChanges(list []plan.ShardChange, all bool) {
+func (p *page) writeShardChanges(list []plan.ShardChange, all bool) {
 	list = slices.Clone(list)
 	if !all && len(list) > maxShards {
-		slices.SortStableFunc(list, func(a, b plan.ShardChange) int { return cmp.Compare(changeOf(b), changeOf(a)) })
+		slices.SortStableFunc(list, func(a, b plan.ShardChange) int { return cmp.Compare(changeSize(b), changeSize(a)) })
 	}
 	shown := list
 	if !all {
@@ -128,12 +128,12 @@ func (p *page) shardChanges(list []plan.ShardChange, all bool) {
 				s.Before.Bytes-s.After.Bytes)),
 		})
 	}
-	p.heading("Shards")
-	p.grid(rows, 1, 2, 3, 4, 5)
-	p.more(len(list) - len(shown))
+	p.writeHeading("Shards")
+	p.writeGrid(rows, 1, 2, 3, 4, 5)
+	p.writeMore(len(list) - len(shown))
 }
 
-func changeOf(s plan.ShardChange) int64 {
+func changeSize(s plan.ShardChange) int64 {
 	d := s.After.Bytes - s.Before.Bytes
 	if d == 0 {
 		d = s.After.Chunks - s.Before.Chunks
@@ -141,12 +141,12 @@ func changeOf(s plan.ShardChange) int64 {
 	return max(d, -d)
 }
 
-// steps writes each step, and why if that is asked for. Unless all are asked for, steps
+// writeSteps writes each step, and why if that is asked for. Unless all are asked for, steps
 // that differ only in their range are one line.
-func (p *page) steps(list []plan.Step, detail PlanDetail) {
+func (p *page) writeSteps(list []plan.Step, detail PlanDetail) {
 	var lines [][]plan.Step
 	for _, s := range list {
-		if last := len(lines) - 1; !detail.All && last >= 0 && alike(lines[last][0], s) {
+		if last := len(lines) - 1; !detail.All && last >= 0 && isSameStepGroup(lines[last][0], s) {
 			lines[last] = append(lines[last], s)
 		} else {
 			lines = append(lines, []plan.Step{s})
@@ -170,19 +170,19 @@ func (p *page) steps(list []plan.Step, detail PlanDetail) {
 		}
 		right = []int{0, 4}
 	}
-	p.heading("Steps")
-	for i, line := range aligned(rows, right...) {
-		p.line(2, line)
+	p.writeHeading("Steps")
+	for i, line := range alignColumns(rows, right...) {
+		p.writeLine(2, line)
 		if i > 0 && detail.Why {
-			p.wrapped(indent, lines[i-1][0].Why)
+			p.writeWrapped(indent, lines[i-1][0].Why)
 		}
 	}
-	p.more(left)
+	p.writeMore(left)
 }
 
-// alike reports whether two steps are both splits or merges of a collection on a shard, or
-// both move chunks of the sessions collection: such work comes in hundreds.
-func alike(a, b plan.Step) bool {
+// isSameStepGroup reports whether two steps are both splits or merges of a collection on a shard, or
+// both move chunks of the sessions collection; such steps are shown together.
+func isSameStepGroup(a, b plan.Step) bool {
 	if a.Kind != b.Kind || a.Namespace != b.Namespace {
 		return false
 	}
@@ -192,7 +192,7 @@ func alike(a, b plan.Step) bool {
 func stepRow(steps []plan.Step) []string {
 	first, last := steps[0], steps[len(steps)-1]
 	number, round, shard, data := strconv.Itoa(first.Number), strconv.Itoa(first.Round), string(first.From), ""
-	where := rangeOf(first)
+	where := rangeText(first)
 	if n := len(steps); n > 1 {
 		number += fmt.Sprintf("-%d", last.Number)
 		if first.Round != last.Round {
@@ -215,24 +215,24 @@ func stepRow(steps []plan.Step) []string {
 	return []string{number, round, string(first.Kind), first.Namespace, shard, data, string(first.Reason), where}
 }
 
-// rangeOf names the range of a step: where its bounds are up to the donor, what they lie
+// rangeText names the range of a step: where its bounds are up to the donor, what they lie
 // in.
-func rangeOf(s plan.Step) string {
+func rangeText(s plan.Step) string {
 	if s.Within != nil {
 		return "part of " + s.Within.Min.String() + " to " + s.Within.Max.String()
 	}
 	return s.Min.String() + " to " + s.Max.String()
 }
 
-// more counts what is not shown.
-func (p *page) more(n int) {
+// writeMore counts what is not shown.
+func (p *page) writeMore(n int) {
 	if n > 0 {
-		p.line(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", grouped(n)))
+		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
 	}
 }
 
-// grouped writes a number in groups of three digits.
-func grouped(n int) string {
+// thousands writes a number in groups of three digits.
+func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -240,15 +240,15 @@ func grouped(n int) string {
 	return text
 }
 
-func (p *page) grid(rows [][]string, right ...int) {
-	for _, line := range aligned(rows, right...) {
-		p.line(2, line)
+func (p *page) writeGrid(rows [][]string, right ...int) {
+	for _, line := range alignColumns(rows, right...) {
+		p.writeLine(2, line)
 	}
 }
 
-// aligned returns rows as lines with their columns below each other, some of them
+// alignColumns returns rows as lines with their columns below each other, some of them
 // flush right.
-func aligned(rows [][]string, right ...int) []string {
+func alignColumns(rows [][]string, right ...int) []string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {

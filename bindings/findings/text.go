@@ -26,22 +26,22 @@ const indent = 12
 // as verdict as its recipient.
 func ChunkText(a diagnosis.ChunkAnswer) string {
 	var p page
-	p.wrapped(0, sentence(a.Headline()))
-	p.heading("Chunk")
-	p.wrapped(2, fmt.Sprintf("%s to %s on %s", humanize.Literal(a.Pattern.Bound(a.Chunk.Min)),
+	p.writeWrapped(0, sentence(a.Headline()))
+	p.writeHeading("Chunk")
+	p.writeWrapped(2, fmt.Sprintf("%s to %s on %s", humanize.Literal(a.Pattern.Bound(a.Chunk.Min)),
 		humanize.Literal(a.Pattern.Bound(a.Chunk.Max)), a.Chunk.Shard))
 	if len(a.Decisions) > 0 {
-		p.heading("Decided about it")
+		p.writeHeading("Decided about it")
 	}
 	for _, d := range a.Decisions {
-		p.wrapped(2, fmt.Sprintf("%s (%s)", d.Text(), d.Code))
+		p.writeWrapped(2, fmt.Sprintf("%s (%s)", d.Text(), d.Code))
 	}
-	p.heading("As recipients")
-	p.verdicts(a.Verdicts)
+	p.writeHeading("As recipients")
+	p.writeVerdicts(a.Verdicts)
 	if !a.Healthy() {
 		p.WriteString("\n")
-		p.wrapped(0, sentence("The collection: "+a.Answer.Headline()))
-		p.listed("Because", a.Causes, a.Time)
+		p.writeWrapped(0, sentence("The collection: "+a.Answer.Headline()))
+		p.writeFindings("Because", a.Causes, a.Time)
 	}
 	return p.String()
 }
@@ -49,22 +49,22 @@ func ChunkText(a diagnosis.ChunkAnswer) string {
 // page collects lines.
 type page struct{ strings.Builder }
 
-func (p *page) heading(text string) { p.WriteString("\n" + text + "\n") }
+func (p *page) writeHeading(text string) { p.WriteString("\n" + text + "\n") }
 
-// line writes a line, however wide.
-func (p *page) line(at int, text string) {
+// writeLine writes a line, however wide.
+func (p *page) writeLine(at int, text string) {
 	p.WriteString(strings.Repeat(" ", at) + plaintext.VisibleLine(text) + "\n")
 }
 
-// wrapped writes a text on as many lines as it takes, each beginning at a column.
-func (p *page) wrapped(at int, text string) {
-	for _, line := range lines(text, Width-at) {
-		p.line(at, line)
+// writeWrapped writes a text on as many lines as it takes, each beginning at a column.
+func (p *page) writeWrapped(at int, text string) {
+	for _, line := range wrapText(text, Width-at) {
+		p.writeLine(at, line)
 	}
 }
 
-// lines breaks a text at its blanks, and nowhere else.
-func lines(text string, width int) (list []string) {
+// wrapText breaks a text at its blanks, and nowhere else.
+func wrapText(text string, width int) (list []string) {
 	line := ""
 	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
 		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
@@ -75,93 +75,93 @@ func lines(text string, width int) (list []string) {
 	return append(list, line)
 }
 
-func (p *page) listed(title string, list []diagnosis.Finding, now time.Time) {
+func (p *page) writeFindings(title string, list []diagnosis.Finding, now time.Time) {
 	if len(list) == 0 {
 		return
 	}
-	p.heading(title)
+	p.writeHeading(title)
 	for _, f := range list {
-		p.finding(f, now)
+		p.writeFinding(f, now)
 	}
 }
 
 // maxFaults is how many known faults of servers are named.
 const maxFaults = 3
 
-// faults writes the worst known faults of the servers, and how many more there are.
-func (p *page) faults(list []diagnosis.Finding, most int) {
+// writeKnownFaults writes the worst known faults of the servers, and how many more there are.
+func (p *page) writeKnownFaults(list []diagnosis.Finding, most int) {
 	if len(list) == 0 {
 		return
 	}
-	p.heading("Known faults of these servers")
+	p.writeHeading("Known faults of these servers")
 	for _, f := range list[:min(len(list), most)] {
-		p.headed(f.Severity.String(), f.Sentence)
+		p.writeLabelled(f.Severity.String(), f.Sentence)
 	}
 	if more := len(list) - most; more > 0 {
-		p.wrapped(indent, fmt.Sprintf("and %d more: shardsh check --rules advisories --json", more))
+		p.writeWrapped(indent, fmt.Sprintf("and %d more: shardsh check --rules advisories --json", more))
 	}
 }
 
-// headed writes a text behind a word.
-func (p *page) headed(word, text string) {
-	for i, line := range lines(text, Width-indent) {
+// writeLabelled writes a label and an indented text.
+func (p *page) writeLabelled(word, text string) {
+	for i, line := range wrapText(text, Width-indent) {
 		head := ""
 		if i == 0 {
 			head = "  " + word
 		}
-		p.line(0, fmt.Sprintf("%-*s%s", indent, head, line))
+		p.writeLine(0, fmt.Sprintf("%-*s%s", indent, head, line))
 	}
 }
 
-// finding writes what is the case, its numbers, since when, and what to do.
-func (p *page) finding(f diagnosis.Finding, now time.Time) {
-	p.headed(f.Severity.String(), fmt.Sprintf("%s (%s)", f.Sentence, f.Code))
+// writeFinding writes a finding: sentence, numbers, start time and remedy.
+func (p *page) writeFinding(f diagnosis.Finding, now time.Time) {
+	p.writeLabelled(f.Severity.String(), fmt.Sprintf("%s (%s)", f.Sentence, f.Code))
 	if len(f.Numbers) > 0 {
-		p.wrapped(indent, numbers(f.Numbers))
+		p.writeWrapped(indent, numbersText(f.Numbers))
 	}
 	if !f.Since.IsZero() {
-		p.wrapped(indent, "since "+moment(f.Since, now.Sub(f.Since), "%s ago"))
+		p.writeWrapped(indent, "since "+timeText(f.Since, now.Sub(f.Since), "%s ago"))
 	}
-	p.remedy(f, now)
+	p.writeRemedy(f, now)
 }
 
-// remedy writes who has to act, and how: with the very commands where there are
+// writeRemedy writes who has to act, and how: with the very commands where there are
 // some.
-func (p *page) remedy(f diagnosis.Finding, now time.Time) {
+func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 	who := f.Actor.String() + ": "
 	switch n := len(f.Commands); {
 	case n == 1:
-		p.line(indent, who+f.Commands[0])
+		p.writeLine(indent, who+f.Commands[0])
 	case n > 1:
-		p.line(indent, strings.TrimSpace(who))
+		p.writeLine(indent, strings.TrimSpace(who))
 		for _, command := range f.Commands {
-			p.line(indent+2, command)
+			p.writeLine(indent+2, command)
 		}
 	default:
-		p.wrapped(indent, who+diagnosis.Define(f.Code).Remedy)
+		p.writeWrapped(indent, who+diagnosis.Define(f.Code).Remedy)
 	}
 	for i, command := range f.Instead {
 		if i == 0 {
-			p.line(indent, "or:")
+			p.writeLine(indent, "or:")
 		}
-		p.line(indent+2, command)
+		p.writeLine(indent+2, command)
 	}
 	if !f.Due.IsZero() {
-		p.wrapped(indent, "by itself at "+moment(f.Due, f.Due.Sub(now), "in %s"))
+		p.writeWrapped(indent, "by itself at "+timeText(f.Due, f.Due.Sub(now), "in %s"))
 	}
 }
 
-// numbers writes the quantities of a finding.
-func numbers(list []diagnosis.Number) string {
+// numbersText writes the quantities of a finding.
+func numbersText(list []diagnosis.Number) string {
 	parts := make([]string, len(list))
 	for i, n := range list {
-		parts[i] = spaced(n.Name) + " " + n.Text()
+		parts[i] = splitCamelCase(n.Name) + " " + n.Text()
 	}
 	return strings.Join(parts, ", ")
 }
 
-// spaced writes a name of a number as words: failedRounds is "failed rounds".
-func spaced(name string) string {
+// splitCamelCase writes a name of a number as words: failedRounds is "failed rounds".
+func splitCamelCase(name string) string {
 	var b strings.Builder
 	for _, r := range name {
 		if r >= 'A' && r <= 'Z' {
@@ -173,8 +173,8 @@ func spaced(name string) string {
 	return b.String()
 }
 
-// moment writes a time with its distance.
-func moment(t time.Time, distance time.Duration, form string) string {
+// timeText writes a time with its distance.
+func timeText(t time.Time, distance time.Duration, form string) string {
 	text := t.UTC().Format(time.RFC3339)
 	if distance < 0 {
 		return text
@@ -182,7 +182,7 @@ func moment(t time.Time, distance time.Duration, form string) string {
 	return text + " (" + fmt.Sprintf(form, humanize.Duration(distance)) + ")"
 }
 
-func (p *page) verdicts(list []diagnosis.Verdict) {
+func (p *page) writeVerdicts(list []diagnosis.Verdict) {
 	width := 0
 	for _, v := range list {
 		width = max(width, twwidth.Width(plaintext.VisibleLine(string(v.Shard))))
@@ -193,7 +193,7 @@ func (p *page) verdicts(list []diagnosis.Verdict) {
 			mark = "yes"
 		}
 		name := plaintext.VisibleLine(string(v.Shard))
-		p.line(2, name+strings.Repeat(" ", width-twwidth.Width(name))+"  "+mark+"  "+v.Reason)
+		p.writeLine(2, name+strings.Repeat(" ", width-twwidth.Width(name))+"  "+mark+"  "+v.Reason)
 	}
 }
 

@@ -22,9 +22,9 @@ import (
 // How alternatives stand side by side: so many beside what is, in lines of Width. Names that
 // are longer than labelWidth take what columns leave.
 const (
-	sideBySide  = 3
+	maxColumns  = 3
 	labelWidth  = 20
-	columnWidth = (Width - labelWidth) / (sideBySide + 1)
+	columnWidth = (Width - labelWidth) / (maxColumns + 1)
 )
 
 // WhatIfText returns what comes of alternatives as text, side by side. Unless all
@@ -32,8 +32,11 @@ const (
 func WhatIfText(o whatif.Outcomes, all bool) string {
 	var out page
 	letters := map[int]string{0: whatif.AsItIs}
-	out.wrapped(0, sentence(fmt.Sprintf("What the balancer does until nothing is left to move, on the cluster as of %s",
-		o.At.Format("2006-01-02 15:04 MST"))))
+	out.writeWrapped(
+		0,
+		sentence(fmt.Sprintf("What the balancer does until nothing is left to move, on the cluster as of %s",
+			o.At.Format("2006-01-02 15:04 MST"))),
+	)
 	for i, a := range o.Alternatives {
 		if i > 0 {
 			letters[i] = letter(i)
@@ -41,24 +44,24 @@ func WhatIfText(o whatif.Outcomes, all bool) string {
 			if a.Name != text {
 				text = a.Name + ": " + text
 			}
-			for n, line := range lines(text, Width-5) {
+			for n, line := range wrapText(text, Width-5) {
 				head := ""
 				if n == 0 {
 					head = letters[i]
 				}
-				out.line(2, fmt.Sprintf("%-3s%s", head, line))
+				out.writeLine(2, fmt.Sprintf("%-3s%s", head, line))
 			}
 		}
 	}
-	for from := 1; from < max(2, len(o.Alternatives)); from += sideBySide {
+	for from := 1; from < max(2, len(o.Alternatives)); from += maxColumns {
 		shown := []int{0}
-		for i := from; i < min(from+sideBySide, len(o.Alternatives)); i++ {
+		for i := from; i < min(from+maxColumns, len(o.Alternatives)); i++ {
 			shown = append(shown, i)
 		}
-		s := sides{&out, o, shown, all, labelsOf(o, len(shown))}
-		s.table(letters)
+		s := comparisonTable{&out, o, shown, all, labelColumnWidth(o, len(shown))}
+		s.writeTable(letters)
 	}
-	out.remains(o, letters)
+	out.writeRemains(o, letters)
 	return out.String()
 }
 
@@ -70,10 +73,10 @@ func letter(i int) string {
 	return string(rune('A' + i - 1))
 }
 
-// remains writes what is left by each alternative, once where two leave the same.
-func (p *page) remains(o whatif.Outcomes, letters map[int]string) {
+// writeRemains writes the remaining findings of each alternative, equal ones once.
+func (p *page) writeRemains(o whatif.Outcomes, letters map[int]string) {
 	for i, a := range o.Alternatives {
-		left := stays(a)
+		left := remainingFindings(a)
 		if len(left) == 0 {
 			continue
 		}
@@ -81,24 +84,24 @@ func (p *page) remains(o whatif.Outcomes, letters map[int]string) {
 		if a.Forecast.Never {
 			what = "Blocked"
 		}
-		p.heading(what + ": " + letters[i])
+		p.writeHeading(what + ": " + letters[i])
 		before := slices.IndexFunc(o.Alternatives[:i], func(b whatif.Outcome) bool {
-			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(stays(b), left, sameSentence)
+			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(remainingFindings(b), left, sameSentence)
 		})
 		if before >= 0 {
-			p.line(2, strings.Replace("the same as of "+letters[before], "of "+whatif.AsItIs, "without changes", 1))
+			p.writeLine(2, strings.Replace("the same as of "+letters[before], "of "+whatif.AsItIs, "without changes", 1))
 			continue
 		}
 		for _, g := range diagnosis.Grouped(left) {
-			p.wrapped(2, together(g))
+			p.writeWrapped(2, groupText(g))
 		}
 	}
 }
 
 func sameSentence(a, b diagnosis.Finding) bool { return a.Code == b.Code && a.Sentence == b.Sentence }
 
-// stays returns what is left at the end of an alternative.
-func stays(a whatif.Outcome) []diagnosis.Finding {
+// remainingFindings returns what is left at the end of an alternative.
+func remainingFindings(a whatif.Outcome) []diagnosis.Finding {
 	list := a.Plan.Left
 	if a.Forecast.Never {
 		for _, f := range a.Forecast.Because {
@@ -110,18 +113,18 @@ func stays(a whatif.Outcome) []diagnosis.Finding {
 	return list
 }
 
-// sides are some alternatives side by side.
-type sides struct {
+// comparisonTable are some alternatives side by side.
+type comparisonTable struct {
 	*page
-	o     whatif.Outcomes
-	shown []int
-	all   bool
-	label int // the width of labels
+	o          whatif.Outcomes
+	shown      []int
+	all        bool
+	labelWidth int // the width of labels
 }
 
-// labelsOf returns how wide the labels of so many columns are: the names of links and shards
+// labelColumnWidth returns how wide the labels of so many columns are: the names of links and shards
 // are shown whole where there is room.
-func labelsOf(o whatif.Outcomes, columns int) int {
+func labelColumnWidth(o whatif.Outcomes, columns int) int {
 	width := labelWidth
 	for _, a := range o.Alternatives {
 		for _, link := range a.Links {
@@ -134,13 +137,13 @@ func labelsOf(o whatif.Outcomes, columns int) int {
 	return min(width, Width-columns*columnWidth)
 }
 
-// row writes a line: a label, and a text for each alternative.
-func (s sides) row(label string, of func(a whatif.Outcome) string) {
-	text := pad(label, s.label)
+// writeRow writes a line: a label, and a text for each alternative.
+func (s comparisonTable) writeRow(label string, of func(a whatif.Outcome) string) {
+	text := pad(label, s.labelWidth)
 	for _, i := range s.shown {
 		text += pad(of(s.o.Alternatives[i]), columnWidth)
 	}
-	s.line(0, strings.TrimRight(text, " "))
+	s.writeLine(0, strings.TrimRight(text, " "))
 }
 
 // pad makes a text as wide as its column, with a blank behind it.
@@ -152,14 +155,14 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-twwidth.Width(text)))
 }
 
-func (s sides) table(letters map[int]string) {
+func (s comparisonTable) writeTable(letters map[int]string) {
 	s.WriteString("\n")
-	text := pad("", s.label)
+	text := pad("", s.labelWidth)
 	for _, i := range s.shown {
 		text += pad(letters[i], columnWidth)
 	}
-	s.line(0, strings.TrimRight(text, " "))
-	s.row("balancer", func(a whatif.Outcome) string {
+	s.writeLine(0, strings.TrimRight(text, " "))
+	s.writeRow("balancer", func(a whatif.Outcome) string {
 		if a.Plan.Load != nil {
 			return "not its work"
 		}
@@ -168,29 +171,29 @@ func (s sides) table(letters map[int]string) {
 		}
 		return "on"
 	})
-	s.row("moves", func(a whatif.Outcome) string { return grouped(a.Plan.Totals.Moves) })
+	s.writeRow("moves", func(a whatif.Outcome) string { return thousands(a.Plan.Totals.Moves) })
 	if s.o.Alternatives[0].UnderWay > 0 {
-		s.row("  under way", func(a whatif.Outcome) string { return grouped(a.UnderWay) })
+		s.writeRow("  under way", func(a whatif.Outcome) string { return thousands(a.UnderWay) })
 	}
-	s.row("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
-	s.row("splits, merges", func(a whatif.Outcome) string {
-		return fmt.Sprintf("%s, %s", grouped(a.Plan.Totals.Splits), grouped(a.Plan.Totals.Merges))
+	s.writeRow("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
+	s.writeRow("splits, merges", func(a whatif.Outcome) string {
+		return fmt.Sprintf("%s, %s", thousands(a.Plan.Totals.Splits), thousands(a.Plan.Totals.Merges))
 	})
-	s.times()
-	s.row("blocked", func(a whatif.Outcome) string {
+	s.writeTimes()
+	s.writeRow("blocked", func(a whatif.Outcome) string {
 		if a.Plan.Reached && !a.Forecast.Never {
 			return "no"
 		}
 		return "yes"
 	})
-	s.evenness()
-	s.spread()
-	s.shards()
-	s.links()
+	s.writeEvenness()
+	s.writeSpread()
+	s.writeShards()
+	s.writeLinks()
 }
 
-// times writes how long it takes, and when it is done.
-func (s sides) times() {
+// writeTimes writes how long it takes, and when it is done.
+func (s comparisonTable) writeTimes() {
 	span := func(of func(whatif.Outcome) time.Duration) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
 			switch {
@@ -202,10 +205,10 @@ func (s sides) times() {
 			return humanize.Duration(of(a))
 		}
 	}
-	s.row("time, likely", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Likely }))
-	s.row("  at least", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Low }))
-	s.row("  at most", span(func(a whatif.Outcome) time.Duration { return a.Forecast.High }))
-	s.row("  done by", func(a whatif.Outcome) string {
+	s.writeRow("time, likely", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Likely }))
+	s.writeRow("  at least", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Low }))
+	s.writeRow("  at most", span(func(a whatif.Outcome) time.Duration { return a.Forecast.High }))
+	s.writeRow("  done by", func(a whatif.Outcome) string {
 		if a.Forecast.High <= 0 {
 			return "-"
 		}
@@ -213,14 +216,14 @@ func (s sides) times() {
 	})
 }
 
-// evenness writes how even the load becomes, where it is known.
-func (s sides) evenness() {
+// writeEvenness writes the resulting load balance, if known.
+func (s comparisonTable) writeEvenness() {
 	known := func(i int) bool { return s.o.Alternatives[i].Plan.Load != nil }
 	if !slices.ContainsFunc(s.shown, known) {
 		return
 	}
 	row := func(label string, of func(plan.Evenness) float64) {
-		s.row(label, func(a whatif.Outcome) string {
+		s.writeRow(label, func(a whatif.Outcome) string {
 			if a.Plan.Load == nil {
 				return "-"
 			}
@@ -231,9 +234,9 @@ func (s sides) evenness() {
 	row("hottest shard then", func(e plan.Evenness) float64 { return e.After })
 }
 
-// spread writes the most and the least that a shard has in the end, of those that
+// writeSpread writes the most and the least that a shard has in the end, of those that
 // are to have something.
-func (s sides) spread() {
+func (s comparisonTable) writeSpread() {
 	extreme := func(better func(a, b int64) bool) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
 			best := a.Plan.Shards[0]
@@ -245,12 +248,12 @@ func (s sides) spread() {
 			return humanize.Bytes(best.After.Bytes)
 		}
 	}
-	s.row("fullest shard", extreme(func(a, b int64) bool { return a > b }))
-	s.row("emptiest shard", extreme(func(a, b int64) bool { return a < b }))
+	s.writeRow("fullest shard", extreme(func(a, b int64) bool { return a > b }))
+	s.writeRow("emptiest shard", extreme(func(a, b int64) bool { return a < b }))
 }
 
-// rows are what is written of each of a list of things, by alternative.
-func (s sides) rows(title string, most int, names []string, weight map[string]int64, text func(
+// writeRows are what is written of each of a list of things, by alternative.
+func (s comparisonTable) writeRows(title string, most int, names []string, weight map[string]int64, text func(
 	whatif.Outcome, string) string,
 ) {
 	if len(names) == 0 {
@@ -261,17 +264,17 @@ func (s sides) rows(title string, most int, names []string, weight map[string]in
 	if !s.all {
 		shown = names[:min(most, len(names))]
 	}
-	s.heading(title)
+	s.writeHeading(title)
 	for _, name := range shown {
-		s.row("  "+name, func(a whatif.Outcome) string { return text(a, name) })
+		s.writeRow("  "+name, func(a whatif.Outcome) string { return text(a, name) })
 	}
 	if n := len(names) - len(shown); n > 0 {
-		s.line(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", grouped(n)))
+		s.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
 	}
 }
 
-// shards writes what each shard has in the end, those first that change most.
-func (s sides) shards() {
+// writeShards writes what each shard has in the end, those first that change most.
+func (s comparisonTable) writeShards() {
 	held := map[string]map[string]plan.ShardChange{} // by alternative
 	var names []string
 	weight := map[string]int64{}
@@ -284,11 +287,11 @@ func (s sides) shards() {
 				names = append(names, id)
 			}
 			held[a.Name][id] = shard
-			weight[id] = max(weight[id], changeOf(shard))
+			weight[id] = max(weight[id], changeSize(shard))
 		}
 	}
 	slices.Sort(names)
-	s.rows("Data on shards in the end", maxShards, names, weight, func(a whatif.Outcome, id string) string {
+	s.writeRows("Data on shards in the end", maxShards, names, weight, func(a whatif.Outcome, id string) string {
 		shard, there := held[a.Name][id]
 		if !there {
 			return "-"
@@ -300,8 +303,8 @@ func (s sides) shards() {
 // maxLinks is how many links are shown unless all are asked for.
 const maxLinks = 10
 
-// links writes what moves between which shards, the most first.
-func (s sides) links() {
+// writeLinks writes what moves between which shards, the most first.
+func (s comparisonTable) writeLinks() {
 	bytes := map[string]map[string]int64{} // by alternative
 	var names []string
 	weight := map[string]int64{}
@@ -317,7 +320,7 @@ func (s sides) links() {
 			weight[name] = max(weight[name], link.Bytes)
 		}
 	}
-	s.rows("Data over links", maxLinks, names, weight, func(a whatif.Outcome, name string) string {
+	s.writeRows("Data over links", maxLinks, names, weight, func(a whatif.Outcome, name string) string {
 		n, there := bytes[a.Name][name]
 		if !there {
 			return "-"

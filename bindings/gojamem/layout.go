@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// layout is where goja keeps what it knows of objects. The zero value is that of a release
+// layout has the offsets of fields in goja's objects. The zero value is for a release
 // that is not known. Kinds are the first words of interfaces; nil is an unknown one.
 type layout struct {
 	self          uintptr        // in goja.Object: the interface that says what it is
@@ -22,35 +22,35 @@ type layout struct {
 	date          unsafe.Pointer // kind of a Date
 	millis        uintptr        // in that
 
-	prototypes [2]place // of Object.prototype and Array.prototype
+	prototypes [2]valuesOffset // of Object.prototype and Array.prototype
 }
 
-// place is where objects of a kind have the values of their fields.
-type place struct {
+// valuesOffset is the offset of the field values in objects of a kind.
+type valuesOffset struct {
 	kind   unsafe.Pointer
 	values uintptr
 }
 
-// layoutOf finds the layout of this release; the zero value if it is not known.
-func layoutOf(rt *goja.Runtime) (l layout) {
+// detectLayout finds the layout of this release; the zero value if it is not known.
+func detectLayout(rt *goja.Runtime) (l layout) {
 	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
 	if !ok || self.Type.Kind() != reflect.Interface {
 		return layout{}
 	}
 	l.self = self.Offset
 	object, array := rt.NewObject(), rt.NewArray()
-	l.values = offset(object, "values", reflect.TypeFor[Values]())
-	l.names = offset(object, "propNames", reflect.TypeFor[[]unistring.String]())
-	l.owner = offset(object, "val", reflect.TypeFor[*goja.Object]())
-	l.items = offset(array, "values", reflect.TypeFor[[]goja.Value]())
-	l.itemNames = offset(array, "propNames", reflect.TypeFor[[]unistring.String]())
+	l.values = fieldOffset(object, "values", reflect.TypeFor[Values]())
+	l.names = fieldOffset(object, "propNames", reflect.TypeFor[[]unistring.String]())
+	l.owner = fieldOffset(object, "val", reflect.TypeFor[*goja.Object]())
+	l.items = fieldOffset(array, "values", reflect.TypeFor[[]goja.Value]())
+	l.itemNames = fieldOffset(array, "propNames", reflect.TypeFor[[]unistring.String]())
 	if l.values == 0 || l.names == 0 || l.owner == 0 || l.items == 0 || l.itemNames == 0 {
 		return layout{}
 	}
 	if object.DefineDataProperty("x", goja.Null(), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE) != nil {
 		return layout{}
 	}
-	kind, data := l.behind(object)
+	kind, data := l.dataOf(object)
 	property := (*(*Values)(unsafe.Add(data, l.values)))["x"]
 	of := reflect.TypeOf(property)
 	if of == nil || of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct {
@@ -62,13 +62,13 @@ func layoutOf(rt *goja.Runtime) (l layout) {
 	}
 	l.property, l.enumerable = kindOfValue(property), enumerable.Offset
 	l.object = kind
-	l.array, _ = l.behind(array)
+	l.array, _ = l.dataOf(array)
 	for i, name := range []string{"Object", "Array"} {
 		l.prototypes[i] = l.prototype(rt, name)
 	}
 	if date, err := rt.New(rt.GlobalObject().Get("Date"), rt.ToValue(5)); err == nil {
-		if l.millis = offset(date, "msec", reflect.TypeFor[int64]()); l.millis != 0 {
-			if kind, data := l.behind(date); *(*int64)(unsafe.Add(data, l.millis)) == 5 {
+		if l.millis = fieldOffset(date, "msec", reflect.TypeFor[int64]()); l.millis != 0 {
+			if kind, data := l.dataOf(date); *(*int64)(unsafe.Add(data, l.millis)) == 5 {
 				l.date = kind
 			}
 		}
@@ -76,26 +76,26 @@ func layoutOf(rt *goja.Runtime) (l layout) {
 	return l
 }
 
-func (l *layout) prototype(rt *goja.Runtime, of string) place {
+func (l *layout) prototype(rt *goja.Runtime, of string) valuesOffset {
 	constructor, _ := rt.GlobalObject().Get(of).(*goja.Object)
 	if constructor == nil {
-		return place{}
+		return valuesOffset{}
 	}
 	o, _ := constructor.Get("prototype").(*goja.Object)
 	if o == nil {
-		return place{}
+		return valuesOffset{}
 	}
-	values := offset(o, "values", reflect.TypeFor[Values]())
+	values := fieldOffset(o, "values", reflect.TypeFor[Values]())
 	if values == 0 {
-		return place{}
+		return valuesOffset{}
 	}
-	kind, _ := l.behind(o)
-	return place{kind, values}
+	kind, _ := l.dataOf(o)
+	return valuesOffset{kind, values}
 }
 
-// offset returns where the struct behind an object has a field; 0 if it has none of that
+// fieldOffset returns where the struct behind an object has a field; 0 if it has none of that
 // name and type.
-func offset(of *goja.Object, name string, want reflect.Type) (at uintptr) {
+func fieldOffset(of *goja.Object, name string, want reflect.Type) (at uintptr) {
 	kind := reflect.ValueOf(of).Elem().FieldByName("self").Elem().Type()
 	if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {
 		return 0
@@ -115,8 +115,8 @@ func offset(of *goja.Object, name string, want reflect.Type) (at uintptr) {
 	return at
 }
 
-// behind returns what an object is: its kind, and where it is.
-func (l *layout) behind(o *goja.Object) (kind, data unsafe.Pointer) {
+// dataOf returns the type word and data pointer of an object's implementation.
+func (l *layout) dataOf(o *goja.Object) (kind, data unsafe.Pointer) {
 	self := (*[2]unsafe.Pointer)(unsafe.Add(unsafe.Pointer(o), l.self))
 	return self[0], self[1]
 }

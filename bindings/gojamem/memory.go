@@ -9,11 +9,11 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// Variable is the environment variable that turns the package off when it is 1.
-const Variable = "SHARDSH_SAFE_MEMORY"
+// DisableEnv is the environment variable that turns the package off when it is 1.
+const DisableEnv = "SHARDSH_SAFE_MEMORY"
 
-// Off reports whether the environment turns the package off.
-func Off() bool { return os.Getenv(Variable) == "1" }
+// IsDisabled reports whether the environment turns the package off.
+func IsDisabled() bool { return os.Getenv(DisableEnv) == "1" }
 
 // Memory reads the objects of one runtime. The zero value knows nothing of them: callers
 // ask the runtime.
@@ -25,18 +25,18 @@ type Memory struct {
 // New returns the Memory of a runtime in which no script has run. It is empty if safe is
 // true, if the environment turns it off, or if this release of goja is not known.
 func New(rt *goja.Runtime, safe bool) *Memory {
-	if safe || Off() {
+	if safe || IsDisabled() {
 		return &Memory{}
 	}
-	m := &Memory{layout: layoutOf(rt)}
-	if !m.Known() || !m.agrees(rt) {
+	m := &Memory{layout: detectLayout(rt)}
+	if !m.IsKnown() || !m.selfCheck(rt) {
 		return &Memory{}
 	}
 	return m
 }
 
-// Known reports whether anything can be read.
-func (m *Memory) Known() bool { return m.object != nil }
+// IsKnown reports whether anything can be read.
+func (m *Memory) IsKnown() bool { return m.object != nil }
 
 // Values holds the values of an object's fields.
 type Values = map[unistring.String]goja.Value
@@ -45,7 +45,7 @@ type Values = map[unistring.String]goja.Value
 // holds their values. It returns false for an object that goja has to be asked about, such
 // as one with names that are numbers. Not all of the fields have to be enumerable.
 func (m *Memory) Fields(o *goja.Object, names []unistring.String) ([]unistring.String, Values, bool) {
-	kind, data := m.behind(o)
+	kind, data := m.dataOf(o)
 	if kind != m.object || kind == nil {
 		return names, nil, false
 	}
@@ -58,23 +58,23 @@ func (m *Memory) Fields(o *goja.Object, names []unistring.String) ([]unistring.S
 	return append(names, own...), *(*Values)(unsafe.Add(data, m.values)), true
 }
 
-// Plain reports whether what Fields found is a value: not an accessor, hidden or read-only.
-func (m *Memory) Plain(v goja.Value) bool { return v != nil && kindOfValue(v) != m.property }
+// IsPlain reports whether what Fields found is a value: not an accessor, hidden or read-only.
+func (m *Memory) IsPlain(v goja.Value) bool { return v != nil && kindOfValue(v) != m.property }
 
-// Hidden reports whether what Fields found, and is not plain, is a field that is not
+// IsHidden reports whether what Fields found, and is not plain, is a field that is not
 // enumerable.
-func (m *Memory) Hidden(v goja.Value) bool {
+func (m *Memory) IsHidden(v goja.Value) bool {
 	property := (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
 	return !*(*bool)(unsafe.Add(property, m.enumerable))
 }
 
 // Item returns an item of an array; nil if goja has to be asked.
 func (m *Memory) Item(o *goja.Object, i int) goja.Value {
-	kind, data := m.behind(o)
+	kind, data := m.dataOf(o)
 	if kind != m.array || kind == nil {
 		return nil
 	}
-	if items := *(*[]goja.Value)(unsafe.Add(data, m.items)); i < len(items) && m.Plain(items[i]) {
+	if items := *(*[]goja.Value)(unsafe.Add(data, m.items)); i < len(items) && m.IsPlain(items[i]) {
 		return items[i]
 	}
 	return nil
@@ -83,7 +83,7 @@ func (m *Memory) Item(o *goja.Object, i int) goja.Value {
 // Names returns the names of the fields of a plain object, or of those that an array has
 // beside its items. It returns false if goja has to be asked.
 func (m *Memory) Names(o *goja.Object) (names []unistring.String, array, ok bool) {
-	kind, data := m.behind(o)
+	kind, data := m.dataOf(o)
 	switch {
 	case kind == nil:
 		return nil, false, false
@@ -98,7 +98,7 @@ func (m *Memory) Names(o *goja.Object) (names []unistring.String, array, ok bool
 // Lacks reports whether Object.prototype or Array.prototype is sure to have no field of a
 // name that the language does not give it.
 func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
-	kind, data := m.behind(proto)
+	kind, data := m.dataOf(proto)
 	for _, p := range m.prototypes {
 		if kind == p.kind && kind != nil {
 			_, there := (*(*Values)(unsafe.Add(data, p.values)))[name]
@@ -114,7 +114,7 @@ const maxMillis = 8_640_000_000_000_000
 // Date returns the milliseconds since 1970 of a Date. It returns false for what is not a
 // Date, for an invalid one, and if goja has to be asked.
 func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
-	kind, data := m.behind(o)
+	kind, data := m.dataOf(o)
 	if kind != m.date || kind == nil {
 		return 0, false
 	}
@@ -125,13 +125,13 @@ func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
 // Replace makes o the object that fresh is: a plain object that nobody else holds. It may
 // be called only if the Memory is known.
 func (m *Memory) Replace(o, fresh *goja.Object) {
-	_, data := m.behind(fresh)
+	_, data := m.dataOf(fresh)
 	*(**goja.Object)(unsafe.Add(data, m.owner)) = o // the receiver of its accessors
 	*o = *fresh
 }
 
-// agrees compares what is read of some objects with what goja says of them.
-func (m *Memory) agrees(rt *goja.Runtime) bool {
+// selfCheck verifies the layout: it compares values read from memory with goja's own.
+func (m *Memory) selfCheck(rt *goja.Runtime) bool {
 	o := rt.NewObject()
 	text := rt.ToValue("text")
 	define := func(name string, enumerable goja.Flag) bool {
@@ -144,8 +144,8 @@ func (m *Memory) agrees(rt *goja.Runtime) bool {
 	names, values, ok := m.Fields(o, nil)
 	want := []unistring.String{"b", "a", "fixed", "hidden"}
 	if !ok || !reflect.DeepEqual(names, want) || len(values) != len(want) ||
-		!m.Plain(values["a"]) || values["a"] != text || m.Plain(values["fixed"]) || m.Hidden(values["fixed"]) ||
-		m.Plain(values["hidden"]) || !m.Hidden(values["hidden"]) {
+		!m.IsPlain(values["a"]) || values["a"] != text || m.IsPlain(values["fixed"]) || m.IsHidden(values["fixed"]) ||
+		m.IsPlain(values["hidden"]) || !m.IsHidden(values["hidden"]) {
 		return false
 	}
 	list := rt.NewArray("text", 2)

@@ -11,8 +11,8 @@ import (
 // known returns the Memory of a new runtime.
 func known(t *testing.T) (*goja.Runtime, *Memory) {
 	t.Helper()
-	if Off() {
-		t.Skip(Variable + " turns the package off")
+	if IsDisabled() {
+		t.Skip(DisableEnv + " turns the package off")
 	}
 	rt := goja.New()
 	return rt, New(rt, false)
@@ -20,7 +20,7 @@ func known(t *testing.T) (*goja.Runtime, *Memory) {
 
 func TestLayoutIsKnown(t *testing.T) {
 	_, m := known(t)
-	if !m.Known() || m.date == nil || m.prototypes[0].kind == nil || m.prototypes[1].kind == nil {
+	if !m.IsKnown() || m.date == nil || m.prototypes[0].kind == nil || m.prototypes[1].kind == nil {
 		t.Errorf("this release of goja is not known: %+v", m.layout)
 	}
 }
@@ -28,9 +28,9 @@ func TestLayoutIsKnown(t *testing.T) {
 // An empty Memory answers nothing, of whatever object.
 func TestSafe(t *testing.T) {
 	rt := goja.New()
-	t.Setenv(Variable, "1")
+	t.Setenv(DisableEnv, "1")
 	for name, m := range map[string]*Memory{"by the option": New(rt, true), "by the environment": New(rt, false)} {
-		if m.Known() {
+		if m.IsKnown() {
 			t.Errorf("%s: it is not off", name)
 		}
 		date, err := rt.New(rt.Get("Date"))
@@ -45,7 +45,7 @@ func TestSafe(t *testing.T) {
 				t.Errorf("%s: a %s is read", name, o.ClassName())
 			}
 		}
-		long := rt.ToValue(strings.Repeat("x", 2*longText))
+		long := rt.ToValue(strings.Repeat("x", 2*minGrowingText))
 		if m.Append(rt, long, long) != nil {
 			t.Errorf("%s: a text grows", name)
 		}
@@ -62,7 +62,7 @@ func TestOtherLayoutsAreRefused(t *testing.T) {
 	} {
 		other := &Memory{layout: m.layout}
 		change(&other.layout)
-		if other.agrees(rt) {
+		if other.selfCheck(rt) {
 			t.Errorf("%s: nothing is noticed", name)
 		}
 	}
@@ -71,15 +71,15 @@ func TestOtherLayoutsAreRefused(t *testing.T) {
 // Texts that grow in place are what the engine's own + makes of the same pieces,
 // and so are all earlier ones, whoever goes on with them.
 func TestAppendedTexts(t *testing.T) {
-	if Off() {
-		t.Skip(Variable + " turns the package off")
+	if IsDisabled() {
+		t.Skip(DisableEnv + " turns the package off")
 	}
 	rt := goja.New()
 	plus, _ := goja.AssertFunction(must(rt.RunString("(a, b) => a + b")))
 	pieces := rapid.SampledFrom([]string{"", "a", "line\n", "\x00", strings.Repeat("0123456789", 100), "é", "😀"})
 	rapid.Check(t, func(t *rapid.T) {
 		m := New(rt, false)
-		long := rapid.SampledFrom([]int{0, longText - 1, longText, 3 * longText}).Draw(t, "long")
+		long := rapid.SampledFrom([]int{0, minGrowingText - 1, minGrowingText, 3 * minGrowingText}).Draw(t, "long")
 		start := rt.ToValue(strings.Repeat("x", long))
 		got, want := []goja.Value{start}, []goja.Value{start}
 		for range rapid.IntRange(1, 40).Draw(t, "pieces") {

@@ -7,14 +7,14 @@ import (
 	"github.com/dop251/goja"
 )
 
-// longText is from which length on a text grows in place.
-const longText = 512
+// minGrowingText is from which length on a text grows in place.
+const minGrowingText = 512
 
 // growingText is a text with room behind it. Texts that were handed out are its
 // beginnings, which nobody changes: only the longest of them grows where it stands.
 type growingText struct {
-	buf  []byte
-	room goja.String // all of the buffer as it was when it was made: plain ASCII
+	buf         []byte
+	wholeBuffer goja.String // all of the buffer as it was when it was made: plain ASCII
 }
 
 // growingTexts are the texts that grew last, the latest first: two that a script appends
@@ -23,11 +23,11 @@ type growingTexts [2]growingText
 
 // Append returns left + right for texts; nil if goja has to do it.
 func (m *Memory) Append(rt *goja.Runtime, left, right goja.Value) goja.Value {
-	if !m.Known() {
+	if !m.IsKnown() {
 		return nil
 	}
 	text, ok := asciiOf(left)
-	if !ok || len(text) < longText {
+	if !ok || len(text) < minGrowingText {
 		return nil
 	}
 	more, ok := asciiOf(right)
@@ -44,13 +44,13 @@ func (m *Memory) Append(rt *goja.Runtime, left, right goja.Value) goja.Value {
 		g[i] = growingText{}
 	}
 	if t := &g[i]; len(t.buf) == 0 || len(t.buf)+len(more) > cap(t.buf) {
-		t.move(rt, text, len(more))
+		t.reallocate(rt, text, len(more))
 	}
 	t := g[i]
 	t.buf = append(t.buf, more...)
 	copy(g[1:], g[:i])
 	g[0] = t
-	return t.room.Substring(0, len(t.buf))
+	return t.wholeBuffer.Substring(0, len(t.buf))
 }
 
 // find returns the place of the text that is all of a growing one; less than 0 for none.
@@ -63,11 +63,11 @@ func (g *growingTexts) find(text string) int {
 	return -1
 }
 
-// move gives a text new room for that much more, and as much again as it has.
-func (t *growingText) move(rt *goja.Runtime, text string, more int) {
+// reallocate copies a text to a larger buffer, with room to double.
+func (t *growingText) reallocate(rt *goja.Runtime, text string, more int) {
 	all := make([]byte, 2*(len(text)+more))
 	t.buf = all[:copy(all, text)]
-	t.room = rt.ToValue(unsafe.String(unsafe.SliceData(all), len(all))).(goja.String)
+	t.wholeBuffer = rt.ToValue(unsafe.String(unsafe.SliceData(all), len(all))).(goja.String)
 }
 
 // asciiOf returns a text without copying it. It returns false if goja holds the text in

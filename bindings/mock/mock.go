@@ -10,9 +10,9 @@ import (
 	"shardsh/bindings/server"
 )
 
-// control is the object mock. It does nothing but send the mock's own commands to the
+// mockObject is the object mock. It only sends the mock's own commands to the
 // server that the shell is connected to, wherever that runs.
-type control struct {
+type mockObject struct {
 	script.Hidden
 	Host
 }
@@ -40,8 +40,8 @@ func New(h Host) goja.Value {
 	for _, m := range methods() {
 		rows = append(rows, [2]string{m.Name, m.Help})
 	}
-	h.JS.Help.Property(class, func() string { return h.JS.Out.HelpTableFrom(helpColumn, Class+" Class", rows) })
-	o := h.JS.Instance(&control{Host: h}, class)
+	h.JS.Help.DefineHelp(class, func() string { return h.JS.Out.HelpTableFrom(helpColumn, Class+" Class", rows) })
+	o := h.JS.NewInstance(&mockObject{Host: h}, class)
 	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {
@@ -53,58 +53,58 @@ func New(h Host) goja.Value {
 }
 
 // methods returns what mock has; most are the command of the same name.
-func methods() script.Methods[*control] {
-	return script.Methods[*control]{
-		{"status", "", sends("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
-		{"now", "", dateOf("mockNow"), "The cluster's time."},
-		{"advance", "duration:string|number", dateOf("mockAdvance"),
+func methods() script.Methods[*mockObject] {
+	return script.Methods[*mockObject]{
+		{"status", "", sendCommand("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
+		{"now", "", sendForTime("mockNow"), "The cluster's time."},
+		{"advance", "duration:string|number", sendForTime("mockAdvance"),
 			"Lets virtual time jump (\"2h\", or milliseconds) and returns the new time."},
-		{"addShard", "options?:object", sends("mockAddShard"),
+		{"addShard", "options?:object", sendCommand("mockAddShard"),
 			"Adds an empty shard: {name, host, zones}, all optional."},
-		{"crash", "shard:string", sends("mockCrash"), "Takes a shard, or \"config\", away."},
-		{"restart", "shard?:string", sends("mockRestart"),
+		{"crash", "shard:string", sendCommand("mockCrash"), "Takes a shard, or \"config\", away."},
+		{"restart", "shard?:string", sendCommand("mockRestart"),
 			"Brings a crashed shard or \"config\" back; without a name, all."},
-		{"partition", "shard:string to:string", pair("mockPartition"),
+		{"partition", "shard:string to:string", sendPair("mockPartition"),
 			"Cuts two nodes off from each other: shards, \"config\", \"router\"."},
-		{"heal", "shard?:string to?:string", pair("mockHeal"),
+		{"heal", "shard?:string to?:string", sendPair("mockHeal"),
 			"Ends a partition; with one node all of its, without any every fault but crashes."},
-		{"slow", "shard:string options?:object", sends("mockSlow"),
+		{"slow", "shard:string options?:object", sendCommand("mockSlow"),
 			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it {secondary: \"10s\"}, which is so " +
 				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; " +
 				"or sets a router's clock " +
 				"{ahead: \"1m\"}; without them it is as before."},
-		{"failNext", "command:string options?:object", sends("mockFailNext"),
+		{"failNext", "command:string options?:object", sendCommand("mockFailNext"),
 			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
 				"{writeConcernError}."},
-		{"sameMachineId", "shard:string to:string", pair("mockSameMachineId"),
+		{"sameMachineId", "shard:string to:string", sendPair("mockSameMachineId"),
 			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
-		{"stepDown", "options?:object", func(c *script.Call, m *control) goja.Value {
+		{"stepDown", "options?:object", func(c *script.Call, m *mockObject) goja.Value {
 			return m.Reply(m.run(c, "mockStepDown", int32(1), c.Arg(0)))
 		}, "Gives the config server another primary, and with it a new balancer: {timeZone: \"America/Los_Angeles\"}."},
-		{"changeFCV", "version:string options?:object", sends("mockChangeFCV"),
+		{"changeFCV", "version:string options?:object", sendCommand("mockChangeFCV"),
 			"Begins setFeatureCompatibilityVersion and returns: {takes: \"10m\"}. To 9.0, no chunk is split, merged or " +
 				"moved meanwhile."},
-		{"install", "options:object", func(c *script.Call, m *control) goja.Value {
+		{"install", "options:object", func(c *script.Call, m *mockObject) goja.Value {
 			return m.Reply(m.run(c, "mockInstall", int32(1), c.Arg(0)))
 		}, "Has another version run on members or routers: {version: \"8.2.6\", shard: \"a\"}, configServers: true, " +
 			"member, router: \"host:port\", routers: true; without them on all."},
-		{"fill", "ns:string options:object", sends("mockFill"),
+		{"fill", "ns:string options:object", sendCommand("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},
-		{"workload", "options:object", workload,
+		{"workload", "options:object", sendWorkload,
 			"Counts an application's operations as time passes, and runs none: {ns, rate: 5000, keys: \"zipf 1.1\" | " +
 				"\"latest\" | \"hot 5% 80%\" | \"key 50%\" | \"uniform\", mix: {reads: 60, inserts: 10, updates: 30}, " +
 				"moves: \"daily\", wave: \"daily\", count: 10000, scatter: 0.1}; rate 0 ends it."},
-		{"save", "file:string", sends("mockSave"),
+		{"save", "file:string", sendCommand("mockSave"),
 			"Writes the whole cluster to a file, for mock.load() and --snapshot."},
-		{"load", "file:string", sends("mockLoad"), "Replaces the whole cluster by the one in a file."},
-		{"invariants", "", sends("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
+		{"load", "file:string", sendCommand("mockLoad"), "Replaces the whole cluster by the one in a file."},
+		{"invariants", "", sendCommand("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
 	}
 }
 
 // run sends one of the mock's commands with options, but for some of them. A server that
 // does not know it is real.
-func (m *control) run(c *script.Call, name string, value any, options goja.Value, but ...string) bson.Raw {
+func (m *mockObject) run(c *script.Call, name string, value any, options goja.Value, but ...string) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
 		body = c.JS.Merge(body, options, but...)
@@ -128,24 +128,24 @@ func methodOf(command string) string {
 	return string(name)
 }
 
-// subject returns the first argument, or 1 when there is none.
-func subject(c *script.Call) any {
+// firstArgOrOne returns the first argument, or 1 when there is none.
+func firstArgOrOne(c *script.Call) any {
 	if !c.Has(0) {
 		return int32(1)
 	}
-	return c.JS.Value(c.Arg(0))
+	return c.JS.BSONValue(c.Arg(0))
 }
 
-// sends sends the first argument as the command's value and the second,
+// sendCommand sends the first argument as the command's value and the second,
 // if any, as its options.
-func sends(name string) func(*script.Call, *control) goja.Value {
-	return func(c *script.Call, m *control) goja.Value {
-		return m.Reply(m.run(c, name, subject(c), c.Arg(1)))
+func sendCommand(name string) func(*script.Call, *mockObject) goja.Value {
+	return func(c *script.Call, m *mockObject) goja.Value {
+		return m.Reply(m.run(c, name, firstArgOrOne(c), c.Arg(1)))
 	}
 }
 
-// workload sends its options, of which ns is what it is about.
-func workload(c *script.Call, m *control) goja.Value {
+// sendWorkload sends mockWorkload with the namespace as its value and the other options.
+func sendWorkload(c *script.Call, m *mockObject) goja.Value {
 	ns := m.JS.Document(c.Arg(0)).Lookup("ns")
 	if ns.IsZero() {
 		m.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.workload needs ns: a sharded collection")
@@ -153,20 +153,20 @@ func workload(c *script.Call, m *control) goja.Value {
 	return m.Reply(m.run(c, "mockWorkload", ns, c.Arg(0), "ns"))
 }
 
-// pair sends one argument as it is and two as an array.
-func pair(name string) func(*script.Call, *control) goja.Value {
-	return func(c *script.Call, m *control) goja.Value {
-		value := subject(c)
+// sendPair sends one argument as it is and two as an array.
+func sendPair(name string) func(*script.Call, *mockObject) goja.Value {
+	return func(c *script.Call, m *mockObject) goja.Value {
+		value := firstArgOrOne(c)
 		if c.Has(1) {
-			value = bson.A{value, c.JS.Value(c.Arg(1))}
+			value = bson.A{value, c.JS.BSONValue(c.Arg(1))}
 		}
 		return m.Reply(m.run(c, name, value, nil))
 	}
 }
 
-// dateOf returns the time that a command answers with.
-func dateOf(name string) func(*script.Call, *control) goja.Value {
-	return func(c *script.Call, m *control) goja.Value {
-		return script.Property(c.JS.Values.DocToJS(m.run(c, name, subject(c), nil)), "now")
+// sendForTime returns the time that a command answers with.
+func sendForTime(name string) func(*script.Call, *mockObject) goja.Value {
+	return func(c *script.Call, m *mockObject) goja.Value {
+		return script.Property(c.JS.Values.DocToJS(m.run(c, name, firstArgOrOne(c), nil)), "now")
 	}
 }

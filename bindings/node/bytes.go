@@ -86,15 +86,15 @@ func decodeBytes(data []byte, encoding string) string {
 	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
-// buffer makes a Buffer of bytes.
-func (s *Globals) buffer(data []byte) goja.Value {
+// newBuffer makes a Buffer of bytes.
+func (s *Globals) newBuffer(data []byte) goja.Value {
 	b, err := s.JS.Runtime.New(s.bytesGlobal("Buffer"), s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(data)))
 	s.JS.Check(err)
 	return b
 }
 
-// bytesText returns an argument that is text or bytes.
-func (c *call) bytesText(i int) string {
+// textOrBytesArg returns an argument that is text or bytes.
+func (c *call) textOrBytesArg(i int) string {
 	if o := c.Object(i); o != nil {
 		if data, ok := o.Export().([]byte); ok {
 			return string(data)

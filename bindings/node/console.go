@@ -29,13 +29,13 @@ func (s *Globals) newConsole() goja.Value {
 	print := func(c *call, args []goja.Value) {
 		texts := make([]string, len(args))
 		for i, v := range args {
-			texts[i] = c.s.Display.Printed(v)
+			texts[i] = c.s.Display.PrintedText(v)
 		}
 		line := strings.Join(texts, " ")
 		if indent != "" {
 			line = indent + strings.ReplaceAll(line, "\n", "\n"+indent)
 		}
-		c.JS.Out.WriteOwn(line + "\n")
+		c.JS.Out.WriteRaw(line + "\n")
 	}
 	elapsed := func(c *call, name string) string {
 		return fmt.Sprintf("%s: %.3fms", name, float64(c.JS.Clock.Now().Sub(timers[name]))/float64(time.Millisecond))
@@ -47,24 +47,24 @@ func (s *Globals) newConsole() goja.Value {
 		add(name, func(c *call) { print(c, c.Args) })
 	}
 	add("trace", func(c *call) {
-		c.JS.Out.WriteOwn("Trace: ")
+		c.JS.Out.WriteRaw("Trace: ")
 		print(c, c.Args)
 	})
 	add("dir", func(c *call) {
 		o := c.s.Display.InspectOptions()
 		o.Depth = nodeDepth
-		c.JS.Out.WriteOwn(c.JS.Values.Inspect(c.Arg(0), o) + "\n")
+		c.JS.Out.WriteRaw(c.JS.Values.Inspect(c.Arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.JS.Out.WriteOwn(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
+	add("table", func(c *call) { c.JS.Out.WriteRaw(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.Arg(0).ToBoolean() {
-			c.JS.Out.WriteOwn("Assertion failed")
+			c.JS.Out.WriteRaw("Assertion failed")
 			if len(c.Args) > 1 {
-				c.JS.Out.WriteOwn(": ")
+				c.JS.Out.WriteRaw(": ")
 				print(c, c.Args[1:])
 				return
 			}
-			c.JS.Out.WriteOwn("\n")
+			c.JS.Out.WriteRaw("\n")
 		}
 	})
 	add("group", func(c *call) {
@@ -75,14 +75,14 @@ func (s *Globals) newConsole() goja.Value {
 	})
 	add("groupEnd", func(*call) { indent = strings.TrimSuffix(indent, "  ") })
 	add("time", func(c *call) { timers[label(c)] = c.JS.Clock.Now() })
-	add("timeLog", func(c *call) { c.JS.Out.WriteOwn(elapsed(c, label(c)) + "\n") })
+	add("timeLog", func(c *call) { c.JS.Out.WriteRaw(elapsed(c, label(c)) + "\n") })
 	add("timeEnd", func(c *call) {
-		c.JS.Out.WriteOwn(elapsed(c, label(c)) + "\n")
+		c.JS.Out.WriteRaw(elapsed(c, label(c)) + "\n")
 		delete(timers, label(c))
 	})
 	add("count", func(c *call) {
 		counts[label(c)]++
-		c.JS.Out.WriteOwn(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
+		c.JS.Out.WriteRaw(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
 	add("clear", func(c *call) { c.s.Display.ClearScreen() })
@@ -91,7 +91,7 @@ func (s *Globals) newConsole() goja.Value {
 
 // newLog makes log, which start-up scripts call: there is no log file.
 func (s *Globals) newLog() goja.Value {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	for _, name := range []string{"info", "warn", "error", "fatal", "debug", "getPath"} {
 		m.add(name, func(*call) any { return nil })
 	}

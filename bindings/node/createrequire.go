@@ -13,7 +13,7 @@ import (
 // createRequire(file) is a require as code of that file has it. It takes the
 // file's path or its URL.
 func (s *Globals) newModule() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	m.add("createRequire", func(c *call) any {
 		c.Check("createRequire", script.ParseSignature("filename:any"))
 		file := c.Arg(0).String()

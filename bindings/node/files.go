@@ -57,28 +57,28 @@ func fileGlobals() []global {
 		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) },
 			"Returns the working directory."},
 		{"cd", "directory:string", func(c *call) goja.Value {
-			c.s.mayRead(c.Text(0))
+			c.s.checkMayRead(c.Text(0))
 			if err := os.Chdir(c.Text(0)); err != nil {
 				c.JS.Rethrow(script.FileError(err, "chdir", c.Text(0)))
 			}
 			return nil
 		}, "Changes the working directory."},
 		{"mkdir", "directory:string", func(c *call) goja.Value {
-			c.s.mayWrite()
+			c.s.checkMayWrite()
 			if err := os.MkdirAll(c.Text(0), 0o777); err != nil {
 				c.JS.Rethrow(script.FileError(err, "mkdir", c.Text(0)))
 			}
 			return c.JS.NewObject("exists", true, "created", true)
 		}, "Makes a directory."},
 		{"removeFile", "path:string", func(c *call) goja.Value {
-			c.s.mayWrite()
+			c.s.checkMayWrite()
 			return c.JS.Runtime.ToValue(os.RemoveAll(c.Text(0)) == nil)
 		}, "Removes a file."},
 		{"writeFile", "path:string text:string", func(c *call) goja.Value {
 			c.s.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
 			return nil
 		}, "Writes a file."},
-		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.exists(c.Text(0))) },
+		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.fileExists(c.Text(0))) },
 			"Tells whether a file exists."},
 		{"md5sumFile", "path:string", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(digest("md5",
@@ -111,7 +111,7 @@ func (s *Globals) workingDirectory() string {
 }
 
 func (s *Globals) readFile(path string) string {
-	s.mayRead(path)
+	s.checkMayRead(path)
 	data, err := script.ReadFile(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))
@@ -119,13 +119,13 @@ func (s *Globals) readFile(path string) string {
 	return string(data)
 }
 
-func (s *Globals) exists(path string) bool {
-	s.mayRead(path)
+func (s *Globals) fileExists(path string) bool {
+	s.checkMayRead(path)
 	return script.Exists(path)
 }
 
 func (s *Globals) readDir(path string) []fs.DirEntry {
-	s.mayRead(path)
+	s.checkMayRead(path)
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "scandir", path))
@@ -133,20 +133,20 @@ func (s *Globals) readDir(path string) []fs.DirEntry {
 	return entries
 }
 
-// mayWrite refuses what changes files in a sandbox.
-func (s *Globals) mayWrite() { s.refuse(s.cfg.Sandbox.MayWrite()) }
+// checkMayWrite throws if the sandbox forbids writing files.
+func (s *Globals) checkMayWrite() { s.throwRefusal(s.cfg.Sandbox.CheckWrite()) }
 
-// mayRead refuses what a sandbox may not read, or know of.
-func (s *Globals) mayRead(path string) { s.refuse(s.cfg.Sandbox.MayRead(path)) }
+// checkMayRead throws if the sandbox forbids reading a path.
+func (s *Globals) checkMayRead(path string) { s.throwRefusal(s.cfg.Sandbox.CheckRead(path)) }
 
-// refuse throws a refusal of the sandbox; nil is none.
-func (s *Globals) refuse(err error) {
+// throwRefusal throws a refusal of the sandbox; nil is none.
+func (s *Globals) throwRefusal(err error) {
 	s.JS.Check(err)
 }
 
 // writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
 func (s *Globals) writeFile(path, text string, how int) {
-	s.mayWrite()
+	s.checkMayWrite()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))

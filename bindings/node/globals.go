@@ -41,7 +41,7 @@ type call struct {
 }
 
 func (s *Globals) function(name string, f func(c *call) goja.Value) *goja.Object {
-	return s.JS.Function(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
+	return s.JS.NewFunction(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
 }
 
 // global is a function scripts find under its name; see [script.Global].
@@ -78,18 +78,18 @@ func (s *Globals) Define() {
 		"structuredClone": s.newStructuredClone,
 		"performance":     s.newPerformance,
 	} {
-		s.JS.Lazy(name, build)
+		s.JS.DefineLazyGlobal(name, build)
 	}
 	for _, name := range []string{"fs", "path", "os", "util", "crypto", "url", "events", "timers"} {
-		s.JS.Lazy(name, func() goja.Value { return s.Module(name) })
+		s.JS.DefineLazyGlobal(name, func() goja.Value { return s.Module(name) })
 	}
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
-		s.JS.Lazy(name, func() goja.Value { return s.bytesGlobal(name) })
+		s.JS.DefineLazyGlobal(name, func() goja.Value { return s.bytesGlobal(name) })
 	}
 	for _, name := range []string{"AbortController", "AbortSignal", "Event", "EventTarget", "atob", "btoa", "fetch"} {
-		s.JS.Lazy(name, func() goja.Value { return s.webGlobal(name) })
+		s.JS.DefineLazyGlobal(name, func() goja.Value { return s.webGlobal(name) })
 	}
 	for _, name := range []string{"URL", "URLSearchParams"} {
-		s.JS.Lazy(name, func() goja.Value { return s.Module("url").(*goja.Object).Get(name) })
+		s.JS.DefineLazyGlobal(name, func() goja.Value { return s.Module("url").(*goja.Object).Get(name) })
 	}
 }

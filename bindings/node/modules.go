@@ -27,7 +27,7 @@ type moduleBuilder struct {
 	o *goja.Object
 }
 
-func (s *Globals) buildModule() moduleBuilder {
+func (s *Globals) newModuleBuilder() moduleBuilder {
 	return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()}
 }
 
@@ -44,16 +44,16 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 
 // newFS is fs, the synchronous part that scripts use.
 func (s *Globals) newFS() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	m.add("readFileSync", func(c *call) any {
 		text := c.s.readFile(c.Text(0))
 		if c.Has(1) && (c.Object(1) == nil || script.Property(c.Object(1), "encoding") != nil) {
 			return strings.ToValidUTF8(text, "\uFFFD")
 		}
-		return c.s.buffer([]byte(text))
+		return c.s.newBuffer([]byte(text))
 	})
 	m.add("rmSync", func(c *call) any {
-		c.s.mayWrite()
+		c.s.checkMayWrite()
 		remove := os.Remove
 		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			remove = os.RemoveAll
@@ -65,7 +65,7 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("rmdirSync", func(c *call) any {
-		c.s.mayWrite()
+		c.s.checkMayWrite()
 		if err := os.Remove(c.Text(0)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "rmdir", c.Text(0)))
 		}
@@ -76,16 +76,16 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
-		c.s.mayWrite()
+		c.s.checkMayWrite()
 		dir, err := os.MkdirTemp(filepath.Dir(c.Text(0)), filepath.Base(c.Text(0))+"*")
 		if err != nil {
 			c.JS.Rethrow(script.FileError(err, "mkdtemp", c.Text(0)))
 		}
 		return dir
 	})
-	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.bytesText(1), os.O_TRUNC); return nil })
-	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.bytesText(1), os.O_APPEND); return nil })
-	m.add("existsSync", func(c *call) any { return c.s.exists(c.Text(0)) })
+	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.textOrBytesArg(1), os.O_TRUNC); return nil })
+	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.textOrBytesArg(1), os.O_APPEND); return nil })
+	m.add("existsSync", func(c *call) any { return c.s.fileExists(c.Text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
 		for _, e := range c.s.readDir(c.Text(0)) {
@@ -94,12 +94,12 @@ func (s *Globals) newFS() *goja.Object {
 		return c.JS.Runtime.NewArray(names...)
 	})
 	m.add("statSync", func(c *call) any {
-		c.s.mayRead(c.Text(0))
+		c.s.checkMayRead(c.Text(0))
 		info, err := os.Stat(c.Text(0))
 		if err != nil {
 			c.JS.Rethrow(script.FileError(err, "stat", c.Text(0)))
 		}
-		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.GoValue(info.ModTime()),
+		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.FromGo(info.ModTime()),
 			"mtimeMs", info.ModTime().UnixMilli())
 		script.Define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(info.Mode().IsRegular())
@@ -109,7 +109,7 @@ func (s *Globals) newFS() *goja.Object {
 		return o
 	})
 	m.add("mkdirSync", func(c *call) any {
-		c.s.mayWrite()
+		c.s.checkMayWrite()
 		mkdir := os.Mkdir
 		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			mkdir = os.MkdirAll
@@ -120,14 +120,14 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("unlinkSync", func(c *call) any {
-		c.s.mayWrite()
+		c.s.checkMayWrite()
 		if err := os.Remove(c.Text(0)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "unlink", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("renameSync", func(c *call) any {
-		c.s.mayWrite()
+		c.s.checkMayWrite()
 		if err := os.Rename(c.Text(0), c.Text(1)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "rename", c.Text(0)))
 		}
@@ -138,7 +138,7 @@ func (s *Globals) newFS() *goja.Object {
 }
 
 func (s *Globals) newPath() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	texts := func(c *call) []string {
 		list := make([]string, len(c.Args))
 		for i := range c.Args {
@@ -199,12 +199,12 @@ func (s *Globals) newPath() *goja.Object {
 }
 
 func (s *Globals) newOS() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	m.add("hostname", func(*call) any { return hostname() })
 	m.add("platform", func(*call) any { return runtime.GOOS })
 	m.add("arch", func(*call) any { return strings.Replace(runtime.GOARCH, "amd64", "x64", 1) })
-	m.add("tmpdir", func(c *call) any { c.s.mayLookUp("TMPDIR"); return os.TempDir() })
-	m.add("homedir", func(c *call) any { c.s.mayLookUp("HOME"); return script.Ignore(os.UserHomeDir()) })
+	m.add("tmpdir", func(c *call) any { c.s.checkMayLookUp("TMPDIR"); return os.TempDir() })
+	m.add("homedir", func(c *call) any { c.s.checkMayLookUp("HOME"); return script.IgnoreError(os.UserHomeDir()) })
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {
@@ -231,25 +231,25 @@ func digest(name string, data []byte) string {
 }
 
 func (s *Globals) newCrypto() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	m.add("createHash", func(c *call) any {
 		make := newHash(c.Text(0))
 		if make == nil {
 			c.JS.Throw("Error", "Digest method not supported")
 		}
-		return c.s.hasher(make())
+		return c.s.newHasher(make())
 	})
 	m.add("createHmac", func(c *call) any {
 		make := newHash(c.Text(0))
 		if make == nil {
 			c.JS.Throw("Error", "Invalid digest: %s", c.Text(0))
 		}
-		return c.s.hasher(hmac.New(make, []byte(c.Text(1))))
+		return c.s.newHasher(hmac.New(make, []byte(c.Text(1))))
 	})
 	m.add("randomBytes", func(c *call) any {
 		data := make([]byte, max(0, min(c.Arg(0).ToInteger(), 1<<26)))
 		_, _ = crand.Read(data)
-		return c.s.buffer(data)
+		return c.s.newBuffer(data)
 	})
 	m.add("randomUUID", func(*call) any {
 		var b [16]byte
@@ -270,17 +270,17 @@ func (s *Globals) newCrypto() *goja.Object {
 	return m.o
 }
 
-// hasher returns what createHash gives: update and digest.
-func (s *Globals) hasher(h hash.Hash) *goja.Object {
-	m := s.buildModule()
+// newHasher returns what createHash gives: update and digest.
+func (s *Globals) newHasher(h hash.Hash) *goja.Object {
+	m := s.newModuleBuilder()
 	m.add("update", func(c *call) any {
-		_, _ = h.Write([]byte(c.bytesText(0)))
+		_, _ = h.Write([]byte(c.textOrBytesArg(0)))
 		return c.This
 	})
 	m.add("digest", func(c *call) any {
 		sum := h.Sum(nil)
 		if !c.Has(0) {
-			return c.s.buffer(sum)
+			return c.s.newBuffer(sum)
 		}
 		return decodeBytes(sum, c.Text(0))
 	})

@@ -26,7 +26,7 @@ func (s *Globals) newProcess() goja.Value {
 	script.Must(o.Set("argv", s.JS.Runtime.NewArray(argv...)))
 	script.Must(o.Set("argv0", s.cfg.Executable))
 	script.Must(o.Set("execPath", s.cfg.Executable))
-	script.Must(o.Set("env", s.environment()))
+	script.Must(o.Set("env", s.newEnv()))
 	script.Must(o.Set("exitCode", goja.Undefined()))
 	script.Must(o.Set("pid", os.Getpid()))
 	script.Must(o.Set("ppid", os.Getppid()))
@@ -75,8 +75,8 @@ func (s *Globals) newProcess() goja.Value {
 		script.Must(out.Set("isTTY", s.cfg.Color))
 		return out
 	}
-	script.Must(o.Set("stdout", stream(s.JS.Out.WriteOwn)))
-	script.Must(o.Set("stderr", stream(s.JS.Out.WriteOwnError)))
+	script.Must(o.Set("stdout", stream(s.JS.Out.WriteRaw)))
+	script.Must(o.Set("stderr", stream(s.JS.Out.WriteRawError)))
 	return o
 }
 
@@ -84,17 +84,17 @@ func (s *Globals) newProcess() goja.Value {
 // returned, if that is given.
 func (c *call) hrtime(t time.Duration) goja.Value {
 	if c.Has(0) {
-		t -= c.earlier()
+		t -= c.earlierHrtime()
 	}
 	seconds, rest := t/time.Second, t%time.Second
-	if rest < 0 { // as Node has it for a time to come
+	if rest < 0 { // as Node does for negative times
 		seconds, rest = seconds-1, rest+time.Second
 	}
 	return c.JS.Runtime.NewArray(int64(seconds), int64(rest))
 }
 
-// earlier is the argument of hrtime: what hrtime returned before.
-func (c *call) earlier() time.Duration {
+// earlierHrtime is the argument of hrtime: what hrtime returned before.
+func (c *call) earlierHrtime() time.Duration {
 	pair, ok := c.Arg(0).(*goja.Object)
 	if !ok || pair.ClassName() != "Array" {
 		c.JS.Throw("TypeError", `The "time" argument must be an instance of Array, as process.hrtime() returns it`)
@@ -105,18 +105,18 @@ func (c *call) earlier() time.Duration {
 	return time.Duration(pair.Get("0").ToInteger())*time.Second + time.Duration(pair.Get("1").ToInteger())
 }
 
-// environment is process.env. In a sandbox it holds what was granted, and refuses
-// the rest of what there is.
-func (s *Globals) environment() *goja.Object {
+// newEnv is process.env. In a sandbox it has only granted variables; reading others
+// throws.
+func (s *Globals) newEnv() *goja.Object {
 	env := s.JS.Runtime.NewObject()
 	for _, pair := range os.Environ() {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			continue
 		}
-		if refused := s.cfg.Sandbox.MayLookUp(name); refused != nil {
+		if refused := s.cfg.Sandbox.CheckEnv(name); refused != nil {
 			getter := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-				s.refuse(refused)
+				s.throwRefusal(refused)
 				return nil
 			})
 			script.Must(env.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -130,8 +130,8 @@ func (s *Globals) environment() *goja.Object {
 	return env
 }
 
-// mayLookUp throws where scripts may not read that variable of the environment.
-func (s *Globals) mayLookUp(name string) { s.refuse(s.cfg.Sandbox.MayLookUp(name)) }
+// checkMayLookUp throws where scripts may not read that variable of the environment.
+func (s *Globals) checkMayLookUp(name string) { s.throwRefusal(s.cfg.Sandbox.CheckEnv(name)) }
 
 func (s *Globals) memoryUsage() goja.Value {
 	var m runtime.MemStats

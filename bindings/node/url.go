@@ -29,10 +29,13 @@ func (s *Globals) newURL() *goja.Object {
 	add("fileURLToPath", func(c *call) any {
 		u, err := c.JS.Runtime.New(exports.Get("URL"), c.JS.Runtime.ToValue(c.Text(0)))
 		c.JS.Check(err)
-		return script.FromURL(u.Get("pathname").String())
+		return script.UnescapeSourceName(u.Get("pathname").String())
 	})
 	add("pathToFileURL", func(c *call) any {
-		u, err := c.JS.Runtime.New(exports.Get("URL"), c.JS.Runtime.ToValue("file://"+script.Ignore(filepath.Abs(c.Text(0)))))
+		u, err := c.JS.Runtime.New(
+			exports.Get("URL"),
+			c.JS.Runtime.ToValue("file://"+script.IgnoreError(filepath.Abs(c.Text(0)))),
+		)
 		c.JS.Check(err)
 		return u
 	})
@@ -51,7 +54,7 @@ func (s *Globals) newTimersModule() *goja.Object {
 
 // newTimerPromises is timers/promises: timers to wait for.
 func (s *Globals) newTimerPromises() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
 		m.add(name, func(c *call) any {
 			promise, resolve, _ := c.JS.Runtime.NewPromise()

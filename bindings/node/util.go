@@ -14,7 +14,7 @@ import (
 // newUtil is util. Its inspect and format show values as Node does, not as
 // print() does.
 func (s *Globals) newUtil() *goja.Object {
-	m := s.buildModule()
+	m := s.newModuleBuilder()
 	script.Must(m.o.Set("inspect", s.JS.Values.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })
 	script.Must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
@@ -35,20 +35,20 @@ func (c *call) format() string {
 		if len(args) == 0 {
 			return text.String()
 		}
-		args = c.fill(&b, text.String(), args)
+		args = c.formatPlaceholders(&b, text.String(), args)
 	} else {
-		b.WriteString(c.unquoted(text))
+		b.WriteString(c.inspectUnquoted(text))
 		args = args[1:]
 	}
 	for _, v := range args {
-		b.WriteString(" " + c.unquoted(v))
+		b.WriteString(" " + c.inspectUnquoted(v))
 	}
 	return b.String()
 }
 
-// fill writes a text with arguments in the places of its % words, and returns
+// formatPlaceholders writes a text with arguments in the places of its % words, and returns
 // the arguments that are left.
-func (c *call) fill(b *strings.Builder, text string, args []goja.Value) []goja.Value {
+func (c *call) formatPlaceholders(b *strings.Builder, text string, args []goja.Value) []goja.Value {
 	for {
 		before, rest, found := strings.Cut(text, "%")
 		b.WriteString(before)
@@ -63,7 +63,7 @@ func (c *call) fill(b *strings.Builder, text string, args []goja.Value) []goja.V
 			text = rest[1:]
 			continue
 		}
-		show := formatWords()[rest[0]]
+		show := formatVerbs()[rest[0]]
 		if show == nil || len(args) == 0 {
 			b.WriteByte('%')
 			text = rest
@@ -74,8 +74,8 @@ func (c *call) fill(b *strings.Builder, text string, args []goja.Value) []goja.V
 	}
 }
 
-// formatWords returns the letters behind % and how each writes its argument.
-func formatWords() map[byte]func(c *call, v goja.Value) string {
+// formatVerbs returns the letters behind % and how each writes its argument.
+func formatVerbs() map[byte]func(c *call, v goja.Value) string {
 	return map[byte]func(c *call, v goja.Value) string{
 		's': (*call).formatText,
 		'd': func(c *call, v goja.Value) string { return c.formatNumber(v, "Number") },
@@ -84,7 +84,7 @@ func formatWords() map[byte]func(c *call, v goja.Value) string {
 		'j': (*call).formatJSON,
 		'o': func(c *call, v goja.Value) string {
 			o := values.NodeInspect()
-			o.Hidden, o.Depth = true, 4
+			o.ShowHidden, o.Depth = true, 4
 			return c.JS.Values.Inspect(v, o)
 		},
 		'O': func(c *call, v goja.Value) string { return c.JS.Values.Inspect(v, values.NodeInspect()) },
@@ -92,8 +92,8 @@ func formatWords() map[byte]func(c *call, v goja.Value) string {
 	}
 }
 
-// unquoted returns an argument that stands for itself.
-func (c *call) unquoted(v goja.Value) string {
+// inspectUnquoted returns an argument without a placeholder: strings raw, others inspected.
+func (c *call) inspectUnquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}
@@ -106,7 +106,7 @@ func (c *call) formatText(v goja.Value) string {
 	o, isObject := v.(*goja.Object)
 	_, isFunction := goja.AssertFunction(v)
 	switch {
-	case isFunction, isObject && ownText(o):
+	case isFunction, isObject && hasOwnToString(o):
 		return v.String()
 	case isObject:
 		options := values.NodeInspect()
@@ -118,9 +118,9 @@ func (c *call) formatText(v goja.Value) string {
 	return c.JS.Values.Inspect(v, values.NodeInspect())
 }
 
-// ownText reports whether the method toString of an object is none of the
+// hasOwnToString reports whether an object has a toString method that is not one of the
 // language's own.
-func ownText(o *goja.Object) bool {
+func hasOwnToString(o *goja.Object) bool {
 	if _, ok := goja.AssertFunction(o.Get("toString")); !ok {
 		return false
 	}

@@ -12,12 +12,12 @@ import (
 func (h Host) Classes() map[string]func() goja.Value {
 	return map[string]func() goja.Value{
 		"DB": func() goja.Value {
-			return h.classOf("DB", "mongo:object name:string", h.Prototypes.Database(), func(c *script.Call) *goja.Object {
+			return h.newClass("DB", "mongo:object name:string", h.Prototypes.Database(), func(c *script.Call) *goja.Object {
 				return mongoArgument(c, "DB", 0).CheckedDatabase(c.Text(1)).Object()
 			})
 		},
 		"DBCollection": func() goja.Value {
-			return h.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", h.Prototypes.Collection(),
+			return h.newClass("DBCollection", "mongo:object db:object name:string fullName?:string", h.Prototypes.Collection(),
 				func(c *script.Call) *goja.Object {
 					d, ok := script.Receiver[*database.Database](c.Arg(1))
 					if !ok {
@@ -26,15 +26,15 @@ func (h Host) Classes() map[string]func() goja.Value {
 					return d.CheckedCollection(c.Text(2)).Object()
 				})
 		},
-		"DBCommandCursor": func() goja.Value { return h.classStub("DBCommandCursor", h.Cursors.Prototype()) },
-		"BulkWriteResult": func() goja.Value { return h.classStub("BulkWriteResult", h.Results.Prototype()) },
-		"WriteResult":     func() goja.Value { return h.classStub("WriteResult", h.Results.Prototype()) },
-		"WriteError":      func() goja.Value { return h.classStub("WriteError", h.Results.NamedPrototype("WriteError")) },
+		"DBCommandCursor": func() goja.Value { return h.newClassStub("DBCommandCursor", h.Cursors.Prototype()) },
+		"BulkWriteResult": func() goja.Value { return h.newClassStub("BulkWriteResult", h.Results.Prototype()) },
+		"WriteResult":     func() goja.Value { return h.newClassStub("WriteResult", h.Results.Prototype()) },
+		"WriteError":      func() goja.Value { return h.newClassStub("WriteError", h.Results.NamedPrototype("WriteError")) },
 		"BulkWriteError": func() goja.Value {
-			return h.classStub("BulkWriteError", h.JS.Values.Errors.New("MongoBulkWriteError", "").Prototype())
+			return h.newClassStub("BulkWriteError", h.JS.Values.Errors.New("MongoBulkWriteError", "").Prototype())
 		},
 		"WriteCommandError": func() goja.Value {
-			return h.classStub("WriteCommandError", h.JS.Values.Errors.New("MongoServerError", "").Prototype())
+			return h.newClassStub("WriteCommandError", h.JS.Values.Errors.New("MongoServerError", "").Prototype())
 		},
 		"DBQuery":          h.newDBQuery,
 		"Random":           h.newRandom,
@@ -53,8 +53,8 @@ func mongoArgument(c *script.Call, label string, i int) *database.Mongo {
 	return m
 }
 
-// classOf returns a global class that scripts make objects of.
-func (h Host) classOf(name, signature string, proto *goja.Object, build func(c *script.Call) *goja.Object) goja.Value {
+// newClass returns a global class that scripts make objects of.
+func (h Host) newClass(name, signature string, proto *goja.Object, build func(c *script.Call) *goja.Object) goja.Value {
 	params := script.ParseSignature(signature)
 	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
 		c.Check(name, params)
@@ -62,9 +62,9 @@ func (h Host) classOf(name, signature string, proto *goja.Object, build func(c *
 	})
 }
 
-// classStub returns a global class without a use of its own: instanceof and patched
+// newClassStub returns a global class that cannot be constructed: instanceof and patched
 // prototypes work (rules/04-values-and-language §4.11).
-func (h Host) classStub(name string, proto *goja.Object) goja.Value {
+func (h Host) newClassStub(name string, proto *goja.Object) goja.Value {
 	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
 		c.JS.ThrowType("%s cannot be constructed", name)
 		return nil
@@ -73,7 +73,7 @@ func (h Host) classStub(name string, proto *goja.Object) goja.Value {
 
 // newDBQuery makes DBQuery, whose shellBatchSize is a setting today.
 func (h Host) newDBQuery() goja.Value {
-	o := h.classStub("DBQuery", h.Cursors.Prototype()).(*goja.Object)
+	o := h.newClassStub("DBQuery", h.Cursors.Prototype()).(*goja.Object)
 	notice := func() {
 		h.JS.Out.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
 	}

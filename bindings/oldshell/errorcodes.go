@@ -9,8 +9,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// formerCodes are names that codes had before; scripts still use them.
-func formerCodes() map[string]mongoerr.Code {
+// oldCodeNames maps former names of error codes to codes, for old scripts.
+func oldCodeNames() map[string]mongoerr.Code {
 	return map[string]mongoerr.Code{
 		"NotMaster": mongoerr.NotWritablePrimary, "NotMasterNoSlaveOk": 13435, "NotMasterOrSecondary": 13436,
 		"InterruptedDueToStepDown": 11602, "WriteConcernTimeout": mongoerr.WriteConcernFailed, "DatabaseNotFound": 60,
@@ -24,7 +24,7 @@ func (h Host) newErrorCodes() goja.Value {
 	for _, code := range mongoerr.Codes() {
 		script.Must(o.Set(code.Name(), int64(code)))
 	}
-	for name, code := range formerCodes() {
+	for name, code := range oldCodeNames() {
 		script.Define(o, name, h.JS.Runtime.ToValue(int64(code)))
 	}
 	for _, category := range append(mongoerr.Categories(), "NotMasterError") {
@@ -33,8 +33,8 @@ func (h Host) newErrorCodes() goja.Value {
 			of = "NotPrimaryError"
 		}
 		name := "is" + category
-		script.Define(o, name, h.JS.Function(name, func(c *script.Call) goja.Value {
-			return c.JS.Runtime.ToValue(errorCode(c, 0).In(of))
+		script.Define(o, name, h.JS.NewFunction(name, func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(errorCode(c, 0).InCategory(of))
 		}))
 	}
 	return o
@@ -50,10 +50,10 @@ func errorCode(c *script.Call, i int) mongoerr.Code {
 	case goja.IsNumber(v):
 		return mongoerr.Code(v.ToInteger())
 	case goja.IsString(v):
-		if code, ok := formerCodes()[v.String()]; ok {
+		if code, ok := oldCodeNames()[v.String()]; ok {
 			return code
 		}
-		code, _ := mongoerr.ByName(v.String())
+		code, _ := mongoerr.CodeByName(v.String())
 		return code
 	}
 	return 0

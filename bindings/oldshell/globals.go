@@ -71,10 +71,10 @@ func (h Host) Globals() script.Globals {
 			return c.JS.Runtime.ToValue(hex.EncodeToString(sum[:]))
 		}, ""},
 		{"bsonWoCompare", "a:any b:any", func(c *script.Call) goja.Value {
-			return c.JS.Runtime.ToValue(keyorder.Compare(c.JS.Value(c.Arg(0)), c.JS.Value(c.Arg(1))))
+			return c.JS.Runtime.ToValue(keyorder.Compare(c.JS.BSONValue(c.Arg(0)), c.JS.BSONValue(c.Arg(1))))
 		}, ""},
 		{"bsonBinaryEqual", "a:any b:any", func(c *script.Call) goja.Value {
-			return c.JS.Runtime.ToValue(c.JS.Value(c.Arg(0)).Equal(c.JS.Value(c.Arg(1))))
+			return c.JS.Runtime.ToValue(c.JS.BSONValue(c.Arg(0)).Equal(c.JS.BSONValue(c.Arg(1))))
 		}, ""},
 		{"friendlyEqual", "", func(c *script.Call) goja.Value {
 			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.Values, c.Arg(0), c.Arg(1)))
@@ -87,13 +87,13 @@ func (h Host) Globals() script.Globals {
 			""},
 		{"setVerboseShell", "", func(_ *script.Call) goja.Value { return nil }, ""},
 		{"shellPrint", "", func(c *script.Call) goja.Value { h.Display.Print(c.Args); return nil }, ""},
-		{"runProgram", "", refused("runProgram"), ""},
-		{"run", "", refused("run"), ""},
+		{"runProgram", "", unavailable("runProgram"), ""},
+		{"run", "", unavailable("run"), ""},
 		{"_rand", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(rand.Float64()) }, ""},
 	}
 }
 
-func refused(name string) func(*script.Call) goja.Value {
+func unavailable(name string) func(*script.Call) goja.Value {
 	return func(c *script.Call) goja.Value {
 		c.JS.Throw("Error", "%s is not available in shardsh: scripts start no programs", name)
 		return nil

@@ -24,7 +24,7 @@ func (h Host) toJSONArgument(c *script.Call, oneLine bool) string {
 // JSON writes a value in the old shell's JSON.
 func (h Host) JSON(v goja.Value, oneLine bool) string {
 	if _, ok := script.Receiver[*cursor.Cursor](v); ok {
-		h.JS.ThrowInvalid(cursor.NoValue)
+		h.JS.ThrowInvalid(cursor.NotSerializableText)
 	}
 	return h.Display.OldJSON(v, oneLine)
 }

@@ -35,7 +35,7 @@ func (h Host) newJSTest() goja.Value {
 		"authenticate":      func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(true) },
 		"authenticateNodes": func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(true) },
 	} {
-		script.Must(o.Set(name, h.JS.Function(name, f)))
+		script.Must(o.Set(name, h.JS.NewFunction(name, f)))
 	}
 	return o
 }

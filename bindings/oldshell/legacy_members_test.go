@@ -53,7 +53,7 @@ func TestMembersOfTheOldShell(t *testing.T) {
 			DBCollection DBQuery DBCommandCursor BulkWriteResult WriteResult printShardingStatus printShardingSizes setVerboseShell
 			shellPrint run runProgram`,
 	} {
-		c := shelltest.OnMock(t, mock.Config{})
+		c := shelltest.ConnectMock(t, mock.Config{})
 		for name := range strings.FieldsSeq(members) {
 			// A name that is not a member is a collection on databases and collections.
 			got, failed := c.Show(fmt.Sprintf("var on = %s; %q in Object(on) && !(on[%q] instanceof DBCollection)", object, name, name))
@@ -66,7 +66,7 @@ func TestMembersOfTheOldShell(t *testing.T) {
 
 // TestErrorCodes: the names of 8.0, also former ones, and their categories.
 func TestErrorCodes(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{})
+	c := shelltest.ConnectMock(t, mock.Config{})
 	shelltest.Run(t, c,
 		step{"Object.keys(ErrorCodes).length > 400 && Object.keys(ErrorCodeStrings).length > 400", "true"},
 		step{"[ErrorCodes.NamespaceNotFound, ErrorCodes.StaleConfig, ErrorCodes.IndexBuildAborted, ErrorCodes.LockFailed]", "[ 26, 13388, 276, 107 ]"},
@@ -83,7 +83,7 @@ func TestErrorCodes(t *testing.T) {
 
 // TestOldMembersWork: what they return and change.
 func TestOldMembersWork(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{"db.c.insertMany([{_id: 1}, {_id: 2}, {_id: 3}]).acknowledged", "true"},
 		step{"[db.getMongo().isMongos(), jsTest.isMongos(db.getMongo()), db.getMongo().isReplicaSetMember(), db.getMongo().hasPrimary()]", "[ true, true, false, true ]"},

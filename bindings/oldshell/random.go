@@ -14,7 +14,9 @@ func (h Host) newRandom() goja.Value {
 	seed := func(n uint64) { source = rand.New(rand.NewPCG(n, 0x9e3779b97f4a7c15)) }
 	o := h.JS.Runtime.NewObject()
 	add := func(name string, f func(c *script.Call) any) {
-		script.Must(o.Set(name, h.JS.Function(name, func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(f(c)) })))
+		script.Must(
+			o.Set(name, h.JS.NewFunction(name, func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(f(c)) })),
+		)
 	}
 	setSeed := func(c *script.Call) any {
 		n := uint64(c.JS.Clock.Now().UnixNano())

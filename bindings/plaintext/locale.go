@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Compare orders names as people expect: punctuation, then digits, then
+// CompareNames orders names in locale order: punctuation, then digits, then
 // letters, and case only to tell names apart that are otherwise the same.
-func Compare(a, b string) int {
+func CompareNames(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for i := 0; i < len(x) && i < len(y); i++ {
 		if d := compareRunes(x[i], y[i]); d != 0 {

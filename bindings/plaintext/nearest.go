@@ -17,9 +17,9 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// Mistyped returns the name that a word is with a slip of the fingers: a letter too many,
+// CorrectTypo returns the name that a word is a typo of: a letter too many,
 // too few or wrong for every three, or two that changed places. Empty for other words.
-func Mistyped(word string, names []string) string {
+func CorrectTypo(word string, names []string) string {
 	for _, n := range names {
 		if d := editDistance(word, n); d > 0 && d <= max(1, len(word)/3) || d == 2 && sameLetters(word, n) {
 			return n
@@ -35,7 +35,7 @@ func sameLetters(a, b string) bool {
 	return string(x) == string(y)
 }
 
-// DidYouMean asks, behind what was wrong, for the name that was probably meant;
+// DidYouMean returns "; did you mean NAME?" for the nearest name, to append to an error;
 // empty when none is near.
 func DidYouMean(name string, names []string) string {
 	if near := Nearest(name, names); near != "" {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// SizeText returns a size of show dbs (rules/04-values-and-language §3.8).
-func SizeText(bytes float64) string {
+// DatabaseSizeText returns a size of show dbs (rules/04-values-and-language §3.8).
+func DatabaseSizeText(bytes float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
 	for i < len(units)-1 && bytes >= 1024 {
@@ -19,9 +19,9 @@ func SizeText(bytes float64) string {
 	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
 }
 
-// ByteText returns how getShardDistribution writes sizes: cut, not rounded, and
+// DistributionSizeText returns how getShardDistribution writes sizes: cut, not rounded, and
 // without a space.
-func ByteText(b float64) string {
+func DistributionSizeText(b float64) string {
 	if math.IsNaN(b) || b == 0 {
 		return "0B"
 	}

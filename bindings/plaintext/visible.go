@@ -11,9 +11,9 @@ import (
 // sequences, and marks that turn the order of a text around. All that the shell
 // itself writes goes through here; what a script prints of its own does not.
 
-// Hidden reports whether a character is obeyed instead of shown: controls but
+// IsControl reports whether terminals interpret a character: control characters except
 // for the line feed and the tab, separators of lines, marks of direction.
-func Hidden(r rune) bool {
+func IsControl(r rune) bool {
 	switch {
 	case r < 0x20:
 		return r != '\n' && r != '\t'
@@ -24,24 +24,24 @@ func Hidden(r rune) bool {
 		r >= 0x2066 && r <= 0x2069
 }
 
-// escapes are the ways to write a character that is not to be obeyed.
-type escapes struct {
-	// of writes one; raw one byte that is not part of any.
-	of  func(b *strings.Builder, r rune)
-	raw func(b *strings.Builder, c byte)
-	// hidden says which are escaped.
-	hidden func(r rune) bool
-	// styles lets the shell's own colours through.
-	styles bool
+// escaper is a way to escape control characters.
+type escaper struct {
+	// writeEscaped writes a character; raw a byte that is not valid UTF-8.
+	writeEscaped func(b *strings.Builder, r rune)
+	writeRawByte func(b *strings.Builder, c byte)
+	// needsEscape says which are escaped.
+	needsEscape func(r rune) bool
+	// keepStyles lets the shell's own colours through.
+	keepStyles bool
 }
 
 const hex = "0123456789ABCDEF"
 
-func writeByte(b *strings.Builder, c byte) {
+func writeHexByte(b *strings.Builder, c byte) {
 	b.WriteString(`\x` + string(hex[c>>4]) + string(hex[c&15]))
 }
 
-func writeUnit(b *strings.Builder, r rune) {
+func writeUnicodeEscape(b *strings.Builder, r rune) {
 	b.WriteString(`\u`)
 	for shift := 12; shift >= 0; shift -= 4 {
 		b.WriteByte(hex[r>>shift&15])
@@ -51,19 +51,24 @@ func writeUnit(b *strings.Builder, r rune) {
 // writeRune writes \x1B or \u202E, as JavaScript spells them.
 func writeRune(b *strings.Builder, r rune) {
 	if r <= 0xff {
-		writeByte(b, byte(r))
+		writeHexByte(b, byte(r))
 		return
 	}
-	writeUnit(b, r)
+	writeUnicodeEscape(b, r)
 }
 
 var (
-	ofText   = escapes{of: writeRune, raw: writeByte, hidden: Hidden}
-	ofStyled = escapes{of: writeRune, raw: writeByte, hidden: Hidden, styles: true}
-	ofLine   = escapes{of: writeShort, raw: writeByte, hidden: func(r rune) bool { return Hidden(r) || r < 0x20 }}
-	ofJSON   = escapes{
-		of: writeUnit, raw: func(b *strings.Builder, _ byte) { writeUnit(b, utf8.RuneError) },
-		hidden: Hidden,
+	textEscaper   = escaper{writeEscaped: writeRune, writeRawByte: writeHexByte, needsEscape: IsControl}
+	styledEscaper = escaper{writeEscaped: writeRune, writeRawByte: writeHexByte, needsEscape: IsControl, keepStyles: true}
+	lineEscaper   = escaper{
+		writeEscaped: writeShort,
+		writeRawByte: writeHexByte,
+		needsEscape:  func(r rune) bool { return IsControl(r) || r < 0x20 },
+	}
+	jsonEscaper = escaper{
+		writeEscaped: writeUnicodeEscape,
+		writeRawByte: func(b *strings.Builder, _ byte) { writeUnicodeEscape(b, utf8.RuneError) },
+		needsEscape:  IsControl,
 	}
 )
 
@@ -81,37 +86,37 @@ func writeShort(b *strings.Builder, r rune) {
 
 // Visible returns a text with each hidden character escaped, and each byte that
 // is not UTF-8.
-func Visible(text string) string { return ofText.escape(text) }
+func Visible(text string) string { return textEscaper.escape(text) }
 
 // VisibleLine is Visible for what stands within a line: names in a table.
-func VisibleLine(text string) string { return ofLine.escape(text) }
+func VisibleLine(text string) string { return lineEscaper.escape(text) }
 
 // VisibleStyled is Visible for a text that the shell has coloured. Its own
 // colours stay; what else looks like one does not.
-func VisibleStyled(text string) string { return ofStyled.escape(text) }
+func VisibleStyled(text string) string { return styledEscaper.escape(text) }
 
 // VisibleJSON is Visible for JSON text, which means the same afterwards.
-func VisibleJSON(text string) string { return ofJSON.escape(text) }
+func VisibleJSON(text string) string { return jsonEscaper.escape(text) }
 
-func (e escapes) escape(text string) string {
-	i := e.next(text)
+func (e escaper) escape(text string) string {
+	i := e.nextToEscape(text)
 	if i < 0 {
 		return text
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 16)
-	for ; i >= 0; i = e.next(text) {
+	for ; i >= 0; i = e.nextToEscape(text) {
 		b.WriteString(text[:i])
 		text = text[i:]
 		r, size := utf8.DecodeRuneInString(text)
 		switch style := styleAt(text); {
-		case e.styles && style > 0:
+		case e.keepStyles && style > 0:
 			b.WriteString(text[:style])
 			size = style
 		case r == utf8.RuneError && size == 1:
-			e.raw(&b, text[0])
+			e.writeRawByte(&b, text[0])
 		default:
-			e.of(&b, r)
+			e.writeEscaped(&b, r)
 		}
 		text = text[size:]
 	}
@@ -119,19 +124,19 @@ func (e escapes) escape(text string) string {
 	return b.String()
 }
 
-// next returns the place of the first character to escape; -1 without one.
-func (e escapes) next(text string) int {
+// nextToEscape returns the place of the first character to escape; -1 without one.
+func (e escaper) nextToEscape(text string) int {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
-			if (c < 0x20 || c == 0x7f) && e.hidden(rune(c)) {
+			if (c < 0x20 || c == 0x7f) && e.needsEscape(rune(c)) {
 				return i
 			}
 			i++
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 || e.hidden(r) {
+		if r == utf8.RuneError && size == 1 || e.needsEscape(r) {
 			return i
 		}
 		i += size
@@ -159,22 +164,22 @@ func styleAt(text string) int {
 	return len("\x1b[m") + len(code)
 }
 
-// Writer writes what comes through it visibly.
+// Writer escapes control characters in what is written.
 type Writer struct {
-	to     io.Writer
-	escape func(string) string
-	rest   []byte // the beginning of a character
+	out         io.Writer
+	escape      func(string) string
+	partialRune []byte // the beginning of a character
 }
 
 // NewWriter returns a writer of texts.
-func NewWriter(to io.Writer) *Writer { return &Writer{to: to, escape: Visible} }
+func NewWriter(to io.Writer) *Writer { return &Writer{out: to, escape: Visible} }
 
 // NewJSONWriter returns a writer of JSON.
-func NewJSONWriter(to io.Writer) *Writer { return &Writer{to: to, escape: VisibleJSON} }
+func NewJSONWriter(to io.Writer) *Writer { return &Writer{out: to, escape: VisibleJSON} }
 
 // Write writes whole characters; the beginning of one waits for its end.
 func (w *Writer) Write(p []byte) (int, error) {
-	data := append(w.rest, p...)
+	data := append(w.partialRune, p...)
 	end := len(data)
 	for back := 1; back < utf8.UTFMax && back <= len(data); back++ {
 		if utf8.RuneStart(data[len(data)-back]) {
@@ -185,8 +190,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 		}
 	}
 	text := string(data[:end])
-	w.rest = append([]byte(nil), data[end:]...)
-	if _, err := io.WriteString(w.to, w.escape(text)); err != nil {
+	w.partialRune = append([]byte(nil), data[end:]...)
+	if _, err := io.WriteString(w.out, w.escape(text)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

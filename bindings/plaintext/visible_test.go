@@ -59,7 +59,7 @@ func TestVisibleJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &again); err != nil || again != value {
 			t.Errorf("%q became %q: %v", value, again, err)
 		}
-		if strings.ContainsFunc(text, plaintext.Hidden) {
+		if strings.ContainsFunc(text, plaintext.IsControl) {
 			t.Errorf("hidden in %q", text)
 		}
 	}
@@ -90,7 +90,7 @@ func FuzzVisible(f *testing.F) {
 			"Visible": plaintext.Visible, "VisibleLine": plaintext.VisibleLine, "VisibleJSON": plaintext.VisibleJSON,
 		} {
 			got := escape(text)
-			if !utf8.ValidString(got) || strings.ContainsFunc(got, plaintext.Hidden) || escape(got) != got {
+			if !utf8.ValidString(got) || strings.ContainsFunc(got, plaintext.IsControl) || escape(got) != got {
 				t.Errorf("%s of %q: %q", name, text, got)
 			}
 		}

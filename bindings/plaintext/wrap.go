@@ -6,8 +6,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Wrapped breaks a text at blanks; words that are too long are broken too.
-func Wrapped(text string, width int) (lines []string) {
+// Wrap breaks a text at blanks; words that are too long are broken too.
+func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		for twwidth.Width(word) > width {

@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// Body returns the elements of a document, without its length and its final zero;
+// Elements returns the elements of a document, without its length and its final zero;
 // ok is false for bytes that cannot be a document.
-func Body(doc []byte) (body []byte, ok bool) {
+func Elements(doc []byte) (body []byte, ok bool) {
 	if len(doc) < 5 {
 		return nil, false
 	}
@@ -22,10 +22,10 @@ func Body(doc []byte) (body []byte, ok bool) {
 	return doc[4 : n-1], true
 }
 
-// Next reads the first element of what Body returned, and what comes after it. It
-// looks at no more of the value than says how long that is. What is cut off or of
+// NextElement reads the first element of what Body returned, and what comes after it. It
+// reads only the length of the value. A truncated element or one of
 // an unknown type is not ok.
-func Next(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
+func NextElement(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 	if len(body) == 0 {
 		return 0, nil, nil, nil, false
 	}
@@ -44,10 +44,10 @@ func Next(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 
 // ID returns the field _id of a document that was made here; false for none.
 func ID(doc bson.Raw) (id bson.RawValue, ok bool) {
-	for body, whole := Body(doc); whole; {
+	for body, whole := Elements(doc); whole; {
 		var key, value []byte
 		var t bson.Type
-		if t, key, value, body, whole = Next(body); whole && string(key) == "_id" {
+		if t, key, value, body, whole = NextElement(body); whole && string(key) == "_id" {
 			return bson.RawValue{Type: t, Value: value}, true
 		}
 	}

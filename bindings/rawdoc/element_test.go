@@ -10,7 +10,7 @@ import (
 
 // The driver's reader is the measure, for whole documents and for any bytes.
 func FuzzNext(f *testing.F) {
-	f.Add([]byte(Of(bson.D{
+	f.Add([]byte(MustMarshal(bson.D{
 		{Key: "double", Value: 1.5}, {Key: "text", Value: "ü"}, {Key: "doc", Value: bson.D{{Key: "a", Value: int32(1)}}},
 		{Key: "list", Value: bson.A{true, nil}}, {Key: "bytes", Value: bson.Binary{Subtype: 4, Data: []byte{1, 2}}},
 		{Key: "undefined", Value: bson.Undefined{}}, {Key: "id", Value: bson.ObjectID{1}},
@@ -26,7 +26,7 @@ func FuzzNext(f *testing.F) {
 	f.Add([]byte{5, 0, 0, 0, 0})
 	f.Add([]byte{9, 0, 0, 0, 11, 'a', 0, 'x', 0})
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		body, ok := Body(doc)
+		body, ok := Elements(doc)
 		n, _, wantOK := bsoncore.ReadLength(doc)
 		if wantOK = wantOK && n >= 5 && int(n) <= len(doc); ok != wantOK {
 			t.Fatalf("Body: %v, want %v", ok, wantOK)
@@ -35,7 +35,7 @@ func FuzzNext(f *testing.F) {
 			return
 		}
 		for left := doc[4 : n-1]; len(left) > 0; {
-			kind, key, value, rest, ok := Next(body)
+			kind, key, value, rest, ok := NextElement(body)
 			wantKey, after, wantOK := bsoncore.ReadKeyBytes(left[1:])
 			var want bsoncore.Value
 			if wantOK {
@@ -60,7 +60,7 @@ func FuzzNext(f *testing.F) {
 }
 
 func TestLists(t *testing.T) {
-	docs := []bson.Raw{Of(bson.D{{Key: "a", Value: int32(1)}}), Empty, Of(bson.D{{Key: "b", Value: "x"}})}
+	docs := []bson.Raw{MustMarshal(bson.D{{Key: "a", Value: int32(1)}}), Empty, MustMarshal(bson.D{{Key: "b", Value: "x"}})}
 	for n := range len(docs) + 1 {
 		want := bson.A{}
 		for _, d := range docs[:n] {
@@ -70,17 +70,17 @@ func TestLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := List(n, func(i int) bson.Raw { return docs[i] })
+		got := DocumentArray(n, func(i int) bson.Raw { return docs[i] })
 		if got.Type != bson.TypeArray || !bytes.Equal(got.Value, list) {
 			t.Errorf("%d documents are % x, want % x", n, got.Value, list)
 		}
 	}
 	id := bson.ObjectID{1, 2, 3}
-	want := Of(bson.D{{Key: "_id", Value: id}, {Key: "a", Value: int32(1)}})
+	want := MustMarshal(bson.D{{Key: "_id", Value: id}, {Key: "a", Value: int32(1)}})
 	if got := WithID(docs[0], id); !bytes.Equal(got, want) {
 		t.Errorf("with an id % x, want % x", got, want)
 	}
-	late := Of(bson.D{{Key: "a", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "_id", Value: id}})
+	late := MustMarshal(bson.D{{Key: "a", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "_id", Value: id}})
 	for _, doc := range []bson.Raw{want, late} {
 		if got, ok := ID(doc); !ok || !got.Equal(doc.Lookup("_id")) {
 			t.Errorf("the id of %v is %v", doc, got)

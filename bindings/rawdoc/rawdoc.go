@@ -11,8 +11,8 @@ import (
 // Empty is a document without fields.
 var Empty = bson.Raw{5, 0, 0, 0, 0}
 
-// Of marshals a document made in Go, which cannot fail.
-func Of(d bson.D) bson.Raw {
+// MustMarshal marshals a document that was built in Go; it panics on errors.
+func MustMarshal(d bson.D) bson.Raw {
 	raw, err := bson.Marshal(d)
 	if err != nil {
 		panic(err)
@@ -42,17 +42,17 @@ func Number(doc bson.Raw, path ...string) float64 {
 	return f
 }
 
-// Small returns a whole number in the type JavaScript's numbers get on the
+// MinimalInt returns a whole number in the type JavaScript's numbers get on the
 // wire.
-func Small(n int64) any {
+func MinimalInt(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
 	}
 	return n
 }
 
-// Truthy is what JavaScript makes of a BSON value in a condition.
-func Truthy(v bson.RawValue) bool {
+// IsTruthy reports whether a BSON value is true in a JavaScript condition.
+func IsTruthy(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeNull, bson.TypeUndefined:
 		return false
@@ -67,10 +67,10 @@ func Truthy(v bson.RawValue) bool {
 	return true
 }
 
-// TruthyAt reports whether a field is true to JavaScript; a missing one is not.
-func TruthyAt(doc bson.Raw, path ...string) bool {
+// IsFieldTruthy reports whether a field is true to JavaScript; a missing one is not.
+func IsFieldTruthy(doc bson.Raw, path ...string) bool {
 	v, err := doc.LookupErr(path...)
-	return err == nil && Truthy(v)
+	return err == nil && IsTruthy(v)
 }
 
 // Text returns a field that is a string; empty for others.
@@ -92,8 +92,8 @@ func WithID(doc bson.Raw, id bson.ObjectID) bson.Raw {
 	return append(out, doc[4:]...)
 }
 
-// List makes an array of documents.
-func List(n int, doc func(i int) bson.Raw) bson.RawValue {
+// DocumentArray makes an array of documents.
+func DocumentArray(n int, doc func(i int) bson.Raw) bson.RawValue {
 	size := 5
 	for i := range n {
 		size += len(doc(i)) + 8

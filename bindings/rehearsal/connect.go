@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// Way is a client that takes part in a rehearsal.
-type Way struct {
+// Connection is the connection of a program's client to a rehearsal.
+type Connection struct {
 	Client *mongo.Client
-	// Plays reports whether a mock can stand in for the server: it is a router.
-	Plays bool
+	// IsRouter reports whether a mock can stand in for the server: it is a router.
+	IsRouter bool
 
 	pipe   *wire.Pipe
 	server *wire.Server
@@ -26,22 +26,22 @@ type Way struct {
 // without the way to the server; name is what the cluster is called.
 func (r *Rehearsal) Connect(
 	ctx context.Context, behind *mongo.Client, settings *options.ClientOptions, name string,
-) (*Way, error) {
+) (*Connection, error) {
 	from := &source{client: behind, name: name, cursors: map[int64]*mongo.Session{}}
-	hello, err := from.greeting(ctx, "isMaster")
+	hello, err := from.hello(ctx, "isMaster")
 	if err != nil {
 		return nil, err
 	}
-	from.sessions = !hello.Lookup("logicalSessionTimeoutMinutes").IsZero()
+	from.hasSessions = !hello.Lookup("logicalSessionTimeoutMinutes").IsZero()
 	msg, _ := hello.Lookup("msg").StringValueOK()
-	w := &Way{Plays: msg == "isdbgrid", pipe: wire.NewPipe(), served: make(chan struct{})}
-	w.server = &wire.Server{Handler: &handler{r: r, from: from, plays: w.Plays}}
+	w := &Connection{IsRouter: msg == "isdbgrid", pipe: wire.NewPipe(), served: make(chan struct{})}
+	w.server = &wire.Server{Handler: &handler{r: r, source: from, isRouter: w.IsRouter}}
 	go func() {
 		defer close(w.served)
 		// Serve ends with an error when Close stops the server: nothing to say.
 		_ = w.server.Serve(context.Background(), w.pipe)
 	}()
-	w.Client, err = mongo.Connect(inMemory(settings).SetDialer(w.pipe))
+	w.Client, err = mongo.Connect(inMemoryOptions(settings).SetDialer(w.pipe))
 	if err != nil {
 		w.Close()
 		return nil, err
@@ -49,8 +49,8 @@ func (r *Rehearsal) Connect(
 	return w, nil
 }
 
-// inMemory returns what settings say besides the way to a server.
-func inMemory(settings *options.ClientOptions) *options.ClientOptions {
+// inMemoryOptions returns the settings that are not about addresses, for an in-memory connection.
+func inMemoryOptions(settings *options.ClientOptions) *options.ClientOptions {
 	o := options.Client().SetHosts([]string{"dry-run:27017"}).SetDirect(true).SetServerMonitoringMode("poll")
 	if settings == nil {
 		return o
@@ -63,7 +63,7 @@ func inMemory(settings *options.ClientOptions) *options.ClientOptions {
 
 // Close ends the connection; the client behind it stays. The program's client is to
 // be disconnected before.
-func (w *Way) Close() {
+func (w *Connection) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = w.pipe.Close()

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-var okay = bson.D{{Key: "ok", Value: 1.0}}
+var okReply = bson.D{{Key: "ok", Value: 1.0}}
 
 // connectionCommand returns the handler of a command about connections, sessions and
 // cursors; nil for others.
@@ -24,26 +24,26 @@ func (f *handler) connectionCommand(
 	case "killCursors":
 		return f.killCursors
 	case "endSessions", "refreshSessions", "killSessions", "commitTransaction":
-		return func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) { return mustMarshal(okay), nil }
+		return func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) { return mustMarshal(okReply), nil }
 	case "abortTransaction":
 		return f.abort
 	}
 	return nil
 }
 
-// ofConnection are fields of hello that are about one connection to the server itself.
-var ofConnection = map[string]bool{"topologyVersion": true, "connectionId": true, "compression": true,
+// connectionFields are fields of hello that are about one connection to the server itself.
+var connectionFields = map[string]bool{"topologyVersion": true, "connectionId": true, "compression": true,
 	"saslSupportedMechs": true, "speculativeAuthenticate": true, "serviceId": true}
 
 // hello is that of the server, at the time of the rehearsal.
 func (f *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
-	reply, err := f.from.greeting(ctx, req.Command)
+	reply, err := f.source.hello(ctx, req.Command)
 	if err != nil {
 		return nil, err
 	}
-	return edited(reply, func(e bson.RawElement) (any, bool) {
+	return editFields(reply, func(e bson.RawElement) (any, bool) {
 		switch {
-		case ofConnection[e.Key()]:
+		case connectionFields[e.Key()]:
 			return nil, false
 		case e.Key() == "localTime" && s != nil:
 			return s.cluster.Clock().Now().Truncate(time.Millisecond), true
@@ -54,8 +54,8 @@ func (f *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (
 
 func (f *handler) getMore(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	id, _ := req.Body.Lookup("getMore").AsInt64OK()
-	if s == nil || f.from.has(id) {
-		return f.from.ask(ctx, req)
+	if s == nil || f.source.ownsCursor(id) {
+		return f.source.forward(ctx, req)
 	}
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
@@ -67,22 +67,22 @@ func (f *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Requ
 		return nil, err
 	}
 	for _, v := range values {
-		if id, _ := v.AsInt64OK(); s == nil || f.from.has(id) {
-			return f.from.ask(ctx, req)
+		if id, _ := v.AsInt64OK(); s == nil || f.source.ownsCursor(id) {
+			return f.source.forward(ctx, req)
 		}
 	}
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
-// abort says what a rehearsal has not: its mock does each write of a transaction at
+// abort notes a limitation: the mock does each write of a transaction at
 // once.
 func (f *handler) abort(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
 	f.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
-	return mustMarshal(okay), nil
+	return mustMarshal(okReply), nil
 }
 
-// edited returns a document with fields changed or left out.
-func edited(doc bson.Raw, change func(e bson.RawElement) (value any, keep bool)) bson.Raw {
+// editFields returns a document with fields changed or left out.
+func editFields(doc bson.Raw, change func(e bson.RawElement) (value any, keep bool)) bson.Raw {
 	elems, err := doc.Elements()
 	if err != nil {
 		return doc

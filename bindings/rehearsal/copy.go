@@ -17,12 +17,12 @@ const (
 	maxBytes     = 16 << 20
 )
 
-// copyFor gets into the mock what a command is about that is not in the metadata:
+// copyFor copies into the mock what a command needs and the metadata lacks:
 // collections that are not sharded, indexes, users, and documents where they are few.
 func (s *clusterMock) copyFor(ctx context.Context, from *source, req wire.Request) {
 	s.copyUsers(ctx, from, req)
 	if req.Command == "dropDatabase" {
-		s.drop(req.Database)
+		s.markDropped(req.Database)
 		return
 	}
 	for _, ns := range namespaces(req) {
@@ -30,27 +30,27 @@ func (s *clusterMock) copyFor(ctx context.Context, from *source, req wire.Reques
 		if !found || database == "config" || database == "admin" || database == "local" {
 			continue
 		}
-		first, inDatabase := s.touch(ns)
+		first, inDatabase := s.markChanged(ns)
 		if inDatabase {
 			s.copyDatabase(ctx, from, database)
 		}
-		if first && s.isThere(ns) {
+		if first && s.exists(ns) {
 			s.copyContents(ctx, from, database, name)
 		}
 	}
 }
 
-// copyDatabase makes the collections of a database, as far as they are not there.
+// copyDatabase creates the missing collections of a database.
 func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database string) {
-	list, err := from.list(ctx, database, bson.D{{Key: "listCollections", Value: 1}})
+	list, err := from.listAll(ctx, database, bson.D{{Key: "listCollections", Value: 1}})
 	if err != nil {
 		s.addNote(database, "its collections can't be listed: %v", err)
 		return
 	}
 	for _, c := range list {
 		name := nameOf(c)
-		s.found(database + "." + name)
-		if strings.HasPrefix(name, "system.") || s.picture.Collection(database+"."+name) != nil {
+		s.noteExisting(database + "." + name)
+		if strings.HasPrefix(name, "system.") || s.snapshot.Collection(database+"."+name) != nil {
 			continue
 		}
 		options, _ := c.Lookup("options").DocumentOK()
@@ -59,7 +59,7 @@ func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database s
 		for _, e := range elems {
 			command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
 		}
-		if reply := s.run(ctx, database, command); failed(reply) {
+		if reply := s.run(ctx, database, command); isFailure(reply) {
 			s.addNote(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
 		}
 	}
@@ -69,18 +69,18 @@ func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database s
 // not be called for one that does not: listIndexes makes a router create the database.
 func (s *clusterMock) copyContents(ctx context.Context, from *source, database, name string) {
 	ns := database + "." + name
-	indexes, err := from.list(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
+	indexes, err := from.listAll(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
 	if err != nil { // it is a view
 		return
 	}
 	indexes = slices.DeleteFunc(indexes, func(i bson.Raw) bool { return nameOf(i) == "_id_" })
 	if len(indexes) > 0 {
 		command := bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: indexes}}
-		if reply := s.run(ctx, database, command); failed(reply) {
+		if reply := s.run(ctx, database, command); isFailure(reply) {
 			s.addNote(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
 		}
 	}
-	if c := s.picture.Collection(ns); c != nil && !c.Unsplittable {
+	if c := s.snapshot.Collection(ns); c != nil && !c.Unsplittable {
 		for _, data := range c.Sizes {
 			if data.Documents > 0 {
 				s.addNote(ns, "the rehearsal counts its documents, but can't read or change them: queries for them "+
@@ -90,7 +90,7 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 		}
 	}
 	query := bson.D{{Key: "find", Value: name}, {Key: "limit", Value: maxDocuments + 1}}
-	documents, err := from.list(ctx, database, query)
+	documents, err := from.listAll(ctx, database, query)
 	bytes := 0
 	for _, d := range documents {
 		bytes += len(d)
@@ -102,7 +102,7 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 		s.addNote(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
-		if reply := s.run(ctx, database, command); failed(reply) {
+		if reply := s.run(ctx, database, command); isFailure(reply) {
 			s.addNote(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
 		}
 	}
@@ -111,7 +111,7 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 // copyUsers makes the roles and the users of a database, for commands about them.
 func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Request) {
 	if !strings.Contains(req.Command, "User") && !strings.Contains(req.Command, "Role") &&
-		!slices.Contains(ofUsers, req.Command) || !s.takeUsers(req.Database) {
+		!slices.Contains(userListCommands, req.Command) || !s.claimUserCopy(req.Database) {
 		return
 	}
 	of := func(command, field string, make func(doc bson.Raw) bson.D) {
@@ -122,7 +122,7 @@ func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 			return
 		}
 		for _, doc := range documents(reply.Lookup(field)) {
-			if reply := s.run(ctx, req.Database, make(doc)); failed(reply) {
+			if reply := s.run(ctx, req.Database, make(doc)); isFailure(reply) {
 				s.addNote(req.Database, "%s", errmsg(reply))
 			}
 		}
@@ -143,7 +143,7 @@ func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 	})
 }
 
-func failed(reply bson.Raw) bool {
+func isFailure(reply bson.Raw) bool {
 	ok, _ := reply.Lookup("ok").AsFloat64OK()
 	return ok != 1
 }
@@ -153,8 +153,8 @@ func errmsg(reply bson.Raw) string {
 	return text
 }
 
-// list returns all documents of a command that answers with a cursor.
-func (s *source) list(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
+// listAll returns all documents of a command that answers with a cursor.
+func (s *source) listAll(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
 	cursor, err := s.client.Database(database).RunCommandCursor(ctx, command)
 	if err != nil {
 		return nil, err

@@ -16,10 +16,10 @@ import (
 
 // clusterMock is the mock that plays the cluster from the first change on.
 type clusterMock struct {
-	cluster *mock.Cluster
-	router  *router.Router
-	note    func(string)
-	picture *catalog.Snapshot
+	cluster  *mock.Cluster
+	router   *router.Router
+	note     func(string)
+	snapshot *catalog.Snapshot
 
 	state
 }
@@ -28,7 +28,7 @@ type clusterMock struct {
 // statements of a transaction are commands of their own.
 func mockRequest(req wire.Request) wire.Request {
 	alone := req.Body.Lookup("autocommit").IsZero()
-	req.Body = edited(req.Body, func(e bson.RawElement) (any, bool) {
+	req.Body = editFields(req.Body, func(e bson.RawElement) (any, bool) {
 		switch e.Key() {
 		case "$db":
 			return e.Value(), true
@@ -38,7 +38,7 @@ func mockRequest(req wire.Request) wire.Request {
 			level := e.Value().Document().Lookup("level")
 			return bson.D{{Key: "level", Value: level}}, !level.IsZero()
 		}
-		return e.Value(), !ofDriver[e.Key()]
+		return e.Value(), !driverFields[e.Key()]
 	})
 	return req
 }
@@ -51,54 +51,56 @@ func (s *clusterMock) run(ctx context.Context, database string, command bson.D) 
 	})
 }
 
-// ofProcess are commands about a server and its connections, which a mock in its
+// processCommands are commands about a server and its connections, which a mock in its
 // place would know nothing of.
-var ofProcess = strings.Fields("buildInfo connPoolStats connectionStatus features getCmdLineOpts getDiagnosticData " +
-	"getLog getParameter hostInfo listCommands netstat ping serverStatus top whatsmyuri lockInfo replSetGetStatus " +
-	"replSetGetConfig shardingState startSession")
+var processCommands = strings.Fields(
+	"buildInfo connPoolStats connectionStatus features getCmdLineOpts getDiagnosticData " +
+		"getLog getParameter hostInfo listCommands netstat ping serverStatus top whatsmyuri lockInfo replSetGetStatus " +
+		"replSetGetConfig shardingState startSession",
+)
 
-// ofDatabase are commands that tell of the collections of a database.
-var ofDatabase = []string{"listCollections", "dbStats"}
+// databaseListCommands are commands that list the collections of a database.
+var databaseListCommands = []string{"listCollections", "dbStats"}
 
-// ofUsers are commands that tell of users and roles.
-var ofUsers = []string{"usersInfo", "rolesInfo"}
+// userListCommands are commands that list users and roles.
+var userListCommands = []string{"usersInfo", "rolesInfo"}
 
-// knows reports whether the mock is to answer what changes nothing.
-func (s *clusterMock) knows(req wire.Request) bool {
+// answersRead reports whether the mock answers a read-only command.
+func (s *clusterMock) answersRead(req wire.Request) bool {
 	name := req.Command
 	if name == "explain" {
 		inner, _ := req.Body.Lookup("explain").DocumentOK()
 		if elems, err := inner.Elements(); err == nil && len(elems) > 0 {
 			req.Command, req.Body = elems[0].Key(), inner
-			return s.knows(req)
+			return s.answersRead(req)
 		}
 	}
 	on, isText := req.Body.Lookup(name).StringValueOK()
 	switch {
-	case slices.Contains(ofProcess, name), req.Database == "local":
+	case slices.Contains(processCommands, name), req.Database == "local":
 		return false
-	case slices.Contains(ofUsers, name), req.Database == "config":
+	case slices.Contains(userListCommands, name), req.Database == "config":
 		return true
-	case slices.Contains(ofDatabase, name):
-		return s.changedIn(req.Database)
+	case slices.Contains(databaseListCommands, name):
+		return s.isDatabaseChanged(req.Database)
 	case req.Database == "admin":
 		return !isText || name != "find" && name != "aggregate" && name != "count" && name != "distinct"
 	case name == "dataSize":
-		return s.changed(on)
+		return s.isChanged(on)
 	case isText:
-		return s.changed(req.Database + "." + on)
+		return s.isChanged(req.Database + "." + on)
 	}
 	return false
 }
 
-// databasesToo is listDatabases, with those that the mock has more or less.
-func (s *clusterMock) databasesToo(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
-	reply, err := from.ask(ctx, req)
+// mergedListDatabases is listDatabases with the databases that were created or dropped in the mock.
+func (s *clusterMock) mergedListDatabases(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
+	reply, err := from.forward(ctx, req)
 	if err != nil || reply.Lookup("databases").IsZero() {
 		return reply, err
 	}
 	mine := s.router.Handle(ctx, mockRequest(req))
-	return edited(reply, func(e bson.RawElement) (any, bool) {
+	return editFields(reply, func(e bson.RawElement) (any, bool) {
 		if e.Key() != "databases" {
 			return e.Value(), true
 		}
@@ -109,7 +111,7 @@ func (s *clusterMock) databasesToo(ctx context.Context, from *source, req wire.R
 			}
 		}
 		for _, d := range documents(mine.Lookup("databases")) {
-			if name := nameOf(d); s.changedIn(name) && !seen[name] {
+			if name := nameOf(d); s.isDatabaseChanged(name) && !seen[name] {
 				list = append(list, d)
 			}
 		}

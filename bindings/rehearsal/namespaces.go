@@ -8,18 +8,32 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// changing are commands that change documents, indexes or whether there is a
+// changedNamespaces are commands that change documents, indexes or whether there is a
 // collection, with where they name it.
-var changing = map[string]func(req wire.Request) []string{
-	"insert": own, "update": own, "delete": own, "findAndModify": own, "findandmodify": own, "create": own, "drop": own,
-	"collMod": own, "createIndexes": own, "dropIndexes": own, "deleteIndexes": own, "convertToCapped": own,
-	"mapReduce":       results,
-	"shardCollection": whole, "reshardCollection": whole, "refineCollectionShardKey": whole,
-	"renameCollection": func(req wire.Request) []string { return append(whole(req), text(req.Body, "to")) },
-	"aggregate":        results,
+var changedNamespaces = map[string]func(req wire.Request) []string{
+	"insert":                   ownNamespace,
+	"update":                   ownNamespace,
+	"delete":                   ownNamespace,
+	"findAndModify":            ownNamespace,
+	"findandmodify":            ownNamespace,
+	"create":                   ownNamespace,
+	"drop":                     ownNamespace,
+	"collMod":                  ownNamespace,
+	"createIndexes":            ownNamespace,
+	"dropIndexes":              ownNamespace,
+	"deleteIndexes":            ownNamespace,
+	"convertToCapped":          ownNamespace,
+	"mapReduce":                outputNamespaces,
+	"shardCollection":          fullNamespace,
+	"reshardCollection":        fullNamespace,
+	"refineCollectionShardKey": fullNamespace,
+	"renameCollection": func(req wire.Request) []string {
+		return append(fullNamespace(req), stringField(req.Body, "to"))
+	},
+	"aggregate": outputNamespaces,
 	"bulkWrite": func(req wire.Request) (list []string) {
 		for _, d := range documents(req.Body.Lookup("nsInfo")) {
-			list = append(list, text(d, "ns"))
+			list = append(list, stringField(d, "ns"))
 		}
 		return list
 	},
@@ -27,23 +41,23 @@ var changing = map[string]func(req wire.Request) []string{
 
 // namespaces are those that a command changes beyond their chunks.
 func namespaces(req wire.Request) []string {
-	if of := changing[req.Command]; of != nil {
+	if of := changedNamespaces[req.Command]; of != nil {
 		return of(req)
 	}
 	return nil
 }
 
-// own is the collection of the command's database that its value names.
-func own(req wire.Request) []string {
-	return []string{req.Database + "." + text(req.Body, req.Command)}
+// ownNamespace is the collection of the command's database that its value names.
+func ownNamespace(req wire.Request) []string {
+	return []string{req.Database + "." + stringField(req.Body, req.Command)}
 }
 
-// whole is the namespace that the command's value is.
-func whole(req wire.Request) []string { return []string{text(req.Body, req.Command)} }
+// fullNamespace is the namespace that the command's value is.
+func fullNamespace(req wire.Request) []string { return []string{stringField(req.Body, req.Command)} }
 
-// results are the collection that is read, and those that $out, $merge and out name.
-func results(req wire.Request) []string {
-	list := own(req)
+// outputNamespaces are the collection that is read, and those that $out, $merge and out name.
+func outputNamespaces(req wire.Request) []string {
+	list := ownNamespace(req)
 	add := func(v bson.RawValue, database, collection string) {
 		if name, isText := v.StringValueOK(); isText {
 			list = append(list, req.Database+"."+name)
@@ -53,8 +67,8 @@ func results(req wire.Request) []string {
 		if into, isDocument := doc.Lookup(collection).DocumentOK(); isDocument {
 			doc, collection = into, "coll"
 		}
-		if name := text(doc, collection); name != "" {
-			in := text(doc, database)
+		if name := stringField(doc, collection); name != "" {
+			in := stringField(doc, database)
 			in = cmp.Or(in, req.Database)
 			list = append(list, in+"."+name)
 		}
@@ -69,7 +83,7 @@ func results(req wire.Request) []string {
 	return list
 }
 
-func text(doc bson.Raw, field string) string {
+func stringField(doc bson.Raw, field string) string {
 	value, _ := doc.Lookup(field).StringValueOK()
 	return value
 }

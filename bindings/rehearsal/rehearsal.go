@@ -19,8 +19,8 @@ import (
 
 // Options say how a rehearsal goes.
 type Options struct {
-	// Tell gets each command that changes something.
-	Tell func(database string, command bson.Raw)
+	// OnChange gets each command that changes something.
+	OnChange func(database string, command bson.Raw)
 	// Note tells people something in a line.
 	Note func(text string)
 	// Clock is that of the program until the rehearsal begins.
@@ -57,7 +57,7 @@ func (r *Rehearsal) Clock() script.Clock { return clock{r} }
 
 type clock struct{ r *Rehearsal }
 
-func (c clock) now() script.Clock {
+func (c clock) current() script.Clock {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
 	if c.r.mock != nil {
@@ -66,19 +66,19 @@ func (c clock) now() script.Clock {
 	return c.r.o.Clock
 }
 
-func (c clock) Now() time.Time { return c.now().Now() }
+func (c clock) Now() time.Time { return c.current().Now() }
 
-func (c clock) Sleep(ctx context.Context, d time.Duration) error { return c.now().Sleep(ctx, d) }
+func (c clock) Sleep(ctx context.Context, d time.Duration) error { return c.current().Sleep(ctx, d) }
 
-// begun returns the mock; nil before the first change.
-func (r *Rehearsal) begun() *clusterMock {
+// currentMock returns the mock; nil before the first change.
+func (r *Rehearsal) currentMock() *clusterMock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mock
 }
 
-// begin reads the cluster and has a mock play it, once.
-func (r *Rehearsal) begin(ctx context.Context, from *source) (*clusterMock, error) {
+// startMock reads the cluster and has a mock play it, once.
+func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mock != nil {
@@ -94,7 +94,7 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*clusterMock, erro
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.OperationFailed, "the dry run can't go on: no mock of the cluster: %v", err)
 	}
-	r.mock = &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, picture: s,
+	r.mock = &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, snapshot: s,
 		state: newState()}
 	r.o.Note("Dry run: nothing is changed. From here on a mock in this process stands for the cluster, with its shards, " +
 		"chunks, zones and settings; of large collections that the script changes, the mock has only what the script wrote.")
@@ -104,13 +104,13 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*clusterMock, erro
 	return r.mock, nil
 }
 
-// handler is how one client comes to a rehearsal: with a login of its own.
+// handler handles the commands of one client, which has its own login.
 type handler struct {
-	r    *Rehearsal
-	from *source
-	// plays says that the server is a router, which a mock can stand in for. What
-	// changes something elsewhere is told, and answered as if it were done.
-	plays bool
+	r      *Rehearsal
+	source *source
+	// isRouter says that the server is a router, which a mock can stand in for. What
+	// changes something elsewhere is reported, and answered as if done.
+	isRouter bool
 }
 
 // Handle answers a command.
@@ -128,59 +128,59 @@ func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 
 // Leave lets the mock forget a connection.
 func (f *handler) Leave(c *wire.Client) {
-	if s := f.r.begun(); s != nil {
+	if s := f.r.currentMock(); s != nil {
 		s.router.Leave(c)
 	}
 }
 
 func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
-	s := f.r.begun()
+	s := f.r.currentMock()
 	if handle := f.connectionCommand(req); handle != nil {
 		return handle(ctx, s, req)
 	}
-	if commands.ReadsOnly(f.r.table, req.Body) {
+	if commands.IsReadOnly(f.r.table, req.Body) {
 		return f.read(ctx, s, req)
 	}
 	cmd := f.r.table[req.Command]
-	if cmd != nil && cmd.Mock { // which a real server refuses
-		if reply, err := f.from.greeting(ctx, "mockNow"); err != nil || failed(reply) {
+	if cmd != nil && cmd.MockOnly { // which a real server refuses
+		if reply, err := f.source.hello(ctx, "mockNow"); err != nil || isFailure(reply) {
 			return reply, err
 		}
 	}
-	if !f.plays || cmd != nil && cmd.Effect == commands.Interrupts {
-		f.r.o.Tell(req.Database, plain(req.Body))
+	if !f.isRouter || cmd != nil && cmd.Effect == commands.Interrupts {
+		f.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
 		return mustMarshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}}), nil
 	}
-	s, err := f.r.begin(ctx, f.from)
+	s, err := f.r.startMock(ctx, f.source)
 	if err != nil {
 		return nil, err
 	}
-	if cmd == nil || s.has(cmd) { // what the release lacks changes nothing
-		f.r.o.Tell(req.Database, plain(req.Body))
+	if cmd == nil || s.supports(cmd) { // what the release lacks changes nothing
+		f.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
 	}
-	s.copyFor(ctx, f.from, req)
+	s.copyFor(ctx, f.source, req)
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
-// has reports whether the cluster's release has a command.
-func (s *clusterMock) has(cmd *commands.Command) bool {
+// supports reports whether the cluster's release has a command.
+func (s *clusterMock) supports(cmd *commands.Command) bool {
 	return cmd.Since == (catalog.Release{}) || s.cluster.Release().AtLeast(cmd.Since)
 }
 
-// read answers what changes nothing: from the cluster, or from the mock what there
+// read answers a read-only command from the cluster, or from the mock if its data
 // may have changed.
 func (f *handler) read(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	if s == nil {
-		return f.from.ask(ctx, req)
+		return f.source.forward(ctx, req)
 	}
 	switch {
 	case req.Command == "listDatabases":
-		return s.databasesToo(ctx, f.from, req)
-	case s.knows(req):
-		s.copyUsers(ctx, f.from, req)
+		return s.mergedListDatabases(ctx, f.source, req)
+	case s.answersRead(req):
+		s.copyUsers(ctx, f.source, req)
 		return s.router.Handle(ctx, mockRequest(req)), nil
 	}
-	return f.from.ask(ctx, req)
+	return f.source.forward(ctx, req)
 }
 
 func mustMarshal(doc bson.D) bson.Raw {

@@ -29,7 +29,7 @@ type overheard struct {
 }
 
 func (o *overheard) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	if !commands.ReadsOnly(o.table, r.Body) && r.Command != "endSessions" && r.Command != "killCursors" {
+	if !commands.IsReadOnly(o.table, r.Body) && r.Command != "endSessions" && r.Command != "killCursors" {
 		o.changed = append(o.changed, r.Command)
 	}
 	return o.Handler.Handle(ctx, r)
@@ -53,13 +53,13 @@ func rehearse(t *testing.T) *rehearsed {
 	r := &rehearsed{t: t, over: &overheard{Handler: router.New(cluster, nil), table: commands.ByName()}}
 	r.real = mocktest.Connect(t, r.over)
 	r.run = rehearsal.New(rehearsal.Options{
-		Tell:  func(database string, command bson.Raw) { r.told = append(r.told, changes.Line(database, command)) },
-		Note:  func(text string) { r.notes = append(r.notes, text) },
-		Clock: cluster.Clock(),
+		OnChange: func(database string, command bson.Raw) { r.told = append(r.told, changes.Describe(database, command)) },
+		Note:     func(text string) { r.notes = append(r.notes, text) },
+		Clock:    cluster.Clock(),
 	})
 	way, err := r.run.Connect(t.Context(), r.real, options.Client(), "mock")
-	if err != nil || !way.Plays {
-		t.Fatalf("%v, plays %v", err, way.Plays)
+	if err != nil || !way.IsRouter {
+		t.Fatalf("%v, plays %v", err, way.IsRouter)
 	}
 	r.dry = way.Client
 	t.Cleanup(func() {

@@ -15,12 +15,12 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// source is the cluster itself, of which is only read.
+// source is the real cluster, which is only read.
 type source struct {
 	client *mongo.Client
 	name   string
-	// sessions says that the server has them.
-	sessions bool
+	// hasSessions says that the server has them.
+	hasSessions bool
 
 	mu      sync.Mutex
 	cursors map[int64]*mongo.Session // open ones, with the session they belong to
@@ -32,25 +32,25 @@ func (s *source) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	}).Read(ctx)
 }
 
-func (s *source) greeting(ctx context.Context, command string) (bson.Raw, error) {
+func (s *source) hello(ctx context.Context, command string) (bson.Raw, error) {
 	reply, err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Raw()
-	return replied(reply, err)
+	return errorAsReply(reply, err)
 }
 
-func (s *source) has(cursor int64) bool {
+func (s *source) ownsCursor(cursor int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, open := s.cursors[cursor]
 	return open
 }
 
-// ask sends a command that changes nothing. A cursor belongs to its session, so each
+// forward sends a command that changes nothing. A cursor belongs to its session, so each
 // command has one of its own, which lasts as long as its cursor.
-func (s *source) ask(ctx context.Context, req wire.Request) (bson.Raw, error) {
-	body := plain(req.Body)
+func (s *source) forward(ctx context.Context, req wire.Request) (bson.Raw, error) {
+	body := withoutDriverFields(req.Body)
 	id, more := body.Lookup("getMore").AsInt64OK()
 	session := s.sessionOf(id)
-	if session == nil && s.sessions {
+	if session == nil && s.hasSessions {
 		var err error
 		if session, err = s.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
 			return nil, err
@@ -59,11 +59,11 @@ func (s *source) ask(ctx context.Context, req wire.Request) (bson.Raw, error) {
 	if session != nil {
 		ctx = mongo.NewSessionContext(ctx, session)
 	}
-	member := options.RunCmd().SetReadPreference(preference(req.Body))
+	member := options.RunCmd().SetReadPreference(readPreferenceOf(req.Body))
 	reply, err := s.client.Database(req.Database).RunCommand(ctx, body, member).Raw()
-	reply, err = replied(reply, err)
+	reply, err = errorAsReply(reply, err)
 	open, _ := reply.Lookup("cursor", "id").AsInt64OK()
-	s.keep(ctx, id, open, more, session)
+	s.trackCursor(ctx, id, open, more, session)
 	return reply, err
 }
 
@@ -73,8 +73,8 @@ func (s *source) sessionOf(cursor int64) *mongo.Session {
 	return s.cursors[cursor]
 }
 
-// keep notes which cursor is open after a command.
-func (s *source) keep(ctx context.Context, was, open int64, more bool, session *mongo.Session) {
+// trackCursor notes which cursor is open after a command.
+func (s *source) trackCursor(ctx context.Context, was, open int64, more bool, session *mongo.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if more && open == 0 {
@@ -88,38 +88,38 @@ func (s *source) keep(ctx context.Context, was, open int64, more bool, session *
 	}
 }
 
-// replied returns what a server said, be it an error.
-func replied(reply bson.Raw, err error) (bson.Raw, error) {
+// errorAsReply returns the server's reply, also that of an error.
+func errorAsReply(reply bson.Raw, err error) (bson.Raw, error) {
 	if refused, ok := errors.AsType[mongo.CommandError](err); ok && refused.Raw != nil {
 		reply, err = refused.Raw, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return edited(reply, func(e bson.RawElement) (any, bool) {
+	return editFields(reply, func(e bson.RawElement) (any, bool) {
 		return e.Value(), e.Key() != "$clusterTime" && e.Key() != "operationTime"
 	}), nil
 }
 
-// ofDriver are fields that a driver adds for itself, and those of transactions, which
+// driverFields are fields that a driver adds for itself, and those of transactions, which
 // a rehearsal does not have.
-var ofDriver = map[string]bool{"lsid": true, "$db": true, "$clusterTime": true, "$readPreference": true,
+var driverFields = map[string]bool{"lsid": true, "$db": true, "$clusterTime": true, "$readPreference": true,
 	"txnNumber": true, "autocommit": true, "startTransaction": true,
 	"apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true}
 
-// plain returns a command as it was written.
-func plain(body bson.Raw) bson.Raw {
-	return edited(body, func(e bson.RawElement) (any, bool) {
+// withoutDriverFields returns a command without fields of the driver.
+func withoutDriverFields(body bson.Raw) bson.Raw {
+	return editFields(body, func(e bson.RawElement) (any, bool) {
 		if e.Key() != "readConcern" {
-			return e.Value(), !ofDriver[e.Key()]
+			return e.Value(), !driverFields[e.Key()]
 		}
 		level := e.Value().Document().Lookup("level") // afterClusterTime is about another clock
 		return bson.D{{Key: "level", Value: level}}, !level.IsZero()
 	})
 }
 
-// preference is the member that a driver wants to be asked; tags are not looked at.
-func preference(body bson.Raw) *readpref.ReadPref {
+// readPreferenceOf returns a command's read preference; tags are ignored.
+func readPreferenceOf(body bson.Raw) *readpref.ReadPref {
 	name, _ := body.Lookup("$readPreference", "mode").StringValueOK()
 	mode, err := readpref.ModeFromString(name)
 	if err != nil {

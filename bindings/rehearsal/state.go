@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// state is what a mock knows better than the cluster that it plays.
+// state tracks which parts of the cluster the mock has changed or copied.
 type state struct {
 	mu sync.Mutex
 	// touched are namespaces that were changed, databases those in which any was.
 	touched, databases map[string]bool
-	// there are namespaces that the cluster has, of the databases in which any was
+	// existing are namespaces that the cluster has, of the databases in which any was
 	// changed.
-	there map[string]bool
+	existing map[string]bool
 	// dropped are databases of which nothing is left, users those whose users and
 	// roles the mock has.
 	dropped, users map[string]bool
@@ -20,7 +20,7 @@ type state struct {
 
 func newState() state {
 	return state{touched: map[string]bool{}, databases: map[string]bool{}, dropped: map[string]bool{},
-		there: map[string]bool{}, users: map[string]bool{}}
+		existing: map[string]bool{}, users: map[string]bool{}}
 }
 
 func databaseOf(ns string) string {
@@ -28,28 +28,28 @@ func databaseOf(ns string) string {
 	return name
 }
 
-func (s *state) changed(ns string) bool {
+func (s *state) isChanged(ns string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.touched[ns] || s.dropped[databaseOf(ns)]
 }
 
-func (s *state) changedIn(database string) bool {
+func (s *state) isDatabaseChanged(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.databases[database]
 }
 
-func (s *state) found(ns string) {
+func (s *state) noteExisting(ns string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.there[ns] = true
+	s.existing[ns] = true
 }
 
-func (s *state) isThere(ns string) bool {
+func (s *state) exists(ns string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.there[ns]
+	return s.existing[ns]
 }
 
 func (s *state) isDropped(database string) bool {
@@ -58,9 +58,9 @@ func (s *state) isDropped(database string) bool {
 	return s.dropped[database]
 }
 
-// touch notes that a namespace is changed, and reports whether it is for the first
+// markChanged notes that a namespace is changed, and reports whether it is for the first
 // time, and so its database.
-func (s *state) touch(ns string) (first, firstInDatabase bool) {
+func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	database := databaseOf(ns)
@@ -69,15 +69,15 @@ func (s *state) touch(ns string) (first, firstInDatabase bool) {
 	return first, firstInDatabase
 }
 
-// drop notes that a database is dropped; what is made in it is the mock's alone.
-func (s *state) drop(database string) {
+// markDropped notes that a database is dropped; what is made in it is the mock's alone.
+func (s *state) markDropped(database string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.databases[database], s.dropped[database] = true, true
 }
 
-// takeUsers reports whether the users of a database are to be copied; once.
-func (s *state) takeUsers(database string) bool {
+// claimUserCopy reports whether the users of a database are to be copied; once.
+func (s *state) claimUserCopy(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users[database] {

@@ -37,8 +37,8 @@ func ReplicationInfo(h Host, d *server.Database) *goja.Object {
 	if v := script.Property(sizes, "size"); v != nil {
 		size = v.ToFloat()
 	}
-	first := local.FindOne("oplog.rs", rawdoc.Empty, server.SortedBy("$natural", 1))
-	last := local.FindOne("oplog.rs", rawdoc.Empty, server.SortedBy("$natural", -1))
+	first := local.FindOne("oplog.rs", rawdoc.Empty, server.SortField("$natural", 1))
+	last := local.FindOne("oplog.rs", rawdoc.Empty, server.SortField("$natural", -1))
 	if first == nil || last == nil {
 		h.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
 			"objects not found in local.oplog.$main -- is this a new and empty db instance?")
@@ -74,11 +74,11 @@ func PrintReplicationInfo(h Host, d *server.Database) goja.Value {
 	if ex := h.JS.Runtime.Try(func() { info = ReplicationInfo(h, d) }); ex != nil {
 		hello := d.Run(server.Command("hello"), server.Reads)
 		switch {
-		case rawdoc.TruthyAt(hello, "arbiterOnly"):
+		case rawdoc.IsFieldTruthy(hello, "arbiterOnly"):
 			return h.Display.StatsResult(h.JS.NewObject("message", "cannot provide replication status from an arbiter"))
-		case !rawdoc.TruthyAt(hello, "isWritablePrimary"):
+		case !rawdoc.IsFieldTruthy(hello, "isWritablePrimary"):
 			o := h.JS.NewObject("message", "this is a secondary, printing secondary replication info.")
-			secondaryInfo(h, d, o)
+			addSecondaryInfo(h, d, o)
 			return h.Display.StatsResult(o)
 		}
 		panic(ex)
@@ -97,7 +97,7 @@ func PrintReplicationInfo(h Host, d *server.Database) goja.Value {
 // PrintSecondaryReplicationInfo is db.printSecondaryReplicationInfo().
 func PrintSecondaryReplicationInfo(h Host, d *server.Database) goja.Value {
 	o := h.JS.Runtime.NewObject()
-	secondaryInfo(h, d, o)
+	addSecondaryInfo(h, d, o)
 	return h.Display.StatsResult(o)
 }
 
@@ -107,8 +107,8 @@ const (
 	stateArbiter = 7
 )
 
-// secondaryInfo adds a section for each member that copies data.
-func secondaryInfo(h Host, d *server.Database, o *goja.Object) {
+// addSecondaryInfo adds a section for each member that copies data.
+func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 	if d.Sibling("local").FindOne("system.replset", rawdoc.Empty) == nil {
 		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
 			"local.system.replset is empty. Are you connected to a replica set?")
@@ -138,7 +138,7 @@ func secondaryInfo(h Host, d *server.Database, o *goja.Object) {
 		section := h.JS.Runtime.NewObject()
 		_, noOptime := m.LookupErr("optime")
 		health, noHealth := m.LookupErr("health")
-		if noOptime == nil && (noHealth != nil || rawdoc.Truthy(health)) {
+		if noOptime == nil && (noHealth != nil || rawdoc.IsTruthy(health)) {
 			at, _ := m.Lookup("optimeDate").TimeOK()
 			ago := newest.Sub(at).Seconds()
 			script.Must(section.Set("syncedTo", dateText(at)))

@@ -20,7 +20,7 @@ func replicaSetConfig() bson.D {
 // TestReplicaSetHelpers: what rs sends, to a server that is in a set.
 func TestReplicaSetHelpers(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{
+	c.SetAnswers(map[string]bson.D{
 		"replSetGetConfig": ok(field("config", replicaSetConfig())), "replSetReconfig": ok(), "replSetInitiate": ok(),
 		"replSetSyncFrom": ok(), "replSetFreeze": ok(), "replSetStepDown": ok(), "replSetGetStatus": ok(field("set", "rs0")),
 	})
@@ -57,7 +57,7 @@ func TestReplicaSetHelpers(t *testing.T) {
 			"DeprecationWarning: .setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead\nSetting read preference from \"primary\" to \"primaryPreferred\"\nprimaryPreferred"},
 		{`rs.printSlaveReplicationInfo()`, "", "MongoshDeprecatedError: [COMMON-10003] printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead"},
 	})
-	c.Script(nil)
+	c.SetAnswers(nil)
 	shelltest.Check(t, c, []shelltest.Case{ // a server without the command: the document it keeps
 		{`rs.conf()`, `admin {"replSetGetConfig":1}` + "\n" + `local {"find":"system.replset","filter":{},"limit":1}`, "MongoshRuntimeError: [COMMON-10004] No documents in local.system.replset"},
 	})
@@ -78,7 +78,7 @@ func TestReplicationInfo(t *testing.T) {
 	cursor := func(list bson.A) bson.D {
 		return ok(field("cursor", bson.D{field("firstBatch", list), field("id", int64(0)), field("ns", "local.x")}))
 	}
-	c.Script(map[string]bson.D{"listCollections": cursor(names), "aggregate": cursor(stats), "find": cursor(bson.A{oplog})})
+	c.SetAnswers(map[string]bson.D{"listCollections": cursor(names), "aggregate": cursor(stats), "find": cursor(bson.A{oplog})})
 	date := at.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)") // Date.prototype.toString
 	shelltest.Check(t, c, []shelltest.Case{
 		{`const i = db.getReplicationInfo(); [i.configuredLogSizeMB, i.logSizeMB, i.usedMB, i.timeDiff, i.timeDiffHours, i.tFirst].join("; ")`, "", "3; 3; 1; 0; 0; " + date},
@@ -89,7 +89,7 @@ func TestReplicationInfo(t *testing.T) {
 			field("optime", bson.D{}), field("optimeDate", at.Add(-behind))}, more...)
 	}
 	down := bson.D{field("name", "d:1"), field("state", int32(8)), field("stateStr", "(not reachable/healthy)")}
-	c.Script(map[string]bson.D{"find": cursor(bson.A{oplog}),
+	c.SetAnswers(map[string]bson.D{"find": cursor(bson.A{oplog}),
 		"replSetGetStatus": ok(field("members", bson.A{member("a:1", 1, 0), member("b:1", 2, 90*time.Second), member("c:1", 7, 0), down}))})
 	shelltest.Check(t, c, []shelltest.Case{
 		{`const r = db.printSecondaryReplicationInfo(); [Object.keys(r), r["source: b:1"].replLag, r["source: d:1"]]`, "",

@@ -32,7 +32,7 @@ type Object struct {
 
 // New makes the object rs.
 func New(h Host) goja.Value {
-	o := h.JS.Instance(&Object{Host: h}, script.ClassOf(h.JS, "ReplicaSet", methods))
+	o := h.JS.NewInstance(&Object{Host: h}, script.ClassOf(h.JS, "ReplicaSet", methods))
 	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {
@@ -48,24 +48,24 @@ func (rs *Object) db() *server.Database { return server.Connected(rs.JS, rs.DB()
 
 func (rs *Object) admin(body bson.D) bson.Raw { return rs.db().Admin(body) }
 
-func command(name string) func(*script.Call, *Object) goja.Value {
+func commandMethod(name string) func(*script.Call, *Object) goja.Value {
 	return func(_ *script.Call, rs *Object) goja.Value { return rs.Display.Reply(rs.admin(server.Command(name))) }
 }
 
-// onAdmin runs a helper of databases on the admin database.
-func onAdmin(f func(h Host, d *server.Database) goja.Value) func(*script.Call, *Object) goja.Value {
+// adminMethod runs a helper of databases on the admin database.
+func adminMethod(f func(h Host, d *server.Database) goja.Value) func(*script.Call, *Object) goja.Value {
 	return func(_ *script.Call, rs *Object) goja.Value { return f(rs.Host, rs.db().Sibling("admin")) }
 }
 
 func methods() script.Methods[*Object] {
 	return script.Methods[*Object]{
-		{"status", "", command("replSetGetStatus"), "Returns the members' states."},
+		{"status", "", commandMethod("replSetGetStatus"), "Returns the members' states."},
 		{"conf", "", rsConfig, "Returns the replica set's configuration."},
 		{"config", "", rsConfig, "The same as conf."},
-		{"hello", "", command("hello"), "Returns the server's part in the set."},
-		{"isMaster", "", onAdmin(IsMaster), "The old name of hello."},
+		{"hello", "", commandMethod("hello"), "Returns the server's part in the set."},
+		{"isMaster", "", adminMethod(IsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *script.Call, rs *Object) goja.Value {
-			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
+			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.DocumentOrEmpty(c.Arg(0))}}))
 		}, "Makes the server a replica set."},
 		{"reconfig", "config:object options?:object", func(c *script.Call, rs *Object) goja.Value {
 			return rs.reconfigure(c, c.Object(0), c.Arg(1))
@@ -81,24 +81,24 @@ func methods() script.Methods[*Object] {
 		{"stepDown", "seconds?:number catchUp?:number", func(c *script.Call, rs *Object) goja.Value {
 			var seconds any = int32(60)
 			if c.Has(0) {
-				seconds = c.JS.Value(c.Arg(0))
+				seconds = c.JS.BSONValue(c.Arg(0))
 			}
 			body := bson.D{{Key: "replSetStepDown", Value: seconds}}
 			if c.Has(1) {
-				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.Value(c.Arg(1))})
+				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.BSONValue(c.Arg(1))})
 			}
 			return rs.Display.Reply(rs.admin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *script.Call, rs *Object) goja.Value {
-			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
+			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *script.Call, rs *Object) goja.Value {
 			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
 		}, "Makes this member read from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
-		{"printReplicationInfo", "", onAdmin(PrintReplicationInfo), "Shows size and time span of the oplog."},
-		{"printSecondaryReplicationInfo", "", onAdmin(PrintSecondaryReplicationInfo),
+		{"printReplicationInfo", "", adminMethod(PrintReplicationInfo), "Shows size and time span of the oplog."},
+		{"printSecondaryReplicationInfo", "", adminMethod(PrintSecondaryReplicationInfo),
 			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *script.Call, _ *Object) goja.Value {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
@@ -138,14 +138,14 @@ func (rs *Object) config() bson.Raw {
 	return config
 }
 
-// editedConfig returns the configuration as a document to change, its version
+// nextConfig returns the configuration as a document to change, its version
 // counted up, and its members.
-func (rs *Object) editedConfig() (config bson.D, members []bson.D) {
+func (rs *Object) nextConfig() (config bson.D, members []bson.D) {
 	raw := rs.config()
 	if err := bson.Unmarshal(raw, &config); err != nil {
 		rs.JS.ThrowConversion(err)
 	}
-	rawdoc.Set(&config, "version", rawdoc.Small(rawdoc.Int(raw, "version")+1))
+	rawdoc.Set(&config, "version", rawdoc.MinimalInt(rawdoc.Int(raw, "version")+1))
 	list, _ := raw.Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	for _, v := range values {
@@ -176,23 +176,23 @@ func (rs *Object) addMember(c *script.Call, arbiter bool) goja.Value {
 			member = append(member, bson.E{Key: "arbiterOnly", Value: true})
 		}
 	}
-	config, members := rs.editedConfig()
+	config, members := rs.nextConfig()
 	if !server.HasField(member, "_id") {
 		highest := int64(-1)
 		for _, m := range members {
-			highest = max(highest, rawdoc.Int(rawdoc.Of(m), "_id"))
+			highest = max(highest, rawdoc.Int(rawdoc.MustMarshal(m), "_id"))
 		}
-		member = append(bson.D{{Key: "_id", Value: rawdoc.Small(highest + 1)}}, member...)
+		member = append(bson.D{{Key: "_id", Value: rawdoc.MinimalInt(highest + 1)}}, member...)
 	}
 	return rs.setMembers(c, config, append(members, member))
 }
 
 func rsRemove(c *script.Call, rs *Object) goja.Value {
-	config, members := rs.editedConfig()
-	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.Of(m), "host") == c.Text(0) })
+	config, members := rs.nextConfig()
+	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.MustMarshal(m), "host") == c.Text(0) })
 	if i < 0 {
 		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0),
-			c.JS.JSON(c.JS.GoValue(members)), c.Text(0))
+			c.JS.JSON(c.JS.FromGo(members)), c.Text(0))
 	}
 	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
 }
@@ -255,7 +255,7 @@ func rsReconfigForPSA(c *script.Call, rs *Object) goja.Value {
 
 // checkNoVoteYet refuses when the member votes in the present configuration.
 func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Object, say func(string)) {
-	_, members := rs.editedConfig()
+	_, members := rs.nextConfig()
 	id := math.NaN()
 	if v := script.Property(member, "_id"); v != nil {
 		id = v.ToFloat()
@@ -263,9 +263,9 @@ func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Objec
 	host := script.OptionalText(member.Get("host"))
 	sameHost := false
 	for _, m := range members {
-		raw := rawdoc.Of(m)
+		raw := rawdoc.MustMarshal(m)
 		if rawdoc.Number(raw, "_id") == id {
-			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.Truthy(votes) {
+			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.IsTruthy(votes) {
 				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index,
 					c.JS.Values.ToJS(votes))
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Rules are what was granted. Nil Rules mean no sandbox: everything goes.
+// Rules are the permissions of scripts. Nil means no sandbox: everything is allowed.
 type Rules struct {
 	// Read are files and directories that scripts may read.
 	Read []string
@@ -36,53 +36,53 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-func refuse(option, what string, args ...any) error {
+func newRefusal(option, what string, args ...any) error {
 	return &RefusedError{what: fmt.Sprintf(what, args...), option: option}
 }
 
-// MayWrite refuses to change files.
-func (r *Rules) MayWrite() error {
+// CheckWrite refuses to change files.
+func (r *Rules) CheckWrite() error {
 	if r == nil {
 		return nil
 	}
-	return refuse("", "write files")
+	return newRefusal("", "write files")
 }
 
-// MayStart refuses to start programs.
-func (r *Rules) MayStart() error {
+// CheckStart refuses to start programs.
+func (r *Rules) CheckStart() error {
 	if r == nil {
 		return nil
 	}
-	return refuse("", "start programs")
+	return newRefusal("", "start programs")
 }
 
-// MayRead refuses files and directories outside of those granted.
-func (r *Rules) MayRead(path string) error {
-	if r == nil || within(path, r.Read) {
+// CheckRead refuses files and directories outside of those granted.
+func (r *Rules) CheckRead(path string) error {
+	if r == nil || isWithin(path, r.Read) {
 		return nil
 	}
-	return refuse("--allow-read "+quoted(path), "read %s", quoted(path))
+	return newRefusal("--allow-read "+quoteName(path), "read %s", quoteName(path))
 }
 
-// MayRun refuses scripts and modules outside of those granted.
-func (r *Rules) MayRun(path string) error {
-	if r == nil || slices.Contains(r.Code, path) || within(path, r.Code) {
+// CheckRun refuses scripts and modules outside of those granted.
+func (r *Rules) CheckRun(path string) error {
+	if r == nil || slices.Contains(r.Code, path) || isWithin(path, r.Code) {
 		return nil
 	}
-	return r.MayRead(path)
+	return r.CheckRead(path)
 }
 
-// MayLookUp reports whether scripts see a variable of the environment.
-func (r *Rules) MayLookUp(name string) error {
+// CheckEnv reports whether scripts see a variable of the environment.
+func (r *Rules) CheckEnv(name string) error {
 	if r == nil || slices.Contains(r.Env, name) {
 		return nil
 	}
-	return refuse("--allow-env "+quoted(name), "read the variable %s of the environment", quoted(name))
+	return newRefusal("--allow-env "+quoteName(name), "read the variable %s of the environment", quoteName(name))
 }
 
-// MayConnect refuses hosts that were not granted. A grant without a port is for all
+// CheckConnect refuses hosts that were not granted. A grant without a port is for all
 // ports.
-func (r *Rules) MayConnect(host string) error {
+func (r *Rules) CheckConnect(host string) error {
 	if r == nil {
 		return nil
 	}
@@ -96,18 +96,18 @@ func (r *Rules) MayConnect(host string) error {
 			return nil
 		}
 	}
-	return refuse("--allow-net "+quoted(host), "connect to %s", quoted(host))
+	return newRefusal("--allow-net "+quoteName(host), "connect to %s", quoteName(host))
 }
 
-// within reports whether a path, wherever its links lead, is in one of the
+// isWithin reports whether a path, wherever its links lead, is in one of the
 // directories, or one of them.
-func within(path string, directories []string) bool {
-	target, err := resolved(path)
+func isWithin(path string, directories []string) bool {
+	target, err := resolveLinks(path)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(directories, func(dir string) bool {
-		root, err := resolved(dir)
+		root, err := resolveLinks(dir)
 		if err != nil {
 			return false
 		}
@@ -116,9 +116,9 @@ func within(path string, directories []string) bool {
 	})
 }
 
-// resolved follows the links of a path; of one that is not there, those of the
-// part that is.
-func resolved(path string) (string, error) {
+// resolveLinks resolves the symlinks of a path; of one that does not exist, those of the
+// existing part.
+func resolveLinks(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -138,8 +138,8 @@ func resolved(path string) (string, error) {
 	}
 }
 
-// quoted shows a name that comes from a script.
-func quoted(text string) string {
+// quoteName shows a name that comes from a script.
+func quoteName(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '\'' || r == '"' || r == ' ' || r > '~' }) {
 		return fmt.Sprintf("%q", text)
 	}

@@ -10,16 +10,16 @@ import (
 	"shardsh/bindings/values"
 )
 
-// appender is the hidden global that stands for text += "more".
-const appender = "__append"
+// appendGlobal is the hidden global that stands for text += "more".
+const appendGlobal = "__append"
 
-// appendsText finds programs that may add a literal text to what a variable holds.
-var appendsText = regexp.MustCompile("\\+=[^;\n]*[\"'`]")
+// mayAppendText finds programs that may add a literal text to what a variable holds.
+var mayAppendText = regexp.MustCompile("\\+=[^;\n]*[\"'`]")
 
-// appendCheaply has texts that a program puts together piece by piece grow in
+// appendCheaply makes texts that a program builds piece by piece grow in
 // place: the engine copies the whole text for each piece.
 func appendCheaply(tree *ast.Program) {
-	if !appendsText.MatchString(tree.File.Source()) {
+	if !mayAppendText.MatchString(tree.File.Source()) {
 		return
 	}
 	walk(tree, func(n ast.Node) {
@@ -28,17 +28,17 @@ func appendCheaply(tree *ast.Program) {
 			return
 		}
 		if variable, simple := x.Left.(*ast.Identifier); simple {
-			x.Right = hiddenCall(appender, x.Right.Idx0(), variable, x.Right)
+			x.Right = hiddenCall(appendGlobal, x.Right.Idx0(), variable, x.Right)
 			x.Operator = token.ASSIGN
 		}
 	})
 }
 
-// defineAppend defines what stands for +=.
+// defineAppend defines the hidden function that replaces +=.
 func defineAppend(w *values.Realm) {
 	rt := w.Runtime()
 	var sum goja.Callable // left + right for what is not two texts; nil before the first
-	Define(rt.GlobalObject(), appender, rt.ToValue(func(call goja.FunctionCall) goja.Value {
+	Define(rt.GlobalObject(), appendGlobal, rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		left, right := call.Argument(0), call.Argument(1)
 		if v := w.Memory.Append(rt, left, right); v != nil {
 			return v
@@ -49,17 +49,17 @@ func defineAppend(w *values.Realm) {
 		}
 		if sum == nil {
 			f, err := rt.RunString("(left, right) => left + right")
-			throwAgain(err)
+			panicOnError(err)
 			sum, _ = goja.AssertFunction(f)
 		}
 		total, err := sum(goja.Undefined(), left, right)
-		throwAgain(err)
+		panicOnError(err)
 		return total
 	}))
 }
 
-// throwAgain passes on what JavaScript threw, as it is.
-func throwAgain(err error) {
+// panicOnError panics with the error that JavaScript threw.
+func panicOnError(err error) {
 	if err != nil {
 		panic(err)
 	}

@@ -15,32 +15,32 @@ import (
 // minutes then, and nothing ends it.
 const maxBigIntBits = 1 << 24
 
-// checkedPower and the shifts are the hidden globals that stand for the operators.
+// powerGlobal and the shifts are the hidden globals that stand for the operators.
 const (
-	checkedPower      = "__power"
-	checkedShiftLeft  = "__shiftLeft"
-	checkedShiftRight = "__shiftRight"
+	powerGlobal      = "__power"
+	shiftLeftGlobal  = "__shiftLeft"
+	shiftRightGlobal = "__shiftRight"
 )
 
-// mentionsBigInt finds programs that may have one.
-var mentionsBigInt = regexp.MustCompile(`(?i)bigint|[0-9a-f]n\b`)
+// mayHaveBigInt finds programs that may have one.
+var mayHaveBigInt = regexp.MustCompile(`(?i)bigint|[0-9a-f]n\b`)
 
-// checkBigInts makes powers and shifts look at how long the result will be. That
+// checkBigInts makes powers and shifts check the length of their result first. That
 // is only for programs that have BigInts: shifts of numbers are for speed.
 func checkBigInts(tree *ast.Program) {
 	text := tree.File.Source()
 	power := strings.Contains(text, "**")
 	shift := strings.Contains(text, "<<") || strings.Contains(text, ">>")
-	if !power && !shift || !mentionsBigInt.MatchString(text) {
+	if !power && !shift || !mayHaveBigInt.MatchString(text) {
 		return
 	}
 	names := map[token.Token]string{
-		token.EXPONENT: checkedPower, token.SHIFT_LEFT: checkedShiftLeft, token.SHIFT_RIGHT: checkedShiftRight,
+		token.EXPONENT: powerGlobal, token.SHIFT_LEFT: shiftLeftGlobal, token.SHIFT_RIGHT: shiftRightGlobal,
 	}
 	rewrite(tree, func(x ast.Expression) ast.Expression {
 		switch x := x.(type) {
 		case *ast.BinaryExpression:
-			if name, ok := names[x.Operator]; ok && !plainNumbers(x.Left, x.Right) {
+			if name, ok := names[x.Operator]; ok && !areNumberLiterals(x.Left, x.Right) {
 				return hiddenCall(name, x.Left.Idx0(), x.Left, x.Right)
 			}
 		case *ast.AssignExpression:
@@ -54,8 +54,8 @@ func checkBigInts(tree *ast.Program) {
 	})
 }
 
-// plainNumbers reports whether both operands are numbers as they are written.
-func plainNumbers(operands ...ast.Expression) bool {
+// areNumberLiterals reports whether all operands are number literals.
+func areNumberLiterals(operands ...ast.Expression) bool {
 	for _, x := range operands {
 		number, ok := x.(*ast.NumberLiteral)
 		if !ok {
@@ -76,28 +76,28 @@ func (s limits) defineBigInts() {
 		source string
 		bits   func(x, y *big.Int) float64
 	}{
-		checkedPower: {"(x, y) => x ** y", func(x, y *big.Int) float64 {
+		powerGlobal: {"(x, y) => x ** y", func(x, y *big.Int) float64 {
 			return max(0, float64(x.BitLen())-1) * asFloat(y)
 		}},
-		checkedShiftLeft: {"(x, y) => x << y", func(x, y *big.Int) float64 {
+		shiftLeftGlobal: {"(x, y) => x << y", func(x, y *big.Int) float64 {
 			return float64(x.BitLen()) + asFloat(y)
 		}},
-		checkedShiftRight: {"(x, y) => x >> y", func(x, y *big.Int) float64 {
+		shiftRightGlobal: {"(x, y) => x >> y", func(x, y *big.Int) float64 {
 			return float64(x.BitLen()) - asFloat(y)
 		}},
 	} {
-		Define(global, name, s.Function(name, func(c *Call) goja.Value {
-			x, y := bigInt(c.Arg(0)), bigInt(c.Arg(1))
+		Define(global, name, s.NewFunction(name, func(c *Call) goja.Value {
+			x, y := asBigInt(c.Arg(0)), asBigInt(c.Arg(1))
 			if x != nil && y != nil && x.Sign() != 0 && op.bits(x, y) > maxBigIntBits {
 				s.throwRange("Maximum BigInt size exceeded")
 			}
-			return s.operate(op.source, c.Arg(0), c.Arg(1))
+			return s.runOperator(op.source, c.Arg(0), c.Arg(1))
 		}))
 	}
 	class := global.Get("BigInt").(*goja.Object)
 	for _, name := range []string{"asIntN", "asUintN"} {
 		s.guardFunction(class, name, func(call *goja.FunctionCall) {
-			x := bigInt(call.Argument(1))
+			x := asBigInt(call.Argument(1))
 			if x == nil || call.Argument(0).ToFloat() <= maxBigIntBits {
 				return
 			}
@@ -109,8 +109,8 @@ func (s limits) defineBigInts() {
 	}
 }
 
-// operate runs an operator on values that are not converted yet.
-func (s limits) operate(source string, x, y goja.Value) goja.Value {
+// runOperator applies an operator, given as JavaScript source, to unconverted values.
+func (s limits) runOperator(source string, x, y goja.Value) goja.Value {
 	f := s.Classes.Cached(source, func() *goja.Object {
 		f, err := s.Runtime.RunScript("<operators>", source)
 		s.Check(err)
@@ -122,8 +122,8 @@ func (s limits) operate(source string, x, y goja.Value) goja.Value {
 	return v
 }
 
-// bigInt returns a value that is one; nil for others.
-func bigInt(v goja.Value) *big.Int {
+// asBigInt returns a value that is one; nil for others.
+func asBigInt(v goja.Value) *big.Int {
 	if !goja.IsBigInt(v) {
 		return nil
 	}

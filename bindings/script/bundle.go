@@ -27,10 +27,10 @@ func isModule(path, text string) bool {
 	case ".json", ".cjs", ".cts":
 		return false
 	}
-	if !beyondEngine(text) {
+	if !mayNeedTranspiling(text) {
 		return false
 	}
-	if !typeScript(path) {
+	if !isTypeScript(path) {
 		if _, err := parsePlain(path, text); err == nil {
 			return false
 		}
@@ -45,14 +45,14 @@ func metaName(n int) string { return fmt.Sprintf("__meta$%04d", n) }
 
 // bundler resolves what one module imports.
 type bundler struct {
-	mu     sync.Mutex // the transpiler reads files at the same time
-	metas  []string   // paths of the files that use import.meta
-	failed error      // why a file was not read
-	mayRun func(path string) error
-	loaded func(path string)
+	mu        sync.Mutex // the transpiler reads files at the same time
+	metaPaths []string   // paths of the files that use import.meta
+	readError error      // why a file was not read
+	checkRun  func(path string) error
+	onLoad    func(path string)
 }
 
-// builtinModules matches what is not read from files.
+// builtinModules matches the names of modules that are not files.
 const builtinModules = `^(node:.*|shardsh:.*|assert|buffer|child_process|cluster|crypto|dgram|dns|events|` +
 	`fs|fs/promises|http|http2|https|net|os|path|process|readline|stream|timers|timers/promises|tls|url|util|v8|vm|` +
 	`worker_threads|zlib)$`
@@ -65,30 +65,30 @@ func (b *bundler) setup(build api.PluginBuild) {
 		text := fmt.Sprintf("module.exports = __require(%q)", a.Path)
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 	})
-	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, b.withMeta)
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, b.loadWithMeta)
 }
 
 // sourceFile matches what is read for the transpiler.
 var sourceFile = regexp.MustCompile(`\.([mc]?[jt]s|json)$`)
 
-// read reports a file that was read.
-func (b *bundler) read(path string) {
+// noteRead reports a file that was read.
+func (b *bundler) noteRead(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.loaded(path)
+	b.onLoad(path)
 }
 
-// fail keeps why a file was not read, as the transpiler keeps but the text.
-func (b *bundler) fail(err error) (api.OnLoadResult, error) {
+// failLoad keeps the error itself, because the transpiler keeps only its text.
+func (b *bundler) failLoad(err error) (api.OnLoadResult, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failed = err
+	b.readError = err
 	return api.OnLoadResult{}, err
 }
 
-func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	if err := b.mayRun(a.Path); err != nil {
-		return b.fail(err)
+func (b *bundler) loadWithMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	if err := b.checkRun(a.Path); err != nil {
+		return b.failLoad(err)
 	}
 	if !sourceFile.MatchString(a.Path) {
 		return api.OnLoadResult{}, nil
@@ -97,9 +97,9 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
-	b.read(a.Path)
+	b.noteRead(a.Path)
 	if nestsTooDeep(string(data)) {
-		return b.fail(errNesting(a.Path))
+		return b.failLoad(errNesting(a.Path))
 	}
 	meta := regexp.MustCompile(`\bimport\.meta\b`)
 	if !meta.Match(data) {
@@ -107,10 +107,10 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	text := meta.ReplaceAllLiteralString(string(data), metaName(len(b.metas)))
-	b.metas = append(b.metas, a.Path)
+	text := meta.ReplaceAllLiteralString(string(data), metaName(len(b.metaPaths)))
+	b.metaPaths = append(b.metaPaths, a.Path)
 	loader := api.LoaderJS
-	if typeScript(a.Path) {
+	if isTypeScript(a.Path) {
 		loader = api.LoaderTS
 	}
 	return api.OnLoadResult{Contents: &text, Loader: loader}, nil
@@ -119,21 +119,21 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 // bundle makes one script of a module and what it imports.
 func (b *bundler) bundle(path string) (*transpiledCode, error) {
 	dir := filepath.Dir(path)
-	nodePaths := append([]string{Ignore(os.Getwd())}, libraries()...)
+	nodePaths := append([]string{IgnoreError(os.Getwd())}, libraryDirs()...)
 	r := api.Build(api.BuildOptions{
 		Stdin: &api.StdinOptions{
 			Contents:   fmt.Sprintf("import * as m from %q; __exports(m)", "./"+filepath.Base(path)),
 			ResolveDir: dir,
 			Sourcefile: "<entry>",
 		},
-		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformNode, Supported: engineLacks(),
+		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformNode, Supported: unsupportedFeatures(),
 		Charset: api.CharsetUTF8,
 		Outfile: filepath.Join(dir, "bundle.js"), Sourcemap: api.SourceMapExternal, AbsWorkingDir: dir, NodePaths: nodePaths,
 		LogLevel: api.LogLevelSilent, LegalComments: api.LegalCommentsNone,
 		Plugins: []api.Plugin{{Name: "shardsh", Setup: b.setup}},
 	})
-	if b.failed != nil {
-		return nil, b.failed
+	if b.readError != nil {
+		return nil, b.readError
 	}
 	if len(r.Errors) > 0 {
 		e := r.Errors[0]
@@ -162,10 +162,10 @@ func (s *Modules) runESModule(name, path string, export func(space *goja.Object)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	b := &bundler{mayRun: s.mayRun, loaded: s.loaded}
+	b := &bundler{checkRun: s.checkRun, onLoad: s.notifyLoaded}
 	t, err := b.bundle(path)
 	if err != nil {
-		return nil, s.renamed(err, path, name)
+		return nil, s.withUserFileName(err, path, name)
 	}
 	absolute := func(source string) string {
 		if filepath.IsAbs(source) {
@@ -186,7 +186,7 @@ func (s *Modules) runESModule(name, path string, export func(space *goja.Object)
 	if err != nil {
 		return nil, err
 	}
-	exports := s.js.Function("__exports", func(c *Call) goja.Value {
+	exports := s.js.NewFunction("__exports", func(c *Call) goja.Value {
 		space := c.Object(0)
 		Define(space, "__esModule", c.JS.Runtime.ToValue(true))
 		export(space)
@@ -202,7 +202,7 @@ func (s *Modules) runESModule(name, path string, export func(space *goja.Object)
 
 func (b *bundler) metaDeclarations() string {
 	var list strings.Builder
-	for i, path := range b.metas {
+	for i, path := range b.metaPaths {
 		meta, _ := json.Marshal(map[string]string{"url": "file://" + path, "filename": path, "dirname": filepath.Dir(path)})
 		fmt.Fprintf(&list, " const %s = %s;", metaName(i), meta)
 	}
@@ -222,32 +222,32 @@ func (s *Modules) addSources(sourceMap []byte, tree *ast.Program, absolute func(
 	}
 }
 
-// renamed makes an error about a file use the name the user gave it.
-func (s *Modules) renamed(err error, path, name string) error {
+// withUserFileName replaces the path in an error by the name that the user gave.
+func (s *Modules) withUserFileName(err error, path, name string) error {
 	if e, ok := errors.AsType[*transpileError](err); ok && e.file == path {
 		e.file = name
 	}
 	return err
 }
 
-// importModule returns what import statements of inputs come to: the module as
+// importModule implements import statements of inputs: it returns the module as
 // a namespace, or the promise of it.
 func (c *Call) importModule() goja.Value {
 	m, done := c.JS.Modules.requireOrImport(c.Text(0))
 	if done == nil {
-		return c.JS.Modules.namespace(m())
+		return c.JS.Modules.withDefaultExport(m())
 	}
 	promise, _ := done.(*goja.Object)
 	then, _ := goja.AssertFunction(promise.Get("then"))
 	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-		return c.JS.Modules.namespace(m())
+		return c.JS.Modules.withDefaultExport(m())
 	}))
 	c.JS.Check(err)
 	return v
 }
 
-// namespace adds the default export that modules of the old kind lack.
-func (s *Modules) namespace(exports goja.Value) goja.Value {
+// withDefaultExport adds the default export that modules of the old kind lack.
+func (s *Modules) withDefaultExport(exports goja.Value) goja.Value {
 	o, ok := exports.(*goja.Object)
 	if ok && Property(o, "__esModule") != nil {
 		return o

@@ -124,7 +124,7 @@ func (c *Call) Check(label string, params []param) {
 	}
 }
 
-// ThrowArgument throws for an argument that is not what it has to be. Arguments
+// ThrowArgument throws for an argument of a wrong type or value. Arguments
 // are known by their names, which help shows, wherever one is wrong.
 func (c *Call) ThrowArgument(label, name, wanted, got string) {
 	c.JS.ThrowInvalid("Argument %s must be %s, got %s instead (%s)", name, wanted, got, label)
@@ -161,22 +161,22 @@ func TypeOf(v goja.Value) string {
 
 // Classes holds the prototypes, each made when its first object is.
 type Classes struct {
-	made     map[string]*goja.Object
-	function *goja.Object // prototype of all of the shell's functions
+	prototypes        map[string]*goja.Object
+	functionPrototype *goja.Object // prototype of all of the shell's functions
 }
 
 // Prototype returns the prototype of a kind of object with its methods. The
 // label is the class's name in argument errors.
 func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object {
-	if p := s.Classes.made[label]; p != nil {
+	if p := s.Classes.prototypes[label]; p != nil {
 		return p
 	}
 	p := s.Runtime.NewObject()
-	s.Classes.made[label] = p
+	s.Classes.prototypes[label] = p
 	for _, m := range methods {
 		params := ParseSignature(m.Signature)
 		qualified := label + "." + m.Name
-		f := s.Function(m.Name, func(c *Call) goja.Value {
+		f := s.NewFunction(m.Name, func(c *Call) goja.Value {
 			on, ok := Receiver[T](c.This)
 			if !ok && m.Name == "toString" && c.This == p {
 				return c.JS.Runtime.ToValue("[object " + label + "]") // scripts compare values with a prototype
@@ -192,13 +192,13 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 		Define(p, m.Name, f)
 	}
 	if rows := helpOf(methods); len(rows) > 0 && p.Get("help") == nil {
-		s.Help.Property(p, func() string { return s.Out.HelpTable(label+" Class", rows) })
+		s.Help.DefineHelp(p, func() string { return s.Out.HelpTable(label+" Class", rows) })
 	}
 	return p
 }
 
 // Prototype returns a prototype that was made before; nil for none.
-func (c *Classes) Prototype(label string) *goja.Object { return c.made[label] }
+func (c *Classes) Prototype(label string) *goja.Object { return c.prototypes[label] }
 
 // Receiver returns the Go value behind an object, or behind one it inherits from:
 // one of type T, or one that implements the interface T.
@@ -214,10 +214,10 @@ func Receiver[T any](v goja.Value) (T, bool) {
 	return none, false
 }
 
-// Function makes a function of the shell's own.
-func (s *Engine) Function(name string, f func(c *Call) goja.Value) *goja.Object {
+// NewFunction makes a function of the shell's own.
+func (s *Engine) NewFunction(name string, f func(c *Call) goja.Value) *goja.Object {
 	fn := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-		defer s.ContainFaults()
+		defer s.RecoverFaults()
 		v := f(&Call{JS: s, This: fc.This, Args: fc.Arguments})
 		if v == nil {
 			return goja.Undefined()
@@ -229,9 +229,9 @@ func (s *Engine) Function(name string, f func(c *Call) goja.Value) *goja.Object 
 	return fn
 }
 
-// ContainFaults makes a fault of our own an error scripts can report; what the
+// RecoverFaults turns a Go runtime panic into an error that scripts can report; what the
 // engine throws passes.
-func (s *Engine) ContainFaults() {
+func (s *Engine) RecoverFaults() {
 	p := recover()
 	if p == nil {
 		return
@@ -247,19 +247,19 @@ func (s *Engine) ContainFaults() {
 // functionPrototype returns what the shell's functions inherit from: help, on
 // top of what every function has.
 func (s *Engine) functionPrototype() *goja.Object {
-	if s.Classes.function != nil {
-		return s.Classes.function
+	if s.Classes.functionPrototype != nil {
+		return s.Classes.functionPrototype
 	}
 	base := s.Runtime.GlobalObject().Get("Function").(*goja.Object).Get("prototype").(*goja.Object)
 	p := s.Runtime.CreateObject(base)
-	s.Classes.function = p
+	s.Classes.functionPrototype = p
 	Must(p.DefineAccessorProperty("help", s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		fn, _ := fc.This.(*goja.Object)
 		entry, ok := s.Help.texts[fn]
 		if !ok {
 			return goja.Undefined()
 		}
-		return s.Help.Function(func() string { return entry.Render(s) })
+		return s.Help.NewHelp(func() string { return entry.Render(s) })
 	}), nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
 }
@@ -270,7 +270,7 @@ func Define(o *goja.Object, name string, v goja.Value) {
 	Must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// Must is for setting properties: on objects of our own that cannot fail, and on
+// Must checks the error of setting a property: on our own objects it cannot fail, on
 // a script's it throws what the script made it throw.
 func Must(err error) {
 	if err == nil {
@@ -300,9 +300,9 @@ func (Hidden) Delete(string) bool { return true }
 // Keys returns none.
 func (Hidden) Keys() []string { return nil }
 
-// Instance makes an object of a class around a Go value, which receiver finds
+// NewInstance makes an object of a class around a Go value, which Receiver finds
 // again. The object takes properties like any other.
-func (s *Engine) Instance(on goja.DynamicObject, proto *goja.Object) *goja.Object {
+func (s *Engine) NewInstance(on goja.DynamicObject, proto *goja.Object) *goja.Object {
 	hidden := s.Runtime.NewDynamicObject(on)
 	Must(hidden.SetPrototype(proto))
 	return s.Runtime.CreateObject(hidden)
@@ -310,10 +310,10 @@ func (s *Engine) Instance(on goja.DynamicObject, proto *goja.Object) *goja.Objec
 
 // Cached keeps an object that is made at most once.
 func (c *Classes) Cached(key string, build func() *goja.Object) *goja.Object {
-	o := c.made[key]
+	o := c.prototypes[key]
 	if o == nil {
 		o = build()
-		c.made[key] = o
+		c.prototypes[key] = o
 	}
 	return o
 }
@@ -341,8 +341,8 @@ func (c *Call) DurationOf(label, name string, v goja.Value) time.Duration {
 	switch {
 	case goja.IsString(v):
 		d, err = timespan.Parse(v.String())
-	case TypeOf(v) == "number" || TypeOf(v) == "object" && c.JS.Value(v).IsNumber():
-		f, _ := c.JS.Value(v).AsFloat64OK()
+	case TypeOf(v) == "number" || TypeOf(v) == "object" && c.JS.BSONValue(v).IsNumber():
+		f, _ := c.JS.BSONValue(v).AsFloat64OK()
 		d, err = timespan.Milliseconds(f)
 	default:
 		err = errors.New(TypeOf(v))
@@ -360,7 +360,7 @@ func (c *Call) Quit() goja.Value {
 	if c.Has(0) {
 		f := c.Arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.JS.Out.Warn(c.JS.Errors.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
+			c.JS.Out.Warn(c.JS.Errors.CallerText() + "exit code " + c.Text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)

@@ -5,7 +5,7 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// nameClasses gives the classes a name that have none and call eval: the engine
+// nameClasses names anonymous classes that call eval: the engine
 // makes no scope for the others and counts one, so that their methods find the
 // variables around them in the wrong place.
 func nameClasses(tree *ast.Program) {

@@ -18,7 +18,7 @@ var commandLine = regexp.MustCompile(`^\s*([a-z]+)\s+([^\s(=].*?)\s*;?\s*$`)
 
 var memberPath = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
-// parseCommands reads text again with its command lines as calls. A line is one
+// parseCommands parses text with its command lines replaced by calls. A line is one
 // only when JavaScript stops making sense there and everything before it is
 // complete, so neither a continuation nor the inside of a comment or a template
 // is taken for a command.
@@ -30,7 +30,7 @@ func (p *program) parseCommands(name, text string, err error) (*ast.Program, err
 		}
 		start, end := lineBounds(text, bad.Position.Line)
 		call, ok, usage := commandCall(text[start:end])
-		if !ok || !complete(text[:start]) {
+		if !ok || !isComplete(text[:start]) {
 			return nil, err
 		}
 		if usage != nil {
@@ -49,7 +49,7 @@ func (p *program) parseCommands(name, text string, err error) (*ast.Program, err
 	return nil, err
 }
 
-func complete(text string) bool {
+func isComplete(text string) bool {
 	_, err := parseScript("", text)
 	return err == nil
 }
@@ -69,7 +69,7 @@ func lineBounds(text string, n int) (start, end int) {
 	return start, len(text)
 }
 
-// usageError is a command line that cannot be meant.
+// usageError is a command line with wrong arguments.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
@@ -93,10 +93,10 @@ func commandCall(line string) (call string, ok bool, usage error) {
 	return m[1] + "(" + strings.Join(words, ", ") + ")", true, nil
 }
 
-// bareCommands makes calls of the command words that stand alone on a line, as
-// "exit" does in a heredoc. builtin reports whether a name still means what the
+// expandBareCommands turns command words that are alone on a line into calls, as
+// "exit" does in a heredoc. isUnchangedBuiltin reports whether a name still means what the
 // shell defined.
-func (p *program) bareCommands(builtin func(name string) bool) {
+func (p *program) expandBareCommands(builtin func(name string) bool) {
 	for _, st := range p.tree.Body {
 		exp, ok := st.(*ast.ExpressionStatement)
 		if !ok {
@@ -128,9 +128,9 @@ func (p *program) declares(word *ast.Identifier) bool {
 	return false
 }
 
-// printCommands makes the command lines whose result nobody will show print it
+// makeCommandsPrint makes command lines whose result is not shown print it
 // themselves; all means the last statement too.
-func (p *program) printCommands(all bool) {
+func (p *program) makeCommandsPrint(all bool) {
 	for i, st := range p.tree.Body {
 		exp, ok := st.(*ast.ExpressionStatement)
 		if !ok || !p.commands[p.lineOf(st)] || i == len(p.tree.Body)-1 && !all {

@@ -8,17 +8,17 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// concatenator is the hidden global that gives what is added to a text.
-const concatenator = "__text"
+// textGlobal is the hidden global that converts the operand of a string concatenation.
+const textGlobal = "__text"
 
-// addsText finds programs that may add to a literal text.
-var addsText = regexp.MustCompile("[\"'`]\\s*\\+|\\+\\s*[\"'`]")
+// mayAddText finds programs that may add to a literal text.
+var mayAddText = regexp.MustCompile("[\"'`]\\s*\\+|\\+\\s*[\"'`]")
 
 // concatenateExactly makes "text" + x keep all digits of a number that
 // JavaScript's cannot hold, such as a hashed bound: the engine does not tell an
 // object what it is added to, and in arithmetic it has to be a number.
 func concatenateExactly(tree *ast.Program) {
-	if !addsText.MatchString(tree.File.Source()) {
+	if !mayAddText.MatchString(tree.File.Source()) {
 		return
 	}
 	walk(tree, func(n ast.Node) {
@@ -58,7 +58,7 @@ func textFunctions() []string {
 	}
 }
 
-// exactText calls the concatenator for what may be a number of the server's.
+// exactText wraps an operand in a call of the hidden global if it may be a Long or Decimal128.
 func exactText(x ast.Expression) ast.Expression {
 	switch x := x.(type) {
 	case *ast.StringLiteral, *ast.TemplateLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
@@ -77,7 +77,7 @@ func exactText(x ast.Expression) ast.Expression {
 	}
 	at := x.Idx0()
 	return &ast.CallExpression{
-		Callee: identifier(concatenator, at), LeftParenthesis: at, RightParenthesis: x.Idx1(),
+		Callee: identifier(textGlobal, at), LeftParenthesis: at, RightParenthesis: x.Idx1(),
 		ArgumentList: []ast.Expression{x},
 	}
 }

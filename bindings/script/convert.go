@@ -20,17 +20,17 @@ func (s *Engine) Document(v goja.Value) bson.Raw {
 	return doc
 }
 
-// Optional is document for arguments that may be missing or null: an empty
+// DocumentOrEmpty is document for arguments that may be missing or null: an empty
 // document then.
-func (s *Engine) Optional(v goja.Value) bson.Raw {
+func (s *Engine) DocumentOrEmpty(v goja.Value) bson.Raw {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return rawdoc.Empty
 	}
 	return s.Document(v)
 }
 
-// Value is any value of a script as BSON.
-func (s *Engine) Value(v goja.Value) bson.RawValue {
+// BSONValue is any value of a script as BSON.
+func (s *Engine) BSONValue(v goja.Value) bson.RawValue {
 	raw, err := s.Values.ToBSON(v)
 	if err != nil {
 		s.ThrowConversion(err)
@@ -38,7 +38,7 @@ func (s *Engine) Value(v goja.Value) bson.RawValue {
 	return raw
 }
 
-// ThrowConversion throws what made a value no BSON.
+// ThrowConversion throws the error of a failed conversion to BSON.
 func (s *Engine) ThrowConversion(err error) {
 	if exception, ok := errors.AsType[*goja.Exception](err); ok {
 		panic(exception)
@@ -46,8 +46,8 @@ func (s *Engine) ThrowConversion(err error) {
 	s.Throw("BSONError", "%s", err)
 }
 
-// GoValue shows a value the driver decoded.
-func (s *Engine) GoValue(v any) goja.Value {
+// FromGo converts a Go value of the driver to a JavaScript value.
+func (s *Engine) FromGo(v any) goja.Value {
 	if v == nil {
 		return goja.Null()
 	}
@@ -109,8 +109,8 @@ func (s *Engine) NewObject(pairs ...any) *goja.Object {
 	return o
 }
 
-// Array makes an array of documents.
-func (s *Engine) Array(docs []bson.Raw) *goja.Object {
+// DocumentArray makes an array of documents.
+func (s *Engine) DocumentArray(docs []bson.Raw) *goja.Object {
 	items := make([]any, len(docs))
 	for i, d := range docs {
 		items[i] = s.Values.DocToJS(d)
@@ -118,8 +118,8 @@ func (s *Engine) Array(docs []bson.Raw) *goja.Object {
 	return s.Runtime.NewArray(items...)
 }
 
-// Whole keeps whole numbers whole for JavaScript.
-func Whole(f float64) any {
+// IntegerIfExact returns an int64 if the number is an exact integer, else the float.
+func IntegerIfExact(f float64) any {
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)
 	}

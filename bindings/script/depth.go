@@ -2,7 +2,7 @@ package script
 
 import "github.com/dop251/goja"
 
-// limitDepths makes a RangeError of what calls itself inside the engine without
+// limitDepths throws a RangeError for recursion inside the engine without
 // end: the engine counts no calls there. Arrays become text by those in them.
 func (s limits) limitDepths() {
 	depth := 0
@@ -25,7 +25,7 @@ func (s limits) limitDepths() {
 			}
 			return v
 		}).(*goja.Object)
-		s.looksLike(limited, original)
+		s.copyNameAndLength(limited, original)
 		Define(proto, name, limited)
 	}
 }

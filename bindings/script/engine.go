@@ -21,12 +21,12 @@ import (
 // grows with the square of the depth to get out of calls from Go.
 const maxCallDepth = 3000
 
-// closingTime is what functions of atExit get after the end of the context.
-const closingTime = 10 * time.Second
+// exitHandlersTimeout is what functions of atExit get after the end of the context.
+const exitHandlersTimeout = 10 * time.Second
 
-// StoppingTime is what a program gets to stop after the end of its context before
+// StuckTimeout is what a program gets to stop after the end of its context before
 // Options.Stuck is called: longer than one match of a regular expression may take.
-const StoppingTime = 5 * time.Second
+const StuckTimeout = 5 * time.Second
 
 // Options say what an Engine works with. Runs ask the hooks, which may be nil, for
 // what is not JavaScript's own.
@@ -47,37 +47,37 @@ type Options struct {
 	// SafeMemory has nothing read from the private memory of the JavaScript engine
 	// (package gojamem): slower, and the same to scripts.
 	SafeMemory bool
-	// Stuck is called, from another goroutine, when a program goes on for StoppingTime
+	// OnStuck is called, from another goroutine, when a program goes on for StuckTimeout
 	// after its context has ended, with the cause of that end: it is inside the engine,
 	// where only the end of the process can stop it.
-	Stuck func(cause error)
+	OnStuck func(cause error)
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
-	// Loaded hears of each file that is read as a script or module; may be nil.
-	Loaded func(path string)
+	// OnLoad is called with each file that is read as a script or module; may be nil.
+	OnLoad func(path string)
 	// Cover is called for each program with the places of its statements, and returns a
 	// function that is called with the index of each statement before it runs; nil
 	// watches none.
 	Cover func(lines []Line) (reached func(i int))
 
-	// Made is called with each global class of BSON values when it is first looked at.
-	Made func(name string, class *goja.Object)
+	// OnClassMade is called with each global class of BSON values when it is first looked at.
+	OnClassMade func(name string, class *goja.Object)
 	// Inspect is how values look in messages.
 	Inspect func() values.InspectOptions
-	// Show is how the value of a statement that came through a pipe looks.
-	Show func(goja.Value) string
-	// Review sees the text of a program before it runs.
-	Review func(name, text string)
-	// Reword gives a better message for one of the engine's own, or nothing.
-	Reword func(message string) string
-	// Suggest asks for the method that was meant where one that does not exist was
+	// RenderValue renders the value of a statement that was read from a pipe.
+	RenderValue func(goja.Value) string
+	// BeforeRun sees the text of a program before it runs.
+	BeforeRun func(name, text string)
+	// RewordMessage gives a better message for one of the engine's own, or nothing.
+	RewordMessage func(message string) string
+	// SuggestMethod asks for the method that was meant where one that does not exist was
 	// called on an expression; empty when nothing is near.
-	Suggest func(on, method string) string
-	// MayRun refuses files that are not to be run as scripts or modules; nil takes
+	SuggestMethod func(on, method string) string
+	// CheckRun refuses files that are not to be run as scripts or modules; nil takes
 	// all.
-	MayRun func(path string) error
-	// Module makes the built-in module of that name; nil when there is none.
-	Module func(name string) goja.Value
+	CheckRun func(path string) error
+	// BuiltinModule makes the built-in module of that name; nil when there is none.
+	BuiltinModule func(name string) goja.Value
 	// Receivers are how objects of a class are written in help texts, such as
 	// "db." for Database.
 	Receivers func() map[string]string
@@ -92,8 +92,8 @@ type Engine struct {
 	Clock   Clock
 	Runtime *goja.Runtime
 	Values  *values.Realm
-	// Ending says that no input comes after the next program.
-	Ending bool
+	// IsLastInput is true if the next program is the last input.
+	IsLastInput bool
 
 	// running is held while JavaScript runs, so that Close sees a script that was
 	// left behind.
@@ -109,11 +109,11 @@ type Engine struct {
 	regexps  regexps
 	coverage coverage
 
-	loop     eventLoop
-	Modules  *Modules
-	rejected rejections
-	awaited  *goja.Promise // the result of the running input
-	exits    []goja.Callable
+	loop                eventLoop
+	Modules             *Modules
+	unhandledRejections rejections
+	awaited             *goja.Promise // the result of the running input
+	exitHandlers        []goja.Callable
 }
 
 // NewEngine makes an Engine whose global scope has the language, BSON's types and
@@ -126,7 +126,7 @@ func NewEngine(o Options) *Engine {
 		ctx:      context.Background(),
 		builtins: make(map[string]goja.Value),
 		sources:  make(sources),
-		Classes:  Classes{made: make(map[string]*goja.Object)},
+		Classes:  Classes{prototypes: make(map[string]*goja.Object)},
 	}
 	s.Help = HelpTexts{js: s, texts: make(map[*goja.Object]Help)}
 	s.Modules = &Modules{js: s}
@@ -140,16 +140,16 @@ func NewEngine(o Options) *Engine {
 		s.cfg.Stderr = io.Discard
 	}
 	s.Out.stdout, s.Out.stderr, s.Out.color = s.cfg.Stdout, s.cfg.Stderr, s.cfg.Color
-	s.Out.closed, s.Out.warned = s.Abort, make(map[string]bool)
+	s.Out.onClosed, s.Out.warned = s.Abort, make(map[string]bool)
 	s.Runtime.SetMaxCallStackSize(maxCallDepth)
 	s.Runtime.SetTimeSource(s.Clock.Now)
-	s.Runtime.SetPromiseRejectionTracker(s.rejected.track)
+	s.Runtime.SetPromiseRejectionTracker(s.unhandledRejections.track)
 	s.Values = values.Install(s.Runtime, values.Options{
-		Now: s.Clock.Now, Warn: func(text string) { s.Out.WarnOnce("Warning: " + text) }, Made: o.Made,
+		Now: s.Clock.Now, Warn: func(text string) { s.Out.WarnOnce("Warning: " + text) }, OnGlobalMade: o.OnClassMade,
 		SafeMemory: o.SafeMemory,
 	})
-	s.loop.now, s.loop.sleep, s.loop.ran = s.Clock.Now, s.sleep, s.timerRan
-	s.coverage = coverage{rt: s.Runtime, sources: s.sources, watch: o.Cover}
+	s.loop.now, s.loop.sleep, s.loop.onTimerDone = s.Clock.Now, s.sleep, s.handleTimerError
+	s.coverage = coverage{rt: s.Runtime, sources: s.sources, register: o.Cover}
 	s.Errors = ErrorDescriber{rt: s.Runtime, values: s.Values, sources: s.sources, options: &s.cfg}
 	limitGenerators(s.Runtime)
 	s.defineTimers()
@@ -163,19 +163,23 @@ func NewEngine(o Options) *Engine {
 
 // defineImports defines what translated programs call.
 func (s *Engine) defineImports() {
-	Define(s.Runtime.GlobalObject(), clarifier, s.Function(clarifier, func(c *Call) goja.Value {
+	Define(s.Runtime.GlobalObject(), clarifyGlobal, s.NewFunction(clarifyGlobal, func(c *Call) goja.Value {
 		if e := c.Object(0); e != nil {
-			s.Errors.wording().clarify(e)
+			s.Errors.newClarifier().clarify(e)
 		}
 		return nil
 	}))
 	// What concatenateExactly calls is plain: it is called often.
-	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-		return s.Values.Concatenated(call.Argument(0))
+	Define(s.Runtime.GlobalObject(), textGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return s.Values.ConcatOperand(call.Argument(0))
 	}))
 	defineAppend(s.Values)
 	defineSharing(s.Runtime)
-	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
+	Define(
+		s.Runtime.GlobalObject(),
+		importGlobal,
+		s.NewFunction(importGlobal, func(c *Call) goja.Value { return c.importModule() }),
+	)
 }
 
 // Result is what an input evaluated to.
@@ -193,15 +197,15 @@ func (r Result) Undefined() bool { return r.Value == nil || goja.IsUndefined(r.V
 //
 // Errors are *Error, *ExitError for quit(), and the cause of ctx.
 func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) {
-	v, err := s.Within(ctx, func() (goja.Value, error) {
-		if err := s.tellRejections(); err != nil { // what showing the last result left
+	v, err := s.RunProtected(ctx, func() (goja.Value, error) {
+		if err := s.reportRejections(); err != nil { // what showing the last result left
 			return nil, err
 		}
 		v, err := s.runText(name, source, false)
 		if err == nil {
 			v, err = s.Settle(v)
 		}
-		if told := s.tellRejections(); err == nil {
+		if told := s.reportRejections(); err == nil {
 			err = told
 		}
 		if err != nil {
@@ -209,16 +213,16 @@ func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) 
 		}
 		return v, nil
 	})
-	s.remember(v, err)
+	s.rememberLastResult(v, err)
 	if err != nil {
 		return Result{}, err
 	}
 	return Result{Value: v}, nil
 }
 
-// remember keeps the last result and the last error of a REPL under the names
+// rememberLastResult stores the last result and the last error of a REPL under the names
 // they have there (rules/04-command-line-and-prompt §2.3).
-func (s *Engine) remember(v goja.Value, err error) {
+func (s *Engine) rememberLastResult(v goja.Value, err error) {
 	if !s.cfg.Interactive {
 		return
 	}
@@ -240,10 +244,10 @@ func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("standard input: %w", err)
 		}
-		_, err = s.Within(ctx, func() (goja.Value, error) { return nil, s.runShowing("<stdin>", string(text)) })
+		_, err = s.RunProtected(ctx, func() (goja.Value, error) { return nil, s.runShowingValues("<stdin>", string(text)) })
 		return Result{}, err
 	}
-	v, err := s.Within(ctx, func() (goja.Value, error) {
+	v, err := s.RunProtected(ctx, func() (goja.Value, error) {
 		v, err := s.Modules.Load(path)
 		if err != nil {
 			return nil, err
@@ -264,20 +268,20 @@ func (s *Engine) Stdin() io.Reader {
 	return os.Stdin
 }
 
-// Within returns the frame around everything that may run JavaScript: it lets
-// ctx stop it and turns whatever went wrong into an error of this package.
-func (s *Engine) Within(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
+// RunProtected runs a function that may run JavaScript: it lets
+// ctx stop it and converts any error to one of this package.
+func (s *Engine) RunProtected(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
 	s.running.Lock()
 	defer s.running.Unlock()
-	return s.interruptibly(ctx, run)
+	return s.runInterruptibly(ctx, run)
 }
 
-// interruptibly is within for those who hold running.
-func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
+// runInterruptibly is RunProtected for callers that hold the lock running.
+func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	inside, leave := untimed(ctx)
+	inside, leave := withoutDeadline(ctx)
 	defer leave()
 	s.ctx, s.Errors.cause = inside, nil
 	var interrupting sync.WaitGroup
@@ -286,8 +290,8 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 	stop := context.AfterFunc(ctx, func() {
 		defer interrupting.Done()
 		s.Runtime.Interrupt(context.Cause(ctx))
-		if s.cfg.Stuck != nil {
-			stuck = time.AfterFunc(StoppingTime, func() { s.cfg.Stuck(context.Cause(ctx)) })
+		if s.cfg.OnStuck != nil {
+			stuck = time.AfterFunc(StuckTimeout, func() { s.cfg.OnStuck(context.Cause(ctx)) })
 		}
 	})
 	unwatch := watchMemory(s.cfg.memoryLimit(), s.Runtime.Interrupt)
@@ -301,23 +305,23 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 		unwatch()
 		s.Runtime.ClearInterrupt()
 		if p := recover(); p != nil {
-			v, err = nil, s.Errors.fault(p)
+			v, err = nil, s.Errors.describeFault(p)
 		}
 		if err != nil {
 			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers
 				s.loop.clear()
 			}
-			err = s.Errors.public(err)
+			err = s.Errors.toPublic(err)
 		}
 		s.ctx, s.Errors.cause = context.Background(), nil
 	}()
 	return run()
 }
 
-// untimed returns a context that is canceled when ctx ends, by its deadline too:
+// withoutDeadline returns a context that is canceled when ctx ends, by its deadline too:
 // the driver turns deadlines into a maxTimeMS of its own, beside the one a command
 // may have, and aborts what it reads only when its context is canceled.
-func untimed(ctx context.Context) (inside context.Context, leave func()) {
+func withoutDeadline(ctx context.Context) (inside context.Context, leave func()) {
 	inside, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	return inside, func() {
@@ -330,7 +334,7 @@ func untimed(ctx context.Context) (inside context.Context, leave func()) {
 var ErrRunning = errors.New("a script is running")
 
 // Close runs what scripts registered with atExit. They run however the program
-// ends: when that is the end of ctx they have closingTime.
+// ends: when that is the end of ctx they have exitHandlersTimeout.
 //
 // A script that was left behind while it ran, by somebody who would not wait for
 // it, keeps the runtime to itself: the error is ErrRunning then.
@@ -339,18 +343,18 @@ func (s *Engine) Close(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer s.running.Unlock()
-	if ctx.Err() != nil && len(s.exits) > 0 {
+	if ctx.Err() != nil && len(s.exitHandlers) > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), exitHandlersTimeout)
 		defer cancel()
 	}
 	var errs []error
 	code := s.Runtime.ToValue(s.exitCode())
-	for len(s.exits) > 0 {
-		last := len(s.exits) - 1
-		exit := s.exits[last]
-		s.exits = s.exits[:last]
-		_, err := s.interruptibly(ctx, func() (goja.Value, error) { return exit(goja.Undefined(), code) })
+	for len(s.exitHandlers) > 0 {
+		last := len(s.exitHandlers) - 1
+		exit := s.exitHandlers[last]
+		s.exitHandlers = s.exitHandlers[:last]
+		_, err := s.runInterruptibly(ctx, func() (goja.Value, error) { return exit(goja.Undefined(), code) })
 		var quit *ExitError
 		if !errors.As(err, &quit) {
 			errs = append(errs, err)
@@ -359,9 +363,9 @@ func (s *Engine) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Set defines a global: a string, number, bool, or a slice of strings. It is for
+// SetGlobal defines a global: a string, number, bool, or a slice of strings. It is for
 // --set and scriptArgs.
-func (s *Engine) Set(name string, value any) error {
+func (s *Engine) SetGlobal(name string, value any) error {
 	if list, ok := value.([]string); ok {
 		items := make([]any, len(list))
 		for i, v := range list {
@@ -400,7 +404,7 @@ func (s *Engine) exitCode() int {
 
 // AtExit has a function called with the exit code when the shell is closed, the
 // last one first.
-func (s *Engine) AtExit(f goja.Callable) { s.exits = append(s.exits, f) }
+func (s *Engine) AtExit(f goja.Callable) { s.exitHandlers = append(s.exitHandlers, f) }
 
 // Context is that of the running call.
 func (s *Engine) Context() context.Context { return s.ctx }

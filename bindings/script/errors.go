@@ -21,7 +21,7 @@ type ExitError struct {
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 
-// ErrStopped is the cause of a script that was cut short by Shell itself rather
+// ErrStopped is the cause of a script that was stopped by the shell itself rather
 // than by the end of its context.
 var ErrStopped = errors.New("script execution was stopped")
 
@@ -46,8 +46,8 @@ type Error struct {
 	// Stack lists the calls the error came from, innermost first, one a line.
 	Stack string
 
-	value goja.Value
-	shown bool // Message is a value as it is shown, perhaps in colours
+	value    goja.Value
+	rendered bool // Message is a value as it is shown, perhaps in colours
 }
 
 // Error is "Name[CodeName]: Message", made one line.
@@ -65,14 +65,14 @@ func (e *Error) headline() string {
 
 // ShownMessage returns the message as a REPL shows it.
 func (e *Error) ShownMessage() string {
-	if e.shown {
+	if e.rendered {
 		return e.Message
 	}
 	return plaintext.Visible(e.Message)
 }
 
-// At is "file:line:column", or nothing when the place is unknown.
-func (e *Error) At() string {
+// Position is "file:line:column", or nothing when the place is unknown.
+func (e *Error) Position() string {
 	if e.Line == 0 {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (e *Error) Text() string {
 	return text
 }
 
-// IsSyntax reports whether the program never ran because it is none.
+// IsSyntax reports whether the program could not be parsed, so that it never ran.
 func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
 
 // ErrorDescriber turns what went wrong in a runtime into errors of this package.
@@ -100,24 +100,24 @@ type ErrorDescriber struct {
 	cause   error // why the running call was cut short, when the engine itself did that
 }
 
-// fault describes a fault of the JavaScript engine itself, which no script
+// describeFault describes a fault of the JavaScript engine itself, which no script
 // can catch. The engine has left the calls it was in, so that the place is where
 // the outermost one was made.
-func (d *ErrorDescriber) fault(fault any) *Error {
+func (d *ErrorDescriber) describeFault(fault any) *Error {
 	e := &Error{Name: internalError, Stack: string(debug.Stack()),
 		Message: fmt.Sprintf("a fault of the JavaScript engine, in what is called here: %v", fault)}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
 	return e
 }
 
-// rejection is a promise nobody handled the rejection of.
+// rejection is the error of an unhandled promise rejection.
 type rejection struct{ value goja.Value }
 
 func (r *rejection) Error() string { return "unhandled rejection: " + r.value.String() }
 
-// public turns what goja and the parser report into the errors this package
+// toPublic converts errors of goja and the parser to the errors that this package
 // promises.
-func (d *ErrorDescriber) public(err error) error {
+func (d *ErrorDescriber) toPublic(err error) error {
 	var (
 		interrupted *goja.InterruptedError
 		overflow    *goja.StackOverflowError
@@ -130,19 +130,19 @@ func (d *ErrorDescriber) public(err error) error {
 	)
 	switch {
 	case errors.As(err, &interrupted):
-		return d.interruption(interrupted)
+		return d.describeInterruption(interrupted)
 	case errors.As(err, &overflow):
 		e := &Error{Name: "RangeError", Message: "Maximum call stack size exceeded"}
 		e.Stack = d.sources.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
 		d.sources.locate(e, overflow.Stack())
 		return e
 	case errors.As(err, &exception):
-		e := d.Thrown(exception.Value())
+		e := d.DescribeThrown(exception.Value())
 		e.Stack = d.sources.stackText(exception.Stack())
 		d.sources.locate(e, exception.Stack())
 		return e
 	case errors.As(err, &rejected):
-		e := d.Thrown(rejected.value)
+		e := d.DescribeThrown(rejected.value)
 		if o, ok := rejected.value.(*goja.Object); ok && IsError(o) {
 			_ = d.rt.Try(func() { _, e.Stack, _ = strings.Cut(OptionalText(o.Get("stack")), "\n") })
 			d.sources.locateIn(e, e.Stack)
@@ -150,9 +150,9 @@ func (d *ErrorDescriber) public(err error) error {
 		return e
 	case errors.As(err, &syntax):
 		pos := syntax.File.Position(syntax.Offset)
-		return d.syntax(syntax.Message, pos.Filename, pos.Line, pos.Column)
+		return d.describeSyntax(syntax.Message, pos.Filename, pos.Line, pos.Column)
 	case errors.As(err, &transpiling):
-		e := d.syntax(transpiling.message, transpiling.file, transpiling.line, transpiling.column)
+		e := d.describeSyntax(transpiling.message, transpiling.file, transpiling.line, transpiling.column)
 		e.SourceLine = transpiling.lineText
 		return e
 	case errors.As(err, &noFile):
@@ -161,12 +161,12 @@ func (d *ErrorDescriber) public(err error) error {
 		return &Error{Name: InvalidInput, Message: "[COMMON-10001] " + usage.message}
 	}
 	if first, ok := firstError(err); ok {
-		return d.syntax(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
+		return d.describeSyntax(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
 	}
 	return err
 }
 
-func (d *ErrorDescriber) interruption(err *goja.InterruptedError) error {
+func (d *ErrorDescriber) describeInterruption(err *goja.InterruptedError) error {
 	if d.cause != nil {
 		return d.cause
 	}
@@ -179,9 +179,9 @@ func (d *ErrorDescriber) interruption(err *goja.InterruptedError) error {
 	return ErrStopped
 }
 
-func (d *ErrorDescriber) syntax(message, file string, line, column int) *Error {
+func (d *ErrorDescriber) describeSyntax(message, file string, line, column int) *Error {
 	e := &Error{Name: "SyntaxError", File: file, Line: line, Column: column}
-	d.sources.place(e)
+	d.sources.fixPosition(e)
 	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
 	if d.options.Interactive { // elsewhere the place is named in a line of its own
@@ -190,20 +190,20 @@ func (d *ErrorDescriber) syntax(message, file string, line, column int) *Error {
 	return e
 }
 
-// Here returns where in the user's code a function was called from, as the head
+// CallerText returns where in the user's code a function was called from, as the head
 // of a message; empty when that is unknown.
-func (d *ErrorDescriber) Here() string {
+func (d *ErrorDescriber) CallerText() string {
 	e := &Error{}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
 	if e.Line == 0 {
 		return ""
 	}
-	return e.At() + ": "
+	return e.Position() + ": "
 }
 
-// Thrown describes a thrown value. Values that are not errors get the name
+// DescribeThrown describes a thrown value. Values that are not errors get the name
 // the shell gives them (rules/04-values-and-language §3.5).
-func (d *ErrorDescriber) Thrown(thrown goja.Value) (e *Error) {
+func (d *ErrorDescriber) DescribeThrown(thrown goja.Value) (e *Error) {
 	if ex := d.rt.Try(func() { e = d.describe(thrown) }); ex != nil {
 		e = &Error{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
 	}
@@ -217,7 +217,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 		e.Message = d.values.InspectResult(thrown, d.options.inspectOptions(), false)
 		return e
 	}
-	d.wording().clarify(obj)
+	d.newClarifier().clarify(obj)
 	code, message := obj.Get("code"), obj.Get("message")
 	e.CodeName = OptionalText(obj.Get("codeName"))
 	if code != nil && goja.IsNumber(code) {
@@ -231,7 +231,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
 	default:
 		e.CodeName, e.Code = "", 0
-		e.Message, e.shown = d.values.Inspect(thrown, d.options.inspectOptions()), true
+		e.Message, e.rendered = d.values.Inspect(thrown, d.options.inspectOptions()), true
 		return e
 	}
 	text := d.values.ErrorText(thrown, d.options.inspectOptions())
@@ -332,11 +332,11 @@ func (s *Engine) Rethrow(err error) {
 		panic(e)
 	}
 	var e *Error
-	if errors.As(s.Errors.public(err), &e) {
+	if errors.As(s.Errors.toPublic(err), &e) {
 		if e.IsSyntax() { // of a file that is being loaded
 			at := e.File
 			if !s.cfg.Interactive {
-				at = e.At()
+				at = e.Position()
 			}
 			s.Throw(e.Name, "%s: %s", at, e.Message)
 		}
@@ -351,9 +351,9 @@ func (s *Engine) Abort(cause error) {
 	panic(&goja.InterruptedError{})
 }
 
-// stopped returns the error of a wait: the end of the script when that is why
+// waitError returns the error of an interrupted wait: the interruption of the script, if that is why
 // it ended.
-func (s *Engine) stopped(err error) error {
+func (s *Engine) waitError(err error) error {
 	if s.ctx.Err() == nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 
 // eval and the constructors of functions read programs inside the engine, where
 // nothing looks at them before. A call of eval has its text go through
-// evalChecker, and any other use of it means checkedEval.
+// evalSourceGlobal, and any other use of it means evalGlobal.
 const (
-	evalName    = "eval"
-	checkedEval = "__eval"
-	evalChecker = "__source"
+	evalName         = "eval"
+	evalGlobal       = "__eval"
+	evalSourceGlobal = "__source"
 )
 
 // globalNames are the names of the global object, whose eval is meant, too.
@@ -64,14 +64,14 @@ func walkNames(tree *ast.Program, visit func(*ast.Identifier)) {
 	})
 }
 
-// checkEvals makes a program have the texts checked that it runs.
+// checkEvals makes a program check the source texts that it evaluates.
 func checkEvals(tree *ast.Program) {
 	for _, use := range evalUses(tree) {
 		switch {
 		case use.call == nil:
-			use.name.Name = checkedEval
+			use.name.Name = evalGlobal
 		case len(use.call.ArgumentList) > 0:
-			use.call.ArgumentList = []ast.Expression{hiddenCall(evalChecker, use.call.LeftParenthesis,
+			use.call.ArgumentList = []ast.Expression{hiddenCall(evalSourceGlobal, use.call.LeftParenthesis,
 				use.call.ArgumentList...)}
 		}
 	}
@@ -108,10 +108,10 @@ func rewriteEvals(text string, tree *ast.Program, shift int) string {
 	var list []insertion
 	for _, use := range evalUses(tree) {
 		if use.call == nil {
-			list = append(list, insertion{use.name.Idx, strings.TrimSuffix(checkedEval, evalName)})
+			list = append(list, insertion{use.name.Idx, strings.TrimSuffix(evalGlobal, evalName)})
 			continue
 		}
-		list = append(list, insertion{use.call.LeftParenthesis + 1, evalChecker + "("},
+		list = append(list, insertion{use.call.LeftParenthesis + 1, evalSourceGlobal + "("},
 			insertion{use.call.RightParenthesis, ")"})
 	}
 	slices.SortStableFunc(list, func(a, b insertion) int { return int(a.at) - int(b.at) })
@@ -130,7 +130,7 @@ func (s limits) checkNesting(text string) {
 	}
 }
 
-// defineEvals defines what checks programs that programs make.
+// defineEvals defines the checks of eval and of function constructors.
 func (s limits) defineEvals() {
 	global := s.Runtime.GlobalObject()
 	source := func(v goja.Value) goja.Value {
@@ -143,8 +143,8 @@ func (s limits) defineEvals() {
 		if len(call.Arguments) > 0 {
 			call.Arguments[0] = source(call.Arguments[0])
 		}
-	}, checkedEval)
-	Define(global, evalChecker, s.Function(evalChecker, func(c *Call) goja.Value { return source(c.Arg(0)) }))
+	}, evalGlobal)
+	Define(global, evalSourceGlobal, s.NewFunction(evalSourceGlobal, func(c *Call) goja.Value { return source(c.Arg(0)) }))
 	global.Get("Function")
 	for _, sample := range []string{"(function () {})", "(function* () {})", "(async function () {})"} {
 		f, err := s.Runtime.RunString(sample)

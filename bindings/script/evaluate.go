@@ -15,8 +15,8 @@ func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.printCommands(isFile)
-	s.ownScope(p)
+	p.makeCommandsPrint(isFile)
+	s.useOwnScope(p)
 	compiled, err := p.compile()
 	if err != nil {
 		return nil, err
@@ -31,26 +31,26 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 		return nil, err
 	}
 	s.sources[name] = p.text
-	s.coverage.mark(p.tree)
+	s.coverage.instrument(p.tree)
 	if err := s.regexps.expand(p.tree); err != nil {
 		return nil, err
 	}
-	p.bareCommands(s.builtin)
-	if s.cfg.Review != nil {
-		s.cfg.Review(name, text)
+	p.expandBareCommands(s.isUnchangedBuiltin)
+	if s.cfg.BeforeRun != nil {
+		s.cfg.BeforeRun(name, text)
 	}
 	return p, nil
 }
 
-// runShowing runs a program statement by statement and shows the value of each
+// runShowingValues runs a program statement by statement and shows the value of each
 // expression.
-func (s *Engine) runShowing(name, text string) error {
+func (s *Engine) runShowingValues(name, text string) error {
 	p, err := s.prepare(name, text)
 	if err != nil {
 		return err
 	}
 	show := func(v goja.Value) error {
-		text, err := s.Try(func() string { return s.cfg.Show(v) })
+		text, err := s.Try(func() string { return s.cfg.RenderValue(v) })
 		if err != nil || text == "" {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *Engine) runShowing(name, text string) error {
 		}
 		return show(v)
 	}
-	for i, part := range p.parts() {
+	for i, part := range p.statementPrograms() {
 		compiled, err := goja.CompileAST(part, false)
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Engine) Try(f func() string) (text string, err error) {
 	return text, nil
 }
 
-// Settle runs what the program left to do — timers and promises — and, when its
+// Settle runs pending timers and promises of the program and, when its
 // value is a promise, waits for that. An interactive shell waits for nothing
 // else: its timers go on between the inputs.
 func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
@@ -133,10 +133,10 @@ func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
 		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateRejected {
-		s.rejected.forgive(promise)
+		s.unhandledRejections.remove(promise)
 		return nil, &rejection{promise.Result()}
 	}
-	if err := s.rejected.unhandled(); err != nil {
+	if err := s.unhandledRejections.popError(); err != nil {
 		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateFulfilled {

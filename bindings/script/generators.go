@@ -7,7 +7,7 @@ import "github.com/dop251/goja"
 // dies.
 const maxGeneratorDepth = 500
 
-// limitGenerators makes endless recursion of generators a RangeError, which
+// limitGenerators throws a RangeError for endless recursion of generators, which
 // unlike that of functions can be caught.
 func limitGenerators(rt *goja.Runtime) {
 	sample, err := rt.RunString("(function* () {})()")

@@ -27,7 +27,7 @@ const (
 // Render returns the help as it is shown.
 func (h Help) Render(s *Engine) string {
 	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.Form+":") + "\n"
-	for _, line := range plaintext.Wrapped(h.Text, helpWidth-2) {
+	for _, line := range plaintext.Wrap(h.Text, helpWidth-2) {
 		text += "\n  " + line
 	}
 	if h.Example != "" {
@@ -53,7 +53,7 @@ func (o *Output) HelpTableFrom(start int, heading string, rows [][2]string) stri
 			continue
 		}
 		column := "    " + r[0]
-		for _, line := range plaintext.Wrapped(r[1], helpWidth-start) {
+		for _, line := range plaintext.Wrap(r[1], helpWidth-start) {
 			gap := max(1, start-len([]rune(column)))
 			b.WriteString(column + strings.Repeat(" ", gap) + line + "\n")
 			column = ""
@@ -82,33 +82,33 @@ type HelpTexts struct {
 // Describe gives a function its help.
 func (t *HelpTexts) Describe(fn *goja.Object, h Help) { t.texts[fn] = h }
 
-// Function returns a help that works with and without call parentheses
+// NewHelp returns a help that works with and without call parentheses
 // (rules/04-command-line-and-prompt §2.4).
-func (t *HelpTexts) Function(text func() string) goja.Value {
-	return t.onTopic(func(string) string { return text() })
+func (t *HelpTexts) NewHelp(text func() string) goja.Value {
+	return t.newTopicHelp(func(string) string { return text() })
 }
 
-// onTopic returns a help that takes the name of a topic; empty for all of them.
-func (t *HelpTexts) onTopic(text func(topic string) string) goja.Value {
-	f := t.js.Function("help", func(c *Call) goja.Value {
+// newTopicHelp returns a help that takes the name of a topic; empty for all of them.
+func (t *HelpTexts) newTopicHelp(text func(topic string) string) goja.Value {
+	f := t.js.NewFunction("help", func(c *Call) goja.Value {
 		topic := ""
 		if c.Has(0) {
 			topic = c.Text(0)
 		}
-		return c.JS.instanceOfShown(&showResult{text: text(topic)})
+		return c.JS.newShowResult(&showResult{text: text(topic)})
 	})
 	t.js.Values.SetPrinter(f, func() string { return text("") })
 	return f
 }
 
-// Property gives a class's prototype a help that needs no parentheses.
-func (t *HelpTexts) Property(proto *goja.Object, text func() string) {
-	t.Topics(proto, func(string) string { return text() })
+// DefineHelp gives a class's prototype a help that needs no parentheses.
+func (t *HelpTexts) DefineHelp(proto *goja.Object, text func() string) {
+	t.DefineTopicHelp(proto, func(string) string { return text() })
 }
 
-// Topics gives a class's prototype a help of several pages.
-func (t *HelpTexts) Topics(proto *goja.Object, text func(topic string) string) {
-	t.js.Values.DefineLazy(proto, "help", func() goja.Value { return t.onTopic(text) })
+// DefineTopicHelp gives a class's prototype a help of several pages.
+func (t *HelpTexts) DefineTopicHelp(proto *goja.Object, text func(topic string) string) {
+	t.js.Values.DefineLazy(proto, "help", func() goja.Value { return t.newTopicHelp(text) })
 }
 
 // receiver returns how an object of a class is written.
@@ -119,8 +119,8 @@ func (o *Options) receiver(class string) string {
 	return o.Receivers()[class]
 }
 
-// Of returns the help of a function of the shell's own.
-func (t *HelpTexts) Of(f *goja.Object) (h Help, ok bool) {
+// Lookup returns the help of a function of the shell's own.
+func (t *HelpTexts) Lookup(f *goja.Object) (h Help, ok bool) {
 	h, ok = t.texts[f]
 	return h, ok
 }

@@ -78,10 +78,10 @@ func TestHostilePrograms(t *testing.T) {
 		start := time.Now()
 		_, err := e.Eval(t.Context(), "f.js", "{"+tt.source+"}")
 		var thrown *Error
-		if !errors.As(err, &thrown) || thrown.Error() != tt.want || thrown.At() == "" {
+		if !errors.As(err, &thrown) || thrown.Error() != tt.want || thrown.Position() == "" {
 			t.Errorf("%s\nends with %v", tt.source, err)
 		}
-		if took := time.Since(start); took > 2*StoppingTime {
+		if took := time.Since(start); took > 2*StuckTimeout {
 			t.Errorf("%s took %v", tt.source, took)
 		}
 		if strings.Contains(tt.source, "let ") || strings.Contains(tt.source, "const ") {

@@ -2,10 +2,10 @@ package script
 
 import "github.com/dop251/goja"
 
-// Described makes a function with a help text whose arguments are checked.
-func (s *Engine) Described(name, signature, help string, call func(c *Call) goja.Value) *goja.Object {
+// NewCheckedFunction makes a function with a help text whose arguments are checked.
+func (s *Engine) NewCheckedFunction(name, signature, help string, call func(c *Call) goja.Value) *goja.Object {
 	params := ParseSignature(signature)
-	f := s.Function(name, func(c *Call) goja.Value {
+	f := s.NewFunction(name, func(c *Call) goja.Value {
 		c.Check(name, params)
 		return call(c)
 	})
@@ -13,9 +13,9 @@ func (s *Engine) Described(name, signature, help string, call func(c *Call) goja
 	return f
 }
 
-// Lazy defines a global that is built when it is first read. Assigning to it
+// DefineLazyGlobal defines a global that is built when it is first read. Assigning to it
 // makes it an ordinary variable (rules/04-outputs-and-traps §10, trap 31).
-func (s *Engine) Lazy(name string, build func() goja.Value) {
+func (s *Engine) DefineLazyGlobal(name string, build func() goja.Value) {
 	s.Values.DefineLazy(s.Runtime.GlobalObject(), name, func() goja.Value {
 		v := build()
 		s.builtins[name] = v
@@ -23,8 +23,8 @@ func (s *Engine) Lazy(name string, build func() goja.Value) {
 	})
 }
 
-// builtin reports whether a global is still what the shell put there.
-func (s *Engine) builtin(name string) bool {
+// isUnchangedBuiltin reports whether a global still has the value that the shell defined.
+func (s *Engine) isUnchangedBuiltin(name string) bool {
 	now := s.Runtime.GlobalObject().Get(name) // builds it when nobody has looked yet
 	was, ok := s.builtins[name]
 	return ok && now != nil && now.SameAs(was)
@@ -40,5 +40,5 @@ type Global struct {
 
 // DefineGlobal defines a function that is made when it is first looked at.
 func (s *Engine) DefineGlobal(g Global) {
-	s.Lazy(g.Name, func() goja.Value { return s.Described(g.Name, g.Signature, g.Help, g.Call) })
+	s.DefineLazyGlobal(g.Name, func() goja.Value { return s.NewCheckedFunction(g.Name, g.Signature, g.Help, g.Call) })
 }

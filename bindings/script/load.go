@@ -22,7 +22,7 @@ func (s *Modules) Load(name string) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.inFile(path, func() (goja.Value, error) {
+	return s.runAsFile(path, func() (goja.Value, error) {
 		if !isModule(path, text) {
 			return s.js.runText(name, text, true)
 		}
@@ -53,32 +53,32 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if err := s.mayRun(path); err != nil {
+	if err := s.checkRun(path); err != nil {
 		return "", "", err
 	}
 	data, err := ReadFile(path)
 	if err != nil {
 		return "", "", FileError(err, "open", path)
 	}
-	s.loaded(path)
+	s.notifyLoaded(path)
 	if text = string(data); nestsTooDeep(text) {
 		return "", "", errNesting(name)
 	}
 	return text, path, nil
 }
 
-// mayRun asks Options.MayRun.
-func (s *Modules) mayRun(path string) error {
-	if s.js.cfg.MayRun == nil {
+// checkRun asks Options.CheckRun.
+func (s *Modules) checkRun(path string) error {
+	if s.js.cfg.CheckRun == nil {
 		return nil
 	}
-	return s.js.cfg.MayRun(path)
+	return s.js.cfg.CheckRun(path)
 }
 
-// loaded calls Options.Loaded.
-func (s *Modules) loaded(path string) {
-	if s.js.cfg.Loaded != nil {
-		s.js.cfg.Loaded(path)
+// notifyLoaded calls Options.Loaded.
+func (s *Modules) notifyLoaded(path string) {
+	if s.js.cfg.OnLoad != nil {
+		s.js.cfg.OnLoad(path)
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *Modules) scriptPath(name string) string {
 	if Exists(name) {
 		return name
 	}
-	for _, lib := range libraries() {
+	for _, lib := range libraryDirs() {
 		if in := filepath.Join(lib, name); Exists(in) {
 			return in
 		}
@@ -145,8 +145,8 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// inFile runs something as the code of a file.
-func (s *Modules) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
+// runAsFile runs a function with __filename and __dirname of a file.
+func (s *Modules) runAsFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
 	global := s.js.Runtime.GlobalObject()
 	names := map[string]goja.Value{"__filename": s.js.Runtime.ToValue(path),
 		"__dirname": s.js.Runtime.ToValue(filepath.Dir(path))}

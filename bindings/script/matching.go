@@ -8,31 +8,31 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// MatchingTime is how long one match of a regular expression may take. Patterns
+// MatchTimeout is how long one match of a regular expression may take. Patterns
 // with alternatives inside of repetitions may try more ways than a year has
 // seconds, and nothing else ends that.
-const MatchingTime = 3 * time.Second
+const MatchTimeout = 3 * time.Second
 
-// matchingStack is how many steps back a match may remember. The library's own
+// maxMatchStack is how many steps back a match may remember. The library's own
 // limit is passed by texts of some 10,000 characters, and no match is found then.
-const matchingStack = 1 << 27
+const maxMatchStack = 1 << 27
 
 // LimitMatching bounds the time of every regular expression that is compiled from
 // then on. It is for the start of a process: the limits belong to all of it.
 func LimitMatching(limit time.Duration) {
 	regexp2.DefaultMatchTimeout = limit
-	regexp2.DefaultOptimizationOptions.MaxBacktrackingStackSize = matchingStack
+	regexp2.DefaultOptimizationOptions.MaxBacktrackingStackSize = maxMatchStack
 }
 
 // The hidden globals that stand around a call of exec. The engine says of a match
 // that took too long what it says of none, and its exec can't be guarded: that
 // makes all other functions of regular expressions slow.
 const (
-	execSubject = "__subject"
-	execResult  = "__matched"
+	execSubjectGlobal = "__subject"
+	execResultGlobal  = "__matched"
 )
 
-// timeExecs has the calls of exec looked at that are of regular expressions for
+// timeExecs adds a time check to calls of exec on values that are regular expressions for
 // certain.
 func timeExecs(tree *ast.Program) {
 	patterns := map[string]bool{}
@@ -65,8 +65,8 @@ func timeExecs(tree *ast.Program) {
 			return x
 		}
 		at := call.LeftParenthesis
-		call.ArgumentList[0] = hiddenCall(execSubject, at, call.ArgumentList[0])
-		return hiddenCall(execResult, at, call)
+		call.ArgumentList[0] = hiddenCall(execSubjectGlobal, at, call.ArgumentList[0])
+		return hiddenCall(execResultGlobal, at, call)
 	})
 }
 
@@ -85,16 +85,16 @@ func isRegExp(x ast.Expression) bool {
 	return false
 }
 
-// timeMatching makes an error of matches that took too long.
+// timeMatching throws for matches that took too long.
 func (s limits) timeMatching() {
 	global := s.Runtime.GlobalObject()
 	proto := global.Get("RegExp").(*goja.Object).Get("prototype").(*goja.Object)
 	var started time.Time
-	Define(global, execSubject, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+	Define(global, execSubjectGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		started = time.Now()
 		return call.Argument(0)
 	}))
-	Define(global, execResult, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+	Define(global, execResultGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		s.checkMatching(started, goja.IsNull(call.Argument(0)))
 		return call.Argument(0)
 	}))
@@ -116,15 +116,17 @@ func (s limits) timeMatching() {
 
 // checkMatching throws when a match may have ended without a result because it took too long.
 func (s limits) checkMatching(started time.Time, nothing bool) {
-	if limit := regexp2.DefaultMatchTimeout; nothing && tooLong(started) {
+	if limit := regexp2.DefaultMatchTimeout; nothing && mayHaveTimedOut(started) {
 		s.throwRange("The regular expression was stopped: one match took longer than " + limit.String())
 	}
 }
 
-// tooLong reports whether a match that began then may have been stopped. The library reads a
+// mayHaveTimedOut reports whether a match that began then may have been stopped. The library reads a
 // clock that lags on a busy machine, and stops too early by that much: what took half of the
 // limit counts, as an error is better than a match that is not found.
-func tooLong(started time.Time) bool { return time.Since(started) >= regexp2.DefaultMatchTimeout/2 }
+func mayHaveTimedOut(started time.Time) bool {
+	return time.Since(started) >= regexp2.DefaultMatchTimeout/2
+}
 
 // timeMethod puts a method in the place of one; none reports, by its subject and
 // result, that nothing matched.
@@ -136,15 +138,15 @@ func (s limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol,
 		if err != nil {
 			panic(err)
 		}
-		s.checkMatching(started, tooLong(started) && none(call.Argument(0), v))
+		s.checkMatching(started, mayHaveTimedOut(started) && none(call.Argument(0), v))
 		return v
 	}).(*goja.Object)
 	if symbol == nil {
-		s.looksLike(timed, proto.Get(name).(*goja.Object))
+		s.copyNameAndLength(timed, proto.Get(name).(*goja.Object))
 		Define(proto, name, timed)
 		return
 	}
-	s.looksLike(timed, proto.GetSymbol(symbol).(*goja.Object))
+	s.copyNameAndLength(timed, proto.GetSymbol(symbol).(*goja.Object))
 	Must(proto.DefineDataPropertySymbol(symbol, timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 

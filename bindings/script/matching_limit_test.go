@@ -12,7 +12,7 @@ import (
 func TestTooLong(t *testing.T) {
 	limit := regexp2.DefaultMatchTimeout
 	for took, want := range map[time.Duration]bool{0: false, limit / 4: false, limit * 3 / 4: true, limit: true} {
-		if got := tooLong(time.Now().Add(-took)); got != want {
+		if got := mayHaveTimedOut(time.Now().Add(-took)); got != want {
 			t.Errorf("a match of %v, with a limit of %v: too long: %v", took, limit, got)
 		}
 	}

@@ -28,7 +28,7 @@ func watchMemory(limit uint64, interrupt func(cause any)) (stop func()) {
 	watching.Add(1)
 	start := time.AfterFunc(memoryGrace, func() {
 		defer watching.Done()
-		if limit > 0 && outgrows(limit, done) {
+		if limit > 0 && waitUntilOverLimit(limit, done) {
 			interrupt(&memoryError{limit})
 		}
 	})
@@ -45,11 +45,11 @@ func (o *Options) memoryLimit() uint64 {
 	if o.MemoryLimit != 0 {
 		return o.MemoryLimit
 	}
-	return memoryOfMachine()
+	return defaultMemoryLimit()
 }
 
-// outgrows waits until the heap is larger than the limit, or until done.
-func outgrows(limit uint64, done <-chan struct{}) bool {
+// waitUntilOverLimit waits until the heap is larger than the limit, or until done.
+func waitUntilOverLimit(limit uint64, done <-chan struct{}) bool {
 	tick := time.NewTicker(memoryPeriod)
 	defer tick.Stop()
 	for {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// memoryOfMachine returns how much memory a program may take by default, in
+// defaultMemoryLimit returns how much memory a program may take by default, in
 // bytes: half of the machine's or the container's, and of what is free. One more
 // step of a text that doubles fits into the rest.
-func memoryOfMachine() uint64 {
+func defaultMemoryLimit() uint64 {
 	info := MemInfo()
 	limit := info["MemTotal"] / 2
 	if free := (info["MemAvailable"] + heapSize()) / 2; free > 0 {

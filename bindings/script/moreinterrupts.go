@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// moreInterrupts are the Ctrl-C after the first one, which ends a context.
+// moreInterrupts counts Ctrl-C after the first one, which ends a context.
 type moreInterrupts struct {
 	mu            sync.Mutex
 	listeners     int

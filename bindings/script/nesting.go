@@ -30,7 +30,7 @@ func nestsTooDeep(text string) bool {
 	}
 	s := nestingScanner{text: text}
 	for s.depth() <= maxNesting {
-		if !s.next() {
+		if !s.scanToken() {
 			return false
 		}
 	}
@@ -44,11 +44,11 @@ type nestingScanner struct {
 	open []openBracket
 	// chain counts the tokens of the current statement or element; below is the
 	// sum of the chains around it.
-	chain, below int
-	ended        int // the chain that the last separator ended
-	last         tokenKind
-	word         string // the last token, when it is a word
-	newline      bool   // before the token
+	chain, outerChains int
+	endedChain         int // the chain that the last separator ended
+	last               tokenKind
+	word               string // the last token, when it is a word
+	newline            bool   // before the token
 }
 
 // openBracket is what stands around the current token.
@@ -69,48 +69,48 @@ const (
 	brace                     // }
 )
 
-func (s *nestingScanner) depth() int { return len(s.open) + s.below + s.chain }
+func (s *nestingScanner) depth() int { return len(s.open) + s.outerChains + s.chain }
 
-// next reads one token; false at the end.
-func (s *nestingScanner) next() bool {
-	s.space()
+// scanToken reads one token; false at the end.
+func (s *nestingScanner) scanToken() bool {
+	s.skipSpace()
 	if s.pos >= len(s.text) {
 		return false
 	}
 	switch c := s.text[s.pos]; {
 	case c == '"' || c == '\'':
-		s.begin(operand)
-		s.quoted(c)
+		s.beginOperand(operand)
+		s.scanString(c)
 	case c == '`':
-		s.begin(operand)
+		s.beginOperand(operand)
 		s.pos++
-		s.template()
+		s.scanTemplate()
 	case c == '}' && len(s.open) > 0 && s.open[len(s.open)-1].kind == '$':
 		s.close()
 		s.pos++
-		s.template()
+		s.scanTemplate()
 	case strings.IndexByte("([{", c) >= 0:
 		s.pushBracket(c)
 	case strings.IndexByte(")]}", c) >= 0:
 		s.popBracket(c)
 	case c == ',' || c == ';':
 		s.pos++
-		s.ended = s.chain
+		s.endedChain = s.chain
 		s.chain, s.last, s.word = 0, operator, string(c)
 	case c == '/' && s.regexpMayFollow():
-		s.begin(operand)
-		s.regexp()
-	case wordCharacter(c):
-		s.name()
+		s.beginOperand(operand)
+		s.scanRegexp()
+	case isWordByte(c):
+		s.scanName()
 	default:
 		s.pos++
-		s.count(operator, "")
+		s.countToken(operator, "")
 	}
 	return true
 }
 
-// space skips white space and comments, and notes the ends of lines.
-func (s *nestingScanner) space() {
+// skipSpace skips white space and comments, and records line ends.
+func (s *nestingScanner) skipSpace() {
 	s.newline = false
 	for s.pos < len(s.text) {
 		rest := s.text[s.pos:]
@@ -139,40 +139,40 @@ func (s *nestingScanner) skipPast(at, width int) {
 	s.pos += at + width
 }
 
-// begin notes a token that starts an operand: on a new line, after an operand, it
+// beginOperand handles a token that starts an operand: on a new line, after an operand, it
 // starts a statement.
-func (s *nestingScanner) begin(kind tokenKind) {
+func (s *nestingScanner) beginOperand(kind tokenKind) {
 	if s.newline && s.last == operand || s.last == brace {
 		s.chain = 0
 	}
-	s.count(kind, "")
+	s.countToken(kind, "")
 }
 
-func (s *nestingScanner) count(kind tokenKind, word string) {
+func (s *nestingScanner) countToken(kind tokenKind, word string) {
 	s.chain++
 	s.last, s.word = kind, word
 }
 
-// clingingWords belong to what stands before them; others start a statement after
+// continuationWords belong to what stands before them; others start a statement after
 // a block. Those of prefixWords need an operand or a statement after them.
 const (
-	clingingWords = " else catch finally instanceof in of as extends "
-	prefixWords   = " new typeof void delete await yield return throw do case async "
+	continuationWords = " else catch finally instanceof in of as extends "
+	prefixWords       = " new typeof void delete await yield return throw do case async "
 )
 
-func (s *nestingScanner) name() {
+func (s *nestingScanner) scanName() {
 	start := s.pos
-	for s.pos < len(s.text) && wordCharacter(s.text[s.pos]) {
+	for s.pos < len(s.text) && isWordByte(s.text[s.pos]) {
 		s.pos++
 	}
 	word := s.text[start:s.pos]
 	known := len(word) <= len("instanceof")
 	switch {
-	case known && strings.Contains(clingingWords, " "+word+" "):
+	case known && strings.Contains(continuationWords, " "+word+" "):
 		if s.word == ";" { // "if (a) b; else c"
-			s.chain = s.ended
+			s.chain = s.endedChain
 		}
-		s.count(operator, word)
+		s.countToken(operator, word)
 		return
 	case word == "case":
 		s.chain = 0
@@ -181,12 +181,12 @@ func (s *nestingScanner) name() {
 	if known && strings.Contains(prefixWords, " "+word+" ") {
 		kind = operator
 	}
-	s.begin(kind)
+	s.beginOperand(kind)
 	s.word = word
 }
 
-// wordCharacter reports whether a byte may be in a name or a number.
-func wordCharacter(c byte) bool {
+// isWordByte reports whether a byte may be in a name or a number.
+func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c == '#' || c == '\\' || c >= utf8.RuneSelf ||
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
@@ -198,7 +198,7 @@ func (s *nestingScanner) pushBracket(c byte) {
 	s.chain++
 	headed := c == '(' && strings.Contains(" for while if with switch await ", " "+s.word+" ") && s.word != ""
 	s.open = append(s.open, openBracket{kind: c, chain: s.chain, control: headed})
-	s.below += s.chain
+	s.outerChains += s.chain
 	s.chain, s.last, s.word = 0, operator, ""
 	s.pos++
 }
@@ -224,12 +224,12 @@ func (s *nestingScanner) close() (headed bool) {
 	}
 	top := s.open[len(s.open)-1]
 	s.open = s.open[:len(s.open)-1]
-	s.below -= top.chain
+	s.outerChains -= top.chain
 	s.chain = top.chain
 	return top.control
 }
 
-func (s *nestingScanner) quoted(quote byte) {
+func (s *nestingScanner) scanString(quote byte) {
 	for s.pos++; s.pos < len(s.text); s.pos++ {
 		switch s.text[s.pos] {
 		case '\\':
@@ -243,8 +243,8 @@ func (s *nestingScanner) quoted(quote byte) {
 	}
 }
 
-// template reads the text of one up to its end or its next ${.
-func (s *nestingScanner) template() {
+// scanTemplate reads the text of one up to its end or its next ${.
+func (s *nestingScanner) scanTemplate() {
 	for ; s.pos < len(s.text); s.pos++ {
 		switch rest := s.text[s.pos:]; {
 		case rest[0] == '\\':
@@ -266,7 +266,7 @@ func (s *nestingScanner) regexpMayFollow() bool {
 	return s.last == operator || s.last == control || s.last == brace && s.newline
 }
 
-func (s *nestingScanner) regexp() {
+func (s *nestingScanner) scanRegexp() {
 	inClass := false
 	for s.pos++; s.pos < len(s.text); s.pos++ {
 		switch c := s.text[s.pos]; {

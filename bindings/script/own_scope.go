@@ -10,17 +10,17 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// sharer is the hidden global that makes variables of a block reachable for others.
-const sharer = "__share"
+// shareGlobal is the hidden global that makes variables of a block reachable for others.
+const shareGlobal = "__share"
 
-// inOwnScope returns the program with its variables and functions in a block, where
+// wrapInOwnScope moves the program's variables and functions into a block, where
 // the engine knows each by its place: globals it looks up by their names, which takes
 // twice the time. They stay on the global object as accessors, for what else looks
 // there: modules, texts of new Function, this and globalThis.
 //
 // That is for a program that no input follows: in one the accessors would be slower
 // than plain globals. Names that are taken already mean what is there.
-func (p *program) inOwnScope() *ast.Program {
+func (p *program) wrapInOwnScope() *ast.Program {
 	functions, unique := functionNames(p.tree.Body)
 	if !unique {
 		return p.tree
@@ -28,7 +28,7 @@ func (p *program) inOwnScope() *ast.Program {
 	var shared, variables []unistring.String
 	declared := map[unistring.String]bool{} // functions that are declared in the block
 	for _, name := range functions {
-		if !p.taken[name] {
+		if !p.takenNames[name] {
 			shared, declared[name] = append(shared, name), true
 		}
 	}
@@ -36,7 +36,7 @@ func (p *program) inOwnScope() *ast.Program {
 		if name == "let" { // which no block may declare
 			return p.tree
 		}
-		if !p.taken[name] && !declared[name] {
+		if !p.takenNames[name] && !declared[name] {
 			variables = append(variables, name)
 		}
 	}
@@ -44,14 +44,18 @@ func (p *program) inOwnScope() *ast.Program {
 		return p.tree
 	}
 	at := p.tree.Body[0].Idx0()
-	block := &ast.BlockStatement{LeftBrace: at, List: []ast.Statement{declaring(variables, shared, at)}, RightBrace: at}
+	block := &ast.BlockStatement{
+		LeftBrace:  at,
+		List:       []ast.Statement{declareAndShare(variables, shared, at)},
+		RightBrace: at,
+	}
 	outside := &ast.Program{File: p.tree.File}
 	for i, st := range p.tree.Body {
 		f, isFunction := st.(*ast.FunctionDeclaration)
 		if isDirective(st) && i == len(outside.Body) || isFunction && !declared[f.Function.Name.Name] {
 			outside.Body = append(outside.Body, st)
 		} else {
-			block.List = append(block.List, assigning(st))
+			block.List = append(block.List, varsToAssignments(st))
 		}
 	}
 	outside.Body = append(outside.Body, block)
@@ -121,12 +125,12 @@ func eachName(target ast.Expression, each func(name unistring.String)) {
 	}
 }
 
-// unused is the name of variables that hold what nobody looks at.
-const unused = "__unused"
+// unusedVariable is the name of variables whose value is not used.
+const unusedVariable = "__unused"
 
-// declaring declares variables, and shares them and functions: let a, b, __unused =
+// declareAndShare declares variables, and shares them and functions: let a, b, __unused =
 // __share("a", () => a, v => a = v, …).
-func declaring(variables, shared []unistring.String, at file.Idx) ast.Statement {
+func declareAndShare(variables, shared []unistring.String, at file.Idx) ast.Statement {
 	list := make([]*ast.Binding, 0, len(variables)+1)
 	for _, name := range variables {
 		list = append(list, &ast.Binding{Target: &ast.Identifier{Name: name, Idx: at}})
@@ -137,15 +141,18 @@ func declaring(variables, shared []unistring.String, at file.Idx) ast.Statement 
 		if name == "value" {
 			value = identifier("v", at)
 		}
-		args = append(args, &ast.StringLiteral{Idx: at, Literal: name.String(), Value: name}, arrow(at, variable),
-			arrow(at, &ast.AssignExpression{Operator: token.ASSIGN, Left: variable, Right: value}, value))
+		args = append(args, &ast.StringLiteral{Idx: at, Literal: name.String(), Value: name}, arrowFunction(at, variable),
+			arrowFunction(at, &ast.AssignExpression{Operator: token.ASSIGN, Left: variable, Right: value}, value))
 	}
-	list = append(list, &ast.Binding{Target: identifier(unused, at), Initializer: hiddenCall(sharer, at, args...)})
+	list = append(
+		list,
+		&ast.Binding{Target: identifier(unusedVariable, at), Initializer: hiddenCall(shareGlobal, at, args...)},
+	)
 	return &ast.LexicalDeclaration{Idx: at, Token: token.LET, List: list}
 }
 
-// arrow is the function of some parameters that gives an expression.
-func arrow(at file.Idx, x ast.Expression, parameters ...*ast.Identifier) ast.Expression {
+// arrowFunction is the function of some parameters that gives an expression.
+func arrowFunction(at file.Idx, x ast.Expression, parameters ...*ast.Identifier) ast.Expression {
 	list := &ast.ParameterList{Opening: at, Closing: at}
 	for _, name := range parameters {
 		list.List = append(list.List, &ast.Binding{Target: name})
@@ -153,16 +160,16 @@ func arrow(at file.Idx, x ast.Expression, parameters ...*ast.Identifier) ast.Exp
 	return &ast.ArrowFunctionLiteral{Start: at, ParameterList: list, Body: &ast.ExpressionBody{Expression: x}}
 }
 
-// assigning returns a statement whose variables, down to functions, are declared
+// varsToAssignments returns a statement whose variables, down to functions, are declared
 // elsewhere: var becomes assignment.
-func assigning(st ast.Statement) ast.Statement {
+func varsToAssignments(st ast.Statement) ast.Statement {
 	switch st := st.(type) {
 	case *ast.VariableStatement:
 		return silentAssignment(st)
 	case *ast.BlockStatement:
-		assigningAll(st.List)
+		allVarsToAssignments(st.List)
 	case *ast.IfStatement:
-		st.Consequent, st.Alternate = assigning(st.Consequent), assigning(st.Alternate)
+		st.Consequent, st.Alternate = varsToAssignments(st.Consequent), varsToAssignments(st.Alternate)
 	case *ast.ForStatement:
 		if vars, ok := st.Initializer.(*ast.ForLoopInitializerVarDeclList); ok {
 			st.Initializer = nil
@@ -170,39 +177,39 @@ func assigning(st ast.Statement) ast.Statement {
 				st.Initializer = &ast.ForLoopInitializerExpression{Expression: x}
 			}
 		}
-		st.Body = assigning(st.Body)
+		st.Body = varsToAssignments(st.Body)
 	case *ast.ForInStatement:
-		st.Into, st.Body = intoVariable(st.Into), assigning(st.Body)
+		st.Into, st.Body = intoVariable(st.Into), varsToAssignments(st.Body)
 	case *ast.ForOfStatement:
-		st.Into, st.Body = intoVariable(st.Into), assigning(st.Body)
+		st.Into, st.Body = intoVariable(st.Into), varsToAssignments(st.Body)
 	case *ast.WhileStatement:
-		st.Body = assigning(st.Body)
+		st.Body = varsToAssignments(st.Body)
 	case *ast.DoWhileStatement:
-		st.Body = assigning(st.Body)
+		st.Body = varsToAssignments(st.Body)
 	case *ast.LabelledStatement:
-		st.Statement = assigning(st.Statement)
+		st.Statement = varsToAssignments(st.Statement)
 	case *ast.WithStatement:
-		st.Body = assigning(st.Body)
+		st.Body = varsToAssignments(st.Body)
 	case *ast.SwitchStatement:
 		for _, c := range st.Body {
-			assigningAll(c.Consequent)
+			allVarsToAssignments(c.Consequent)
 		}
 	case *ast.TryStatement:
 		for _, block := range []*ast.BlockStatement{st.Body, st.Finally} {
 			if block != nil {
-				assigningAll(block.List)
+				allVarsToAssignments(block.List)
 			}
 		}
 		if st.Catch != nil {
-			assigningAll(st.Catch.Body.List)
+			allVarsToAssignments(st.Catch.Body.List)
 		}
 	}
 	return st
 }
 
-func assigningAll(list []ast.Statement) {
+func allVarsToAssignments(list []ast.Statement) {
 	for i, st := range list {
-		list[i] = assigning(st)
+		list[i] = varsToAssignments(st)
 	}
 }
 
@@ -238,15 +245,15 @@ func silentAssignment(st *ast.VariableStatement) ast.Statement {
 		return &ast.EmptyStatement{Semicolon: st.Var}
 	}
 	return &ast.BlockStatement{LeftBrace: st.Var, RightBrace: st.Var, List: []ast.Statement{&ast.LexicalDeclaration{
-		Idx: st.Var, Token: token.LET, List: []*ast.Binding{{Target: identifier(unused, st.Var), Initializer: x}},
+		Idx: st.Var, Token: token.LET, List: []*ast.Binding{{Target: identifier(unusedVariable, st.Var), Initializer: x}},
 	}}}
 }
 
-// defineSharing defines what makes variables reachable: it takes for each its name,
+// defineSharing defines the function that shares variables as globals: it takes for each its name,
 // what reads it and what writes it.
 func defineSharing(rt *goja.Runtime) {
 	global := rt.GlobalObject()
-	Define(global, sharer, rt.ToValue(func(call goja.FunctionCall) goja.Value {
+	Define(global, shareGlobal, rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		for v := range slices.Chunk(call.Arguments, 3) {
 			Must(global.DefineAccessorProperty(v[0].String(), v[1], v[2], goja.FLAG_FALSE, goja.FLAG_TRUE))
 		}

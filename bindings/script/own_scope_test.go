@@ -88,7 +88,7 @@ func BenchmarkOwnScope(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				p.inOwnScope()
+				p.wrapInOwnScope()
 			}
 		})
 	}
@@ -140,13 +140,13 @@ func ran(t *testing.T, source string, own bool) string {
 		}
 		return nil
 	}))
-	e.Ending = own
+	e.IsLastInput = own
 	result, err := e.Eval(t.Context(), "f.js", "/**/"+source)
 	fmt.Fprintln(&out, "gives", result.Value, "and", err)
 	var failure *Error
 	if errors.As(err, &failure) {
 		inCode := regexp.MustCompile(`\(\d+\)`) // where in what the engine made of it
-		fmt.Fprintln(&out, failure.At(), inCode.ReplaceAllString(failure.Stack, ""))
+		fmt.Fprintln(&out, failure.Position(), inCode.ReplaceAllString(failure.Stack, ""))
 	}
 	names := slices.DeleteFunc(e.Runtime.GlobalObject().GetOwnPropertyNames(), func(name string) bool {
 		return slices.Contains(before, name)

@@ -54,7 +54,7 @@ func (s *Engine) definePolyfills() {
 	}
 	global := s.Runtime.GlobalObject()
 	proto := iteratorPrototype(s.Runtime)
-	s.Lazy("Iterator", func() goja.Value {
+	s.DefineLazyGlobal("Iterator", func() goja.Value {
 		load()
 		class := loaded["Iterator"].Get("Iterator").(*goja.Object)
 		Must(class.Set("prototype", proto))

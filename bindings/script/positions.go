@@ -23,8 +23,8 @@ type source struct {
 	// shift is how many columns the first line was pushed right by wrapping.
 	shift int
 	// tree is the program, and places what may fail in it; nil until asked for.
-	tree   *ast.Program
-	places spotsByPosition
+	tree  *ast.Program
+	spots spotsByPosition
 }
 
 func (t source) line(n int) string {
@@ -40,7 +40,7 @@ func (t source) line(n int) string {
 func (s sources) stackText(frames []goja.StackFrame) string {
 	lines := make([]string, len(frames))
 	for i, f := range frames {
-		name, pos := f.FuncName(), s.callee(s.framePosition(f))
+		name, pos := f.FuncName(), s.calleePosition(s.framePosition(f))
 		switch {
 		case pos.Line == 0:
 			lines[i] = fmt.Sprintf("    at %s (native)", name)
@@ -57,20 +57,20 @@ func (s sources) stackText(frames []goja.StackFrame) string {
 func (s sources) framePosition(f goja.StackFrame) file.Position {
 	pos := f.Position()
 	if pos.Filename != f.SrcName() {
-		pos.Filename = FromURL(pos.Filename)
+		pos.Filename = UnescapeSourceName(pos.Filename)
 	}
 	return pos
 }
 
-// locate gives the error the innermost place in code that is the user's.
+// locate sets the position of an error to the innermost frame in user code.
 func (s sources) locate(e *Error, stack []goja.StackFrame) {
 	for _, f := range stack {
-		pos := s.callee(s.framePosition(f))
+		pos := s.calleePosition(s.framePosition(f))
 		if _, ok := s[pos.Filename]; !ok || pos.Line == 0 {
 			continue
 		}
 		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
-		s.place(e)
+		s.fixPosition(e)
 		return
 	}
 }
@@ -82,15 +82,15 @@ func (s sources) locateIn(e *Error, stack string) {
 		if _, ok := s[pos.Filename]; !ok {
 			continue
 		}
-		pos = s.callee(pos)
+		pos = s.calleePosition(pos)
 		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
-		s.place(e)
+		s.fixPosition(e)
 		return
 	}
 }
 
-// place undoes what wrapping did to columns and adds the line's text.
-func (s sources) place(e *Error) {
+// fixPosition corrects the columns of wrapped programs and adds the source line.
+func (s sources) fixPosition(e *Error) {
 	src, ok := s[e.File]
 	if !ok {
 		return
@@ -107,13 +107,13 @@ func (s sources) place(e *Error) {
 // originalPosition returns a position whose file may come from a source map.
 func originalPosition(in *file.File, pos file.Position) file.Position {
 	if pos.Filename != in.Name() {
-		pos.Filename = FromURL(pos.Filename)
+		pos.Filename = UnescapeSourceName(pos.Filename)
 	}
 	return pos
 }
 
-// FromURL undoes what the engine does to names in source maps.
-func FromURL(name string) string {
+// UnescapeSourceName unescapes file names that the engine has escaped in source maps.
+func UnescapeSourceName(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain
 	}
@@ -130,25 +130,25 @@ func stackPosition(m []string) file.Position {
 // stackLine is a line of the engine's stacks: a name or none, and a place.
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
-// spots returns the expressions at a place; the list is made when an error
+// spotsAt returns the expressions at a place; the list is made when an error
 // first asks for it.
-func (s sources) spots(at file.Position) []spot {
+func (s sources) spotsAt(at file.Position) []failureSpot {
 	src, ok := s[at.Filename]
 	if !ok || src.tree == nil {
 		return nil
 	}
-	if src.places == nil {
-		src.places = indexPlaces(src.tree)
+	if src.spots == nil {
+		src.spots = indexSpots(src.tree)
 		s[at.Filename] = src
 	}
-	return src.places[at]
+	return src.spots[at]
 }
 
-// callee returns the place of what is called, for one of a call's parenthesis.
-func (s sources) callee(at file.Position) file.Position {
-	for _, sp := range s.spots(at) {
+// calleePosition returns the place of what is called, for one of a call's parenthesis.
+func (s sources) calleePosition(at file.Position) file.Position {
+	for _, sp := range s.spotsAt(at) {
 		if _, ok := sp.node.(*ast.CallExpression); ok {
-			return sp.at
+			return sp.position
 		}
 	}
 	return at

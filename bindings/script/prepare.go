@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// prepareTree changes a program where the engine would do harm with it or say too
+// prepareTree rewrites a program where the engine would misbehave or report too
 // little: every tree comes by here before it is compiled.
 func prepareTree(tree *ast.Program) {
 	clarifyCatches(tree)

@@ -20,9 +20,9 @@ type program struct {
 	// async is true when running the program gives a promise of its value.
 	async bool
 	text  source
-	// taken are the names of globals, for a program that has a scope of its own; nil
+	// takenNames are the names of globals, for a program that has a scope of its own; nil
 	// for one whose variables are globals.
-	taken map[unistring.String]bool
+	takenNames map[unistring.String]bool
 }
 
 // parseProgram reads one input: direct commands on lines of their own become calls, a program that
@@ -36,13 +36,13 @@ func parseProgram(name, text string) (*program, error) {
 	if nestsTooDeep(text) {
 		return nil, errNesting(name)
 	}
-	if typeScript(name) {
+	if isTypeScript(name) {
 		return transpiledProgram(name, text)
 	}
 	p, err := parsePlain(name, text)
 	var usage *usageError
 	switch {
-	case err != nil && !errors.As(err, &usage) && beyondEngine(text), err == nil && failsToCompile(text):
+	case err != nil && !errors.As(err, &usage) && mayNeedTranspiling(text), err == nil && failsToCompile(text):
 		return transpiledProgram(name, text)
 	}
 	return p, err
@@ -64,7 +64,7 @@ func parsePlain(name, text string) (*program, error) {
 	}
 	p.tree, p.text.tree = tree, tree
 	prepareTree(tree)
-	redeclarable(tree)
+	makeRedeclarable(tree)
 	return p, nil
 }
 
@@ -108,9 +108,9 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 	return nil, false
 }
 
-// redeclarable turns program-level declarations into ones that may be repeated.
+// makeRedeclarable turns program-level let, const and class into var, so that they can be repeated.
 // Positions stay those of the text.
-func redeclarable(tree *ast.Program) {
+func makeRedeclarable(tree *ast.Program) {
 	for i, st := range tree.Body {
 		switch st := st.(type) {
 		case *ast.LexicalDeclaration:
@@ -143,7 +143,7 @@ func hoistToProgram(tree *ast.Program, written func(name string) bool) {
 	arrow := tree.Body[0].(*ast.ExpressionStatement).Expression.(*ast.CallExpression).Callee.(*ast.ArrowFunctionLiteral)
 	block := arrow.Body.(*ast.BlockStatement)
 	inner := &ast.Program{Body: block.List, DeclarationList: arrow.DeclarationList}
-	redeclarable(inner)
+	makeRedeclarable(inner)
 	arrow.DeclarationList = nil
 	for _, d := range inner.DeclarationList {
 		if name, ok := d.List[0].Target.(*ast.Identifier); ok && !written(name.Name.String()) {
@@ -197,20 +197,20 @@ func assignments(st *ast.VariableStatement) []ast.Statement {
 // of a function or class has it as its value, unlike in the language
 // (rules/04-values-and-language §4.1).
 func (p *program) compile() (*goja.Program, error) {
-	if name := declaredLast(p.tree.Body); name != nil && !p.async {
+	if name := lastDeclaredName(p.tree.Body); name != nil && !p.async {
 		p.tree.Body = append(p.tree.Body, &ast.ExpressionStatement{Expression: name})
 	}
 	compiled, err := goja.CompileAST(p.tree, false)
-	if err != nil || p.taken == nil {
+	if err != nil || p.takenNames == nil {
 		return compiled, err
 	}
-	if own, err := goja.CompileAST(p.inOwnScope(), false); err == nil {
+	if own, err := goja.CompileAST(p.wrapInOwnScope(), false); err == nil {
 		return own, nil
 	}
 	return compiled, nil
 }
 
-func declaredLast(body []ast.Statement) *ast.Identifier {
+func lastDeclaredName(body []ast.Statement) *ast.Identifier {
 	if len(body) == 0 {
 		return nil
 	}
@@ -230,9 +230,9 @@ func declaredLast(body []ast.Statement) *ast.Identifier {
 	return nil
 }
 
-// parts cuts the program into its statements, for runs that show the value of
+// statementPrograms splits the program into its statements, for runs that show the value of
 // each (rules/04-command-line-and-prompt §1.9). The first part declares everything.
-func (p *program) parts() []*ast.Program {
+func (p *program) statementPrograms() []*ast.Program {
 	head := &ast.Program{File: p.tree.File, DeclarationList: p.tree.DeclarationList}
 	list := []*ast.Program{head}
 	for _, st := range p.tree.Body {
@@ -260,14 +260,14 @@ func Incomplete(text string) bool {
 	if err == nil {
 		return false
 	}
-	if beyondEngine(text) {
+	if mayNeedTranspiling(text) {
 		if _, err := transpile("", text); err == nil {
 			return false
-		} else if endsEarlyBeyond(err) {
+		} else if transpileFailsAtEnd(err) {
 			return true
 		}
 	}
-	if endsEarly(err, text) {
+	if failsAtEnd(err, text) {
 		p := &program{}
 		_, ok := p.parseWrapped("", text)
 		return !ok
@@ -279,10 +279,10 @@ func Incomplete(text string) bool {
 		return false
 	}
 	_, err = parseScript("", awaitPrefix+text)
-	return err != nil && endsEarly(err, awaitPrefix+text)
+	return err != nil && failsAtEnd(err, awaitPrefix+text)
 }
 
-func endsEarly(err error, text string) bool {
+func failsAtEnd(err error, text string) bool {
 	first, ok := firstError(err)
 	if !ok || first.Message != "Unexpected end of input" {
 		return false

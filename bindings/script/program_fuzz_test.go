@@ -16,12 +16,12 @@ func FuzzParseProgram(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p.bareCommands(func(string) bool { return true })
-		p.printCommands(true)
+		p.expandBareCommands(func(string) bool { return true })
+		p.makeCommandsPrint(true)
 		_, _ = p.compile()
-		p.taken = map[unistring.String]bool{"taken": true}
+		p.takenNames = map[unistring.String]bool{"taken": true}
 		_, _ = p.compile()
-		for _, part := range p.parts() {
+		for _, part := range p.statementPrograms() {
 			_ = showsValue(part)
 		}
 	})

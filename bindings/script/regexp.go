@@ -14,11 +14,11 @@ func hasUnicodeClass(pattern, flags string) bool {
 	return strings.Contains(flags, "u") && (strings.Contains(pattern, `\p`) || strings.Contains(pattern, `\P`))
 }
 
-// regexps makes the engine understand \p{…}, which it takes for the letter p
+// regexps adds support for \p{…}, which the engine takes for the letter p
 // (rules/04-values-and-language §4.3); their source shows what was written.
 type regexps struct {
-	js      *Engine
-	written map[string]string // patterns as written, by what the engine got; nil before the first
+	js        *Engine
+	originals map[string]string // patterns as written, by what the engine got; nil before the first
 }
 
 // define has RegExp expand the classes.
@@ -29,7 +29,7 @@ func (r *regexps) define() {
 		if len(args) < 2 || !goja.IsString(args[0]) || !hasUnicodeClass(args[0].String(), args[1].String()) {
 			return args
 		}
-		pattern, err := r.pattern(args[0].String())
+		pattern, err := r.expandPattern(args[0].String())
 		if err != nil {
 			r.js.Throw("SyntaxError", "%s", err)
 		}
@@ -54,19 +54,19 @@ func (r *regexps) define() {
 	Define(global, "RegExp", class)
 }
 
-// pattern is expandClasses that makes source tell what was written.
-func (r *regexps) pattern(pattern string) (string, error) {
+// expandPattern calls expandClasses and remembers the original for the property source.
+func (r *regexps) expandPattern(pattern string) (string, error) {
 	expanded, err := expandClasses(pattern)
 	if err != nil {
 		return "", err
 	}
-	if r.written == nil {
-		r.written = map[string]string{}
+	if r.originals == nil {
+		r.originals = map[string]string{}
 		if err := r.defineSource(); err != nil {
 			return "", err
 		}
 	}
-	r.written[expanded] = pattern
+	r.originals[expanded] = pattern
 	return expanded, nil
 }
 
@@ -83,7 +83,7 @@ func (r *regexps) defineSource() error {
 	}
 	install, _ := goja.AssertFunction(v)
 	_, err = install(goja.Undefined(), r.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-		if pattern, ok := r.written[fc.Argument(0).String()]; ok {
+		if pattern, ok := r.originals[fc.Argument(0).String()]; ok {
 			return r.js.Runtime.ToValue(pattern)
 		}
 		return fc.Argument(0)
@@ -101,7 +101,7 @@ func (r *regexps) expand(tree *ast.Program) (failed error) {
 		if !ok || !hasUnicodeClass(re.Pattern, re.Flags) {
 			return
 		}
-		expanded, err := r.pattern(re.Pattern)
+		expanded, err := r.expandPattern(re.Pattern)
 		if err != nil {
 			at := tree.File.Position(int(re.Idx) - tree.File.Base())
 			failed = &transpileError{message: err.Error(), file: at.Filename, line: at.Line, column: at.Column}

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// rejections are the promises that were rejected, which nobody handled yet.
+// rejections are rejected promises that are not handled yet.
 type rejections []*goja.Promise
 
 // track notes what becomes of a promise.
@@ -15,16 +15,16 @@ func (r *rejections) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 		*r = append(*r, p)
 		return
 	}
-	r.forgive(p)
+	r.remove(p)
 }
 
-// forgive takes a promise out of those that nobody handled.
-func (r *rejections) forgive(p *goja.Promise) {
+// remove removes a promise that was handled.
+func (r *rejections) remove(p *goja.Promise) {
 	*r = slices.DeleteFunc(*r, func(q *goja.Promise) bool { return q == p })
 }
 
-// unhandled returns the first rejection, and leaves the others; nil when there is none.
-func (r *rejections) unhandled() error {
+// popError removes and returns the first rejection; nil if there is none.
+func (r *rejections) popError() error {
 	if len(*r) == 0 {
 		return nil
 	}
@@ -33,29 +33,29 @@ func (r *rejections) unhandled() error {
 	return &rejection{first.Result()}
 }
 
-// tellRejections writes the rejections that are not the result of an input, so that none
+// reportRejections writes the rejections that are not the result of an input, so that none
 // becomes the error of the next one. Anything but an error of the script is
 // passed on. A run without a prompt ends at its first error and reports only that.
-func (s *Engine) tellRejections() error {
+func (s *Engine) reportRejections() error {
 	if !s.cfg.Interactive {
-		s.rejected = nil
+		s.unhandledRejections = nil
 		return nil
 	}
 	var kept rejections
-	for len(s.rejected) > 0 {
-		if s.rejected[0] == s.awaited {
-			kept, s.rejected = s.rejected[:1], s.rejected[1:]
+	for len(s.unhandledRejections) > 0 {
+		if s.unhandledRejections[0] == s.awaited {
+			kept, s.unhandledRejections = s.unhandledRejections[:1], s.unhandledRejections[1:]
 			continue
 		}
-		if err := s.rejected.unhandled(); !s.tell(err) {
+		if err := s.unhandledRejections.popError(); !s.reportUncaught(err) {
 			return err
 		}
 	}
-	s.rejected = kept
+	s.unhandledRejections = kept
 	return nil
 }
 
-// awaitable returns a promise of what a thenable will be; anything else is
+// awaitable wraps a thenable in a promise; anything else is returned as
 // itself.
 func awaitable(rt *goja.Runtime, v goja.Value) (goja.Value, error) {
 	o, isObject := v.(*goja.Object)

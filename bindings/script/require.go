@@ -29,14 +29,14 @@ func (s *Modules) NewRequire(dir string) *goja.Object {
 		}
 		f()
 	}
-	f := s.js.Function("require", func(c *Call) (exports goja.Value) {
+	f := s.js.NewFunction("require", func(c *Call) (exports goja.Value) {
 		c.Check("require", ParseSignature("id:string"))
 		in(func() { exports = c.JS.Modules.require(c.Text(0)) })
 		return exports
 	})
-	Define(f, "resolve", s.js.Function("resolve", func(c *Call) (path goja.Value) {
+	Define(f, "resolve", s.js.NewFunction("resolve", func(c *Call) (path goja.Value) {
 		in(func() {
-			if c.JS.Modules.module(builtinName(c.Text(0))) != nil {
+			if c.JS.Modules.builtinModule(trimNodePrefix(c.Text(0))) != nil {
 				path = c.Arg(0)
 				return
 			}
@@ -55,7 +55,7 @@ func (s *Modules) moduleCache() *goja.Object {
 	return s.js.Classes.Cached("modules", s.js.Runtime.NewObject)
 }
 
-func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
+func trimNodePrefix(id string) string { return strings.TrimPrefix(id, "node:") }
 
 // require returns what a module exports, or throws.
 func (s *Modules) require(id string) goja.Value {
@@ -69,8 +69,8 @@ func (s *Modules) require(id string) goja.Value {
 // requireOrImport is require that also takes modules that await: done is the
 // promise of their end, and exports is not to be called before.
 func (s *Modules) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
-	name := builtinName(id)
-	if m := s.module(name); m != nil {
+	name := trimNodePrefix(id)
+	if m := s.builtinModule(name); m != nil {
 		return func() goja.Value { return m }, nil
 	}
 	if refusedModules()[name] || strings.HasPrefix(id, "node:") {
@@ -123,7 +123,7 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 	case strings.HasPrefix(id, "./"), strings.HasPrefix(id, "../"), id == ".", id == "..":
 		bases = []string{filepath.Join(here, id), id}
 	default:
-		for dir := Ignore(filepath.Abs(here)); ; dir = filepath.Dir(dir) {
+		for dir := IgnoreError(filepath.Abs(here)); ; dir = filepath.Dir(dir) {
 			bases = append(bases, filepath.Join(dir, "node_modules", id))
 			if dir == filepath.Dir(dir) {
 				break
@@ -132,13 +132,13 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 		bases = append(bases, id)
 	}
 	if !filepath.IsAbs(id) {
-		for _, lib := range libraries() {
+		for _, lib := range libraryDirs() {
 			bases = append(bases, filepath.Join(lib, id))
 		}
 	}
 	for _, base := range bases {
 		if file := moduleFile(base); file != "" {
-			return s.readScript(Ignore(filepath.Abs(file)))
+			return s.readScript(IgnoreError(filepath.Abs(file)))
 		}
 	}
 	return "", "", &missingFileError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
@@ -163,15 +163,15 @@ func moduleFile(base string) string {
 	return ""
 }
 
-// PathVariable names folders with modules and scripts, as NODE_PATH does for Node.
-const PathVariable = "SHARDSH_PATH"
+// PathEnv names folders with modules and scripts, as NODE_PATH does for Node.
+const PathEnv = "SHARDSH_PATH"
 
-// libraries returns the folders that are searched last: those of PathVariable in
+// libraryDirs returns the folders that are searched last: those of PathEnv in
 // their order, then the user's own, where there is a home.
-func libraries() (dirs []string) {
-	for _, dir := range filepath.SplitList(os.Getenv(PathVariable)) {
+func libraryDirs() (dirs []string) {
+	for _, dir := range filepath.SplitList(os.Getenv(PathEnv)) {
 		if dir != "" {
-			dirs = append(dirs, Ignore(filepath.Abs(dir)))
+			dirs = append(dirs, IgnoreError(filepath.Abs(dir)))
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -180,8 +180,8 @@ func libraries() (dirs []string) {
 	return dirs
 }
 
-// Ignore passes on a value whose error cannot happen or does no harm.
-func Ignore[T any](v T, _ error) T { return v }
+// IgnoreError drops an error that cannot happen or does not matter.
+func IgnoreError[T any](v T, _ error) T { return v }
 
 const (
 	modulePrefix = "(function (exports, require, module, __filename, __dirname) {"
@@ -218,15 +218,15 @@ func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value,
 	return nil, err
 }
 
-// parseModule reads a module of the old kind as a function of what it finds.
+// parseModule parses a CommonJS module as a function of exports, require and module.
 func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text[2:]
 	}
 	s.js.sources[path] = source{lines: text}
-	if !typeScript(path) && !failsToCompile(text) {
+	if !isTypeScript(path) && !failsToCompile(text) {
 		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
-		if err == nil || !beyondEngine(text) {
+		if err == nil || !mayNeedTranspiling(text) {
 			s.js.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}
 			return tree, err
 		}
@@ -243,18 +243,18 @@ func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 	return tree, err
 }
 
-// module returns a built-in module; nil when there is none.
-func (s *Modules) module(name string) goja.Value {
-	if s.js.cfg.Module == nil {
+// builtinModule returns a built-in module; nil when there is none.
+func (s *Modules) builtinModule(name string) goja.Value {
+	if s.js.cfg.BuiltinModule == nil {
 		return nil
 	}
-	return s.js.cfg.Module(name)
+	return s.js.cfg.BuiltinModule(name)
 }
 
 // moduleFunction makes a module, parsed as one function expression, callable.
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	prepareTree(tree)
-	s.js.coverage.mark(tree)
+	s.js.coverage.instrument(tree)
 	if err := s.js.regexps.expand(tree); err != nil {
 		return nil, err
 	}

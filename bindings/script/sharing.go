@@ -10,19 +10,19 @@ import (
 
 // mayShare finds the words without which a program shares nothing; other texts and
 // comments have them, too.
-var mayShare = regexp.MustCompile(`\b(eval|load|require|createRequire|` + importer + `|global|globalThis|this)\b`)
+var mayShare = regexp.MustCompile(`\b(eval|load|require|createRequire|` + importGlobal + `|global|globalThis|this)\b`)
 
-// sharers are names of what gives a program's variables to others: to texts and files
+// sharingNames are names that expose a program's variables to other code: to texts and files
 // that run in its place, or whoever looks at the global object.
-var sharers = map[unistring.String]bool{
-	evalName: true, checkedEval: true, "load": true, "require": true, "createRequire": true, importer: true,
+var sharingNames = map[unistring.String]bool{
+	evalName: true, evalGlobal: true, "load": true, "require": true, "createRequire": true, importGlobal: true,
 	"global": true, "globalThis": true,
 }
 
-// shares reports whether others may use a program's variables more than it does
+// sharesVariables reports whether others may use a program's variables more than it does
 // itself, or declare them again, or whether it looks at the object they are on: then
 // they have to be plain globals. Built-in modules know nothing of them.
-func (p *program) shares(builtin func(module string) bool) bool {
+func (p *program) sharesVariables(builtin func(module string) bool) bool {
 	if !mayShare.MatchString(p.tree.File.Source()) {
 		return false
 	}
@@ -32,12 +32,12 @@ func (p *program) shares(builtin func(module string) bool) bool {
 		switch n := n.(type) {
 		case *ast.CallExpression:
 			name, ok := n.Callee.(*ast.Identifier)
-			if ok && (name.Name == "require" || name.Name == importer) && len(n.ArgumentList) == 1 {
+			if ok && (name.Name == "require" || name.Name == importGlobal) && len(n.ArgumentList) == 1 {
 				id, literal := n.ArgumentList[0].(*ast.StringLiteral)
-				alone[name] = literal && builtin(builtinName(id.Value.String()))
+				alone[name] = literal && builtin(trimNodePrefix(id.Value.String()))
 			}
 		case *ast.Identifier:
-			found = found || sharers[n.Name] && !alone[n]
+			found = found || sharingNames[n.Name] && !alone[n]
 		}
 	})
 	return found || namesGlobalObject(p.tree)
@@ -50,7 +50,7 @@ func namesGlobalObject(tree *ast.Program) (found bool) {
 		_, this := n.(*ast.ThisExpression)
 		found = found || this
 	}}
-	w.inside = func(n ast.Node) bool {
+	w.enters = func(n ast.Node) bool {
 		switch n.(type) {
 		case *ast.FunctionLiteral, *ast.ClassLiteral:
 			return false
@@ -58,20 +58,20 @@ func namesGlobalObject(tree *ast.Program) (found bool) {
 		return true
 	}
 	for _, st := range tree.Body {
-		w.value(reflect.ValueOf(st))
+		w.walkValue(reflect.ValueOf(st))
 	}
 	return found
 }
 
-// ownScope has a program that no input follows keep its variables to itself, unless it
+// useOwnScope gives a program that is the last input its own scope, unless it
 // shares them.
-func (s *Engine) ownScope(p *program) {
-	builtin := func(name string) bool { return s.Modules.module(name) != nil }
-	if s.Ending && !p.shares(builtin) {
-		p.taken = map[unistring.String]bool{}
+func (s *Engine) useOwnScope(p *program) {
+	builtin := func(name string) bool { return s.Modules.builtinModule(name) != nil }
+	if s.IsLastInput && !p.sharesVariables(builtin) {
+		p.takenNames = map[unistring.String]bool{}
 		for _, name := range s.Runtime.GlobalObject().GetOwnPropertyNames() {
-			p.taken[unistring.NewFromString(name)] = true
+			p.takenNames[unistring.NewFromString(name)] = true
 		}
 	}
-	s.Ending = false
+	s.IsLastInput = false
 }

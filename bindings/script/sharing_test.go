@@ -39,7 +39,7 @@ func TestShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(source, err)
 		}
-		if got := p.shares(builtin); got != want {
+		if got := p.sharesVariables(builtin); got != want {
 			t.Errorf("%s: %v", source, got)
 		}
 	}

@@ -3,10 +3,10 @@ package script
 import "github.com/dop251/goja/ast"
 
 // suggestion asks, behind the message, for the method that was meant.
-func (s wording) suggestion(callee ast.Expression) string {
-	dot, ok := bare(callee).(*ast.DotExpression)
-	if !ok || s.suggest == nil {
+func (s messageClarifier) suggestion(callee ast.Expression) string {
+	dot, ok := withoutOptional(callee).(*ast.DotExpression)
+	if !ok || s.suggestMethod == nil {
 		return ""
 	}
-	return s.suggest(expressionText(dot.Left), dot.Identifier.Name.String())
+	return s.suggestMethod(expressionText(dot.Left), dot.Identifier.Name.String())
 }

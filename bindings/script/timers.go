@@ -14,15 +14,15 @@ import (
 // its timers run at the end of each program and during sleep(), on the shell's
 // clock.
 type eventLoop struct {
-	queue   timerQueue
-	byID    map[int64]*timer
-	last    int64
-	running bool // a timer's function is being called
-	inside  bool // of a program that sleeps
+	queue       timerQueue
+	byID        map[int64]*timer
+	lastID      int64
+	running     bool // a timer's function is being called
+	duringSleep bool // of a program that sleeps
 
-	now   func() time.Time
-	sleep func(time.Duration) error // until then, or until the running call ends
-	ran   func(err error) error     // is told what a timer's function has thrown; nil for nothing
+	now         func() time.Time
+	sleep       func(time.Duration) error // until then, or until the running call ends
+	onTimerDone func(err error) error     // is told what a timer's function has thrown; nil for nothing
 }
 
 type timer struct {
@@ -63,8 +63,8 @@ func (q *timerQueue) Pop() any {
 }
 
 func (l *eventLoop) add(t *timer) {
-	l.last++
-	t.id = l.last
+	l.lastID++
+	t.id = l.lastID
 	if l.byID == nil {
 		l.byID = make(map[int64]*timer)
 	}
@@ -117,16 +117,16 @@ func (l *eventLoop) runNext() error {
 	l.running = true
 	defer func() { l.running = outer }()
 	_, err := t.f(goja.Undefined(), t.args...)
-	return l.ran(err)
+	return l.onTimerDone(err)
 }
 
-// timerRan deals with what a timer's function has thrown.
-func (s *Engine) timerRan(err error) error {
-	if err != nil && (!s.cfg.Interactive || !s.tell(err)) {
+// handleTimerError handles the error of a timer's function.
+func (s *Engine) handleTimerError(err error) error {
+	if err != nil && (!s.cfg.Interactive || !s.reportUncaught(err)) {
 		return err
 	}
-	if s.cfg.Interactive && !s.loop.inside {
-		return s.tellRejections() // they are no matter of the input that runs
+	if s.cfg.Interactive && !s.loop.duringSleep {
+		return s.reportRejections() // they are no matter of the input that runs
 	}
 	return nil
 }
@@ -134,16 +134,16 @@ func (s *Engine) timerRan(err error) error {
 // sleep waits on the shell's clock.
 func (s *Engine) sleep(d time.Duration) error {
 	if err := s.Clock.Sleep(s.ctx, d); err != nil {
-		return s.stopped(err)
+		return s.waitError(err)
 	}
 	return nil
 }
 
-// tell writes an exception that belongs to no input; anything else is for the
+// reportUncaught prints an exception that belongs to no input; any other error is left to the
 // caller to pass on.
-func (s *Engine) tell(err error) bool {
+func (s *Engine) reportUncaught(err error) bool {
 	var script *Error
-	if !errors.As(s.Errors.public(err), &script) {
+	if !errors.As(s.Errors.toPublic(err), &script) {
 		return false
 	}
 	s.Out.Warn("Uncaught " + script.Text())
@@ -176,9 +176,9 @@ func (l *eventLoop) runDue(until time.Time) error {
 func (s *Engine) Sleep(d time.Duration) {
 	end := s.Clock.Now().Add(d)
 	if !s.loop.running {
-		s.loop.inside = true
+		s.loop.duringSleep = true
 		err := s.loop.runDue(end)
-		s.loop.inside = false
+		s.loop.duringSleep = false
 		s.Check(err)
 	}
 	if rest := end.Sub(s.Clock.Now()); rest > 0 {
@@ -200,24 +200,24 @@ func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
 // waits for input. What they throw is written to the error stream; the error is that
 // of ctx or of quit().
 func (s *Engine) RunTimers(ctx context.Context) error {
-	_, err := s.Within(ctx, func() (goja.Value, error) {
+	_, err := s.RunProtected(ctx, func() (goja.Value, error) {
 		if err := s.loop.runDue(s.Clock.Now()); err != nil {
 			return nil, err
 		}
-		return nil, s.tellRejections()
+		return nil, s.reportRejections()
 	})
 	return err
 }
 
 func (s *Engine) defineTimers() {
 	for name, repeats := range map[string]bool{"setTimeout": false, "setInterval": true, "setImmediate": false} {
-		s.Lazy(name, func() goja.Value {
-			return s.Function(name, func(c *Call) goja.Value { return c.SetTimer(name, repeats) })
+		s.DefineLazyGlobal(name, func() goja.Value {
+			return s.NewFunction(name, func(c *Call) goja.Value { return c.SetTimer(name, repeats) })
 		})
 	}
 	for _, name := range []string{"clearTimeout", "clearInterval", "clearImmediate"} {
-		s.Lazy(name, func() goja.Value {
-			return s.Function(name, func(c *Call) goja.Value {
+		s.DefineLazyGlobal(name, func() goja.Value {
+			return s.NewFunction(name, func(c *Call) goja.Value {
 				if handle := c.Object(0); handle != nil {
 					c.JS.loop.remove(handle.ToInteger())
 				} else if c.Has(0) {
@@ -227,8 +227,8 @@ func (s *Engine) defineTimers() {
 			})
 		})
 	}
-	s.Lazy("queueMicrotask", func() goja.Value {
-		return s.Function("queueMicrotask", func(c *Call) goja.Value {
+	s.DefineLazyGlobal("queueMicrotask", func() goja.Value {
+		return s.NewFunction("queueMicrotask", func(c *Call) goja.Value {
 			if _, ok := goja.AssertFunction(c.Arg(0)); !ok {
 				c.JS.ThrowType("queueMicrotask takes a function")
 			}

@@ -23,7 +23,7 @@ type transpiledCode struct {
 	sourceShift int
 }
 
-// transpileError is a program that is none, by its own text.
+// transpileError is a syntax error, with its position in the original text.
 type transpileError struct {
 	message, file, lineText string
 	line, column            int // from 1
@@ -31,9 +31,9 @@ type transpileError struct {
 
 func (e *transpileError) Error() string { return e.message }
 
-// engineLacks() are the parts of the language that the engine cannot run
+// unsupportedFeatures() are the parts of the language that the engine cannot run
 // (rules/04-values-and-language §4.3).
-func engineLacks() map[string]bool {
+func unsupportedFeatures() map[string]bool {
 	return map[string]bool{
 		"for-await": false, "async-generator": false, "dynamic-import": false, "import-meta": false,
 		"class-private-brand-check": false,
@@ -41,9 +41,9 @@ func engineLacks() map[string]bool {
 	}
 }
 
-// beyondEngine reports, at little cost, whether a text that the engine refuses may hold
-// something of engineLacks.
-func beyondEngine(text string) bool {
+// mayNeedTranspiling reports quickly whether a text that the engine rejects may use
+// something of unsupportedFeatures.
+func mayNeedTranspiling(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
 }
 
@@ -54,7 +54,7 @@ func failsToCompile(text string) bool {
 		strings.Contains(text, "#") && regexp.MustCompile(`#[\w$]+\s+in\b`).MatchString(text)
 }
 
-func typeScript(name string) bool {
+func isTypeScript(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".ts" || ext == ".mts" || ext == ".cts"
 }
@@ -62,11 +62,11 @@ func typeScript(name string) bool {
 // transpile translates one text, without what it imports.
 func transpile(name, text string) (*transpiledCode, error) {
 	loader := api.LoaderJS
-	if typeScript(name) {
+	if isTypeScript(name) {
 		loader = api.LoaderTS
 	}
 	r := api.Transform(text, api.TransformOptions{
-		Loader: loader, Format: api.FormatESModule, Supported: engineLacks(), Platform: api.PlatformNode,
+		Loader: loader, Format: api.FormatESModule, Supported: unsupportedFeatures(), Platform: api.PlatformNode,
 		Charset:    api.CharsetUTF8,
 		Sourcefile: name, Sourcemap: api.SourceMapExternal, LogLevel: api.LogLevelSilent,
 		LegalComments: api.LegalCommentsNone,
@@ -104,8 +104,8 @@ func transpileFailure(name string, m api.Message) error {
 	return e
 }
 
-// endsEarlyBeyond reports whether translating stopped at the end of the text.
-func endsEarlyBeyond(err error) bool {
+// transpileFailsAtEnd reports whether translating stopped at the end of the text.
+func transpileFailsAtEnd(err error) bool {
 	var e *transpileError
 	return errors.As(err, &e) && e.message == "Unexpected end of file" ||
 		e != nil && strings.Contains(e.message, "but found end of file")
@@ -122,15 +122,15 @@ func importStatement() *regexp.Regexp {
 		`)?("(?:[^"\\\n]|\\.)*")(?: with \{[^}]*\})?;$`)
 }
 
-// importer is the hidden global that import statements of inputs call.
-const importer = "__import"
+// importGlobal is the hidden global that import statements of inputs call.
+const importGlobal = "__import"
 
-// importsAsGlobals makes declarations of import statements, so that what one
+// rewriteImports makes declarations of import statements, so that what one
 // input imports is there in the next.
-func (t *transpiledCode) importsAsGlobals() {
+func (t *transpiledCode) rewriteImports() {
 	t.code = importStatement().ReplaceAllStringFunc(t.code, func(st string) string {
 		m := importStatement().FindStringSubmatch(st)
-		load := "await " + importer + "(" + m[4] + ")"
+		load := "await " + importGlobal + "(" + m[4] + ")"
 		names := strings.ReplaceAll(m[3], " as ", ": ")
 		if m[1] != "" {
 			names = "default: " + m[1] + ", " + names
@@ -156,7 +156,7 @@ func transpiledProgram(name, text string) (*program, error) {
 		if t, err = transpile(name, text); err != nil {
 			return nil, err
 		}
-		t.importsAsGlobals()
+		t.rewriteImports()
 		if t.isModule() {
 			return nil, &transpileError{message: "export is for files", file: name, line: 1, column: 1,
 				lineText: source{lines: text}.line(1)}

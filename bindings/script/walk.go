@@ -10,24 +10,24 @@ import (
 func walk(tree *ast.Program, visit func(ast.Node)) {
 	w := walker{visit: visit, fields: map[reflect.Type][]int{}}
 	for _, st := range tree.Body {
-		w.value(reflect.ValueOf(st))
+		w.walkValue(reflect.ValueOf(st))
 	}
 }
 
-// walker goes through nodes by reflection: there are sixty kinds of them.
+// walker visits nodes by reflection, as there are sixty types of them.
 type walker struct {
 	visit   func(ast.Node)
-	inside  func(ast.Node) bool                 // whether to go on inside of a node; nil for everywhere
+	enters  func(ast.Node) bool                 // whether to go on inside of a node; nil for everywhere
 	replace func(ast.Expression) ast.Expression // nil without
 	fields  map[reflect.Type][]int
 }
 
-func (w *walker) value(v reflect.Value) {
+func (w *walker) walkValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
 		if !v.IsNil() {
-			w.value(v.Elem())
-			w.replaced(v)
+			w.walkValue(v.Elem())
+			w.replaceExpression(v)
 		}
 	case reflect.Pointer:
 		if v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -35,18 +35,18 @@ func (w *walker) value(v reflect.Value) {
 		}
 		if node, ok := v.Interface().(ast.Node); ok {
 			w.visit(node)
-			if w.inside != nil && !w.inside(node) {
+			if w.enters != nil && !w.enters(node) {
 				return
 			}
 		}
-		w.value(v.Elem())
+		w.walkValue(v.Elem())
 	case reflect.Slice:
 		for i := range v.Len() {
-			w.value(v.Index(i))
+			w.walkValue(v.Index(i))
 		}
 	case reflect.Struct:
-		for _, i := range w.below(v.Type()) {
-			w.value(v.Field(i))
+		for _, i := range w.nodeFields(v.Type()) {
+			w.walkValue(v.Field(i))
 		}
 	}
 }
@@ -55,12 +55,12 @@ func (w *walker) value(v reflect.Value) {
 func rewrite(tree *ast.Program, replace func(ast.Expression) ast.Expression) {
 	w := walker{visit: func(ast.Node) {}, replace: replace, fields: map[reflect.Type][]int{}}
 	for _, st := range tree.Body {
-		w.value(reflect.ValueOf(st))
+		w.walkValue(reflect.ValueOf(st))
 	}
 }
 
-// replaced puts what replaces an expression into its place.
-func (w *walker) replaced(place reflect.Value) {
+// replaceExpression puts what replaces an expression into its place.
+func (w *walker) replaceExpression(place reflect.Value) {
 	if w.replace == nil || !place.CanSet() || place.IsNil() {
 		return
 	}
@@ -71,9 +71,9 @@ func (w *walker) replaced(place reflect.Value) {
 	}
 }
 
-// below lists the fields of a kind of node that hold nodes. Declarations are
+// nodeFields lists the fields of a kind of node that hold nodes. Declarations are
 // listed a second time beside where they stand.
-func (w *walker) below(t reflect.Type) []int {
+func (w *walker) nodeFields(t reflect.Type) []int {
 	list, known := w.fields[t]
 	if known {
 		return list

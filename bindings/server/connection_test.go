@@ -29,14 +29,14 @@ func TestAuth(t *testing.T) {
 
 	c.Config.Settings = shelltest.Listen(t, c.Fixture)
 	refusal := bson.D{field("ok", 0.0), field("errmsg", "Authentication failed."), field("code", int32(18)), field("codeName", "AuthenticationFailed")}
-	c.Script(map[string]bson.D{"saslStart": refusal})
+	c.SetAnswers(map[string]bson.D{"saslStart": refusal})
 	shelltest.Check(t, c, []shelltest.Case{
 		{`try { db.auth("kim", "sesame") } catch (e) { [e.name, e.code, e.codeName, e.message].join() }`, "", "MongoServerError,18,AuthenticationFailed,Authentication failed."},
 		{`try { db.auth("kim", "sesame") } catch (e) { /sesame/.test(JSON.stringify(e) + e.stack + e.message) }`, "", "false"},
 		{`try { db.auth("kim", "sesame") } catch (e) {} db.getName()`, "", "app"}, // the old connection goes on
 	})
 
-	c.Script(map[string]bson.D{"saslStart": ok(field("conversationId", int32(1)), field("done", true), field("payload", bson.Binary{})), "logout": ok()})
+	c.SetAnswers(map[string]bson.D{"saslStart": ok(field("conversationId", int32(1)), field("done", true), field("payload", bson.Binary{})), "logout": ok()})
 	c.Renew(t)
 	c.Commands()
 	shelltest.Run(t, c,
@@ -102,7 +102,7 @@ func TestClientBulkWrite(t *testing.T) {
 		return ok(field("cursor", bson.D{field("id", int64(0)), field("ns", "admin.$cmd.bulkWrite"), field("firstBatch", append(bson.A{}, failures...))}),
 			field("nInserted", int32(1)), field("nMatched", int32(1)), field("nModified", int32(1)), field("nUpserted", int32(0)), field("nDeleted", int32(2)))
 	}
-	c.Script(map[string]bson.D{"bulkWrite": done()})
+	c.SetAnswers(map[string]bson.D{"bulkWrite": done()})
 	const models = `[{namespace: "a.x", name: "insertOne", document: {_id: 1}}, {namespace: "a.y", name: "updateOne", filter: {}, update: {$set: {b: 1}}, upsert: true}, {namespace: "a.x", name: "deleteMany", filter: {c: 1}}]`
 	shelltest.Check(t, c, []shelltest.Case{
 		{`db.getMongo().bulkWrite(` + models + `)`,
@@ -111,7 +111,7 @@ func TestClientBulkWrite(t *testing.T) {
 		{`db.getMongo().bulkWrite([])`, "", "MongoClientBulkWriteExecutionError: Models can not be empty."},
 		{`db.getMongo().bulkWrite([{name: "insertOne", document: {}}])`, "", `MongoshInvalidInputError: [COMMON-10001] bulkWrite model 0 needs a namespace "<db>.<collection>"`},
 	})
-	c.Script(map[string]bson.D{"bulkWrite": done(bson.D{field("ok", 0.0), field("idx", int32(0)), field("code", int32(11000)), field("errmsg", "dup"), field("n", int32(0))})})
+	c.SetAnswers(map[string]bson.D{"bulkWrite": done(bson.D{field("ok", 0.0), field("idx", int32(0)), field("code", int32(11000)), field("errmsg", "dup"), field("n", int32(0))})})
 	shelltest.Check(t, c, []shelltest.Case{
 		{`try { db.getMongo().bulkWrite(` + models + `) } catch (e) { [e.name, e.writeErrors, e.partialResult.deletedCount] }`, "",
 			"[\n  'MongoClientBulkWriteError',\n  Map(1) { 0 => { code: 11000, message: 'dup' } },\n  2\n]"},

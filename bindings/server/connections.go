@@ -16,12 +16,12 @@ import (
 // connections are the clients that scripts opened. They can be closed while a
 // script that nobody waits for still opens more. The zero value is empty.
 type connections struct {
-	mu     sync.Mutex
-	Of     map[*mongo.Client]*Conn
-	closed bool
+	mu       sync.Mutex
+	ByClient map[*mongo.Client]*Conn
+	closed   bool
 }
 
-// Add takes a client over. One that comes too late is closed again.
+// Add takes ownership of a client. After Close it disconnects it at once.
 func (cs *connections) Add(client *mongo.Client, m *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -29,23 +29,23 @@ func (cs *connections) Add(client *mongo.Client, m *Conn) {
 		_ = live.Disconnect(context.Background(), client)
 		return
 	}
-	if cs.Of == nil {
-		cs.Of = make(map[*mongo.Client]*Conn)
+	if cs.ByClient == nil {
+		cs.ByClient = make(map[*mongo.Client]*Conn)
 	}
-	cs.Of[client] = m
+	cs.ByClient[client] = m
 }
 
 // All returns the connections that are open.
 func (cs *connections) All() iter.Seq[*Conn] {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	return slices.Values(slices.Collect(maps.Values(cs.Of)))
+	return slices.Values(slices.Collect(maps.Values(cs.ByClient)))
 }
 
 // Disconnect closes one client.
 func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) error {
 	cs.mu.Lock()
-	delete(cs.Of, client)
+	delete(cs.ByClient, client)
 	cs.mu.Unlock()
 	if err := live.Disconnect(ctx, client); !errors.Is(err, mongo.ErrClientDisconnected) {
 		return err
@@ -56,7 +56,7 @@ func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) err
 // Close closes all clients, and those to come.
 func (cs *connections) Close(ctx context.Context) error {
 	cs.mu.Lock()
-	clients := slices.Collect(maps.Keys(cs.Of))
+	clients := slices.Collect(maps.Keys(cs.ByClient))
 	cs.closed = true
 	cs.mu.Unlock()
 	var errs []error

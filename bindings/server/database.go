@@ -41,14 +41,14 @@ func Connected(js *script.Engine, d *Database) *Database {
 type requestOption func(*Request)
 
 // Reads marks a request that may be sent twice.
-func Reads(r *Request) { r.Reads = true }
+func Reads(r *Request) { r.IsRead = true }
 
-// Nearby lets a request go to a secondary when there is no primary.
-func Nearby(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
+// PrimaryPreferred sets the read preference primaryPreferred.
+func PrimaryPreferred(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
 
 // Request returns a command on its way to this database.
 func (d *Database) Request(body any, options ...requestOption) Request {
-	r := Request{On: d.Conn, Database: d.Name, Body: body, session: d.Session}
+	r := Request{Conn: d.Conn, Database: d.Name, Body: body, session: d.Session}
 	for _, o := range options {
 		o(&r)
 	}
@@ -68,8 +68,8 @@ func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
 // ListDatabases returns the reply of listDatabases.
 func (m *Conn) ListDatabases() bson.Raw {
 	return m.gateway.MustSend(Request{
-		On: m, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
-		Reads: true, ReadPreference: readpref.PrimaryPreferred(),
+		Conn: m, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
+		IsRead: true, ReadPreference: readpref.PrimaryPreferred(),
 	})
 }
 
@@ -82,12 +82,12 @@ func (d *Database) ListCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.Conn.gateway.All(d.Request(d.Conn.gateway.JS.Merge(body, more), Reads, Nearby))
+	return d.Conn.gateway.ReadAll(d.Request(d.Conn.gateway.JS.Merge(body, more), Reads, PrimaryPreferred))
 }
 
 // ListIndexes returns the indexes of a collection.
 func (d *Database) ListIndexes(collection string) []bson.Raw {
-	return d.Conn.gateway.All(d.Request(bson.D{{Key: "listIndexes", Value: collection},
+	return d.Conn.gateway.ReadAll(d.Request(bson.D{{Key: "listIndexes", Value: collection},
 		{Key: "cursor", Value: bson.D{}}}, Reads))
 }
 
@@ -105,7 +105,7 @@ func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.
 
 // FindAll reads all documents of a query.
 func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
-	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection},
+	return d.Conn.gateway.ReadAll(d.Request(append(bson.D{{Key: "find", Value: collection},
 		{Key: "filter", Value: filter}}, extra...), Reads))
 }
 
@@ -125,7 +125,7 @@ func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, e
 	for i, st := range stages {
 		pipeline[i] = st
 	}
-	return d.Conn.gateway.TryAll(d.Request(bson.D{
+	return d.Conn.gateway.TryReadAll(d.Request(bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
 	}, Reads))
 }
@@ -136,22 +136,22 @@ func Command(name string, rest ...bson.E) bson.D {
 	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
 }
 
-// SortedBy returns the field of a find that sorts what it finds.
-func SortedBy(field string, direction int32) bson.E {
+// SortField returns the sort field of a find command.
+func SortField(field string, direction int32) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// LimitedTo returns the field of a find that limits what it finds.
-func LimitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
+// LimitField returns the limit field of a find command.
+func LimitField(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
 
 // HasField reports whether a document has a field.
 func HasField(d bson.D, key string) bool {
 	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
 }
 
-// Quietly runs a command of the shell's own, such as for completion: its failure is
+// TryRun runs a command of the shell's own, such as for completion: its failure is
 // ignored, and the reply nil then.
-func Quietly(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
+func TryRun(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
 	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
 	if err != nil {
 		return nil

@@ -67,16 +67,16 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	response := bson.D{}
 	elems, _ := reply.Elements()
 	for _, el := range elems {
-		if !slices.Contains(display.Gossip, el.Key()) {
+		if !slices.Contains(display.ClusterTimeFields, el.Key()) {
 			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
 		}
 	}
-	script.Must(e.Set("errorResponse", s.JS.Values.DocToJS(rawdoc.Of(response))))
+	script.Must(e.Set("errorResponse", s.JS.Values.DocToJS(rawdoc.MustMarshal(response))))
 	for _, el := range elems {
 		v := s.JS.Values.ToJS(el.Value())
 		switch key := el.Key(); {
 		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
-		case key == "errmsg" || slices.Contains(display.Gossip, key):
+		case key == "errmsg" || slices.Contains(display.ClusterTimeFields, key):
 			script.Define(e, key, v)
 		default:
 			script.Must(e.Set(key, v))
@@ -102,7 +102,7 @@ func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 	}
 	script.Must(e.Set("errorLabelSet", set))
 	label := s.JS.Classes.Cached("hasErrorLabel", func() *goja.Object {
-		return s.JS.Function("hasErrorLabel", func(c *script.Call) goja.Value {
+		return s.JS.NewFunction("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {
@@ -130,7 +130,7 @@ func ConnectionError(err error) (name, message string) {
 		command   mongo.CommandError
 	)
 	if errors.As(err, &server) && server.Code != 0 {
-		return "MongoServerError", OneLine(server.Message)
+		return "MongoServerError", RedactedLine(server.Message)
 	}
 	if errors.As(err, &selection) {
 		for _, srv := range selection.Desc.Servers {
@@ -138,12 +138,12 @@ func ConnectionError(err error) (name, message string) {
 				continue
 			}
 			if errors.As(srv.LastError, &server) && server.Code != 0 {
-				return "MongoServerError", OneLine(server.Message)
+				return "MongoServerError", RedactedLine(server.Message)
 			}
 			if errors.As(srv.LastError, &dns) || errors.As(srv.LastError, &op) {
 				return ConnectionError(srv.LastError)
 			}
-			return "MongoServerSelectionError", OneLine(srv.LastError.Error())
+			return "MongoServerSelectionError", RedactedLine(srv.LastError.Error())
 		}
 		return "MongoServerSelectionError", "Server selection timed out"
 	}
@@ -155,18 +155,18 @@ func ConnectionError(err error) (name, message string) {
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
 		return "MongoNetworkError", fmt.Sprintf("connect ECONNREFUSED %s", op.Addr)
 	case strings.Contains(err.Error(), "was cleared because another operation failed"):
-		return "MongoPoolClearedError", "C" + strings.TrimPrefix(OneLine(err.Error()), "c")
+		return "MongoPoolClearedError", "C" + strings.TrimPrefix(RedactedLine(err.Error()), "c")
 	case errors.Is(err, mongo.ErrClientDisconnected):
 		return "MongoNotConnectedError", "Client must be connected before running operations"
 	case errors.As(err, &command) && command.HasErrorLabel("NetworkError"), mongo.IsNetworkError(err), errors.As(err, &op):
-		return "MongoNetworkError", OneLine(err.Error())
+		return "MongoNetworkError", RedactedLine(err.Error())
 	case mongo.IsTimeout(err):
-		return "MongoNetworkTimeoutError", OneLine(err.Error())
+		return "MongoNetworkTimeoutError", RedactedLine(err.Error())
 	}
-	return "MongoRuntimeError", OneLine(err.Error())
+	return "MongoRuntimeError", RedactedLine(err.Error())
 }
 
-// Credentials finds those of addresses in a text: with whatever stands for a scheme,
+// Credentials matches credentials in addresses: after anything like a scheme,
 // as that may be mistyped, or without one. The first group ends where they begin. It
 // rather finds too much: up to the last @.
 var Credentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
@@ -175,8 +175,8 @@ var Credentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`"
 // Redact hides the user and password of every address in a text.
 func Redact(text string) string { return Credentials.ReplaceAllString(text, "$1<credentials>@") }
 
-// OneLine returns a text without line ends.
-func OneLine(text string) string {
+// RedactedLine returns a text without line ends.
+func RedactedLine(text string) string {
 	return Redact(strings.Join(strings.Fields(text), " "))
 }
 

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// TagSets returns the read preference's, undefined when it has none.
+// TagSets returns the tag sets of a read preference; nil if it has none.
 func TagSets(js *script.Engine, pref *readpref.ReadPref) goja.Value {
 	if len(pref.TagSets()) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	if !ok || s.noRetryWrites {
 		return s.send(r)
 	}
-	numbered, err := r.On.numbersWrites()
+	numbered, err := r.Conn.supportsTxnNumbers()
 	if err != nil {
 		return nil, err
 	}
@@ -33,65 +33,65 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	if !numbered || sess == nil {
 		return s.send(r)
 	}
-	number, ok := r.On.writeNumber(sess)
+	number, ok := r.Conn.nextTxnNumber(sess)
 	if !ok {
 		return s.send(r)
 	}
 	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
-	answered, err := s.Sending(r)
+	answered, err := s.BeginSend(r)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body).Raw()
-	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
+	if err != nil && s.JS.Context().Err() == nil && isRetryable(err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
 	answered(reply, err)
 	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
-		r.On.EndHome(context.WithoutCancel(s.JS.Context()))
+		r.Conn.EndDefaultSession(context.WithoutCancel(s.JS.Context()))
 	}
-	return s.Answer(reply, err)
+	return s.HandleReply(reply, err)
 }
 
-// mayRead reports whether a failed read is worth sending once more: the
+// shouldRetryRead reports whether a failed read should be retried once: the
 // connection was lost, or the member it went to is on its way out. Where no
 // server was to be found, the driver has waited for one.
-func (s *Gateway) mayRead(r Request, err error) bool {
-	return err != nil && !noServer(err) && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
-		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).Away())
+func (s *Gateway) shouldRetryRead(r Request, err error) bool {
+	return err != nil && !isNoServer(err) && r.IsRead && r.session == nil && s.JS.Context().Err() == nil &&
+		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).IsUnavailable())
 }
 
-// Passing reports whether an error that was thrown, of which name and code are
+// IsTransient reports whether an error that was thrown, of which name and code are
 // given, may be gone when one asks again: the server, or the way to it, was not
 // there. The code is 0 where there is none.
-func Passing(name string, code int32) bool {
+func IsTransient(name string, code int32) bool {
 	switch name {
 	case "MongoNetworkError", "MongoNetworkTimeoutError", "MongoServerSelectionError", "MongoPoolClearedError":
 		return true
 	}
-	return mongoerr.Code(code).Away()
+	return mongoerr.Code(code).IsUnavailable()
 }
 
-// Lost reports whether an error leaves open what became of a command that changes
+// IsOutcomeUnknown reports whether it is unknown, after an error, if a command has changed
 // something: it was sent, and then the connection broke, or the server went away.
-func Lost(err error) bool {
+func IsOutcomeUnknown(err error) bool {
 	code := mongoerr.Code(CodeOf(err))
-	return isNetworkError(err) && !noServer(err) || code.Away()
+	return isNetworkError(err) && !isNoServer(err) || code.IsUnavailable()
 }
 
-// noServer reports whether an error says that there is none to send to.
-func noServer(err error) bool { return errors.As(err, new(topology.ServerSelectionError)) }
+// isNoServer reports whether no server could be selected.
+func isNoServer(err error) bool { return errors.As(err, new(topology.ServerSelectionError)) }
 
-func retryable(err error) bool {
+func isRetryable(err error) bool {
 	var command mongo.CommandError
-	return isNetworkError(err) && !noServer(err) ||
+	return isNetworkError(err) && !isNoServer(err) ||
 		errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
 }
 
-// numbersWrites reports whether the server keeps transaction numbers: members of
+// supportsTxnNumbers reports whether the server keeps transaction numbers: members of
 // replica sets and mongos do.
-func (m *Conn) numbersWrites() (bool, error) {
+func (m *Conn) supportsTxnNumbers() (bool, error) {
 	hello, err := m.helloReply()
 	if err != nil {
 		return false, err

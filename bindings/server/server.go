@@ -26,20 +26,20 @@ type Confirm func(database string, command bson.Raw) error
 // ErrStopped is the error of a Confirm after which a program ends.
 var ErrStopped = errors.New("stopped: the answer was quit, and nothing more was sent")
 
-// Sending lets a command be sent through a client, and returns what is told its answer; nil
-// is not told.
-type Sending func(ctx context.Context, through *mongo.Client, database string, command bson.Raw) (
+// SendHook is called before a command is sent, and returns a callback for the answer; nil
+// for none.
+type SendHook func(ctx context.Context, through *mongo.Client, database string, command bson.Raw) (
 	answered func(bson.Raw, error), err error)
 
 // Checks are what commands pass before they are sent; nil ones let all pass.
 type Checks struct {
 	Guard   Guard
 	Confirm Confirm
-	Sending Sending
+	OnSend  SendHook
 }
 
-// Pass is what there is in place of sending a command; neither lets it go.
-func (c Checks) Pass(database string, command bson.Raw) (reply bson.Raw, err error) {
+// Check runs the checks. It returns a reply or an error instead of sending, or neither.
+func (c Checks) Check(database string, command bson.Raw) (reply bson.Raw, err error) {
 	if c.Guard != nil {
 		if reply, err = c.Guard(database, command); reply != nil || err != nil {
 			return reply, err
@@ -51,16 +51,16 @@ func (c Checks) Pass(database string, command bson.Raw) (reply bson.Raw, err err
 	return nil, nil
 }
 
-// Gateway is the way of a shell's commands to its servers: the guard they pass,
+// Gateway sends the shell's commands to servers: it has the guard they pass,
 // the connections that are open, the command that is under way.
 type Gateway struct {
 	JS     *script.Engine
 	checks Checks
 	// noRetryWrites keeps writes from being sent again after a lost connection.
-	noRetryWrites bool
-	Opened        connections
-	// sent is where the last command went.
-	sent struct {
+	noRetryWrites   bool
+	OpenConnections connections
+	// lastSent is where the last command went.
+	lastSent struct {
 		on      *Conn
 		session *mongo.Session
 	}
@@ -71,17 +71,17 @@ func NewGateway(js *script.Engine, checks Checks, noRetryWrites bool) *Gateway {
 	return &Gateway{JS: js, checks: checks, noRetryWrites: noRetryWrites}
 }
 
-// Asks reports whether somebody is asked before commands are sent, which are to be
+// NeedsConfirmation reports whether commands need confirmation; all that are sent should be
 // the script's alone then.
-func (s *Gateway) Asks() bool { return s.checks.Confirm != nil }
+func (s *Gateway) NeedsConfirmation() bool { return s.checks.Confirm != nil }
 
-// Confirmed has somebody asked about what a command runner sends.
-func (s *Gateway) Confirmed(a live.CommandRunner) live.CommandRunner {
-	return live.WithCheck(a, Checks{Confirm: s.checks.Confirm}.Pass)
+// WithConfirmation wraps a command runner so that its commands need confirmation.
+func (s *Gateway) WithConfirmation(a live.CommandRunner) live.CommandRunner {
+	return live.WithCheck(a, Checks{Confirm: s.checks.Confirm}.Check)
 }
 
-// Guarded reports whether a command may be kept from being sent.
-func (s *Gateway) Guarded() bool { return s.checks.Guard != nil }
+// HasGuard reports whether a command may be kept from being sent.
+func (s *Gateway) HasGuard() bool { return s.checks.Guard != nil }
 
 // Conn is one connection.
 type Conn struct {
@@ -91,11 +91,11 @@ type Conn struct {
 	ReadPreference *readpref.ReadPref // nil for the primary
 	// Settings open the connection again, as another user or to other servers; nil
 	// when unknown.
-	Settings *options.ClientOptions
-	hello    bson.Raw
-	home     *mongo.Session
-	numbers  map[string]int64 // that sessions have used, by their ids
-	version  Version          // asked for once; zero before
+	Settings       *options.ClientOptions
+	hello          bson.Raw
+	defaultSession *mongo.Session
+	txnNumbers     map[string]int64 // that sessions have used, by their ids
+	version        Version          // asked for once; zero before
 }
 
 // NewConn returns a connection through a client. Credentials in the address are
@@ -106,13 +106,13 @@ func NewConn(g *Gateway, client *mongo.Client, address string) *Conn {
 
 // Request is one command on its way to a server.
 type Request struct {
-	On       *Conn
+	Conn     *Conn
 	Database string
 	Body     any // bson.D or bson.Raw
 	// session is the script's own; nil is the connection's.
 	session *mongo.Session
 	// reads says that sending it twice does no harm.
-	Reads bool
+	IsRead bool
 	// readPreference overrides the connection's.
 	ReadPreference *readpref.ReadPref
 }
@@ -129,30 +129,30 @@ func (s *Gateway) Send(r Request) (bson.Raw, error) {
 
 // send is Send for what was checked.
 func (s *Gateway) send(r Request) (bson.Raw, error) {
-	answered, err := s.Sending(r)
+	answered, err := s.BeginSend(r)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
-	if s.mayRead(r, err) {
+	if s.shouldRetryRead(r, err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	}
 	answered(reply, err)
-	return s.Answer(reply, err)
+	return s.HandleReply(reply, err)
 }
 
-// Sending lets a request be sent; answered is to be told its answer.
-func (s *Gateway) Sending(r Request) (answered func(bson.Raw, error), err error) {
+// BeginSend calls the OnSend check of a request; pass the answer to answered.
+func (s *Gateway) BeginSend(r Request) (answered func(bson.Raw, error), err error) {
 	nobody := func(bson.Raw, error) {}
-	if s.checks.Sending == nil {
+	if s.checks.OnSend == nil {
 		return nobody, nil
 	}
 	body, err := rawBody(r)
 	if err != nil {
 		return nil, err
 	}
-	if answered, err = s.checks.Sending(s.JS.Context(), r.On.Client, r.Database, body); answered == nil {
+	if answered, err = s.checks.OnSend(s.JS.Context(), r.Conn.Client, r.Database, body); answered == nil {
 		answered = nobody
 	}
 	return answered, err
@@ -165,8 +165,8 @@ func rawBody(r Request) (bson.Raw, error) {
 	return bson.Marshal(r.Body)
 }
 
-// Answer sorts out what the driver returned for a command.
-func (s *Gateway) Answer(reply bson.Raw, err error) (bson.Raw, error) {
+// HandleReply handles the driver's reply or error of a command.
+func (s *Gateway) HandleReply(reply bson.Raw, err error) (bson.Raw, error) {
 	if err == nil {
 		return reply, nil
 	}
@@ -193,7 +193,7 @@ func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
 	}
 	ctx := r.Context(s.JS.Context())
 	c, err := r.DB().RunCommandCursor(ctx, r.Body, r.Options())
-	if s.mayRead(r, err) {
+	if s.shouldRetryRead(r, err) {
 		c, err = r.DB().RunCommandCursor(ctx, r.Body, r.Options())
 	}
 	if err != nil && s.JS.Context().Err() != nil {
@@ -210,7 +210,7 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := s.checks.Pass(r.Database, body)
+	reply, err := s.checks.Check(r.Database, body)
 	if errors.Is(err, ErrStopped) {
 		s.JS.Abort(err)
 	}
@@ -218,13 +218,13 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 }
 
 // DB returns the driver's database that the command goes to.
-func (r Request) DB() *mongo.Database { return r.On.Client.Database(r.Database) }
+func (r Request) DB() *mongo.Database { return r.Conn.Client.Database(r.Database) }
 
 // Context returns the context that carries the command's session, and notes that the
 // command is under way.
 func (r Request) Context(ctx context.Context) context.Context {
 	sess := r.driverSession()
-	r.On.gateway.sentIn(r.On, sess)
+	r.Conn.gateway.noteSent(r.Conn, sess)
 	if sess == nil {
 		return ctx
 	}
@@ -235,14 +235,14 @@ func (r Request) driverSession() *mongo.Session {
 	if r.session != nil {
 		return r.session
 	}
-	return r.On.homeSession()
+	return r.Conn.ensureDefaultSession()
 }
 
 // Options returns the driver's options for the command.
 func (r Request) Options() *options.RunCmdOptionsBuilder {
 	pref := r.ReadPreference
 	if pref == nil {
-		pref = r.On.ReadPreference
+		pref = r.Conn.ReadPreference
 	}
 	if pref == nil || r.session != nil && r.session.TransactionRunning() { // whose own preference the driver takes
 		pref = readpref.Primary()
@@ -259,17 +259,17 @@ func (s *Gateway) MustSend(r Request) bson.Raw {
 	return reply
 }
 
-// All reads all documents of a command that answers with a cursor.
-func (s *Gateway) All(r Request) []bson.Raw {
-	docs, err := s.TryAll(r)
+// ReadAll reads all documents of a command that answers with a cursor.
+func (s *Gateway) ReadAll(r Request) []bson.Raw {
+	docs, err := s.TryReadAll(r)
 	if err != nil {
 		s.Throw(err)
 	}
 	return docs
 }
 
-// TryAll is All that returns its error.
-func (s *Gateway) TryAll(r Request) ([]bson.Raw, error) {
+// TryReadAll is All that returns its error.
+func (s *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
 	c, err := s.Open(r)
 	if err != nil {
 		return nil, err
@@ -306,8 +306,8 @@ func (m *Conn) IsMongos() bool {
 
 func (m *Conn) helloReply() (bson.Raw, error) {
 	if m.hello == nil {
-		reply, err := m.gateway.Send(Request{On: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
-			Reads: true})
+		reply, err := m.gateway.Send(Request{Conn: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
+			IsRead: true})
 		if err != nil {
 			return nil, err
 		}

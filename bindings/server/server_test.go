@@ -21,8 +21,8 @@ import (
 
 func TestServerErrors(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{
-		"coded": {field("ok", 0.0), field("errmsg", "no"), field("code", int32(20)), field("codeName", "IllegalOperation"), field("errorLabels", bson.A{"X"}), field("errInfo", shelltest.Doc(field("a", int32(1)))), shelltest.FixtureGossip[0], shelltest.FixtureGossip[1]},
+	c.SetAnswers(map[string]bson.D{
+		"coded": {field("ok", 0.0), field("errmsg", "no"), field("code", int32(20)), field("codeName", "IllegalOperation"), field("errorLabels", bson.A{"X"}), field("errInfo", shelltest.Doc(field("a", int32(1)))), shelltest.FixtureClusterTime[0], shelltest.FixtureClusterTime[1]},
 		"bare":  {field("ok", 0.0), field("errmsg", "old style")},
 		"empty": {field("ok", 0.0)},
 		"insert": append(ok(field("n", int32(1))), field("writeErrors", bson.A{shelltest.Doc(field("index", int32(0)), field("code", int32(121)),
@@ -78,7 +78,7 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{"insert": ok(field("n", int32(1)))})
+	c.SetAnswers(map[string]bson.D{"insert": ok(field("n", int32(1)))})
 	shelltest.Run(t, c,
 		step{"db.big.insertMany(Array.from({length: 150001}, (_, i) => ({_id: i}))).acknowledged", "true"},
 		step{"const s = 'x'.repeat(6e6); db.wide.insertMany([{s}, {s}, {s}]).acknowledged", "true"},

@@ -7,8 +7,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// ValueOf returns a document, or one field of it, as scripts get it; undefined for none.
-func ValueOf(js *script.Engine, doc bson.Raw, field string) goja.Value {
+// FieldValue returns a document, or one field of it, as scripts get it; undefined for none.
+func FieldValue(js *script.Engine, doc bson.Raw, field string) goja.Value {
 	switch {
 	case doc == nil:
 		return goja.Undefined()
@@ -23,5 +23,5 @@ func ClusterTime(js *script.Engine, doc bson.Raw) goja.Value {
 	if inner, ok := doc.Lookup("$clusterTime").DocumentOK(); ok {
 		doc = inner
 	}
-	return ValueOf(js, doc, "")
+	return FieldValue(js, doc, "")
 }

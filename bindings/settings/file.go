@@ -16,10 +16,10 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Open reads what sessions before have kept in a file, and keeps there what is changed
+// Load reads the settings that earlier sessions saved in a file, and saves changes there
 // from now on: one line of extended JSON that holds only what is not at its default
 // (rules/04-command-line-and-prompt §2.10).
-func (s *Values) Open(js *script.Engine, path string) error {
+func (s *Values) Load(js *script.Engine, path string) error {
 	s.path = path
 	kept, err := readSettings(path)
 	if err != nil {
@@ -28,10 +28,10 @@ func (s *Values) Open(js *script.Engine, path string) error {
 	var wrong []error
 	for _, e := range kept {
 		opt := optionNamed(e.Key)
-		if opt == nil || s.changed[e.Key] {
+		if opt == nil || s.changedByScript[e.Key] {
 			continue // of another version, or a script's
 		}
-		if problem := opt.set(s, js.GoValue(e.Value)); problem != "" {
+		if problem := opt.set(s, js.FromGo(e.Value)); problem != "" {
 			wrong = append(wrong, fmt.Errorf("%s: %s", path, problem))
 		}
 	}
@@ -59,9 +59,9 @@ func readSettings(path string) (bson.D, error) {
 	return kept, nil
 }
 
-// keep writes a changed setting, or forgets one that is at its default
+// saveSetting writes a changed setting, or forgets one that is at its default
 // again. Others in the file stay: another session may have put them there.
-func (s *Values) keep(opt *option) error {
+func (s *Values) saveSetting(opt *option) error {
 	if s.path == "" {
 		return nil
 	}

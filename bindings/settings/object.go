@@ -20,7 +20,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 	o := s.js.Runtime.NewObject()
 	add := func(name, signature, help string, f func(c *script.Call) goja.Value) {
 		params := script.ParseSignature(signature)
-		fn := s.js.Function(name, func(c *script.Call) goja.Value {
+		fn := s.js.NewFunction(name, func(c *script.Call) goja.Value {
 			c.Check("config."+name, params)
 			return f(c)
 		})
@@ -45,7 +45,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 		if wrong := opt.set(s.values, c.Arg(1)); wrong != "" {
 			return c.JS.Runtime.ToValue("Cannot set option \"" + name + "\": " + wrong)
 		}
-		return s.change(c, opt, "has been changed")
+		return s.saveAndReport(c, opt, "has been changed")
 	})
 	add("reset", "key:string", "Gives a setting its default value.", func(c *script.Call) goja.Value {
 		name := c.Text(0)
@@ -55,9 +55,9 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 		}
 		standard := Default()
 		opt.set(s.values, c.JS.Runtime.ToValue(opt.get(standard)))
-		return s.change(c, opt, "has been reset to its default value")
+		return s.saveAndReport(c, opt, "has been reset to its default value")
 	})
-	s.js.Help.Property(o, s.help)
+	s.js.Help.DefineHelp(o, s.help)
 	s.js.Values.SetPrinter(o, func() string {
 		m, err := s.js.Runtime.New(s.js.Runtime.GlobalObject().Get("Map"))
 		if err != nil {
@@ -94,14 +94,14 @@ func (s *object) help() string {
 	})
 }
 
-// change keeps a setting and says so.
-func (s *object) change(c *script.Call, opt *option, how string) goja.Value {
+// saveAndReport saves a setting and reports the change.
+func (s *object) saveAndReport(c *script.Call, opt *option, how string) goja.Value {
 	text := "Setting \"" + opt.name + "\" " + how
-	if s.values.changed == nil {
-		s.values.changed = make(map[string]bool)
+	if s.values.changedByScript == nil {
+		s.values.changedByScript = make(map[string]bool)
 	}
-	s.values.changed[opt.name] = true
-	if err := s.values.keep(opt); err != nil {
+	s.values.changedByScript[opt.name] = true
+	if err := s.values.saveSetting(opt); err != nil {
 		text += " for this session only: " + err.Error()
 	}
 	return c.JS.Runtime.ToValue(text)

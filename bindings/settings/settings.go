@@ -17,7 +17,7 @@ import (
 type Values struct {
 	DisplayBatchSize      int
 	MaxTimeMS             int64 // 0: none
-	Look                  display.Look
+	Inspect               display.InspectSettings
 	HistoryLength         int
 	RedactHistory         string
 	Editor                string // empty: none
@@ -25,20 +25,20 @@ type Values struct {
 	DisableSchemaSampling bool
 	LoadMongoshrc         bool
 
-	changed map[string]bool // in this run, by a script
-	path    string          // of the file that keeps them; empty for none
+	changedByScript map[string]bool // in this run, by a script
+	path            string          // of the file that keeps them; empty for none
 }
 
 // Default returns the values of a shell that was not changed.
 func Default() *Values {
 	return &Values{
-		DisplayBatchSize: 20, Look: display.Look{Compact: 3, Depth: 6}, HistoryLength: 1000,
+		DisplayBatchSize: 20, Inspect: display.InspectSettings{Compact: 3, Depth: 6}, HistoryLength: 1000,
 		RedactHistory: "remove", DisableSchemaSampling: true,
 	}
 }
 
 // option is one setting: how scripts read it, and how they change it. set
-// answers what is wrong with a value, or nothing.
+// returns an error text for an invalid value, or nothing.
 type option struct {
 	name string
 	get  func(s *Values) any
@@ -50,7 +50,7 @@ const Class = "Config"
 
 const mustBePositive = " must be a positive integer"
 
-func wholeNumber(name string, least float64, where func(*Values) *int) option {
+func integerOption(name string, least float64, where func(*Values) *int) option {
 	return option{name, func(s *Values) any { return *where(s) }, func(s *Values, v goja.Value) string {
 		n := v.ToFloat()
 		if !goja.IsNumber(v) || n != float64(int(n)) && !goja.IsInfinity(v) || n < least {
@@ -61,7 +61,7 @@ func wholeNumber(name string, least float64, where func(*Values) *int) option {
 	}}
 }
 
-func boolean(name string, where func(*Values) *bool) option {
+func booleanOption(name string, where func(*Values) *bool) option {
 	return option{name, func(s *Values) any { return *where(s) }, func(s *Values, v goja.Value) string {
 		if script.TypeOf(v) != "boolean" {
 			return name + " must be a boolean"
@@ -73,7 +73,7 @@ func boolean(name string, where func(*Values) *bool) option {
 
 func allOptions() []option {
 	return []option{
-		wholeNumber("displayBatchSize", 1, func(s *Values) *int { return &s.DisplayBatchSize }),
+		integerOption("displayBatchSize", 1, func(s *Values) *int { return &s.DisplayBatchSize }),
 		{"maxTimeMS", func(s *Values) any { return nullWhenZero(s.MaxTimeMS) }, func(s *Values, v goja.Value) string {
 			if !goja.IsNull(v) && (!goja.IsNumber(v) || v.ToFloat() <= 0) {
 				return "maxTimeMS must be null or a positive integer"
@@ -82,30 +82,30 @@ func allOptions() []option {
 			return ""
 		}},
 		{"inspectCompact", func(s *Values) any {
-			switch s.Look.Compact {
+			switch s.Inspect.Compact {
 			case values.MultiLine:
 				return false
 			case values.CompactFull:
 				return true
 			}
-			return s.Look.Compact
+			return s.Inspect.Compact
 		}, func(s *Values, v goja.Value) string {
 			if script.TypeOf(v) == "boolean" {
-				s.Look.Compact = values.MultiLine
+				s.Inspect.Compact = values.MultiLine
 				if v.ToBoolean() {
-					s.Look.Compact = values.CompactFull
+					s.Inspect.Compact = values.CompactFull
 				}
 				return ""
 			}
 			if !goja.IsNumber(v) || v.ToFloat() < 0 {
 				return "inspectCompact must be a boolean or a positive integer"
 			}
-			s.Look.Compact = int(min(v.ToInteger(), 1<<30))
+			s.Inspect.Compact = int(min(v.ToInteger(), 1<<30))
 			return ""
 		}},
-		wholeNumber("inspectDepth", 0, func(s *Values) *int { return &s.Look.Depth }),
-		wholeNumber("historyLength", 0, func(s *Values) *int { return &s.HistoryLength }),
-		boolean("showStackTraces", func(s *Values) *bool { return &s.Look.Stacks }),
+		integerOption("inspectDepth", 0, func(s *Values) *int { return &s.Inspect.Depth }),
+		integerOption("historyLength", 0, func(s *Values) *int { return &s.HistoryLength }),
+		booleanOption("showStackTraces", func(s *Values) *bool { return &s.Inspect.ErrorStacks }),
 		{"redactHistory", func(s *Values) any { return s.RedactHistory }, func(s *Values, v goja.Value) string {
 			if !slices.Contains([]string{"keep", "remove", "remove-redact"}, v.String()) {
 				return "redactHistory must be one of 'keep', 'remove', or 'remove-redact'"
@@ -126,8 +126,8 @@ func allOptions() []option {
 			return ""
 		}},
 		pagerOption(),
-		boolean("disableSchemaSampling", func(s *Values) *bool { return &s.DisableSchemaSampling }),
-		boolean("loadMongoshrc", func(s *Values) *bool { return &s.LoadMongoshrc }),
+		booleanOption("disableSchemaSampling", func(s *Values) *bool { return &s.DisableSchemaSampling }),
+		booleanOption("loadMongoshrc", func(s *Values) *bool { return &s.LoadMongoshrc }),
 	}
 }
 

@@ -23,29 +23,29 @@ import (
 	"github.com/dop251/goja"
 )
 
-// paceNames are the options of helpers that move something, all at a pace.
-const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
+// paceOptionNames are the options of helpers that move something, all at a pace.
+const paceOptionNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
 
 // runOptionNames are the options of helpers that carry a plan out.
 const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun,verify," +
-	beforeNames + "," + paceNames
+	preflightOptionNames + "," + paceOptionNames
 
-// beforeNames are the options about what is looked at before something moves.
-const beforeNames = "preflight,despite,advisories"
+// preflightOptionNames are the options of the checks before a run.
+const preflightOptionNames = "preflight,despite,advisories"
 
-// pacedHelp is what the help of a helper that has the cluster's balancer do something
+// runOptionsHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
-const pacedHelp = "With any of " +
+const runOptionsHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
 	"diskLimit, journal, resume, verify, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, " +
 	"at that pace, and returns its result, like sh.apply()."
 
-// paced reports whether one of the options of a pace was given. Others that are for
+// hasRunOption reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
-func (h helperOptions) paced(others ...string) bool {
+func (h helperOptions) hasRunOption(others ...string) bool {
 	var given string
 	for _, name := range strings.Split(runOptionNames, ",") {
-		if h.given(name) {
+		if h.isGiven(name) {
 			given = name
 		}
 	}
@@ -53,7 +53,7 @@ func (h helperOptions) paced(others ...string) bool {
 		return false
 	}
 	for _, name := range others {
-		if h.get(name) != nil {
+		if h.value(name) != nil {
 			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine runs "+
 				"(its time limit is for)", h.helper, name, given)
 		}
@@ -64,11 +64,17 @@ func (h helperOptions) paced(others ...string) bool {
 // pace reads the options that say at which pace something moves.
 func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
-		MaxMoves: int(h.limit("maxMoves", h.count)), MaxBytes: h.limit("maxBytes", h.size), For: h.duration("for", 0),
-		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
-		TimeZone: h.text("timeZone"), DiskLimit: h.share("diskLimit"),
+		MaxMoves: int(
+			h.limitOption("maxMoves", h.count),
+		),
+		MaxBytes:     h.limitOption("maxBytes", h.size),
+		For:          h.duration("for", 0),
+		PauseBetween: h.duration("pauseBetween", 0),
+		Parallel:     action.DefaultParallel,
+		TimeZone:     h.text("timeZone"),
+		DiskLimit:    h.shareOption("diskLimit"),
 	}
-	if h.get("parallel") != nil {
+	if h.value("parallel") != nil {
 		p.Parallel = int(h.count("parallel"))
 	}
 	var err error
@@ -85,9 +91,9 @@ func (h helperOptions) pace() action.Pace {
 	return p
 }
 
-// share reads a share: "85%" or 0.85.
-func (h helperOptions) share(name string) float64 {
-	v := h.get(name)
+// shareOption reads a share: "85%" or 0.85.
+func (h helperOptions) shareOption(name string) float64 {
+	v := h.value(name)
 	if v == nil {
 		return 0
 	}
@@ -98,9 +104,9 @@ func (h helperOptions) share(name string) float64 {
 	return share
 }
 
-// limit reads a limit that has a default: 0 and "none" are without one.
-func (h helperOptions) limit(name string, read func(name string) int64) int64 {
-	v := h.get(name)
+// limitOption reads a limit that has a default: 0 and "none" are without one.
+func (h helperOptions) limitOption(name string, read func(name string) int64) int64 {
+	v := h.value(name)
 	if v == nil {
 		return 0
 	}
@@ -118,21 +124,21 @@ func (h helperOptions) limit(name string, read func(name string) int64) int64 {
 func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
-		ForceJumbo: h.flag("forceJumbo", false), Before: c.before(h),
-		Journal: h.text("journal"), Resume: h.text("resume"), Proof: h.proof(),
+		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.beforeOptions(h),
+		Journal: h.text("journal"), Resume: h.text("resume"), Proof: h.proofOption(),
 	}
 	for _, path := range []string{e.Journal, e.Resume} {
 		if path != "" {
-			c.mayWrite(path)
+			c.checkMayWrite(path)
 		}
 	}
-	e.NoJournal = h.isNull("journal") || e.Journal == "" && c.s.Sandbox.MayWrite() != nil
+	e.NoJournal = h.isNull("journal") || e.Journal == "" && c.host.Sandbox.CheckWrite() != nil
 	return e
 }
 
-// proof reads {verify: true}, or the most bytes that it may read a second.
-func (h helperOptions) proof() (p action.Proof) {
-	switch v := h.get("verify"); {
+// proofOption reads {verify: true}, or the most bytes that it may read a second.
+func (h helperOptions) proofOption() (p action.Proof) {
+	switch v := h.value("verify"); {
 	case v == nil:
 	case script.TypeOf(v) == "boolean":
 		p.Verify = v.ToBoolean()
@@ -142,25 +148,25 @@ func (h helperOptions) proof() (p action.Proof) {
 	return p
 }
 
-// before reads the options about the look before a run.
-func (c *call) before(h helperOptions) action.Before {
-	return action.Before{
-		Preflight: h.flag("preflight", false), Despite: h.texts("despite"), Advisories: c.advisories(h),
+// beforeOptions reads the options about the look before a run.
+func (c *call) beforeOptions(h helperOptions) action.PreflightOptions {
+	return action.PreflightOptions{
+		Preflight: h.flag("preflight", false), Despite: h.texts("despite"), Advisories: c.advisoriesPath(h),
 	}
 }
 
-// advisories reads the option that names a file of known faults of servers.
-func (c *call) advisories(h helperOptions) string {
+// advisoriesPath reads the option that names a file of known faults of servers.
+func (c *call) advisoriesPath(h helperOptions) string {
 	path := h.text("advisories")
 	if path != "" {
-		c.mayRead(path)
+		c.checkMayRead(path)
 	}
 	return path
 }
 
 // texts reads an option that is a text or a list of texts.
 func (h helperOptions) texts(name string) (list []string) {
-	v := h.get(name)
+	v := h.value(name)
 	o, is := v.(*goja.Object)
 	if v == nil || !is {
 		if text := h.text(name); text != "" {
@@ -174,42 +180,42 @@ func (h helperOptions) texts(name string) (list []string) {
 	return list
 }
 
-// preflight shows what is in the way of a run.
+// preflight shows a preflight report.
 func (s *Host) preflight(r preflight.Report) *goja.Object {
 	text := findings.PreflightText(r, func(option string) string { return option })
-	return s.shown(r, text).ToObject(s.JS.Runtime)
+	return s.printable(r, text).ToObject(s.JS.Runtime)
 }
 
 // cluster is what actions work on.
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, Settings: conn.Settings, Address: conn.Address, Runner: c.s.commandRunner(sh),
-		Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock, Consent: c.s.Consent,
+		Client: conn.Client, Settings: conn.Settings, Address: conn.Address, Runner: c.host.commandRunner(sh),
+		Guarded: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
 	}
 }
 
 // commandRunner sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
 func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
-	if s.Gateway.Guarded() {
+	if s.Gateway.HasGuard() {
 		return sh.commandRunner()
 	}
-	return s.Gateway.Confirmed(live.NewCommandRunner(sh.current().Conn.Client))
+	return s.Gateway.WithConfirmation(live.NewCommandRunner(sh.current().Conn.Client))
 }
 
-// reporter shows what an action does, and control has Ctrl-C end it, until leave.
-func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
-	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
+// newReporter shows what an action does, and control has Ctrl-C end it, until leave.
+func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
+	r = &actiontext.Reporter{Progress: c.host.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
 	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
 	control.Tick = tick
 	ctx := c.JS.Context()
 	second, third, done := script.MoreInterrupts(ctx)
 	var end func()
 	if control.Insist = second; second == nil {
-		control.Hard, end = grace(ctx)
+		control.Hard, end = withGrace(ctx)
 	} else {
-		control.Hard, end = endsWith(ctx, third)
+		control.Hard, end = untilClosed(ctx, third)
 	}
 	return r, control, func() {
 		done()
@@ -219,23 +225,23 @@ func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action
 	}
 }
 
-// leaveAfter is how long a step under way may go on after Ctrl-C where a second one
-// can't be heard of, before it is left to the cluster: going on finds out what became
+// interruptGrace is how long a step under way may go on after Ctrl-C where a second one
+// can't be received, before it is left to the cluster: resuming finds out what became
 // of it.
-const leaveAfter = 3 * time.Second
+const interruptGrace = 3 * time.Second
 
-// grace returns a context that ends a while after another one.
-func grace(ctx context.Context) (hard context.Context, leave func()) {
+// withGrace returns a context that ends a while after another one.
+func withGrace(ctx context.Context) (hard context.Context, leave func()) {
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(leaveAfter, cancel) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })
 	return hard, func() {
 		stop()
 		cancel()
 	}
 }
 
-// endsWith returns a context that ends when a channel is closed.
-func endsWith(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
+// untilClosed returns a context that ends when a channel is closed.
+func untilClosed(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {
@@ -252,16 +258,21 @@ type planAction interface {
 	Run(ctx context.Context, c action.Cluster, r action.Reporter) (action.PlanResult, error)
 }
 
-// act runs an action and returns how it ended. It is about some collections.
-func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.RunOptions) planAction) *goja.Object {
+// runPlanAction runs an action and returns how it ended. It is about some collections.
+func (c *call) runPlanAction(
+	sh *Helpers,
+	h helperOptions,
+	about []string,
+	of func(action.RunOptions) planAction,
+) *goja.Object {
 	e := c.runOptions(h)
-	r, control, leave := c.reporter(h)
+	r, control, leave := c.newReporter(h)
 	defer leave()
 	e.Control = control
 	result, err := of(e).Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err == nil && result.Preflight != nil {
-		return c.s.preflight(*result.Preflight)
+		return c.host.preflight(*result.Preflight)
 	}
 	again := ""
 	if result.Journal != "" && !result.Finished {
@@ -283,7 +294,7 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	}
 	switch {
 	case err != nil:
-		sh.fail(h.helper, about, err, again, result.Plan != "")
+		sh.throwActionError(h.helper, about, err, again, result.Plan != "")
 	case c.JS.Context().Err() != nil:
 		c.JS.Out.Warn(actiontext.PlanResult(result) + again)
 	case result.Warning != "":
@@ -291,17 +302,17 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	}
 	commands := result.Commands
 	result.Commands = nil // which scripts have as documents
-	object := c.s.fromJSON(result)
+	object := c.host.fromJSON(result)
 	if e.DryRun {
-		script.Must(object.Set("commands", c.s.documents(bodies(commands))))
+		script.Must(object.Set("commands", c.host.documentArray(commandBodies(commands))))
 	}
 	return object
 }
 
-// fail throws the error of an action, with what to do then. What the cluster answered
+// throwActionError throws the error of an action, with what to do then. What the cluster answered
 // before anything began is thrown as the server's own error.
-func (sh *Helpers) fail(helper string, about []string, err error, again string, began bool) {
-	js := sh.s.JS
+func (sh *Helpers) throwActionError(helper string, about []string, err error, again string, began bool) {
+	js := sh.host.JS
 	if wrong, is := errors.AsType[*action.OptionError](err); is && !began {
 		js.ThrowInvalid("sh.%s: %s", helper, wrong)
 	}
@@ -310,21 +321,21 @@ func (sh *Helpers) fail(helper string, about []string, err error, again string, 
 	unknown, _ := errors.AsType[*diagnosis.UnknownError](err)
 	switch {
 	case unknown != nil && unknown.Kind == diagnosis.OfCollection && len(about) == 1:
-		sh.notSharded(about[0])
+		sh.throwNotSharded(about[0])
 	case answered && !began:
-		sh.s.Gateway.Throw(err)
+		sh.host.Gateway.Throw(err)
 	}
 	js.Throw(script.RuntimeError, "%s%s", err, again)
 }
 
-func bodies(commands []action.Command) (docs []bson.Raw) {
+func commandBodies(commands []action.Command) (docs []bson.Raw) {
 	for _, command := range commands {
 		docs = append(docs, command.Body)
 	}
 	return docs
 }
 
-func (s *Host) documents(list []bson.Raw) goja.Value {
+func (s *Host) documentArray(list []bson.Raw) goja.Value {
 	items := make([]any, len(list))
 	for i, doc := range list {
 		items[i] = s.JS.Values.DocToJS(doc)

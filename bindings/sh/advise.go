@@ -32,40 +32,40 @@ func shardAdviseMethods() []helper {
 // shAdviseChunkSize returns advice, which is printed as text.
 func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("adviseChunkSize", 1)
-	ns, end := c.advising(&o)
+	ns, end := c.startAdvice(&o)
 	a, err := keyfacts.ChunkSize(c.JS.Context(), sh.current().Conn.Client, ns, o)
 	if end(); err != nil {
-		c.s.Gateway.Throw(err)
+		c.host.Gateway.Throw(err)
 	}
-	return c.s.shown(a, findings.ChunkSizeText(a))
+	return c.host.printable(a, findings.ChunkSizeText(a))
 }
 
 // shAdvisePresplit returns advice, which is printed as text.
 func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("advisePresplit", 1)
 	given := c.options("advisePresplit", 1)
-	if o.ExpectDocs = given.count("docs"); given.get("key") != nil {
-		o.Keys = c.keysOf("advisePresplit", "options.key", given.get("key"))
+	if o.ExpectDocs = given.count("docs"); given.value("key") != nil {
+		o.Keys = c.keysOf("advisePresplit", "options.key", given.value("key"))
 	}
-	ns, end := c.advising(&o)
+	ns, end := c.startAdvice(&o)
 	a, err := keyfacts.Presplit(c.JS.Context(), sh.current().Conn.Client, ns, o)
 	end()
 	switch {
 	case errors.Is(err, keyfacts.ErrNoKey):
 		c.JS.ThrowInvalid("%s, as in sh.advisePresplit(%q, { key: { customer: 1 } })", err, ns)
 	case err != nil:
-		c.s.Gateway.Throw(err)
+		c.host.Gateway.Throw(err)
 	}
-	return c.s.shown(a, findings.PresplitText(a))
+	return c.host.printable(a, findings.PresplitText(a))
 }
 
-// advising returns the collection asked about, and has what is read of it told.
-func (c *call) advising(o *keyfacts.Options) (ns string, end func()) {
+// startAdvice returns the namespace argument, and sets o.Tell to show progress until end.
+func (c *call) startAdvice(o *keyfacts.Options) (ns string, end func()) {
 	ns = c.namespaceArgument(0)
-	progress := c.s.Display.Progress(true)
+	progress := c.host.Display.Progress(true)
 	o.Tell = func(what string) {
-		if progress.Due() {
-			progress.Say(plaintext.VisibleLine(ns+": "+what), nil)
+		if progress.IsDue() {
+			progress.Show(plaintext.VisibleLine(ns+": "+what), nil)
 		}
 	}
 	return ns, progress.End
@@ -75,16 +75,16 @@ func (c *call) advising(o *keyfacts.Options) (ns string, end func()) {
 func shAdviseKey(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("adviseKey", 2)
 	o.Keys = c.keysArgument(1)
-	ns, end := c.advising(&o)
+	ns, end := c.startAdvice(&o)
 	a, err := keyfacts.Advise(c.JS.Context(), sh.current().Conn.Client, ns, o)
 	end()
 	if err != nil {
-		c.s.Gateway.Throw(err)
+		c.host.Gateway.Throw(err)
 	}
-	return c.s.shown(a, findings.KeyAdviceText(a))
+	return c.host.printable(a, findings.KeyAdviceText(a))
 }
 
-// adviceOptions reads how a collection is looked at.
+// adviceOptions reads the options of an advice helper.
 func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	given := c.options(helper, i)
 	o := keyfacts.Options{
@@ -94,7 +94,7 @@ func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	switch {
 	case !given.flag("analyze", true):
 		o.NoAnalyze = "analyze is false"
-	case c.s.Gateway.Guarded():
+	case c.host.Gateway.HasGuard():
 		o.NoAnalyze = "it makes the servers store split points, and this shell is read-only"
 	}
 	return o
@@ -102,13 +102,13 @@ func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 
 // queries reads what a collection is asked: filters with their weights.
 func (h helperOptions) queries() (list []keyadvice.Query) {
-	v := h.get("queries")
+	v := h.value("queries")
 	if v == nil {
 		return nil
 	}
 	array, ok := v.(*goja.Object)
 	if !ok || array.ClassName() != "Array" {
-		h.refuse("queries", "an array of { filter, weight }", h.c.s.Display.Inspect(v))
+		h.throwWrongOption("queries", "an array of { filter, weight }", h.c.host.Display.Inspect(v))
 	}
 	for _, i := range array.Keys() {
 		list = append(list, h.query(array.Get(i)))
@@ -127,13 +127,13 @@ func (h helperOptions) query(v goja.Value) keyadvice.Query {
 		}
 	}
 	if _, isObject := filter.(*goja.Object); !isObject || len(o.Keys()) != known {
-		h.refuse("queries", wanted, h.c.s.Display.Inspect(v))
+		h.throwWrongOption("queries", wanted, h.c.host.Display.Inspect(v))
 	}
 	q := keyadvice.QueryOf(h.c.JS.Document(filter))
 	if q.Weight = 1; weight != nil {
 		var ok bool
-		if q.Weight, ok = h.c.numeric(weight); !ok || q.Weight <= 0 {
-			h.refuse("queries", wanted, h.c.s.Display.Inspect(v))
+		if q.Weight, ok = h.c.asNumber(weight); !ok || q.Weight <= 0 {
+			h.throwWrongOption("queries", wanted, h.c.host.Display.Inspect(v))
 		}
 	}
 	return q
@@ -159,14 +159,14 @@ func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.Key) 
 		const wanted = `a shard key such as { customer: 1, _id: "hashed" }`
 		o, ok := one.(*goja.Object)
 		if !ok {
-			c.ThrowArgument("Shard."+helper, name, wanted, c.s.Display.Inspect(one))
+			c.ThrowArgument("Shard."+helper, name, wanted, c.host.Display.Inspect(one))
 		}
 		doc := c.JS.Document(o)
 		c.JS.CheckKeyOrder(o, doc)
 		k, err := keyadvice.ParseKey(doc)
 		if err != nil {
 			c.ThrowArgument("Shard."+helper, name, wanted+" (options come after it; null for no key)",
-				c.s.Display.Inspect(one))
+				c.host.Display.Inspect(one))
 		}
 		list = append(list, k)
 	}

@@ -18,7 +18,7 @@ const ordersToJudge = `db.getSiblingDB("app").orders.insertMany(Array.from({leng
 	`db.getSiblingDB("app").orders.createIndex({customer: 1, order: 1})`
 
 func TestAdviseKey(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, step{ordersToJudge, "customer_1_order_1"},
 		step{`const a = sh.adviseKey(db.getSiblingDB("app").orders); [a.best.key, a.best.grade, a.best.from, a.best.toAll]`,
 			"[ { customer: 1, order: 1 }, 'good', 'analyzeShardKey', 0.2 ]"},
@@ -56,20 +56,20 @@ func TestAdviseKey(t *testing.T) {
 // TestAdviceWithoutMeasuring: where commands are guarded analyzeShardKey is not sent, and
 // that is told; releases without it are judged by the sample, too.
 func TestAdviceWithoutMeasuring(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7}, func(cfg *bindings.Config) {
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7}, func(cfg *bindings.Config) {
 		cfg.Guard = func(string, bson.Raw) (bson.Raw, error) { return nil, nil }
 	})
 	shelltest.Run(t, c, step{ordersToJudge, "customer_1_order_1"},
 		step{`sh.adviseKey("app.orders").best.from`, "sample"},
 		step{`sh.adviseKey("app.orders").notes.some(n => n.startsWith("analyzeShardKey was not run"))`, "true"})
-	old := shelltest.OnMock(t, mock.Config{Seed: 7, Version: catalog.Release50})
+	old := shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: catalog.Release50})
 	shelltest.Run(t, old, step{ordersToJudge, "customer_1_order_1"},
 		step{`const a = sh.adviseKey("app.orders"); [a.best.key, a.best.from]`, "[ { customer: 1, order: 1 }, 'sample' ]"})
 }
 
 // TestAdviceIsFollowed: what advice says to enter can be entered, and is what it says.
 func TestAdviceIsFollowed(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, step{ordersToJudge, "customer_1_order_1"},
 		step{`sh.addShardToZone("shard1", "low").ok`, "1"},
 		step{`sh.updateZoneKeyRange("app.orders", {customer: 1}, {customer: 100}, "low").ok`,

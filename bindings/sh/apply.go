@@ -12,26 +12,26 @@ import (
 )
 
 const applyOptions = "journal,resume,undo,onChange,approve,verify,pauseBalancing,forceJumbo,parallel,dryRun,progress," +
-	beforeNames + "," + paceNames
+	preflightOptionNames + "," + paceOptionNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
 	return []helper{
-		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
+		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", withMongosCheck(shApply),
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
 				"an interrupted run, {undo: journal} undoes it; {approve: hash} applies only the plan with this hash; " +
 				"{journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, " +
 				"pauseWhen: \"lag > 10s\", diskLimit: \"85%\", verify: true, dryRun, preflight, despite, advisories, " +
 				"progress}, times in ms or as \"1h30m\"."},
-		{"undo", "journal:string", checked(shUndo),
+		{"undo", "journal:string", withMongosCheck(shUndo),
 			"Returns the plan that undoes the run of a journal of sh.apply(): sh.apply(sh.undo(journal))."},
 	}
 }
 
 func shUndo(c *call, _ *Helpers) goja.Value {
 	path := c.Text(0)
-	c.mayRead(path)
+	c.checkMayRead(path)
 	h, err := apply.LoadJournal(path)
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s", err)
@@ -40,17 +40,17 @@ func shUndo(c *call, _ *Helpers) goja.Value {
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
 	}
-	return c.s.planObject(p)
+	return c.host.planObject(p)
 }
 
-func (c *call) mayRead(path string) {
-	if err := c.s.Sandbox.MayRead(path); err != nil {
+func (c *call) checkMayRead(path string) {
+	if err := c.host.Sandbox.CheckRead(path); err != nil {
 		c.JS.Throw(script.RuntimeError, "%s", err)
 	}
 }
 
-func (c *call) mayWrite(path string) {
-	if err := c.s.Sandbox.MayWrite(); err != nil {
+func (c *call) checkMayWrite(path string) {
+	if err := c.host.Sandbox.CheckWrite(); err != nil {
 		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
 	}
 }
@@ -64,10 +64,10 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	o := c.options("apply", at)
 	a := action.Apply{Undo: o.text("undo"), OnChange: apply.OnChange(o.text("onChange")), Approve: o.text("approve")}
 	if a.Undo != "" {
-		c.mayWrite(a.Undo)
+		c.checkMayWrite(a.Undo)
 	}
 	if a.OnChange != "" && a.OnChange != apply.Refuse && a.OnChange != apply.Replan {
-		o.refuse("onChange", `"refuse" or "replan"`, c.s.Display.Inspect(o.get("onChange")))
+		o.throwWrongOption("onChange", `"refuse" or "replan"`, c.host.Display.Inspect(o.value("onChange")))
 	}
 	hasPlan := at > 0 && c.Has(0) && !goja.IsNull(c.Arg(0))
 	switch journal := a.Undo != "" || o.text("resume") != ""; {
@@ -79,7 +79,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	case !journal:
 		c.JS.ThrowInvalid("sh.apply needs a plan of sh.plan(), the file of one, or { resume: journal } or { undo: journal }")
 	}
-	return c.act(sh, o, nil, func(e action.RunOptions) planAction {
+	return c.runPlanAction(sh, o, nil, func(e action.RunOptions) planAction {
 		a.RunOptions = e
 		return a
 	})
@@ -90,18 +90,18 @@ func (c *call) planArgument() (p *plan.Plan, path string) {
 	var err error
 	if goja.IsString(c.Arg(0)) {
 		path = c.Text(0)
-		p = c.planFile(path)
-	} else if p, err = c.s.PlanOf(c.Arg(0)); err != nil {
+		p = c.readPlanFile(path)
+	} else if p, err = c.host.PlanOf(c.Arg(0)); err != nil {
 		c.JS.ThrowInvalid("sh.apply: %s", err)
 	}
 	if p.Goal.Kind == plan.Undo {
-		c.mayWrite(p.Undoes)
+		c.checkMayWrite(p.Undoes)
 	}
 	return p, path
 }
 
-func (c *call) planFile(path string) *plan.Plan {
-	c.mayRead(path)
+func (c *call) readPlanFile(path string) *plan.Plan {
+	c.checkMayRead(path)
 	file, err := os.Open(path)
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s", err)

@@ -24,7 +24,7 @@ func lopsided(t *testing.T, sets ...func(*bindings.Config)) *connected {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shelltest.OnMock(t, mock.Config{Topology: topology, Seed: 3}, sets...)
+	return shelltest.ConnectMock(t, mock.Config{Topology: topology, Seed: 3}, sets...)
 }
 
 func TestApply(t *testing.T) {

@@ -29,25 +29,25 @@ func shAudit(c *call, sh *Helpers) goja.Value {
 	verb.Settle, verb.SettlePause = action.DefaultSettle, h.duration("settlePause", action.DefaultSettlePause)
 	verb.MaxRate, verb.PauseBetween, verb.For = h.size("maxRate"), h.duration("pauseBetween", 0), h.duration("for", 0)
 	verb.Secondary = h.flag("secondary", false)
-	if h.get("settle") != nil {
+	if h.value("settle") != nil {
 		verb.Settle = int(h.count("settle"))
 	}
-	if h.get("sample") != nil {
+	if h.value("sample") != nil {
 		verb.Sample = h.count("sample")
 	}
 	verb.Checkpoint = h.text("checkpoint")
 	for _, path := range []string{verb.Export, verb.Checkpoint} {
 		if path != "" {
-			c.mayWrite(path)
+			c.checkMayWrite(path)
 		}
 	}
-	r, _, leave := c.reporter(h)
+	r, _, leave := c.newReporter(h)
 	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err != nil {
-		sh.fail("audit", nil, err, "", false)
+		sh.throwActionError("audit", nil, err, "", false)
 	}
-	object := c.s.fromJSON(result)
+	object := c.host.fromJSON(result)
 	lines := actiontext.AuditResult(result)
 	if result.Stopped != "" {
 		lines = append(lines, "Stopped: "+result.Stopped)

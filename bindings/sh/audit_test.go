@@ -30,7 +30,7 @@ func withMembers(t *testing.T, topology string) (*connected, *mock.Cluster) {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	routers, err := router.Several(router.New(cluster, nil), 1)
+	routers, err := router.NewRouters(router.New(cluster, nil), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ const auditedTopology = `{"shards": [{"id": "a", "zones": ["z"]}, {"id": "b"}], 
 	"databases": [{"name": "app", "primary": "a"}], "collections": [{"ns": "app.c", "key": {"x": 1, "y": 1}, "chunks": [
 	{"shard": "a", "docs": 0, "max": {"x": 50, "y": {"$minKey": 1}}}, {"shard": "b", "docs": 0}]}]}`
 
-func document(t *testing.T, d bson.D) bson.Raw {
+func configDocument(t *testing.T, d bson.D) bson.Raw {
 	t.Helper()
 	raw, err := bson.Marshal(d)
 	if err != nil {
@@ -69,10 +69,10 @@ func TestAuditMends(t *testing.T) {
 		export      bool
 	}{
 		{kind: "lone", after: "orphan", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
-			return p.Insert("b", "app.c", document(t, bson.D{entry("_id", "lone"), entry("x", 7), entry("when", time.UnixMilli(5)), entry("long", int64(5))}))
+			return p.Insert("b", "app.c", configDocument(t, bson.D{entry("_id", "lone"), entry("x", 7), entry("when", time.UnixMilli(5)), entry("long", int64(5))}))
 		}},
 		{kind: "lone", after: "orphan", export: true, plant: func(t *testing.T, _ *connected, p mock.Planter) error {
-			return p.Insert("b", "app.c", document(t, bson.D{entry("_id", 77.5), entry("x", 7), entry("y", "it's \"quoted\"\n")}))
+			return p.Insert("b", "app.c", configDocument(t, bson.D{entry("_id", 77.5), entry("x", 7), entry("y", "it's \"quoted\"\n")}))
 		}},
 		{kind: "index-missing", after: "", plant: func(_ *testing.T, _ *connected, p mock.Planter) error {
 			return p.DropIndex("b", "app.c", "s_1")
@@ -81,10 +81,10 @@ func TestAuditMends(t *testing.T) {
 			if err := p.DropIndex("b", "app.c", "s_1"); err != nil {
 				return err
 			}
-			return p.AddIndex("b", "app.c", store.IndexSpec{Name: "s_1", Key: document(t, bson.D{entry("s", -1)})})
+			return p.AddIndex("b", "app.c", store.IndexSpec{Name: "s_1", Key: configDocument(t, bson.D{entry("s", -1)})})
 		}},
 		{kind: "options-differ", after: "", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
-			return p.SetOptions("b", "app.c", bson.D{entry("validator", document(t, bson.D{entry("x", 5)}))})
+			return p.SetOptions("b", "app.c", bson.D{entry("validator", configDocument(t, bson.D{entry("x", 5)}))})
 		}},
 		{kind: "zone-empty", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
 			c.Show(`db.getSiblingDB("config").tags.insertOne({ns: "app.c", tag: "z", min: {x: 5, y: MinKey()}, max: {x: 5, y: MinKey()}})`)
@@ -141,7 +141,7 @@ func TestAuditMends(t *testing.T) {
 // A document that was lone comes out of its file, and out of the command, to the byte.
 func TestAuditKeepsTypes(t *testing.T) {
 	shell, cluster := withMembers(t, auditedTopology)
-	doc := document(t, bson.D{{Key: "_id", Value: bson.ObjectID{1}}, {Key: "x", Value: int64(7)}, {Key: "i", Value: int32(1)},
+	doc := configDocument(t, bson.D{{Key: "_id", Value: bson.ObjectID{1}}, {Key: "x", Value: int64(7)}, {Key: "i", Value: int32(1)},
 		{Key: "d", Value: 1.0}, {Key: "at", Value: bson.DateTime(12345)}, {Key: "t", Value: bson.Timestamp{T: 5, I: 6}},
 		{Key: "b", Value: bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}}, {Key: "n", Value: nil},
 		{Key: "a", Value: bson.A{int64(1), "two", bson.D{{Key: "k", Value: true}}}}})
@@ -165,7 +165,7 @@ func TestAuditShows(t *testing.T) {
 	if got, _ := shell.Show(`sound`); got != "app.c: read 0 documents.\nNothing was found." {
 		t.Error(got)
 	}
-	if err := cluster.Planter().Insert("b", "app.c", document(t, bson.D{{Key: "_id", Value: 5}, {Key: "x", Value: 7}})); err != nil {
+	if err := cluster.Planter().Insert("b", "app.c", configDocument(t, bson.D{{Key: "_id", Value: 5}, {Key: "x", Value: 7}})); err != nil {
 		t.Fatal(err)
 	}
 	shell.Show(`const found = sh.audit(["app.c"], { settlePause: 1, progress: false })`)

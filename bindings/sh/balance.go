@@ -24,7 +24,7 @@ import (
 func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
-			return c.JS.Runtime.ToValue(sh.balancer().InRound)
+			return c.JS.Runtime.ToValue(sh.readBalancer().InRound)
 		}, "Returns whether a balancer round is running; between rounds there may still be work."},
 		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
@@ -33,15 +33,15 @@ func shardBalanceMethods() []helper {
 	}
 }
 
-// balancer asks what the balancer says of itself.
-func (sh *Helpers) balancer() catalog.BalancerState {
-	return sh.look(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
+// readBalancer reads the balancer's status.
+func (sh *Helpers) readBalancer() catalog.BalancerState {
+	return sh.readCluster(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
 }
 
-// withoutBalancer says that what is waited for will not come when the balancer is off;
+// balancerOffText returns a text that the expected event cannot happen while the balancer is off;
 // nothing while it is on.
-func (sh *Helpers) withoutBalancer(what string) string {
-	if sh.balancer().Mode == catalog.ModeOff {
+func (sh *Helpers) balancerOffText(what string) string {
+	if sh.readBalancer().Mode == catalog.ModeOff {
 		return what + ", and the balancer is off: run sh.startBalancer()"
 	}
 	return ""
@@ -53,12 +53,12 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("waitForBalance", at)
-	w := o.wait("the balancer continues", "sh.balancerSummary() shows its progress")
+	w := o.newWait("the balancer continues", "sh.balancerSummary() shows its progress")
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		var list []*catalog.CollectionState
 		var left []string
 		release, _ := sh.release()
-		for _, one := range sh.look(live.ReaderOptions{Parts: live.Collections}).Collections() {
+		for _, one := range sh.readCluster(live.ReaderOptions{Parts: live.Collections}).Collections() {
 			if diagnosis.HoldOf(one.Collection, release) != diagnosis.NotHeld {
 				left = append(left, one.Namespace)
 			} else {
@@ -66,26 +66,26 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 			}
 		}
 		waited, watch := sh.waitForCollections(w, "", list)
-		return c.JS.NewObject("balanced", true, "collections", len(list), "leftAlone", c.s.texts(left),
+		return c.JS.NewObject("balanced", true, "collections", len(list), "leftAlone", c.host.textArray(left),
 			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
-	waited, watch := sh.waitForCollections(w, ns, []*catalog.CollectionState{sh.shardedCollection(ns)})
+	waited, watch := sh.waitForCollections(w, ns, []*catalog.CollectionState{sh.requireCollection(ns)})
 	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
-// shardedCollection returns the catalog's entry of a collection; none throws.
-func (sh *Helpers) shardedCollection(ns string) *catalog.CollectionState {
-	seen := sh.look(live.ReaderOptions{Parts: live.Collections, Namespaces: []string{ns}})
+// requireCollection returns the state of a sharded collection; it throws if there is none.
+func (sh *Helpers) requireCollection(ns string) *catalog.CollectionState {
+	seen := sh.readCluster(live.ReaderOptions{Parts: live.Collections, Namespaces: []string{ns}})
 	c := seen.Collection(ns)
 	if c == nil {
-		sh.notSharded(ns)
+		sh.throwNotSharded(ns)
 	}
 	return c
 }
 
-// balances asks whether collections are balanced.
-func (sh *Helpers) balances(list []*catalog.CollectionState) []diagnosis.Balance {
+// readBalances asks whether collections are balanced.
+func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Balance {
 	if len(list) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (sh *Helpers) balances(list []*catalog.CollectionState) []diagnosis.Balance
 	for i, c := range list {
 		names[i] = c.Namespace
 	}
-	balances := diagnosis.Balances(sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: names}).Snapshot)
+	balances := diagnosis.Balances(sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names}).Snapshot)
 	release, _ := sh.release()
 	for i, c := range list {
 		balances[i].Hold = diagnosis.HoldOf(c.Collection, release)
@@ -111,11 +111,11 @@ func (sh *Helpers) waitForCollections(
 	for _, c := range collections {
 		goal.Namespaces = append(goal.Namespaces, c.Namespace)
 	}
-	w.outlook = &outlook{sh: sh, goal: goal}
-	waited := w.until(func() workState {
+	w.forecast = &waitForecast{sh: sh, goal: goal}
+	waited := w.waitUntilDone(func() workState {
 		var list []diagnosis.Balance
 		stuck := ""
-		for _, b := range sh.balances(collections) {
+		for _, b := range sh.readBalances(collections) {
 			switch {
 			case b.Balanced:
 				continue
@@ -128,16 +128,16 @@ func (sh *Helpers) waitForCollections(
 		if len(list) == 0 {
 			return workState{done: true}
 		}
-		text := notBalanced(list)
+		text := notBalancedText(list)
 		return workState{
-			stuck: cmp.Or(stuck, sh.withoutBalancer(text)), why: text, what: balancingText(list),
-			amount: func() *display.Amount { return watch.amount(list) },
+			stuck: cmp.Or(stuck, sh.balancerOffText(text)), missing: text, activity: balancingText(list),
+			amount: func() *display.Amount { return watch.progressAmount(list) },
 		}
 	})
 	return waited, watch
 }
 
-func notBalanced(list []diagnosis.Balance) string {
+func notBalancedText(list []diagnosis.Balance) string {
 	const shown = 5
 	var parts []string
 	for _, b := range list[:min(shown, len(list))] {
@@ -157,7 +157,7 @@ func balancingText(list []diagnosis.Balance) string {
 	return list[0].Namespace + " (" + list[0].Why() + ")"
 }
 
-func (s *Host) texts(list []string) *goja.Object {
+func (s *Host) textArray(list []string) *goja.Object {
 	items := make([]any, len(list))
 	for i, text := range list {
 		items[i] = text
@@ -167,34 +167,34 @@ func (s *Host) texts(list []string) *goja.Object {
 
 // moveWatch follows what the balancer moves from a place in the change log on.
 type moveWatch struct {
-	sh           *Helpers
-	ns           string // empty for all collections
-	at           live.LogPosition
-	count, bytes int64
-	known        bool // the server tells the data of shards
+	sh            *Helpers
+	ns            string // empty for all collections
+	position      live.LogPosition
+	count, bytes  int64
+	sizesReported bool // the server tells the data of shards
 }
 
 func (sh *Helpers) watchMoves(ns string) *moveWatch {
-	at, err := live.LogEnd(sh.s.JS.Context(), sh.commandRunner(), live.ChangeLog)
+	at, err := live.LogEnd(sh.host.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	if err != nil {
-		sh.s.Gateway.Throw(err)
+		sh.host.Gateway.Throw(err)
 	}
-	return &moveWatch{sh: sh, ns: ns, at: at, known: sh.version().AtLeast(server.Version{6, 0, 3})}
+	return &moveWatch{sh: sh, ns: ns, position: at, sizesReported: sh.version().AtLeast(server.Version{6, 0, 3})}
 }
 
 // moves returns how many were committed since the watch began.
 func (m *moveWatch) moves() any {
-	m.read()
-	return script.Whole(float64(m.count))
+	m.poll()
+	return script.IntegerIfExact(float64(m.count))
 }
 
-// read counts what was logged since the last reading.
-func (m *moveWatch) read() {
-	entries, at, _, err := live.EntriesAfter(m.sh.s.JS.Context(), m.sh.commandRunner(), m.at)
+// poll adds the moves that were logged since the last call.
+func (m *moveWatch) poll() {
+	entries, at, _, err := live.EntriesAfter(m.sh.host.JS.Context(), m.sh.commandRunner(), m.position)
 	if err != nil {
-		m.sh.s.Gateway.Throw(err)
+		m.sh.host.Gateway.Throw(err)
 	}
-	m.at = at
+	m.position = at
 	for _, e := range entries {
 		if e.What == catalog.MigrationCommitted && (m.ns == "" || e.Namespace == m.ns) {
 			bytes, _ := e.Detail("counts", "clonedBytes").AsInt64OK()
@@ -203,22 +203,22 @@ func (m *moveWatch) read() {
 	}
 }
 
-// amount returns the data moved so far, and what is left for the collections
+// progressAmount returns the data moved so far, and what is left for the collections
 // that are not balanced. Servers before 6.0.3 do not report the data of shards.
-func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
-	if !m.known {
+func (m *moveWatch) progressAmount(list []diagnosis.Balance) *display.Amount {
+	if !m.sizesReported {
 		return nil
 	}
 	names := make([]string, len(list))
 	for i, b := range list {
 		names[i] = b.Namespace
 	}
-	seen := m.sh.look(live.ReaderOptions{Parts: live.Shards | live.Zones | live.Sizes, Namespaces: names})
-	if !seen.sized() {
+	seen := m.sh.readCluster(live.ReaderOptions{Parts: live.Shards | live.Zones | live.Sizes, Namespaces: names})
+	if !seen.hasSizes() {
 		return nil
 	}
-	m.read()
-	a := &display.Amount{Done: float64(m.bytes), Text: humanize.Bytes[float64]}
+	m.poll()
+	a := &display.Amount{Done: float64(m.bytes), Format: humanize.Bytes[float64]}
 	for _, b := range list {
 		left, known := diagnosis.Misplaced(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
 		if !known {

@@ -10,12 +10,12 @@ import (
 )
 
 const balanceOptions = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel," +
-	"waitForLease,seed,progress,giveBack," + beforeNames + "," + paceNames
+	"waitForLease,seed,progress,giveBack," + preflightOptionNames + "," + paceOptionNames
 
-// shardRunMethods() have our engine at work.
+// shardRunMethods() run our own engine.
 func shardRunMethods() []helper {
 	return []helper{
-		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
+		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", withMongosCheck(shBalance),
 			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
 				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, " +
 				"by, forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, " +
@@ -32,14 +32,14 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		return shGiveBack(c, sh, h)
 	}
 	b := action.Balance{
-		Namespaces: names, All: h.flag("all", false), Goal: c.goalOf(h), Order: c.orderOf(h),
+		Namespaces: names, All: h.flag("all", false), Goal: c.runnerGoalOption(h), Order: c.runnerOrderOption(h),
 		OpsInterval: h.duration("opsInterval", 0), By: heat.By(h.text("by")),
 		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
-		ForceJumbo: h.flag("forceJumbo", false),
-		Before:     c.before(h),
+		ForceJumbo:       h.flag("forceJumbo", false),
+		PreflightOptions: c.beforeOptions(h),
 	}
-	r, control, leave := c.reporter(h)
+	r, control, leave := c.newReporter(h)
 	defer leave()
 	b.Control = control
 	result, err := b.Run(c.JS.Context(), c.cluster(sh), r)
@@ -47,61 +47,61 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	text := actiontext.BalanceResult(result)
 	switch began := result.Rounds > 0; {
 	case err != nil && began:
-		sh.fail("balance", names, err, " "+text, began)
+		sh.throwActionError("balance", names, err, " "+text, began)
 	case err != nil:
-		sh.fail("balance", names, err, "", began)
+		sh.throwActionError("balance", names, err, "", began)
 	case b.Preflight:
-		return c.s.preflight(*result.Preflight)
+		return c.host.preflight(*result.Preflight)
 	case result.Heat != nil:
-		return c.s.shown(result.Heat, actiontext.HeatPlan(*result.Heat))
+		return c.host.printable(result.Heat, actiontext.HeatPlan(*result.Heat))
 	case result.Load != nil:
-		return c.s.shown(result.Load, actiontext.Load(*result.Load))
+		return c.host.printable(result.Load, actiontext.Load(*result.Load))
 	case result.Plan != nil:
-		return c.s.planObject(result.Plan)
+		return c.host.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:
 		c.JS.Out.Warn(text)
 	}
-	return c.s.shown(result, text)
+	return c.host.printable(result, text)
 }
 
 // shGiveBack enables the balancing that a run has left disabled.
 func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
-	r, control, leave := c.reporter(h)
+	r, control, leave := c.newReporter(h)
 	defer leave()
 	back := action.GiveBack{DryRun: h.flag("dryRun", false), Hard: control.Hard}
 	result, err := back.Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err != nil {
-		sh.fail("balance", nil, err, "", len(result.Enabled) > 0)
+		sh.throwActionError("balance", nil, err, "", len(result.Enabled) > 0)
 	}
-	return c.s.shown(result, actiontext.GivenBack(result))
+	return c.host.printable(result, actiontext.GiveBackResult(result))
 }
 
-func (c *call) goalOf(h helperOptions) (goal runner.Goal) {
+func (c *call) runnerGoalOption(h helperOptions) (goal runner.Goal) {
 	text := h.text("goal")
 	if text == "" {
 		return ""
 	}
 	goal, err := runner.ParseGoal(text)
 	if err != nil {
-		h.refuse("goal", "one of "+listed(runner.Goals()), c.s.Display.Inspect(h.get("goal")))
+		h.throwWrongOption("goal", "one of "+joinedNames(runner.Goals()), c.host.Display.Inspect(h.value("goal")))
 	}
 	return goal
 }
 
-func (c *call) orderOf(h helperOptions) (order runner.Order) {
+func (c *call) runnerOrderOption(h helperOptions) (order runner.Order) {
 	text := h.text("order")
 	if text == "" {
 		return ""
 	}
 	order, err := runner.ParseOrder(text)
 	if err != nil {
-		h.refuse("order", "one of "+listed(runner.Orders()), c.s.Display.Inspect(h.get("order")))
+		h.throwWrongOption("order", "one of "+joinedNames(runner.Orders()), c.host.Display.Inspect(h.value("order")))
 	}
 	return order
 }
 
-func listed[T ~string](all []T) (text string) {
+func joinedNames[T ~string](all []T) (text string) {
 	for i, one := range all {
 		if i > 0 {
 			text += ", "

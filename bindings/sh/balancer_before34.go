@@ -31,31 +31,31 @@ func (sh *Helpers) lacksModes() bool {
 func (sh *Helpers) switchBefore34(c *call, on bool, timeout, interval time.Duration) goja.Value {
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: !on}}}}
 	result := c.updateSetting(sh.config(), "balancer", update)
-	if c.s.Gateway.Guarded() {
+	if c.host.Gateway.HasGuard() {
 		return result // nothing was written
 	}
 	if !on {
 		sh.waitForLock(timeout, interval)
 	}
-	return c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
+	return c.host.Display.Reply(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
 }
 
 // waitForLock waits until no balancer holds the lock.
 func (sh *Helpers) waitForLock(timeout, interval time.Duration) {
-	free := sh.s.JS.Poll(timeout, interval, func() bool { return !sh.balancer().InRound })
+	free := sh.host.JS.Poll(timeout, interval, func() bool { return !sh.readBalancer().InRound })
 	if free {
 		return
 	}
 	lock := sh.config().FindOne("locks", bson.D{{Key: "_id", Value: "balancer"}})
-	sh.s.JS.Throw("Error", "the balancer is off, but its round has not ended within %v: %s holds the lock "+
+	sh.host.JS.Throw("Error", "the balancer is off, but its round has not ended within %v: %s holds the lock "+
 		"\"balancer\" in config.locks (sh.isBalancerRunning() returns whether it is held)", timeout, rawdoc.Text(lock, "who"))
 }
 
 // statusBefore34 is what the catalog says, with the fields that balancerStatus has
 // for it.
 func (sh *Helpers) statusBefore34() bson.Raw {
-	state := sh.balancer()
-	return rawdoc.Of(bson.D{
+	state := sh.readBalancer()
+	return rawdoc.MustMarshal(bson.D{
 		{Key: "mode", Value: string(state.Mode)}, {Key: "inBalancerRound", Value: state.InRound}, {Key: "ok", Value: 1.0},
 	})
 }

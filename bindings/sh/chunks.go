@@ -9,19 +9,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// countedChunks returns a sharded collection with its chunks counted by shard;
+// readChunkCounts returns a sharded collection with its chunks counted by shard;
 // nil when it is not sharded.
-func (s *Host) countedChunks(d *server.Database, ns string) *catalog.CollectionState {
-	seen := s.look(d, d.Sibling("config"),
+func (s *Host) readChunkCounts(d *server.Database, ns string) *catalog.CollectionState {
+	seen := s.readCluster(d, d.Sibling("config"),
 		live.ReaderOptions{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
 	return seen.Collection(ns)
 }
 
-// sharded returns a collection's entry in the catalog; none throws.
-func (sh *Helpers) sharded(ns string) bson.Raw {
+// requireEntry returns a collection's entry in the catalog; it throws if there is none.
+func (sh *Helpers) requireEntry(ns string) bson.Raw {
 	entry := CatalogEntry(sh.config(), ns, nil)
 	if entry == nil {
-		sh.notSharded(ns)
+		sh.throwNotSharded(ns)
 	}
 	return entry
 }
@@ -31,28 +31,28 @@ func (sh *Helpers) sharded(ns string) bson.Raw {
 func shChunks(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("chunks", 1)
-	filter := ChunkFilter(sh.sharded(ns))
+	filter := ChunkFilter(sh.requireEntry(ns))
 	if id := o.text("shard"); id != "" {
 		if sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}) == nil {
-			sh.noShard(id)
+			sh.throwNoShard(id)
 		}
 		filter = append(filter, bson.E{Key: "shard", Value: id})
 	}
-	if o.get("jumbo") != nil {
+	if o.value("jumbo") != nil {
 		filter = append(filter, jumboFilter(o.flag("jumbo", true)))
 	}
 	if zone := o.text("zone"); zone != "" {
-		filter = append(filter, bson.E{Key: "$or", Value: c.overlapping(sh, ns, zone)})
+		filter = append(filter, bson.E{Key: "$or", Value: c.zoneOverlapFilter(sh, ns, zone)})
 	}
-	body := bson.D{{Key: "find", Value: "chunks"}, {Key: "filter", Value: filter}, server.SortedBy("min", 1)}
-	if v := o.get("limit"); v != nil {
-		n, ok := c.numeric(v)
+	body := bson.D{{Key: "find", Value: "chunks"}, {Key: "filter", Value: filter}, server.SortField("min", 1)}
+	if v := o.value("limit"); v != nil {
+		n, ok := c.asNumber(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			o.refuse("limit", "a number of chunks", c.s.Display.Inspect(v))
+			o.throwWrongOption("limit", "a number of chunks", c.host.Display.Inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
-	object, _ := c.s.Objects.Cursor(sh.config(), body)
+	object, _ := c.host.Objects.Cursor(sh.config(), body)
 	return object
 }
 
@@ -65,8 +65,8 @@ func jumboFilter(jumbo bool) bson.E {
 	return bson.E{Key: "jumbo", Value: bson.D{{Key: "$ne", Value: true}}}
 }
 
-// overlapping finds the chunks that lie in a zone, or in part.
-func (c *call) overlapping(sh *Helpers, ns, zone string) bson.A {
+// zoneOverlapFilter finds the chunks that lie in a zone, or in part.
+func (c *call) zoneOverlapFilter(sh *Helpers, ns, zone string) bson.A {
 	alternatives := bson.A{}
 	for _, tag := range sh.config().FindAll("tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
 		alternatives = append(alternatives, bson.D{
@@ -75,7 +75,7 @@ func (c *call) overlapping(sh *Helpers, ns, zone string) bson.A {
 		})
 	}
 	if len(alternatives) == 0 {
-		sh.knowZone(zone)
+		sh.checkZoneExists(zone)
 		c.JS.ThrowInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
 	}
 	return alternatives

@@ -21,10 +21,10 @@ const (
 
 // chunkSizeArgument checks a size in MiB.
 func (c *call) chunkSizeArgument(label, name string, v goja.Value) int32 {
-	mb, ok := c.numeric(v)
+	mb, ok := c.asNumber(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
 		c.ThrowArgument(label, name, fmt.Sprintf("a whole number of MB from %d to %d", minChunkSize, maxChunkSize),
-			c.s.Display.Inspect(v))
+			c.host.Display.Inspect(v))
 	}
 	return int32(mb)
 }
@@ -33,7 +33,7 @@ func (c *call) chunkSizeArgument(label, name string, v goja.Value) int32 {
 func shChunkSize(c *call, sh *Helpers) goja.Value {
 	switch kind := script.TypeOf(c.Arg(0)); {
 	case !c.Has(0):
-		return c.JS.Runtime.ToValue(sh.chunkSize(nil, c.s.setting(sh.config(), "chunksize")))
+		return c.JS.Runtime.ToValue(sh.chunkSize(nil, c.host.setting(sh.config(), "chunksize")))
 	case kind == "string", isCollection(c.Arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
@@ -51,14 +51,14 @@ func isCollection(v goja.Value) bool {
 // the cluster's again.
 func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 	if !c.Has(1) {
-		return c.JS.Runtime.ToValue(sh.chunkSize(sh.sharded(ns), c.s.setting(sh.config(), "chunksize")))
+		return c.JS.Runtime.ToValue(sh.chunkSize(sh.requireEntry(ns), c.host.setting(sh.config(), "chunksize")))
 	}
 	mb := int32(0)
 	if !goja.IsNull(c.Arg(1)) {
 		mb = c.chunkSizeArgument("Shard.chunkSize", "mb", c.Arg(1))
 	}
-	sh.need("chunkSize for one collection", withDefragmentation, "")
-	return c.s.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
+	sh.requireVersion("chunkSize for one collection", defragmentVersion, "")
+	return c.host.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
 // chunkSize returns the size in MiB the balancer uses: a collection's own, the

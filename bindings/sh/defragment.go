@@ -16,26 +16,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// withDefragmentation is when configureCollectionBalancing came.
-var withDefragmentation = server.Version{5, 3, 0}
+// defragmentVersion is the release that added configureCollectionBalancing.
+var defragmentVersion = server.Version{5, 3, 0}
 
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
 		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
-			checked(shDefragment),
+			withMongosCheck(shDefragment),
 			"Starts merging a collection's small chunks; with {all: true} shardsh's own engine does, of all; " +
 				"{chunkSize: MB, wait: true, timeout, interval, progress}. " +
-				pacedHelp},
-		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
+				runOptionsHelp},
+		{"stopDefragment", "ns:string|object", requiringVersion("stopDefragment", defragmentVersion,
 			func(c *call, sh *Helpers) goja.Value {
-				return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
+				return c.host.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
 					bson.E{Key: "defragmentCollection", Value: false}))
 			}), "Stops a defragmentation; what is merged stays merged."},
-		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation,
+		{"defragmentStatus", "ns:string|object", requiringVersion("defragmentStatus", defragmentVersion,
 			func(c *call, sh *Helpers) goja.Value {
 				ns := c.namespaceArgument(0)
-				return c.defragmentationObject(ns, sh.defragmentation(ns))
+				return c.defragmentationObject(ns, sh.readDefragmentation(ns))
 			}), "Returns whether a collection is being defragmented, its phase, and the remaining chunks."},
 	}
 }
@@ -48,46 +48,46 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("defragment")
 	o := c.options("defragment", at)
 	all := o.flag("all", false)
-	if o.paced("chunkSize", "wait", "timeout", "interval", "keepWaiting") || all || len(names) != 1 {
-		return c.act(sh, o, names, func(e action.RunOptions) planAction {
+	if o.hasRunOption("chunkSize", "wait", "timeout", "interval", "keepWaiting") || all || len(names) != 1 {
+		return c.runPlanAction(sh, o, names, func(e action.RunOptions) planAction {
 			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})
 	}
 	ns := names[0]
-	sh.need("defragment", withDefragmentation, "With {pauseBalancing: true} shardsh's own engine does it")
+	sh.requireVersion("defragment", defragmentVersion, "With {pauseBalancing: true} shardsh's own engine does it")
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
-	if v := o.get("chunkSize"); v != nil {
+	if v := o.value("chunkSize"); v != nil {
 		command = append(command, bson.E{Key: "chunkSize",
 			Value: c.chunkSizeArgument("Shard.defragment", "options.chunkSize", v)})
 	}
-	w := o.wait("the balancer continues to defragment "+ns,
+	w := o.newWait("the balancer continues to defragment "+ns,
 		fmt.Sprintf("sh.defragmentStatus(%q) shows its progress, sh.stopDefragment(%[1]q) stops it", ns))
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
-	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.Display.Reply(reply)
+	if !waits || rawdoc.IsFieldTruthy(reply, "dryRun") {
+		return c.host.Display.Reply(reply)
 	}
-	w.outlook = &outlook{sh: sh, goal: plan.Goal{Kind: plan.Defragment, Namespaces: []string{ns}}}
+	w.forecast = &waitForecast{sh: sh, goal: plan.Goal{Kind: plan.Defragment, Namespaces: []string{ns}}}
 	var phase string
 	first := int64(0) // chunks the phase had when it was first seen
-	waited := w.until(func() workState {
-		d := sh.defragmentation(ns)
+	waited := w.waitUntilDone(func() workState {
+		d := sh.readDefragmentation(ns)
 		if d.Phase != phase {
 			phase, first = d.Phase, d.Remaining
 			w.progress.Restart()
 		}
-		now := defragmentationStanding(ns, d, first)
+		now := defragmentationState(ns, d, first)
 		if !now.done {
-			now.stuck = sh.withoutBalancer(ns + " is not defragmented")
+			now.stuck = sh.balancerOffText(ns + " is not defragmented")
 		}
 		return now
 	})
 	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
-// defragmentation returns how far a collection's is.
-func (sh *Helpers) defragmentation(ns string) diagnosis.Defragmentation {
-	seen := sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
+// readDefragmentation returns how far a collection's is.
+func (sh *Helpers) readDefragmentation(ns string) diagnosis.Defragmentation {
+	seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))
 }
 
@@ -107,15 +107,15 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 	return o
 }
 
-// defragmentationStanding measures the phase; how long all of them take the outlook
+// defragmentationState is the progress of the current phase; the time for all phases the forecast
 // knows.
-func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64) workState {
-	s := workState{done: !d.Running, why: ns + " is being defragmented (" + d.String() + ")"}
+func defragmentationState(ns string, d diagnosis.Defragmentation, first int64) workState {
+	s := workState{done: !d.Running, missing: ns + " is being defragmented (" + d.String() + ")"}
 	if d.Remaining >= 0 && first >= 0 {
-		s.what = ns + " (" + d.Phase + ")"
+		s.activity = ns + " (" + d.Phase + ")"
 		s.amount = func() *display.Amount {
 			return &display.Amount{
-				Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Text: display.ChunksText,
+				Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Format: display.ChunksText,
 			}
 		}
 	}

@@ -25,23 +25,23 @@ func shDiff(c *call, sh *Helpers) goja.Value {
 	o := c.options("diff", 2)
 	verb := action.Diff{Ignore: o.texts("ignore"), Namespaces: o.texts("ns")}
 	if err := verb.Validate(); err != nil {
-		sh.fail("diff", nil, err, "", false)
+		sh.throwActionError("diff", nil, err, "", false)
 	}
 	was := c.snapshotArgument(0, "before")
 	var is *catalog.Snapshot
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		is = c.snapshotArgument(1, "after")
 	} else {
-		is = sh.snapshot(live.ReaderOptions{Parts: live.WithStatus})
+		is = sh.readSnapshot(live.ReaderOptions{Parts: live.WithStatus})
 	}
 	result, err := verb.Run(was, is)
 	if err != nil {
-		sh.fail("diff", nil, err, "", false)
+		sh.throwActionError("diff", nil, err, "", false)
 	}
-	return c.s.shownInParts(result, func(long bool) string { return actiontext.Diff(result, long) })
+	return c.host.printableInParts(result, func(long bool) string { return actiontext.Diff(result, long) })
 }
 
-// snapshotKey is where an object of sh.snapshot() has what it was made from, with all
+// snapshotKey is the symbol under which an object of sh.snapshot() keeps its Snapshot, with all
 // chunks.
 var snapshotKey = goja.NewSymbol("shardsh.snapshot")
 
@@ -56,7 +56,7 @@ func keepSnapshot(c *call, o *goja.Object, s *catalog.Snapshot) {
 // snapshotArgument is a file of a snapshot, or an object of sh.snapshot().
 func (c *call) snapshotArgument(i int, name string) *catalog.Snapshot {
 	if goja.IsString(c.Arg(i)) {
-		return c.snapshotFile(c.Text(i))
+		return c.readSnapshotFile(c.Text(i))
 	}
 	if o, is := c.Arg(i).(*goja.Object); is {
 		if v := o.GetSymbol(snapshotKey); v != nil {
@@ -65,12 +65,17 @@ func (c *call) snapshotArgument(i int, name string) *catalog.Snapshot {
 			}
 		}
 	}
-	c.ThrowArgument("Shard.diff", name, "an object of sh.snapshot() or the name of a file", c.s.Display.Inspect(c.Arg(i)))
+	c.ThrowArgument(
+		"Shard.diff",
+		name,
+		"an object of sh.snapshot() or the name of a file",
+		c.host.Display.Inspect(c.Arg(i)),
+	)
 	return nil
 }
 
-func (c *call) snapshotFile(path string) *catalog.Snapshot {
-	c.mayRead(path)
+func (c *call) readSnapshotFile(path string) *catalog.Snapshot {
+	c.checkMayRead(path)
 	s, err := snapfile.Open(path, snapfile.Limits{})
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)

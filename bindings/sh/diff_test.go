@@ -11,7 +11,7 @@ import (
 // What a script has changed since a snapshot, and nothing else.
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	c := shelltest.OnMock(t, mock.Config{Seed: 1})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 1})
 	shelltest.Run(t, c,
 		step{`sh.stopBalancer(); sh.shardCollection("shop.orders", {x: 1}).ok`, "1"},
 		step{`const before = sh.snapshot(); sh.diff(before).changes.length`, "0"},

@@ -21,7 +21,7 @@ import (
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
 // step by step (rules/03-commands §1.5).
-var withDrainCommands = server.Version{8, 3, 0}
+var drainCommandsVersion = server.Version{8, 3, 0}
 
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
@@ -30,14 +30,14 @@ func shardDrainMethods() []helper {
 			shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
 				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
-				pacedHelp},
+				runOptionsHelp},
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
-			return c.s.Display.Reply(sh.draining(c.Text(0)))
+			return c.host.Display.Reply(sh.drainStatus(c.Text(0)))
 		}, "Returns the progress of draining and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", shStopDrain, "Stops draining; the shard stays. From 8.3 on."},
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
-			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainEnd{})
+			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainFollowUp{})
 		}, "Waits until a draining shard is empty; {timeout, interval, progress}. An error says what has to be done when " +
 			"it is stuck, unless {keepWaiting: true}."},
 	}
@@ -53,8 +53,8 @@ func (sh *Helpers) startDrain(shard string) bson.Raw {
 // an upgrade, only removeShard does it.
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	release, _ := sh.release()
-	if sh.version().AtLeast(withDrainCommands) {
-		release = sh.look(live.ReaderOptions{Parts: live.Compatible}).Snapshot.Parts().Compatibility.Release(release)
+	if sh.version().AtLeast(drainCommandsVersion) {
+		release = sh.readCluster(live.ReaderOptions{Parts: live.Compatible}).Snapshot.Parts().Compatibility.Release(release)
 	}
 	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
@@ -67,7 +67,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	o := c.options("drain", 1)
 	remove := o.flag("remove", false)
 	primaries := o.flag("movePrimaries", false)
-	paced := o.paced("wait", "timeout", "interval", "keepWaiting")
+	paced := o.hasRunOption("wait", "timeout", "interval", "keepWaiting")
 	waits := o.flag("wait", remove) || remove || paced
 	w := o.waitForDrain(id)
 	if primaries && !waits {
@@ -78,36 +78,36 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	gone := entry == nil && remove && sh.wasRemoved(id)
 	switch {
 	case paced && entry == nil && !gone:
-		sh.noShard(id)
+		sh.throwNoShard(id)
 	case paced:
-		return c.act(sh, o, nil, func(e action.RunOptions) planAction {
+		return c.runPlanAction(sh, o, nil, func(e action.RunOptions) planAction {
 			return action.Drain{Shard: catalog.ShardID(id), Remove: remove, MovePrimaries: primaries, RunOptions: e}
 		})
 	case gone:
 		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
-	case rawdoc.TruthyAt(entry, "draining"):
-		reply = sh.draining(id)
+	case rawdoc.IsFieldTruthy(entry, "draining"):
+		reply = sh.drainStatus(id)
 	default:
 		reply = sh.startDrain(id)
 	}
-	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.Display.Reply(reply)
+	if !waits || rawdoc.IsFieldTruthy(reply, "dryRun") {
+		return c.host.Display.Reply(reply)
 	}
-	return sh.waitForDrain(c, w, id, drainEnd{remove: remove, movePrimaries: primaries})
+	return sh.waitForDrain(c, w, id, drainFollowUp{remove: remove, movePrimaries: primaries})
 }
 
 func shStopDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
-	sh.need("stopDrain", withDrainCommands,
+	sh.requireVersion("stopDrain", drainCommandsVersion,
 		fmt.Sprintf("It has no command for that; an administrator unsets the field "+
 			"draining in the shard's document: db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
 			"$unset: { draining: 1 } })", id))
-	return c.s.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
+	return c.host.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
 // wasRemoved reports whether the change log says that a shard was.
 func (sh *Helpers) wasRemoved(id string) bool {
-	return action.WasRemoved(sh.s.JS.Context(), sh.current().Conn.Client, catalog.ShardID(id))
+	return action.WasRemoved(sh.host.JS.Context(), sh.current().Conn.Client, catalog.ShardID(id))
 }
 
 // shardEntry returns the catalog's entry of a shard; nil when it has none.
@@ -115,29 +115,29 @@ func (sh *Helpers) shardEntry(id string) bson.Raw {
 	return sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}})
 }
 
-// draining returns the document about how far a shard's draining is. Servers
+// drainStatus returns the document about how far a shard's draining is. Servers
 // since 8.3 are asked for it. On older ones only removeShard tells, and that
 // would start draining or remove the shard, so the same document is made from
 // the catalog.
-func (sh *Helpers) draining(id string) bson.Raw {
-	off := rawdoc.Of(bson.D{{Key: "state", Value: string(diagnosis.DrainOff)}, {Key: "shard", Value: id},
+func (sh *Helpers) drainStatus(id string) bson.Raw {
+	off := rawdoc.MustMarshal(bson.D{{Key: "state", Value: string(diagnosis.DrainOff)}, {Key: "shard", Value: id},
 		{Key: "ok", Value: 1.0}})
-	if sh.version().AtLeast(withDrainCommands) {
-		command := sh.limited(live.DrainStatusCommand(catalog.ShardID(id)))
-		reply, err := sh.commandRunner().RunCommand(sh.s.JS.Context(), "admin", command)
+	if sh.version().AtLeast(drainCommandsVersion) {
+		command := sh.withMaxTime(live.DrainStatusCommand(catalog.ShardID(id)))
+		reply, err := sh.commandRunner().RunCommand(sh.host.JS.Context(), "admin", command)
 		switch {
 		case mongoerr.Is(live.ServerError(err), mongoerr.IllegalOperation):
 			return off // servers refuse to tell of a shard that does not drain
 		case err != nil:
-			sh.s.Gateway.Throw(err)
+			sh.host.Gateway.Throw(err)
 		}
 		return reply
 	}
-	d := sh.drainOf(id)
+	d := sh.readDrain(id)
 	if d.State == diagnosis.DrainOff {
 		return off
 	}
-	return rawdoc.Of(bson.D{
+	return rawdoc.MustMarshal(bson.D{
 		{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id},
 		{Key: "remaining", Value: bson.D{
 			{Key: "chunks", Value: d.Chunks}, {Key: "dbs", Value: int64(len(d.Databases))},
@@ -147,36 +147,36 @@ func (sh *Helpers) draining(id string) bson.Raw {
 	})
 }
 
-// drainOf returns how far a shard's draining is.
-func (sh *Helpers) drainOf(id string) diagnosis.Drain {
+// readDrain returns how far a shard's draining is.
+func (sh *Helpers) readDrain(id string) diagnosis.Drain {
 	release, _ := sh.release()
 	d, found, _ := live.DrainOf(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
-		return sh.look(o).Snapshot, nil
+		return sh.readCluster(o).Snapshot, nil
 	}, release, catalog.ShardID(id))
 	if !found {
-		sh.noShard(id)
+		sh.throwNoShard(id)
 	}
 	return d
 }
 
 func (h helperOptions) waitForDrain(id string) *wait {
-	return h.wait("shard "+id+" keeps draining", fmt.Sprintf("sh.drainStatus(%q) shows its progress", id))
+	return h.newWait("shard "+id+" keeps draining", fmt.Sprintf("sh.drainStatus(%q) shows its progress", id))
 }
 
-// drainEnd is what is done when a shard has no chunks left that the balancer moves.
-type drainEnd struct{ movePrimaries, remove bool }
+// drainFollowUp says what to do when a shard has no chunks left that the balancer moves.
+type drainFollowUp struct{ movePrimaries, remove bool }
 
 // waitForDrain waits until a shard is empty, and removes it if asked to.
-func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.Value {
+func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) goja.Value {
 	first, byHand := int64(-1), false
-	w.outlook = &outlook{
+	w.forecast = &waitForecast{
 		sh: sh, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)},
-		ours: func(f diagnosis.Finding) bool {
+		callerHandles: func(f diagnosis.Finding) bool {
 			return end.movePrimaries && f.Code == diagnosis.DrainNeedsOperator && !byHand
 		},
 	}
-	waited := w.until(func() workState {
-		d := sh.drainOf(id)
+	waited := w.waitUntilDone(func() workState {
+		d := sh.readDrain(id)
 		byHand = len(d.Held) > 0 || d.Flagged > 0
 		switch {
 		case d.Done():
@@ -185,20 +185,20 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
 		case d.Stuck() && end.movePrimaries && !byHand:
 			w.progress.End()
-			sh.moveRest(d)
-			return workState{why: d.String(), what: "draining " + id}
+			sh.moveUnsharded(d)
+			return workState{missing: d.String(), activity: "draining " + id}
 		case d.Stuck():
-			return workState{stuck: w.outlook.remainder(d), why: d.String()}
+			return workState{stuck: w.forecast.remainderText(d), missing: d.String()}
 		}
 		first = max(first, d.Chunks)
-		stuck := sh.withoutBalancer("shard " + id + " is not empty")
-		return workState{stuck: stuck, what: "draining " + id, why: d.String(), amount: func() *display.Amount {
-			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
+		stuck := sh.balancerOffText("shard " + id + " is not empty")
+		return workState{stuck: stuck, activity: "draining " + id, missing: d.String(), amount: func() *display.Amount {
+			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Format: display.ChunksText}
 		}}
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", end.remove, "waitedMS", waited.Milliseconds())
 	if end.remove {
-		w.insist(func() { sh.removeDrained(id) }, func() bool { return sh.shardEntry(id) == nil })
+		w.sendUntilDone(func() { sh.removeDrained(id) }, func() bool { return sh.shardEntry(id) == nil })
 	}
 	return result
 }
@@ -206,19 +206,22 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 // removeDrained removes an empty shard.
 func (sh *Helpers) removeDrained(id string) {
 	reply := sh.commitDrain(id)
-	state := rawdoc.Text(reply, "state")                                // of removeShard
-	committed := state == "" && sh.version().AtLeast(withDrainCommands) // which answers nothing
+	state := rawdoc.Text(reply, "state")                                   // of removeShard
+	committed := state == "" && sh.version().AtLeast(drainCommandsVersion) // which answers nothing
 	if state != "completed" && !committed {
-		sh.s.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+		sh.host.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 	}
 }
 
-// moveRest moves what is left on a shard that has no chunks that the balancer would
+// moveUnsharded moves databases and unsharded collections off a shard without chunks that the balancer would
 // move.
-func (sh *Helpers) moveRest(d diagnosis.Drain) {
-	takers := action.TakersOf(sh.look(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
+func (sh *Helpers) moveUnsharded(d diagnosis.Drain) {
+	takers := action.TargetShardsFor(
+		sh.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
+		d.Shard,
+	)
 	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
-	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Out.Warn); err != nil {
-		sh.s.JS.Throw(script.RuntimeError, "%s", err)
+	if err := action.MoveUnsharded(sh.host.JS.Context(), admin, d, takers, sh.host.JS.Out.Warn); err != nil {
+		sh.host.JS.Throw(script.RuntimeError, "%s", err)
 	}
 }

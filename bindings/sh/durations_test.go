@@ -51,7 +51,7 @@ func before(helper string, n int) string {
 func TestHelpersTakeTimes(t *testing.T) {
 	known := regexp.MustCompile(`\(options: ([^)]*)\)`)
 	found := 0
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	c.Show(`sh.shardCollection("shop.orders", { customer: 1 })`)
 	refused := func(call, name string) {
 		t.Helper()
@@ -64,7 +64,7 @@ func TestHelpersTakeTimes(t *testing.T) {
 	}
 	for _, name := range helperNames(t) {
 		of := c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name)
-		h, _ := c.JS.Help.Of(of.ToObject(c.JS.Runtime))
+		h, _ := c.JS.Help.Lookup(of.ToObject(c.JS.Runtime))
 		for i, parameter := range parameters(h) {
 			before := before(name, i)
 			if slices.Contains(lasting, strings.TrimSuffix(parameter, "?")) {
@@ -100,7 +100,7 @@ func TestTimesAsTexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{`const t0 = new Date(); sleep("1h30m"); Math.round((new Date() - t0) / 1000)`, "5400"},
 		step{`const t1 = new Date(); sleep("1500"); const t2 = new Date(); sleep(1500); [t2 - t1, new Date() - t2].map(x => Math.round(x / 100))`, "[ 15, 15 ]"},
@@ -113,6 +113,6 @@ func TestTimesAsTexts(t *testing.T) {
 		step{`sh.waitForBalance({ timeout: "2h", interval: "10s", progress: false }).waitedMS >= 0`, "true"},
 		step{`db.c.find().maxTimeMS("1m").toArray().length`, "0"},
 	)
-	old := shelltest.OnMock(t, mock.Config{Version: catalog.Release24})
+	old := shelltest.ConnectMock(t, mock.Config{Version: catalog.Release24})
 	shelltest.Run(t, old, step{`sh.stopBalancer("30s", "1s").ok`, "1"})
 }

@@ -21,7 +21,7 @@ func TestEveryExampleRuns(t *testing.T) {
 		"commitReshardCollection": "NoSuchReshardCollection", "abortReshardCollection": "NoSuchReshardCollection",
 		"abortMoveCollection": "NamespaceNotFound", "abortUnshardCollection": "NoSuchReshardCollection",
 	}
-	listed, _ := shelltest.OnMock(t, mock.Config{}).Show("sh.help()")
+	listed, _ := shelltest.ConnectMock(t, mock.Config{}).Show("sh.help()")
 	for _, name := range helperNames(t) {
 		h, ok := helperOf(t, name)
 		if !ok || h.Text == "" {
@@ -46,7 +46,7 @@ func TestEveryExampleRuns(t *testing.T) {
 	if lines := strings.Count(listed, "\n") + 1; lines > 40 {
 		t.Errorf("sh.help() does not fit a screen: %d lines", lines)
 	}
-	if zones, _ := shelltest.OnMock(t, mock.Config{}).Show(`sh.help("zones")`); !strings.Contains(zones, "\n  addShardToZone\n    Adds") {
+	if zones, _ := shelltest.ConnectMock(t, mock.Config{}).Show(`sh.help("zones")`); !strings.Contains(zones, "\n  addShardToZone\n    Adds") {
 		t.Errorf("sh.help(\"zones\") shows %s", zones)
 	}
 }
@@ -54,7 +54,7 @@ func TestEveryExampleRuns(t *testing.T) {
 // forExample is a shell in which the example of a helper can run.
 func forExample(t *testing.T, name string) *connected {
 	t.Helper()
-	c := shelltest.OnMock(t, exampleCluster(name))
+	c := shelltest.ConnectMock(t, exampleCluster(name))
 	prepareExample(t, c, name)
 	return c
 }

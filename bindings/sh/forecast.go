@@ -13,7 +13,7 @@ import (
 // shardForecastMethods() say how long things take.
 func shardForecastMethods() []helper {
 	return []helper{
-		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", checked(shForecast),
+		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", withMongosCheck(shForecast),
 			"Estimates how long the balancer takes, as a range with its basis: for a collection, [collections] or all; " +
 				"{goal} is balance, {drain: shard}, zones, defragment or load."},
 	}
@@ -29,12 +29,12 @@ func shForecast(c *call, sh *Helpers) goja.Value {
 	}
 	verb.Goal.Namespaces = names
 	f := runReadAction(c, sh, "forecast", verb, names...)
-	return c.s.shown(datesOf(f), findings.ForecastText(f))
+	return c.host.printable(forecastWithDates(f), findings.ForecastText(f))
 }
 
-// datesOf returns the JSON form of a forecast, with its dates as those of extended
+// forecastWithDates returns the JSON form of a forecast, with its dates as those of extended
 // JSON: scripts have them as Date.
-func datesOf(f forecast.Forecast) any {
+func forecastWithDates(f forecast.Forecast) any {
 	var fields map[string]any
 	text, err := json.Marshal(f)
 	if err == nil {

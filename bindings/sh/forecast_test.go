@@ -14,7 +14,7 @@ import (
 // TestForecast: what sh.forecast returns is an object with dates, and prints as
 // its text.
 func TestForecast(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, step{`sh.forecast().headline`, "balanced: nothing to do"},
 		step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
 		step{`sh.splitAt("shop.orders", {customer: 0}).ok && sh.addShardToZone("shard1", "EU").ok`, "1"},
@@ -55,7 +55,7 @@ func TestWaitsTellTheForecast(t *testing.T) {
 		"drain":   `sh.drain("shard0", {wait: true}).waitedMS`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := shelltest.OnMock(t, mock.Config{Seed: 7})
+			c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 			shelltest.Run(t, c, step{`sh.enableSharding("shop", "shard1").ok && sh.stopBalancer().ok`, "1"},
 				step{`sh.shardCollection("shop.orders", {customer: 1}).ok && sh.moveRange("shop.orders", "shard0", {customer: 0}).ok`, "1"},
 				step{`mock.advance("20m"); 1`, "1"}, // the range deletion is over

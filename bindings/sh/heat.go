@@ -25,10 +25,10 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 	h := c.options("heat", at)
 	logs := h.texts("log")
 	for _, path := range logs {
-		c.mayRead(path)
+		c.checkMayRead(path)
 	}
 	verb := action.Heat{Namespaces: names, For: h.duration("for", 0), Back: h.duration("back", 0),
 		By: heat.By(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample")), Logs: logs}
 	result := runReadAction(c, sh, "heat", verb, names...)
-	return c.s.shown(result, actiontext.Heat(result))
+	return c.host.printable(result, actiontext.Heat(result))
 }

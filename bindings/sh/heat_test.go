@@ -10,7 +10,7 @@ import (
 
 // The load is on maps that are asked for it, and a goal of forecasts and simulations.
 func TestHeatInHelpers(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	if out, failed := c.Show(threeChunks); failed {
 		t.Fatal(out)
 	}

@@ -14,16 +14,16 @@ import (
 // (rules/04-objects §5). It works on the connection of the current db.
 type Helpers struct {
 	script.Hidden
-	s  *Host
-	on *server.Database // nil for the current one
+	host     *Host
+	database *server.Database // nil for the current one
 }
 
-// tables returns all methods of sh, in the order of its help: mongosh's, those
+// helperTables returns all methods of sh, in the order of its help: mongosh's, those
 // that only shardsh has, which ask only a mongos, those of the old shell.
-func tables() [][]helper {
+func helperTables() [][]helper {
 	return slices.Concat(
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
-		routed(
+		requiringMongos(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
 			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardHistoryMethods(), shardVerifyMethods(),
 			shardAuditMethods(), shardMergeMethods(),
@@ -38,18 +38,18 @@ func tables() [][]helper {
 
 // current returns the database helpers work through.
 func (sh *Helpers) current() *server.Database {
-	if sh.on != nil {
-		return sh.on
+	if sh.database != nil {
+		return sh.database
 	}
-	return sh.s.current()
+	return sh.host.current()
 }
 
 // admin sends a helper's command.
-func (sh *Helpers) admin(body bson.D) bson.Raw { return sh.current().Admin(sh.limited(body)) }
+func (sh *Helpers) admin(body bson.D) bson.Raw { return sh.current().Admin(sh.withMaxTime(body)) }
 
-// limited adds the limit of the settings to a command.
-func (sh *Helpers) limited(body bson.D) bson.D {
-	if ms := sh.s.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
+// withMaxTime adds the limit of the settings to a command.
+func (sh *Helpers) withMaxTime(body bson.D) bson.D {
+	if ms := sh.host.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return body
@@ -61,24 +61,24 @@ func (sh *Helpers) config() *server.Database { return sh.current().Sibling("conf
 // object, and the helper goes on (rules/04-objects §5.1).
 func (sh *Helpers) checkMongos() {
 	d := sh.current()
-	if sh.s.askOnce(d) && !d.Conn.IsMongos() {
-		sh.s.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
+	if sh.host.isFirstMongosCheck(d) && !d.Conn.IsMongos() {
+		sh.host.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
 			"] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
 
-// checked wraps a helper with the mongos check, after the arguments were
+// withMongosCheck wraps a helper with the mongos check, after the arguments were
 // checked.
-func checked(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+func withMongosCheck(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		sh.checkMongos()
 		return f(c, sh)
 	}
 }
 
-// routed returns helpers that refuse to ask what is not a mongos: a shard or a config
-// server would answer of itself what they ask of the cluster.
-func routed(lists ...[]helper) [][]helper {
+// requiringMongos wraps helpers so that they throw unless connected to a mongos: a shard or a config
+// server would answer for itself rather than for the cluster.
+func requiringMongos(lists ...[]helper) [][]helper {
 	for _, list := range lists {
 		for i, m := range list {
 			list[i].call = func(c *call, sh *Helpers) goja.Value {
@@ -93,71 +93,90 @@ func routed(lists ...[]helper) [][]helper {
 	return lists
 }
 
-// simple returns a helper that sends its arguments under the given names;
+// simpleCommand returns a helper that sends its arguments under the given names;
 // arguments that are missing are left out. One argument more than there are
 // names is a document of further fields (rules/04-objects §5.3).
-func simple(names ...string) func(*call, *Helpers) goja.Value {
+func simpleCommand(names ...string) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		var body bson.D
 		for i, name := range names {
 			if c.Has(i) {
-				body = append(body, bson.E{Key: name, Value: c.JS.Value(c.Arg(i))})
+				body = append(body, bson.E{Key: name, Value: c.JS.BSONValue(c.Arg(i))})
 			}
 		}
-		return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
+		return c.host.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
 	}
 }
 
 func shardMethods() []helper {
 	return []helper{
 		{"enableSharding", "database:string primaryShard?:string options?:object{@enableSharding}",
-			checked(onMongos(simple("enableSharding", "primaryShard"))),
+			withMongosCheck(withMongosHint(simpleCommand("enableSharding", "primaryShard"))),
 			"Creates a database if it does not exist, on a shard of choice."},
-		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")),
+		{"commitReshardCollection", "ns:string", withMongosHint(simpleCommand("commitReshardCollection")),
 			"Commits a resharding as soon as possible."},
-		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Aborts a resharding."},
+		{
+			"abortReshardCollection",
+			"ns:string",
+			withMongosHint(simpleCommand("abortReshardCollection")),
+			"Aborts a resharding.",
+		},
 		{"shardCollection", "ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
-			checked(onMongos(func(c *call, sh *Helpers) goja.Value {
-				return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
+			withMongosCheck(withMongosHint(func(c *call, sh *Helpers) goja.Value {
+				return c.host.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
 			})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object{" + reshardOptions + "} options?:object{" +
-			reshardOptions + "}", checked(onMongos(shReshard)),
+			reshardOptions + "}", withMongosCheck(withMongosHint(shReshard)),
 			"Shards a collection by another key and shows the progress; {progress: false} hides it."},
-		{"status", "verbose?:boolean|object{verbose,full} configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			return c.s.shardingStatus(sh.current(), c.configArgument(sh, 1), c.statusOptions(0))
-		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +
-			"layout on a terminal too."},
-		{"addShard", "url:string options?:object{@addShard}", checked(simple("addShard")),
+		{
+			"status",
+			"verbose?:boolean|object{verbose,full} configDB?:object",
+			withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+				return c.host.shardingStatus(sh.current(), c.configArgument(sh, 1), c.statusOptions(0))
+			}),
+			"Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +
+				"layout on a terminal too.",
+		},
+		{"addShard", "url:string options?:object{@addShard}", withMongosCheck(simpleCommand("addShard")),
 			"Adds a replica set to the cluster as a shard."},
-		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
+		{"addShardToZone", "shard:string zone:string", withMongosCheck(simpleCommand("addShardToZone", "zone")),
 			"Adds a shard to a zone."},
-		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
+		{"addShardTag", "shard:string zone:string", withMongosCheck(simpleCommand("addShardToZone", "zone")),
 			"The old name of addShardToZone."},
 		{"updateZoneKeyRange", "ns:string min:object max:object zone:any",
-			checked(shPutIntoZone),
+			withMongosCheck(shPutIntoZone),
 			"Assigns a range of shard keys to a zone; null removes it."},
 		{"addTagRange", "ns:string min:object max:object zone:any",
-			checked(shPutIntoZone),
+			withMongosCheck(shPutIntoZone),
 			"The old name of updateZoneKeyRange."},
-		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange),
+		{"removeRangeFromZone", "ns:string min:object max:object", withMongosCheck(shRemoveRange),
 			"Removes a range of shard keys from its zone."},
-		{"removeTagRange", "ns:string min:object max:object", checked(shRemoveRange), "The old name of removeRangeFromZone."},
-		{"removeShardFromZone", "shard:string zone:string", checked(shTakeFromZone),
+		{
+			"removeTagRange",
+			"ns:string min:object max:object",
+			withMongosCheck(shRemoveRange),
+			"The old name of removeRangeFromZone.",
+		},
+		{"removeShardFromZone", "shard:string zone:string", withMongosCheck(shTakeFromZone),
 			"Removes a shard from a zone."},
-		{"removeShardTag", "shard:string zone:string", checked(shTakeFromZone),
+		{"removeShardTag", "shard:string zone:string", withMongosCheck(shTakeFromZone),
 			"The old name of removeShardFromZone."},
-		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
-		{"disableAutoSplit", "", checked(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
-		{"splitAt", "ns:string middle:object options?:object{@split}", checked(simple("split", "middle")),
+		{"enableAutoSplit", "", withMongosCheck(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
+		{"disableAutoSplit", "", withMongosCheck(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
+		{"splitAt", "ns:string middle:object options?:object{@split}", withMongosCheck(simpleCommand("split", "middle")),
 			"Splits a chunk at a shard key."},
-		{"splitFind", "ns:string query:object options?:object{@split}", checked(simple("split", "find")),
+		{"splitFind", "ns:string query:object options?:object{@split}", withMongosCheck(simpleCommand("split", "find")),
 			"Splits the chunk that holds a document at its middle."},
 		{"moveChunk", "ns:string query:object to:string options?:object{@moveChunk}",
-			checked(shMoveChunk),
+			withMongosCheck(shMoveChunk),
 			"Moves the chunk that holds a document to a shard."},
-		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object{@moveRange}", checked(shMoveRange),
-			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
-		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"),
+		{
+			"moveRange",
+			"ns:string toShard:string min?:object max?:object options?:object{@moveRange}",
+			withMongosCheck(shMoveRange),
+			"Moves a range of shard keys to a shard; one of the bounds may be missing.",
+		},
+		{"balancerCollectionStatus", "ns:string", simpleCommand("balancerCollectionStatus"),
 			"Returns whether a collection is balanced, and if not, why."},
 	}
 }
@@ -176,9 +195,9 @@ func (c *call) shardKeyCommand(name string) bson.D {
 	return c.JS.Merge(body, c.Arg(3))
 }
 
-// onMongos wraps a helper: the error of a server that does not know its command
-// gets a question.
-func onMongos(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+// withMongosHint wraps a helper: to the error of an unknown command it adds
+// "Are you connected to mongos?".
+func withMongosHint(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) (v goja.Value) {
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {

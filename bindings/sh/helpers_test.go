@@ -104,7 +104,7 @@ const (
 // reference lists all helpers as docs/sh.md does.
 func reference() string {
 	byName, returns := map[string]helper{}, returned()
-	for _, m := range slices.Concat(tables()...) {
+	for _, m := range slices.Concat(helperTables()...) {
 		byName[m.name] = m
 	}
 	var b strings.Builder
@@ -147,7 +147,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, m := range slices.Concat(tables()...) {
+	for _, m := range slices.Concat(helperTables()...) {
 		known[m.name] = true
 		if m.help != "" && !strings.Contains(want, "| `"+m.name+"(") {
 			t.Errorf("docs/sh.md lacks %s", m.name)

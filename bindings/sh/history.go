@@ -1,93 +1,47 @@
 package sh
 
 import (
-	"fmt"
-	"slices"
-	"time"
+	"cmp"
 
-	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
-	"shardsh/bindings/rawdoc"
+	"shardsh/balancer/action"
+	"shardsh/bindings/actiontext"
 
 	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// lookBack is how far back outcomes of migrations are looked at.
-const lookBack = 24 * time.Hour
-
-// failedRounds is what is shown of the newest rounds that failed.
-type failedRounds struct {
-	count         int
-	message, when goja.Value // undefined when nothing failed
-}
-
-func (s *Host) failedRounds(seen *overview) failedRounds {
-	of := diagnosis.RoundsOf(seen.Snapshot)
-	if of.Newest == nil {
-		return failedRounds{message: goja.Undefined(), when: goja.Undefined()}
+// shardHistoryMethods() show who has changed the cluster.
+func shardHistoryMethods() []helper {
+	return []helper{
+		{"history", "options?:object{audit,since,ns,verb,last}", shHistory,
+			"Returns who has changed the cluster, with which verb, plan and command, and what became of it, the newest last: " +
+				"the last 20; {audit: file | \"cluster\", since: \"24h\", ns, verb, last}."},
 	}
-	return failedRounds{of.Failed, s.lookup(of.Newest.Raw, "details", "errmsg"), s.lookup(of.Newest.Raw, "time")}
 }
 
-// lookup returns a field of a document as a value; undefined when it is
-// missing.
-func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
-	v, err := doc.LookupErr(path...)
+func shHistory(c *call, sh *Helpers) goja.Value {
+	h := c.options("history", 0)
+	verb := action.History{
+		Audit: cmp.Or(h.text("audit"), c.host.Consent.HistorySource()), Since: h.duration("since", 0), Verb: h.text("verb"),
+		Last: action.DefaultLast,
+	}
+	if ns := h.text("ns"); ns != "" {
+		verb.Namespaces = []string{ns}
+	}
+	if h.value("last") != nil {
+		verb.Last = int(h.count("last"))
+	}
+	var client *mongo.Client
+	if verb.ReadsCluster() {
+		client = sh.current().Conn.Client
+	} else {
+		c.checkMayRead(verb.Audit)
+	}
+	result, err := verb.Run(c.JS.Context(), client, c.JS.Clock.Now())
 	if err != nil {
-		return goja.Undefined()
+		sh.throwActionError("history", nil, err, "", false)
 	}
-	return s.JS.Values.ToJS(v)
-}
-
-// outcomes returns how migrations have ended.
-func outcomes(seen *overview) []catalog.Outcome {
-	return diagnosis.OutcomesSince(seen.Snapshot, seen.Time().Add(-lookBack))
-}
-
-// outcomeText returns how migrations ended, as mongosh has it.
-func outcomeText(o catalog.Outcome) string {
-	if o.Error == "" {
-		return "Success"
-	}
-	return fmt.Sprintf("Failed with error '%s'", o.Error)
-}
-
-// outcomeLine is outcomeText with the shards, where they are listed separately.
-func outcomeLine(o catalog.Outcome) string {
-	if o.From == "" {
-		return outcomeText(o)
-	}
-	return fmt.Sprintf("%s, from %s to %s", outcomeText(o), o.From, o.To)
-}
-
-// migrationText returns a migration as sh.status() lists it.
-func migrationText(m catalog.ActiveMigration) string {
-	if m.Since.IsZero() {
-		return m.Namespace
-	}
-	return m.Namespace + " started at " + m.Since.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
-}
-
-// timeOrNull returns a moment, or null when it is unknown.
-func (s *Host) timeOrNull(t time.Time) goja.Value {
-	if t.IsZero() {
-		return goja.Null()
-	}
-	return s.JS.GoValue(t)
-}
-
-// listedMigrations returns the migrations in progress as mongosh lists them: with every
-// lock in config.locks, such as the one that config servers up to 5.0 hold for good.
-func listedMigrations(seen *overview) []catalog.ActiveMigration {
-	list := seen.Parts().Migrations
-	list = list[:len(list):len(list)]
-	for _, lock := range seen.raw["locks"] {
-		ns := rawdoc.Text(lock, "_id")
-		if !slices.ContainsFunc(list, func(m catalog.ActiveMigration) bool { return m.Namespace == ns }) {
-			when, _ := lock.Lookup("when").TimeOK()
-			list = append(list, catalog.ActiveMigration{Namespace: ns, Since: when})
-		}
-	}
+	list := c.host.fromJSON(result.Records)
+	c.JS.Values.SetPrinter(list, func() string { return actiontext.History(result) })
 	return list
 }

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Host is what the helpers have of the shell they are in.
+// Host is what the helpers need of the shell.
 type Host struct {
 	JS      *script.Engine
 	Display *display.Display
@@ -34,10 +34,10 @@ type Host struct {
 	// Mock says that the cluster is the embedded mock.
 	Mock bool
 
-	asked map[*server.Database]bool // about mongos
+	mongosChecked map[*server.Database]bool // about mongos
 }
 
-// Objects makes objects of scripts that others than helpers make, too. The
+// Objects makes JavaScript objects of other packages for helpers. The
 // databases are siblings of the one that db is.
 type Objects interface {
 	// Database is the object of a database.
@@ -59,7 +59,7 @@ type Collection interface{ Namespace() string }
 // call is one call of a helper.
 type call struct {
 	*script.Call
-	s *Host
+	host *Host
 }
 
 // helper is a method of sh; see [script.Method].
@@ -71,18 +71,18 @@ type helper struct {
 
 // Object makes the object sh.
 func (s *Host) Object() goja.Value {
-	sh := &Helpers{s: s}
+	sh := &Helpers{host: s}
 	var methods []script.Method[*Helpers]
-	for _, m := range slices.Concat(tables()...) {
-		run := asking(m)
+	for _, m := range slices.Concat(helperTables()...) {
+		run := withSuggestions(m)
 		methods = append(methods, script.Method[*Helpers]{
 			Name: m.name, Signature: m.signature, Help: m.help, Example: exampleOf(m.name),
 			Call: func(c *script.Call, sh *Helpers) goja.Value { return run(&call{c, s}, sh) },
 		})
 	}
 	proto := script.Prototype(s.JS, "Shard", methods)
-	s.JS.Help.Topics(proto, func(topic string) string { return helpText(s.JS.Out.Paint, topic) })
-	o := s.JS.Instance(sh, proto)
+	s.JS.Help.DefineTopicHelp(proto, func(topic string) string { return helpText(s.JS.Out.Paint, topic) })
+	o := s.JS.NewInstance(sh, proto)
 	s.JS.Values.SetPrinter(o, func() string {
 		d := s.DB()
 		if d == nil {
@@ -102,17 +102,17 @@ func (s *Host) current() *server.Database {
 	return d
 }
 
-// on returns the helpers on a database.
-func (s *Host) on(d *server.Database) *Helpers { return &Helpers{s: s, on: d} }
+// helpersOn returns the helpers on a database.
+func (s *Host) helpersOn(d *server.Database) *Helpers { return &Helpers{host: s, database: d} }
 
-// askOnce reports whether a database has not been asked about yet.
-func (s *Host) askOnce(d *server.Database) bool {
-	if s.asked[d] {
+// isFirstMongosCheck reports whether this is the first mongos check for a database.
+func (s *Host) isFirstMongosCheck(d *server.Database) bool {
+	if s.mongosChecked[d] {
 		return false
 	}
-	if s.asked == nil {
-		s.asked = make(map[*server.Database]bool)
+	if s.mongosChecked == nil {
+		s.mongosChecked = make(map[*server.Database]bool)
 	}
-	s.asked[d] = true
+	s.mongosChecked[d] = true
 	return true
 }

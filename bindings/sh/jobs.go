@@ -11,7 +11,7 @@ import (
 func shardJobMethods() []helper {
 	return []helper{
 		{"job", "verb:string call:string options:object{shard,ns,all,remove,movePrimaries,workFor,replace," +
-			"pauseBalancing,forceJumbo,parallel,despite,advisories," + paceNames + "}", checked(shJob),
+			"pauseBalancing,forceJumbo,parallel,despite,advisories," + paceOptionNames + "}", withMongosCheck(shJob),
 			"Makes a job of \"drain\", \"balance\" or \"defragment\" and works on it for {workFor}, if the call is " +
 				"\"start\"; the next call, from any machine, " +
 				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},
@@ -24,7 +24,7 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	var of action.JobVerb
 	run := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
-		Before: action.Before{Despite: h.texts("despite"), Advisories: c.advisories(h)},
+		PreflightOptions: action.PreflightOptions{Despite: h.texts("despite"), Advisories: c.advisoriesPath(h)},
 	}
 	namespaces, all := h.texts("ns"), h.flag("all", false)
 	switch verb {
@@ -35,33 +35,37 @@ func shJob(c *call, sh *Helpers) goja.Value {
 		}
 	case "balance":
 		of = action.Balance{
-			Namespaces: namespaces, All: all, Pace: run.Pace, Before: run.Before, PauseBalancing: run.PauseBalancing,
-			ForceJumbo: run.ForceJumbo,
+			Namespaces:       namespaces,
+			All:              all,
+			Pace:             run.Pace,
+			PreflightOptions: run.PreflightOptions,
+			PauseBalancing:   run.PauseBalancing,
+			ForceJumbo:       run.ForceJumbo,
 		}
 	case "defragment":
 		of = action.Defragment{Namespaces: namespaces, All: all, RunOptions: run}
 	default:
 		c.JS.ThrowInvalid("sh.job: %q can't be a job: use \"drain\", \"balance\" or \"defragment\"", verb)
 	}
-	r, control, leave := c.reporter(h)
+	r, control, leave := c.newReporter(h)
 	defer leave()
 	workFor := h.duration("workFor", action.DefaultWorkFor)
 	var status action.JobStatus
 	var err error
 	switch ctx, cluster := c.JS.Context(), c.cluster(sh); do {
 	case "start":
-		start := action.JobStart{Of: of, WorkFor: workFor, Replace: h.flag("replace", false), Hard: control.Hard}
+		start := action.JobStart{Verb: of, WorkFor: workFor, Replace: h.flag("replace", false), Hard: control.Hard}
 		status, err = start.Run(ctx, cluster, r)
 	case "cancel":
-		status, err = action.JobCancel{Of: of, WorkFor: workFor, Hard: control.Hard}.Run(ctx, cluster, r)
+		status, err = action.JobCancel{Verb: of, WorkFor: workFor, Hard: control.Hard}.Run(ctx, cluster, r)
 	case "status":
-		status, err = action.JobQuery{Of: of}.Run(ctx, cluster)
+		status, err = action.JobQuery{Verb: of}.Run(ctx, cluster)
 	default:
 		c.JS.ThrowInvalid("sh.job: %q is none of its calls: use \"start\", \"status\" or \"cancel\"", do)
 	}
 	leave()
 	if err != nil {
-		sh.fail("job", nil, err, "", false)
+		sh.throwActionError("job", nil, err, "", false)
 	}
-	return c.s.fromJSON(status)
+	return c.host.fromJSON(status)
 }

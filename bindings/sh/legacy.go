@@ -42,26 +42,28 @@ func shardLegacyMethods() []helper {
 			"Waits until a collection is balanced and free of orphans."},
 		{"waitForPingChange", "pings:object timeout?:number|string interval?:number|string", shWaitForPingChange,
 			"Waits until mongos processes have reported again."},
-		{"waitForDLock", "", lockEra("waitForDLock"), ""},
-		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
-		{"getBalancerHost", "", lockEra("getBalancerHost"), ""},
+		{"waitForDLock", "", noLockHelper("waitForDLock"), ""},
+		{"getBalancerLockDetails", "", noLockHelper("getBalancerLockDetails"), ""},
+		{"getBalancerHost", "", noLockHelper("getBalancerHost"), ""},
 		{"getBalancerWindow", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(c.configArgument(sh, 0), "balancer")
+			doc := c.host.setting(c.configArgument(sh, 0), "balancer")
 			if _, err := doc.LookupErr("activeWindow"); err != nil {
 				return goja.Null()
 			}
-			return c.s.lookup(doc, "activeWindow")
+			return c.host.fieldValue(doc, "activeWindow")
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.s.look(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Migrations})
+			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Migrations})
 			for _, m := range listedMigrations(seen) {
-				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.s.timeOrNull(m.Since)))
+				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.host.timeOrNull(m.Since)))
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			f := c.s.failedRounds(c.s.look(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Rounds}))
+			f := c.host.failedRounds(
+				c.host.readCluster(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Rounds}),
+			)
 			o := c.JS.NewObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				script.Must(o.Set("lastErr", f.message))
@@ -71,8 +73,12 @@ func shardLegacyMethods() []helper {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.s.look(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Outcomes, Span: lookBack})
-			for _, m := range outcomes(seen) {
+			seen := c.host.readCluster(
+				sh.current(),
+				c.configArgument(sh, 0),
+				live.ReaderOptions{Parts: live.Outcomes, Span: outcomesSpan},
+			)
+			for _, m := range recentOutcomes(seen) {
 				id := m.Error
 				id = cmp.Or(id, "Success")
 				o := c.JS.NewObject("_id", id, "count", m.Count)
@@ -85,17 +91,17 @@ func shardLegacyMethods() []helper {
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns how the migrations of the last day ended."},
 		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(c.configArgument(sh, 0), "autosplit")
-			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
+			doc := c.host.setting(c.configArgument(sh, 0), "autosplit")
+			return c.JS.Runtime.ToValue(doc == nil || rawdoc.IsFieldTruthy(doc, "enabled"))
 		}, ""},
 		{"_getBalancerStatus", "", func(c *call, sh *Helpers) goja.Value {
-			return c.s.Display.Reply(sh.balancerStatus())
+			return c.host.Display.Reply(sh.balancerStatus())
 		}, ""},
 		{"_getConfigDB", "", func(c *call, sh *Helpers) goja.Value {
-			sh.needMongos()
-			return c.s.Objects.Database(sh.config())
+			sh.requireMongos()
+			return c.host.Objects.Database(sh.config())
 		}, ""},
-		{"_checkMongos", "", func(_ *call, sh *Helpers) goja.Value { sh.needMongos(); return nil }, ""},
+		{"_checkMongos", "", func(_ *call, sh *Helpers) goja.Value { sh.requireMongos(); return nil }, ""},
 		{"_checkFullName", "ns:string", func(c *call, _ *Helpers) goja.Value {
 			if !strings.Contains(c.Text(0), ".") {
 				c.JS.Throw("Error", "needs a fully qualified namespace")
@@ -104,7 +110,7 @@ func shardLegacyMethods() []helper {
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
 		{"_dataFormat", "bytes:any", func(c *call, _ *Helpers) goja.Value {
-			return c.JS.Runtime.ToValue(plaintext.ByteText(c.Arg(0).ToFloat()))
+			return c.JS.Runtime.ToValue(plaintext.DistributionSizeText(c.Arg(0).ToFloat()))
 		}, ""},
 		{"_collRE", "collection:any", func(c *call, _ *Helpers) goja.Value {
 			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"),
@@ -114,16 +120,16 @@ func shardLegacyMethods() []helper {
 		}, ""},
 		{"_pchunk", "chunk:object", func(c *call, _ *Helpers) goja.Value {
 			chunk := c.Object(0)
-			return c.JS.Runtime.ToValue("[" + c.s.Display.OldJSON(chunk.Get("min"), true) + "] -> [" +
-				c.s.Display.OldJSON(chunk.Get("max"), true) + "]")
+			return c.JS.Runtime.ToValue("[" + c.host.Display.OldJSON(chunk.Get("min"), true) + "] -> [" +
+				c.host.Display.OldJSON(chunk.Get("max"), true) + "]")
 		}, ""},
 		{"_lastMigration", "of?:any", shLastMigration, ""},
 	}
 }
 
-// lockEra returns a helper whose subject is gone: until 3.2 the balancer held a
+// noLockHelper returns a stub for a helper about the balancer lock: until 3.2 the balancer held a
 // lock.
-func lockEra(name string) func(*call, *Helpers) goja.Value {
+func noLockHelper(name string) func(*call, *Helpers) goja.Value {
 	return func(c *call, _ *Helpers) goja.Value {
 		c.JS.Out.WarnOnce("sh." + name +
 			"() has no effect: the balancer runs on the config server primary and holds no lock.")
@@ -131,16 +137,16 @@ func lockEra(name string) func(*call, *Helpers) goja.Value {
 	}
 }
 
-func (sh *Helpers) needMongos() {
+func (sh *Helpers) requireMongos() {
 	if !sh.current().Conn.IsMongos() {
-		sh.s.JS.Throw("Error", "not connected to a mongos")
+		sh.host.JS.Throw("Error", "not connected to a mongos")
 	}
 }
 
 // shAdminCommand returns failures instead of throwing them.
 func shAdminCommand(c *call, sh *Helpers) goja.Value {
 	if !c.Arg(1).ToBoolean() {
-		sh.needMongos()
+		sh.requireMongos()
 	}
 	var body any
 	if goja.IsString(c.Arg(0)) {
@@ -148,43 +154,43 @@ func shAdminCommand(c *call, sh *Helpers) goja.Value {
 	} else {
 		body = c.JS.Document(c.Arg(0))
 	}
-	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(body))
+	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(body))
 	if err == nil {
-		return c.s.Display.Reply(reply)
+		return c.host.Display.Reply(reply)
 	}
 	if raw := server.ReplyOf(err); raw != nil {
-		return c.s.Display.Reply(raw)
+		return c.host.Display.Reply(raw)
 	}
-	c.s.Gateway.Throw(err)
+	c.host.Gateway.Throw(err)
 	return nil
 }
 
-func (sh *Helpers) rounds() (inRound bool, number int64) {
-	b := sh.balancer()
+func (sh *Helpers) readRounds() (inRound bool, number int64) {
+	b := sh.readBalancer()
 	return b.InRound, b.Rounds
 }
 
 func (sh *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
-	ended := sh.s.JS.Poll(timeout, interval, func() bool {
-		in, _ := sh.rounds()
+	ended := sh.host.JS.Poll(timeout, interval, func() bool {
+		in, _ := sh.readRounds()
 		return !in
 	})
 	if !ended {
-		sh.s.JS.Throw("Error", "a balancer round was still running after %v", timeout)
+		sh.host.JS.Throw("Error", "a balancer round was still running after %v", timeout)
 	}
 }
 
 func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
-	if why := sh.withoutBalancer("no round begins"); why != "" {
-		sh.s.JS.Throw(script.StuckError, "%s", why)
+	if why := sh.balancerOffText("no round begins"); why != "" {
+		sh.host.JS.Throw(script.StuckError, "%s", why)
 	}
-	_, before := sh.rounds()
-	grown := sh.s.JS.Poll(timeout, interval, func() bool {
-		in, now := sh.rounds()
+	_, before := sh.readRounds()
+	grown := sh.host.JS.Poll(timeout, interval, func() bool {
+		in, now := sh.readRounds()
 		return now > before || in && now == 0 // before 3.4 nobody counts rounds: one that is seen will do
 	})
 	if !grown {
-		sh.s.JS.Throw("Error", "no balancer round within %v", timeout)
+		sh.host.JS.Throw("Error", "no balancer round within %v", timeout)
 	}
 }
 
@@ -208,13 +214,13 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	timeout, interval := c.timeoutAndInterval("awaitCollectionBalance", 1)
 	db, coll, _ := strings.Cut(ns, ".")
-	ahead := &outlook{sh: sh, goal: plan.Goal{Kind: plan.Balance, Namespaces: []string{ns}}}
+	ahead := &waitForecast{sh: sh, goal: plan.Goal{Kind: plan.Balance, Namespaces: []string{ns}}}
 	balanced := c.JS.Poll(timeout, interval, func() bool {
-		seen := sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
+		seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 		if diagnosis.Balances(seen.Snapshot)[0].Balanced {
 			return true
 		}
-		ahead.end()
+		ahead.throwIfStuck()
 		return false
 	})
 	if !balanced {
@@ -267,11 +273,11 @@ func shLastMigration(c *call, sh *Helpers) goja.Value {
 	} else if goja.IsString(c.Arg(0)) {
 		filter = append(filter, bson.E{Key: "ns", Value: c.Text(0)})
 	}
-	docs := sh.config().FindAll("changelog", filter, server.SortedBy("time", -1), server.LimitedTo(1))
+	docs := sh.config().FindAll("changelog", filter, server.SortField("time", -1), server.LimitField(1))
 	if len(docs) == 0 {
 		return goja.Null()
 	}
 	entry := c.JS.Values.DocToJS(docs[0])
-	c.s.Display.Print([]goja.Value{entry})
+	c.host.Display.Print([]goja.Value{entry})
 	return entry
 }

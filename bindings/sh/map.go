@@ -25,13 +25,13 @@ func shardMapMethods() []helper {
 	}
 }
 
-// heatOf looks at the load of a collection of a cluster that was read already.
-func (c *call) heatOf(sh *Helpers, s *catalog.Snapshot, ns string, count time.Duration) *heat.Map {
-	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
+// readHeat looks at the load of a collection of a cluster that was read already.
+func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, count time.Duration) *heat.Map {
+	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
-	result, err := action.Heat{Namespaces: []string{ns}, For: count}.On(c.JS.Context(), sh.source(), s, r)
+	result, err := action.Heat{Namespaces: []string{ns}, For: count}.RunOnSnapshot(c.JS.Context(), sh.source(), s, r)
 	if err != nil {
-		sh.fail("map", nil, err, "", false)
+		sh.throwActionError("map", nil, err, "", false)
 	}
 	return result.Collections[0].Map
 }
@@ -39,11 +39,11 @@ func (c *call) heatOf(sh *Helpers, s *catalog.Snapshot, ns string, count time.Du
 // shMap answers as an object, which is printed as the drawing, in scripts too.
 func shMap(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	s := sh.snapshot(live.ReaderOptions{Parts: live.Current, Namespaces: []string{ns}})
+	s := sh.readSnapshot(live.ReaderOptions{Parts: live.Current, Namespaces: []string{ns}})
 	if err := diagnosis.Check(s, diagnosis.Scope{Namespace: ns}); err != nil {
 		sh.throwUnknown(err)
 	}
-	o := display.MapOptions{Width: c.s.Display.Columns(), Color: c.s.Display.Color()}
+	o := display.MapOptions{Width: c.host.Display.Columns(), Color: c.host.Display.Color()}
 	coll := s.Collection(ns)
 	if coll.Table == nil {
 		for _, gap := range s.Parts().Source.Gaps {
@@ -52,9 +52,9 @@ func shMap(c *call, sh *Helpers) goja.Value {
 			}
 		}
 	}
-	m := report.MapOf(coll, s.Settings().MaxChunkSizeBytes, o.Cells(int(coll.Count().Chunks)))
+	m := report.NewChunkMap(coll, s.Settings().MaxChunkSizeBytes, o.Cells(int(coll.Count().Chunks)))
 	if d := c.options("map", 1).duration("heat", 0); d > 0 {
-		m.Warm(c.heatOf(sh, s, ns, d))
+		m.AddHeat(c.readHeat(sh, s, ns, d))
 	}
-	return c.s.shown(m, display.DrawMap(m, o))
+	return c.host.printable(m, display.DrawMap(m, o))
 }

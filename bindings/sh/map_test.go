@@ -30,7 +30,7 @@ func TestMap(t *testing.T) {
 		"on a narrow terminal": {func(cfg *bindings.Config) { cfg.Terminal, cfg.Columns = true, func() int { return 5 } },
 			"  A" + line(11) + "B" + line(12) + "A" + line(12) + "\n"},
 	} {
-		c := shelltest.OnMock(t, mock.Config{Seed: 7}, tc.cfg)
+		c := shelltest.ConnectMock(t, mock.Config{Seed: 7}, tc.cfg)
 		if out, failed := c.Show(threeChunks); failed {
 			t.Fatal(out)
 		}
@@ -43,7 +43,7 @@ func TestMap(t *testing.T) {
 		shelltest.Run(t, c, step{`var m = sh.map("shop.orders"); [m.ns, m.widths, m.chunks, m.shards.map(s => s.shard + s.chunks)]`,
 			"[ 'shop.orders', 'count', 3, [ 'shard02', 'shard11' ] ]"})
 	}
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	if out, failed := c.Show(threeChunks); failed {
 		t.Fatal(out)
 	}

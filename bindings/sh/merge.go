@@ -10,40 +10,40 @@ import (
 )
 
 var (
-	withMergeAll   = server.Version{7, 0, 0}
-	withClearJumbo = server.Version{4, 2, 3}
+	mergeAllVersion   = server.Version{7, 0, 0}
+	clearJumboVersion = server.Version{4, 2, 3}
 )
 
-// shardMergeMethods() look after chunks one by one.
+// shardMergeMethods() manage single chunks.
 func shardMergeMethods() []helper {
 	return []helper{
 		{"mergeChunks", "ns:string|object min:object max:object options?:object{@mergeChunks}",
 			func(c *call, sh *Helpers) goja.Value {
 				body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)},
 					{Key: "bounds", Value: bson.A{c.JS.Document(c.Arg(1)), c.JS.Document(c.Arg(2))}}}
-				return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
+				return c.host.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
 			}, "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
 		{"mergeAllChunks", "ns:string|object shard?:string options?:object{@mergeAllChunksOnShard}",
-			needing("mergeAllChunks", withMergeAll, shMergeAll),
+			requiringVersion("mergeAllChunks", mergeAllVersion, shMergeAll),
 			"Merges what may be merged on one shard or on all; counts the chunks before and after."},
 		{"clearJumbo", "ns:string|object query:object options?:object{@clearJumboFlag}",
-			needing("clearJumbo", withClearJumbo, func(c *call, sh *Helpers) goja.Value {
+			requiringVersion("clearJumbo", clearJumboVersion, func(c *call, sh *Helpers) goja.Value {
 				body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)},
 					{Key: "find", Value: c.JS.Document(c.Arg(1))}}
-				return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
+				return c.host.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
 			}), "Clears the jumbo flag of the chunk that holds a document."},
 	}
 }
 
-// shMergeAll counts for itself: the command does not report what it merged.
+// shMergeAll counts chunks before and after: the command does not report what it merged.
 func shMergeAll(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	shards := []string{c.Text(1)}
 	if !c.Has(1) || goja.IsNull(c.Arg(1)) {
 		shards = nil
 	}
-	ns = rawdoc.Text(sh.sharded(ns), "_id")
-	before := c.s.countedChunks(sh.current(), ns)
+	ns = rawdoc.Text(sh.requireEntry(ns), "_id")
+	before := c.host.readChunkCounts(sh.current(), ns)
 	if shards == nil {
 		shards = textsOf(before.Owners())
 	}
@@ -52,10 +52,10 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 		body := bson.D{{Key: "mergeAllChunksOnShard", Value: ns}, {Key: "shard", Value: id}}
 		replies = append(replies, sh.admin(c.JS.Merge(body, c.Arg(2))))
 	}
-	if len(replies) > 0 && rawdoc.TruthyAt(replies[0], "dryRun") {
-		return c.s.Display.Reply(replies[0])
+	if len(replies) > 0 && rawdoc.IsFieldTruthy(replies[0], "dryRun") {
+		return c.host.Display.Reply(replies[0])
 	}
-	after := c.s.countedChunks(sh.current(), ns)
+	after := c.host.readChunkCounts(sh.current(), ns)
 	items := make([]any, len(shards))
 	for i, id := range shards {
 		on := catalog.ShardID(id)

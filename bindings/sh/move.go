@@ -14,54 +14,54 @@ import (
 	"shardsh/bindings/server"
 )
 
-// movePatience is how long a router is waited for that was to move something and
+// moveAnswerTimeout is how long to wait for a router that was moving something and
 // went away.
-const movePatience = 10 * time.Minute
+const moveAnswerTimeout = 10 * time.Minute
 
 // shMoveRange leaves absent bounds out: servers refuse null there (rules/04-objects §5.3).
 func shMoveRange(c *call, sh *Helpers) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
 	for i, name := range []string{"min", "max"} {
 		if v := c.Arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
-			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+			body = append(body, bson.E{Key: name, Value: c.JS.BSONValue(v)})
 		}
 	}
 	if len(body) == 2 {
 		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
 	}
-	return sh.move(c, c.JS.Merge(body, c.Arg(4)))
+	return sh.sendMove(c, c.JS.Merge(body, c.Arg(4)))
 }
 
 func shMoveChunk(c *call, sh *Helpers) goja.Value {
 	body := bson.D{{Key: "moveChunk", Value: c.Text(0)}}
 	if c.Has(1) {
-		body = append(body, bson.E{Key: "find", Value: c.JS.Value(c.Arg(1))})
+		body = append(body, bson.E{Key: "find", Value: c.JS.BSONValue(c.Arg(1))})
 	}
 	if c.Has(2) {
-		body = append(body, bson.E{Key: "to", Value: c.JS.Value(c.Arg(2))})
+		body = append(body, bson.E{Key: "to", Value: c.JS.BSONValue(c.Arg(2))})
 	}
-	return sh.move(c, c.JS.Merge(body, c.Arg(3)))
+	return sh.sendMove(c, c.JS.Merge(body, c.Arg(3)))
 }
 
-// move sends a move. Where its answer is lost, the cluster is asked what became of
-// it before anything is said.
-func (sh *Helpers) move(c *call, body bson.D) goja.Value {
-	asked := askedMove(rawdoc.Of(body))
+// sendMove sends a move. If its answer is lost, the outcome is read from the cluster
+// before an error is thrown.
+func (sh *Helpers) sendMove(c *call, body bson.D) goja.Value {
+	asked := parseMove(rawdoc.MustMarshal(body))
 	// Whoever may not read the log is told of moves before this one, too, in case the answer is lost.
 	asked.After, _ = live.LogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
-	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(sh.limited(body)))
+	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(sh.withMaxTime(body)))
 	if err == nil {
-		return c.s.Display.Reply(reply)
+		return c.host.Display.Reply(reply)
 	}
-	lost := c.s.Gateway.ErrorOf(err)
-	if !server.Lost(err) {
+	lost := c.host.Gateway.ErrorOf(err)
+	if !server.IsOutcomeUnknown(err) {
 		panic(lost)
 	}
-	m := lostMove{c: c, sh: sh, lost: lost, asked: asked}
-	return m.end()
+	m := unansweredMove{c: c, sh: sh, answerErr: lost, move: asked}
+	return m.await()
 }
 
-func askedMove(body bson.Raw) live.UnansweredMove {
+func parseMove(body bson.Raw) live.UnansweredMove {
 	document := func(path ...string) bson.Raw {
 		doc, _ := body.Lookup(path...).DocumentOK()
 		return doc
@@ -75,56 +75,60 @@ func askedMove(body bson.Raw) live.UnansweredMove {
 	return m
 }
 
-// lostMove is a move whose answer was lost.
-type lostMove struct {
-	c     *call
-	sh    *Helpers
-	lost  *goja.Object // the error
-	asked live.UnansweredMove
+// unansweredMove is a move whose answer was lost.
+type unansweredMove struct {
+	c         *call
+	sh        *Helpers
+	answerErr *goja.Object // the error
+	move      live.UnansweredMove
 }
 
-// end waits until it is known what became of the move, and returns what the
+// await waits until it is known what became of the move, and returns what the
 // command would have returned, or throws.
-func (m *lostMove) end() goja.Value {
-	what := fmt.Sprintf("the move of %s to %s", m.asked.Namespace, m.asked.To)
+func (m *unansweredMove) await() goja.Value {
+	what := fmt.Sprintf("the move of %s to %s", m.move.Namespace, m.move.To)
 	w := &wait{
-		s: m.c.s, goesOn: what + " may be running or done", how: "see show migrations; running it again is safe",
-		timeout: longWait, interval: time.Second, patience: movePatience,
-		progress: m.c.s.Display.Progress(true),
+		s:             m.c.host,
+		continuesText: what + " may be running or done",
+		progressHint:  "see show migrations; running it again is safe",
+		timeout:       longWait,
+		interval:      time.Second,
+		answerTimeout: moveAnswerTimeout,
+		progress:      m.c.host.Display.Progress(true),
 	}
 	var is live.MoveOutcome
-	w.until(func() workState {
-		is = m.look()
-		if is.State == live.MoveRunning && !w.told {
-			w.told = true
+	w.waitUntilDone(func() workState {
+		is = m.readOutcome()
+		if is.State == live.MoveRunning && !w.warnedAway {
+			w.warnedAway = true
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s continues, waiting for it.", m.message(), what))
-			w.goesOn = what + " continues"
+			w.continuesText = what + " continues"
 		}
-		return workState{done: is.State != live.MoveRunning, why: what + " is still in progress: show migrations"}
+		return workState{done: is.State != live.MoveRunning, missing: what + " is still in progress: show migrations"}
 	})
 	switch {
 	case is.State == live.MoveDone:
-		if !w.told {
+		if !w.warnedAway {
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s), but %s succeeded.", m.message(), what))
 		}
-		return m.c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
-	case script.Property(m.lost, "codeName") != nil: // what a server said stays as it is
+		return m.c.host.Display.Reply(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
+	case script.Property(m.answerErr, "codeName") != nil: // what a server said stays as it is
 	case is.State == live.MoveFailed:
 		m.c.JS.Throw(script.RuntimeError, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
 	default:
-		script.Define(m.lost, "message", m.c.JS.Runtime.ToValue(fmt.Sprintf(
+		script.Define(m.answerErr, "message", m.c.JS.Runtime.ToValue(fmt.Sprintf(
 			"%s; %s did not start, the range is on %s: run it again", m.message(), what, is.Owner)))
 	}
-	panic(m.lost)
+	panic(m.answerErr)
 }
 
-func (m *lostMove) message() string { return script.OptionalText(m.lost.Get("message")) }
+func (m *unansweredMove) message() string { return script.OptionalText(m.answerErr.Get("message")) }
 
-// look asks what became of the move; what fails is thrown.
-func (m *lostMove) look() live.MoveOutcome {
-	is, err := live.OutcomeOfMove(m.c.JS.Context(), m.sh.commandRunner(), m.asked)
+// readOutcome reads the outcome of the move; errors are thrown.
+func (m *unansweredMove) readOutcome() live.MoveOutcome {
+	is, err := live.OutcomeOfMove(m.c.JS.Context(), m.sh.commandRunner(), m.move)
 	if err != nil {
-		m.c.s.Gateway.Throw(err)
+		m.c.host.Gateway.Throw(err)
 	}
 	return is
 }

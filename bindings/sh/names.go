@@ -39,20 +39,20 @@ func nameKinds() map[string]nameKind {
 	}
 }
 
-// names lists those that exist; like is the name they are to be compared with.
+// namesOfKind lists those that exist; like is the name they are to be compared with.
 // What can't be read is missing: the list is for suggestions.
-func (sh *Helpers) names(kind nameKind, like string) []string {
+func (sh *Helpers) namesOfKind(kind nameKind, like string) []string {
 	switch kind {
 	case shardName:
-		return sh.idsOf("shards")
+		return sh.configIDs("shards")
 	case zoneName:
 		return sh.zoneNames()
 	case databaseName:
-		return sh.listed("admin", "listDatabases", "databases")
+		return sh.listNames("admin", "listDatabases", "databases")
 	case namespaceName:
 		database, _, _ := strings.Cut(like, ".")
-		list := sh.idsOf("collections")
-		for _, name := range sh.listed(database, "listCollections", "cursor", "firstBatch") {
+		list := sh.configIDs("collections")
+		for _, name := range sh.listNames(database, "listCollections", "cursor", "firstBatch") {
 			list = append(list, database+"."+name)
 		}
 		return list
@@ -60,8 +60,8 @@ func (sh *Helpers) names(kind nameKind, like string) []string {
 	return nil
 }
 
-func (sh *Helpers) idsOf(collection string) []string {
-	docs, err := sh.s.Gateway.TryAll(sh.config().Request(bson.D{{Key: "find", Value: collection},
+func (sh *Helpers) configIDs(collection string) []string {
+	docs, err := sh.host.Gateway.TryReadAll(sh.config().Request(bson.D{{Key: "find", Value: collection},
 		{Key: "filter", Value: bson.D{NotDropped}},
 		{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Reads))
 	if err != nil {
@@ -74,9 +74,9 @@ func (sh *Helpers) idsOf(collection string) []string {
 	return ids
 }
 
-// listed returns the names a command answers with.
-func (sh *Helpers) listed(database, command string, path ...string) (names []string) {
-	reply, err := sh.s.Gateway.Send(sh.current().Sibling(database).Request(
+// listNames returns the names a command answers with.
+func (sh *Helpers) listNames(database, command string, path ...string) (names []string) {
+	reply, err := sh.host.Gateway.Send(sh.current().Sibling(database).Request(
 		server.Command(command, bson.E{Key: "nameOnly", Value: true}), server.Reads))
 	if err != nil {
 		return nil
@@ -94,7 +94,7 @@ func (sh *Helpers) listed(database, command string, path ...string) (names []str
 func (sh *Helpers) zoneNames() []string {
 	known := map[string]bool{}
 	for collection, key := range map[string]string{"shards": "tags", "tags": "tag"} {
-		reply, err := sh.s.Gateway.Send(sh.config().Request(
+		reply, err := sh.host.Gateway.Send(sh.config().Request(
 			bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: key}}, server.Reads))
 		if err != nil {
 			continue
@@ -110,49 +110,49 @@ func (sh *Helpers) zoneNames() []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// meant asks for the name that was probably meant; empty when there is none near,
+// didYouMean returns "; did you mean NAME?"; empty if no name is near,
 // or the name exists.
-func (sh *Helpers) meant(kind nameKind, name string) string {
-	list := sh.names(kind, name)
+func (sh *Helpers) didYouMean(kind nameKind, name string) string {
+	list := sh.namesOfKind(kind, name)
 	if slices.Contains(list, name) {
 		return ""
 	}
 	if kind == namespaceName {
-		list = slices.DeleteFunc(list, func(other string) bool { return !bothNear(name, other) })
+		list = slices.DeleteFunc(list, func(other string) bool { return !areBothNear(name, other) })
 	}
 	return plaintext.DidYouMean(name, list)
 }
 
-// bothNear reports whether databases and collections of two namespaces are near
+// areBothNear reports whether databases and collections of two namespaces are near
 // each other: much in common at the beginning of a name means little.
-func bothNear(a, b string) bool {
+func areBothNear(a, b string) bool {
 	aDatabase, aName, _ := strings.Cut(a, ".")
 	bDatabase, bName, _ := strings.Cut(b, ".")
 	return plaintext.Nearest(aDatabase, []string{bDatabase}) != "" && plaintext.Nearest(aName, []string{bName}) != ""
 }
 
-// noShard throws for a shard that is not there.
-func (sh *Helpers) noShard(id string) {
-	sh.s.JS.ThrowInvalid("There is no shard %s (sh.listShards() lists them)%s", id, sh.meant(shardName, id))
+// throwNoShard throws for a shard that is not there.
+func (sh *Helpers) throwNoShard(id string) {
+	sh.host.JS.ThrowInvalid("There is no shard %s (sh.listShards() lists them)%s", id, sh.didYouMean(shardName, id))
 }
 
-// knowZone throws for a zone that is not there.
-func (sh *Helpers) knowZone(zone string) {
+// checkZoneExists throws for a zone that is not there.
+func (sh *Helpers) checkZoneExists(zone string) {
 	if zones := sh.zoneNames(); !slices.Contains(zones, zone) {
-		sh.s.JS.ThrowInvalid("There is no zone %s (sh.zones() lists them)%s", zone, plaintext.DidYouMean(zone, zones))
+		sh.host.JS.ThrowInvalid("There is no zone %s (sh.zones() lists them)%s", zone, plaintext.DidYouMean(zone, zones))
 	}
 }
 
-// notSharded throws for a collection that is not in the catalog.
-func (sh *Helpers) notSharded(ns string) {
-	sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
-		sh.meant(namespaceName, ns))
+// throwNotSharded throws for a collection that is not in the catalog.
+func (sh *Helpers) throwNotSharded(ns string) {
+	sh.host.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
+		sh.didYouMean(namespaceName, ns))
 }
 
-// asking wraps a helper: the error of a server about a name that does not exist
-// gets the question for the name that was meant, and the refusal of a command the
+// withSuggestions wraps a helper: to a server error about a name that does not exist
+// it adds a suggestion, and to an authorization error the
 // role that may run it.
-func asking(m helper) func(*call, *Helpers) goja.Value {
+func withSuggestions(m helper) func(*call, *Helpers) goja.Value {
 	f, params := m.call, script.ParameterNames(m.signature)
 	if slices.Contains([]string{"enableSharding", "shardCollection", "shardAndDistributeCollection"}, m.name) {
 		params[0] = "" // they make what their first argument names
@@ -168,15 +168,15 @@ func asking(m helper) func(*call, *Helpers) goja.Value {
 		case code.ToInteger() == int64(mongoerr.Unauthorized):
 			script.Define(e, "message", c.JS.Runtime.ToValue(live.ShortenUnauthorized(script.OptionalText(e.Get("message")))))
 		default:
-			c.suggest(sh, e, params, code.ToInteger())
+			c.addSuggestion(sh, e, params, code.ToInteger())
 		}
 		panic(ex)
 	}
 }
 
-// suggest puts the question "Did you mean …?" into an error's message, which has to be about the
+// addSuggestion puts the question "Did you mean …?" into an error's message, which has to be about the
 // name: moveChunk's says only by its code that it is about a shard.
-func (c *call) suggest(sh *Helpers, e *goja.Object, params []string, code int64) {
+func (c *call) addSuggestion(sh *Helpers, e *goja.Object, params []string, code int64) {
 	message := script.OptionalText(e.Get("message"))
 	for i, param := range params {
 		kind := nameKinds()[param]
@@ -191,15 +191,15 @@ func (c *call) suggest(sh *Helpers, e *goja.Object, params []string, code int64)
 		default:
 			continue
 		}
-		if question := sh.meant(kind, name); question != "" {
+		if question := sh.didYouMean(kind, name); question != "" {
 			script.Define(e, "message", c.JS.Runtime.ToValue(strings.TrimSuffix(message, ".")+question))
 			return
 		}
 	}
 }
 
-// nothingChanged warns where a server takes a name that nothing has without a
+// warnNothingChanged warns if a server accepts an unknown name without a
 // word.
-func (sh *Helpers) nothingChanged(what string, kind nameKind, name string) {
-	sh.s.JS.Out.Warn("Warning: " + what + ": no change" + sh.meant(kind, name))
+func (sh *Helpers) warnNothingChanged(what string, kind nameKind, name string) {
+	sh.host.JS.Out.Warn("Warning: " + what + ": no change" + sh.didYouMean(kind, name))
 }

@@ -103,7 +103,7 @@ func TestNamesThatNothingHas(t *testing.T) {
 // shop is a shell on a mock cluster that has something of every kind.
 func shop(t *testing.T) *connected {
 	t.Helper()
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
 		step{"sh.splitAt('shop.orders', {k: 5}).ok && sh.addShardToZone('shard2', 'Europe').ok", "1"},
@@ -115,7 +115,7 @@ func shop(t *testing.T) *connected {
 
 func helperNames(t *testing.T) []string {
 	t.Helper()
-	got, failed := shelltest.OnMock(t, mock.Config{}).Show("Object.getOwnPropertyNames(Object.getPrototypeOf(Object.getPrototypeOf(sh))).join(' ')")
+	got, failed := shelltest.ConnectMock(t, mock.Config{}).Show("Object.getOwnPropertyNames(Object.getPrototypeOf(Object.getPrototypeOf(sh))).join(' ')")
 	if failed {
 		t.Fatal(got)
 	}
@@ -134,8 +134,8 @@ func helperNames(t *testing.T) []string {
 // helperOf returns the help of a helper.
 func helperOf(t *testing.T, name string) (h script.Help, ok bool) {
 	t.Helper()
-	c := shelltest.OnMock(t, mock.Config{})
-	return c.JS.Help.Of(c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name).ToObject(c.JS.Runtime))
+	c := shelltest.ConnectMock(t, mock.Config{})
+	return c.JS.Help.Lookup(c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name).ToObject(c.JS.Runtime))
 }
 
 // helperHelp returns the names of a helper's arguments.

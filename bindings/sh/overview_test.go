@@ -22,7 +22,7 @@ func atPrompt(cfg *bindings.Config) { cfg.Interactive, cfg.Terminal = true, true
 // many makes collections shop.c00 and so on, all balanced but the last one.
 func many(t *testing.T, n int) *connected {
 	t.Helper()
-	c := shelltest.OnMock(t, mock.Config{Seed: 7}, atPrompt)
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7}, atPrompt)
 	out, failed := c.Show(fmt.Sprintf(`sh.stopBalancer(); sh.enableSharding("shop", "shard0");
 for (let i = 0; i < %[1]d; i++) sh.shardCollection("shop.c" + String(i).padStart(2, "0"), { k: 1 });
 sh.splitAt("shop.c%02[2]d", { k: 0 }); mock.fill("shop.c%02[2]d", { bytes: "9GB" }); 0`, n, n-1))
@@ -128,7 +128,7 @@ func newReshardingSeen() reshardingSeen {
 	data := shelltest.FixtureData(now)
 	data["config.reshardingOperations"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "x"), field("ns", "app.small"),
 		field("state", "cloning"), field("startTime", now.Add(-time.Hour)), field("provenance", "moveCollection")))}
-	return reshardingSeen{&shelltest.Fixture{Data: data, Next: map[int64][]bson.Raw{}, Now: now}}
+	return reshardingSeen{&shelltest.Fixture{Data: data, CursorRest: map[int64][]bson.Raw{}, Now: now}}
 }
 
 func (r reshardingSeen) Handle(ctx context.Context, q wire.Request) bson.Raw {
@@ -186,7 +186,7 @@ db.getSiblingDB("shop").orders.insertOne({ k: 5, pad: "x".repeat(100000) });
 sh.moveChunk("shop.orders", { k: 5 }, "shard1");
 db.getSiblingDB("config").changelog.insertOne({ time: new Date(), what: "moveChunk.from", ns: "shop.orders",
   details: { min: { k: 10 }, max: { k: MaxKey() }, from: "shard0", to: "shard1", "step 1 of 6": 2000, note: "aborted", errmsg: "no room" } }); 0`
-	c := shelltest.OnMock(t, mock.Config{Seed: 7}, atPrompt)
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7}, atPrompt)
 	if out, failed := c.Show(prepare); failed {
 		t.Fatal(out)
 	}
@@ -196,7 +196,7 @@ db.getSiblingDB("config").changelog.insertOne({ time: new Date(), what: "moveChu
 	if failed || !order.MatchString(got) {
 		t.Errorf("show migrations shows\n%s", got)
 	}
-	c = shelltest.OnMock(t, mock.Config{Seed: 7})
+	c = shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	if out, failed := c.Show(prepare); failed {
 		t.Fatal(out)
 	}

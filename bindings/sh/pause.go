@@ -9,10 +9,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardPauseMethods() have all runs of shardsh wait.
+// shardPauseMethods() pause all runs of shardsh.
 func shardPauseMethods() []helper {
 	return []helper{
-		{"pause", "options?:object{reason,for,until,replace,end,show}", checked(shPause),
+		{"pause", "options?:object{reason,for,until,replace,end,show}", withMongosCheck(shPause),
 			"Pauses all runs of shardsh on the cluster, wherever they run: they wait before their next step. It ends after " +
 				"{for}, or at {until} (18:00, or a date); without them after 4 hours. {end} ends it now, {show} only returns it. " +
 				"The cluster's own balancer goes on."},
@@ -27,9 +27,9 @@ func shPause(c *call, sh *Helpers) goja.Value {
 	}
 	result, err := verb.Run(c.JS.Context(), c.cluster(sh))
 	if err != nil {
-		sh.fail("pause", nil, err, pausedRemedy(err), false)
+		sh.throwActionError("pause", nil, err, pausedRemedy(err), false)
 	}
-	return c.s.fromJSON(result)
+	return c.host.fromJSON(result)
 }
 
 func pausedRemedy(err error) string {

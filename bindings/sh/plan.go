@@ -20,7 +20,7 @@ const planOptions = "goal,by,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWi
 // shardPlanMethods() say what would be done.
 func shardPlanMethods() []helper {
 	return []helper{
-		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
+		{"plan", "ns?:string|object options?:object{" + planOptions + "}", withMongosCheck(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}" +
 				"; {maxBytes, maxMoves, maxRounds, for, diskLimit}; {by: \"auto\"} compares the ways to it instead."},
@@ -57,11 +57,11 @@ func planMethods() []script.Method[*Plan] {
 
 // shPlan returns a plan, which is printed as the text of "shardsh plan".
 func shPlan(c *call, sh *Helpers) goja.Value {
-	if given := c.planOptions(); given.get("by") != nil {
-		return c.quote(sh, given)
+	if given := c.planOptions(); given.value("by") != nil {
+		return c.compareWays(sh, given)
 	}
 	verb := c.planArguments()
-	return c.s.planObject(runReadAction(c, sh, "plan", verb, verb.Goal.Namespaces...))
+	return c.host.planObject(runReadAction(c, sh, "plan", verb, verb.Goal.Namespaces...))
 }
 
 // planOptions are the options of a plan, after what to plan for, if that is given.
@@ -70,24 +70,24 @@ func (c *call) planOptions() helperOptions {
 	return c.options("plan", at)
 }
 
-// quote compares the ways to a goal.
-func (c *call) quote(sh *Helpers, given helperOptions) goja.Value {
+// compareWays compares the ways to a goal.
+func (c *call) compareWays(sh *Helpers, given helperOptions) goja.Value {
 	if by := given.text("by"); by != "auto" {
-		given.refuse("by", `"auto"`, c.s.Display.Inspect(given.get("by")))
+		given.throwWrongOption("by", `"auto"`, c.host.Display.Inspect(given.value("by")))
 	}
 	for _, name := range []string{"maxBytes", "maxMoves", "maxRounds", "for", "model", "ignoreWindow", "advisories"} {
-		if given.get(name) != nil {
+		if given.value(name) != nil {
 			c.JS.ThrowInvalid("sh.plan: option %s is for a plan, and not for {by}, which compares whole ways", name)
 		}
 	}
 	names, _ := c.namespacesArgument("plan")
 	verb := action.Price{
-		Goal: c.goalOption(given), DiskLimit: given.share("diskLimit"), Seed: uint64(given.count("seed")),
+		Goal: c.goalOption(given), DiskLimit: given.shareOption("diskLimit"), Seed: uint64(given.count("seed")),
 		TimeZone: given.text("timeZone"),
 	}
 	verb.Goal.Namespaces = names
 	q := runReadAction(c, sh, "plan", verb, names...)
-	return c.s.shown(q, findings.QuoteText(q))
+	return c.host.printable(q, findings.QuoteText(q))
 }
 
 // planArguments reads the arguments: what to plan for, or nothing, and options.
@@ -98,7 +98,7 @@ func (c *call) planArguments() action.Plan {
 		MaxBytes: given.size("maxBytes"), MaxMoves: int(given.count("maxMoves")), MaxRounds: int(given.count("maxRounds")),
 		For: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
 		IgnoreWindow: given.flag("ignoreWindow", false), TimeZone: given.text("timeZone"),
-		DiskLimit: given.share("diskLimit"), Advisories: c.advisories(given),
+		DiskLimit: given.shareOption("diskLimit"), Advisories: c.advisoriesPath(given),
 	}
 	if p.Cuts = c.presplitOption(given, names); p.Cuts == nil {
 		p.Goal = c.goalOption(given)
@@ -111,7 +111,7 @@ func (c *call) planArguments() action.Plan {
 // them, or nothing, and returns where its options are.
 func (c *call) namespacesArgument(helper string) (names []string, options int) {
 	first := c.Arg(0)
-	switch list, isList := c.texts(helper, first); {
+	switch list, isList := c.namespaceList(helper, first); {
 	case !c.Has(0), goja.IsNull(first):
 		return nil, 1
 	case goja.IsString(first), isCollection(first):
@@ -122,8 +122,8 @@ func (c *call) namespacesArgument(helper string) (names []string, options int) {
 	return nil, 0
 }
 
-// texts reads an array of namespaces or collections.
-func (c *call) texts(helper string, v goja.Value) (list []string, ok bool) {
+// namespaceList reads an array of namespaces or collections.
+func (c *call) namespaceList(helper string, v goja.Value) (list []string, ok bool) {
 	o, isObject := v.(*goja.Object)
 	if !isObject || o.ClassName() != "Array" {
 		return nil, false
@@ -137,7 +137,7 @@ func (c *call) texts(helper string, v goja.Value) (list []string, ok bool) {
 		case goja.IsString(item):
 			list = append(list, item.String())
 		default:
-			c.ThrowArgument("Shard."+helper, "ns", "a list of collections", c.s.Display.Inspect(item))
+			c.ThrowArgument("Shard."+helper, "ns", "a list of collections", c.host.Display.Inspect(item))
 		}
 	}
 	return list, true
@@ -145,7 +145,7 @@ func (c *call) texts(helper string, v goja.Value) (list []string, ok bool) {
 
 // goalOption reads "zones", {drain: "shard3"}, or {load: "writes"}.
 func (c *call) goalOption(h helperOptions) plan.Goal {
-	v := h.get("goal")
+	v := h.value("goal")
 	if v == nil {
 		return plan.Goal{Kind: plan.Balance}
 	}
@@ -157,33 +157,37 @@ func (c *call) goalOption(h helperOptions) plan.Goal {
 	}
 	goal, err := plan.ParseGoal(text)
 	if err != nil {
-		h.refuse("goal", "balance, { drain: shard }, zones, defragment, consolidate or load", c.s.Display.Inspect(v))
+		h.throwWrongOption(
+			"goal",
+			"balance, { drain: shard }, zones, defragment, consolidate or load",
+			c.host.Display.Inspect(v),
+		)
 	}
 	return goal
 }
 
 // count reads a whole number; 0 when it was not given.
 func (h helperOptions) count(name string) int64 {
-	v := h.get(name)
+	v := h.value(name)
 	if v == nil {
 		return 0
 	}
-	n, ok := h.c.numeric(v)
+	n, ok := h.c.asNumber(v)
 	if !ok || n < 0 || n != math.Trunc(n) || n > 1<<53 {
-		h.refuse(name, "a whole number", h.c.s.Display.Inspect(v))
+		h.throwWrongOption(name, "a whole number", h.c.host.Display.Inspect(v))
 	}
 	return int64(n)
 }
 
 // size reads a number of bytes, or a text such as 10GB; 0 when it was not given.
 func (h helperOptions) size(name string) int64 {
-	v := h.get(name)
+	v := h.value(name)
 	if v == nil || !goja.IsString(v) {
 		return h.count(name)
 	}
 	n, err := catalog.ParseSize(v.String())
 	if err != nil {
-		h.refuse(name, "a size such as 10GB", h.c.s.Display.Inspect(v))
+		h.throwWrongOption(name, "a size such as 10GB", h.c.host.Display.Inspect(v))
 	}
 	return n
 }
@@ -208,7 +212,7 @@ func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 // planObject returns a plan for scripts: the fields of its JSON form, whose steps
 // are made when they are read. Bounds are documents.
 func (s *Host) planObject(p *plan.Plan) goja.Value {
-	o := s.JS.Instance(&Plan{plan: p}, script.Prototype(s.JS, "Plan", planMethods()))
+	o := s.JS.NewInstance(&Plan{plan: p}, script.Prototype(s.JS, "Plan", planMethods()))
 	head := *p
 	head.Steps = nil
 	fields := s.fromJSON(&head)

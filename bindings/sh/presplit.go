@@ -16,18 +16,21 @@ import (
 	"github.com/dop251/goja"
 )
 
-const cutNames = "chunks,perShard,points,fromSample,like"
+const cutOptionNames = "chunks,perShard,points,fromSample,like"
 
-// shardPresplitMethods() cut a collection for what is to come.
+// shardPresplitMethods() split a collection before data is inserted.
 func shardPresplitMethods() []helper {
 	return []helper{
-		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
+		{
+			"presplit",
+			"ns:string|object options:object{" + cutOptionNames + ",progress," + runOptionNames + "}",
+			withMongosCheck(shPresplit),
 			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
 				"{perShard} for a hashed key, {points: [documents]}, {fromSample: chunks}, or {like: file or database}: " +
-				"as another cluster has it; " +
-				"{pauseBalancing, forceJumbo, parallel, " +
+				"as another cluster has it; {pauseBalancing, forceJumbo, parallel, " +
 				"journal, resume, dryRun, preflight, despite, advisories, maxMoves, maxBytes, for, pauseBetween, window, " +
-				"timeZone, pauseWhen, diskLimit, progress}."},
+				"timeZone, pauseWhen, diskLimit, progress}.",
+		},
 	}
 }
 
@@ -35,7 +38,7 @@ func shPresplit(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	h := c.options("presplit", 1)
 	cuts := c.cuts(h, ns)
-	return c.act(sh, h, []string{ns}, func(e action.RunOptions) planAction {
+	return c.runPlanAction(sh, h, []string{ns}, func(e action.RunOptions) planAction {
 		return action.Presplit{Cuts: cuts, RunOptions: e}
 	})
 }
@@ -43,12 +46,12 @@ func shPresplit(c *call, sh *Helpers) goja.Value {
 // presplitOption reads {presplit: {chunks, perShard, fromSample, points}}; nil when the
 // goal is another one.
 func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
-	goal, _ := h.get("goal").(*goja.Object)
+	goal, _ := h.value("goal").(*goja.Object)
 	if script.Property(goal, string(plan.Presplit)) == nil {
 		return nil
 	}
 	h.helper, h.o = "plan.presplit", c.JS.Runtime.ToValue(goal.Get(string(plan.Presplit))).ToObject(c.JS.Runtime)
-	known := strings.Split(cutNames, ",")
+	known := strings.Split(cutOptionNames, ",")
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
 			c.JS.ThrowInvalid("the goal presplit has no option %s (options: %s)%s", name, strings.Join(known, ", "),
@@ -68,7 +71,7 @@ func (c *call) cuts(h helperOptions, ns string) action.Cuts {
 		Namespace: ns, Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
 		FromSample: int(h.count("fromSample")),
 	}
-	if list, is := h.get("points").(*goja.Object); is {
+	if list, is := h.value("points").(*goja.Object); is {
 		for _, i := range list.Keys() {
 			p.Points = append(p.Points, c.JS.Document(list.Get(i)))
 		}
@@ -77,9 +80,9 @@ func (c *call) cuts(h helperOptions, ns string) action.Cuts {
 	return p
 }
 
-// likeOption reads what layout is taken: that in a file, or that of the cluster of a database.
+// likeOption reads whose layout to copy: that in a file, or that of the cluster of a database.
 func (c *call) likeOption(h helperOptions, ns string) func(context.Context) (*catalog.Snapshot, error) {
-	v := h.get("like")
+	v := h.value("like")
 	if v == nil {
 		return nil
 	}
@@ -88,10 +91,14 @@ func (c *call) likeOption(h helperOptions, ns string) func(context.Context) (*ca
 		return action.LikeCluster(conn.Client, conn.Address, ns)
 	}
 	if !goja.IsString(v) || strings.Contains(v.String(), "://") {
-		h.refuse("like", `the name of a file, or a database such as connect("mongodb://other/app")`, c.s.Display.Inspect(v))
+		h.throwWrongOption(
+			"like",
+			`the name of a file, or a database such as connect("mongodb://other/app")`,
+			c.host.Display.Inspect(v),
+		)
 	}
 	path := v.String()
-	c.mayRead(path)
+	c.checkMayRead(path)
 	return func(context.Context) (*catalog.Snapshot, error) {
 		s, err := snapfile.Open(path, snapfile.Limits{})
 		if err != nil {

@@ -11,13 +11,17 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardQuiesceMethods() stop the balancer with proof.
+// shardQuiesceMethods() stop the balancer and verify that nothing moves.
 func shardQuiesceMethods() []helper {
 	return []helper{
-		{"quiesce", "options?:object{timeout,hold,detach,end,ignoreDeletions,dryRun} inside?:function", checked(shQuiesce),
+		{
+			"quiesce",
+			"options?:object{timeout,hold,detach,end,ignoreDeletions,dryRun} inside?:function",
+			withMongosCheck(shQuiesce),
 			"Stops the balancer, waits until no shard migrates, merges, reshards or deletes ranges, calls the function or " +
 				"keeps it so for {hold}, and gives back what was; throws if it was not quiet. {timeout, hold, detach, end, " +
-				"ignoreDeletions, dryRun}: {detach} returns at once, {end} gives back then."},
+				"ignoreDeletions, dryRun}: {detach} returns at once, {end} gives back then.",
+		},
 	}
 }
 
@@ -43,15 +47,15 @@ func shQuiesce(c *call, sh *Helpers) goja.Value {
 		}
 		c.JS.Rethrow(thrown)
 	case err != nil:
-		sh.fail("quiesce", nil, err, "", result.Verdict != "")
-	case !result.Good():
+		sh.throwActionError("quiesce", nil, err, "", result.Verdict != "")
+	case !result.Succeeded():
 		c.JS.Throw(script.RuntimeError, "sh.quiesce: %s", strings.Join(actiontext.QuiesceResult(result), "\n"))
 	}
 	commands := result.Commands
 	result.Commands = nil // which scripts have as documents
-	object := c.s.fromJSON(result)
+	object := c.host.fromJSON(result)
 	if len(commands) > 0 {
-		script.Must(object.Set("commands", c.s.documents(bodies(commands))))
+		script.Must(object.Set("commands", c.host.documentArray(commandBodies(commands))))
 	}
 	return object
 }

@@ -18,11 +18,11 @@ type readAction[R any] interface {
 // source is what such actions read: the cluster of the current db.
 func (sh *Helpers) source() action.Source {
 	conn, kind := sh.current().Conn, catalog.SourceLive
-	if sh.s.Mock {
+	if sh.host.Mock {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: conn.Client, Prefers: conn.ReadPreference, Settings: conn.Settings, Clock: sh.s.JS.Clock,
+		Client: conn.Client, ReadPreference: conn.ReadPreference, Settings: conn.Settings, Clock: sh.host.JS.Clock,
 		Origin: catalog.Source{Kind: kind, Name: conn.Address},
 	}
 }
@@ -35,14 +35,14 @@ func runReadAction[R any](c *call, sh *Helpers, helper string, verb readAction[R
 	case errors.As(err, new(*diagnosis.UnknownError)):
 		sh.throwUnknown(err)
 	case err != nil:
-		sh.fail(helper, about, err, "", false)
+		sh.throwActionError(helper, about, err, "", false)
 	}
 	return result
 }
 
-// tryReadAction is look for a helper with errors of its own.
+// tryReadAction is runReadAction, but returns errors.
 func tryReadAction[R any](c *call, sh *Helpers, verb readAction[R]) (R, error) {
-	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
+	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
 	source, cluster := sh.source(), c.cluster(sh)
 	source.Changes = &cluster

@@ -27,26 +27,30 @@ func shardReshardMethods() []helper {
 	return []helper{
 		{"shardAndDistributeCollection",
 			"ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
-			onMongos(shShardAndDistribute),
+			withMongosHint(shShardAndDistribute),
 			"Shards a collection and spreads its data at once."},
-		{"moveCollection", "ns:string toShard:string options?:object{@moveCollection}", simple("moveCollection", "toShard"),
-			"Moves an unsharded collection to a shard."},
-		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Aborts a moveCollection."},
+		{
+			"moveCollection",
+			"ns:string toShard:string options?:object{@moveCollection}",
+			simpleCommand("moveCollection", "toShard"),
+			"Moves an unsharded collection to a shard.",
+		},
+		{"abortMoveCollection", "ns:string", simpleCommand("abortMoveCollection"), "Aborts a moveCollection."},
 		{"unshardCollection", "ns:string toShard?:string options?:object{@unshardCollection}",
-			simple("unshardCollection", "toShard"),
+			simpleCommand("unshardCollection", "toShard"),
 			"Moves a sharded collection to one shard and unshards it."},
-		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Aborts an unshardCollection."},
-		{"listShards", "filter?:object", checked(shListShards), "Returns the shards."},
-		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Returns whether the config server is a shard, too."},
-		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *Helpers) goja.Value {
+		{"abortUnshardCollection", "ns:string", simpleCommand("abortUnshardCollection"), "Aborts an unshardCollection."},
+		{"listShards", "filter?:object", withMongosCheck(shListShards), "Returns the shards."},
+		{"isConfigShardEnabled", "", withMongosCheck(shIsConfigShard), "Returns whether the config server is a shard, too."},
+		{"shardDrainingStatus", "shard?:string", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
 			var id any = int32(1)
 			if c.Has(0) {
 				id = c.Text(0)
 			}
-			return c.s.Display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.host.Display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns the progress of draining."},
-		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *Helpers) goja.Value {
-			return c.s.Display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
+		{"getTransitionToDedicatedConfigServerStatus", "", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+			return c.host.Display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns the progress of draining the config shard."},
 	}
 }
@@ -56,35 +60,35 @@ func shardReshardMethods() []helper {
 // helper's own.
 func shReshard(c *call, sh *Helpers) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.s.Display.Progress(true)
+	p := c.host.Display.Progress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.s.Display.Progress(rawdoc.Truthy(v))
+			p = c.host.Display.Progress(rawdoc.IsTruthy(v))
 		case e.Key == "interval" && p != nil:
-			p.Every = max(c.DurationOf("Shard.reshardCollection", "options.interval", c.JS.GoValue(v)), time.Millisecond)
+			p.Interval = max(c.DurationOf("Shard.reshardCollection", "options.interval", c.JS.FromGo(v)), time.Millisecond)
 		case e.Key != "interval":
 			kept = append(kept, e)
 		}
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard, or who is asked, may keep the command from being sent.
-	if p == nil || !script.OnWallClock(c.JS.Clock) || c.s.Gateway.Guarded() || c.s.Gateway.Asks() ||
+	if p == nil || !script.OnWallClock(c.JS.Clock) || c.host.Gateway.HasGuard() || c.host.Gateway.NeedsConfirmation() ||
 		sh.current().Session != nil {
-		return c.s.Display.Reply(sh.admin(kept))
+		return c.host.Display.Reply(sh.admin(kept))
 	}
-	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))
+	return c.host.Display.Reply(sh.runWithProgress(kept, c.Text(0), p))
 }
 
-// adminTelling runs a command on a goroutine of its own, which it waits for, and
+// runWithProgress runs a command in a separate goroutine, waits for it, and
 // shows how far the operation on ns is. The command has no session: Ctrl-C ends
 // the waiting and kills nothing.
-func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
-	s := sh.s
+func (sh *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) bson.Raw {
+	s := sh.host
 	r := sh.current().Sibling("admin").Request(body)
-	answered, err := s.Gateway.Sending(r)
+	answered, err := s.Gateway.BeginSend(r)
 	if err != nil {
 		s.Gateway.Throw(err)
 	}
@@ -97,8 +101,8 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	})
 	defer p.End()
 	defer running.Wait()
-	for s.JS.Clock.Sleep(pause, p.Every) == nil {
-		p.Say(reshardProgress(sh.resharding(ns)))
+	for s.JS.Clock.Sleep(pause, p.Interval) == nil {
+		p.Show(reshardProgress(sh.readResharding(ns)))
 	}
 	running.Wait()
 	answered(reply, err)
@@ -107,17 +111,17 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 		s.JS.Out.Warn("Stopped waiting; the resharding of " + ns + " continues: sh.abortReshardCollection aborts it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
-	reply, err = s.Gateway.Answer(reply, err)
+	reply, err = s.Gateway.HandleReply(reply, err)
 	if err != nil {
 		s.Gateway.Throw(err)
 	}
 	return reply
 }
 
-// resharding returns what the cluster reports of the resharding of a collection now;
+// readResharding returns what the cluster reports of the resharding of a collection now;
 // only its name where it reports nothing.
-func (sh *Helpers) resharding(ns string) catalog.ActiveResharding {
-	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
+func (sh *Helpers) readResharding(ns string) catalog.ActiveResharding {
+	seen, err := sh.host.tryReadCluster(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
 	if err == nil {
 		if r, found := diagnosis.ReshardingOf(seen.Snapshot, ns); found {
 			return r
@@ -140,7 +144,7 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 		return text, nil
 	}
 	left := float64(max(0, r.TotalBytes-r.CopiedBytes))
-	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Text: humanize.Bytes[float64]}
+	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Format: humanize.Bytes[float64]}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the
@@ -148,7 +152,7 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 // shShardAndDistribute needs a server that can distribute: an older one would shard
 // the collection and refuse the rest.
 func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
-	sh.need("shardAndDistributeCollection", server.Version{8, 0, 0}, "")
+	sh.requireVersion("shardAndDistributeCollection", server.Version{8, 0, 0}, "")
 	body := c.shardKeyCommand("shardCollection")
 	sh.admin(body)
 	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
@@ -157,13 +161,13 @@ func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.s.Display.Reply(sh.admin(reshard))
+	return c.host.Display.Reply(sh.admin(reshard))
 }
 
-func (sh *Helpers) shards(filter goja.Value) []bson.Raw {
+func (sh *Helpers) listShards(filter goja.Value) []bson.Raw {
 	body := server.Command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
-		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
+		body = append(body, bson.E{Key: "filter", Value: sh.host.JS.Document(filter)})
 	}
 	list, _ := sh.admin(body).Lookup("shards").ArrayOK()
 	values, _ := list.Values()
@@ -176,10 +180,12 @@ func (sh *Helpers) shards(filter goja.Value) []bson.Raw {
 	return docs
 }
 
-func shListShards(c *call, sh *Helpers) goja.Value { return c.JS.Array(sh.shards(c.Arg(0))) }
+func shListShards(c *call, sh *Helpers) goja.Value {
+	return c.JS.DocumentArray(sh.listShards(c.Arg(0)))
+}
 
 func shIsConfigShard(c *call, sh *Helpers) goja.Value {
-	for _, doc := range sh.shards(nil) {
+	for _, doc := range sh.listShards(nil) {
 		if rawdoc.Text(doc, "_id") != "config" {
 			continue
 		}

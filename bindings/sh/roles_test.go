@@ -30,7 +30,7 @@ type guarded struct {
 func withRoles(t *testing.T, cfg mock.Config) *guarded {
 	t.Helper()
 	directory := access.NewDirectory()
-	root := access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	root := access.UserSpec{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}

@@ -15,43 +15,48 @@ import (
 // shardSettingMethods() switch the balancer and the auto-merger.
 func shardSettingMethods() []helper {
 	return []helper{
-		{"enableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", false)),
+		{"enableBalancing", "ns:string|object", withMongosCheck(shSetCollection("noBalance", "$set", false)),
 			"Enables the balancing of a collection."},
-		{"disableBalancing", "ns:string|object", checked(shDisableBalancing),
+		{"disableBalancing", "ns:string|object", withMongosCheck(shDisableBalancing),
 			"Disables the balancing of a collection."},
-		{"enableMigrations", "ns:string|object", checked(shMigrations(true)), "Allows all migrations of a collection again."},
-		{"disableMigrations", "ns:string|object", checked(shMigrations(false)),
+		{
+			"enableMigrations",
+			"ns:string|object",
+			withMongosCheck(shMigrations(true)),
+			"Allows all migrations of a collection again.",
+		},
+		{"disableMigrations", "ns:string|object", withMongosCheck(shMigrations(false)),
 			"Forbids all migrations of a collection, by hand too."},
-		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(c.configArgument(sh, 0), "balancer")
-			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
+		{"getBalancerState", "configDB?:object", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+			doc := c.host.setting(c.configArgument(sh, 0), "balancer")
+			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.IsFieldTruthy(doc, "stopped"))
 		}), "Returns whether the balancer is enabled."},
-		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),
+		{"isBalancerRunning", "configDB?:object", withMongosCheck(shIsBalancerRunning),
 			"Returns the reply of balancerStatus: a document, which is never false."},
-		{"startBalancer", "timeout?:number|string interval?:number|string", checked(shBalancer(true)),
+		{"startBalancer", "timeout?:number|string interval?:number|string", withMongosCheck(shBalancer(true)),
 			"Enables the balancer."},
-		{"stopBalancer", "timeout?:number|string interval?:number|string", checked(shBalancer(false)),
+		{"stopBalancer", "timeout?:number|string interval?:number|string", withMongosCheck(shBalancer(false)),
 			"Disables the balancer and waits for its round to end."},
-		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
+		{"setBalancerState", "on:boolean", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
 			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeout, func() (timeout, interval time.Duration) {
 				return waitTimeout, waitInterval
 			})
 		}), "Enables or disables the balancer."},
 		{"getShardedDataDistribution", "options?:object", shDataDistribution,
 			"Returns data and orphans of each collection on each shard."},
-		{"startAutoMerger", "", checked(shAutoMerger(true)), "Enables the auto-merger."},
-		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Disables the auto-merger."},
-		{"isAutoMergerEnabled", "", checked(func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(sh.config(), "automerge")
-			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
+		{"startAutoMerger", "", withMongosCheck(shAutoMerger(true)), "Enables the auto-merger."},
+		{"stopAutoMerger", "", withMongosCheck(shAutoMerger(false)), "Disables the auto-merger."},
+		{"isAutoMergerEnabled", "", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+			doc := c.host.setting(sh.config(), "automerge")
+			return c.JS.Runtime.ToValue(doc == nil || rawdoc.IsFieldTruthy(doc, "enabled"))
 		}), "Returns whether the auto-merger is enabled."},
-		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)),
+		{"disableAutoMerger", "ns:string|object", withMongosCheck(shSetCollection("enableAutoMerge", "$set", false)),
 			"Disables the auto-merger for a collection."},
-		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))),
+		{"enableAutoMerger", "ns:string|object", withMongosCheck(shSetCollection("enableAutoMerge", "$unset", int32(1))),
 			"Enables the auto-merger for a collection."},
 		{"checkMetadataConsistency", "options?:object{@checkMetadataConsistency}",
-			checked(func(c *call, sh *Helpers) goja.Value {
-				object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"),
+			withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+				object, start := c.host.Objects.Cursor(sh.current().Sibling("admin"),
 					c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 				start()
 				return object
@@ -69,7 +74,7 @@ func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 		case goja.IsString(c.Arg(0)):
 			timeout = longest.Milliseconds()
 		case c.Has(0):
-			timeout = c.JS.Value(c.Arg(0))
+			timeout = c.JS.BSONValue(c.Arg(0))
 		}
 		return sh.switchBalancer(c, on, timeout, func() (time.Duration, time.Duration) { return longest, interval })
 	}
@@ -82,44 +87,46 @@ func (sh *Helpers) switchBalancer(
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
-	if c.s.Gateway.Guarded() && sh.lacksModes() { // what is shown is what would be sent
+	if c.host.Gateway.HasGuard() && sh.lacksModes() { // what is shown is what would be sent
 		return sh.switchBefore34(c, on, 0, 0)
 	}
 	name := "balancerStop"
 	if on {
 		name = "balancerStart"
 	}
-	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(
+	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(
 		server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout})))
 	switch {
 	case err == nil:
-		return c.s.Display.Reply(reply)
+		return c.host.Display.Reply(reply)
 	case sh.isBefore34(err):
 		longest, interval := wait()
 		return sh.switchBefore34(c, on, longest, interval)
 	}
-	c.s.Gateway.Throw(err)
+	c.host.Gateway.Throw(err)
 	return nil
 }
 
 func (sh *Helpers) balancerStatus() bson.Raw {
-	reply, err := sh.s.Gateway.Send(sh.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
+	reply, err := sh.host.Gateway.Send(
+		sh.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Reads),
+	)
 	switch {
 	case err == nil:
 		return reply
 	case sh.isBefore34(err):
 		return sh.statusBefore34()
 	}
-	sh.s.Gateway.Throw(err)
+	sh.host.Gateway.Throw(err)
 	return nil
 }
 
 func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
 	status := sh.balancerStatus()
-	if c.s.Compat {
-		return c.JS.Runtime.ToValue(rawdoc.TruthyAt(status, "inBalancerRound"))
+	if c.host.Compat {
+		return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(status, "inBalancerRound"))
 	}
-	return c.s.Display.Reply(status)
+	return c.host.Display.Reply(status)
 }
 
 // setting returns one document of config.settings; nil when there is none.
@@ -136,7 +143,7 @@ func (c *call) updateConfig(config *server.Database, collection, id string, upda
 		st = append(st, bson.E{Key: "upsert", Value: true})
 	}
 	majority := bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: wtimeout}}
-	return c.s.Objects.Update(config, collection, rawdoc.Of(st), rawdoc.Of(majority))
+	return c.host.Objects.Update(config, collection, rawdoc.MustMarshal(st), rawdoc.MustMarshal(majority))
 }
 
 // updateSetting updates a document of config.settings, or makes it.
@@ -154,8 +161,8 @@ func shSetCollection(field, operator string, value any) func(*call, *Helpers) go
 		ns := c.namespaceArgument(0)
 		update := bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}
 		result, matched := c.updateConfig(sh.config(), "collections", ns, update, false, 60_000)
-		if matched == 0 && !c.s.Gateway.Guarded() {
-			sh.nothingChanged("no sharded collection "+ns, namespaceName, ns)
+		if matched == 0 && !c.host.Gateway.HasGuard() {
+			sh.warnNothingChanged("no sharded collection "+ns, namespaceName, ns)
 		}
 		return result
 	}
@@ -164,7 +171,7 @@ func shSetCollection(field, operator string, value any) func(*call, *Helpers) go
 // shDisableBalancing also has it stay so at the end of a run that has disabled it.
 func shDisableBalancing(c *call, sh *Helpers) goja.Value {
 	result := shSetCollection("noBalance", "$set", true)(c, sh)
-	if c.s.Gateway.Guarded() {
+	if c.host.Gateway.HasGuard() {
 		return result
 	}
 	// Whoever may not read the lease can't have it.
@@ -177,7 +184,7 @@ func shDisableBalancing(c *call, sh *Helpers) goja.Value {
 
 func shMigrations(allow bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
-		return c.s.Display.Reply(sh.admin(bson.D{
+		return c.host.Display.Reply(sh.admin(bson.D{
 			{Key: "setAllowMigrations", Value: c.namespaceArgument(0)}, {Key: "allowMigrations", Value: allow},
 		}))
 	}
@@ -203,8 +210,8 @@ func shAutoSplit(on bool) func(*call, *Helpers) goja.Value {
 // shDataDistribution asks for the first batch at once, so that an old server's
 // refusal shows here.
 func shDataDistribution(c *call, sh *Helpers) goja.Value {
-	stage := rawdoc.Of(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.Optional(c.Arg(0))}})
-	object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"), bson.D{
+	stage := rawdoc.MustMarshal(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.DocumentOrEmpty(c.Arg(0))}})
+	object, start := c.host.Objects.Cursor(sh.current().Sibling("admin"), bson.D{
 		{Key: "aggregate", Value: int32(1)}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}},
 	})
 	if ex := c.JS.Runtime.Try(start); ex != nil {

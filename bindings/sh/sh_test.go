@@ -199,7 +199,7 @@ func TestWaiting(t *testing.T) {
 // mongos.
 func TestMongosCheck(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))})
+	c.SetAnswers(map[string]bson.D{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))})
 	got, _ := c.Show(`sh.listShards().length; sh.listShards().length`)
 	want := "Warning: MongoshWarning: [SHAPI-10003] You are not connected to a mongos. This command may not work as expected.\n2"
 	if got != want {
@@ -211,7 +211,7 @@ func TestMongosCheck(t *testing.T) {
 // sharded collections would say that all of them are balanced.
 func TestWhatAsksOnlyAMongos(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))})
+	c.SetAnswers(map[string]bson.D{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))})
 	for _, call := range []string{
 		"waitForBalance()", "balancerSummary()", "isBalancerInRound()", `drain("s0")`, "zones()", "chunkSize()", "balancerWindow()",
 		`defragment("db.c")`, `mergeChunks("db.c", {a: 1}, {a: 2})`, "why()",
@@ -225,7 +225,7 @@ func TestWhatAsksOnlyAMongos(t *testing.T) {
 
 func TestAreYouConnectedToMongos(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{"enableSharding": {field("ok", 0.0), field("errmsg", "no such command: 'enableSharding'"), field("code", int32(59)), field("codeName", "CommandNotFound")}})
+	c.SetAnswers(map[string]bson.D{"enableSharding": {field("ok", 0.0), field("errmsg", "no such command: 'enableSharding'"), field("code", int32(59)), field("codeName", "CommandNotFound")}})
 	got, _ := c.Show(`sh.enableSharding("x")`)
 	if got != "MongoServerError[CommandNotFound]: no such command: 'enableSharding'. Are you connected to mongos?" {
 		t.Error(got)

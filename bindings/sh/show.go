@@ -32,11 +32,13 @@ func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.
 }
 
 func showShards(c *call, d *server.Database) goja.Value {
-	if !c.s.Display.ShowsTables() {
-		return c.s.Display.ShownValue(c.JS.Array(d.Sibling("config").FindAll("shards", bson.D{}, server.SortedBy("_id", 1))))
+	if !c.host.Display.ShowsTables() {
+		return c.host.Display.ShownValue(
+			c.JS.DocumentArray(d.Sibling("config").FindAll("shards", bson.D{}, server.SortField("_id", 1))),
+		)
 	}
-	r := c.s.statusOf(d, d.Sibling("config"), live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
-	return c.s.Display.ShowTables(func(t *display.Tables) { r.shardTable(t, "") })
+	r := c.host.statusOf(d, d.Sibling("config"), live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
+	return c.host.Display.ShowTables(func(t *display.Tables) { r.shardTable(t, "") })
 }
 
 func showZones(c *call, d *server.Database) goja.Value {
@@ -44,18 +46,18 @@ func showZones(c *call, d *server.Database) goja.Value {
 	if c.Has(1) {
 		ns = qualified(d, c.Text(1))
 	}
-	if c.s.Display.ShowsTables() {
-		zones := c.s.zones(d, ns)
-		return c.s.Display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
+	if c.host.Display.ShowsTables() {
+		zones := c.host.zones(d, ns)
+		return c.host.Display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
 	}
 	l := live.ReaderOptions{Parts: live.Zones}
 	if ns != "" {
 		l.Namespaces = []string{ns}
 	}
 	o := c.JS.Runtime.NewObject()
-	tags := c.s.look(d, d.Sibling("config"), l).Parts().Config["tags"]
+	tags := c.host.readCluster(d, d.Sibling("config"), l).Parts().Config["tags"]
 	if ns != "" && len(tags) == 0 {
-		c.s.on(d).sharded(ns) // or there is no such collection
+		c.host.helpersOn(d).requireEntry(ns) // or there is no such collection
 	}
 	for _, doc := range tags { // in the order of the ranges
 		ns := rawdoc.Text(doc, "ns")
@@ -64,10 +66,17 @@ func showZones(c *call, d *server.Database) goja.Value {
 			list = c.JS.Runtime.NewArray()
 			script.Must(o.Set(ns, list))
 		}
-		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
-		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.Display.OnOneLine(entry)))
+		entry := c.JS.NewObject(
+			"zone",
+			c.host.fieldValue(doc, "tag"),
+			"min",
+			c.host.fieldValue(doc, "min"),
+			"max",
+			c.host.fieldValue(doc, "max"),
+		)
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.host.Display.SetOneLine(entry)))
 	}
-	return c.s.Display.ShownValue(o)
+	return c.host.Display.ShownValue(o)
 }
 
 // qualified returns a namespace; names without a database are in this one.
@@ -84,14 +93,14 @@ func showChunks(c *call, d *server.Database) goja.Value {
 		return c.showChunkCounts(d)
 	}
 	config, ns := d.Sibling("config"), qualified(d, c.Text(1))
-	entry := c.s.on(d).sharded(ns)
-	if !c.s.Display.ShowsTables() {
-		r := &statusReport{s: c.s, config: config}
-		return c.s.Display.ShownValue(r.listed("chunks", r.firstChunks(entry), maxStatusChunks, r.chunk))
+	entry := c.host.helpersOn(d).requireEntry(ns)
+	if !c.host.Display.ShowsTables() {
+		r := &statusReport{s: c.host, config: config}
+		return c.host.Display.ShownValue(r.listEntries("chunks", r.firstChunks(entry), maxStatusChunks, r.chunk))
 	}
-	n := c.s.countedChunks(d, rawdoc.Text(entry, "_id")).Count().Chunks
-	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1), server.LimitedTo(display.MaxRows))
-	return c.s.Display.ShowTables(func(t *display.Tables) {
+	n := c.host.readChunkCounts(d, rawdoc.Text(entry, "_id")).Count().Chunks
+	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortField("min", 1), server.LimitField(display.MaxRows))
+	return c.host.Display.ShowTables(func(t *display.Tables) {
 		t.Grid(chunkRows(chunks))
 		if more := n - int64(len(chunks)); more > 0 {
 			t.Line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
@@ -102,7 +111,7 @@ func showChunks(c *call, d *server.Database) goja.Value {
 func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 	for _, doc := range chunks {
 		jumbo := ""
-		if rawdoc.TruthyAt(doc, "jumbo") {
+		if rawdoc.IsFieldTruthy(doc, "jumbo") {
 			jumbo = "jumbo"
 		}
 		t, i, _ := doc.Lookup("lastmod").TimestampOK()
@@ -115,11 +124,11 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 
 // showChunkCounts counts the chunks of all collections.
 func (c *call) showChunkCounts(d *server.Database) goja.Value {
-	seen := c.s.look(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts})
+	seen := c.host.readCluster(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts})
 	collections := seen.Collections()
-	if c.s.Display.ShowsTables() {
-		return c.s.Display.ShowTables(func(t *display.Tables) {
-			t.Top([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,
+	if c.host.Display.ShowsTables() {
+		return c.host.Display.ShowTables(func(t *display.Tables) {
+			t.TopRows([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,
 				"show chunks DB.COLLECTION shows one")
 		})
 	}
@@ -131,7 +140,7 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 		}
 		script.Must(o.Set(coll.Namespace, perShard))
 	}
-	return c.s.Display.ShownValue(o)
+	return c.host.Display.ShownValue(o)
 }
 
 // chunkCountRows returns a row for each shard of a collection. More than a screen of
@@ -160,10 +169,10 @@ func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 }
 
 func showBalancer(c *call, d *server.Database) goja.Value {
-	r := c.s.statusOf(d, d.Sibling("config"),
+	r := c.host.statusOf(d, d.Sibling("config"),
 		live.Settings|live.Balancer|live.Clock|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
-	if c.s.Display.ShowsTables() {
-		return c.s.Display.ShowTables(r.balancerLines)
+	if c.host.Display.ShowsTables() {
+		return c.host.Display.ShowTables(r.balancerLines)
 	}
-	return c.s.Display.ShownValue(r.balancer())
+	return c.host.Display.ShownValue(r.balancer())
 }

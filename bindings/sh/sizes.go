@@ -17,11 +17,11 @@ import (
 func (s *Host) PrintSizes() {
 	d := s.current()
 	config := d.Sibling("config")
-	entries := config.FindAll("collections", bson.D{NotDropped, NotUnsplittable}, server.SortedBy("_id", 1))
+	entries := config.FindAll("collections", bson.D{NotDropped, NotUnsplittable}, server.SortField("_id", 1))
 	chunks := make([][]bson.Raw, len(entries))
 	calls := 0
 	for i, entry := range entries {
-		chunks[i] = config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1))
+		chunks[i] = config.FindAll("chunks", ChunkFilter(entry), server.SortField("min", 1))
 		calls += len(chunks[i])
 	}
 	s.JS.Out.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
@@ -33,9 +33,9 @@ func (s *Host) PrintSizes() {
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, server.Reads)
-			script.Must(list.Set(strconv.Itoa(n), s.Display.OnOneLine(s.JS.NewObject(
-				"min", s.lookup(chunk, "min"), "max", s.lookup(chunk, "max"), "on shard", s.lookup(chunk, "shard"),
-				"size", s.lookup(reply, "size"), "objects", s.lookup(reply, "numObjects")))))
+			script.Must(list.Set(strconv.Itoa(n), s.Display.SetOneLine(s.JS.NewObject(
+				"min", s.fieldValue(chunk, "min"), "max", s.fieldValue(chunk, "max"), "on shard", s.fieldValue(chunk, "shard"),
+				"size", s.fieldValue(reply, "size"), "objects", s.fieldValue(reply, "numObjects")))))
 		}
 		s.Display.Print([]goja.Value{s.JS.Runtime.ToValue(ns)})
 		s.Display.Print([]goja.Value{list})

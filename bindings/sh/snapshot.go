@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shardSnapshotMethods() take the whole cluster in.
+// shardSnapshotMethods() read the whole cluster.
 func shardSnapshotMethods() []helper {
 	return []helper{
 		{"snapshot", "file?:string", shSnapshot,
@@ -23,21 +23,21 @@ func shardSnapshotMethods() []helper {
 func shSnapshot(c *call, sh *Helpers) goja.Value {
 	var s *catalog.Snapshot
 	if c.Has(0) {
-		s = c.snapshotFile(c.Text(0))
+		s = c.readSnapshotFile(c.Text(0))
 	} else {
-		s = sh.snapshot(live.ReaderOptions{Parts: live.Current | live.Statuses | live.Drains})
+		s = sh.readSnapshot(live.ReaderOptions{Parts: live.Current | live.Statuses | live.Drains})
 	}
 	parts := s.Parts()
 	collections := report.CollectionsOf(s)
-	o := c.JS.NewObject("source", parts.Source.Name, "time", c.s.timeOrNull(parts.Time), "version", parts.Version)
+	o := c.JS.NewObject("source", parts.Source.Name, "time", c.host.timeOrNull(parts.Time), "version", parts.Version)
 	for name, list := range map[string]any{
 		"shards": report.ShardsOf(s, collections), "collections": collections, "databases": databasesOf(parts.Databases),
 	} {
-		script.Must(o.Set(name, c.s.fromJSON(list)))
+		script.Must(o.Set(name, c.host.fromJSON(list)))
 	}
 	keepSnapshot(c, o, s)
 	for _, name := range []string{"settings", "tags"} {
-		script.Must(o.Set(name, c.s.documents(parts.Config[name])))
+		script.Must(o.Set(name, c.host.documentArray(parts.Config[name])))
 	}
 	return o
 }
@@ -50,13 +50,13 @@ func databasesOf(list []catalog.Database) []bson.M {
 	return documents
 }
 
-// snapshot reads the whole cluster, routing tables and all: what questions about
+// readSnapshot reads the whole cluster, routing tables and all: what questions about
 // chunks, plans and forecasts are answered from. What fails is thrown; what
 // could not be read is a gap of its source.
-func (sh *Helpers) snapshot(o live.ReaderOptions) *catalog.Snapshot {
-	s, err := sh.source().Read(sh.s.JS.Context(), o)
+func (sh *Helpers) readSnapshot(o live.ReaderOptions) *catalog.Snapshot {
+	s, err := sh.source().Read(sh.host.JS.Context(), o)
 	if err != nil {
-		sh.s.Gateway.Throw(err)
+		sh.host.Gateway.Throw(err)
 	}
 	return s
 }

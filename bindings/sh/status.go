@@ -22,10 +22,10 @@ import (
 
 // How much of a collection sh.status() shows without verbose.
 const (
-	maxStatusChunks = 20
-	maxStatusZones  = 20
-	mongosFresh     = 60 * time.Second // a mongos whose ping is older is not active
-	tooManyText     = "too many %s to print, use verbose if you want to force print"
+	maxStatusChunks  = 20
+	maxStatusZones   = 20
+	mongosActiveSpan = 60 * time.Second // a mongos whose ping is older is not active
+	tooManyText      = "too many %s to print, use verbose if you want to force print"
 )
 
 // statusReport collects the sections of sh.status() (rules/04-objects §5.4).
@@ -36,8 +36,8 @@ type statusReport struct {
 	verbose bool
 	now     time.Time
 
-	seen *overview
-	read map[string]map[string][]bson.Raw // documents of chunks and tags by namespace
+	seen        *clusterView
+	entriesRead map[string]map[string][]bson.Raw // documents of chunks and tags by namespace
 }
 
 // statusParts are what sh.status() is made of, beside the routers, and the first
@@ -48,12 +48,12 @@ const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | l
 // statusOf reads parts of a cluster for a report.
 func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{s: s, d: d, config: config, now: s.JS.Clock.Now()}
-	r.seen = s.look(d, config, live.ReaderOptions{Parts: parts, Span: lookBack, Required: lenient})
+	r.seen = s.readCluster(d, config, live.ReaderOptions{Parts: parts, Span: outcomesSpan, Required: lenientParts})
 	return r
 }
 
 func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
-	version := config.FindOne("version", bson.D{}, timed, bson.E{Key: "projection", Value: bson.D{
+	version := config.FindOne("version", bson.D{}, maxTimeField, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
@@ -69,13 +69,13 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	r.verbose = o.Verbose
 	value := s.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
-	section("shardingVersion", without(s.JS.Values.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.Array(byID(r.documents("shards"))))
+	section("shardingVersion", withoutFields(s.JS.Values.DocToJS(version), "currentVersion"))
+	section("shards", s.JS.DocumentArray(byID(r.documents("shards"))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
-	section("autosplit", r.enabled("autosplit", true))
+	section("autosplit", r.enabledSection("autosplit", true))
 	if automerge := r.setting("automerge"); automerge != nil {
-		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
+		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.IsFieldTruthy(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
 	if p := r.seen.Parts(); (p.Lease != nil || p.Pause != nil && p.Pause.Active) && !s.Compat {
@@ -98,19 +98,19 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 		doc = bson.D{{Key: "runs are paused", Value: p.String()}}
 	}
 	if l == nil {
-		return r.s.JS.Values.DocToJS(rawdoc.Of(doc))
+		return r.s.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
 	}
 	doc = append(doc, bson.E{Key: "run", Value: l.Holder()}, bson.E{Key: "running", Value: yesNo(l.Running)})
 	if !l.Since.IsZero() {
 		doc = append(doc, bson.E{Key: "since", Value: l.Since})
 	}
 	if len(l.Paused) > 0 {
-		doc = append(doc, bson.E{Key: "balancing disabled", Value: humanize.FewOf(l.Paused)})
+		doc = append(doc, bson.E{Key: "balancing disabled", Value: humanize.AbbreviateCollections(l.Paused)})
 		if !l.Running {
 			doc = append(doc, bson.E{Key: "to enable it", Value: "sh.balance({ giveBack: true })"})
 		}
 	}
-	return r.s.JS.Values.DocToJS(rawdoc.Of(doc))
+	return r.s.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
 }
 
 // documents returns those of a small collection of config's, as they are
@@ -127,12 +127,12 @@ func byID(docs []bson.Raw) []bson.Raw {
 }
 
 // setting returns one document of config.settings; nil when there is none.
-func (r *statusReport) setting(id string) bson.Raw { return document(r.seen, "settings", id) }
+func (r *statusReport) setting(id string) bson.Raw { return configDocument(r.seen, "settings", id) }
 
-// entries returns the catalog's documents of the sharded collections.
-func (r *statusReport) entries() []bson.Raw {
+// shardedEntries returns the catalog's documents of the sharded collections.
+func (r *statusReport) shardedEntries() []bson.Raw {
 	return slices.DeleteFunc(slices.Clone(r.documents("collections")), func(doc bson.Raw) bool {
-		return rawdoc.TruthyAt(doc, "unsplittable")
+		return rawdoc.IsFieldTruthy(doc, "unsplittable")
 	})
 }
 
@@ -141,7 +141,7 @@ func (r *statusReport) collectionOf(entry bson.Raw) *catalog.CollectionState {
 	return r.seen.Collection(rawdoc.Text(entry, "_id"))
 }
 
-func without(o *goja.Object, names ...string) *goja.Object {
+func withoutFields(o *goja.Object, names ...string) *goja.Object {
 	for _, n := range names {
 		script.Must(o.Delete(n))
 	}
@@ -155,10 +155,10 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
+func (r *statusReport) enabledSection(id string, byDefault bool) *goja.Object {
 	on := byDefault
 	if doc := r.setting(id); doc != nil {
-		on = rawdoc.TruthyAt(doc, "enabled")
+		on = rawdoc.IsFieldTruthy(doc, "enabled")
 	}
 	return r.s.JS.NewObject("Currently enabled", yesNo(on))
 }
@@ -170,7 +170,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.JS.Array(r.config.FindAll("mongos", recent, server.SortedBy("ping", -1), timed))
+		return section, s.JS.DocumentArray(r.config.FindAll("mongos", recent, server.SortField("ping", -1), maxTimeField))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
@@ -180,31 +180,31 @@ func (r *statusReport) mongoses() (section string, value any) {
 	return section, s.JS.Runtime.NewArray(items...)
 }
 
-// recentMongoses finds the routers that reported at about the time of the newest
+// recentMongoses finds the routers that pinged at about the time of the newest
 // report, and names them by how long ago that was. Newest is nil when none ever
 // did.
 func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
 	name = "most recently active mongoses"
-	first := r.config.FindAll("mongos", bson.D{}, server.SortedBy("ping", -1), server.LimitedTo(1), timed)
+	first := r.config.FindAll("mongos", bson.D{}, server.SortField("ping", -1), server.LimitField(1), maxTimeField)
 	if len(first) == 0 {
 		return name, nil, nil
 	}
 	ping, _ := first[0].Lookup("ping").TimeOK()
-	if ping.After(r.now.Add(-mongosFresh)) {
+	if ping.After(r.now.Add(-mongosActiveSpan)) {
 		name = "active mongoses"
 	}
-	return name, bson.D{{Key: "ping", Value: bson.D{{Key: "$gt", Value: ping.Add(-mongosFresh)}}}}, first[0]
+	return name, bson.D{{Key: "ping", Value: bson.D{{Key: "$gt", Value: ping.Add(-mongosActiveSpan)}}}}, first[0]
 }
 
 // mongosVersions counts routers by their version.
 func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 	counts := map[string]int32{}
-	for _, doc := range r.config.FindAll("mongos", filter, timed) {
+	for _, doc := range r.config.FindAll("mongos", filter, maxTimeField) {
 		counts[rawdoc.Text(doc, "mongoVersion")]++
 	}
 	var list []bson.Raw
 	for _, version := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, rawdoc.Of(bson.D{{Key: "_id", Value: version}, {Key: "num", Value: counts[version]}}))
+		list = append(list, rawdoc.MustMarshal(bson.D{{Key: "_id", Value: version}, {Key: "num", Value: counts[version]}}))
 	}
 	slices.SortStableFunc(list, func(a, b bson.Raw) int {
 		return cmp.Compare(b.Lookup("num").Int32(), a.Lookup("num").Int32())
@@ -216,8 +216,8 @@ func (r *statusReport) balancer() *goja.Object {
 	s := r.s
 	settings := r.setting("balancer")
 	o := s.JS.NewObject(
-		"Currently enabled", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")),
-		"Currently running", r.running(),
+		"Currently enabled", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")),
+		"Currently running", r.runningText(),
 	)
 	failed := s.failedRounds(r.seen)
 	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
@@ -248,8 +248,8 @@ func (s *Host) plainText(v bson.RawValue) string {
 	return s.JS.Values.ToJS(v).String()
 }
 
-func (r *statusReport) running() string {
-	if unread(r.seen, "balancer") != "" {
+func (r *statusReport) runningText() string {
+	if unreadReason(r.seen, "balancer") != "" {
 		return "unknown"
 	}
 	return yesNo(r.seen.Parts().Balancer.InRound)
@@ -260,7 +260,7 @@ func (r *statusReport) running() string {
 // used for scripts that ask for the old ways.
 func (r *statusReport) migrationResults() any {
 	s := r.s
-	results := outcomes(r.seen)
+	results := recentOutcomes(r.seen)
 	if len(results) == 0 {
 		return "No recent migrations"
 	}
@@ -284,10 +284,10 @@ func (r *statusReport) migrationResults() any {
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
-	if !r.seen.sized() {
+	if !r.seen.hasSizes() {
 		return goja.Undefined()
 	}
-	return r.s.JS.Array(r.seen.raw["shardedDataDistribution"])
+	return r.s.JS.DocumentArray(r.seen.raw["shardedDataDistribution"])
 }
 
 // databases lists every database with its sharded collections.
@@ -298,18 +298,18 @@ func (r *statusReport) databases() goja.Value {
 		byName[rawdoc.Text(doc, "_id")] = doc
 	}
 	collections := map[string][]bson.Raw{}
-	for _, doc := range r.entries() {
+	for _, doc := range r.shardedEntries() {
 		name, _, _ := strings.Cut(rawdoc.Text(doc, "_id"), ".")
 		collections[name] = append(collections[name], doc)
 		if byName[name] == nil {
-			byName[name] = rawdoc.Of(bson.D{{Key: "_id", Value: name}})
+			byName[name] = rawdoc.MustMarshal(bson.D{{Key: "_id", Value: name}})
 		}
 	}
 	var names []string
 	for name := range byName {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, plaintext.Compare)
+	slices.SortFunc(names, plaintext.CompareNames)
 	items := make([]any, len(names))
 	for i, name := range names {
 		list := s.JS.Runtime.NewObject()
@@ -324,7 +324,7 @@ func (r *statusReport) databases() goja.Value {
 // configEntry stands for the config database, which config.databases does not
 // list.
 func configEntry() bson.Raw {
-	return rawdoc.Of(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"},
+	return rawdoc.MustMarshal(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"},
 		{Key: "partitioned", Value: true}})
 }
 
@@ -344,7 +344,7 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	}
 	script.Must(o.Set("chunkMetadata", s.JS.Runtime.NewArray(perShard...)))
 	script.Must(o.Set("chunks", r.chunks(c)))
-	script.Must(o.Set("tags", r.listed("tags", r.entriesOf("tags", c.Namespace), maxStatusZones, r.zone)))
+	script.Must(o.Set("tags", r.listEntries("tags", r.entriesOf("tags", c.Namespace), maxStatusZones, r.zone)))
 	return o
 }
 
@@ -352,7 +352,7 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 // shown beside what they mean.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
-	on := err == nil && rawdoc.Truthy(v)
+	on := err == nil && rawdoc.IsTruthy(v)
 	shown := r.s.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown
@@ -373,14 +373,14 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 		"on shard", w.ToJS(doc.Lookup("shard")),
 		"last modified", w.ToJS(doc.Lookup("lastmod")),
 	)
-	if rawdoc.TruthyAt(doc, "jumbo") {
+	if rawdoc.IsFieldTruthy(doc, "jumbo") {
 		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.Display.OnOneLine(o)
+	return r.s.Display.SetOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
 	w := r.s.JS.Values
-	return r.s.Display.OnOneLine(r.s.JS.NewObject(
+	return r.s.Display.SetOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -12,36 +12,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Of how many collections, and of how many chunks, sh.status() reads chunks with one command;
-// and of how many collections with more chunks than it shows it reads the first ones.
+// The maximum of collections and of chunks that sh.status() reads with one command;
+// and for how many larger collections it reads the first chunks.
 const (
-	statusTogether = 1000
-	statusChunks   = 100_000
-	maxStatusLarge = 100
+	maxBatchCollections = 1000
+	maxBatchChunks      = 100_000
+	maxStatusLarge      = 100
 )
 
-// timed limits how long a server takes for the first batch of what sh.status() reads.
-var timed = bson.E{Key: "maxTimeMS", Value: (30 * time.Second).Milliseconds()}
+// maxTimeField limits how long a server takes for the first batch of what sh.status() reads.
+var maxTimeField = bson.E{Key: "maxTimeMS", Value: (30 * time.Second).Milliseconds()}
 
 // readEntries reads the chunks and zones that are shown, of many collections with each
 // command.
 func (r *statusReport) readEntries() {
-	r.read = map[string]map[string][]bson.Raw{"chunks": {}, "tags": {}}
-	for _, doc := range r.config.FindAll("tags", bson.D{}, sortedBy("ns", "min"), timed) {
-		r.keep("tags", rawdoc.Text(doc, "ns"), doc)
+	r.entriesRead = map[string]map[string][]bson.Raw{"chunks": {}, "tags": {}}
+	for _, doc := range r.config.FindAll("tags", bson.D{}, sortedBy("ns", "min"), maxTimeField) {
+		r.addEntry("tags", rawdoc.Text(doc, "ns"), doc)
 	}
 	large := 0
 	var some []bson.Raw
 	chunks := int64(0)
-	for _, entry := range r.entries() {
+	for _, entry := range r.shardedEntries() {
 		n := r.collectionOf(entry).Count().Chunks
 		if n > maxStatusChunks && !r.verbose {
 			if large++; large <= maxStatusLarge {
-				r.read["chunks"][rawdoc.Text(entry, "_id")] = r.firstChunks(entry)
+				r.entriesRead["chunks"][rawdoc.Text(entry, "_id")] = r.firstChunks(entry)
 			}
 			continue
 		}
-		if len(some) == statusTogether || len(some) > 0 && chunks+n > statusChunks {
+		if len(some) == maxBatchCollections || len(some) > 0 && chunks+n > maxBatchChunks {
 			r.readChunks(some)
 			some, chunks = some[:0], 0
 		}
@@ -60,8 +60,8 @@ func (r *statusReport) readChunks(entries []bson.Raw) {
 	}
 	for field, list := range ids {
 		filter := bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}
-		for _, doc := range r.config.FindAll("chunks", filter, sortedBy(field, "min"), timed) {
-			r.keep("chunks", names[string(doc.Lookup(field).Value)], doc)
+		for _, doc := range r.config.FindAll("chunks", filter, sortedBy(field, "min"), maxTimeField) {
+			r.addEntry("chunks", names[string(doc.Lookup(field).Value)], doc)
 		}
 	}
 }
@@ -69,23 +69,23 @@ func (r *statusReport) readChunks(entries []bson.Raw) {
 // firstChunks reads one chunk more of a collection than is shown, to know whether there are
 // more; all with verbose.
 func (r *statusReport) firstChunks(entry bson.Raw) []bson.Raw {
-	options := []bson.E{server.SortedBy("min", 1), timed}
+	options := []bson.E{server.SortField("min", 1), maxTimeField}
 	if !r.verbose {
-		options = append(options, server.LimitedTo(maxStatusChunks+1))
+		options = append(options, server.LimitField(maxStatusChunks+1))
 	}
 	return r.config.FindAll("chunks", ChunkFilter(entry), options...)
 }
 
-func (r *statusReport) keep(collection, ns string, doc bson.Raw) {
-	r.read[collection][ns] = append(r.read[collection][ns], doc)
+func (r *statusReport) addEntry(collection, ns string, doc bson.Raw) {
+	r.entriesRead[collection][ns] = append(r.entriesRead[collection][ns], doc)
 }
 
 // entriesOf returns the chunks or the zones of a collection.
 func (r *statusReport) entriesOf(collection, ns string) []bson.Raw {
-	if r.read == nil {
+	if r.entriesRead == nil {
 		r.readEntries()
 	}
-	return r.read[collection][ns]
+	return r.entriesRead[collection][ns]
 }
 
 // chunks shows the chunks of a collection, none if there are too many collections with many.
@@ -94,7 +94,7 @@ func (r *statusReport) chunks(c *catalog.CollectionState) goja.Value {
 	if len(docs) == 0 && c.Count().Chunks > maxStatusChunks {
 		return r.s.JS.Runtime.NewArray(fmt.Sprintf(tooManyText, "chunks"))
 	}
-	return r.listed("chunks", docs, maxStatusChunks, r.chunk)
+	return r.listEntries("chunks", docs, maxStatusChunks, r.chunk)
 }
 
 // sortedBy returns the field of a find that sorts by two fields.
@@ -102,8 +102,8 @@ func sortedBy(first, second string) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: first, Value: int32(1)}, {Key: second, Value: int32(1)}}}
 }
 
-// listed shows entries of a collection, up to a limit.
-func (r *statusReport) listed(
+// listEntries shows entries of a collection, up to a limit.
+func (r *statusReport) listEntries(
 	collection string, docs []bson.Raw, limit int, show func(bson.Raw) *goja.Object,
 ) goja.Value {
 	var items []any

@@ -34,7 +34,7 @@ func (s *Host) StatusArgument(c *script.Call, i int) StatusOptions {
 // oldStatus writes lines at the old shell's indents.
 type oldStatus struct{ b strings.Builder }
 
-func (w *oldStatus) line(indent int, format string, args ...any) {
+func (w *oldStatus) writeLine(indent int, format string, args ...any) {
 	w.b.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
 }
 
@@ -47,30 +47,30 @@ func (s *Host) oldStatusText(d, config *server.Database, o StatusOptions) string
 	}
 	r := s.statusOf(d, config, statusParts&^live.Sizes)
 	r.verbose = o.Verbose
-	w.line(0, "--- Sharding Status --- ")
-	w.line(2, "sharding version: %s",
+	w.writeLine(0, "--- Sharding Status --- ")
+	w.writeLine(2, "sharding version: %s",
 		strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n",
 			"\n  "))
-	w.line(2, "shards:")
+	w.writeLine(2, "shards:")
 	for _, doc := range r.documents("shards") {
-		w.line(8, "%s", spaced(doc))
+		w.writeLine(8, "%s", oldListText(doc))
 	}
 	r.oldMongoses(w)
-	w.line(2, "autosplit:")
-	w.line(8, "Currently enabled: %s", yesNo(r.autosplits()))
+	w.writeLine(2, "autosplit:")
+	w.writeLine(8, "Currently enabled: %s", yesNo(r.autosplitEnabled()))
 	r.oldBalancer(w)
 	r.oldDatabases(w)
 	return w.b.String()
 }
 
-func (r *statusReport) autosplits() bool {
+func (r *statusReport) autosplitEnabled() bool {
 	doc := r.setting("autosplit")
-	return doc == nil || rawdoc.TruthyAt(doc, "enabled")
+	return doc == nil || rawdoc.IsFieldTruthy(doc, "enabled")
 }
 
-// spaced returns a document with the blanks the old shell had in lists: two
+// oldListText returns a document with the blanks the old shell had in lists: two
 // around the fields.
-func spaced(doc bson.Raw) string {
+func oldListText(doc bson.Raw) string {
 	elems, _ := doc.Elements()
 	parts := make([]string, len(elems))
 	for i, el := range elems {
@@ -81,17 +81,17 @@ func spaced(doc bson.Raw) string {
 
 func (r *statusReport) oldMongoses(w *oldStatus) {
 	name, recent, newest := r.recentMongoses()
-	w.line(2, "%s:", name)
+	w.writeLine(2, "%s:", name)
 	switch {
 	case newest == nil:
-		w.line(8, "none")
+		w.writeLine(8, "none")
 	case r.verbose:
-		for _, doc := range r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)) {
-			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
+		for _, doc := range r.config.FindAll("mongos", recent, server.SortField("ping", -1)) {
+			w.writeLine(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
 		}
 	default:
 		for _, g := range r.mongosVersions(recent) {
-			w.line(8, "%s : %d", display.OldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
+			w.writeLine(8, "%s : %d", display.OldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
 		}
 	}
 }
@@ -99,44 +99,48 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 func (r *statusReport) oldBalancer(w *oldStatus) {
 	s := r.s
 	settings := r.setting("balancer")
-	w.line(2, "balancer:")
-	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")))
-	w.line(8, "Currently running:  %s", r.running())
+	w.writeLine(2, "balancer:")
+	w.writeLine(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")))
+	w.writeLine(8, "Currently running:  %s", r.runningText())
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")),
-			s.plainText(window.Lookup("stop")))
+		w.writeLine(
+			8,
+			"Balancer active window is set between %s and %s server local time",
+			s.plainText(window.Lookup("start")),
+			s.plainText(window.Lookup("stop")),
+		)
 	}
 	if active := listedMigrations(r.seen); len(active) > 0 {
-		w.line(8, "Collections with active migrations: ")
+		w.writeLine(8, "Collections with active migrations: ")
 		for _, m := range active {
-			w.line(16, "%s", migrationText(m))
+			w.writeLine(16, "%s", migrationText(m))
 		}
 	}
 	failed := s.failedRounds(r.seen)
-	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
+	w.writeLine(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
 	if failed.count > 0 {
-		w.line(8, "Last reported error:  %s", script.OptionalText(failed.message))
-		w.line(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
+		w.writeLine(8, "Last reported error:  %s", script.OptionalText(failed.message))
+		w.writeLine(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
 	}
-	w.line(8, "Migration Results for the last 24 hours: ")
-	results := outcomes(r.seen)
+	w.writeLine(8, "Migration Results for the last 24 hours: ")
+	results := recentOutcomes(r.seen)
 	for _, m := range results {
-		w.line(16, "%d : %s", m.Count, outcomeLine(m))
+		w.writeLine(16, "%d : %s", m.Count, outcomeLine(m))
 	}
 	if len(results) == 0 {
-		w.line(16, "No recent migrations")
+		w.writeLine(16, "No recent migrations")
 	}
 }
 
 func (r *statusReport) oldDatabases(w *oldStatus) {
-	entries := r.entries()
+	entries := r.shardedEntries()
 	databases := append(slices.Clone(r.documents("databases")), configEntry())
 	slices.SortFunc(databases, func(a, b bson.Raw) int {
-		return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id"))
+		return plaintext.CompareNames(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id"))
 	})
-	w.line(2, "databases:")
+	w.writeLine(2, "databases:")
 	for _, doc := range databases {
-		w.line(8, "%s", spaced(doc))
+		w.writeLine(8, "%s", oldListText(doc))
 		for _, entry := range entries {
 			if strings.HasPrefix(rawdoc.Text(entry, "_id"), rawdoc.Text(doc, "_id")+".") {
 				r.oldCollection(w, entry)
@@ -147,23 +151,23 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 
 func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
 	c := r.collectionOf(entry)
-	w.line(16, "%s", rawdoc.Text(entry, "_id"))
-	w.line(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
-	w.line(24, "unique: %t", rawdoc.TruthyAt(entry, "unique"))
-	w.line(24, "balancing: %t", !rawdoc.TruthyAt(entry, "noBalance"))
-	w.line(24, "chunks:")
+	w.writeLine(16, "%s", rawdoc.Text(entry, "_id"))
+	w.writeLine(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
+	w.writeLine(24, "unique: %t", rawdoc.IsFieldTruthy(entry, "unique"))
+	w.writeLine(24, "balancing: %t", !rawdoc.IsFieldTruthy(entry, "noBalance"))
+	w.writeLine(24, "chunks:")
 	for _, id := range c.Owners() {
-		w.line(32, "%s\t%d", id, c.CountOn(id).Chunks)
+		w.writeLine(32, "%s\t%d", id, c.CountOn(id).Chunks)
 	}
 	if c.Count().Chunks > maxStatusChunks && !r.verbose {
-		w.line(24, tooManyText, "chunks")
+		w.writeLine(24, tooManyText, "chunks")
 	} else {
 		for _, doc := range r.entriesOf("chunks", c.Namespace) {
-			w.line(24, "%s", oldChunk(doc))
+			w.writeLine(24, "%s", oldChunk(doc))
 		}
 	}
 	for _, doc := range r.entriesOf("tags", c.Namespace) {
-		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true),
+		w.writeLine(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true),
 			display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }
@@ -172,7 +176,7 @@ func oldChunk(doc bson.Raw) string {
 	t, i, _ := doc.Lookup("lastmod").TimestampOK()
 	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true),
 		display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
-	if rawdoc.TruthyAt(doc, "jumbo") {
+	if rawdoc.IsFieldTruthy(doc, "jumbo") {
 		text += "jumbo "
 	}
 	return text

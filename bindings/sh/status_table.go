@@ -38,7 +38,7 @@ func (r *statusReport) draw(t *display.Tables) {
 
 // shardTable shows shards, the first ones only where others are shown elsewhere.
 func (r *statusReport) shardTable(t *display.Tables, others string) {
-	known := r.seen.sized()
+	known := r.seen.hasSizes()
 	shards := report.ShardsOf(r.seen.Snapshot, report.CollectionsOf(r.seen.Snapshot))
 	hosts := func(id string) string {
 		shard, _ := r.seen.Shard(catalog.ShardID(id))
@@ -48,7 +48,7 @@ func (r *statusReport) shardTable(t *display.Tables, others string) {
 	if others == "" {
 		t.Grid(header, rows)
 	} else {
-		t.Top(header, rows, notable(shards), others)
+		t.TopRows(header, rows, countNotable(shards), others)
 	}
 	if text := spreadText(shards, known); text != "" {
 		t.Note(text)
@@ -68,14 +68,14 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	for i := range names {
 		names[i] = sharded[i].Namespace
 	}
-	asked := r.s.look(r.d, r.config, live.ReaderOptions{
-		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Required: lenient,
+	asked := r.s.readCluster(r.d, r.config, live.ReaderOptions{
+		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Required: lenientParts,
 	})
-	all := r.judged(names, asked)
+	all := r.withReportedBalance(names, asked)
 	ranked := report.CollectionsOf(all)
 	shown := len(ranked)
 	if shown > maxStatusTables {
-		shown = min(maxStatusTables, len(ranked)-len(inOrder(ranked)))
+		shown = min(maxStatusTables, len(ranked)-len(balancedCollections(ranked)))
 	}
 	for _, c := range ranked[:shown] {
 		r.collectionTable(t, c.Namespace, asked)
@@ -86,9 +86,9 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	}
 }
 
-// judged returns a Snapshot of the collections that were asked about: what was
+// withReportedBalance returns a Snapshot of the given collections: what was
 // seen of them, and what the server says.
-func (r *statusReport) judged(names []string, asked *overview) *catalog.Snapshot {
+func (r *statusReport) withReportedBalance(names []string, asked *clusterView) *catalog.Snapshot {
 	all := asked.Snapshot
 	for _, ns := range names {
 		c := *r.seen.Collection(ns)
@@ -101,13 +101,13 @@ func (r *statusReport) judged(names []string, asked *overview) *catalog.Snapshot
 // otherCollections has a row for each that is not balanced, and a line for all
 // that are.
 func otherCollections(t *display.Tables, s *catalog.Snapshot, list []report.Collection) {
-	fine := inOrder(list)
+	fine := balancedCollections(list)
 	if len(list) > len(fine) {
 		t.Heading("Other collections")
 		t.Grid(collectionGrid(list[:len(list)-len(fine)], s))
 	}
 	if len(fine) > 0 {
-		t.Heading("And " + inOrderText(fine))
+		t.Heading("And " + balancedSummaryText(fine))
 	}
 }
 
@@ -119,7 +119,7 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 	t.Line("window", windowText(r.setting("balancer"), windowClock(r.seen.Snapshot)))
 	t.Line("chunk size", megabytes(r.sh().chunkSize(nil, r.setting("chunksize"))))
 	if automerge := r.setting("automerge"); automerge != nil {
-		t.Line("auto-merger", onOff(rawdoc.TruthyAt(automerge, "enabled")))
+		t.Line("auto-merger", onOff(rawdoc.IsFieldTruthy(automerge, "enabled")))
 	}
 	failed := s.failedRounds(r.seen)
 	t.Line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
@@ -140,20 +140,20 @@ func (r *statusReport) drainLines(t *display.Tables) {
 }
 
 func (r *statusReport) migrationLines(t *display.Tables) {
-	r.underWay(t)
+	r.activeOperationLines(t)
 	r.outcomeLines(t)
 }
 
-func (r *statusReport) underWay(t *display.Tables) {
+func (r *statusReport) activeOperationLines(t *display.Tables) {
 	p := r.seen.Parts()
 	if len(p.Migrations)+len(p.Reshardings) == 0 {
 		t.Line("moving now", "nothing")
 	}
-	underWayLines(t, p)
+	writeActiveOperations(t, p)
 }
 
 func (r *statusReport) outcomeLines(t *display.Tables) {
-	results := outcomes(r.seen)
+	results := recentOutcomes(r.seen)
 	if len(results) == 0 {
 		t.Line("last 24 hours", "no migrations")
 		return
@@ -166,7 +166,7 @@ func (r *statusReport) outcomeLines(t *display.Tables) {
 	t.Grid([]string{"result", "count#", "from", "to"}, rows)
 }
 
-func (r *statusReport) sh() *Helpers { return &Helpers{s: r.s, on: r.d} }
+func (r *statusReport) sh() *Helpers { return &Helpers{host: r.s, database: r.d} }
 
 func onOff(on bool) string {
 	if on {
@@ -177,7 +177,7 @@ func onOff(on bool) string {
 
 // modeText returns the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
-	if why := unread(r.seen, "balancer"); why != "" {
+	if why := unreadReason(r.seen, "balancer"); why != "" {
 		return "unknown: " + why
 	}
 	b := r.seen.Parts().Balancer
@@ -189,7 +189,7 @@ func (r *statusReport) modeText() string {
 func (r *statusReport) databaseLines(t *display.Tables) {
 	t.Heading("Databases")
 	sharded := map[string]int{}
-	for _, entry := range r.entries() {
+	for _, entry := range r.shardedEntries() {
 		name, _, _ := strings.Cut(rawdoc.Text(entry, "_id"), ".")
 		sharded[name]++
 	}
@@ -218,13 +218,13 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 
 // collectionTable is one collection: what it is, whether it is balanced, and a
 // row a shard.
-func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *overview) {
-	entry := document(r.seen, "collections", ns)
+func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *clusterView) {
+	entry := configDocument(r.seen, "collections", ns)
 	c := *r.seen.Collection(ns)
 	c.Reported = asked.Collection(c.Namespace).Reported
 	t.Heading(c.Namespace)
 	key := display.OldJSON(entry.Lookup("key"), "", true)
-	if rawdoc.TruthyAt(entry, "unique") {
+	if rawdoc.IsFieldTruthy(entry, "unique") {
 		key += ", unique"
 	}
 	t.Line("shard key", key)
@@ -235,7 +235,7 @@ func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *over
 		t.Line("zones", text)
 	}
 	header, rows := distributionRows(&c)
-	t.Top(header, rows, 0, fmt.Sprintf("sh.map(%q)", c.Namespace))
+	t.TopRows(header, rows, 0, fmt.Sprintf("sh.map(%q)", c.Namespace))
 }
 
 // balancedText returns the answer to whether a collection is balanced.
@@ -256,7 +256,7 @@ func balancedText(b diagnosis.Balance) string {
 	return text
 }
 
-// chunkSizeText returns the size the balancer goes by; servers of old do not
+// chunkSizeText returns the chunk size that the balancer uses; old servers do not
 // tell it with the status.
 func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 	if size == 0 {

@@ -219,7 +219,7 @@ func TestActiveMigrations(t *testing.T) {
 	)
 	// Servers up to 4.4 list them on the config server.
 	c = shelltest.Connect(t)
-	c.Script(map[string]bson.D{"buildInfo": ok(field("version", "4.4.29"), field("bits", int32(64)))})
+	c.SetAnswers(map[string]bson.D{"buildInfo": ok(field("version", "4.4.29"), field("bits", int32(64)))})
 	c.Fixture.Data["config.migrations"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "app.users-h_0"), field("ns", "app.users"), field("fromShard", "sh1"), field("toShard", "sh0")))}
 	shelltest.Run(t, c,
 		step{`sh.getActiveMigrations()`, "[ { _id: 'app.users', when: null } ]"},
@@ -261,7 +261,7 @@ zone MOON has ranges but no shard: their chunks do not move`},
 // TestSummaryTellsOfFailedMigrations: why a drain stands still. What is long ago
 // does not count.
 func TestSummaryTellsOfFailedMigrations(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{`function ended(minutes, note) {
   db.getSiblingDB('config').changelog.insertOne({ time: new Date(Date.now() - minutes * 60000), what: 'moveChunk.from', ns: 'shop.orders',
@@ -274,7 +274,7 @@ sh.balancerSummary().problems`, "[\n  'migrations from shard1 to shard0 failed i
 
 // TestChunksIsLazy: a cursor that asks for a batch at a time.
 func TestChunksIsLazy(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1, j: 1}).ok", "1"},
 		step{"for (let k = 0; k < 250; k += 10) sh.splitAt('shop.orders', {k, j: 0})", "{ ok: 1 }"},

@@ -25,30 +25,35 @@ type balancerSummary struct {
 	settings bson.Raw
 	policy   string // what it evens out
 	shards   []report.Shard
-	sized    bool // the data of shards are known
+	hasSizes bool // the data of shards are known
 }
 
-func (sh *Helpers) summary() *balancerSummary {
+func (sh *Helpers) readSummary() *balancerSummary {
 	release, known := sh.release()
-	required := strict
-	if known && !release.JudgesCollections() {
-		required = lenient
+	required := strictParts
+	if known && !release.ReportsCollectionStatus() {
+		required = lenientParts
 	}
-	seen := sh.look(live.ReaderOptions{
+	seen := sh.readCluster(live.ReaderOptions{
 		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
 			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes |
 			live.Databases,
-		Tabled: uncounted, Span: diagnosis.FailureSpan, Release: release, Required: required,
+		Tabled: needsChunks, Span: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
-		Diagnosis: diagnosis.Of(seen.Snapshot), settings: document(seen, "settings", "balancer"), policy: sh.policyText(),
-		shards: report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)), sized: seen.sized(),
+		Diagnosis: diagnosis.Of(
+			seen.Snapshot,
+		),
+		settings: configDocument(seen, "settings", "balancer"),
+		policy:   sh.policyText(),
+		shards:   report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)),
+		hasSizes: seen.hasSizes(),
 	}
 }
 
-// uncounted selects the collections whose chunks are read to judge them: the server is not
+// needsChunks selects the collections whose chunks are read to tell whether they are balanced: the server is not
 // asked about each of many, and counts do not tell of these whether they are balanced.
-func uncounted(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+func needsChunks(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	return len(s.Collections()) > live.MostAsked && !diagnosis.BalanceOf(s, c).Known
 }
 
@@ -81,8 +86,8 @@ func (b *balancerSummary) draining() (ids []string) {
 	return ids
 }
 
-// phase is that of a collection's defragmentation; empty when there is none.
-func (b *balancerSummary) phase(of diagnosis.Balance) string {
+// defragmentationPhase is that of a collection's defragmentation; empty when there is none.
+func (b *balancerSummary) defragmentationPhase(of diagnosis.Balance) string {
 	if !of.Defragmentation.Running {
 		return ""
 	}
@@ -90,12 +95,12 @@ func (b *balancerSummary) phase(of diagnosis.Balance) string {
 }
 
 func shBalancerSummary(c *call, sh *Helpers) goja.Value {
-	b := sh.summary()
+	b := sh.readSummary()
 	collections := make([]any, len(b.Balances))
 	for i, one := range b.Balances {
 		o := c.JS.NewObject("ns", one.Namespace, "balanced", one.Balanced)
 		for _, f := range [][2]string{
-			{"violation", one.Why()}, {"leftAlone", one.Hold.String()}, {"defragmentationPhase", b.phase(one)},
+			{"violation", one.Why()}, {"leftAlone", one.Hold.String()}, {"defragmentationPhase", b.defragmentationPhase(one)},
 		} {
 			if f[1] != "" {
 				script.Must(o.Set(f[0], f[1]))
@@ -111,16 +116,16 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 		"balanced", b.Balanced(),
 		"mode", string(parts.Balancer.Mode),
 		"policy", b.policy,
-		"window", c.s.balancerWindow(b.settings, windowClock(b.Snapshot)),
+		"window", c.host.balancerWindow(b.settings, windowClock(b.Snapshot)),
 		"inBalancerRound", parts.Balancer.InRound,
-		"activeMigrations", c.s.activeMigrations(parts.Migrations),
-		"reshardings", c.s.activeReshardings(parts.Reshardings),
-		"drainingShards", c.s.texts(b.draining()),
-		"shards", b.shardValues(c.s),
+		"activeMigrations", c.host.activeMigrations(parts.Migrations),
+		"reshardings", c.host.activeReshardings(parts.Reshardings),
+		"drainingShards", c.host.textArray(b.draining()),
+		"shards", b.shardValues(c.host),
 		"collections", c.JS.Runtime.NewArray(collections...),
-		"problems", c.s.texts(b.problems()),
+		"problems", c.host.textArray(b.problems()),
 	)
-	return c.s.Display.WithTable(o, b.draw)
+	return c.host.Display.WithTable(o, b.draw)
 }
 
 // shardValues are the shards, by their data.
@@ -128,7 +133,7 @@ func (b *balancerSummary) shardValues(s *Host) *goja.Object {
 	items := make([]any, len(b.shards))
 	for i, shard := range b.shards {
 		o := s.JS.NewObject("shard", string(shard.ID), "chunks", shard.Chunks, "jumboChunks", shard.Jumbo)
-		if b.sized {
+		if b.hasSizes {
 			script.Must(o.Set("bytes", shard.Bytes))
 			script.Must(o.Set("orphanBytes", shard.OrphanBytes))
 		}
@@ -148,7 +153,7 @@ func (b *balancerSummary) draw(t *display.Tables) {
 	t.Line("mode", string(parts.Balancer.Mode)+", "+roundText(parts.Balancer))
 	t.Line("policy", b.policy)
 	t.Line("window", windowText(b.settings, windowClock(b.Snapshot)))
-	underWayLines(t, parts)
+	writeActiveOperations(t, parts)
 	if ids := b.draining(); len(ids) > 0 {
 		t.Line("draining", strings.Join(ids, " "))
 	}
@@ -168,15 +173,15 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 	var rows [][]string
 	for _, s := range b.shards {
 		size, state := "?", s.Drain
-		if b.sized {
+		if b.hasSizes {
 			size = humanize.Bytes(s.Bytes)
 		}
-		rows = append(rows, []string{string(s.ID), size, deviationText(s, b.sized), fmt.Sprint(s.Chunks),
+		rows = append(rows, []string{string(s.ID), size, deviationText(s, b.hasSizes), fmt.Sprint(s.Chunks),
 			fmt.Sprint(s.Jumbo), state})
 	}
-	t.Top([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows,
-		notable(b.shards), "show shards")
-	if text := spreadText(b.shards, b.sized); text != "" {
+	t.TopRows([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows,
+		countNotable(b.shards), "show shards")
+	if text := spreadText(b.shards, b.hasSizes); text != "" {
 		t.Note(text)
 	}
 }
@@ -197,7 +202,7 @@ func (b *balancerSummary) collectionTable(t *display.Tables) {
 		return
 	}
 	t.Heading("Collections")
-	fine := inOrder(list)
+	fine := balancedCollections(list)
 	if len(list) <= display.MaxRows {
 		t.Grid(collectionGrid(list, b.Snapshot))
 		return
@@ -206,7 +211,7 @@ func (b *balancerSummary) collectionTable(t *display.Tables) {
 		t.Grid(collectionGrid(list[:len(list)-len(fine)], b.Snapshot))
 	}
 	if len(fine) > 0 {
-		t.Note("and " + inOrderText(fine) + "; see sh.balancerSummary().collections")
+		t.Note("and " + balancedSummaryText(fine) + "; see sh.balancerSummary().collections")
 	}
 }
 

@@ -163,7 +163,7 @@ func helpText(paint func(color, text string) string, name string) string {
 	var b strings.Builder
 	list := topics()
 	if i := slices.IndexFunc(list, func(t topic) bool { return t.name == name }); i >= 0 {
-		list[i].explain(&b, paint)
+		list[i].writeHelp(&b, paint)
 		return strings.TrimRight(b.String(), "\n")
 	}
 	b.WriteString("\n  " + paint(script.HeadingColor, "Shard Class:") + "\n\n")
@@ -173,7 +173,7 @@ func helpText(paint func(color, text string) string, name string) string {
 		for _, e := range t.examples {
 			names = append(names, e.helper)
 		}
-		for _, line := range plaintext.Wrapped(strings.Join(names, ", "), helpWidth-4) {
+		for _, line := range plaintext.Wrap(strings.Join(names, ", "), helpWidth-4) {
 			b.WriteString("    " + line + "\n")
 		}
 	}
@@ -181,16 +181,16 @@ func helpText(paint func(color, text string) string, name string) string {
 	return b.String()
 }
 
-// explain writes what each helper of a topic does.
-func (t topic) explain(b *strings.Builder, paint func(color, text string) string) {
+// writeHelp writes what each helper of a topic does.
+func (t topic) writeHelp(b *strings.Builder, paint func(color, text string) string) {
 	texts := map[string]string{}
-	for _, m := range slices.Concat(tables()...) {
+	for _, m := range slices.Concat(helperTables()...) {
 		texts[m.name] = m.help
 	}
 	b.WriteString("\n  " + paint(script.HeadingColor, t.title+":") + "\n\n")
 	for _, e := range t.examples {
 		b.WriteString("  " + e.helper + "\n")
-		for _, line := range plaintext.Wrapped(texts[e.helper], helpWidth-4) {
+		for _, line := range plaintext.Wrap(texts[e.helper], helpWidth-4) {
 			b.WriteString("    " + line + "\n")
 		}
 	}

@@ -51,8 +51,8 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 	return text
 }
 
-// underWayLines show all that moves now.
-func underWayLines(t *display.Tables, p catalog.SnapshotParts) {
+// writeActiveOperations show running operations.
+func writeActiveOperations(t *display.Tables, p catalog.SnapshotParts) {
 	for _, r := range p.Reshardings {
 		t.Line("in progress", reshardingText(r, p.Time))
 	}

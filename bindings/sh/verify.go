@@ -10,7 +10,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardVerifyMethods() prove that nothing was lost.
+// shardVerifyMethods() verify that no document was lost.
 func shardVerifyMethods() []helper {
 	return []helper{
 		{"verify", "ns:string|object options?:object{against,output,documents,differences,settle,settlePause,maxRate," +
@@ -31,32 +31,32 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 		MaxRate: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), For: h.duration("for", 0),
 		Secondary: h.flag("secondary", false), Restart: h.flag("restart", false),
 	}
-	if h.get("settle") != nil {
+	if h.value("settle") != nil {
 		verb.Settle = int(h.count("settle"))
 	}
-	h.against(&verb)
+	h.readAgainst(&verb)
 	written := []string{verb.Output, verb.Differences}
-	if h.get("against") == nil {
+	if h.value("against") == nil {
 		written = append(written, verb.Documents)
 	} else if verb.Documents != "" {
-		c.mayRead(verb.Documents)
+		c.checkMayRead(verb.Documents)
 	}
 	for _, path := range written {
 		if path != "" {
-			c.mayWrite(path)
+			c.checkMayWrite(path)
 		}
 	}
 	if verb.Against != "" {
-		c.mayRead(verb.Against)
-		verb.NoPart = c.s.Sandbox.MayWrite() != nil
+		c.checkMayRead(verb.Against)
+		verb.NoPart = c.host.Sandbox.CheckWrite() != nil
 	}
-	r, _, leave := c.reporter(h)
+	r, _, leave := c.newReporter(h)
 	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err != nil {
-		sh.fail("verify", nil, err, "", false)
+		sh.throwActionError("verify", nil, err, "", false)
 	}
-	object := c.s.fromJSON(result)
+	object := c.host.fromJSON(result)
 	if result.Verdict == action.VerdictDigest {
 		script.Define(object, "digest", c.JS.Runtime.ToValue(result.Text))
 	}
@@ -69,20 +69,20 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 	return object
 }
 
-// against reads what to compare with: a file, or what an earlier call returned.
-func (h helperOptions) against(verb *action.Verify) {
+// readAgainst reads what to compare with: a file, or what an earlier call returned.
+func (h helperOptions) readAgainst(verb *action.Verify) {
 	const wanted = "a file, or what sh.verify returned"
-	switch v := h.get("against").(type) {
+	switch v := h.value("against").(type) {
 	case nil:
 	case *goja.Object:
 		digest := script.Property(v, "digest")
 		if digest == nil || !goja.IsString(digest) {
-			h.refuse("against", wanted, h.c.s.Display.Inspect(v))
+			h.throwWrongOption("against", wanted, h.c.host.Display.Inspect(v))
 		}
 		verb.Digest = digest.String()
 	default:
 		if !goja.IsString(v) {
-			h.refuse("against", wanted, h.c.s.Display.Inspect(v))
+			h.throwWrongOption("against", wanted, h.c.host.Display.Inspect(v))
 		}
 		verb.Against = v.String()
 	}

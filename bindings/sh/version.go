@@ -11,9 +11,9 @@ import (
 
 func (sh *Helpers) version() server.Version { return sh.current().Conn.Version() }
 
-// need throws when the server is older than what a helper works with. The
+// requireVersion throws when the server is older than what a helper works with. The
 // advice says what to use instead, and may be empty.
-func (sh *Helpers) need(helper string, least server.Version, advice string) {
+func (sh *Helpers) requireVersion(helper string, least server.Version, advice string) {
 	has := sh.version()
 	if has.AtLeast(least) {
 		return
@@ -22,13 +22,17 @@ func (sh *Helpers) need(helper string, least server.Version, advice string) {
 	if advice != "" {
 		text += ". " + advice
 	}
-	sh.s.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
+	sh.host.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 }
 
-// needing wraps a helper that only newer servers can serve.
-func needing(helper string, least server.Version, f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
-	return checked(func(c *call, sh *Helpers) goja.Value {
-		sh.need(helper, least, "")
+// requiringVersion wraps a helper that only newer servers can serve.
+func requiringVersion(
+	helper string,
+	least server.Version,
+	f func(*call, *Helpers) goja.Value,
+) func(*call, *Helpers) goja.Value {
+	return withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+		sh.requireVersion(helper, least, "")
 		return f(c, sh)
 	})
 }

@@ -23,7 +23,7 @@ func onVersion(t *testing.T, version string, answers map[string]bson.D) *connect
 		all[name] = ok()
 	}
 	maps.Copy(all, answers)
-	c.Script(all)
+	c.SetAnswers(all)
 	return c
 }
 

@@ -7,28 +7,28 @@ import (
 	"shardsh/bindings/script"
 )
 
-// foresee ends the wait when what it waits for can't come, and says so early where the
+// checkStuck throws if the wait can't end, and warns early if the
 // balancer will do a part only.
-func (w *wait) foresee(now workState) {
+func (w *wait) checkStuck(now workState) {
 	if now.stuck != "" {
-		w.stop(now.stuck)
+		w.throwStuckUnlessKept(now.stuck)
 		return
 	}
-	if w.outlook == nil {
+	if w.forecast == nil {
 		return
 	}
-	stuck, later := w.outlook.obstacles()
+	stuck, later := w.forecast.obstacles()
 	if len(stuck) > 0 {
-		w.stop(texts(stuck))
+		w.throwStuckUnlessKept(findingsText(stuck))
 	}
 	for _, f := range later {
 		w.warnOnce("As things stand this will not end by itself: " + f.Text())
 	}
 }
 
-// stop throws, or goes on waiting if that was asked for.
-func (w *wait) stop(why string) {
-	if w.keep {
+// throwStuckUnlessKept throws a StuckError, or only warns with keepWaiting.
+func (w *wait) throwStuckUnlessKept(why string) {
+	if w.keepWaiting {
 		w.warnOnce("Waiting all the same: " + why)
 		return
 	}
@@ -48,64 +48,64 @@ func (w *wait) warnOnce(text string) {
 	w.s.JS.Out.Warn(text)
 }
 
-// obstacles returns what keeps the goal from being reached: what it is stuck at, as two
-// looks in a row have it, or what it will be stuck at later.
-func (o *outlook) obstacles() (stuck, later []diagnosis.Finding) {
-	o.renew()
-	if o.off {
+// obstacles returns the findings that block the goal: those it is stuck at, if two
+// consecutive forecasts agree, or those it will be stuck at later.
+func (o *waitForecast) obstacles() (stuck, later []diagnosis.Finding) {
+	o.refreshIfDue()
+	if o.unavailable {
 		return nil, nil
 	}
-	stuck = o.asked(o.made.Stuck())
+	stuck = o.notHandledByCaller(o.forecast.Stuck())
 	switch {
 	case len(stuck) == 0:
-		o.suspected = false
-		return nil, o.asked(o.made.Obstacles())
-	case !o.suspected:
-		o.suspected, o.next = true, o.at
+		o.stuckBefore = false
+		return nil, o.notHandledByCaller(o.forecast.Obstacles())
+	case !o.stuckBefore:
+		o.stuckBefore, o.refreshAt = true, o.madeAt
 		return nil, nil
 	}
 	return stuck, nil
 }
 
-// asked leaves out what the caller sees to.
-func (o *outlook) asked(list []diagnosis.Finding) (asked []diagnosis.Finding) {
+// notHandledByCaller leaves out findings that the caller handles.
+func (o *waitForecast) notHandledByCaller(list []diagnosis.Finding) (asked []diagnosis.Finding) {
 	for _, f := range list {
-		if o.ours == nil || !o.ours(f) {
+		if o.callerHandles == nil || !o.callerHandles(f) {
 			asked = append(asked, f)
 		}
 	}
 	return asked
 }
 
-// end throws where what a poll waits for can't come.
-func (o *outlook) end() {
+// throwIfStuck throws if the awaited state can't be reached.
+func (o *waitForecast) throwIfStuck() {
 	if stuck, _ := o.obstacles(); len(stuck) > 0 {
-		o.sh.s.JS.Throw(script.StuckError, "%s", texts(stuck))
+		o.sh.host.JS.Throw(script.StuckError, "%s", findingsText(stuck))
 	}
 }
 
-// remainder says what has to be done before a shard is empty, with the bounds of chunks, for
+// remainderText says what has to be done before a shard is empty, with the bounds of chunks, for
 // which the cluster is read once more; of the same remainder once only.
-func (o *outlook) remainder(d diagnosis.Drain) string {
+func (o *waitForecast) remainderText(d diagnosis.Drain) string {
 	plain := d.Remainder().Text()
 	switch {
 	case d.Flagged == 0:
 		return plain
-	case plain == o.remains:
-		return o.detailed
+	case plain == o.lastRemainder:
+		return o.lastDetails
 	}
-	o.remains, o.detailed, o.next = plain, plain, o.at
-	o.renew()
-	for _, f := range o.made.Because {
+	o.lastRemainder, o.lastDetails, o.refreshAt = plain, plain, o.madeAt
+	o.refreshIfDue()
+	for _, f := range o.forecast.Because {
 		if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {
-			o.detailed = f.Text()
+			o.lastDetails = f.Text()
 		}
 	}
-	return o.detailed
+	return o.lastDetails
 }
 
-// texts says what is the case and what has to be done, of the weightiest.
-func texts(list []diagnosis.Finding) string {
+// findingsText says what is the case and what has to be done, of the weightiest.
+func findingsText(list []diagnosis.Finding) string {
 	const most = 3
 	var parts []string
 	for _, f := range list[:min(most, len(list))] {

@@ -43,7 +43,7 @@ func (u *unfolding) Handle(ctx context.Context, r wire.Request) bson.Raw {
 func watching(t *testing.T, replies map[string][]bson.D, change ...func(*bindings.Config)) *connected {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	u := &unfolding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), Next: map[int64][]bson.Raw{}, Now: now}, replies: replies}
+	u := &unfolding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, replies: replies}
 	u.Data["config.actionlog"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(
 		field("_id", "cfg-2026-11-20T11:00:00.000+00:00-6b049f1990b60ad9021444fa"), field("server", "cfg"),
 		field("shard", "config"), field("time", now.Add(-time.Hour)), field("what", "balancer.start")))}
@@ -139,7 +139,7 @@ func TestMidLine(t *testing.T) {
 		{`print()`, false},
 		{`sh.waitForBalance("app.orders", {timeout: 11000})`, false}, // its line is cleared
 	} {
-		if _, _ = c.Show(tc.call); c.JS.Out.MidLine() != tc.want {
+		if _, _ = c.Show(tc.call); c.JS.Out.IsMidLine() != tc.want {
 			t.Errorf("%s leaves it at %v", tc.call, !tc.want)
 		}
 	}
@@ -222,7 +222,7 @@ func TestDrainOnNewServers(t *testing.T) {
 // In the middle of an upgrade commitShardRemoval is refused (20): removeShard removes the shard.
 func TestDrainDuringAnUpgrade(t *testing.T) {
 	for _, r := range []catalog.Release{catalog.Release83, catalog.Release90} {
-		shelltest.Run(t, shelltest.OnMock(t, mock.Config{Seed: 7, Version: r, FCV: "8.0"}),
+		shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: r, FCV: "8.0"}),
 			step{"try { db.adminCommand({commitShardRemoval: 'shard2'}) } catch (e) { e.code }", "20"},
 			step{"sh.drain('shard2', {remove: true, progress: false}).removed && sh.listShards().length", "2"},
 		)
@@ -232,7 +232,7 @@ func TestDrainDuringAnUpgrade(t *testing.T) {
 // TestDrainOnOldServers: before 8.3 a second removeShard would remove the shard,
 // so looking must never send it.
 func TestDrainOnOldServers(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
 		step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.moveChunk('shop.orders', {k: 1}, 'shard2').ok", "1"},
@@ -252,7 +252,7 @@ func TestDrainOnOldServers(t *testing.T) {
 // Servers since 8.3 refuse to tell of a shard that does not drain, and leave out what is left when
 // there is nothing left.
 func TestDrainOnMockOf83(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7, Version: catalog.Release83})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: catalog.Release83})
 	shelltest.Run(t, c,
 		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
 		step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.moveChunk('shop.orders', {k: 1}, 'shard2').ok", "1"},
@@ -296,7 +296,7 @@ func (r *resharding) Handle(ctx context.Context, q wire.Request) bson.Raw {
 
 func TestReshardingTellsHowFarItIs(t *testing.T) {
 	now := time.Now()
-	h := &resharding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), Next: map[int64][]bson.Raw{}, Now: now}, asked: make(chan struct{})}
+	h := &resharding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, asked: make(chan struct{})}
 	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Client, cfg.Clock = shelltest.Dial(t, h), nil })
 	got, _ := c.Show(`sh.reshardCollection("app.orders", {j: 1}, {numInitialChunks: 2, interval: 1}).ok`)
 	if !strings.HasPrefix(got, "resharding app.orders\n") || !strings.HasSuffix(got, "\n1") {
@@ -343,7 +343,7 @@ func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
 // says, and not those from before.
 func TestMovesAreCountedByTheLog(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, 0, time.Hour} {
-		c := shelltest.OnMock(t, mock.Config{Seed: 7}, func(shell *bindings.Config) { shell.Clock = skewed{shell.Clock, by} })
+		c := shelltest.ConnectMock(t, mock.Config{Seed: 7}, func(shell *bindings.Config) { shell.Clock = skewed{shell.Clock, by} })
 		shelltest.Run(t, c,
 			step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
 			step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.splitAt('shop.orders', {k: 50}).ok", "1"},

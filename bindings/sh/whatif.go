@@ -17,10 +17,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// shardWhatIfMethods() say what would come of changes.
+// shardWhatIfMethods() simulate changes.
 func shardWhatIfMethods() []helper {
 	return []helper{
-		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", checked(shWhatIf),
+		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", withMongosCheck(shWhatIf),
 			"Simulates changes, such as c => { c.addShard(2); c.drain(\"s1\") }, and compares the result with the cluster " +
 				"as it is. Each further function is another alternative; {name: function} names them. Nothing is changed."},
 	}
@@ -32,7 +32,7 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 	out, err := tryReadAction(c, sh, c.alternatives())
 	switch {
 	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
-		sh.fail("whatIf", nil, err, "", false)
+		sh.throwActionError("whatIf", nil, err, "", false)
 	case err != nil:
 		question := ""
 		if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
@@ -40,13 +40,13 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 		}
 		c.JS.ThrowInvalid("%s%s (Shard.whatIf)", err, question)
 	}
-	return c.s.outcomesObject(out)
+	return c.host.outcomesObject(out)
 }
 
 // alternatives reads the arguments: functions, objects of functions, and finally options.
 func (c *call) alternatives() (verb action.Simulate) {
 	add := func(name string, f goja.Callable) {
-		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Name: name, Changes: c.changes(f)})
+		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Name: name, Changes: c.recordChanges(f)})
 	}
 	for i := range c.Args {
 		v := c.Arg(i)
@@ -56,7 +56,7 @@ func (c *call) alternatives() (verb action.Simulate) {
 		}
 		object, ok := v.(*goja.Object)
 		if !ok {
-			c.ThrowArgument("Shard.whatIf", "changes", "a function such as c => c.addShard()", c.s.Display.Inspect(v))
+			c.ThrowArgument("Shard.whatIf", "changes", "a function such as c => c.addShard()", c.host.Display.Inspect(v))
 		}
 		for _, name := range object.Keys() {
 			f, ok := goja.AssertFunction(object.Get(name))
@@ -69,16 +69,16 @@ func (c *call) alternatives() (verb action.Simulate) {
 				return verb
 			default:
 				c.ThrowArgument("Shard.whatIf", "changes."+name, "a function such as c => c.addShard()",
-					c.s.Display.Inspect(object.Get(name)))
+					c.host.Display.Inspect(object.Get(name)))
 			}
 		}
 	}
 	return verb
 }
 
-// changes calls a function with an object that has a method for each kind of change,
+// recordChanges calls a function with an object that has a method for each kind of change,
 // and returns what it called.
-func (c *call) changes(f goja.Callable) (list []whatif.Change) {
+func (c *call) recordChanges(f goja.Callable) (list []whatif.Change) {
 	rt := c.JS.Runtime
 	target := rt.NewObject()
 	var names []string
@@ -88,7 +88,7 @@ func (c *call) changes(f goja.Callable) (list []whatif.Change) {
 		script.Must(target.Set(kind.Name, func(call goja.FunctionCall) goja.Value {
 			words := make([]string, len(call.Arguments))
 			for i, v := range call.Arguments {
-				words[i] = c.word(kind, v)
+				words[i] = c.changeArgument(kind, v)
 			}
 			change, err := whatif.New(kind.Name, words)
 			if err != nil {
@@ -114,12 +114,12 @@ func (c *call) changes(f goja.Callable) (list []whatif.Change) {
 	return list
 }
 
-// word returns an argument of a change as it is written on a command line.
-func (c *call) word(kind whatif.Kind, v goja.Value) string {
+// changeArgument converts an argument of a change to its form on a command line.
+func (c *call) changeArgument(kind whatif.Kind, v goja.Value) string {
 	if coll, ok := script.Receiver[Collection](v); ok {
 		return coll.Namespace()
 	}
-	if list, ok := c.texts("whatIf", v); ok {
+	if list, ok := c.namespaceList("whatIf", v); ok {
 		return strings.Join(list, ",")
 	}
 	switch script.TypeOf(v) {
@@ -131,12 +131,12 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 		}
 		return "off"
 	case "object", "number":
-		if n, ok := c.numeric(v); ok {
+		if n, ok := c.asNumber(v); ok {
 			return strconv.FormatFloat(n, 'f', -1, 64)
 		}
 	}
 	if _, ok := v.(*goja.Object); !ok {
-		c.JS.ThrowInvalid("c.%s: invalid argument %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
+		c.JS.ThrowInvalid("c.%s: invalid argument %s: %s (Shard.whatIf)", kind.Name, c.host.Display.Inspect(v), kind.Usage())
 	}
 	text, err := bson.MarshalExtJSON(c.JS.Document(v), true, false)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		plans[i], a.Plan = a.Plan, nil
 		heads.Alternatives[i] = a
 	}
-	o := s.shownInParts(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(s.JS.Runtime)
+	o := s.printableInParts(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(s.JS.Runtime)
 	list := o.Get("alternatives").ToObject(s.JS.Runtime)
 	for i, p := range plans {
 		one := list.Get(strconv.Itoa(i)).ToObject(s.JS.Runtime)

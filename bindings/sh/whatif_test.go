@@ -11,7 +11,7 @@ import (
 // TestWhatIf: changes are called as methods, stand side by side with what is, and
 // change nothing.
 func TestWhatIf(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
 		step{`for (const at of [0, 100, 200, 300, 400]) sh.splitAt("shop.orders", {customer: at})`, "{ ok: 1 }"},
 		step{`sh.stopBalancer().ok && mock.fill("shop.orders", {bytes: "3GiB"}).ok`, "1"},

@@ -14,7 +14,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardWhyMethods() explain why things are as they are.
+// shardWhyMethods() explain problems and their causes.
 func shardWhyMethods() []helper {
 	const signature = "ns?:string|object{shard,zone,timeZone,advisories} key?:object"
 	return []helper{
@@ -32,7 +32,7 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 		verb.Key = c.JS.Document(c.Arg(1))
 	}
 	result := runReadAction(c, sh, "why", verb)
-	return c.s.shownInParts(result, func(long bool) string { return actiontext.Why(result, long) })
+	return c.host.printableInParts(result, func(long bool) string { return actiontext.Why(result, long) })
 }
 
 // scopeArgument reads what is asked about: nothing, a collection, or an object
@@ -50,10 +50,10 @@ func (c *call) scopeArgument() action.Why {
 	}
 	o := c.options("why", 0)
 	about := action.Why{Shard: catalog.ShardID(o.text("shard")), Zone: o.text("zone"), TimeZone: o.text("timeZone"),
-		Advisories: c.advisories(o)}
+		Advisories: c.advisoriesPath(o)}
 	if about.Shard == "" && about.Zone == "" && about.TimeZone == "" && about.Advisories == "" {
 		c.ThrowArgument("Shard.why", "ns", "a collection, { shard }, { zone }, { timeZone } or { advisories }",
-			c.s.Display.Inspect(v))
+			c.host.Display.Inspect(v))
 	}
 	return about
 }
@@ -63,26 +63,26 @@ func (sh *Helpers) throwUnknown(err error) {
 	unknown, ok := errors.AsType[*diagnosis.UnknownError](err)
 	switch {
 	case !ok:
-		sh.s.JS.Throw(script.RuntimeError, "%s", err)
+		sh.host.JS.Throw(script.RuntimeError, "%s", err)
 	case unknown.Kind == diagnosis.OfShard:
-		sh.noShard(unknown.Name)
+		sh.throwNoShard(unknown.Name)
 	case unknown.Kind == diagnosis.OfZone:
-		sh.knowZone(unknown.Name)
+		sh.checkZoneExists(unknown.Name)
 	}
-	sh.notSharded(unknown.Name)
+	sh.throwNotSharded(unknown.Name)
 }
 
-// shown returns the JSON form of an answer as an object that is printed as a
+// printable returns the JSON form of an answer as an object that is printed as a
 // text.
-func (s *Host) shown(answer any, text string) goja.Value {
+func (s *Host) printable(answer any, text string) goja.Value {
 	o := s.fromJSON(answer)
 	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
 	return o
 }
 
-// shownInParts is shown for an answer that is printed in part; its text(true) is the whole.
-func (s *Host) shownInParts(answer any, text func(all bool) string) goja.Value {
-	o := s.shown(answer, text(false)).ToObject(s.JS.Runtime)
+// printableInParts is the same for a result that is printed in short; its method text(true) returns the full text.
+func (s *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
+	o := s.printable(answer, text(false)).ToObject(s.JS.Runtime)
 	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return s.JS.Runtime.ToValue(text(call.Argument(0).ToBoolean()))
 	}))

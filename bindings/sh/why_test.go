@@ -10,7 +10,7 @@ import (
 
 // TestWhy: what sh.why returns is the answer as an object, and prints as its text.
 func TestWhy(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, step{`sh.why()`, "nothing is wrong."},
 		step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
 		step{`sh.splitAt("shop.orders", {customer: 0}).ok && sh.addShardToZone("shard1", "EU").ok`, "1"},
@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 
 // TestWhyArguments: each wrong one is named, and a name that was meant is asked for.
 func TestWhyArguments(t *testing.T) {
-	c := shelltest.OnMock(t, mock.Config{Seed: 7})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c, step{`sh.enableSharding("shop").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
 		step{`sh.shardCollection("shop.hashed", {customer: "hashed"}).ok`, "1"})
 	for call, want := range map[string]string{

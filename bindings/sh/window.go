@@ -19,13 +19,13 @@ import (
 
 // Windows by weekday are in servers since 8.3, where a list of them replaces the
 // daily window (rules/01-rounds-and-settings §2.4).
-var withWeekdayWindows = server.Version{8, 3, 0}
+var weekdayWindowsVersion = server.Version{8, 3, 0}
 
 // windowClock returns the clock the balancer's window is read on (rules/01-rounds-and-settings §2.3),
 // with its time zone where that is known.
 func windowClock(s *catalog.Snapshot) string {
 	const clock = "config primary's local time"
-	if s.Parts().Clock.Zone == nil {
+	if s.Parts().Clock.Location == nil {
 		return clock
 	}
 	return clock + ", " + s.Parts().Clock.String()
@@ -41,7 +41,7 @@ func shardWindowMethods() []helper {
 				"…] since 8.3."},
 		{"clearBalancerWindow", "", func(c *call, sh *Helpers) goja.Value {
 			fields := bson.D{{Key: "activeWindow", Value: int32(1)}}
-			if sh.version().AtLeast(withWeekdayWindows) {
+			if sh.version().AtLeast(weekdayWindowsVersion) {
 				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
 			}
 			update := bson.D{{Key: "$unset", Value: fields}}
@@ -54,14 +54,14 @@ func shardWindowMethods() []helper {
 func shBalancerWindow(c *call, sh *Helpers) goja.Value {
 	switch {
 	case !c.Has(0):
-		seen := sh.look(live.ReaderOptions{Parts: live.Settings | live.Clock})
-		return c.s.balancerWindow(document(seen, "settings", "balancer"), windowClock(seen.Snapshot))
+		seen := sh.readCluster(live.ReaderOptions{Parts: live.Settings | live.Clock})
+		return c.host.balancerWindow(configDocument(seen, "settings", "balancer"), windowClock(seen.Snapshot))
 	case c.Object(0) != nil:
 		return c.setWeekdays(sh)
 	}
 	window := c.windowTimes("Shard.balancerWindow", c.Arg(0), c.Arg(1))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: window}}}}
-	if sh.version().AtLeast(withWeekdayWindows) {
+	if sh.version().AtLeast(weekdayWindowsVersion) {
 		// A window by weekday would go before the one that is asked for.
 		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
 	}
@@ -78,7 +78,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
 			shown := "undefined"
 			if end.v != nil {
-				shown = c.s.Display.Inspect(end.v)
+				shown = c.host.Display.Inspect(end.v)
 			}
 			c.ThrowArgument(label, end.name, "a time of day as in \"22:30\"", shown)
 		}
@@ -100,7 +100,7 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	list := c.Object(0)
 	if list.ClassName() != "Array" || len(script.Items(list)) == 0 {
 		c.ThrowArgument("Shard.balancerWindow", "start", "a time of day, or a list of {day, start, stop}",
-			c.s.Display.Inspect(c.Arg(0)))
+			c.host.Display.Inspect(c.Arg(0)))
 	}
 	windows := bson.A{}
 	var overnight []string
@@ -117,7 +117,7 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 		}
 		windows = append(windows, append(bson.D{{Key: "day", Value: day}}, ends...))
 	}
-	sh.need("balancerWindow with weekdays", withWeekdayWindows,
+	sh.requireVersion("balancerWindow with weekdays", weekdayWindowsVersion,
 		"Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
 		c.JS.Out.Warn("Warning: a window over midnight counts for its own day alone: both its early and its late hours are " +
@@ -146,7 +146,7 @@ func (s *Host) balancerWindow(settings bson.Raw, clock string) goja.Value {
 	if !ok {
 		return goja.Null()
 	}
-	return s.JS.NewObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", clock)
+	return s.JS.NewObject("start", s.fieldValue(window, "start"), "stop", s.fieldValue(window, "stop"), "clock", clock)
 }
 
 // windowText returns the window in words.

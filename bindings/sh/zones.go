@@ -25,9 +25,9 @@ func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
 	if ns != "" {
 		l.Namespaces = []string{ns}
 	}
-	zones := diagnosis.Zones(s.look(d, d.Sibling("config"), l).Snapshot, ns)
+	zones := diagnosis.Zones(s.readCluster(d, d.Sibling("config"), l).Snapshot, ns)
 	if ns != "" && !slices.ContainsFunc(zones, func(z diagnosis.Zone) bool { return len(z.Ranges) > 0 }) {
-		s.on(d).sharded(ns) // or there is no such collection
+		s.helpersOn(d).requireEntry(ns) // or there is no such collection
 	}
 	return zones
 }
@@ -37,22 +37,22 @@ func shZones(c *call, sh *Helpers) goja.Value {
 	if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 		ns = c.namespaceArgument(0)
 	}
-	zones := c.s.zones(sh.current(), ns)
+	zones := c.host.zones(sh.current(), ns)
 	items := make([]any, len(zones))
 	for i, z := range zones {
 		ranges := make([]any, len(z.Ranges))
 		for n, r := range z.Ranges {
-			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject(
+			ranges[n] = c.host.Display.SetOneLine(c.JS.NewObject(
 				"ns", r.Namespace, "min", c.JS.Values.DocToJS(r.Min), "max", c.JS.Values.DocToJS(r.Max)))
 		}
 		o := c.JS.NewObject(
-			"zone", z.Name, "shards", c.s.texts(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
+			"zone", z.Name, "shards", c.host.textArray(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.Problem(); text != "" {
 			script.Must(o.Set("problem", text))
 		}
 		items[i] = o
 	}
-	return c.s.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
+	return c.host.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
 }
 
 // shPutIntoZone warns about a collection that is not sharded: the server keeps the
@@ -61,32 +61,32 @@ func shPutIntoZone(c *call, sh *Helpers) goja.Value {
 	if goja.IsNull(c.Arg(3)) {
 		return shRemoveRange(c, sh)
 	}
-	reply := simple("updateZoneKeyRange", "min", "max", "zone")(c, sh)
+	reply := simpleCommand("updateZoneKeyRange", "min", "max", "zone")(c, sh)
 	ns := c.Text(0)
-	if !c.s.Gateway.Guarded() && CatalogEntry(sh.config(), ns, nil) == nil {
-		c.JS.Out.Warn("Warning: " + ns + " is not sharded: the range applies once it is" + sh.meant(namespaceName, ns))
+	if !c.host.Gateway.HasGuard() && CatalogEntry(sh.config(), ns, nil) == nil {
+		c.JS.Out.Warn("Warning: " + ns + " is not sharded: the range applies once it is" + sh.didYouMean(namespaceName, ns))
 	}
 	return reply
 }
 
 func shRemoveRange(c *call, sh *Helpers) goja.Value {
-	ns, lower, upper := c.Text(0), c.JS.Value(c.Arg(1)), c.JS.Value(c.Arg(2))
+	ns, lower, upper := c.Text(0), c.JS.BSONValue(c.Arg(1)), c.JS.BSONValue(c.Arg(2))
 	bounds := bson.D{{Key: "min", Value: lower}, {Key: "max", Value: upper}}
 	known := sh.config().FindOne("tags", append(bson.D{{Key: "ns", Value: ns}}, bounds...))
 	command := append(bson.D{{Key: "updateZoneKeyRange", Value: ns}}, bounds...)
 	reply := sh.admin(append(command, bson.E{Key: "zone", Value: nil}))
-	if known == nil && !c.s.Gateway.Guarded() {
-		sh.nothingChanged("no zone has this range of "+ns, namespaceName, ns)
+	if known == nil && !c.host.Gateway.HasGuard() {
+		sh.warnNothingChanged("no zone has this range of "+ns, namespaceName, ns)
 	}
-	return c.s.Display.Reply(reply)
+	return c.host.Display.Reply(reply)
 }
 
 func shTakeFromZone(c *call, sh *Helpers) goja.Value {
 	id, zone := c.Text(0), c.Text(1)
 	member := sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}, {Key: "tags", Value: zone}})
-	reply := simple("removeShardFromZone", "zone")(c, sh)
-	if member == nil && !c.s.Gateway.Guarded() {
-		sh.nothingChanged("shard "+id+" is not in zone "+zone, zoneName, zone)
+	reply := simpleCommand("removeShardFromZone", "zone")(c, sh)
+	if member == nil && !c.host.Gateway.HasGuard() {
+		sh.warnNothingChanged("shard "+id+" is not in zone "+zone, zoneName, zone)
 	}
 	return reply
 }

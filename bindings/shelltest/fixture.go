@@ -25,11 +25,11 @@ import (
 // Fixture is the scripted server of rules/04-outputs-and-traps, Appendix B: enough of a mongos to
 // answer the observed pairs. It notes every command it gets.
 type Fixture struct {
-	Mu   sync.Mutex
-	Sent []sentCommand
-	Data map[string][]bson.Raw // by namespace
-	Next map[int64][]bson.Raw  // rest of open cursors
-	last int64
+	Mu           sync.Mutex
+	Sent         []sentCommand
+	Data         map[string][]bson.Raw // by namespace
+	CursorRest   map[int64][]bson.Raw  // rest of open cursors
+	lastCursorID int64
 	// answers replace what the fixture would do, by command name.
 	answers map[string]bson.D
 	Now     time.Time
@@ -84,8 +84,8 @@ func errorReply(err error) bson.Raw {
 		Value: int32(code)}, {Key: "codeName", Value: e.CodeName()}})
 }
 
-// FixtureGossip is the cluster time in replies of the fixture.
-var FixtureGossip = bson.D{
+// FixtureClusterTime is the cluster time in replies of the fixture.
+var FixtureClusterTime = bson.D{
 	{Key: "$clusterTime", Value: bson.D{
 		{Key: "clusterTime", Value: bson.Timestamp{T: 1700000100, I: 5}},
 		{Key: "signature", Value: bson.D{{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "keyId",
@@ -151,7 +151,7 @@ func (f *Fixture) answer(r wire.Request) (bson.D, error) {
 		return reply, nil
 	}
 	if slices.Contains(strings.Fields(fixtureDDL), r.Command) {
-		return append(OK(), FixtureGossip...), nil
+		return append(OK(), FixtureClusterTime...), nil
 	}
 	return nil, mongoerr.New(59, "no such command: '%s'", r.Command)
 }
@@ -160,9 +160,9 @@ func (f *Fixture) cursor(ns string, docs []bson.Raw, batch int) bson.D {
 	id := int64(0)
 	batch = cmp.Or(batch, 101)
 	if len(docs) > batch {
-		f.last++
-		id = f.last
-		f.Next[id] = docs[batch:]
+		f.lastCursorID++
+		id = f.lastCursorID
+		f.CursorRest[id] = docs[batch:]
 		docs = docs[:batch]
 	}
 	list := bson.A{}
@@ -174,16 +174,16 @@ func (f *Fixture) cursor(ns string, docs []bson.Raw, batch int) bson.D {
 
 func (f *Fixture) getMore(r wire.Request, ns string) (bson.D, error) {
 	id, _ := r.Body.Lookup("getMore").AsInt64OK()
-	docs := f.Next[id]
+	docs := f.CursorRest[id]
 	n := len(docs)
 	if size := int(rawdoc.Int(r.Body, "batchSize")); size > 0 {
 		n = min(n, size)
 	}
 	if n == len(docs) {
-		delete(f.Next, id)
+		delete(f.CursorRest, id)
 		id = 0
 	} else {
-		f.Next[id] = docs[n:]
+		f.CursorRest[id] = docs[n:]
 	}
 	list := bson.A{}
 	for _, d := range docs[:n] {
@@ -356,7 +356,7 @@ func (f *Fixture) write(r wire.Request, ns string) (bson.D, error) {
 				return nil, err
 			}
 			n += int32(min(1, len(docs)))
-			if len(docs) == 0 && rawdoc.TruthyAt(st, "upsert") {
+			if len(docs) == 0 && rawdoc.IsFieldTruthy(st, "upsert") {
 				upserted = append(upserted, bson.D{Field("index", int32(i)), Field("_id", st.Lookup("q", "_id"))})
 			}
 		}

@@ -83,7 +83,7 @@ func fixtureShards() []bson.D {
 	}
 }
 
-// FixtureData returns the documents of the fixture at first, by namespace.
+// FixtureData returns the initial documents of the fixture, by namespace.
 func FixtureData(now time.Time) map[string][]bson.Raw {
 	data := map[string][]bson.Raw{}
 	add := func(ns string, docs ...bson.D) {

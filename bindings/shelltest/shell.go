@@ -35,7 +35,7 @@ type Connected struct {
 func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	f := &Fixture{Data: FixtureData(now), Next: map[int64][]bson.Raw{}, Now: now}
+	f := &Fixture{Data: FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}
 	client := Dial(t, f)
 	c := &Connected{Fixture: f, Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
 	cfg := bindings.Config{
@@ -50,14 +50,14 @@ func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
 	return c
 }
 
-// Script sets answers the fixture gives in place of its own, by command.
-func (c *Connected) Script(answers map[string]bson.D) {
+// SetAnswers sets replies that replace the fixture's own, by command.
+func (c *Connected) SetAnswers(answers map[string]bson.D) {
 	c.Fixture.Mu.Lock()
 	defer c.Fixture.Mu.Unlock()
 	c.Fixture.answers = answers
 }
 
-// Renew makes a new shell on the same connection, with the data as at first.
+// Renew makes a new shell on the same connection, with the initial data.
 func (c *Connected) Renew(t *testing.T) {
 	t.Helper()
 	s, err := bindings.New(c.Config)
@@ -67,7 +67,7 @@ func (c *Connected) Renew(t *testing.T) {
 	c.Shell = s
 	c.Fixture.Mu.Lock()
 	defer c.Fixture.Mu.Unlock()
-	c.Fixture.Data, c.Fixture.last = FixtureData(c.Fixture.Now), 0
+	c.Fixture.Data, c.Fixture.lastCursorID = FixtureData(c.Fixture.Now), 0
 }
 
 // Dial serves a handler in memory and connects a client to it.
@@ -160,8 +160,8 @@ func Run(t *testing.T, c *Connected, steps ...Step) {
 	}
 }
 
-// OnMock returns a shell on the embedded mock cluster, in virtual time.
-func OnMock(t *testing.T, cfg mock.Config, alter ...func(*bindings.Config)) *Connected {
+// ConnectMock returns a shell on the embedded mock cluster, in virtual time.
+func ConnectMock(t *testing.T, cfg mock.Config, alter ...func(*bindings.Config)) *Connected {
 	t.Helper()
 	cluster, err := mock.New(cfg)
 	if err != nil {

@@ -84,8 +84,8 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 				server.Reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
-		"automationNotices":      func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.ShownText("") },
-		"nonGenuineMongoDBCheck": func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.ShownText("") },
+		"automationNotices":      func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.TextResult("") },
+		"nonGenuineMongoDBCheck": func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.TextResult("") },
 	}
 }
 
@@ -96,11 +96,11 @@ func showDatabases(_ Host, c *script.Call, d *server.Database) goja.Value {
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
 		rows = append(rows, []string{
-			plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk")),
+			plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.DatabaseSizeText(rawdoc.Number(doc, "sizeOnDisk")),
 		})
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
-	return c.JS.ShownStyled(columns(c.JS, rows, script.NameColor, true))
+	slices.SortFunc(rows, func(a, b []string) int { return plaintext.CompareNames(a[0], b[0]) })
+	return c.JS.StyledResult(columns(c.JS, rows, script.NameColor, true))
 }
 
 // columns sets two columns, the second flush right when it holds numbers.
@@ -128,7 +128,7 @@ func showCollections(_ Host, c *script.Call, d *server.Database) goja.Value {
 	var plain, system [][]string
 	infos := d.ListCollections(rawdoc.Empty, true, nil)
 	slices.SortFunc(infos, func(a, b bson.Raw) int {
-		return plaintext.Compare(rawdoc.Text(a, "name"),
+		return plaintext.CompareNames(rawdoc.Text(a, "name"),
 			rawdoc.Text(b, "name"))
 	})
 	for _, info := range infos {
@@ -167,14 +167,14 @@ func showCollections(_ Host, c *script.Call, d *server.Database) goja.Value {
 	for _, r := range system {
 		b.WriteString(c.JS.Out.Paint(script.DimColor, r[0]) + r[1] + "\n")
 	}
-	return c.JS.ShownStyled(b.String())
+	return c.JS.StyledResult(b.String())
 }
 
 func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 	docs := d.FindAll("system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
-		server.SortedBy("$natural", -1), server.LimitedTo(5))
+		server.SortField("$natural", -1), server.LimitField(5))
 	if len(docs) == 0 {
-		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+		return c.JS.TextResult("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
 			"Use db.getCollection('system.profile').find() to show raw profile entries.")
 	}
 	var b strings.Builder
@@ -192,7 +192,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}
-	return c.JS.ShownText(b.String())
+	return c.JS.TextResult(b.String())
 }
 
 // showStartupWarnings prints the lines of the server's log that it wrote when it
@@ -214,8 +214,8 @@ func showStartupWarnings(_ Host, c *script.Call, d *server.Database) goja.Value 
 		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
 	}
 	if len(lines) == 0 {
-		return c.JS.ShownText("")
+		return c.JS.TextResult("")
 	}
-	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines,
+	return c.JS.TextResult("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines,
 		"\n") + "\n------")
 }

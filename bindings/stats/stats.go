@@ -35,8 +35,8 @@ type Options struct {
 	indexName    string   // only the index of this name; empty for any
 }
 
-// Called is coll.stats(): the options stand in the call's first argument.
-func Called(c *script.Call, of Collection) goja.Value {
+// StatsOfCall is coll.stats(): the options stand in the call's first argument.
+func StatsOfCall(c *script.Call, of Collection) goja.Value {
 	opts := Options{Scale: 1}
 	if o := c.Object(0); o != nil {
 		if v := script.Property(o, "scale"); v != nil {
@@ -73,9 +73,9 @@ func Called(c *script.Call, of Collection) goja.Value {
 // Fields of storageStats that are taken as they are from the first shard that
 // has them, and those that are summed (rules/04-objects §6.4).
 var (
-	firstStats = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
-	sumStats   = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
-	scaled     = []string{"size", "storageSize", "totalIndexSize", "totalSize", "maxSize"}
+	firstStats   = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
+	sumStats     = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
+	scaledFields = []string{"size", "storageSize", "totalIndexSize", "totalSize", "maxSize"}
 )
 
 // Stats merges the statistics of all shards into one document.
@@ -86,7 +86,7 @@ func (of Collection) Stats(opts Options) goja.Value {
 	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
 		code == server.RecvStaleConfig) {
 		return of.Display.Reply(of.Database.Run(bson.D{{Key: "collStats", Value: of.Name},
-			{Key: "scale", Value: rawdoc.Small(int64(opts.Scale))}}, server.Reads))
+			{Key: "scale", Value: rawdoc.MinimalInt(int64(opts.Scale))}}, server.Reads))
 	}
 	if err != nil {
 		of.Gateway.Throw(err)
@@ -98,28 +98,28 @@ func (of Collection) Stats(opts Options) goja.Value {
 	for _, d := range docs {
 		m.add(d)
 	}
-	return m.result(docs, opts)
+	return m.newResult(docs, opts)
 }
 
 // statsMerge adds up storageStats documents.
 type statsMerge struct {
-	of      Collection
-	o       *goja.Object // what is taken from the first document that has it
-	shards  *goja.Object
-	sums    map[string]float64
-	order   []string // of sums, as they were met
-	sizes   map[string]float64
-	names   []string // of sizes
-	count   float64
-	bytes   float64 // Σ avgObjSize·count
-	indexes int64
-	maxSize float64
-	scale   bson.RawValue
-	series  bson.D
+	collection Collection
+	merged     *goja.Object // what is taken from the first document that has it
+	shards     *goja.Object
+	sums       map[string]float64
+	order      []string // of sums, as they were met
+	sizes      map[string]float64
+	names      []string // of sizes
+	count      float64
+	bytes      float64 // Σ avgObjSize·count
+	indexes    int64
+	maxSize    float64
+	scale      bson.RawValue
+	series     bson.D
 }
 
 func newStatsMerge(of Collection) *statsMerge {
-	return &statsMerge{of: of, o: of.JS.NewObject("ok", 1), sums: map[string]float64{},
+	return &statsMerge{collection: of, merged: of.JS.NewObject("ok", 1), sums: map[string]float64{},
 		sizes: map[string]float64{}}
 }
 
@@ -127,17 +127,17 @@ func (m *statsMerge) add(doc bson.Raw) {
 	stats, _ := doc.Lookup("storageStats").DocumentOK()
 	if shard := rawdoc.Text(doc, "shard"); shard != "" {
 		if m.shards == nil {
-			m.shards = m.of.JS.Runtime.NewObject()
+			m.shards = m.collection.JS.Runtime.NewObject()
 		}
-		script.Must(m.shards.Set(shard, m.of.JS.Values.DocToJS(stats)))
+		script.Must(m.shards.Set(shard, m.collection.JS.Values.DocToJS(stats)))
 	}
 	elems, _ := stats.Elements()
 	for _, el := range elems {
 		key, v := el.Key(), el.Value()
 		switch f, _ := v.AsFloat64OK(); {
 		case slices.Contains(firstStats, key):
-			if script.Property(m.o, key) == nil {
-				script.Must(m.o.Set(key, m.of.JS.Values.ToJS(v)))
+			if script.Property(m.merged, key) == nil {
+				script.Must(m.merged.Set(key, m.collection.JS.Values.ToJS(v)))
 			}
 		case slices.Contains(sumStats, key):
 			if _, ok := m.sums[key]; !ok {
@@ -171,7 +171,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 
 // addSeries sums the members of timeseries; the average is weighted by buckets.
 func (m *statsMerge) addSeries(doc bson.Raw) {
-	before := rawdoc.Of(m.series)
+	before := rawdoc.MustMarshal(m.series)
 	had, more := rawdoc.Number(before, "bucketCount"), rawdoc.Number(doc, "bucketCount")
 	elems, _ := doc.Elements()
 	var sum bson.D
@@ -193,32 +193,32 @@ func (m *statsMerge) addSeries(doc bson.Raw) {
 	m.series = sum
 }
 
-func (m *statsMerge) result(docs []bson.Raw, opts Options) goja.Value {
-	js, o := m.of.JS, m.o
+func (m *statsMerge) newResult(docs []bson.Raw, opts Options) goja.Value {
+	js, o := m.collection.JS, m.merged
 	if m.shards != nil && rawdoc.Text(docs[0], "shard") != "" {
 		script.Must(o.Set("shards", m.shards))
 	}
-	script.Must(o.Set("sharded", m.sharded(docs)))
+	script.Must(o.Set("sharded", m.isSharded(docs)))
 	for _, key := range m.order {
-		script.Must(o.Set(key, script.Whole(m.scaledSize(key, m.sums[key], opts.Scale))))
+		script.Must(o.Set(key, script.IntegerIfExact(m.scaledSize(key, m.sums[key], opts.Scale))))
 	}
 	if m.series != nil {
-		script.Must(o.Set("timeseries", js.Values.DocToJS(rawdoc.Of(m.series))))
+		script.Must(o.Set("timeseries", js.Values.DocToJS(rawdoc.MustMarshal(m.series))))
 	}
 	sizes := js.Runtime.NewObject()
 	for _, name := range m.names {
-		script.Must(sizes.Set(name, script.Whole(m.sizes[name]/opts.Scale)))
+		script.Must(sizes.Set(name, script.IntegerIfExact(m.sizes[name]/opts.Scale)))
 	}
 	script.Must(o.Set("indexSizes", sizes))
 	average := 0.0
 	if m.count > 0 {
 		average = m.bytes / m.count
 	}
-	script.Must(o.Set("avgObjSize", script.Whole(average)))
+	script.Must(o.Set("avgObjSize", script.IntegerIfExact(average)))
 	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
-		script.Must(o.Set("maxSize", script.Whole(m.maxSize/opts.Scale)))
+		script.Must(o.Set("maxSize", script.IntegerIfExact(m.maxSize/opts.Scale)))
 	}
-	script.Must(o.Set("ns", m.of.Namespace()))
+	script.Must(o.Set("ns", m.collection.Namespace()))
 	script.Must(o.Set("nindexes", m.indexes))
 	if m.scale.Type != 0 {
 		script.Must(o.Set("scaleFactor", opts.Scale))
@@ -228,16 +228,16 @@ func (m *statsMerge) result(docs []bson.Raw, opts Options) goja.Value {
 }
 
 func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
-	if slices.Contains(scaled, key) {
+	if slices.Contains(scaledFields, key) {
 		return v / scale
 	}
 	return v
 }
 
-// sharded looks the collection up in the catalog; who may not read that guesses
+// isSharded looks the collection up in the catalog; without permission it guesses
 // by the number of shards that answered.
-func (m *statsMerge) sharded(docs []bson.Raw) bool {
-	names := bson.A{m.of.Namespace()}
+func (m *statsMerge) isSharded(docs []bson.Raw) bool {
+	names := bson.A{m.collection.Namespace()}
 	if ns := rawdoc.Text(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
 		names = append(names, ns)
 	}
@@ -247,7 +247,7 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 			sh.NotUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
-	reply, err := m.of.Gateway.Send(m.of.Database.Sibling("config").Request(body, server.Reads))
+	reply, err := m.collection.Gateway.Send(m.collection.Database.Sibling("config").Request(body, server.Reads))
 	if err != nil {
 		return len(docs) > 1
 	}
@@ -255,20 +255,20 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 	return len(found) > 0
 }
 
-// filterDetails leaves of indexDetails what was asked for.
+// filterDetails removes the index details that were not requested.
 func (m *statsMerge) filterDetails(opts Options) {
-	details, _ := m.o.Get("indexDetails").(*goja.Object)
+	details, _ := m.merged.Get("indexDetails").(*goja.Object)
 	if details == nil {
 		return
 	}
 	if !opts.indexDetails {
-		script.Must(m.o.Delete("indexDetails"))
+		script.Must(m.merged.Delete("indexDetails"))
 		return
 	}
 	name := opts.indexName
 	if opts.indexKey != nil {
 		name = ""
-		for _, ix := range m.of.Database.ListIndexes(m.of.Name) {
+		for _, ix := range m.collection.Database.ListIndexes(m.collection.Name) {
 			if key, ok := ix.Lookup("key").DocumentOK(); ok && slices.Equal(key, opts.indexKey) {
 				name = rawdoc.Text(ix, "name")
 			}

@@ -9,18 +9,18 @@ import (
 	"github.com/dop251/goja"
 )
 
-// callbacks lets the functions of a test run that something else calls: a command of a
-// script, an event of a migration. They run on the goroutine of the server while the
+// callbacks runs functions of a test that are called from outside: by a command of a
+// script or an event of a migration. They run on the goroutine of the server while the
 // test's own waits for it. When the time of the test is up it closes first, so
 // that the two never run at once.
 type callbacks struct {
 	runtime *goja.Runtime
 
-	mu      sync.Mutex
-	empty   *sync.Cond
-	running int
-	closed  bool
-	failed  error // the first
+	mu       sync.Mutex
+	empty    *sync.Cond
+	running  int
+	closed   bool
+	firstErr error // the first
 }
 
 func newCallbacks(runtime *goja.Runtime) *callbacks {
@@ -44,21 +44,21 @@ func (s *callbacks) call(f goja.Callable, args ...goja.Value) {
 	if s.running--; s.running == 0 {
 		s.empty.Broadcast()
 	}
-	if err != nil && s.failed == nil {
-		s.failed = err
+	if err != nil && s.firstErr == nil {
+		s.firstErr = err
 	}
 }
 
-// failure returns what the first of them threw, once.
-func (s *callbacks) failure() error {
+// takeFailure returns the first error of a callback, once.
+func (s *callbacks) takeFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.failed
-	s.failed = nil
+	err := s.firstErr
+	s.firstErr = nil
 	return err
 }
 
-// close stops those that run, and lets no others.
+// close interrupts running callbacks and rejects later ones.
 func (s *callbacks) close(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,9 +77,9 @@ func (e timeoutError) Error() string {
 		"test)", e.limit)
 }
 
-// bounded returns a context for JavaScript of the file, which ends with parent or
+// withTimeout returns a context for JavaScript of the file, which ends with parent or
 // after a while of real time.
-func (f *file) bounded(parent context.Context, limit time.Duration) (ctx context.Context, end func()) {
+func (f *file) withTimeout(parent context.Context, limit time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	calls := f.callbacks
 	finish := func(cause error) {

@@ -16,12 +16,12 @@ import (
 // defineCluster defines cluster: mock, and what is scheduled for later.
 func (f *file) defineCluster() {
 	js := f.shell.JS
-	js.Lazy("cluster", func() goja.Value {
+	js.DefineLazyGlobal("cluster", func() goja.Value {
 		o := js.Runtime.CreateObject(js.Runtime.GlobalObject().Get("mock").(*goja.Object))
 		for name, call := range map[string]func(c *script.Call) goja.Value{
 			"atCommand": f.atCommand, "onMigration": f.onMigration, "cutAfter": f.cutAfter, "failAt": f.failAt,
 		} {
-			script.Define(o, name, js.Function(name, func(c *script.Call) goja.Value {
+			script.Define(o, name, js.NewFunction(name, func(c *script.Call) goja.Value {
 				if f.testCluster == nil {
 					js.Throw("Error", "cluster.%s works inside of tests and hooks: there is no cluster before", name)
 				}
@@ -33,8 +33,8 @@ func (f *file) defineCluster() {
 	})
 }
 
-// position reads the number of a command, from 1.
-func (f *file) position(c *script.Call, name string) int {
+// commandNumberArg reads the number of a command, from 1.
+func (f *file) commandNumberArg(c *script.Call, name string) int {
 	n := c.Arg(0).ToFloat()
 	if !goja.IsNumber(c.Arg(0)) || n < 1 || n != float64(int(n)) {
 		f.shell.JS.Throw("Error", "cluster.%s takes the number of a command, from 1, not %s", name, c.Arg(0))
@@ -42,21 +42,25 @@ func (f *file) position(c *script.Call, name string) int {
 	return int(n)
 }
 
-// atCommand has something happen before the n-th command that scripts send from
+// atCommand runs an action before the n-th command that scripts send from
 // now on.
 func (f *file) atCommand(c *script.Call) goja.Value {
-	what := f.action(c.Arg(1), "atCommand")
+	what := f.actionArg(c.Arg(1), "atCommand")
 	calls := f.callbacks
-	f.testCluster.recorder.add(&trigger{at: f.position(c, "atCommand"), text: "cluster.atCommand(" + c.Text(0) + ")",
-		before: func() { calls.call(what) }})
+	f.testCluster.recorder.add(
+		&trigger{countdown: f.commandNumberArg(c, "atCommand"), text: "cluster.atCommand(" + c.Text(0) + ")",
+			before: func() { calls.call(what) }},
+	)
 	return nil
 }
 
 // cutAfter cuts the connection when the n-th command was carried out, so that its
 // reply is lost.
 func (f *file) cutAfter(c *script.Call) goja.Value {
-	f.testCluster.recorder.add(&trigger{at: f.position(c, "cutAfter"), text: "cluster.cutAfter(" + c.Text(0) + ")",
-		cut: true})
+	f.testCluster.recorder.add(
+		&trigger{countdown: f.commandNumberArg(c, "cutAfter"), text: "cluster.cutAfter(" + c.Text(0) + ")",
+			cutsConnection: true},
+	)
 	return nil
 }
 
@@ -71,12 +75,14 @@ func (f *file) failAt(c *script.Call) goja.Value {
 			message = v.String()
 		}
 	}
-	f.testCluster.recorder.add(&trigger{at: f.position(c, "failAt"), text: "cluster.failAt(" + c.Text(0) + ")",
-		fail: mongoerr.New(code, "%s", message)})
+	f.testCluster.recorder.add(
+		&trigger{countdown: f.commandNumberArg(c, "failAt"), text: "cluster.failAt(" + c.Text(0) + ")",
+			fail: mongoerr.New(code, "%s", message)},
+	)
 	return nil
 }
 
-// onMigration has something happen the next time that a migration comes to an
+// onMigration runs an action the next time that a migration reaches an
 // event, or, with {every: true}, each time.
 func (f *file) onMigration(c *script.Call) goja.Value {
 	js := f.shell.JS
@@ -85,7 +91,7 @@ func (f *file) onMigration(c *script.Call) goja.Value {
 		js.Throw("Error", "a migration has the events %s, not %q%s", strings.Join(mock.MigrationEvents(), ", "), name,
 			plaintext.DidYouMean(name, mock.MigrationEvents()))
 	}
-	what := f.action(c.Arg(1), "onMigration")
+	what := f.actionArg(c.Arg(1), "onMigration")
 	every := false
 	if v := script.Property(c.Object(2), "every"); v != nil {
 		every = v.ToBoolean()
@@ -122,9 +128,9 @@ func (w *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
 	})
 }
 
-// action reads what is to happen: a function, or methods of cluster with their
+// actionArg reads what is to happen: a function, or methods of cluster with their
 // arguments, as in {crash: "shard1"}.
-func (f *file) action(v goja.Value, where string) goja.Callable {
+func (f *file) actionArg(v goja.Value, where string) goja.Callable {
 	if call, ok := goja.AssertFunction(v); ok {
 		return call
 	}
@@ -165,11 +171,11 @@ func argumentsOf(v goja.Value) []goja.Value {
 	return []goja.Value{v}
 }
 
-// reportPending fails a test whose faults did not come to pass: what it shows is
-// something else than it says.
+// reportPending fails a test whose faults did not occur, as it tests
+// something else than intended.
 func (f *file) reportPending() {
 	note := func(format string, args ...any) {
-		f.attempt.notes = append(f.attempt.notes, Problem{Text: fmt.Sprintf(format, args...)})
+		f.currentRun.notes = append(f.currentRun.notes, Problem{Text: fmt.Sprintf(format, args...)})
 	}
 	for _, t := range f.testCluster.recorder.pending() {
 		note("%s did not happen: the scripts of the test sent too few commands after it", t.text)

@@ -24,8 +24,8 @@ type Coverage struct {
 // NewCoverage returns one that has counted nothing.
 func NewCoverage() *Coverage { return &Coverage{files: map[string]map[int]int{}} }
 
-// watch is what an engine calls; path finds a file by its name there.
-func (c *Coverage) watch(path func(name string) string) func([]script.Line) func(int) {
+// watchFunc is what an engine calls; path finds a file by its name there.
+func (c *Coverage) watchFunc(path func(name string) string) func([]script.Line) func(int) {
 	return func(lines []script.Line) func(int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *Coverage) Files() (list []FileCoverage) {
 	return list
 }
 
-// shortPath returns a path as people here call it.
+// shortPath returns a path relative to the working directory, if it is inside.
 func shortPath(path string) string {
 	if strings.HasPrefix(path, script.ShippedPrefix) {
 		return path

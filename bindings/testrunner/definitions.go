@@ -10,8 +10,8 @@ import (
 type definitions struct {
 	js   *script.Engine
 	path string // of the file
-	// note remembers that the tests depend on a file.
-	note func(path string)
+	// noteFileRead remembers that the tests depend on a file.
+	noteFileRead func(path string)
 
 	root    *suite
 	current *suite // that is being read; nil when all are
@@ -20,7 +20,7 @@ type definitions struct {
 // newDefinitions returns those of a file that has not been read.
 func newDefinitions(js *script.Engine, path string, note func(path string)) *definitions {
 	root := &suite{}
-	return &definitions{js: js, path: path, note: note, root: root, current: root}
+	return &definitions{js: js, path: path, noteFileRead: note, root: root, current: root}
 }
 
 // defineGlobals defines describe, it and what else a test file says.
@@ -29,9 +29,9 @@ func (d *definitions) defineGlobals() {
 	global := js.Runtime.GlobalObject()
 	word := func(names []string, call func(c *script.Call, m mode) goja.Value, modes ...mode) {
 		for _, name := range names {
-			o := js.Function(name, func(c *script.Call) goja.Value { return call(c, modeNormal) })
+			o := js.NewFunction(name, func(c *script.Call) goja.Value { return call(c, modeNormal) })
 			for _, m := range modes {
-				script.Define(o, string(m), js.Function(string(m), func(c *script.Call) goja.Value { return call(c, m) }))
+				script.Define(o, string(m), js.NewFunction(string(m), func(c *script.Call) goja.Value { return call(c, m) }))
 			}
 			script.Define(global, name, o)
 		}
@@ -47,7 +47,7 @@ func (d *definitions) defineGlobals() {
 		"afterEach":  func(s *suite) *[]goja.Callable { return &s.afterEach },
 	} {
 		word([]string{name}, func(c *script.Call, _ mode) goja.Value {
-			d.registering(name)
+			d.checkRegistering(name)
 			body, ok := goja.AssertFunction(c.Arg(0))
 			if !ok {
 				js.Throw("Error", "%s takes a function", name)
@@ -58,8 +58,8 @@ func (d *definitions) defineGlobals() {
 	}
 }
 
-// registering throws where the file is read already.
-func (d *definitions) registering(word string) {
+// checkRegistering throws if it is called after the file was read.
+func (d *definitions) checkRegistering(word string) {
 	if d.current == nil {
 		d.js.Throw("Error", "%s() stands inside of a test: tests and hooks are written side by side, and read before "+
 			"the first test runs", word)
@@ -68,7 +68,7 @@ func (d *definitions) registering(word string) {
 
 // describe is describe(name, [options], body).
 func (d *definitions) describe(c *script.Call, m mode) goja.Value {
-	d.registering("describe")
+	d.checkRegistering("describe")
 	name, options, body := d.arguments(c, "describe")
 	s := &suite{name: name, parent: d.current, mode: m}
 	if options != nil {
@@ -87,9 +87,9 @@ func (d *definitions) describe(c *script.Call, m mode) goja.Value {
 	return nil
 }
 
-// it is it(name, [options], body); without a body the test is to be written.
+// it is it(name, [options], body); without a body the test is a todo.
 func (d *definitions) it(c *script.Call, m mode) goja.Value {
-	d.registering("it")
+	d.checkRegistering("it")
 	t := &test{suite: d.current, mode: m}
 	if len(c.Args) < 2 || m == modeTodo {
 		if !goja.IsString(c.Arg(0)) {

@@ -19,27 +19,27 @@ type testRun struct {
 	fault *fault
 	// runs are those of its scripts, where there is no fault.
 	runs []cleanRun
-	// notes are what is wrong besides what the test says.
+	// notes are problems besides those of the test itself.
 	notes []Problem
-	// asked counts the snapshots of the test, by their names.
-	asked map[string]int
+	// snapshotUses counts the snapshots of the test, by their names.
+	snapshotUses map[string]int
 }
 
 // cleanRun is one run of a script without a fault.
 type cleanRun struct {
-	commands []string // names of those that it sent
-	left     balancerState
+	commands   []string // names of those that it sent
+	stateAfter balancerState
 }
 
 // runSuite runs the tests of a suite and of those inside.
 func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
 	if !f.selection.wantsAny(s) {
 		for _, t := range s.tests() {
-			f.pass(t)
+			f.addSkipped(t)
 		}
 		return
 	}
-	from = from.with(s.start)
+	from = from.withOptions(s.start)
 	from, problem := f.prepareSuite(ctx, s, from)
 	for _, n := range s.nodes {
 		switch {
@@ -58,7 +58,7 @@ func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
 	}
 }
 
-// prepareSuite builds what the tests of a suite share: its fixtures and before(). It
+// prepareSuite runs the fixtures and before() hooks of a suite. It
 // returns where they begin then.
 func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (startPoint, *Problem) {
 	fixtures := from.fixtures(s.start)
@@ -123,9 +123,9 @@ func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
 	}
 	defer w.close()
 	f.testCluster = w
-	if f.attempt == nil {
-		f.attempt = &testRun{seed: seed}
-		defer func() { f.attempt = nil }()
+	if f.currentRun == nil {
+		f.currentRun = &testRun{seed: seed}
+		defer func() { f.currentRun = nil }()
 	}
 	f.shell.Connect(w.client, address)
 	defer func() {
@@ -135,9 +135,9 @@ func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
 	limit := from.timeout(f.options.Timeout)
 	return body(func(hook goja.Callable) error {
 		f.callbacks = newCallbacks(f.shell.JS.Runtime)
-		bounded, end := f.bounded(ctx, limit)
+		bounded, end := f.withTimeout(ctx, limit)
 		defer end()
-		return f.within(bounded, hook)
+		return f.runFunction(bounded, hook)
 	})
 }
 
@@ -160,9 +160,9 @@ func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
 	f.bailOut()
 }
 
-// pass notes a test that does not run.
-func (f *file) pass(t *test) {
-	if !f.selection.shows(t) {
+// addSkipped notes a test that does not run.
+func (f *file) addSkipped(t *test) {
+	if !f.selection.includes(t) {
 		return
 	}
 	r := Result{Suites: t.suite.names(), Name: t.name, Status: Skipped, Release: releaseName(f.release)}
@@ -172,7 +172,7 @@ func (f *file) pass(t *test) {
 	f.results = append(f.results, r)
 }
 
-// failAll fails what can't run, as what it shares could not be built.
+// failAll fails all tests of a node whose suite could not be prepared.
 func (f *file) failAll(n node, p Problem) {
 	tests := []*test{n.test}
 	if n.test == nil {
@@ -180,7 +180,7 @@ func (f *file) failAll(n node, p Problem) {
 	}
 	for _, t := range tests {
 		if !f.selection.wants(t) {
-			f.pass(t)
+			f.addSkipped(t)
 			continue
 		}
 		f.results = append(f.results, Result{Suites: t.suite.names(), Name: t.name, Status: Failed,

@@ -9,13 +9,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// fault is what happens to one script of a test that is repeated.
+// fault is a fault that is injected into one script when a test is repeated.
 type fault struct {
 	// run is which script of the test, and command which of its commands, from 1.
-	run, command int
-	name         string        // of the command
-	without      balancerState // after the script without a fault
-	cut          bool          // the connection after it; otherwise it fails
+	run, command   int
+	name           string        // of the command
+	cleanState     balancerState // after the script without a fault
+	cutsConnection bool          // the connection after it; otherwise it fails
 	// met: the script has come to the command, and ended with exitCode.
 	reached  bool
 	exitCode int
@@ -23,7 +23,7 @@ type fault struct {
 
 func (x *fault) String() string {
 	what := "fails"
-	if x.cut {
+	if x.cutsConnection {
 		what = "is carried out and the connection cut"
 	}
 	return fmt.Sprintf("when command %d of run %d (%s) %s", x.command, x.run, x.name, what)
@@ -38,15 +38,15 @@ func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, t
 				if ctx.Err() != nil {
 					return nil
 				}
-				x := &fault{run: i + 1, command: k + 1, name: name, without: clear.left, cut: cut}
-				problems := f.try(ctx, &testRun{test: clean.test, seed: clean.seed, fault: x}, from)
+				x := &fault{run: i + 1, command: k + 1, name: name, cleanState: clear.stateAfter, cutsConnection: cut}
+				problems := f.runOnce(ctx, &testRun{test: clean.test, seed: clean.seed, fault: x}, from)
 				*tried++
 				f.options.OnTest(f.path, clean.test.title(), *tried)
 				if len(problems) == 0 {
 					continue
 				}
 				for j := range problems {
-					problems[j].During = x.during(problems[j].During)
+					problems[j].During = x.duringText(problems[j].During)
 				}
 				return problems
 			}
@@ -55,7 +55,7 @@ func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, t
 	return nil
 }
 
-func (x *fault) during(hook string) string {
+func (x *fault) duringText(hook string) string {
 	text := x.String()
 	if x.reached {
 		text += fmt.Sprintf(" (the script ended with %d)", x.exitCode)
@@ -69,8 +69,8 @@ func (x *fault) during(hook string) string {
 // runFaulted runs a script of a test; where a fault is meant for it, with that, and
 // then, if the script did not get over it, once more without.
 func (f *file) runFaulted(r scriptRun) scriptResult {
-	a, w := f.attempt, f.testCluster
-	number := w.runs + 1
+	a, w := f.currentRun, f.testCluster
+	number := w.scriptRuns + 1
 	x := a.fault
 	if x == nil || x.run != number {
 		result := f.runScript(r)
@@ -80,8 +80,8 @@ func (f *file) runFaulted(r scriptRun) scriptResult {
 		return result
 	}
 	before := w.balancerState()
-	trigger := &trigger{at: x.command, cut: x.cut, text: x.String()}
-	if !x.cut {
+	trigger := &trigger{countdown: x.command, cutsConnection: x.cutsConnection, text: x.String()}
+	if !x.cutsConnection {
 		trigger.fail = mongoerr.New(mongoerr.OperationFailed, "made to fail by shardsh test --every-fault")
 	}
 	w.recorder.add(trigger)
@@ -96,11 +96,11 @@ func (f *file) runFaulted(r scriptRun) scriptResult {
 			a.notes = append(a.notes, Problem{Text: strings.Join(wrong, "\n")})
 		}
 	}
-	note(w.leftBehind(before, x.without, result))
-	w.runs--
+	note(w.leftBehindProblems(before, x.cleanState, result))
+	w.scriptRuns--
 	again := f.runScript(r)
 	if again.exitCode == 0 {
-		note(w.leftDraining(before, x.without, result))
+		note(w.leftDrainingProblems(before, x.cleanState, result))
 	} else if len(a.notes) > 0 {
 		return result
 	}
@@ -115,7 +115,7 @@ func namesOf(list []*Command) []string {
 	return names
 }
 
-// remove takes a trigger away that no command has come to.
+// remove removes a trigger that has not fired.
 func (t *recorder) remove(a *trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

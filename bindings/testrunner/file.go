@@ -33,7 +33,7 @@ type file struct {
 
 	// Of the test that runs:
 	testCluster *testCluster
-	attempt     *testRun
+	currentRun  *testRun
 	callbacks   *callbacks
 	// cluster is the object of that name; nil until somebody has looked at it.
 	cluster *goja.Object
@@ -47,13 +47,13 @@ type file struct {
 func newFile(o *Options, path string, release catalog.Release, first bool) *file {
 	f := &file{options: o, path: path, release: release, read: map[string]bool{},
 		selection: selection{filter: o.Filter, first: first}}
-	f.note(path)
+	f.noteFileRead(path)
 	f.snapshots = newSnapshots(path, o.Snapshots)
 	return f
 }
 
-// note remembers that the tests depend on a file.
-func (f *file) note(path string) {
+// noteFileRead records that the tests depend on a file.
+func (f *file) noteFileRead(path string) {
 	if abs, err := filepath.Abs(path); err == nil {
 		f.read[abs] = true
 	}
@@ -81,12 +81,12 @@ func (c clock) Sleep(ctx context.Context, d time.Duration) error {
 // run reads the file and runs its tests.
 func (f *file) run(ctx context.Context) {
 	defer f.cleanUp()
-	if err := f.open(); err != nil {
+	if err := f.startShell(); err != nil {
 		f.problem = f.problemOf(err)
 		return
 	}
 	f.callbacks = newCallbacks(f.shell.JS.Runtime)
-	bounded, end := f.bounded(ctx, f.options.Timeout)
+	bounded, end := f.withTimeout(ctx, f.options.Timeout)
 	_, err := f.shell.RunFile(bounded, f.path)
 	end()
 	f.definitions.current = nil
@@ -99,17 +99,17 @@ func (f *file) run(ctx context.Context) {
 	}
 	root := f.definitions.root
 	for _, t := range root.tests() {
-		f.selection.only = f.selection.only || t.is(modeOnly)
+		f.selection.only = f.selection.only || t.hasMode(modeOnly)
 	}
 	f.runSuite(ctx, root, startPoint{start: &clusterOptions{release: f.release}, release: f.release})
 	if f.problem == nil {
-		f.problem = f.snapshots.finish(f.complete(ctx))
+		f.problem = f.snapshots.finish(f.ranAllTests(ctx))
 	}
 }
 
-// complete reports whether every test of the file has run, so that what no test
-// asked for is obsolete.
-func (f *file) complete(ctx context.Context) bool {
+// ranAllTests reports whether every test of the file has passed, so that a snapshot that no test
+// used is obsolete.
+func (f *file) ranAllTests(ctx context.Context) bool {
 	if ctx.Err() != nil || f.options.Filter != nil || f.options.List {
 		return false
 	}
@@ -121,19 +121,19 @@ func (f *file) complete(ctx context.Context) bool {
 	return true
 }
 
-// open makes the runtime of the file.
-func (f *file) open() error {
+// startShell makes the runtime of the file.
+func (f *file) startShell() error {
 	var err error
 	f.shell, err = bindings.New(bindings.Config{
 		Address: address, Deployment: "test", Clock: clock{f}, Stdout: &f.printed, Stderr: &f.printed,
 		Stdin: bytes.NewReader(nil), Executable: f.options.Executable, Version: f.options.Version,
-		Scripts: f.options.Scripts, Stuck: f.options.Stuck, ClientOptions: f.clientOptions(testHost),
-		Loaded: f.note,
+		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, ClientOptions: f.clientOptions(testHost),
+		OnLoad: f.noteFileRead,
 	})
 	if err != nil {
 		return err
 	}
-	f.definitions = newDefinitions(f.shell.JS, f.path, f.note)
+	f.definitions = newDefinitions(f.shell.JS, f.path, f.noteFileRead)
 	f.definitions.defineGlobals()
 	f.defineCluster()
 	f.defineRun()
@@ -141,7 +141,7 @@ func (f *file) open() error {
 	return nil
 }
 
-// cleanUp ends the runtime and takes the files away that it needed.
+// cleanUp ends the runtime and removes its temporary files.
 func (f *file) cleanUp() {
 	if f.shell != nil {
 		_ = f.shell.Close(context.Background())
@@ -167,7 +167,7 @@ func (f *file) problemOf(err error) *Problem {
 	case errors.As(err, &quit):
 		p.Text = "the test ended the program: quit() and process.exit() are for the scripts that run() runs"
 	case errors.As(err, &thrown):
-		p.Text, p.At, p.Line, p.Column = thrown.Text(), thrown.At(), thrown.SourceLine, thrown.Column
+		p.Text, p.At, p.Line, p.Column = thrown.Text(), thrown.Position(), thrown.SourceLine, thrown.Column
 		if expect.IsFailure(err) {
 			p.Text = thrown.ShownMessage()
 		}
@@ -177,15 +177,15 @@ func (f *file) problemOf(err error) *Problem {
 	return p
 }
 
-// within runs JavaScript of the file until its promises are settled.
-func (f *file) within(ctx context.Context, body goja.Callable) error {
-	_, err := f.shell.JS.Within(ctx, func() (goja.Value, error) {
+// runFunction runs JavaScript of the file until its promises are settled.
+func (f *file) runFunction(ctx context.Context, body goja.Callable) error {
+	_, err := f.shell.JS.RunProtected(ctx, func() (goja.Value, error) {
 		v, err := body(goja.Undefined())
 		if err == nil {
 			v, err = f.shell.JS.Settle(v)
 		}
 		if err == nil {
-			err = f.callbacks.failure()
+			err = f.callbacks.takeFailure()
 		}
 		return v, err
 	})

@@ -22,9 +22,9 @@ type contents struct {
 	documents int64
 }
 
-// inventoryOf lists everything that clients see. Nobody is asked for it: nodes may
+// takeInventoryOf lists everything that clients see. Nobody is asked for it: nodes may
 // be away.
-func inventoryOf(c *mock.Cluster) inventory {
+func takeInventoryOf(c *mock.Cluster) inventory {
 	c.Lock()
 	defer c.Unlock()
 	all := inventory{}
@@ -53,8 +53,8 @@ func contentsOf(c *mock.Cluster, ns string) contents {
 // idOf returns the _id of a document as text.
 func idOf(doc bson.Raw) string { return doc.Lookup("_id").String() }
 
-// missing lists what was there and is not any more.
-func (before inventory) missing(now inventory) (lost []string) {
+// lostSince lists what has disappeared since.
+func (before inventory) lostSince(now inventory) (lost []string) {
 	for _, ns := range slices.Sorted(maps.Keys(before)) {
 		was, is := before[ns], now[ns]
 		if is.ids == nil {
@@ -82,22 +82,22 @@ func (before inventory) missing(now inventory) (lost []string) {
 
 // takeInventory remembers what the cluster holds before a script.
 func (w *testCluster) takeInventory() {
-	now := inventoryOf(w.cluster)
-	w.before = &now
+	now := takeInventoryOf(w.cluster)
+	w.inventoryBefore = &now
 }
 
-// recordLosses notes what the script has lost.
+// recordLosses records the losses since the last inventory.
 func (w *testCluster) recordLosses() {
-	w.lost = append(w.lost, w.before.missing(inventoryOf(w.cluster))...)
-	now := inventoryOf(w.cluster)
-	w.before = &now
+	w.lost = append(w.lost, w.inventoryBefore.lostSince(takeInventoryOf(w.cluster))...)
+	now := takeInventoryOf(w.cluster)
+	w.inventoryBefore = &now
 }
 
 // losses lists what scripts, and whatever came after the last one, have lost.
 func (w *testCluster) losses() []string {
 	lost := slices.Clone(w.lost)
-	if w.before != nil {
-		lost = append(lost, w.before.missing(inventoryOf(w.cluster))...)
+	if w.inventoryBefore != nil {
+		lost = append(lost, w.inventoryBefore.lostSince(takeInventoryOf(w.cluster))...)
 	}
 	return lost
 }

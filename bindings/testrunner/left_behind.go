@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// balancerState is whether a cluster balances, and what it drains: what a script that
+// balancerState is the state of balancing and draining of a cluster, which a script that
 // fails must not leave changed.
 type balancerState struct {
 	balancer bool
@@ -32,38 +32,38 @@ func (w *testCluster) balancerState() balancerState {
 			continue
 		}
 		mode, known := doc.Lookup("mode").StringValueOK()
-		now.balancer = !(known && mode == "off") && !truth(doc, "stopped")
+		now.balancer = !(known && mode == "off") && !boolField(doc, "stopped")
 	}
 	for _, doc := range config.Collection("collections").Scan() {
 		ns, _ := doc.Lookup("_id").StringValueOK()
 		permitted, known := doc.Lookup("permitMigrations").BooleanOK()
-		if truth(doc, "noBalance") || known && !permitted {
+		if boolField(doc, "noBalance") || known && !permitted {
 			now.paused[ns] = true
 		}
 	}
 	for _, doc := range config.Collection("shards").Scan() {
-		if id, _ := doc.Lookup("_id").StringValueOK(); truth(doc, "draining") {
+		if id, _ := doc.Lookup("_id").StringValueOK(); boolField(doc, "draining") {
 			now.draining[id] = true
 		}
 	}
 	return now
 }
 
-func truth(doc bson.Raw, field string) bool {
+func boolField(doc bson.Raw, field string) bool {
 	v, _ := doc.Lookup(field).BooleanOK()
 	return v
 }
 
-// leftBehind lists what a script that a fault ended must not have left: a cluster that
+// leftBehindProblems lists what a script that was ended by a fault has wrongly left behind: a cluster that
 // contradicts itself, lost data, a lease, and balancing that is off, unless it was off
 // before or is off after the script without the fault. Shards may drain until the script
 // has run again: a drain that has begun goes on.
-func (w *testCluster) leftBehind(before, without balancerState, r scriptResult) (wrong []string) {
+func (w *testCluster) leftBehindProblems(before, without balancerState, r scriptResult) (wrong []string) {
 	wrong = append(wrong, w.inconsistencies()...)
 	for _, lost := range w.lost {
 		wrong = append(wrong, "lost: "+lost)
 	}
-	for _, lease := range w.leases() {
+	for _, lease := range w.heldLeases() {
 		wrong = append(wrong, "a lease is left: "+lease)
 	}
 	now := w.balancerState()
@@ -78,9 +78,9 @@ func (w *testCluster) leftBehind(before, without balancerState, r scriptResult) 
 	return withOutput(wrong, r)
 }
 
-// leftDraining lists the shards that still drain after the script has run again without a
+// leftDrainingProblems lists the shards that still drain after the script has run again without a
 // fault, unless they drained before or do so after the script without a fault.
-func (w *testCluster) leftDraining(before, without balancerState, r scriptResult) (wrong []string) {
+func (w *testCluster) leftDrainingProblems(before, without balancerState, r scriptResult) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.balancerState().draining)) {
 		if !before.draining[id] && !without.draining[id] {
 			wrong = append(wrong, id+" is still draining after the script has run again")
@@ -112,8 +112,8 @@ func quoted(text string) string {
 	return "  " + strings.ReplaceAll(plaintext.Visible(text), "\n", "\n  ")
 }
 
-// leases lists those that are held.
-func (w *testCluster) leases() (held []string) {
+// heldLeases lists those that are held.
+func (w *testCluster) heldLeases() (held []string) {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()
 	for doc := range w.cluster.Documents(live.LeaseDatabase+"."+live.LeaseCollection, nil) {

@@ -37,21 +37,21 @@ func (f *file) clusterMatchers() []expect.Matcher {
 		}
 	}
 	return []expect.Matcher{
-		{Name: "toBeBalanced", Signature: "ns?:string", Holds: about(f.unbalanced), Say: say("It is balanced."),
+		{Name: "toBeBalanced", Signature: "ns?:string", Holds: about(f.unbalanced), Explain: say("It is balanced."),
 			Help: "The cluster, or a collection, is balanced by the rules of its release."},
-		{Name: "toHaveLostNothing", Holds: about(f.lostData), Say: say("Nothing is lost."),
+		{Name: "toHaveLostNothing", Holds: about(f.lostData), Explain: say("Nothing is lost."),
 			Help: "Every document that was there before a script is there still, once."},
-		{Name: "toBeConsistent", Holds: about(f.inconsistent), Say: say("It is consistent."),
+		{Name: "toBeConsistent", Holds: about(f.inconsistent), Explain: say("It is consistent."),
 			Help: "Chunks cover the key space, no document is doubled, catalog and shards agree."},
-		{Name: "toBeUnchanged", Holds: f.unchanged, Say: say("All documents are as they were."),
+		{Name: "toBeUnchanged", Holds: f.isUnchanged, Explain: say("All documents are as they were."),
 			Help: "A collection has the same documents, to the byte, as when sh.verify(ns) returned this."},
-		{Name: "toPassAudit", Holds: f.audited, Say: say("The audit finds nothing."),
+		{Name: "toPassAudit", Holds: f.isAuditClean, Explain: say("The audit finds nothing."),
 			Help: "sh.audit(ns) finds nothing wrong with a collection, a database, or the cluster."},
 	}
 }
 
-// unchanged compares a collection with what sh.verify has returned of it.
-func (f *file) unchanged(m *expect.Match) bool {
+// isUnchanged compares a collection with what sh.verify has returned of it.
+func (f *file) isUnchanged(m *expect.Match) bool {
 	js := f.shell.JS
 	o, _ := m.Received.(*goja.Object)
 	digest := script.Property(o, "digest")
@@ -72,9 +72,9 @@ func (f *file) unchanged(m *expect.Match) bool {
 	return len(wrong) == 0
 }
 
-// audited audits what is named: a collection, a database, or the cluster. What could not be seen or
+// isAuditClean audits what is named: a collection, a database, or the cluster. What could not be seen or
 // has not settled does not pass.
-func (f *file) audited(m *expect.Match) bool {
+func (f *file) isAuditClean(m *expect.Match) bool {
 	js := f.shell.JS
 	a := action.Audit{Settle: action.DefaultSettle, SettlePause: action.DefaultSettlePause}
 	ns, named := m.Received.Export().(string)
@@ -87,7 +87,7 @@ func (f *file) audited(m *expect.Match) bool {
 		js.Throw(expect.ErrorName, "this is for a test's cluster\nReceived: %s", expect.Shown(js, m.Received))
 	}
 	result, err := a.Run(js.Context(), action.Cluster{
-		Client: f.testCluster.client, Settings: f.testCluster.members(), Clock: js.Clock,
+		Client: f.testCluster.client, Settings: f.testCluster.memberOptions(), Clock: js.Clock,
 	}, nil)
 	wrong := actiontext.AuditResult(result)
 	switch {
@@ -153,7 +153,7 @@ func (f *file) lostData(*expect.Match) []string { return f.testCluster.losses() 
 
 func (f *file) inconsistent(*expect.Match) []string { return f.testCluster.inconsistencies() }
 
-// inconsistencies lists what must never be.
+// inconsistencies lists violated invariants of the cluster.
 func (w *testCluster) inconsistencies() []string {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()

@@ -15,7 +15,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// clusterOptions is what the clusters of a suite or a test begin with.
+// clusterOptions is the initial state of the clusters of a suite or a test.
 type clusterOptions struct {
 	topology   *mock.Topology
 	snapshot   string // a file
@@ -26,11 +26,11 @@ type clusterOptions struct {
 	// given here, empty for none.
 	fixtures []string
 	fixture  string
-	// fresh: the cluster is another than that around it, not the same one further on.
-	fresh bool
+	// isNewCluster: this is a new cluster, not the surrounding suite's in a later state.
+	isNewCluster bool
 	// timeout is in milliseconds; unfaulted keeps from repeating with faults.
-	timeout   int64
-	unfaulted bool
+	timeout    int64
+	skipFaults bool
 }
 
 // optionNames are what describe and it take.
@@ -42,8 +42,8 @@ var optionNames = []string{
 // around it.
 func (d *definitions) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
 	js := d.js
-	s := *startOf(d.current)
-	s.fixture, s.fresh = "", false
+	s := *startOptions(d.current)
+	s.fixture, s.isNewCluster = "", false
 	for _, name := range o.Keys() {
 		if !slices.Contains(optionNames, name) {
 			js.Throw("Error", "%s takes %s, not %q%s", word, strings.Join(optionNames, ", "), name,
@@ -57,17 +57,17 @@ func (d *definitions) readOptions(o *goja.Object, word string, t *test) *cluster
 		if err != nil {
 			js.Throw("Error", "%s: serverVersion: %s", word, err)
 		}
-		s.release, s.fresh = release, true
+		s.release, s.isNewCluster = release, true
 	}
 	if v := get("seed"); v != nil {
 		seed, err := strconv.ParseUint(v.String(), 10, 64)
 		if err != nil {
 			js.Throw("Error", "%s: seed has to be a whole number, not %s", word, v)
 		}
-		s.seed, s.fresh = &seed, true
+		s.seed, s.isNewCluster = &seed, true
 	}
 	if v, ok := get("parameters").(*goja.Object); ok {
-		s.parameters, s.fresh = map[string]any{}, true
+		s.parameters, s.isNewCluster = map[string]any{}, true
 		for _, name := range v.Keys() {
 			s.parameters[name] = v.Get(name).Export()
 		}
@@ -76,10 +76,10 @@ func (d *definitions) readOptions(o *goja.Object, word string, t *test) *cluster
 		s.timeout = v.ToInteger()
 	}
 	if v := get("everyFault"); v != nil {
-		s.unfaulted = !v.ToBoolean()
+		s.skipFaults = !v.ToBoolean()
 	}
 	if t != nil {
-		t.timeout, t.unfaulted = s.timeout, s.unfaulted
+		t.timeout, t.skipFaults = s.timeout, s.skipFaults
 	}
 	return &s
 }
@@ -98,7 +98,7 @@ func (d *definitions) readCluster(s *clusterOptions, get func(string) goja.Value
 		js.Throw("Error", "%s: topology, shards and snapshot exclude each other", word)
 	}
 	if given > 0 {
-		s.topology, s.snapshot, s.fixtures, s.fresh = nil, "", nil, true
+		s.topology, s.snapshot, s.fixtures, s.isNewCluster = nil, "", nil, true
 	}
 	if v := get("topology"); v != nil {
 		s.topology = d.readTopology(v, word)
@@ -112,7 +112,7 @@ func (d *definitions) readCluster(s *clusterOptions, get func(string) goja.Value
 	}
 	if v := get("snapshot"); v != nil {
 		s.snapshot = besideFile(d.path, v.String())
-		d.note(s.snapshot)
+		d.noteFileRead(s.snapshot)
 	}
 	if v := get("fixture"); v != nil {
 		s.fixture = v.String()
@@ -124,7 +124,7 @@ func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
 	js := d.js
 	if goja.IsString(v) {
 		path := besideFile(d.path, v.String())
-		d.note(path)
+		d.noteFileRead(path)
 		t, err := mock.ReadTopology(path)
 		if err != nil {
 			js.Throw("Error", "%s: topology: %s", word, err)
@@ -146,8 +146,8 @@ func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
 	return nil
 }
 
-// startOf returns what clusters of a suite begin with.
-func startOf(s *suite) *clusterOptions {
+// startOptions returns what clusters of a suite begin with.
+func startOptions(s *suite) *clusterOptions {
 	for ; s != nil; s = s.parent {
 		if s.start != nil {
 			return s.start

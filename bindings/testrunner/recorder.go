@@ -30,25 +30,25 @@ type Command struct {
 
 // trigger is something that happens at a command.
 type trigger struct {
-	// at counts commands from when it was added, from 1.
-	at int
+	// countdown counts commands from when it was added, from 1.
+	countdown int
 	// before is called before the command is carried out.
 	before func()
 	// fail is the answer in its place; nil lets it go.
 	fail error
-	// cut closes the connection in place of the reply.
-	cut bool
+	// cutsConnection closes the connection in place of the reply.
+	cutsConnection bool
 	// name is of the command it met; empty before.
 	name string
 	// text is how the test has written it down.
 	text string
 }
 
-// recorder stands between scripts and the cluster: it records their commands, and lets
-// things happen at some.
+// recorder is a proxy between scripts and the cluster: it records their commands, and fires
+// triggers at some.
 type recorder struct {
-	to    wire.Handler
-	clock mock.Clock
+	handler wire.Handler
+	clock   mock.Clock
 
 	mu       sync.Mutex
 	sent     []*Command
@@ -61,10 +61,10 @@ var driverCommands = map[string]bool{"hello": true, "isMaster": true, "ismaster"
 // Handle answers one command.
 func (t *recorder) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if driverCommands[r.Command] {
-		return t.greet(ctx, r)
+		return t.handleHandshake(ctx, r)
 	}
 	if !strings.HasPrefix(r.Client.Local, scriptHost) {
-		return t.to.Handle(ctx, r)
+		return t.handler.Handle(ctx, r)
 	}
 	command := &Command{Database: r.Database, Name: r.Command, Body: r.Body}
 	met := t.record(command)
@@ -80,7 +80,7 @@ func (t *recorder) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	defer t.mu.Unlock()
 	command.Took = t.clock.Peek().Sub(began)
 	for _, a := range met {
-		if a.cut {
+		if a.cutsConnection {
 			r.Client.Drop()
 			command.Error = "the connection was cut"
 			return reply
@@ -91,24 +91,24 @@ func (t *recorder) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	return reply
 }
 
-// greet answers what a driver says of its own accord. To one that takes the cluster
+// handleHandshake answers handshakes of a driver. To one that takes the cluster
 // for a load balancer it is one.
-func (t *recorder) greet(ctx context.Context, r wire.Request) bson.Raw {
+func (t *recorder) handleHandshake(ctx context.Context, r wire.Request) bson.Raw {
 	const balanced = "loadBalanced"
 	if r.Body.Lookup(balanced).IsZero() {
-		return t.to.Handle(ctx, r)
+		return t.handler.Handle(ctx, r)
 	}
 	var body bson.D
 	if err := bson.Unmarshal(r.Body, &body); err != nil {
-		return t.to.Handle(ctx, r)
+		return t.handler.Handle(ctx, r)
 	}
 	body = slices.DeleteFunc(body, func(e bson.E) bool { return e.Key == balanced })
 	raw, err := bson.Marshal(body)
 	if err != nil {
-		return t.to.Handle(ctx, r)
+		return t.handler.Handle(ctx, r)
 	}
 	r.Body = raw
-	reply := t.to.Handle(ctx, r)
+	reply := t.handler.Handle(ctx, r)
 	var fields bson.D
 	if err := bson.Unmarshal(reply, &fields); err != nil {
 		return reply
@@ -121,7 +121,7 @@ func (t *recorder) greet(ctx context.Context, r wire.Request) bson.Raw {
 
 // Leave is for handlers that keep something of connections.
 func (t *recorder) Leave(c *wire.Client) {
-	if l, ok := t.to.(wire.Leaver); ok {
+	if l, ok := t.handler.(wire.Leaver); ok {
 		l.Leave(c)
 	}
 }
@@ -132,7 +132,7 @@ func (t *recorder) record(c *Command) (met []*trigger) {
 	defer t.mu.Unlock()
 	t.sent = append(t.sent, c)
 	for _, a := range t.triggers {
-		if a.at--; a.at == 0 {
+		if a.countdown--; a.countdown == 0 {
 			a.name = c.Name
 			met = append(met, a)
 		}
@@ -150,7 +150,7 @@ func (t *recorder) answer(ctx context.Context, r wire.Request, met []*trigger) b
 			return raw
 		}
 	}
-	return t.to.Handle(ctx, r)
+	return t.handler.Handle(ctx, r)
 }
 
 // add adds a trigger.
@@ -169,12 +169,12 @@ func (t *recorder) takeCommands() []*Command {
 	return sent
 }
 
-// pending returns the triggers that no command has come to.
+// pending returns the triggers that have not fired.
 func (t *recorder) pending() (list []*trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.triggers {
-		if a.at > 0 {
+		if a.countdown > 0 {
 			list = append(list, a)
 		}
 	}
@@ -194,5 +194,5 @@ func errorOf(reply bson.Raw) string {
 	return text
 }
 
-// shown returns a command as people may see it.
-func (c *Command) shown() bson.Raw { return commands.WithoutSecrets(c.Body) }
+// redacted returns a command without secrets.
+func (c *Command) redacted() bson.Raw { return commands.WithoutSecrets(c.Body) }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Status is what came of a test.
+// Status is the outcome of a test.
 type Status string
 
 // What can come of a test.
@@ -34,7 +34,7 @@ type Result struct {
 	Faults int
 	// Output is what the test itself printed.
 	Output string
-	// Seed is where chance began.
+	// Seed is the seed of the random generator.
 	Seed uint64
 }
 
@@ -83,7 +83,7 @@ func (r *FileResult) add(f *file) {
 	r.Read = slices.Sorted(maps.Keys(read))
 }
 
-// Report is what came of a run.
+// Report is the outcome of a run.
 type Report struct {
 	Files   []FileResult
 	Counts  map[Status]int

@@ -18,7 +18,7 @@ type Options struct {
 	Files []string
 	// Filter is matched against the full names of tests; nil runs all.
 	Filter *regexp.Regexp
-	// Seed is where chance begins; each repetition goes on from the one before.
+	// Seed seeds the random generator; each repetition uses the next seed.
 	Seed uint64
 	// Repeat is how often each test runs; once when it is zero.
 	Repeat int
@@ -47,8 +47,8 @@ type Options struct {
 	ErrorText func(error) string
 	// LoadSnapshot has a mock begin with the cluster in a file.
 	LoadSnapshot func(cfg *mock.Config, path string) error
-	// Stuck is called for a script that nothing can stop.
-	Stuck func(cause error)
+	// OnStuck is called for a script that nothing can stop.
+	OnStuck func(cause error)
 
 	// OnTest is called with the test that runs, and again for each fault, by several
 	// goroutines. It may be nil.
@@ -60,7 +60,7 @@ type Options struct {
 // defaultTimeout is how much real time a test may take where no limit is given.
 const defaultTimeout = 10 * time.Second
 
-func (o *Options) settle() {
+func (o *Options) setDefaults() {
 	o.Repeat, o.Jobs = max(o.Repeat, 1), max(o.Jobs, 1)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	if len(o.Releases) == 0 {
@@ -77,14 +77,14 @@ func (o *Options) settle() {
 	}
 }
 
-// Run runs the files and returns what came of them, in their order. The end of ctx
+// Run runs the files and returns their results, in order. The end of ctx
 // stops it: what has not run then is missing.
 func Run(ctx context.Context, o Options) Report {
-	o.settle()
+	o.setDefaults()
 	started := time.Now()
 	running, bail := context.WithCancel(ctx)
 	defer bail()
-	r := &scheduler{options: &o, bail: bail, done: make(map[int]FileResult)}
+	r := &scheduler{options: &o, bail: bail, finished: make(map[int]FileResult)}
 	var workers sync.WaitGroup
 	next := make(chan int)
 	for range min(o.Jobs, max(1, len(o.Files))) {
@@ -116,24 +116,24 @@ type scheduler struct {
 	options *Options
 	bail    func()
 
-	mu      sync.Mutex
-	done    map[int]FileResult // that wait for those before them
-	results []FileResult
-	left    int // index of the next to tell of
+	mu           sync.Mutex
+	finished     map[int]FileResult // that wait for those before them
+	results      []FileResult
+	nextToReport int // index of the next to tell of
 }
 
 // finish reports a file, and those that waited for it.
 func (r *scheduler) finish(i int, f FileResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.done[i] = f
+	r.finished[i] = f
 	for {
-		f, ok := r.done[r.left]
+		f, ok := r.finished[r.nextToReport]
 		if !ok {
 			return
 		}
-		delete(r.done, r.left)
-		r.left++
+		delete(r.finished, r.nextToReport)
+		r.nextToReport++
 		r.results = append(r.results, f)
 		r.options.OnFile(f)
 	}

@@ -54,7 +54,7 @@ const runOptions = "options?:object{args,env,stdin}"
 // defineRun defines run(script, options), which runs a script as the program would.
 func (f *file) defineRun() {
 	js := f.shell.JS
-	script.Define(js.Runtime.GlobalObject(), "run", js.Described("run", "script:string "+runOptions,
+	script.Define(js.Runtime.GlobalObject(), "run", js.NewCheckedFunction("run", "script:string "+runOptions,
 		"Runs a script on the test's cluster, and returns what came of it.", func(c *script.Call) goja.Value {
 			if f.testCluster == nil {
 				js.Throw("Error", "run() works inside of tests and hooks: there is no cluster before")
@@ -102,13 +102,13 @@ func (f *file) readRun(c *script.Call) scriptRun {
 // itself has come to its end.
 func (f *file) runScript(r scriptRun) scriptResult {
 	w, js := f.testCluster, f.shell.JS
-	w.runs++
+	w.scriptRuns++
 	w.takeInventory()
 	w.recorder.takeCommands()
 	ctx := js.Context()
 	var out, errs outputBuffer
 	var code int
-	client, err := mongo.Connect(w.settings(scriptHost))
+	client, err := mongo.Connect(w.clientOptions(scriptHost))
 	if err == nil {
 		code, err = f.runShell(ctx, client, r, &out, &errs)
 		_ = client.Disconnect(context.WithoutCancel(ctx))
@@ -120,7 +120,7 @@ func (f *file) runScript(r scriptRun) scriptResult {
 		errs.WriteString(strings.TrimRight(f.options.ErrorText(err), "\n") + "\n")
 	}
 	w.recordLosses()
-	js.Check(f.callbacks.failure())
+	js.Check(f.callbacks.takeFailure())
 	return scriptResult{exitCode: code, output: out.String(), errors: errs.String(), commands: w.recorder.takeCommands()}
 }
 
@@ -130,18 +130,18 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 	path := r.name
 	if !strings.HasPrefix(path, script.ShippedPrefix) {
 		path = besideFile(f.path, path)
-		f.note(path) // one that is not there, too
+		f.noteFileRead(path) // one that is not there, too
 	}
 	var cover func([]script.Line) func(int)
 	if f.options.Coverage != nil {
-		cover = f.options.Coverage.watch(shortPath)
+		cover = f.options.Coverage.watchFunc(shortPath)
 	}
 	shell, err := bindings.New(bindings.Config{
 		Cover: cover, Client: client, Address: address, Deployment: "mock: mongos", Clock: f.testCluster.cluster.Clock(),
 		Stdin: strings.NewReader(r.stdin), Stdout: out, Stderr: errs,
 		Args: r.args, Environment: r.env, Executable: f.options.Executable, Version: f.options.Version,
-		Scripts: f.options.Scripts, Stuck: f.options.Stuck, Settings: f.testCluster.settings(scriptHost),
-		ClientOptions: f.clientOptions(scriptHost), Loaded: f.note,
+		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, Settings: f.testCluster.clientOptions(scriptHost),
+		ClientOptions: f.clientOptions(scriptHost), OnLoad: f.noteFileRead,
 	})
 	if err != nil {
 		return 1, err
@@ -175,9 +175,9 @@ func (f *file) clientOptions(host string) func(context.Context, string) (*option
 			"127.0.0.1:27017": true, "127.0.0.1": true}
 		switch {
 		case f.testCluster != nil && known[bare]:
-			return f.testCluster.settings(host), nil
+			return f.testCluster.clientOptions(host), nil
 		case f.testCluster != nil && slices.Contains(f.testCluster.routers, bare):
-			return f.testCluster.settings(host + "@" + bare), nil
+			return f.testCluster.clientOptions(host + "@" + bare), nil
 		}
 		return nil, errElsewhere
 	}
@@ -224,7 +224,7 @@ func (f *file) commandObject(c *Command) *goja.Object {
 			return goja.Undefined()
 		})
 	}
-	document("command", c.shown)
+	document("command", c.redacted)
 	document("reply", func() bson.Raw { return c.Reply })
 	if c.Error != "" {
 		script.Must(o.Set("error", server.Redact(c.Error)))

@@ -16,10 +16,10 @@ type selection struct {
 // wants reports whether a test is to run.
 func (s *selection) wants(t *test) bool {
 	switch {
-	case t.is(modeSkip), t.mode == modeTodo, s.only && !t.is(modeOnly):
+	case t.hasMode(modeSkip), t.mode == modeTodo, s.only && !t.hasMode(modeOnly):
 		return false
 	}
-	return s.shows(t)
+	return s.includes(t)
 }
 
 // wantsAny reports whether any test of a suite is to run.
@@ -32,13 +32,13 @@ func (s *selection) wantsAny(of *suite) bool {
 	return false
 }
 
-// shows reports whether a test is in the report, if only as skipped.
-func (s *selection) shows(t *test) bool {
-	return (s.first || !t.pinned()) && (s.filter == nil || s.filter.MatchString(t.title()))
+// includes reports whether a test is in the report, if only as skipped.
+func (s *selection) includes(t *test) bool {
+	return (s.first || !t.namesRelease()) && (s.filter == nil || s.filter.MatchString(t.title()))
 }
 
-// is reports whether a test, or a suite around it, was written down so.
-func (t *test) is(m mode) bool {
+// hasMode reports whether a test, or a suite around it, has a mode.
+func (t *test) hasMode(m mode) bool {
 	if t.mode == m {
 		return true
 	}
@@ -53,21 +53,21 @@ func (t *test) is(m mode) bool {
 // title is the whole name of a test.
 func (t *test) title() string { return Result{Suites: t.suite.names(), Name: t.name}.Title() }
 
-// faultless reports whether a test, or a suite around it, is not for faults.
-func (t *test) faultless() bool {
+// skipsFaults reports whether a test, or a suite around it, is not repeated with faults.
+func (t *test) skipsFaults() bool {
 	if t.start != nil {
-		return t.start.unfaulted
+		return t.start.skipFaults
 	}
 	for s := t.suite; s != nil; s = s.parent {
 		if s.start != nil {
-			return s.start.unfaulted
+			return s.start.skipFaults
 		}
 	}
 	return false
 }
 
-// pinned reports whether a test names the release that it runs on.
-func (t *test) pinned() bool {
+// namesRelease reports whether a test names the release that it runs on.
+func (t *test) namesRelease() bool {
 	if t.start != nil {
 		return t.start.release != (catalog.Release{})
 	}

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// SnapshotMode says what becomes of snapshots that differ or are not there.
+// SnapshotMode says how to handle snapshots that differ or are missing.
 type SnapshotMode int
 
 // The modes.
@@ -45,7 +45,7 @@ type snapshots struct {
 	used    map[string]bool
 	changed bool
 	counts  SnapshotCounts
-	failed  error
+	loadErr error
 }
 
 func newSnapshots(test string, mode SnapshotMode) *snapshots {
@@ -53,22 +53,22 @@ func newSnapshots(test string, mode SnapshotMode) *snapshots {
 		path: filepath.Join(filepath.Dir(test), "__snapshots__", filepath.Base(test)+".snap")}
 }
 
-// entry is one snapshot, in the form that Jest writes.
-var entry = regexp.MustCompile("(?s)exports\\[`((?:[^`\\\\]|\\\\.)*)`\\] = `((?:[^`\\\\]|\\\\.)*)`;")
+// snapshotEntry is one snapshot, in the form that Jest writes.
+var snapshotEntry = regexp.MustCompile("(?s)exports\\[`((?:[^`\\\\]|\\\\.)*)`\\] = `((?:[^`\\\\]|\\\\.)*)`;")
 
 const snapshotHead = "// shardsh test wrote this; shardsh test --update-snapshots writes it again.\n"
 
 func (s *snapshots) load() error {
 	if s.loaded {
-		return s.failed
+		return s.loadErr
 	}
 	s.loaded = true
 	data, err := os.ReadFile(s.path)
 	if os.IsNotExist(err) {
 		return nil
 	}
-	s.failed = err
-	for _, m := range entry.FindAllStringSubmatch(string(data), -1) {
+	s.loadErr = err
+	for _, m := range snapshotEntry.FindAllStringSubmatch(string(data), -1) {
 		text := unescaped(m[2])
 		if strings.HasPrefix(text, "\n") && strings.HasSuffix(text, "\n") && len(text) > 1 {
 			text = text[1 : len(text)-1]
@@ -86,35 +86,35 @@ func unescaped(text string) string {
 	return strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$").Replace(text)
 }
 
-// verdict is what a snapshot says of a text.
-type verdict struct {
-	fine     bool
+// snapshotVerdict is the result of comparing a text with its snapshot.
+type snapshotVerdict struct {
+	matches  bool
 	expected string
 	missing  bool
 }
 
 // check compares a text with the snapshot of a name.
-func (s *snapshots) check(name, text string) (verdict, error) {
+func (s *snapshots) check(name, text string) (snapshotVerdict, error) {
 	if err := s.load(); err != nil {
-		return verdict{}, err
+		return snapshotVerdict{}, err
 	}
 	first := !s.used[name]
 	s.used[name] = true
 	expected, known := s.texts[name]
 	switch {
 	case known && expected == text:
-		return verdict{fine: true}, nil
+		return snapshotVerdict{matches: true}, nil
 	case known && (s.mode != WriteAll || !first):
-		return verdict{expected: expected}, nil
+		return snapshotVerdict{expected: expected}, nil
 	case known:
 		s.counts.Updated++
 	case s.mode == WriteNone:
-		return verdict{missing: true}, nil
+		return snapshotVerdict{missing: true}, nil
 	default:
 		s.counts.Written++
 	}
 	s.texts[name], s.changed = text, true
-	return verdict{fine: true}, nil
+	return snapshotVerdict{matches: true}, nil
 }
 
 // finish writes what has changed. Of a file whose tests have all run, snapshots
@@ -166,17 +166,17 @@ func (f *file) snapshotMatcher() expect.Matcher {
 			if m.Not {
 				js.Throw("Error", "expect(…).not.toMatchSnapshot() says nothing")
 			}
-			if f.attempt == nil || f.attempt.test == nil {
+			if f.currentRun == nil || f.currentRun.test == nil {
 				js.Throw("Error", "toMatchSnapshot() works inside of tests")
 			}
-			name := f.attempt.snapshotName(script.OptionalText(m.Arg(0)))
+			name := f.currentRun.snapshotName(script.OptionalText(m.Arg(0)))
 			v, err := f.snapshots.check(name, expect.Layout(js, m.Received))
 			js.Check(err)
 			m.Found = v
-			return v.fine
+			return v.matches
 		},
-		Say: func(m *expect.Match) string {
-			v, _ := m.Found.(verdict)
+		Explain: func(m *expect.Match) string {
+			v, _ := m.Found.(snapshotVerdict)
 			if v.missing {
 				return "The snapshot is not there, and CI is set: run the test without it, look at what was written, and " +
 					"commit that.\nReceived: " + expect.Shown(f.shell.JS, m.Received)
@@ -192,9 +192,9 @@ func (a *testRun) snapshotName(hint string) string {
 	if hint != "" {
 		name += ": " + hint
 	}
-	if a.asked == nil {
-		a.asked = map[string]int{}
+	if a.snapshotUses == nil {
+		a.snapshotUses = map[string]int{}
 	}
-	a.asked[name]++
-	return fmt.Sprintf("%s %d", name, a.asked[name])
+	a.snapshotUses[name]++
+	return fmt.Sprintf("%s %d", name, a.snapshotUses[name])
 }

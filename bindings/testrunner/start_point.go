@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// startPoint is where the clusters of a suite or a test begin.
+// startPoint is the starting state of the clusters of a suite or a test.
 type startPoint struct {
 	start *clusterOptions
 	// saved is a file with what before() made of it; empty for nothing.
@@ -15,12 +15,12 @@ type startPoint struct {
 	release catalog.Release
 }
 
-// with returns where a suite or a test with options of its own begins; nil for none.
-func (p startPoint) with(own *clusterOptions) startPoint {
+// withOptions returns where a suite or a test with options of its own begins; nil for none.
+func (p startPoint) withOptions(own *clusterOptions) startPoint {
 	if own == nil {
 		return p
 	}
-	if own.fresh {
+	if own.isNewCluster {
 		p.saved = ""
 	}
 	p.start = own.onRelease(p.release)

@@ -26,8 +26,8 @@ type test struct {
 	run   goja.Callable
 	// timeout is in milliseconds; 0 is the usual one.
 	timeout int64
-	// unfaulted keeps it from being repeated with faults.
-	unfaulted bool
+	// skipFaults keeps it from being repeated with faults.
+	skipFaults bool
 }
 
 // node is a test or a suite in the order of the file; one of the two is nil.
@@ -36,7 +36,7 @@ type node struct {
 	suite *suite
 }
 
-// mode is how a test or a suite was written down.
+// mode is the modifier of a test or a suite: only, skip or todo.
 type mode string
 
 const (

@@ -10,10 +10,10 @@ import (
 // runTest runs one test as often as it is to be, and notes what came of it.
 func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 	if !f.selection.wants(t) {
-		f.pass(t)
+		f.addSkipped(t)
 		return
 	}
-	own := from.with(t.start)
+	own := from.withOptions(t.start)
 	r := Result{Suites: t.suite.names(), Name: t.name, Release: releaseName(own.start.release), Status: Passed}
 	if f.options.List {
 		r.Status = Listed
@@ -28,8 +28,8 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 		}
 		r.Seed = f.options.Seed + uint64(i)
 		a := &testRun{test: t, seed: r.Seed}
-		r.Problems = f.try(ctx, a, own)
-		if len(r.Problems) == 0 && f.options.EveryFault && !t.faultless() {
+		r.Problems = f.runOnce(ctx, a, own)
+		if len(r.Problems) == 0 && f.options.EveryFault && !t.skipsFaults() {
 			r.Problems = f.tryFaults(ctx, a, own, &r.Faults)
 		}
 		if len(r.Problems) > 0 {
@@ -47,10 +47,10 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 	f.results = append(f.results, r)
 }
 
-// try runs a test once and returns what is wrong.
-func (f *file) try(ctx context.Context, a *testRun, from startPoint) (problems []Problem) {
-	f.attempt = a
-	defer func() { f.attempt = nil }()
+// runOnce runs a test once and returns what is wrong.
+func (f *file) runOnce(ctx context.Context, a *testRun, from startPoint) (problems []Problem) {
+	f.currentRun = a
+	defer func() { f.currentRun = nil }()
 	note := func(during string, err error) {
 		if err != nil {
 			p := f.problemOf(err)
@@ -68,7 +68,7 @@ func (f *file) try(ctx context.Context, a *testRun, from startPoint) (problems [
 				}
 			}
 		}
-		f.testCluster.runs = 0
+		f.testCluster.scriptRuns = 0
 		for _, hook := range a.test.suite.hooks(func(s *suite) []goja.Callable { return s.beforeEach }, true) {
 			if err != nil {
 				break

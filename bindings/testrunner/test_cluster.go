@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// address is where scripts take the cluster of their test to be.
+// address is the address of the test's cluster as scripts see it.
 const address = "mongodb://mock:27017/"
 
 // What clients dial: the recorder distinguishes scripts from the test by it.
@@ -24,7 +24,7 @@ const (
 	scriptHost = "script"
 )
 
-// testCluster is the cluster of one test, and the ways to it.
+// testCluster is the cluster of one test, with its connections.
 type testCluster struct {
 	cluster  *mock.Cluster
 	recorder *recorder
@@ -32,12 +32,12 @@ type testCluster struct {
 	pipe     *wire.Pipe
 	routers  []string // their addresses
 	stop     func()
-	// runs counts the scripts that were run.
-	runs int
+	// scriptRuns counts the scripts that were run.
+	scriptRuns int
 	// migrations are what happens at events of migrations.
 	migrations []*migrationTrigger
-	// before is what the cluster held when the last script began.
-	before *inventory
+	// inventoryBefore is what the cluster held when the last script began.
+	inventoryBefore *inventory
 	// lost is what earlier scripts have lost.
 	lost []string
 }
@@ -69,13 +69,13 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 	if cfg.Topology != nil {
 		n = max(n, cfg.Topology.Routers)
 	}
-	routers, err := router.Several(router.New(cluster, nil, router.WithSnapshots(anyFile)), n)
+	routers, err := router.NewRouters(router.New(cluster, nil, router.WithSnapshots(anyFile)), n)
 	if err != nil {
 		cluster.Close()
 		return nil, err
 	}
 	w := &testCluster{cluster: cluster, pipe: wire.NewPipe(), routers: routers.Names()}
-	w.recorder = &recorder{to: routers, clock: cluster.Clock()}
+	w.recorder = &recorder{handler: routers, clock: cluster.Clock()}
 	server := &wire.Server{Handler: w.recorder}
 	served := make(chan struct{})
 	go func() {
@@ -90,7 +90,7 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	if w.client, err = mongo.Connect(w.settings(testHost)); err != nil {
+	if w.client, err = mongo.Connect(w.clientOptions(testHost)); err != nil {
 		w.stop()
 		return nil, err
 	}
@@ -100,15 +100,15 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 // anyFile is for mock.save() and mock.load(): tests may do what the process may.
 func anyFile(name string, _ bool) (string, error) { return name, nil }
 
-// settings open a connection to the cluster for the test or for a script: as one to
+// clientOptions open a connection to the cluster for the test or for a script: as one to
 // a load balancer, which the driver does not watch. Of a server that it watches it
 // lets half a second go by, really, before it looks again when a connection was cut.
-func (w *testCluster) settings(host string) *options.ClientOptions {
+func (w *testCluster) clientOptions(host string) *options.ClientOptions {
 	return options.Client().ApplyURI(address + "?loadBalanced=true").SetDialer(dialer{w.pipe, host})
 }
 
-// members are the settings by which shards are reached, at their own addresses.
-func (w *testCluster) members() *options.ClientOptions {
+// memberOptions are the settings by which shards are reached, at their own addresses.
+func (w *testCluster) memberOptions() *options.ClientOptions {
 	return options.Client().SetDialer(w.pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
 

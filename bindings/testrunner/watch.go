@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// Watching says what Watch does between runs.
-type Watching struct {
-	// Find lists the test files that there are now.
-	Find func() ([]string, error)
+// WatchHooks says what Watch does between runs.
+type WatchHooks struct {
+	// FindFiles lists the test files that there are now.
+	FindFiles func() ([]string, error)
 	// Wait lets some time pass before the files are looked at again; its error ends
 	// the watch.
 	Wait func(ctx context.Context) error
-	// Begin is told which files will run, End what came of them.
-	Begin func(files []string)
-	End   func(Report)
+	// OnBegin is called with the files that will run, End with the report.
+	OnBegin func(files []string)
+	OnEnd   func(Report)
 }
 
 // Watch runs all tests, and then again and again those that depend on a file that
 // has changed, until ctx ends.
-func Watch(ctx context.Context, o Options, w Watching) error {
+func Watch(ctx context.Context, o Options, w WatchHooks) error {
 	watched := &watchedFiles{reads: map[string][]string{}, stamps: map[string]stamp{}}
 	for {
-		files, err := w.Find()
+		files, err := w.FindFiles()
 		if err != nil {
 			return err
 		}
-		if due := watched.due(files); len(due) > 0 {
-			w.Begin(due)
+		if due := watched.changedTests(files); len(due) > 0 {
+			w.OnBegin(due)
 			o.Files = due
-			watched.look()
+			watched.updateStamps()
 			report := Run(ctx, o)
-			watched.learn(report)
-			w.End(report)
+			watched.noteReads(report)
+			w.OnEnd(report)
 		}
 		if err := w.Wait(ctx); err != nil {
 			return context.Cause(ctx)
@@ -63,8 +63,8 @@ type watchedFiles struct {
 	stamps map[string]stamp
 }
 
-// due returns the test files that are new, or depend on something that has changed.
-func (w *watchedFiles) due(files []string) (list []string) {
+// changedTests returns the test files that are new, or depend on something that has changed.
+func (w *watchedFiles) changedTests(files []string) (list []string) {
 	for _, file := range files {
 		reads, known := w.reads[file]
 		if !known || slices.ContainsFunc(reads, func(path string) bool { return stampOf(path) != w.stamps[path] }) {
@@ -74,15 +74,15 @@ func (w *watchedFiles) due(files []string) (list []string) {
 	return list
 }
 
-// look notes how the files are before a run: what changes during it is due again.
-func (w *watchedFiles) look() {
+// updateStamps records the state of the files before a run, so that changes during it count.
+func (w *watchedFiles) updateStamps() {
 	for path := range w.stamps {
 		w.stamps[path] = stampOf(path)
 	}
 }
 
-// learn notes what the tests have read.
-func (w *watchedFiles) learn(r Report) {
+// noteReads notes what the tests have read.
+func (w *watchedFiles) noteReads(r Report) {
 	for _, f := range r.Files {
 		w.reads[f.Path] = f.Read
 		for _, path := range f.Read {

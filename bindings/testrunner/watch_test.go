@@ -42,8 +42,8 @@ func TestWatch(t *testing.T) {
 		change("c_test.js"),
 	}
 	var ran []string
-	err := testrunner.Watch(t.Context(), testrunner.Options{}, testrunner.Watching{
-		Find: func() ([]string, error) { return testrunner.Find([]string{dir}) },
+	err := testrunner.Watch(t.Context(), testrunner.Options{}, testrunner.WatchHooks{
+		FindFiles: func() ([]string, error) { return testrunner.Find([]string{dir}) },
 		Wait: func(context.Context) error {
 			if len(steps) == 0 {
 				return errOver
@@ -52,7 +52,7 @@ func TestWatch(t *testing.T) {
 			steps = steps[1:]
 			return step()
 		},
-		Begin: func(files []string) {
+		OnBegin: func(files []string) {
 			for i := range files {
 				files[i] = filepath.Base(files[i])
 			}
@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 				files[i] = filepath.Join(dir, files[i])
 			}
 		},
-		End: func(testrunner.Report) {},
+		OnEnd: func(testrunner.Report) {},
 	})
 	want := []string{"[a_test.js b_test.js]", "[a_test.js]", "[a_test.js]", "[b_test.js]", "[a_test.js]", "[c_test.js]"}
 	if err != nil || !slices.Equal(ran, want) {

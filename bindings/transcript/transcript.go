@@ -19,8 +19,8 @@ import (
 	"shardsh/bindings/server"
 )
 
-// longest is how many bytes of a command or an answer are kept as they are.
-const longest = 16 << 10
+// maxDocumentBytes is the maximum size of a command or reply that is kept unchanged.
+const maxDocumentBytes = 16 << 10
 
 // Writer writes a transcript. It may be used by several clients at once.
 type Writer struct {
@@ -28,10 +28,10 @@ type Writer struct {
 	table map[string]*commands.Command
 	now   func() time.Time
 
-	mu      sync.Mutex
-	number  int
-	open    map[int64]*entry // by the driver's request id
-	failure error
+	mu         sync.Mutex
+	number     int
+	unanswered map[int64]*entry // by the driver's request id
+	failure    error
 }
 
 // entry is one line. A command that changes something has two of the same number:
@@ -75,11 +75,11 @@ func Open(path string, now func() time.Time) (*Writer, error) {
 
 // New makes a Writer that closes what it writes to.
 func New(out io.WriteCloser, now func() time.Time) *Writer {
-	return &Writer{out: out, table: commands.ByName(), now: now, open: map[int64]*entry{}}
+	return &Writer{out: out, table: commands.ByName(), now: now, unanswered: map[int64]*entry{}}
 }
 
-// Begin writes the first line of a run.
-func (w *Writer) Begin(h Head) {
+// WriteHead writes the first line of a run.
+func (w *Writer) WriteHead(h Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h.Time = w.now()
@@ -89,56 +89,56 @@ func (w *Writer) Begin(h Head) {
 	w.write(h)
 }
 
-// Close writes down what was not answered, and returns the first error of all that
+// Close records commands without a reply, and returns the first error of all that
 // was to be written.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id, e := range w.open {
-		w.end(id, e, 0, nil, "no answer before the end")
+	for id, e := range w.unanswered {
+		w.writeAnswer(id, e, 0, nil, "no answer before the end")
 	}
 	return errors.Join(w.failure, w.out.Close())
 }
 
-// Monitor returns what has a client's commands written down.
+// Monitor returns the monitor that records a client's commands.
 func (w *Writer) Monitor() *event.CommandMonitor {
 	return &event.CommandMonitor{
-		Started: func(_ context.Context, e *event.CommandStartedEvent) { w.started(e) },
+		Started: func(_ context.Context, e *event.CommandStartedEvent) { w.onStarted(e) },
 		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
-			w.finished(&e.CommandFinishedEvent, e.Reply, "")
+			w.onFinished(&e.CommandFinishedEvent, e.Reply, "")
 		},
 		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
-			w.finished(&e.CommandFinishedEvent, server.ReplyOf(e.Failure), e.Failure.Error())
+			w.onFinished(&e.CommandFinishedEvent, server.ReplyOf(e.Failure), e.Failure.Error())
 		},
 	}
 }
 
-func (w *Writer) started(e *event.CommandStartedEvent) {
+func (w *Writer) onStarted(e *event.CommandStartedEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.number++
-	begun := &entry{N: w.number, Time: w.now(), DB: e.DatabaseName, Name: e.CommandName, Sent: bounded(e.Command)}
-	if e.CommandName != "endSessions" && !commands.ReadsOnly(w.table, e.Command) {
+	begun := &entry{N: w.number, Time: w.now(), DB: e.DatabaseName, Name: e.CommandName, Sent: boundedCopy(e.Command)}
+	if e.CommandName != "endSessions" && !commands.IsReadOnly(w.table, e.Command) {
 		w.write(begun)
 		begun.DB, begun.Name, begun.Sent = "", "", nil // which have been written
 	}
-	w.open[e.RequestID] = begun
+	w.unanswered[e.RequestID] = begun
 }
 
-func (w *Writer) finished(e *event.CommandFinishedEvent, reply bson.Raw, failure string) {
+func (w *Writer) onFinished(e *event.CommandFinishedEvent, reply bson.Raw, failure string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if begun := w.open[e.RequestID]; begun != nil {
-		w.end(e.RequestID, begun, e.Duration, reply, failure)
+	if begun := w.unanswered[e.RequestID]; begun != nil {
+		w.writeAnswer(e.RequestID, begun, e.Duration, reply, failure)
 	}
 }
 
-func (w *Writer) end(id int64, e *entry, took time.Duration, reply bson.Raw, failure string) {
-	delete(w.open, id)
+func (w *Writer) writeAnswer(id int64, e *entry, took time.Duration, reply bson.Raw, failure string) {
+	delete(w.unanswered, id)
 	ms := float64(took.Microseconds()) / 1000
 	e.Millis, e.Error = &ms, server.Redact(failure)
 	if reply != nil {
-		e.Reply = bounded(reply)
+		e.Reply = boundedCopy(reply)
 	}
 	w.write(e)
 }
@@ -154,22 +154,22 @@ func (w *Writer) write(line any) {
 	}
 }
 
-// unkept are what drivers and servers tell each other beside what was asked.
-var unkept = []string{"lsid", "$clusterTime", "$db", "operationTime"}
+// omittedFields are protocol fields that the transcript omits.
+var omittedFields = []string{"lsid", "$clusterTime", "$db", "operationTime"}
 
-// bounded returns a command or an answer as it is kept: without secrets, and of long
+// boundedCopy returns a command or an answer as it is kept: without secrets, and of long
 // ones the fields that are short, and how long the others are.
-func bounded(doc bson.Raw) any {
+func boundedCopy(doc bson.Raw) any {
 	elems, err := commands.WithoutSecrets(doc).Elements()
 	if err != nil {
 		return nil
 	}
 	kept := bson.D{}
-	left := longest
+	left := maxDocumentBytes
 	for _, e := range elems {
 		n := len(e.Value().Value)
 		switch {
-		case slices.Contains(unkept, e.Key()):
+		case slices.Contains(omittedFields, e.Key()):
 			continue
 		case n > left:
 			kept = append(kept, bson.E{Key: e.Key(), Value: bson.D{{Key: "cut", Value: int64(n)}}})

@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// optional marks a position that may be left out.
-const optional = ""
+// optionalArg marks a position that may be left out.
+const optionalArg = ""
 
 // parameterNames are the names of constructors' arguments, for errors; value where
 // there is one.
@@ -25,15 +25,15 @@ func parameterNames(constructor string) []string {
 	return []string{"value"}
 }
 
-// callee is the constructor or function that has been called: arguments are read and
+// callee is the called constructor or function: arguments are read and
 // refused in its name.
 type callee struct {
 	w    *Realm
 	name string
 }
 
-// refuse throws the shell's complaint about an argument.
-func (c callee) refuse(problem string) { c.w.Errors.throwInput(problem + " (" + c.name + ")") }
+// throwArgument throws the shell's complaint about an argument.
+func (c callee) throwArgument(problem string) { c.w.Errors.throwInput(problem + " (" + c.name + ")") }
 
 // checkTypes is the shell's check of positional arguments: types[i] lists what
 // position i may be, by JavaScript's typeof or by the name of a BSON class.
@@ -41,27 +41,27 @@ func (c callee) checkTypes(args []goja.Value, types ...[]string) {
 	for i, allowed := range types {
 		v := arg(args, i)
 		if goja.IsUndefined(v) {
-			if slices.Contains(allowed, optional) {
+			if slices.Contains(allowed, optionalArg) {
 				continue
 			}
-			c.refuse("Missing required argument " + parameterNames(c.name)[i])
+			c.throwArgument("Missing required argument " + parameterNames(c.name)[i])
 		}
 		got := typeOf(v)
 		if slices.Contains(allowed, got) {
 			continue
 		}
-		if p, ok := payloadOf(v); ok && slices.Contains(allowed, specOf(p.kind()).bsontype) {
+		if p, ok := payloadOf(v); ok && slices.Contains(allowed, classSpecOf(p.kind()).bsontype) {
 			continue
 		}
-		c.refuse(fmt.Sprintf("Argument %s must be of type %s, got %s instead", parameterNames(c.name)[i],
-			alternatives(allowed), got))
+		c.throwArgument(fmt.Sprintf("Argument %s must be of type %s, got %s instead", parameterNames(c.name)[i],
+			alternativesText(allowed), got))
 	}
 }
 
-func alternatives(types []string) string {
+func alternativesText(types []string) string {
 	named := make([]string, 0, len(types))
 	for _, t := range types {
-		if t != optional {
+		if t != optionalArg {
 			named = append(named, t)
 		}
 	}

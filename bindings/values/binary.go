@@ -12,7 +12,7 @@ import (
 )
 
 type binaryValue struct {
-	fixed
+	readOnlyFields
 	w    *Realm
 	sub  byte
 	data []byte
@@ -31,14 +31,14 @@ func (b *binaryValue) kind() kind {
 }
 
 func (*binaryValue) Keys() []string      { return []string{"sub_type", "buffer", "position"} }
-func (b *binaryValue) Has(k string) bool { return has(b, k) }
+func (b *binaryValue) Has(k string) bool { return hasField(b, k) }
 
 func (b *binaryValue) Get(key string) goja.Value {
 	switch key {
 	case "sub_type":
 		return b.w.rt.ToValue(b.sub)
 	case "buffer":
-		return b.w.bytes(b.data)
+		return b.w.newBuffer(b.data)
 	case "position":
 		return b.w.rt.ToValue(len(b.data))
 	}
@@ -50,7 +50,7 @@ func (b *binaryValue) encode(e *encoder) {
 	e.typ = bson.TypeBinary
 }
 
-func (b *binaryValue) show(in *inspector) string {
+func (b *binaryValue) inspectText(in *inspector) string {
 	quoted := func(s string) string { return in.paint(styleString, "'"+s+"'") }
 	switch {
 	case b.kind() == kindUUID:
@@ -66,7 +66,7 @@ func (b *binaryValue) show(in *inspector) string {
 		in.paint(styleNumber, strconv.Itoa(int(b.sub))))
 }
 
-func (b *binaryValue) extended(j *jsonWriter) {
+func (b *binaryValue) writeEJSON(j *jsonWriter) {
 	if j.legacy {
 		j.open('{')
 		j.key("$binary")
@@ -98,16 +98,16 @@ func binaryClass() classSpec {
 func binaryMethods(w *Realm) []method {
 	text := func(s string) goja.Value { return w.rt.ToValue(s) }
 	return []method{
-		on(w, "length", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(len(b.data)) }),
-		on(w, "value", func(b *binaryValue, _ []goja.Value) goja.Value { return w.bytes(b.data) }),
-		on(w, "read", func(b *binaryValue, args []goja.Value) goja.Value {
+		newMethod(w, "length", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(len(b.data)) }),
+		newMethod(w, "value", func(b *binaryValue, _ []goja.Value) goja.Value { return w.newBuffer(b.data) }),
+		newMethod(w, "read", func(b *binaryValue, args []goja.Value) goja.Value {
 			from := clampIndex(arg(args, 0), 0, len(b.data))
 			to := clampIndex(arg(args, 1), len(b.data), len(b.data))
-			return w.bytes(b.data[from:min(from+to, len(b.data))])
+			return w.newBuffer(b.data[from:min(from+to, len(b.data))])
 		}),
-		on(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value { return text(b.text(arg(args, 0))) }),
-		on(w, "toJSON", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
-		on(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
+		newMethod(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value { return text(b.text(arg(args, 0))) }),
+		newMethod(w, "toJSON", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
+		newMethod(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
 			if b.kind() != kindUUID {
 				w.Errors.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. "+
 					"Only 0x04 is "+
@@ -115,22 +115,22 @@ func binaryMethods(w *Realm) []method {
 			}
 			return w.newBinary(b.sub, b.data)
 		}),
-		on(w, "equals", func(b *binaryValue, args []goja.Value) goja.Value {
+		newMethod(w, "equals", func(b *binaryValue, args []goja.Value) goja.Value {
 			p, _ := payloadOf(arg(args, 0))
 			o, ok := p.(*binaryValue)
 			return w.rt.ToValue(ok && o.sub == b.sub && slices.Equal(o.data, b.data))
 		}),
 		// members of the old shell's BinData
-		on(w, "base64", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
-		on(w, "hex", func(b *binaryValue, _ []goja.Value) goja.Value { return text(hex.EncodeToString(b.data)) }),
-		on(w, "subtype", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(b.sub) }),
-		on(w, "toInt8Array", func(b *binaryValue, _ []goja.Value) goja.Value {
+		newMethod(w, "base64", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
+		newMethod(w, "hex", func(b *binaryValue, _ []goja.Value) goja.Value { return text(hex.EncodeToString(b.data)) }),
+		newMethod(w, "subtype", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(b.sub) }),
+		newMethod(w, "toInt8Array", func(b *binaryValue, _ []goja.Value) goja.Value {
 			return b.typedVector(vectorInt8, "Int8Array")
 		}),
-		on(w, "toFloat32Array", func(b *binaryValue, _ []goja.Value) goja.Value {
+		newMethod(w, "toFloat32Array", func(b *binaryValue, _ []goja.Value) goja.Value {
 			return b.typedVector(vectorFloat32, "Float32Array")
 		}),
-		on(w, "toPackedBits", func(b *binaryValue, _ []goja.Value) goja.Value {
+		newMethod(w, "toPackedBits", func(b *binaryValue, _ []goja.Value) goja.Value {
 			return b.typedVector(vectorBits, "Uint8Array")
 		}),
 	}
@@ -160,11 +160,11 @@ func (b *binaryValue) text(encoding goja.Value) string {
 }
 
 func binaryStatics(w *Realm, c *class) {
-	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "createFromBase64", func(args []goja.Value) goja.Value {
 		data, _ := decodeBase64(arg(args, 0).String())
 		return w.newBinary(callee{w, "Binary.createFromBase64"}.subtype(arg(args, 1)), data)
 	})
-	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "createFromHexString", func(args []goja.Value) goja.Value {
 		c := callee{w, "Binary.createFromHexString"}
 		return w.newBinary(c.subtype(arg(args, 1)), c.hexBytes(arg(args, 0).String()))
 	})
@@ -172,14 +172,14 @@ func binaryStatics(w *Realm, c *class) {
 		name string
 		kind byte
 	}{{"fromInt8Array", vectorInt8}, {"fromFloat32Array", vectorFloat32}, {"fromPackedBits", vectorBits}} {
-		w.static(c, v.name, func(args []goja.Value) goja.Value { return w.newVector(v.kind, args) })
+		w.defineStatic(c, v.name, func(args []goja.Value) goja.Value { return w.newVector(v.kind, args) })
 	}
 	for name, sub := range map[string]int{
 		"SUBTYPE_DEFAULT": 0, "SUBTYPE_FUNCTION": 1, "SUBTYPE_BYTE_ARRAY": 2, "SUBTYPE_UUID_OLD": 3, "SUBTYPE_UUID": 4,
 		"SUBTYPE_MD5": 5, "SUBTYPE_ENCRYPTED": 6, "SUBTYPE_COLUMN": 7, "SUBTYPE_SENSITIVE": 8, "SUBTYPE_VECTOR": 9,
 		"SUBTYPE_USER_DEFINED": 128,
 	} {
-		hidden(c.ctor, name, w.rt.ToValue(sub))
+		defineHidden(c.ctor, name, w.rt.ToValue(sub))
 	}
 }
 
@@ -190,7 +190,7 @@ func (c callee) subtype(v goja.Value) byte {
 	}
 	f := v.ToFloat()
 	if !(f >= 0 && f <= 255) || f != float64(int(f)) {
-		c.refuse("Binary subtype must be an integer between 0 and 255, got " + v.String() + " instead")
+		c.throwArgument("Binary subtype must be an integer between 0 and 255, got " + v.String() + " instead")
 	}
 	return byte(f)
 }
@@ -220,14 +220,14 @@ func newBinaryFrom(w *Realm, args []goja.Value) payload {
 	n := arrayLength(o)
 	data := make([]byte, 0, min(n, 1<<20))
 	for i := range n {
-		data = append(data, byte(textOrNumber(o.Get(strconv.Itoa(i)))))
+		data = append(data, byte(integerItem(o.Get(strconv.Itoa(i)))))
 	}
 	return &binaryValue{w: w, sub: sub, data: data}
 }
 
-// textOrNumber returns an item of an array as an integer; what is none counts
+// integerItem returns an item of an array as an integer; what is none counts
 // as 0.
-func textOrNumber(v goja.Value) int64 {
+func integerItem(v goja.Value) int64 {
 	if isMissing(v) {
 		return 0
 	}
@@ -267,7 +267,7 @@ func newMD5(w *Realm, args []goja.Value) payload {
 func (c callee) hexBytes(text string) []byte {
 	data, err := hex.DecodeString(text)
 	if err != nil {
-		c.refuse(quoteJSON(text) + " is not a valid hex string")
+		c.throwArgument(quoteJSON(text) + " is not a valid hex string")
 	}
 	return data
 }

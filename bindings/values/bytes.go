@@ -8,9 +8,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// bytes makes a Buffer over data if the runtime has Buffer, else a Uint8Array.
+// newBuffer makes a Buffer over data if the runtime has Buffer, else a Uint8Array.
 // The memory is shared, so writes show in the value it came from.
-func (w *Realm) bytes(data []byte) goja.Value {
+func (w *Realm) newBuffer(data []byte) goja.Value {
 	array := w.rt.ToValue(w.rt.NewArrayBuffer(data))
 	if buffer, ok := w.rt.GlobalObject().Get("Buffer").(*goja.Object); ok {
 		if from, ok := goja.AssertFunction(buffer.Get("from")); ok {

@@ -8,7 +8,7 @@ import (
 
 // code is JavaScript as data, with a scope or without.
 type code struct {
-	fixed
+	readOnlyFields
 	w     *Realm
 	text  string
 	scope *goja.Object
@@ -17,7 +17,7 @@ type code struct {
 func (*code) kind() kind { return kindCode }
 
 func (*code) Keys() []string      { return []string{"code", "scope"} }
-func (c *code) Has(k string) bool { return has(c, k) }
+func (c *code) Has(k string) bool { return hasField(c, k) }
 
 func (c *code) Get(key string) goja.Value {
 	switch {
@@ -46,14 +46,14 @@ func (c *code) encode(e *encoder) {
 	e.typ = bson.TypeCodeWithScope
 }
 
-func (c *code) show(in *inspector) string {
+func (c *code) inspectText(in *inspector) string {
 	if c.scope == nil {
 		return "Code(" + in.nested(c.w.rt.ToValue(c.text)) + ")"
 	}
 	return "Code(" + in.nested(c.w.rt.ToValue(c.text)) + ", " + in.nested(c.scope) + ")"
 }
 
-func (c *code) extended(j *jsonWriter) {
+func (c *code) writeEJSON(j *jsonWriter) {
 	j.open('{')
 	j.key("$code")
 	j.text(c.text)
@@ -69,8 +69,8 @@ func codeClass() classSpec {
 		name: "Code", bsontype: "Code", parent: kindCount, construct: newCode,
 		methods: func(w *Realm) []method {
 			return []method{
-				on(w, "toString", func(c *code, _ []goja.Value) goja.Value { return w.rt.ToValue(c.text) }),
-				on(w, "toJSON", func(c *code, _ []goja.Value) goja.Value {
+				newMethod(w, "toString", func(c *code, _ []goja.Value) goja.Value { return w.rt.ToValue(c.text) }),
+				newMethod(w, "toJSON", func(c *code, _ []goja.Value) goja.Value {
 					o := objectWith(w.rt, "code", w.rt.ToValue(c.text))
 					if c.scope != nil {
 						must(o.Set("scope", c.scope))
@@ -84,7 +84,7 @@ func codeClass() classSpec {
 
 // newCode is Code(text or function[, scope]).
 func newCode(w *Realm, args []goja.Value) payload {
-	callee{w, "Code"}.checkTypes(args, []string{"string", "function", optional}, []string{"object", optional})
+	callee{w, "Code"}.checkTypes(args, []string{"string", "function", optionalArg}, []string{"object", optionalArg})
 	c := &code{w: w}
 	if v := arg(args, 0); !goja.IsUndefined(v) {
 		c.text = v.String()

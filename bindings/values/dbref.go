@@ -11,7 +11,7 @@ import (
 // dbRef is a reference to a document: in BSON a document {$ref, $id[, $db]}
 // and possibly more fields, or the deprecated pointer type.
 type dbRef struct {
-	fixed
+	readOnlyFields
 	w          *Realm
 	collection string
 	oid        goja.Value
@@ -20,9 +20,11 @@ type dbRef struct {
 	pointer    bool         // the deprecated BSON type
 }
 
-func (*dbRef) kind() kind          { return kindDBRef }
-func (*dbRef) Keys() []string      { return []string{"collection", "oid", "db", "fields"} }
-func (d *dbRef) Has(k string) bool { return has(d, k) || (k == "$ref" || k == "$id" || k == "$db") }
+func (*dbRef) kind() kind     { return kindDBRef }
+func (*dbRef) Keys() []string { return []string{"collection", "oid", "db", "fields"} }
+func (d *dbRef) Has(k string) bool {
+	return hasField(d, k) || (k == "$ref" || k == "$id" || k == "$db")
+}
 
 func (d *dbRef) Get(key string) goja.Value {
 	switch key {
@@ -85,7 +87,7 @@ func (d *dbRef) encode(e *encoder) {
 	e.typ = bson.TypeEmbeddedDocument
 }
 
-func (d *dbRef) show(in *inspector) string {
+func (d *dbRef) inspectText(in *inspector) string {
 	parts := []string{in.nested(d.w.rt.ToValue(d.collection)), in.nested(d.oid)}
 	if d.db != "" {
 		parts = append(parts, in.nested(d.w.rt.ToValue(d.db)))
@@ -96,7 +98,7 @@ func (d *dbRef) show(in *inspector) string {
 	return "DBRef(" + strings.Join(parts, ", ") + ")"
 }
 
-func (d *dbRef) extended(j *jsonWriter) {
+func (d *dbRef) writeEJSON(j *jsonWriter) {
 	j.open('{')
 	j.key("$ref")
 	j.text(d.collection)
@@ -117,7 +119,7 @@ func dbRefClass() classSpec {
 		name: "DBRef", bsontype: "DBRef", parent: kindCount, construct: newDBRef,
 		methods: func(w *Realm) []method {
 			return []method{
-				on(w, "toJSON", func(d *dbRef, _ []goja.Value) goja.Value {
+				newMethod(w, "toJSON", func(d *dbRef, _ []goja.Value) goja.Value {
 					o := objectWith(w.rt, "$ref", w.rt.ToValue(d.collection))
 					must(o.Set("$id", d.oid))
 					if d.db != "" {
@@ -130,7 +132,7 @@ func dbRefClass() classSpec {
 					}
 					return o
 				}),
-				on(w, "toString", func(d *dbRef, _ []goja.Value) goja.Value {
+				newMethod(w, "toString", func(d *dbRef, _ []goja.Value) goja.Value {
 					return w.rt.ToValue(w.Inspect(w.wrap(d), DefaultInspect()))
 				}),
 			}
@@ -156,7 +158,7 @@ func newDBRef(w *Realm, args []goja.Value) payload {
 	d := &dbRef{w: w, collection: args[0].String(), oid: args[1]}
 	if v := arg(args, 2); !isMissing(v) {
 		if !isString(v) {
-			c.refuse("Argument db must be of type string, got " + typeOf(v) + " instead")
+			c.throwArgument("Argument db must be of type string, got " + typeOf(v) + " instead")
 		}
 		d.db = v.String()
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 type decimal128 struct {
-	fixed
+	readOnlyFields
 	w *Realm
 	d bson.Decimal128
 }
@@ -27,7 +27,7 @@ func (d *decimal128) Get(key string) goja.Value {
 	if key != "bytes" {
 		return nil
 	}
-	return d.w.bytes(decimalBytes(d.d))
+	return d.w.newBuffer(decimalBytes(d.d))
 }
 
 // decimalBytes returns the 16 bytes as BSON has them: little endian, low half
@@ -43,16 +43,16 @@ func (d *decimal128) encode(e *encoder) {
 	e.typ = bson.TypeDecimal128
 }
 
-func (d *decimal128) show(in *inspector) string {
+func (d *decimal128) inspectText(in *inspector) string {
 	return "Decimal128(" + in.paint(styleString, "'"+d.d.String()+"'") + ")"
 }
 
-func (d *decimal128) extended(j *jsonWriter) { j.pair("$numberDecimal", d.d.String()) }
+func (d *decimal128) writeEJSON(j *jsonWriter) { j.pair("$numberDecimal", d.d.String()) }
 
-func (d *decimal128) decimal() string { return d.d.String() }
+func (d *decimal128) decimalText() string { return d.d.String() }
 
-// primitive returns the value in arithmetic and comparison: the nearest number.
-func (d *decimal128) primitive() goja.Value { return d.w.rt.ToValue(d.float()) }
+// primitiveValue returns the value in arithmetic and comparison: the nearest number.
+func (d *decimal128) primitiveValue() goja.Value { return d.w.rt.ToValue(d.float()) }
 
 func (d *decimal128) float() float64 {
 	if d.d.IsNaN() {
@@ -65,8 +65,8 @@ func (d *decimal128) float() float64 {
 	return f
 }
 
-// rounded reports whether JavaScript would write another number.
-func (d *decimal128) rounded() bool {
+// losesPrecision reports whether the conversion to a JavaScript number loses digits.
+func (d *decimal128) losesPrecision() bool {
 	if d.d.IsNaN() || d.d.IsInf() != 0 {
 		return false
 	}
@@ -81,17 +81,17 @@ func decimal128Class() classSpec {
 		name: "Decimal128", bsontype: "Decimal128", parent: kindCount, construct: newDecimal128From,
 		methods: func(w *Realm) []method {
 			return []method{
-				on(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),
-				on(w, "toJSON", func(d *decimal128, _ []goja.Value) goja.Value {
+				newMethod(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),
+				newMethod(w, "toJSON", func(d *decimal128, _ []goja.Value) goja.Value {
 					return objectWith(w.rt, "$numberDecimal", w.rt.ToValue(d.d.String()))
 				}),
 			}
 		},
 		statics: func(w *Realm, c *class) {
-			w.static(c, "fromString", func(args []goja.Value) goja.Value {
+			w.defineStatic(c, "fromString", func(args []goja.Value) goja.Value {
 				return w.wrap(&decimal128{w: w, d: parseDecimal(w, arg(args, 0).String())})
 			})
-			w.static(c, "fromStringWithRounding", func(args []goja.Value) goja.Value {
+			w.defineStatic(c, "fromStringWithRounding", func(args []goja.Value) goja.Value {
 				return w.wrap(&decimal128{w: w, d: parseDecimalRounding(w, arg(args, 0).String())})
 			})
 		},

@@ -8,9 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-type collection struct{ plain }
+type collection struct{ noFields }
 
-type cursor struct{ plain }
+type cursor struct{ noFields }
 
 func (*cursor) PrintText() string { return "a cursor" }
 
@@ -93,7 +93,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	stacks := DefaultInspect()
-	stacks.Stacks = true
+	stacks.ErrorStacks = true
 	if got := w.Inspect(objectWith(w.rt, "e", e), DefaultInspect()); got != "{ e: [MongoServerError: ns not found] }" {
 		t.Errorf("inside a value: %s", got)
 	}

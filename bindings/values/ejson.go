@@ -31,22 +31,22 @@ func (w *Realm) ParseEJSON(text string, relaxed bool) (goja.Value, error) {
 
 // write returns the text of v; ok is false if v has none.
 func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
-	if j.absent(v) && !goja.IsUndefined(v) {
+	if j.isOmitted(v) && !goja.IsUndefined(v) {
 		return "", false
 	}
-	j.path = append(j.room.path[:0], step{name: "(root)"})
-	j.counts = j.room.counts[:0]
-	j.buf, j.natural = j.w.spare.takeBuffer(), j.w.fields.natural()
+	j.path = append(j.initial.path[:0], step{name: "(root)"})
+	j.counts = j.initial.counts[:0]
+	j.buf, j.nothingHasToBSON = j.w.reusable.takeBuffer(), j.w.fields.nothingHasToBSON()
 	j.value(v)
-	defer j.w.spare.giveBuffer(j.buf)
+	defer j.w.reusable.giveBuffer(j.buf)
 	return string(j.buf), true
 }
 
-// makeEJSON returns the EJSON object.
+// makeEJSON builds the global object EJSON.
 func (w *Realm) makeEJSON() goja.Value {
 	o := w.rt.NewObject()
 	define := func(name string, f func(args []goja.Value) goja.Value) {
-		must(o.Set(name, w.function(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) })))
+		must(o.Set(name, w.newFunction(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) })))
 	}
 	define("stringify", w.ejsonStringify)
 	define("parse", func(args []goja.Value) goja.Value {
@@ -58,7 +58,7 @@ func (w *Realm) makeEJSON() goja.Value {
 		if !ok {
 			return goja.Undefined()
 		}
-		return w.js.parsed(w.rt, text)
+		return w.js.parseJSON(w.rt, text)
 	})
 	define("deserialize", func(args []goja.Value) goja.Value {
 		relaxed, legacy := readOptions(arg(args, 1))
@@ -120,7 +120,7 @@ func (w *Realm) ejsonStringify(args []goja.Value) goja.Value {
 	if !ok {
 		return goja.Undefined()
 	}
-	replaced, err := w.js.stringify(nil, w.js.parsed(w.rt, text), replacer, space)
+	replaced, err := w.js.stringify(nil, w.js.parseJSON(w.rt, text), replacer, space)
 	if err != nil {
 		panic(err)
 	}

@@ -25,14 +25,14 @@ type jsonReader struct {
 func (w *Realm) parseEJSON(text string, relaxed, legacy bool) goja.Value {
 	r := &jsonReader{w: w, src: text, relaxed: relaxed, legacy: legacy}
 	v := r.value()
-	r.space()
+	r.skipSpace()
 	if r.pos < len(r.src) {
 		r.unexpected()
 	}
 	return v
 }
 
-// unexpected throws the SyntaxError for what stands at pos.
+// unexpected throws a SyntaxError for the character at pos.
 func (r *jsonReader) unexpected() {
 	if r.pos >= len(r.src) {
 		panic(r.w.Errors.New("SyntaxError", "Unexpected end of JSON input"))
@@ -42,7 +42,7 @@ func (r *jsonReader) unexpected() {
 		utf16Length(r.src[:r.pos]))))
 }
 
-func (r *jsonReader) space() {
+func (r *jsonReader) skipSpace() {
 	for r.pos < len(r.src) {
 		switch r.src[r.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -55,7 +55,7 @@ func (r *jsonReader) space() {
 
 // peek returns the next character that is not white space, 0 at the end.
 func (r *jsonReader) peek() byte {
-	r.space()
+	r.skipSpace()
 	if r.pos < len(r.src) {
 		return r.src[r.pos]
 	}
@@ -80,11 +80,11 @@ func (r *jsonReader) value() goja.Value {
 	case c == '-' || c >= '0' && c <= '9':
 		return r.number()
 	case c == 't':
-		return r.word("true", r.w.rt.ToValue(true))
+		return r.readLiteral("true", r.w.rt.ToValue(true))
 	case c == 'f':
-		return r.word("false", r.w.rt.ToValue(false))
+		return r.readLiteral("false", r.w.rt.ToValue(false))
 	case c == 'n':
-		return r.word("null", goja.Null())
+		return r.readLiteral("null", goja.Null())
 	default:
 		r.unexpected()
 		return nil
@@ -100,7 +100,7 @@ func (r *jsonReader) nested(read func(*jsonReader) goja.Value) goja.Value {
 	return v
 }
 
-func (r *jsonReader) word(text string, v goja.Value) goja.Value {
+func (r *jsonReader) readLiteral(text string, v goja.Value) goja.Value {
 	for i := range len(text) {
 		if r.pos >= len(r.src) || r.src[r.pos] != text[i] {
 			r.unexpected()
@@ -147,7 +147,7 @@ func (r *jsonReader) object() goja.Value {
 		}
 		r.expect(':')
 		setField(o, key, r.value())
-		order.saw(key)
+		order.note(key)
 		names = append(names, key)
 		special = special || strings.HasPrefix(key, "$")
 		if r.peek() == '}' {
@@ -157,9 +157,9 @@ func (r *jsonReader) object() goja.Value {
 		r.expect(',')
 	}
 	if special {
-		return r.special(o)
+		return r.fromExtended(o)
 	}
-	if order.broken {
+	if order.orderLost {
 		r.w.fields.keepOrder(o, names)
 	}
 	return o
@@ -279,7 +279,7 @@ func (r *jsonReader) number() goja.Value {
 // matter.
 func (r *jsonReader) typedNumber(f float64) goja.Value {
 	switch {
-	case wholeInt32(f):
+	case isInt32(f):
 		return r.w.wrap(&int32Value{w: r.w, n: int32(f)})
 	case f == math.Trunc(f) && math.Abs(f) <= 1<<63 && !(f == 0 && math.Signbit(f)):
 		return r.w.newLong(clampInt64(f, false))

@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// special turns an object with a $-key into the value it stands for, or
+// fromExtended turns an object with a $-key into the value it stands for, or
 // returns it unchanged.
-func (r *jsonReader) special(o *goja.Object) goja.Value {
+func (r *jsonReader) fromExtended(o *goja.Object) goja.Value {
 	if v := o.Get("$undefined"); v != nil && v.ToBoolean() {
 		return goja.Null()
 	}
@@ -120,7 +120,7 @@ func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
 // (rules/04-values-and-language §4.10, fix).
 func (r *jsonReader) numberLong(_ *goja.Object, v goja.Value) goja.Value {
 	n := callee{r.w, "$numberLong"}.integerFrom(v, 64)
-	if r.relaxed && safe(n) {
+	if r.relaxed && isSafeInteger(n) {
 		return r.w.rt.ToValue(n)
 	}
 	return r.w.newLong(n)
@@ -166,7 +166,7 @@ func (r *jsonReader) timestamp(_ *goja.Object, v goja.Value) goja.Value {
 
 func (r *jsonReader) date(v goja.Value) goja.Value {
 	if p, ok := payloadOf(v); ok && isLong(p) {
-		return r.w.marks.date(p.(*long).n)
+		return r.w.marks.newDate(p.(*long).n)
 	}
 	switch {
 	case goja.IsNumber(v):

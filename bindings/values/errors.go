@@ -53,7 +53,7 @@ func (x *Errors) throwBSON(message string) { panic(x.New(bsonError, message)) }
 // throwInput is the shell's complaint about an argument.
 func (x *Errors) throwInput(message string) {
 	e := x.New(invalidInput, "[COMMON-10001] "+message)
-	hidden(e, "code", x.rt.ToValue("COMMON-10001"))
+	defineHidden(e, "code", x.rt.ToValue("COMMON-10001"))
 	panic(e)
 }
 
@@ -71,9 +71,9 @@ func (x *Errors) prototype(name string) *goja.Object {
 	ctor := newFunction(x.rt, name, func(call goja.FunctionCall) goja.Value {
 		return x.New(name, call.Argument(0).String())
 	})
-	hidden(ctor, "prototype", p)
-	hidden(p, "name", x.rt.ToValue(name))
-	hidden(p, "constructor", ctor)
+	defineHidden(ctor, "prototype", p)
+	defineHidden(p, "name", x.rt.ToValue(name))
+	defineHidden(p, "constructor", ctor)
 	x.js.errors[name] = p
 	return p
 }

@@ -16,22 +16,22 @@ type fieldOrder struct {
 	names []string
 }
 
-// orderWatch notices while a document is read that JavaScript will not keep its
+// orderWatch detects, while a document is read, that JavaScript will not keep its
 // order.
 type orderWatch struct {
-	highest int64 // index seen last; -1 before the first
-	named   bool  // a name that is not an index was seen
-	broken  bool
+	highest   int64 // index seen last; -1 before the first
+	named     bool  // a name that is not an index was seen
+	orderLost bool
 }
 
-func (o *orderWatch) saw(key string) {
+func (o *orderWatch) note(key string) {
 	n, isIndex := arrayIndex(key)
 	if !isIndex {
 		o.named = true
 		return
 	}
 	if o.named || n < o.highest {
-		o.broken = true
+		o.orderLost = true
 	}
 	o.highest = n
 }
@@ -49,7 +49,7 @@ func arrayIndex(key string) (int64, bool) {
 // namesOf returns the names of the elements in body.
 func namesOf(body []byte) (names []string) {
 	for len(body) > 0 {
-		_, key, _, rest, ok := rawdoc.Next(body)
+		_, key, _, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}

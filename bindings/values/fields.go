@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/gojamem"
 )
 
-// objectFields reads the fields that objects have, on the way out of JavaScript.
+// objectFields reads the fields of JavaScript objects, for conversion to BSON and JSON.
 type objectFields struct {
 	rt     *goja.Runtime
 	js     *intrinsics
@@ -36,8 +36,8 @@ func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)
 	defer func() { f.names = f.names[:from] }()
 	for _, key := range names[from:] {
 		name, v := key.String(), values[key]
-		if !f.memory.Plain(v) { // gone by now, or an accessor, hidden, or not to be changed
-			if v != nil && f.memory.Hidden(v) {
+		if !f.memory.IsPlain(v) { // gone by now, or an accessor, hidden, or not to be changed
+			if v != nil && f.memory.IsHidden(v) {
 				continue
 			}
 			v = o.Get(name)
@@ -64,7 +64,7 @@ func (f *objectFields) keepOrder(o *goja.Object, names []string) {
 }
 
 func (f *objectFields) orderOf(o *goja.Object) *fieldOrder {
-	if l := lazyOf(o); l != nil && l.indexed() {
+	if l := lazyOf(o); l != nil && l.ensureIndex() {
 		return nil
 	}
 	if f.order == nil || isProxy(o) {
@@ -88,10 +88,10 @@ func (f *objectFields) keys(o *goja.Object) []string {
 	return order.arrange(o.Keys())
 }
 
-// lacks reports whether an object is sure to have no field of that name: it is a plain
+// surelyLacks reports whether an object is sure to have no field of that name: it is a plain
 // one or an array, has none of its own, and inherits from the language alone, which
 // has none.
-func (f *objectFields) lacks(o *goja.Object, name unistring.String) bool {
+func (f *objectFields) surelyLacks(o *goja.Object, name unistring.String) bool {
 	names, array, ok := f.memory.Names(o)
 	if !ok {
 		return false
@@ -103,9 +103,9 @@ func (f *objectFields) lacks(o *goja.Object, name unistring.String) bool {
 	return !slices.Contains(names, name) && o.Prototype() == from
 }
 
-// natural reports whether objects and arrays have no toBSON unless somebody gave them
+// nothingHasToBSON reports whether objects and arrays inherit no toBSON; they may have
 // one of their own. It is asked once for all that is written at a time.
-func (f *objectFields) natural() bool {
+func (f *objectFields) nothingHasToBSON() bool {
 	const name = "toBSON"
 	if f.memory.Lacks(f.js.arrayProto, name) && f.memory.Lacks(f.js.objectProto, name) &&
 		f.js.arrayProto.Prototype() == f.js.objectProto && f.js.objectProto.Prototype() == nil {
@@ -115,10 +115,10 @@ func (f *objectFields) natural() bool {
 		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get(name) == nil)
 }
 
-// inBSON returns what an object says that it is in BSON; other is false when that
+// callToBSON calls the method toBSON of an object; other is false if the result
 // is itself, or nothing.
-func (f *objectFields) inBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
-	if natural && f.lacks(o, "toBSON") {
+func (f *objectFields) callToBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
+	if natural && f.surelyLacks(o, "toBSON") {
 		return nil, false
 	}
 	method := o.Get("toBSON")

@@ -14,7 +14,7 @@ func globals() []globalSpec {
 		return globalSpec{name, func(w *Realm) goja.Value { return w.class(k).ctor }}
 	}
 	aliasOf := func(name string, k kind, construct func(*Realm, []goja.Value) payload) globalSpec {
-		return globalSpec{name, func(w *Realm) goja.Value { return w.alias(name, k, construct) }}
+		return globalSpec{name, func(w *Realm) goja.Value { return w.newAlias(name, k, construct) }}
 	}
 	return []globalSpec{
 		classOf("ObjectId", kindObjectID),
@@ -46,8 +46,8 @@ func globals() []globalSpec {
 	}
 }
 
-// specOf returns the table of classes.
-func specOf(k kind) classSpec {
+// classSpecOf returns the table of classes.
+func classSpecOf(k kind) classSpec {
 	return [kindCount]func() classSpec{
 		kindObjectID:   objectIDClass,
 		kindLong:       longClass,

@@ -32,16 +32,16 @@ const (
 // stands for print()'s default; negative limits are none. The limits do not
 // apply to documents that came from a server (rules/04-values-and-language §3.6).
 type InspectOptions struct {
-	Depth     int  // levels below the value that are shown, default 6; TopLevel for none
-	MaxItems  int  // items of an array, Set or Map, default 100
-	MaxString int  // UTF-16 units of a string, default 10,000
-	Width     int  // columns of a line, default 80 whatever the terminal has
-	Compact   int  // levels that may share a line, default 3; MultiLine, CompactFull
-	Color     bool // SGR colour codes (rules/04-values-and-language §3.7)
-	Stacks    bool // errors inside values with their stack and fields
-	Hidden    bool // properties that are not enumerable too, in brackets
-	Plain     bool // an object's own way of showing itself does not count
-	BareDates bool // dates without ISODate around them
+	Depth        int  // levels below the value that are shown, default 6; TopLevel for none
+	MaxItems     int  // items of an array, Set or Map, default 100
+	MaxString    int  // UTF-16 units of a string, default 10,000
+	Width        int  // columns of a line, default 80 whatever the terminal has
+	Compact      int  // levels that may share a line, default 3; MultiLine, CompactFull
+	Color        bool // SGR colour codes (rules/04-values-and-language §3.7)
+	ErrorStacks  bool // errors inside values with their stack and fields
+	ShowHidden   bool // properties that are not enumerable too, in brackets
+	IgnoreCustom bool // an object's own way of showing itself does not count
+	BareDates    bool // dates without ISODate around them
 
 	Sorted  bool                                      // entries of objects in order
 	Compare func(a, b goja.Value) (goja.Value, error) // of their texts; nil goes by bytes
@@ -87,7 +87,7 @@ func (w *Realm) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 }
 
 // isControl reports whether a character is a control other than tab and line feed.
-func isControl(r rune) bool { return r <= 0x9f && plaintext.Hidden(r) }
+func isControl(r rune) bool { return r <= 0x9f && plaintext.IsControl(r) }
 
 // Printjson is printjson's form: strings raw, all else without limits and with
 // every entry on a line of its own.
@@ -103,7 +103,7 @@ func (w *Realm) Printjson(v goja.Value) string {
 	return w.Inspect(v, o)
 }
 
-// text shows a value, whatever a script's own methods do.
+// text inspects a value; errors of a script's own methods are contained.
 func (in *inspector) text(v goja.Value) (text string) {
 	if ex := in.w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
 		// a trap or a toString of the script's own failed
@@ -118,11 +118,11 @@ type inspector struct {
 	w *Realm
 	o InspectOptions
 
-	indent   int // columns to the left of the value being shown
-	last     int // depth of the most recently entered non-empty container
-	server   int // server documents around the value being shown
-	seen     []*goja.Object
-	circular map[*goja.Object]int
+	indent      int // columns to the left of the value being shown
+	lastDepth   int // depth of the most recently entered non-empty container
+	serverDepth int // serverDepth documents around the value being shown
+	seen        []*goja.Object
+	circular    map[*goja.Object]int
 }
 
 func newInspector(w *Realm, o InspectOptions) *inspector {
@@ -147,25 +147,25 @@ func newInspector(w *Realm, o InspectOptions) *inspector {
 }
 
 func (in *inspector) maxItems() int {
-	if in.server > 0 {
+	if in.serverDepth > 0 {
 		return math.MaxInt
 	}
 	return in.o.MaxItems
 }
 
-// maxShown bounds the nesting even where nothing else does: each level costs
+// maxInspectDepth bounds the nesting even where nothing else does: each level costs
 // a copy of the text inside it.
-const maxShown = 400
+const maxInspectDepth = 400
 
 func (in *inspector) tooDeep(level int) bool {
-	return in.server == 0 && level > in.o.Depth || len(in.seen) >= maxShown
+	return in.serverDepth == 0 && level > in.o.Depth || len(in.seen) >= maxInspectDepth
 }
 
 // nested shows a part of a leaf, such as the scope of Code.
 func (in *inspector) nested(v goja.Value) string {
-	last := in.last
+	last := in.lastDepth
 	text := in.value(v, 0, true)
-	in.last = last
+	in.lastDepth = last
 	return text
 }
 
@@ -200,11 +200,11 @@ func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 // object shows everything that is not a primitive.
 func (in *inspector) object(o *goja.Object, level int) string {
 	settleBehind(o)
-	if text, ok := in.printed(o); ok {
+	if text, ok := in.printerText(o); ok {
 		return text
 	}
 	if p, ok := payloadOf(o); ok {
-		return p.show(in)
+		return p.inspectText(in)
 	}
 	if in.w.printers.isOneLine(o) {
 		return in.oneLine(o)
@@ -215,18 +215,18 @@ func (in *inspector) object(o *goja.Object, level int) string {
 			return in.paint(styleSpecial, "<Revoked Proxy>")
 		}
 		o = target
-		if text, ok := in.printed(o); ok {
+		if text, ok := in.printerText(o); ok {
 			return text
 		}
 		if p, ok := payloadOf(o); ok {
-			return p.show(in)
+			return p.inspectText(in)
 		}
 	}
 	if text, ok := in.custom(o, level); ok {
 		return text
 	}
 	if b := in.w.boundOf(o); b != nil {
-		return b.show(in)
+		return b.inspectText(in)
 	}
 	if o.ClassName() == "Date" {
 		return in.date(o)
@@ -236,20 +236,20 @@ func (in *inspector) object(o *goja.Object, level int) string {
 			return in.paint(styleSpecial, "[Circular *"+strconv.Itoa(in.reference(o))+"]")
 		}
 	}
-	if o.ClassName() == "Error" && !in.o.Stacks {
+	if o.ClassName() == "Error" && !in.o.ErrorStacks {
 		return in.errorLine(o)
 	}
-	if in.w.marks.has(o) {
-		in.server++
-		defer func() { in.server-- }()
+	if in.w.marks.isFromServer(o) {
+		in.serverDepth++
+		defer func() { in.serverDepth-- }()
 	}
 	return in.container(o, level)
 }
 
-// printed returns the text of an object that has one. A printer may have used
+// printerText returns the text of an object that has one. A printer may have used
 // the shell's colours.
-func (in *inspector) printed(o *goja.Object) (string, bool) {
-	text, ok := in.w.printers.printed(o)
+func (in *inspector) printerText(o *goja.Object) (string, bool) {
+	text, ok := in.w.printers.printerText(o)
 	if in.o.Color {
 		return plaintext.VisibleStyled(text), ok
 	}
@@ -271,7 +271,7 @@ func (in *inspector) reference(o *goja.Object) int {
 
 // oneLine shows an object as a leaf on a line of any width.
 func (in *inspector) oneLine(o *goja.Object) string {
-	line := &inspector{w: in.w, o: in.o, server: in.server}
+	line := &inspector{w: in.w, o: in.o, serverDepth: in.serverDepth}
 	line.o.Width = math.MaxInt
 	line.o.Compact = CompactFull
 	return line.container(o, 0)

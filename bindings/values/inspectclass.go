@@ -32,12 +32,12 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	}
 	key := in.w.rt.ToValue("constructor")
 	for p := o; p != nil; p = p.Prototype() {
-		v, _ := in.own(p, key)
+		v, _ := in.ownProperty(p, key)
 		ctor, ok := v.(*goja.Object)
-		if !ok || !isFunction(ctor) || !in.descends(o, ctor) {
+		if !ok || !isFunction(ctor) || !in.isInstance(o, ctor) {
 			continue
 		}
-		if n, _ := in.own(ctor, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
+		if n, _ := in.ownProperty(ctor, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
 			return n.String(), true
 		}
 	}
@@ -48,9 +48,9 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	return "Object <[Object: null prototype] {}>", true
 }
 
-// descends reports what instanceof does, without running script code.
-func (in *inspector) descends(o, ctor *goja.Object) bool {
-	proto, _ := in.own(ctor, in.w.rt.ToValue("prototype"))
+// isInstance reports what instanceof does, without running script code.
+func (in *inspector) isInstance(o, ctor *goja.Object) bool {
+	proto, _ := in.ownProperty(ctor, in.w.rt.ToValue("prototype"))
 	for p := o.Prototype(); p != nil; p = p.Prototype() {
 		if goja.Value(p) == proto {
 			return true
@@ -83,10 +83,10 @@ func prefix(name string, known bool, tag, fallback, size string) string {
 	}
 }
 
-// shapeOf finds out what o is and how its entries are shown.
-func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
+// shapeOf determines the brackets and entries by the class of o.
+func (in *inspector) shapeOf(o *goja.Object, name string, known bool) entryLayout {
 	tag := in.tag(o)
-	s := shape{opening: "{", closing: "}"}
+	s := entryLayout{opening: "{", closing: "}"}
 	s.symbols = o.Symbols()
 	sized := func(n int) string { return "(" + strconv.Itoa(n) + ")" }
 	braces := func(fallback, size string) {
@@ -122,7 +122,7 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 			s.entries = in.mapEntries(o, n)
 		}
 	case isTypedArray(o) && name == "Buffer":
-		s.base, s.alone = bufferText(o), true
+		s.base, s.baseSuffices = bufferText(o), true
 		s.keys = extraKeys(o, arrayLength(o))
 	case isTypedArray(o):
 		n := arrayLength(o)
@@ -135,7 +135,7 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 	case class == "Arguments":
 		s.opening, s.keys = "[Arguments] {", o.Keys()
 	case isFunction(o):
-		s.base, s.alone = plaintext.Visible(in.functionText(o, name, known, tag)), true
+		s.base, s.baseSuffices = plaintext.Visible(in.functionText(o, name, known, tag)), true
 		s.keys = o.Keys()
 		if len(s.keys) == 0 && len(s.symbols) == 0 {
 			s.base = in.paint(styleSpecial, s.base)
@@ -147,12 +147,12 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 }
 
 // plainShape is shapeOf for what is neither a collection nor a function.
-func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known bool, tag string) {
+func (in *inspector) plainShape(o *goja.Object, s *entryLayout, name string, known bool, tag string) {
 	s.keys = in.w.fields.keys(o)
 	switch class := o.ClassName(); {
 	case class == "RegExp":
 		// The engine writes a slash as its code.
-		s.base, s.alone = strings.ReplaceAll(o.String(), `\u002f`, `\/`), true
+		s.base, s.baseSuffices = strings.ReplaceAll(o.String(), `\u002f`, `\/`), true
 		if name != "RegExp" {
 			s.base = prefix(name, known, tag, "RegExp", "") + s.base
 		}
@@ -161,9 +161,9 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 			s.base = in.paint(styleRegExp, s.base)
 		}
 	case class == "Error":
-		s.base, s.alone = in.errorStack(o), true
+		s.base, s.baseSuffices = in.errorStack(o), true
 	case boxedType(o) != "":
-		s.base, s.alone = in.boxed(o, boxedType(o)), true
+		s.base, s.baseSuffices = in.boxed(o, boxedType(o)), true
 		if class == "String" {
 			s.keys = extraKeys(o, arrayLength(o))
 		}
@@ -213,19 +213,19 @@ func extraKeys(o *goja.Object, length int) []string {
 	return extra
 }
 
-// bufferShown is how many bytes of a Buffer are shown.
-const bufferShown = 50
+// maxBufferBytes is how many bytes of a Buffer are shown.
+const maxBufferBytes = 50
 
 // bufferText is <Buffer 68 65 6c 6c 6f>.
 func bufferText(o *goja.Object) string {
 	n := arrayLength(o)
 	var b strings.Builder
 	b.WriteString("<Buffer")
-	for i := range min(n, bufferShown) {
+	for i := range min(n, maxBufferBytes) {
 		fmt.Fprintf(&b, " %02x", o.Get(strconv.Itoa(i)).ToInteger())
 	}
-	if rest := n - bufferShown; rest > 0 {
-		b.WriteString(" ... " + count(rest, "more byte"))
+	if rest := n - maxBufferBytes; rest > 0 {
+		b.WriteString(" ... " + countText(rest, "more byte"))
 	}
 	return b.String() + ">"
 }
@@ -233,7 +233,7 @@ func bufferText(o *goja.Object) string {
 // functionText is [Function: name], [class A extends B] and the like.
 func (in *inspector) functionText(o *goja.Object, class string, known bool, tag string) string {
 	name := ""
-	if n, _ := in.own(o, in.w.rt.ToValue("name")); n != nil && isString(n) {
+	if n, _ := in.ownProperty(o, in.w.rt.ToValue("name")); n != nil && isString(n) {
 		name = n.String()
 	}
 	if o.ExportType() == typeOfCtor && strings.HasPrefix(o.String(), "class") {
@@ -275,7 +275,7 @@ func (in *inspector) classText(o *goja.Object, name, class string, known bool, t
 		return "[" + text + " extends [null prototype]]"
 	}
 	if parent := o.Prototype(); parent != nil {
-		if n, _ := in.own(parent, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
+		if n, _ := in.ownProperty(parent, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
 			text += " extends " + n.String()
 		}
 	}
@@ -348,7 +348,7 @@ func (in *inspector) bufferEntries(data []byte) func(level int) []string {
 			b.WriteByte(lowerHex[c&15])
 		}
 		if rest := len(data) - n; rest > 0 {
-			b.WriteString(" ... " + count(rest, "more byte"))
+			b.WriteString(" ... " + countText(rest, "more byte"))
 		}
 		return []string{
 			in.paint(styleSpecial, "[Uint8Contents]") + ": <" + b.String() + ">",

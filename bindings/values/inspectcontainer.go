@@ -9,18 +9,18 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// shape is how a kind of object is shown: what stands around the entries and
+// entryLayout is how a kind of object is shown: what stands around the entries and
 // where these come from.
-type shape struct {
-	base     string // text before the opening bracket
-	opening  string
-	closing  string
-	array    bool // entries may be grouped; extra properties are not
-	alone    bool // base is the whole text if there are no entries
-	entries  func(level int) []string
-	keys     []string
-	symbols  []*goja.Symbol
-	depthTag string // name shown when the object is too deep
+type entryLayout struct {
+	base         string // text before the opening bracket
+	opening      string
+	closing      string
+	array        bool // entries may be grouped; extra properties are not
+	baseSuffices bool // base is the whole text if there are no entries
+	entries      func(level int) []string
+	keys         []string
+	symbols      []*goja.Symbol
+	depthTag     string // name shown when the object is too deep
 }
 
 // container shows an object with its entries.
@@ -28,11 +28,11 @@ func (in *inspector) container(o *goja.Object, level int) string {
 	name, known := in.className(o)
 	s := in.shapeOf(o, name, known)
 	s.opening = plaintext.Visible(s.opening)
-	if in.o.Hidden {
+	if in.o.ShowHidden {
 		s.keys, s.symbols = in.hiddenKeys(o), in.allSymbols(o)
 	}
 	if s.entries == nil && len(s.keys) == 0 && len(s.symbols) == 0 {
-		if s.alone {
+		if s.baseSuffices {
 			return s.base
 		}
 		return s.opening + s.closing
@@ -45,7 +45,7 @@ func (in *inspector) container(o *goja.Object, level int) string {
 	}
 	level++
 	in.seen = append(in.seen, o)
-	in.last = level
+	in.lastDepth = level
 	var output []string
 	if s.entries != nil {
 		output = s.entries(level)
@@ -81,32 +81,32 @@ func (in *inspector) container(o *goja.Object, level int) string {
 // property shows one entry of an object: its key and its value.
 func (in *inspector) property(o *goja.Object, key string, level int, array bool) string {
 	shown := in.key(key)
-	if in.o.Hidden && !in.enumerable(o, in.w.rt.ToValue(key)) {
+	if in.o.ShowHidden && !in.enumerable(o, in.w.rt.ToValue(key)) {
 		shown = "[" + plaintext.VisibleLine(key) + "]"
 	}
-	return shown + ":" + in.named(o, in.w.rt.ToValue(key), level, array)
+	return shown + ":" + in.namedValue(o, in.w.rt.ToValue(key), level, array)
 }
 
 func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int, array bool) string {
-	return "[" + in.paint(styleSymbol, symbolText(sym)) + "]:" + in.named(o, sym, level, array)
+	return "[" + in.paint(styleSymbol, symbolText(sym)) + "]:" + in.namedValue(o, sym, level, array)
 }
 
-// named returns what follows the colon of a property.
-func (in *inspector) named(o *goja.Object, key goja.Value, level int, array bool) string {
+// namedValue returns what follows the colon of a property.
+func (in *inspector) namedValue(o *goja.Object, key goja.Value, level int, array bool) string {
 	if in.o.Compact != CompactFull || array {
-		return " " + in.slot(o, key, level, 2)
+		return " " + in.slotText(o, key, level, 2)
 	}
-	text := in.slot(o, key, level, 3)
+	text := in.slotText(o, key, level, 3)
 	if in.columns(text) > in.o.Width {
 		return "\n" + strings.Repeat(" ", in.indent+3) + text
 	}
 	return " " + text
 }
 
-// slot shows the value under a key, or what kind of accessor stands there.
+// slotText shows the value under a key, or what kind of accessor stands there.
 // Accessors are never called.
-func (in *inspector) slot(o *goja.Object, key goja.Value, level, indent int) string {
-	v, accessor := in.own(o, key)
+func (in *inspector) slotText(o *goja.Object, key goja.Value, level, indent int) string {
+	v, accessor := in.ownProperty(o, key)
 	if accessor != "" {
 		return in.paint(styleSpecial, "["+accessor+"]")
 	}
@@ -116,8 +116,8 @@ func (in *inspector) slot(o *goja.Object, key goja.Value, level, indent int) str
 	return text
 }
 
-// own reads an own property without running script code.
-func (in *inspector) own(o *goja.Object, key goja.Value) (v goja.Value, accessor string) {
+// ownProperty reads an own property without running script code.
+func (in *inspector) ownProperty(o *goja.Object, key goja.Value) (v goja.Value, accessor string) {
 	d, err := in.w.js.getOwn(nil, o, key)
 	if err != nil {
 		panic(err)
@@ -176,14 +176,14 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 				for i+holes < length && !in.hasItem(o, strconv.Itoa(i+holes)) {
 					holes++
 				}
-				output = append(output, in.paint(styleUndefined, "<"+count(holes, "empty item")+">"))
+				output = append(output, in.paint(styleUndefined, "<"+countText(holes, "empty item")+">"))
 				i += holes
 				continue
 			}
-			output = append(output, in.slot(o, in.w.rt.ToValue(key), level, 2))
+			output = append(output, in.slotText(o, in.w.rt.ToValue(key), level, 2))
 			i++
 		}
-		return in.more(output, length-i)
+		return in.appendMore(output, length-i)
 	}
 }
 
@@ -192,16 +192,16 @@ func (in *inspector) hasItem(o *goja.Object, key string) bool {
 	return o.Get(key) != nil
 }
 
-// more appends the entry that stands for items over the limit.
-func (in *inspector) more(output []string, rest int) []string {
+// appendMore appends the entry that stands for items over the limit.
+func (in *inspector) appendMore(output []string, rest int) []string {
 	if rest <= 0 {
 		return output
 	}
-	return append(output, "... "+count(rest, "more item"))
+	return append(output, "... "+countText(rest, "more item"))
 }
 
-// count is "1 item" or "3 items".
-func count(n int, noun string) string {
+// countText is "1 item" or "3 items".
+func countText(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -222,7 +222,7 @@ func (in *inspector) setEntries(o *goja.Object, size int) func(level int) []stri
 			return true
 		})
 		in.indent -= 2
-		return in.more(output, size-len(output))
+		return in.appendMore(output, size-len(output))
 	}
 }
 
@@ -240,7 +240,7 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 			return true
 		})
 		in.indent -= 2
-		return in.more(output, size-len(output))
+		return in.appendMore(output, size-len(output))
 	}
 }
 
@@ -262,7 +262,7 @@ func (in *inspector) typedEntries(o *goja.Object, length int) func(level int) []
 		for i := range n {
 			output = append(output, in.value(o.Get(strconv.Itoa(i)), level, false))
 		}
-		return in.more(output, length-n)
+		return in.appendMore(output, length-n)
 	}
 }
 

@@ -83,7 +83,7 @@ func errorText(w *Realm, v goja.Value, o InspectOptions, causes int) string {
 	if m := textOf(message, ""); m != "" {
 		b.WriteString(": " + plaintext.Visible(m))
 	}
-	if o.Stacks {
+	if o.ErrorStacks {
 		if _, frames, found := strings.Cut(textOf(e.Get("stack"), ""), "\n\tat "); found {
 			frames = strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
 			b.WriteString("\n    at " + plaintext.Visible(frames))

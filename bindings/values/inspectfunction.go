@@ -14,23 +14,23 @@ const nodeDepth = 2
 // as their text, errors with their stack.
 func NodeInspect() InspectOptions {
 	o := DefaultInspect()
-	o.Depth, o.BareDates, o.Stacks = nodeDepth, true, true
+	o.Depth, o.BareDates, o.ErrorStacks = nodeDepth, true, true
 	return o
 }
 
 // InspectFunction is util.inspect with its member custom, the same object at
 // each call.
 func (w *Realm) InspectFunction() *goja.Object {
-	if w.inspecting != nil {
-		return w.inspecting
+	if w.inspectFunc != nil {
+		return w.inspectFunc
 	}
-	f := w.function("inspect", func(call goja.FunctionCall) goja.Value {
+	f := w.newFunction("inspect", func(call goja.FunctionCall) goja.Value {
 		in := newInspector(w, inspectArguments(call.Arguments))
 		return w.rt.ToValue(in.value(call.Argument(0), 0, false))
 	})
 	must(f.Set("custom", w.customSymbol()))
 	must(f.Set("defaultOptions", newInspector(w, NodeInspect()).userOptions(nodeDepth)))
-	w.inspecting = f
+	w.inspectFunc = f
 	return f
 }
 
@@ -61,9 +61,9 @@ func inspectSettings() map[string]func(o *InspectOptions, v goja.Value) {
 		"maxArrayLength":  func(o *InspectOptions, v goja.Value) { o.MaxItems = nodeLimit(v, TopLevel) },
 		"maxStringLength": func(o *InspectOptions, v goja.Value) { o.MaxString = nodeLimit(v, TopLevel) },
 		"breakLength":     func(o *InspectOptions, v goja.Value) { o.Width = nodeLimit(v, TopLevel) },
-		"showHidden":      func(o *InspectOptions, v goja.Value) { o.Hidden = v.ToBoolean() },
+		"showHidden":      func(o *InspectOptions, v goja.Value) { o.ShowHidden = v.ToBoolean() },
 		"colors":          func(o *InspectOptions, v goja.Value) { o.Color = v.ToBoolean() },
-		"customInspect":   func(o *InspectOptions, v goja.Value) { o.Plain = !v.ToBoolean() },
+		"customInspect":   func(o *InspectOptions, v goja.Value) { o.IgnoreCustom = !v.ToBoolean() },
 		"sorted": func(o *InspectOptions, v goja.Value) {
 			o.Sorted, o.Compare = v.ToBoolean(), nil
 			if compare := callable(v); compare != nil {
@@ -115,7 +115,8 @@ func (in *inspector) userOptions(depth int) *goja.Object {
 		name  string
 		value any
 	}{
-		{"showHidden", in.o.Hidden}, {"depth", number(depth)}, {"colors", in.o.Color}, {"customInspect", !in.o.Plain},
+		{"showHidden", in.o.ShowHidden}, {"depth", number(depth)}, {"colors", in.o.Color},
+		{"customInspect", !in.o.IgnoreCustom},
 		{"showProxy", false}, {"maxArrayLength", number(in.o.MaxItems)}, {"maxStringLength", number(in.o.MaxString)},
 		{"breakLength", number(in.o.Width)}, {"compact", compact}, {"sorted", in.o.Sorted}, {"getters", false},
 		{"numericSeparator", false},
@@ -127,18 +128,18 @@ func (in *inspector) userOptions(depth int) *goja.Object {
 
 // customSymbol is util.inspect.custom.
 func (w *Realm) customSymbol() *goja.Symbol {
-	if w.custom == nil {
+	if w.customInspect == nil {
 		v, err := w.js.symbolFor(goja.Undefined(), w.rt.ToValue("nodejs.util.inspect.custom"))
 		must(err)
-		w.custom = v.(*goja.Symbol)
+		w.customInspect = v.(*goja.Symbol)
 	}
-	return w.custom
+	return w.customInspect
 }
 
 // custom shows an object by its own method for that, as Node does; ok is false
 // when it has none.
 func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
-	if in.o.Plain {
+	if in.o.IgnoreCustom {
 		return "", false
 	}
 	show, isCallable := goja.AssertFunction(o.GetSymbol(in.w.customSymbol()))
@@ -150,7 +151,7 @@ func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 		depth -= level
 	}
 	options := in.userOptions(in.o.Depth)
-	must(options.Set("stylize", in.w.function("stylize", func(call goja.FunctionCall) goja.Value {
+	must(options.Set("stylize", in.w.newFunction("stylize", func(call goja.FunctionCall) goja.Value {
 		return call.Argument(0)
 	})))
 	levels := in.w.rt.ToValue(depth)

@@ -12,7 +12,7 @@ import (
 
 // layout joins the entries: on one line if the nesting and the width allow it,
 // in columns for long arrays, else one to a line (rules/04-values-and-language §3.2, rules 7–10).
-func (in *inspector) layout(output []string, s shape, level int, o *goja.Object) string {
+func (in *inspector) layout(output []string, s entryLayout, level int, o *goja.Object) string {
 	if in.o.Compact == CompactFull {
 		return in.layoutFull(output, s)
 	}
@@ -25,10 +25,10 @@ func (in *inspector) layout(output []string, s shape, level int, o *goja.Object)
 		if s.array && entries > 6 {
 			output = in.group(output, o)
 		}
-		if in.last-level < in.o.Compact && entries == len(output) {
+		if in.lastDepth-level < in.o.Compact && entries == len(output) {
 			// colour codes of base count, as in Node
 			start := len(output) + in.indent + utf16Length(s.opening) + utf16Length(s.base) + 10
-			if in.fits(output, start, s.base) {
+			if in.fitsOnLine(output, start, s.base) {
 				return prefix + s.opening + " " + strings.Join(output, ", ") + " " + s.closing
 			}
 		}
@@ -38,12 +38,12 @@ func (in *inspector) layout(output []string, s shape, level int, o *goja.Object)
 }
 
 // layoutFull returns the layout of Compact: CompactFull.
-func (in *inspector) layoutFull(output []string, s shape) string {
+func (in *inspector) layoutFull(output []string, s entryLayout) string {
 	base := ""
 	if s.base != "" {
 		base = " " + s.base
 	}
-	if in.fitsFull(output, s.base) {
+	if in.fitsFullCompact(output, s.base) {
 		return s.opening + base + " " + strings.Join(output, ", ") + " " + s.closing
 	}
 	line := "\n" + strings.Repeat(" ", in.indent)
@@ -54,7 +54,7 @@ func (in *inspector) layoutFull(output []string, s shape) string {
 	return s.opening + start + strings.Join(output, ","+line+"  ") + " " + s.closing
 }
 
-func (in *inspector) fitsFull(output []string, base string) bool {
+func (in *inspector) fitsFullCompact(output []string, base string) bool {
 	total := len(output)
 	if total+len(output) > in.o.Width {
 		return false
@@ -65,7 +65,7 @@ func (in *inspector) fitsFull(output []string, base string) bool {
 	return total <= in.o.Width && !strings.Contains(base, "\n")
 }
 
-func (in *inspector) fits(output []string, start int, base string) bool {
+func (in *inspector) fitsOnLine(output []string, start int, base string) bool {
 	total := len(output) + start
 	for _, entry := range output {
 		if strings.Contains(entry, "\n") {

@@ -9,13 +9,17 @@ import (
 // inspectMethod is v.inspect() of every BSON value: its constructor's call, as
 // print shows it, but with texts in the double quotes of JSON.
 func inspectMethod(w *Realm) method {
-	return on(w, "inspect", func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) })
+	return newMethod(
+		w,
+		"inspect",
+		func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) },
+	)
 }
 
 func constructorCall(w *Realm, p payload) string {
 	switch p := p.(type) {
 	case *binaryValue:
-		text := shownAlone(w, p)
+		text := inspectAlone(w, p)
 		if strings.HasPrefix(text, "Binary.") {
 			return strings.ReplaceAll(text, "'", `"`)
 		}
@@ -36,10 +40,12 @@ func constructorCall(w *Realm, p payload) string {
 	case *bsonSymbol:
 		return callText("BSONSymbol", quoteJSON(p.text))
 	default: // no quote can stand inside
-		return strings.ReplaceAll(shownAlone(w, p), "'", `"`)
+		return strings.ReplaceAll(inspectAlone(w, p), "'", `"`)
 	}
 }
 
-func shownAlone(w *Realm, p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
+func inspectAlone(w *Realm, p payload) string {
+	return p.inspectText(&inspector{w: w, o: DefaultInspect()})
+}
 
 func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

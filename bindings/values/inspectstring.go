@@ -14,10 +14,10 @@ import (
 func (in *inspector) string(s goja.String, single bool) string {
 	text, trailer := s.String(), ""
 	length := s.Length()
-	if limit := in.o.MaxString; in.server == 0 && length > limit {
+	if limit := in.o.MaxString; in.serverDepth == 0 && length > limit {
 		s = s.Substring(0, limit)
 		text = s.String()
-		trailer = "... " + count(length-limit, "more character")
+		trailer = "... " + countText(length-limit, "more character")
 		length = limit
 	}
 	runes := text
@@ -92,7 +92,7 @@ func writeEscaped(b *strings.Builder, r, quote rune) {
 		b.WriteString(`\x`)
 		b.WriteByte(upperHex[r>>4])
 		b.WriteByte(upperHex[r&15])
-	case r >= 0xD800 && r <= 0xDFFF, plaintext.Hidden(r):
+	case r >= 0xD800 && r <= 0xDFFF, plaintext.IsControl(r):
 		b.WriteString(`\u`)
 		for shift := 12; shift >= 0; shift -= 4 {
 			b.WriteByte(lowerHex[r>>shift&15])

@@ -26,7 +26,7 @@ func (c callee) integerText(text string, bits int) int64 {
 			return n
 		}
 	}
-	c.notInteger(text, bits)
+	c.throwNotInteger(text, bits)
 	return 0
 }
 
@@ -44,13 +44,13 @@ func (c callee) integerNumber(f float64, bits int) int64 {
 		return math.MaxInt64
 	}
 	if math.IsNaN(f) || t >= limit || t < -limit {
-		c.notInteger(c.w.rt.ToValue(f).String(), bits)
+		c.throwNotInteger(c.w.rt.ToValue(f).String(), bits)
 	}
 	return int64(t)
 }
 
-func (c callee) notInteger(text string, bits int) {
-	c.refuse(fmt.Sprintf("%s is not a valid %d-bit integer", quoteJSON(text), bits))
+func (c callee) throwNotInteger(text string, bits int) {
+	c.throwArgument(fmt.Sprintf("%s is not a valid %d-bit integer", quoteJSON(text), bits))
 }
 
 // integerFrom reads an integer argument of any accepted type.
@@ -106,7 +106,7 @@ func newLongFrom(w *Realm, args []goja.Value) payload {
 	if unsigned && isString(first) {
 		n, err := strconv.ParseUint(strings.TrimSpace(first.String()), 10, 64)
 		if err != nil {
-			c.notInteger(first.String(), 64)
+			c.throwNotInteger(first.String(), 64)
 		}
 		return &long{w: w, n: int64(n), unsigned: true}
 	}

@@ -100,8 +100,8 @@ func callable(v goja.Value) goja.Callable {
 	return f
 }
 
-// parsed is JSON.parse(text).
-func (js *intrinsics) parsed(rt *goja.Runtime, text string) goja.Value {
+// parseJSON is JSON.parse(text).
+func (js *intrinsics) parseJSON(rt *goja.Runtime, text string) goja.Value {
 	v, err := js.parse(nil, rt.ToValue(text))
 	must(err)
 	return v

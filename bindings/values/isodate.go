@@ -33,7 +33,7 @@ func (w *Realm) makeISODate() goja.Value {
 	}).(*goja.Object)
 	must(f.DefineDataProperty("name", w.rt.ToValue("ISODate"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(f.DefineDataProperty("prototype", w.js.dateProto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-	hidden(f, "now", w.function("now", func(goja.FunctionCall) goja.Value {
+	defineHidden(f, "now", w.newFunction("now", func(goja.FunctionCall) goja.Value {
 		return w.rt.ToValue(w.opts.Now().UnixMilli())
 	}))
 	return f
@@ -95,7 +95,7 @@ func zoneOffset(zone string) (time.Duration, bool) {
 
 // makeBSONSize is bsonsize(doc): the number of bytes doc has in BSON.
 func (w *Realm) makeBSONSize() goja.Value {
-	return w.function("bsonsize", func(call goja.FunctionCall) goja.Value {
+	return w.newFunction("bsonsize", func(call goja.FunctionCall) goja.Value {
 		v := call.Argument(0)
 		callee{w, "bsonsize"}.checkTypes(call.Arguments, []string{"object"})
 		if goja.IsNull(v) {

@@ -15,10 +15,10 @@ import (
 // maxRawDepth is how deep documents are written from their bytes.
 const maxRawDepth = 100
 
-// lazy writes a document from its bytes; false when its object may be more than
+// writeLazy writes a document from its bytes; false when its object may be more than
 // those.
-func (j *jsonWriter) lazy(l *lazyDoc) bool {
-	if l.handed || l.o.Prototype() != j.w.settling.proto {
+func (j *jsonWriter) writeLazy(l *lazyDoc) bool {
+	if l.exposed || l.o.Prototype() != j.w.settling.proto {
 		return false
 	}
 	if _, ok := goja.AssertFunction(j.w.js.objectProto.Get("toBSON")); ok {
@@ -28,14 +28,14 @@ func (j *jsonWriter) lazy(l *lazyDoc) bool {
 }
 
 // rawDocument writes a document from its elements; false, before anything is
-// written, when it is none like others: a reference, or with a name twice.
+// written, for special documents: a reference, or one with duplicate names.
 func (j *jsonWriter) rawDocument(body []byte, depth int) bool {
-	if depth > maxRawDepth || looksLikeDBRef(body) || !distinct(body) {
+	if depth > maxRawDepth || looksLikeDBRef(body) || !hasDistinctKeys(body) {
 		return false
 	}
 	j.open('{')
 	for len(body) > 0 {
-		t, key, value, rest, ok := rawdoc.Next(body)
+		t, key, value, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -54,12 +54,12 @@ func (j *jsonWriter) rawDocument(body []byte, depth int) bool {
 	return true
 }
 
-// distinct reports whether the names of a document's fields are texts, each
-// another; of many fields it says no.
-func distinct(body []byte) bool {
-	var names [manyFields][]byte
+// hasDistinctKeys reports whether the names of a document's fields are valid and
+// distinct; it says no for too many fields.
+func hasDistinctKeys(body []byte) bool {
+	var names [maxLazyFields][]byte
 	for n := 0; len(body) > 0; n++ {
-		_, key, _, rest, ok := rawdoc.Next(body)
+		_, key, _, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -78,9 +78,9 @@ func distinct(body []byte) bool {
 
 func (j *jsonWriter) rawArray(value []byte, depth int) {
 	j.open('[')
-	body, _ := rawdoc.Body(value)
+	body, _ := rawdoc.Elements(value)
 	for n := 0; len(body) > 0; n++ {
-		t, _, value, rest, ok := rawdoc.Next(body)
+		t, _, value, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -132,11 +132,11 @@ func (j *jsonWriter) rawValue(name []byte, t bson.Type, value []byte, depth int)
 			return
 		}
 	case bson.TypeEmbeddedDocument:
-		if body, ok := rawdoc.Body(value); ok && j.rawDocument(body, depth) {
+		if body, ok := rawdoc.Elements(value); ok && j.rawDocument(body, depth) {
 			return
 		}
 	}
-	j.inside(string(name), j.w.decodeLazy(t, value, depth))
+	j.nestedValue(string(name), j.w.decodeLazy(t, value, depth))
 }
 
 // rawNumber writes what is a plain number to JavaScript.

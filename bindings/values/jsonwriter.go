@@ -14,23 +14,23 @@ import (
 // jsonWriter writes a JavaScript value as extended JSON text, laid out as
 // JSON.stringify does.
 type jsonWriter struct {
-	w               *Realm
-	natural         bool // see Realm.natural
-	canonical       bool
-	legacy          bool
-	ignoreUndefined bool
-	gap             string
+	w                *Realm
+	nothingHasToBSON bool // see Realm.natural
+	canonical        bool
+	legacy           bool
+	ignoreUndefined  bool
+	gap              string
 
-	buf    []byte
-	counts []int // members written so far, per open container
-	path   []step
-	room   struct { // of both, as a rule
+	buf     []byte
+	counts  []int // members written so far, per open container
+	path    []step
+	initial struct { // of both, as a rule
 		counts [8]int
 		path   [8]step
 	}
 }
 
-// step is one level on the way to the value being written, for the message
+// step is one level of the path to the value being written, for the message
 // about cycles.
 type step struct {
 	name string
@@ -92,8 +92,8 @@ func (j *jsonWriter) pair(key, value string) {
 	j.close('}')
 }
 
-// absent reports whether JSON leaves v out: functions and symbols.
-func (j *jsonWriter) absent(v goja.Value) bool {
+// isOmitted reports whether JSON leaves v out: functions and symbols.
+func (j *jsonWriter) isOmitted(v goja.Value) bool {
 	switch v := v.(type) {
 	case *goja.Symbol:
 		return true
@@ -124,7 +124,7 @@ func (j *jsonWriter) value(v goja.Value) {
 	case goja.IsNumber(v):
 		j.rawNumber(v.ToFloat())
 	case goja.IsBigInt(v):
-		(&long{w: j.w, n: wrapBig(v.Export().(*big.Int))}).extended(j)
+		(&long{w: j.w, n: low64Bits(v.Export().(*big.Int))}).writeEJSON(j)
 	case typeOf(v) == "symbol":
 		j.raw("null")
 	default:
@@ -173,16 +173,16 @@ func (j *jsonWriter) object(o *goja.Object) {
 		return
 	}
 	if p, ok := payloadOf(o); ok {
-		j.at(o)
-		p.extended(j)
+		j.checkCycle(o)
+		p.writeEJSON(j)
 		return
 	}
 	if b := j.w.boundOf(o); b != nil {
-		b.extended(j)
+		b.writeEJSON(j)
 		return
 	}
 	if data, ok := bytesOf(o); ok {
-		(&binaryValue{w: j.w, data: data}).extended(j)
+		(&binaryValue{w: j.w, data: data}).writeEJSON(j)
 		return
 	}
 	if isFunction(o) {
@@ -208,14 +208,14 @@ func (j *jsonWriter) object(o *goja.Object) {
 // container writes an object's items or fields, unless it is something else on its
 // way to a server.
 func (j *jsonWriter) container(o *goja.Object) {
-	if l := lazyOf(o); l != nil && j.lazy(l) {
+	if l := lazyOf(o); l != nil && j.writeLazy(l) {
 		return
 	}
-	if v, other := j.w.fields.inBSON(o, j.natural); other {
+	if v, other := j.w.fields.callToBSON(o, j.nothingHasToBSON); other {
 		j.value(v)
 		return
 	}
-	j.at(o)
+	j.checkCycle(o)
 	switch {
 	case isArray(o) || isTypedArray(o):
 		j.array(o)
@@ -233,15 +233,15 @@ func (j *jsonWriter) container(o *goja.Object) {
 func (j *jsonWriter) fields(o *goja.Object) { j.w.fields.each(o, j.member) }
 
 func (j *jsonWriter) member(key string, v goja.Value) {
-	if j.absent(v) {
+	if j.isOmitted(v) {
 		return
 	}
 	j.key(key)
-	j.inside(key, v)
+	j.nestedValue(key, v)
 }
 
-// inside writes v one level down.
-func (j *jsonWriter) inside(name string, v goja.Value) {
+// nestedValue writes v one level down.
+func (j *jsonWriter) nestedValue(name string, v goja.Value) {
 	if len(j.path) >= maxNesting {
 		j.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
 	}
@@ -252,7 +252,7 @@ func (j *jsonWriter) inside(name string, v goja.Value) {
 
 func (j *jsonWriter) element(i int, v goja.Value) {
 	j.item()
-	if j.absent(v) {
+	if j.isOmitted(v) {
 		j.raw("null")
 		return
 	}
@@ -260,7 +260,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 	if _, isObject := v.(*goja.Object); isObject {
 		name = "index " + strconv.Itoa(i)
 	}
-	j.inside(name, v)
+	j.nestedValue(name, v)
 }
 
 func (j *jsonWriter) array(o *goja.Object) {
@@ -303,7 +303,7 @@ func (j *jsonWriter) date(o *goja.Object) {
 		return
 	}
 	text := "NaN"
-	if ms, kept := j.w.marks.keptDate(o); kept {
+	if ms, kept := j.w.marks.originalDate(o); kept {
 		text = strconv.FormatInt(ms, 10)
 	}
 	j.dateMillis(text)
@@ -354,8 +354,8 @@ func (j *jsonWriter) dateMillis(text string) {
 	j.close('}')
 }
 
-// at notes that o is being written, and refuses to write it inside itself.
-func (j *jsonWriter) at(o *goja.Object) {
+// checkCycle records that o is being written, and throws for cycles.
+func (j *jsonWriter) checkCycle(o *goja.Object) {
 	for i := range len(j.path) - 1 {
 		if j.path[i].obj == o {
 			j.w.Errors.throwBSON(cycleMessage(j.path, i))

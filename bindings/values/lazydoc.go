@@ -13,20 +13,20 @@ import (
 // script looks at it. It answers for its object as long as that is not changed;
 // then the object becomes one like any other, for good: it settles. So it does at
 // what the bytes can't stand for, such as names in an order that JavaScript
-// doesn't keep, and when it is looked at so often that reading bytes is dearer.
+// doesn't keep, and when it is read so often that scanning bytes costs more.
 //
 // Until then its object differs from others in two ways that settling.guard hides: in
 // what it inherits from, and in what functions such as Object.freeze can do to it.
 type lazyDoc struct {
-	w       *Realm
-	o       *goja.Object // what scripts hold
-	body    []byte       // the elements
-	fields  []lazyField  // in their order; nil until several were asked for
-	level   int
-	looks   int // how often a field was searched for
-	next    int // the field that is probably asked for next
-	settled bool
-	handed  bool // scripts hold a value of a field that they may change
+	w         *Realm
+	o         *goja.Object // what scripts hold
+	body      []byte       // the elements
+	fields    []lazyField  // in their order; nil until several were asked for
+	level     int
+	lookups   int // how often a field was searched for
+	nextField int // the field that is probably asked for next
+	settled   bool
+	exposed   bool // scripts hold a value of a field that they may change
 }
 
 // lazyField is where a field is in the body, from its name to the end of its value.
@@ -37,26 +37,26 @@ type lazyField struct {
 }
 
 const (
-	// scans is how often a field is searched for in the bytes before the places of
+	// maxScans is how often a field is searched for in the bytes before the places of
 	// all are noted.
-	scans = 3
-	// manyLooks is how many searches, with twice the number of fields, are cheaper
+	maxScans = 3
+	// maxExtraLookups is how many searches, with twice the number of fields, are cheaper
 	// than to settle.
-	manyLooks = 16
-	// manyFields are too many to search one by one.
-	manyFields = 32
+	maxExtraLookups = 16
+	// maxLazyFields are too many to search one by one.
+	maxLazyFields = 32
 )
 
 var typeOfLazy = reflect.TypeFor[*lazyDoc]()
 
 // LazyDoc makes an object of a document that looks to scripts as DocToJS's does,
-// at the price of what they look at.
-func (w *Realm) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.copy(d), 0) }
+// but decodes only the fields that they read.
+func (w *Realm) LazyDoc(d bson.Raw) goja.Value { return w.newLazy(w.reusable.copyToSlab(d), 0) }
 
-// lazy is LazyDoc for bytes that stay as they are.
-func (w *Realm) lazy(d []byte, level int) goja.Value {
-	body, ok := rawdoc.Body(d)
-	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.Known() {
+// newLazy is LazyDoc for bytes that stay as they are.
+func (w *Realm) newLazy(d []byte, level int) goja.Value {
+	body, ok := rawdoc.Elements(d)
+	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.IsKnown() {
 		v, _ := w.decode(bson.TypeEmbeddedDocument, d, level)
 		return v
 	}
@@ -68,7 +68,7 @@ func (w *Realm) lazy(d []byte, level int) goja.Value {
 
 // LazyObject makes an object whose fields are, each by itself, values that came
 // from a server.
-func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.lazy(fields, ownLevel) }
+func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.newLazy(fields, ownLevel) }
 
 // ownLevel is the level of an object of ours around documents.
 const ownLevel = -1
@@ -85,7 +85,7 @@ func lazyOf(o *goja.Object) *lazyDoc {
 
 // Get returns a field.
 func (l *lazyDoc) Get(key string) goja.Value {
-	if l.quick() {
+	if l.shouldScan() {
 		t, value, ok := l.scan(key)
 		if !ok {
 			return nil
@@ -97,7 +97,7 @@ func (l *lazyDoc) Get(key string) goja.Value {
 	f := l.field(key)
 	switch {
 	case l.settled:
-		return l.own(key)
+		return l.ownValue(key)
 	case f == nil:
 		return nil
 	}
@@ -106,20 +106,20 @@ func (l *lazyDoc) Get(key string) goja.Value {
 
 // Has reports whether there is a field.
 func (l *lazyDoc) Has(key string) bool {
-	if l.quick() {
+	if l.shouldScan() {
 		_, _, ok := l.scan(key)
 		return ok
 	}
 	f := l.field(key)
-	return f != nil || l.settled && l.own(key) != nil
+	return f != nil || l.settled && l.ownValue(key) != nil
 }
 
 // Keys returns the names of all fields.
 func (l *lazyDoc) Keys() []string {
-	if !l.indexed() {
+	if !l.ensureIndex() {
 		return l.o.GetOwnPropertyNames()
 	}
-	l.next = 0
+	l.nextField = 0
 	names := make([]string, len(l.fields))
 	for i := range l.fields {
 		names[i] = string(l.name(i))
@@ -140,9 +140,9 @@ func (l *lazyDoc) Delete(key string) bool {
 	return l.o.Delete(key) == nil
 }
 
-// own is Get for a settled document, which is still asked in the middle of what
+// ownValue is Get for a settled document, which is still asked in the middle of what
 // made it settle.
-func (l *lazyDoc) own(key string) goja.Value {
+func (l *lazyDoc) ownValue(key string) goja.Value {
 	d, err := l.w.js.getOwn(nil, l.o, l.w.rt.ToValue(key))
 	if err != nil {
 		panic(err)
@@ -163,19 +163,19 @@ func isLeaf(t bson.Type) bool {
 	return false
 }
 
-// quick reports whether a field is worth a search through the bytes.
-func (l *lazyDoc) quick() bool {
-	if l.fields != nil || l.settled || l.looks >= scans {
+// shouldScan reports whether to scan the bytes for a field instead of indexing all.
+func (l *lazyDoc) shouldScan() bool {
+	if l.fields != nil || l.settled || l.lookups >= maxScans {
 		return false
 	}
-	l.looks++
+	l.lookups++
 	return true
 }
 
 // scan searches the bytes; the last field of a name counts.
 func (l *lazyDoc) scan(name string) (t bson.Type, value []byte, found bool) {
 	for body := l.body; len(body) > 0; {
-		kind, key, v, rest, ok := rawdoc.Next(body)
+		kind, key, v, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -189,20 +189,20 @@ func (l *lazyDoc) scan(name string) (t bson.Type, value []byte, found bool) {
 
 // field finds a field; nil when there is none, or the document has settled.
 func (l *lazyDoc) field(key string) *lazyField {
-	if !l.indexed() {
+	if !l.ensureIndex() {
 		return nil
 	}
-	if l.next < len(l.fields) && string(l.name(l.next)) == key {
-		l.next++
-		return &l.fields[l.next-1]
+	if l.nextField < len(l.fields) && string(l.name(l.nextField)) == key {
+		l.nextField++
+		return &l.fields[l.nextField-1]
 	}
-	if l.looks++; l.looks > manyLooks+2*len(l.fields) {
+	if l.lookups++; l.lookups > maxExtraLookups+2*len(l.fields) {
 		l.settle()
 		return nil
 	}
 	for i := range l.fields {
 		if string(l.name(i)) == key {
-			l.next = i + 1
+			l.nextField = i + 1
 			return &l.fields[i]
 		}
 	}
@@ -212,18 +212,18 @@ func (l *lazyDoc) field(key string) *lazyField {
 // name returns a field's name, which a zero ends.
 func (l *lazyDoc) name(i int) []byte { return l.body[l.fields[i].name : l.fields[i].start-1] }
 
-// indexed notes where all fields are; false when the document has settled.
-func (l *lazyDoc) indexed() bool {
+// ensureIndex records the offsets of all fields; false if the document has settled.
+func (l *lazyDoc) ensureIndex() bool {
 	if l.settled || l.fields != nil {
 		return !l.settled
 	}
 	l.fields = make([]lazyField, 0, 8)
 	for at := 0; at < len(l.body); {
-		t, key, value, rest, ok := rawdoc.Next(l.body[at:])
+		t, key, value, rest, ok := rawdoc.NextElement(l.body[at:])
 		if !ok {
 			break
 		}
-		if l.odd(key) {
+		if l.needsSettling(key) {
 			l.settle()
 			return false
 		}
@@ -234,10 +234,10 @@ func (l *lazyDoc) indexed() bool {
 	return true
 }
 
-// odd reports whether a field is more than one after the others to an object: its
+// needsSettling reports whether a field is more than one after the others to an object: its
 // name came before, or is moved to the front, or has a meaning; or they are many.
-func (l *lazyDoc) odd(key []byte) bool {
-	if len(l.fields) >= manyFields || len(key) > 0 && key[0] >= '0' && key[0] <= '9' || string(key) == "__proto__" {
+func (l *lazyDoc) needsSettling(key []byte) bool {
+	if len(l.fields) >= maxLazyFields || len(key) > 0 && key[0] >= '0' && key[0] <= '9' || string(key) == "__proto__" {
 		return true
 	}
 	for i := range l.fields {
@@ -252,7 +252,7 @@ func (l *lazyDoc) odd(key []byte) bool {
 func (l *lazyDoc) value(f *lazyField) goja.Value {
 	if f.value == nil {
 		f.value = l.decode(f.t, l.body[f.start:f.end])
-		l.handed = l.handed || !isLeaf(f.t)
+		l.exposed = l.exposed || !isLeaf(f.t)
 	}
 	return f.value
 }
@@ -265,15 +265,15 @@ func (l *lazyDoc) decode(t bson.Type, value []byte) goja.Value {
 func (w *Realm) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 	switch {
 	case t == bson.TypeEmbeddedDocument:
-		return w.lazy(value, level)
+		return w.newLazy(value, level)
 	case t != bson.TypeArray || level > maxNesting:
 		v, _ := w.decode(t, value, level)
 		return v
 	}
 	var items []any
-	body, _ := rawdoc.Body(value)
+	body, _ := rawdoc.Elements(value)
 	for len(body) > 0 {
-		t, _, value, rest, ok := rawdoc.Next(body)
+		t, _, value, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -281,7 +281,7 @@ func (w *Realm) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 		items = append(items, w.decodeLazy(t, value, level+1))
 	}
 	o := w.rt.NewArray(items...)
-	w.marks.set(o, extentOf(bson.TypeArray, value, level), level)
+	w.marks.markFromServer(o, extentOf(bson.TypeArray, value, level), level)
 	return o
 }
 
@@ -295,7 +295,7 @@ func (l *lazyDoc) settle() {
 	o := w.rt.NewObject()
 	order := orderWatch{highest: -1}
 	for at, n := 0, 0; at < len(l.body); n++ {
-		t, key, value, rest, ok := rawdoc.Next(l.body[at:])
+		t, key, value, rest, ok := rawdoc.NextElement(l.body[at:])
 		if !ok {
 			break
 		}
@@ -309,14 +309,14 @@ func (l *lazyDoc) settle() {
 		}
 		name := string(key)
 		defineField(o, name, v)
-		order.saw(name)
+		order.note(name)
 	}
-	if order.broken {
+	if order.orderLost {
 		w.fields.keepOrder(o, namesOf(l.body))
 	}
 	if l.level != ownLevel {
 		ext, _ := extentOfItems(l.body, l.level)
-		w.marks.set(o, ext, l.level)
+		w.marks.markFromServer(o, ext, l.level)
 	}
 	if p := l.o.Prototype(); p != w.settling.proto {
 		must(o.SetPrototype(p))

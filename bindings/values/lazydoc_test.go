@@ -49,11 +49,11 @@ var touches string
 // A document that is read from its bytes and one that is made at once are the same
 // to scripts, whatever they do.
 func TestLazyDocumentsAreLikeOthers(t *testing.T) {
-	if gojamem.Off() {
+	if gojamem.IsDisabled() {
 		t.Skip("documents are not lazy")
 	}
 	w := Install(goja.New(), Options{})
-	if !w.Memory.Known() {
+	if !w.Memory.IsKnown() {
 		t.Fatal("this release of goja is unknown: documents are not lazy")
 	}
 	for _, text := range []string{describe, `function structured(d) { return JSON.parse(JSON.stringify(d)) }`} {

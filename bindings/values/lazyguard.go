@@ -6,9 +6,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// settling has a lazy document become an object like any other before a script sees a
+// lazyGuard turns a lazy document into an ordinary object before a script can see a
 // difference.
-type settling struct {
+type lazyGuard struct {
 	rt    *goja.Runtime
 	js    *intrinsics
 	proto *goja.Object // of lazy documents; nil before the first
@@ -39,7 +39,7 @@ func settleBehind(v goja.Value) {
 // prototype returns what lazy documents inherit from: all of Object.prototype,
 // and that they settle when a script gives them, or what inherits from them, a
 // property whose name is a symbol.
-func (s *settling) prototype() *goja.Object {
+func (s *lazyGuard) prototype() *goja.Object {
 	if s.proto != nil {
 		return s.proto
 	}
@@ -62,35 +62,39 @@ func (s *settling) prototype() *goja.Object {
 	return s.proto
 }
 
-// settlers are the engine's functions that do to an object what a lazy document
+// settlingFunctions are engine functions that change an object in a way that a lazy document
 // can't follow, or tell what it inherits from.
-func settlers() map[string]string {
+func settlingFunctions() map[string]string {
 	return map[string]string{
 		"Object":  "defineProperty defineProperties freeze seal preventExtensions getPrototypeOf setPrototypeOf",
 		"Reflect": "defineProperty preventExtensions getPrototypeOf setPrototypeOf",
 	}
 }
 
-// guard has lazy documents settle before one of the settlers sees them.
-func (s *settling) guard() {
-	for owner, names := range settlers() {
+// wrapSettlers has lazy documents settle before one of the settlers sees them.
+func (s *lazyGuard) wrapSettlers() {
+	for owner, names := range settlingFunctions() {
 		of := s.rt.GlobalObject().Get(owner).(*goja.Object)
 		for name := range strings.FieldsSeq(names) {
-			hidden(of, name, s.before(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
+			defineHidden(
+				of,
+				name,
+				s.settleBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }),
+			)
 		}
 	}
 	d, err := s.js.getOwn(nil, s.js.objectProto, s.rt.ToValue("__proto__"))
 	must(err)
 	if accessor, ok := d.(*goja.Object); ok {
 		this := func(call goja.FunctionCall) goja.Value { return call.This }
-		must(s.js.objectProto.DefineAccessorProperty("__proto__", s.before(accessor.Get("get"), this),
-			s.before(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(s.js.objectProto.DefineAccessorProperty("__proto__", s.settleBefore(accessor.Get("get"), this),
+			s.settleBefore(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 }
 
-// before returns a function that does what another does, after what it does
+// settleBefore returns a function that does what another does, after what it does
 // that to has settled.
-func (s *settling) before(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
+func (s *lazyGuard) settleBefore(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
 	original := v.(*goja.Object)
 	run := callable(original)
 	f := s.rt.ToValue(func(call goja.FunctionCall) goja.Value {

@@ -15,7 +15,7 @@ import (
 const maxSafe = 1<<53 - 1
 
 type long struct {
-	fixed
+	readOnlyFields
 	w        *Realm
 	n        int64
 	unsigned bool
@@ -25,7 +25,7 @@ func (w *Realm) newLong(n int64) *goja.Object { return w.wrap(&long{w: w, n: n})
 
 func (*long) kind() kind          { return kindLong }
 func (*long) Keys() []string      { return []string{"high", "low", "unsigned"} }
-func (l *long) Has(k string) bool { return has(l, k) }
+func (l *long) Has(k string) bool { return hasField(l, k) }
 
 func (l *long) Get(key string) goja.Value {
 	return l.w.longField(key, l.n, l.unsigned)
@@ -48,7 +48,7 @@ func (l *long) encode(e *encoder) {
 	e.typ = bson.TypeInt64
 }
 
-func (l *long) show(in *inspector) string {
+func (l *long) inspectText(in *inspector) string {
 	name := "Long"
 	text := in.paint(styleString, "'"+l.text(10)+"'")
 	if l.unsigned {
@@ -57,15 +57,15 @@ func (l *long) show(in *inspector) string {
 	return name + "(" + text + ")"
 }
 
-func (l *long) extended(j *jsonWriter) {
-	if j.canonical || !safe(l.n) || l.unsigned && l.n < 0 {
+func (l *long) writeEJSON(j *jsonWriter) {
+	if j.canonical || !isSafeInteger(l.n) || l.unsigned && l.n < 0 {
 		j.pair("$numberLong", l.text(10))
 		return
 	}
 	j.raw(l.text(10))
 }
 
-func safe(n int64) bool { return n >= -maxSafe && n <= maxSafe }
+func isSafeInteger(n int64) bool { return n >= -maxSafe && n <= maxSafe }
 
 func (l *long) text(radix int) string {
 	if l.unsigned {
@@ -88,16 +88,16 @@ func (l *long) float() float64 {
 	return float64(l.n)
 }
 
-func (l *long) decimal() string { return l.text(10) }
+func (l *long) decimalText() string { return l.text(10) }
 
-// primitive returns the value in arithmetic and comparison: the nearest number
+// primitiveValue returns the value in arithmetic and comparison: the nearest number
 // (rules/04-values-and-language §4.8).
-func (l *long) primitive() goja.Value { return l.w.rt.ToValue(l.float()) }
+func (l *long) primitiveValue() goja.Value { return l.w.rt.ToValue(l.float()) }
 
-func (l *long) exactly() bool { return safe(l.n) && !(l.unsigned && l.n < 0) }
+func (l *long) isExact() bool { return isSafeInteger(l.n) && !(l.unsigned && l.n < 0) }
 
-func (l *long) rounded() bool {
-	if l.exactly() {
+func (l *long) losesPrecision() bool {
+	if l.isExact() {
 		return false
 	}
 	exact, _ := new(big.Float).SetFloat64(l.float()).Int(nil)
@@ -107,7 +107,7 @@ func (l *long) rounded() bool {
 // compare orders two Longs by value, whatever their signedness.
 func (l *long) compare(o *long) int { return l.big().Cmp(o.big()) }
 
-func (l *long) like(n int64) goja.Value {
+func (l *long) newLike(n int64) goja.Value {
 	return l.w.wrap(&long{w: l.w, n: n, unsigned: l.unsigned})
 }
 
@@ -144,8 +144,8 @@ func longClass() classSpec {
 	}
 }
 
-// integral makes a method for Longs and for Timestamps, which are Longs too.
-func integral(w *Realm, name string, f func(self *long, args []goja.Value) goja.Value) method {
+// newIntegerMethod makes a method for Longs and for Timestamps, which are Longs too.
+func newIntegerMethod(w *Realm, name string, f func(self *long, args []goja.Value) goja.Value) method {
 	return method{name, func(call goja.FunctionCall) goja.Value {
 		p, _ := payloadOf(call.This)
 		switch p := p.(type) {
@@ -164,14 +164,14 @@ func longMethods(w *Realm) []method {
 	var all []method
 	add := func(f func(*long, []goja.Value) goja.Value, names ...string) {
 		for _, name := range names {
-			all = append(all, integral(w, name, f))
+			all = append(all, newIntegerMethod(w, name, f))
 		}
 	}
 	binary := func(f func(a, b *long) int64, names ...string) {
-		add(func(l *long, args []goja.Value) goja.Value { return l.like(f(l, w.longOf(arg(args, 0)))) }, names...)
+		add(func(l *long, args []goja.Value) goja.Value { return l.newLike(f(l, w.longOf(arg(args, 0)))) }, names...)
 	}
 	unary := func(f func(a *long) int64, names ...string) {
-		add(func(l *long, _ []goja.Value) goja.Value { return l.like(f(l)) }, names...)
+		add(func(l *long, _ []goja.Value) goja.Value { return l.newLike(f(l)) }, names...)
 	}
 	relation := func(f func(cmp int) bool, names ...string) {
 		add(func(l *long, args []goja.Value) goja.Value { return value(f(l.compare(w.longOf(arg(args, 0))))) }, names...)
@@ -181,7 +181,7 @@ func longMethods(w *Realm) []method {
 	}
 	shift := func(f func(l *long, by uint) int64, names ...string) {
 		add(func(l *long, args []goja.Value) goja.Value {
-			return l.like(f(l, uint(w.longOf(arg(args, 0)).n&63)))
+			return l.newLike(f(l, uint(w.longOf(arg(args, 0)).n&63)))
 		}, names...)
 	}
 
@@ -230,8 +230,8 @@ func longMethods(w *Realm) []method {
 	add(func(l *long, _ []goja.Value) goja.Value { return w.newLong(l.n) }, "toSigned")
 	add(func(l *long, _ []goja.Value) goja.Value { return w.wrap(&long{w: w, n: l.n, unsigned: true}) }, "toUnsigned")
 	add(func(l *long, _ []goja.Value) goja.Value {
-		if l.exactly() {
-			return l.primitive()
+		if l.isExact() {
+			return l.primitiveValue()
 		}
 		return value(l.text(10)) // a number would lose digits
 	}, "toJSON")
@@ -252,9 +252,9 @@ func longMethods(w *Realm) []method {
 // longGetters are fields of the old shell's NumberLong.
 func longGetters(w *Realm) []method {
 	return []method{
-		integral(w, "floatApprox", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(l.float()) }),
-		integral(w, "top", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(int32(l.n >> 32)) }),
-		integral(w, "bottom", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(uint32(l.n)) }),
+		newIntegerMethod(w, "floatApprox", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(l.float()) }),
+		newIntegerMethod(w, "top", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(int32(l.n >> 32)) }),
+		newIntegerMethod(w, "bottom", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(uint32(l.n)) }),
 	}
 }
 
@@ -273,8 +273,8 @@ func fromBits(low, high goja.Value) int64 {
 	return int64(uint64(uint32(high.ToInteger()))<<32 | uint64(uint32(low.ToInteger())))
 }
 
-// wrapBig keeps the low 64 bits.
-func wrapBig(b *big.Int) int64 {
+// low64Bits keeps the low 64 bits.
+func low64Bits(b *big.Int) int64 {
 	mask := new(big.Int).SetUint64(math.MaxUint64)
 	return int64(new(big.Int).And(b, mask).Uint64())
 }
@@ -317,7 +317,7 @@ func (w *Realm) longOf(v goja.Value) *long {
 		return &long{w: w, n: clampInt64(v.ToFloat(), false)}
 	case "bigint":
 		b := v.Export().(*big.Int)
-		return &long{w: w, n: wrapBig(b)}
+		return &long{w: w, n: low64Bits(b)}
 	case "string":
 		return &long{w: w, n: callee{w, "Long"}.integerText(v.String(), 64)}
 	case "object":

@@ -20,38 +20,38 @@ func longStatics(w *Realm, c *class) {
 		{"UZERO", 0, true}, {"UONE", 1, true}, {"MAX_UNSIGNED_VALUE", -1, true},
 	}
 	for _, k := range constants {
-		hidden(c.ctor, k.name, w.wrapAs(&long{w: w, n: k.n, unsigned: k.unsigned}, c.proto))
+		defineHidden(c.ctor, k.name, w.wrapAs(&long{w: w, n: k.n, unsigned: k.unsigned}, c.proto))
 	}
 	of := func(n int64, unsigned goja.Value) goja.Value {
 		return w.wrap(&long{w: w, n: n, unsigned: unsigned.ToBoolean()})
 	}
-	w.static(c, "fromInt", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "fromInt", func(args []goja.Value) goja.Value {
 		return of(int64(int32(arg(args, 0).ToInteger())), arg(args, 1))
 	})
-	w.static(c, "fromNumber", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "fromNumber", func(args []goja.Value) goja.Value {
 		unsigned := arg(args, 1).ToBoolean()
 		return w.wrap(&long{w: w, n: clampInt64(arg(args, 0).ToFloat(), unsigned), unsigned: unsigned})
 	})
-	w.static(c, "fromBigInt", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "fromBigInt", func(args []goja.Value) goja.Value {
 		b, ok := arg(args, 0).Export().(*big.Int)
 		if !ok {
 			w.Errors.throwType("Long.fromBigInt: argument must be a BigInt")
 		}
-		return of(wrapBig(b), arg(args, 1))
+		return of(low64Bits(b), arg(args, 1))
 	})
-	w.static(c, "fromBits", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "fromBits", func(args []goja.Value) goja.Value {
 		return of(fromBits(arg(args, 0), arg(args, 1)), arg(args, 2))
 	})
-	w.static(c, "fromValue", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "fromValue", func(args []goja.Value) goja.Value {
 		l := w.longOf(arg(args, 0))
 		return of(l.n, w.rt.ToValue(l.unsigned || arg(args, 1).ToBoolean()))
 	})
 	parse := func(strict bool) func([]goja.Value) goja.Value {
 		return func(args []goja.Value) goja.Value { return w.parseLong(args, strict) }
 	}
-	w.static(c, "fromString", parse(false))
-	w.static(c, "fromStringStrict", parse(true))
-	w.static(c, "isLong", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "fromString", parse(false))
+	w.defineStatic(c, "fromStringStrict", parse(true))
+	w.defineStatic(c, "isLong", func(args []goja.Value) goja.Value {
 		p, _ := payloadOf(arg(args, 0))
 		_, ok := p.(*long)
 		return w.rt.ToValue(ok)
@@ -74,7 +74,7 @@ func (w *Realm) parseLong(args []goja.Value, strict bool) goja.Value {
 	inRange := ok && (signed && b.IsInt64() || !signed && b.IsUint64())
 	switch {
 	case inRange:
-		return w.wrap(&long{w: w, n: wrapBig(b), unsigned: !signed})
+		return w.wrap(&long{w: w, n: low64Bits(b), unsigned: !signed})
 	case strict && !ok:
 		w.Errors.throwBSON(fmt.Sprintf("Input: '%s' contains invalid characters for radix: %d", text, radix))
 	case strict:
@@ -83,7 +83,7 @@ func (w *Realm) parseLong(args []goja.Value, strict bool) goja.Value {
 	case radix == 10 && signed:
 		return w.newLong(callee{w, "Long"}.integerText(text, 64))
 	default:
-		callee{w, "Long"}.notInteger(text, 64)
+		callee{w, "Long"}.throwNotInteger(text, 64)
 	}
 	return nil
 }

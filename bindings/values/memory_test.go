@@ -14,13 +14,13 @@ import (
 
 // What is read where the engine keeps it is what the engine says when it is asked.
 func TestMemoryIsWhatTheEngineSays(t *testing.T) {
-	if gojamem.Off() {
+	if gojamem.IsDisabled() {
 		t.Skip("nothing is read from memory")
 	}
 	write := func(source string, asked bool) string {
 		rt := goja.New()
 		w := Install(rt, Options{SafeMemory: asked})
-		if w.Memory.Known() == asked {
+		if w.Memory.IsKnown() == asked {
 			t.Fatal("this release of the engine is not known")
 		}
 		v, err := rt.RunString("(" + source + ")")
@@ -132,7 +132,7 @@ func TestDocumentInDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	inner := `{"c": "{\"d\": [{\"$numberInt\":\"2\"}]}"}`
-	want := rawdoc.Of(bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: inner}, {Key: "e", Value: "none"},
+	want := rawdoc.MustMarshal(bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: inner}, {Key: "e", Value: "none"},
 		{Key: "g", Value: bson.A{int32(3)}}})
 	for range 2 {
 		if got, err := w.DocFromJS(v); err != nil || !bytes.Equal(got, want) {

@@ -7,7 +7,7 @@ import (
 
 // bound is MinKey or MaxKey.
 type bound struct {
-	plain
+	noFields
 	max bool
 }
 
@@ -25,14 +25,14 @@ func (b *bound) encode(e *encoder) {
 	}
 }
 
-func (b *bound) show(*inspector) string {
+func (b *bound) inspectText(*inspector) string {
 	if b.max {
 		return "MaxKey()"
 	}
 	return "MinKey()"
 }
 
-func (b *bound) extended(j *jsonWriter) {
+func (b *bound) writeEJSON(j *jsonWriter) {
 	name := "$minKey"
 	if b.max {
 		name = "$maxKey"
@@ -52,12 +52,16 @@ func boundClass(name, extended string, max bool) classSpec {
 		construct: func(*Realm, []goja.Value) payload { return &bound{max: max} },
 		methods: func(w *Realm) []method {
 			return []method{
-				on(w, "toJSON", func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) }),
-				on(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
+				newMethod(
+					w,
+					"toJSON",
+					func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) },
+				),
+				newMethod(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},
 		// The function itself stands for the value too (rules/04-outputs-and-traps §10, trap 10).
-		statics: func(w *Realm, c *class) { hidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
+		statics: func(w *Realm, c *class) { defineHidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // int32Value forces the BSON type int32.
 type int32Value struct {
-	fixed
+	readOnlyFields
 	w *Realm
 	n int32
 }
@@ -33,11 +33,11 @@ func (v *int32Value) encode(e *encoder) {
 	e.typ = bson.TypeInt32
 }
 
-func (v *int32Value) show(in *inspector) string {
+func (v *int32Value) inspectText(in *inspector) string {
 	return "Int32(" + in.paint(styleNumber, strconv.Itoa(int(v.n))) + ")"
 }
 
-func (v *int32Value) extended(j *jsonWriter) { j.number(float64(v.n), numberInt) }
+func (v *int32Value) writeEJSON(j *jsonWriter) { j.number(float64(v.n), numberInt) }
 
 func int32Class() classSpec {
 	return classSpec{
@@ -45,16 +45,16 @@ func int32Class() classSpec {
 		methods: func(w *Realm) []method {
 			value := func(v *int32Value, _ []goja.Value) goja.Value { return w.rt.ToValue(v.n) }
 			return []method{
-				on(w, "valueOf", value),
-				on(w, "toJSON", value),
-				on(w, "toNumber", value),
-				on(w, "toString", func(v *int32Value, args []goja.Value) goja.Value {
+				newMethod(w, "valueOf", value),
+				newMethod(w, "toJSON", value),
+				newMethod(w, "toNumber", value),
+				newMethod(w, "toString", func(v *int32Value, args []goja.Value) goja.Value {
 					return w.rt.ToValue(strconv.FormatInt(int64(v.n), radixOf(w, arg(args, 0))))
 				}),
 			}
 		},
 		statics: func(w *Realm, c *class) {
-			w.static(c, "fromString", func(args []goja.Value) goja.Value {
+			w.defineStatic(c, "fromString", func(args []goja.Value) goja.Value {
 				return w.wrap(newInt32From(w, args))
 			})
 		},
@@ -63,7 +63,7 @@ func int32Class() classSpec {
 
 // doubleValue forces the BSON type double.
 type doubleValue struct {
-	fixed
+	readOnlyFields
 	w *Realm
 	f float64
 }
@@ -84,11 +84,11 @@ func (v *doubleValue) encode(e *encoder) {
 	e.typ = bson.TypeDouble
 }
 
-func (v *doubleValue) show(in *inspector) string {
+func (v *doubleValue) inspectText(in *inspector) string {
 	return "Double(" + in.paint(styleNumber, numberText(v.w.rt, v.f)) + ")"
 }
 
-func (v *doubleValue) extended(j *jsonWriter) { j.number(v.f, numberDouble) }
+func (v *doubleValue) writeEJSON(j *jsonWriter) { j.number(v.f, numberDouble) }
 
 // numberText returns how JavaScript writes f, with the sign of zero.
 func numberText(rt *goja.Runtime, f float64) string {
@@ -115,10 +115,10 @@ func doubleClass() classSpec {
 		methods: func(w *Realm) []method {
 			value := func(v *doubleValue, _ []goja.Value) goja.Value { return w.rt.ToValue(v.f) }
 			return []method{
-				on(w, "valueOf", value),
-				on(w, "toJSON", value),
-				on(w, "toNumber", value),
-				on(w, "toString", func(v *doubleValue, args []goja.Value) goja.Value {
+				newMethod(w, "valueOf", value),
+				newMethod(w, "toJSON", value),
+				newMethod(w, "toNumber", value),
+				newMethod(w, "toString", func(v *doubleValue, args []goja.Value) goja.Value {
 					if len(args) == 0 {
 						return w.rt.ToValue(w.rt.ToValue(v.f).String())
 					}

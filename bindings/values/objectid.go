@@ -12,7 +12,7 @@ import (
 )
 
 type objectID struct {
-	fixed
+	readOnlyFields
 	w  *Realm
 	id bson.ObjectID
 }
@@ -41,11 +41,11 @@ func (o *objectID) encode(e *encoder) {
 	e.typ = bson.TypeObjectID
 }
 
-func (o *objectID) show(in *inspector) string {
+func (o *objectID) inspectText(in *inspector) string {
 	return "ObjectId(" + in.paint(styleString, "'"+o.id.Hex()+"'") + ")"
 }
 
-func (o *objectID) extended(j *jsonWriter) { j.pair("$oid", o.id.Hex()) }
+func (o *objectID) writeEJSON(j *jsonWriter) { j.pair("$oid", o.id.Hex()) }
 
 func objectIDClass() classSpec {
 	return classSpec{
@@ -56,27 +56,27 @@ func objectIDClass() classSpec {
 		methods: func(w *Realm) []method {
 			text := func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }
 			return []method{
-				on(w, "toString", func(o *objectID, args []goja.Value) goja.Value {
+				newMethod(w, "toString", func(o *objectID, args []goja.Value) goja.Value {
 					if enc := arg(args, 0); isString(enc) && enc.String() == "base64" {
 						return w.rt.ToValue(base64Text(o.id[:]))
 					}
 					return text(o, nil)
 				}),
-				on(w, "toHexString", text),
-				on(w, "toJSON", text),
-				on(w, "valueOf", text),
-				on(w, "getTimestamp", func(o *objectID, _ []goja.Value) goja.Value {
+				newMethod(w, "toHexString", text),
+				newMethod(w, "toJSON", text),
+				newMethod(w, "valueOf", text),
+				newMethod(w, "getTimestamp", func(o *objectID, _ []goja.Value) goja.Value {
 					return w.js.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
 				}),
-				on(w, "equals", func(o *objectID, args []goja.Value) goja.Value {
+				newMethod(w, "equals", func(o *objectID, args []goja.Value) goja.Value {
 					return w.rt.ToValue(o.equals(arg(args, 0)))
 				}),
 			}
 		},
 		getters: func(w *Realm) []method {
 			return []method{
-				on(w, "id", func(o *objectID, _ []goja.Value) goja.Value { return w.bytes(o.id[:]) }),
-				on(w, "str", func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }),
+				newMethod(w, "id", func(o *objectID, _ []goja.Value) goja.Value { return w.newBuffer(o.id[:]) }),
+				newMethod(w, "str", func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }),
 			}
 		},
 		statics: objectIDStatics,
@@ -84,34 +84,34 @@ func objectIDClass() classSpec {
 }
 
 func objectIDStatics(w *Realm, c *class) {
-	w.static(c, "isValid", func(args []goja.Value) goja.Value {
-		return w.rt.ToValue(validObjectID(arg(args, 0)))
+	w.defineStatic(c, "isValid", func(args []goja.Value) goja.Value {
+		return w.rt.ToValue(isValidObjectID(arg(args, 0)))
 	})
-	w.static(c, "createFromTime", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "createFromTime", func(args []goja.Value) goja.Value {
 		var id bson.ObjectID
 		binary.BigEndian.PutUint32(id[:4], uint32(int64(arg(args, 0).ToFloat())))
 		return w.newObjectID(id)
 	})
-	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "createFromHexString", func(args []goja.Value) goja.Value {
 		id, ok := objectIDFromHex(arg(args, 0).String())
 		if !ok {
 			w.Errors.throwBSON("hex string must be 24 characters")
 		}
 		return w.newObjectID(id)
 	})
-	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "createFromBase64", func(args []goja.Value) goja.Value {
 		data, strict := decodeBase64(arg(args, 0).String())
 		if !strict || len(data) != 12 {
 			w.Errors.throwBSON("base64 string must be 16 characters")
 		}
 		return w.newObjectID(bson.ObjectID(data))
 	})
-	w.static(c, "generate", func(args []goja.Value) goja.Value {
+	w.defineStatic(c, "generate", func(args []goja.Value) goja.Value {
 		id := bson.NewObjectIDFromTimestamp(w.opts.Now())
 		if v := arg(args, 0); goja.IsNumber(v) {
 			id = bson.NewObjectIDFromTimestamp(time.Unix(int64(v.ToFloat()), 0))
 		}
-		return w.bytes(id[:])
+		return w.newBuffer(id[:])
 	})
 }
 
@@ -136,7 +136,7 @@ func objectIDFromHex(s string) (bson.ObjectID, bool) {
 	return id, err == nil
 }
 
-func validObjectID(v goja.Value) bool {
+func isValidObjectID(v goja.Value) bool {
 	if isMissing(v) {
 		return false
 	}
@@ -158,7 +158,7 @@ const (
 // newObjectIDFrom is ObjectId(x) (rules/04-values-and-language §4.7).
 func newObjectIDFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
-	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optional})
+	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optionalArg})
 	if isMissing(v) {
 		return &objectID{w: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
 	}

@@ -10,7 +10,7 @@ import (
 // text of their own; for other objects there is SetPrinter.
 type Printer interface{ PrintText() string }
 
-// printers knows the objects that are shown otherwise than their properties say.
+// printers knows the objects with a custom text.
 type printers struct {
 	text     *goja.Symbol // on objects with a text of their own
 	line     *goja.Symbol // on objects that are shown on one line
@@ -53,8 +53,8 @@ func (p *printers) isOneLine(o *goja.Object) bool {
 	return v != nil && v.ToBoolean()
 }
 
-// printed returns the text of an object that has one.
-func (p *printers) printed(o *goja.Object) (string, bool) {
+// printerText returns the text of an object that has one.
+func (p *printers) printerText(o *goja.Object) (string, bool) {
 	if !isProxy(o) {
 		if f, ok := goja.AssertFunction(o.GetSymbol(p.text)); ok {
 			return callPrinter(f)

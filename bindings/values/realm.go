@@ -21,8 +21,8 @@ type Options struct {
 	// SafeMemory has nothing read from the engine's private memory (package gojamem): slower,
 	// and the same to scripts.
 	SafeMemory bool
-	// Made sees each global object when it is first looked at; nil sees none.
-	Made func(name string, o *goja.Object)
+	// OnGlobalMade is called with each global object on first access; may be nil.
+	OnGlobalMade func(name string, o *goja.Object)
 }
 
 // Realm holds what belongs to one runtime: prototypes, constructors and the
@@ -40,14 +40,14 @@ type Realm struct {
 	warned  map[string]bool
 	js      intrinsics
 
-	marks      marks
-	custom     *goja.Symbol // util.inspect.custom; nil before the first look
-	inspecting *goja.Object // util.inspect; nil before the first look
-	printers   printers
+	marks         marks
+	customInspect *goja.Symbol // util.inspect.custom; nil before the first look
+	inspectFunc   *goja.Object // util.inspect; nil before the first look
+	printers      printers
 
 	fields   objectFields
-	spare    buffers
-	settling settling
+	reusable reusableBuffers
+	settling lazyGuard
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global
@@ -73,17 +73,17 @@ func Install(rt *goja.Runtime, opts Options) *Realm {
 	for _, g := range globals() {
 		w.DefineLazy(global, g.name, func() goja.Value {
 			v := g.make(w)
-			if o, ok := v.(*goja.Object); ok && opts.Made != nil {
-				opts.Made(g.name, o)
+			if o, ok := v.(*goja.Object); ok && opts.OnGlobalMade != nil {
+				opts.OnGlobalMade(g.name, o)
 			}
 			return v
 		})
 	}
-	w.exactBigInt()
+	w.defineExactBigInt()
 	w.Memory = gojamem.New(rt, opts.SafeMemory)
-	w.settling = settling{rt: rt, js: &w.js}
+	w.settling = lazyGuard{rt: rt, js: &w.js}
 	w.fields = objectFields{rt: rt, js: &w.js, memory: w.Memory}
-	w.settling.guard()
+	w.settling.wrapSettlers()
 	return w
 }
 
@@ -127,8 +127,8 @@ func (w *Realm) warnOnce(text string) {
 	w.opts.Warn(text)
 }
 
-// function makes a JavaScript function with a name of its own.
-func (w *Realm) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+// newFunction makes a JavaScript function with a name of its own.
+func (w *Realm) newFunction(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	return newFunction(w.rt, name, f)
 }
 
@@ -138,8 +138,8 @@ func newFunction(rt *goja.Runtime, name string, f func(goja.FunctionCall) goja.V
 	return o
 }
 
-// hidden defines a non-enumerable, writable property.
-func hidden(o *goja.Object, name string, v goja.Value) {
+// defineHidden defines a non-enumerable, writable property.
+func defineHidden(o *goja.Object, name string, v goja.Value) {
 	must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 

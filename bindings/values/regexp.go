@@ -9,16 +9,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// bsonRegExp is a regular expression that stays out of JavaScript's hands.
+// bsonRegExp is a regular expression that is kept as BSON, not as a RegExp.
 type bsonRegExp struct {
-	fixed
+	readOnlyFields
 	w                *Realm
 	pattern, options string
 }
 
 func (*bsonRegExp) kind() kind          { return kindRegExp }
 func (*bsonRegExp) Keys() []string      { return []string{"pattern", "options"} }
-func (r *bsonRegExp) Has(k string) bool { return has(r, k) }
+func (r *bsonRegExp) Has(k string) bool { return hasField(r, k) }
 
 func (r *bsonRegExp) Get(key string) goja.Value {
 	switch key {
@@ -32,11 +32,11 @@ func (r *bsonRegExp) Get(key string) goja.Value {
 
 func (r *bsonRegExp) encode(e *encoder) { e.regex(r.pattern, r.options) }
 
-func (r *bsonRegExp) show(in *inspector) string {
+func (r *bsonRegExp) inspectText(in *inspector) string {
 	return "BSONRegExp(" + in.nested(r.w.rt.ToValue(r.pattern)) + ", " + in.nested(r.w.rt.ToValue(r.options)) + ")"
 }
 
-func (r *bsonRegExp) extended(j *jsonWriter) { j.regex(r.pattern, r.options) }
+func (r *bsonRegExp) writeEJSON(j *jsonWriter) { j.regex(r.pattern, r.options) }
 
 func regExpClass() classSpec {
 	return classSpec{
@@ -60,7 +60,7 @@ func regExpClass() classSpec {
 		},
 		methods: func(w *Realm) []method {
 			return []method{
-				on(w, "toString", func(r *bsonRegExp, _ []goja.Value) goja.Value {
+				newMethod(w, "toString", func(r *bsonRegExp, _ []goja.Value) goja.Value {
 					return w.rt.ToValue("/" + r.pattern + "/" + r.options)
 				}),
 			}

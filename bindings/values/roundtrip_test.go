@@ -75,7 +75,7 @@ func drawnValue(t *rapid.T, depth int) (typ bson.Type, value []byte, back *bson.
 		f := rapid.OneOf(rapid.Float64(),
 			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -5, 1 << 31, -1 << 31, 1 << 53, 1 << 62, math.Inf(1),
 				math.NaN()})).Draw(t, "double")
-		if wholeInt32(f) {
+		if isInt32(f) {
 			back = &bson.RawValue{Type: bson.TypeInt32, Value: bsoncore.AppendInt32(nil, int32(f))}
 		}
 		return bson.TypeDouble, bsoncore.AppendDouble(nil, f), back

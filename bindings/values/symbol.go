@@ -8,7 +8,7 @@ import (
 
 // bsonSymbol is the deprecated BSON type of that name.
 type bsonSymbol struct {
-	fixed
+	readOnlyFields
 	w    *Realm
 	text string
 }
@@ -29,11 +29,11 @@ func (s *bsonSymbol) encode(e *encoder) {
 	e.typ = bson.TypeSymbol
 }
 
-func (s *bsonSymbol) show(in *inspector) string {
+func (s *bsonSymbol) inspectText(in *inspector) string {
 	return "BSONSymbol(" + in.nested(s.w.rt.ToValue(s.text)) + ")"
 }
 
-func (s *bsonSymbol) extended(j *jsonWriter) { j.pair("$symbol", s.text) }
+func (s *bsonSymbol) writeEJSON(j *jsonWriter) { j.pair("$symbol", s.text) }
 
 func symbolClass() classSpec {
 	return classSpec{
@@ -44,7 +44,7 @@ func symbolClass() classSpec {
 		},
 		methods: func(w *Realm) []method {
 			text := func(s *bsonSymbol, _ []goja.Value) goja.Value { return w.rt.ToValue(s.text) }
-			return []method{on(w, "toString", text), on(w, "valueOf", text), on(w, "toJSON", text)}
+			return []method{newMethod(w, "toString", text), newMethod(w, "valueOf", text), newMethod(w, "toJSON", text)}
 		},
 	}
 }

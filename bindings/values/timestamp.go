@@ -12,7 +12,7 @@ import (
 )
 
 type timestamp struct {
-	fixed
+	readOnlyFields
 	w    *Realm
 	t, i uint32
 }
@@ -21,7 +21,7 @@ func (w *Realm) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestam
 
 func (*timestamp) kind() kind           { return kindTimestamp }
 func (*timestamp) Keys() []string       { return []string{"high", "low", "unsigned"} }
-func (ts *timestamp) Has(k string) bool { return has(ts, k) }
+func (ts *timestamp) Has(k string) bool { return hasField(ts, k) }
 
 func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.bits(), true) }
 
@@ -29,29 +29,29 @@ func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.
 // increment.
 func (ts *timestamp) bits() int64 { return int64(uint64(ts.t)<<32 | uint64(ts.i)) }
 
-func (ts *timestamp) decimal() string { return strconv.FormatUint(uint64(ts.bits()), 10) }
+func (ts *timestamp) decimalText() string { return strconv.FormatUint(uint64(ts.bits()), 10) }
 
-// primitive returns a BigInt beyond what a number holds: two times of one second
+// primitiveValue returns a BigInt beyond what a number holds: two times of one second
 // differ in the last digits only, and < has to tell them apart.
-func (ts *timestamp) primitive() goja.Value {
-	if n := ts.bits(); safe(n) && n >= 0 {
+func (ts *timestamp) primitiveValue() goja.Value {
+	if n := ts.bits(); isSafeInteger(n) && n >= 0 {
 		return ts.w.rt.ToValue(n)
 	}
 	return ts.w.rt.ToValue(new(big.Int).SetUint64(uint64(ts.bits())))
 }
 
-func (*timestamp) rounded() bool { return false }
+func (*timestamp) losesPrecision() bool { return false }
 
 func (ts *timestamp) encode(e *encoder) {
 	e.buf = bsoncore.AppendTimestamp(e.buf, ts.t, ts.i)
 	e.typ = bson.TypeTimestamp
 }
 
-func (ts *timestamp) show(*inspector) string {
+func (ts *timestamp) inspectText(*inspector) string {
 	return fmt.Sprintf("Timestamp({ t: %d, i: %d })", ts.t, ts.i)
 }
 
-func (ts *timestamp) extended(j *jsonWriter) {
+func (ts *timestamp) writeEJSON(j *jsonWriter) {
 	j.open('{')
 	j.key("$timestamp")
 	j.open('{')
@@ -68,31 +68,35 @@ func timestampClass() classSpec {
 		name: "Timestamp", bsontype: "Timestamp", parent: kindLong, construct: newTimestampFrom,
 		methods: func(w *Realm) []method {
 			return []method{
-				on(w, "toJSON", func(ts *timestamp, _ []goja.Value) goja.Value {
+				newMethod(w, "toJSON", func(ts *timestamp, _ []goja.Value) goja.Value {
 					return objectWith(w.rt, "$timestamp", w.rt.ToValue(strconv.FormatUint(uint64(ts.bits()), 10)))
 				}),
-				on(w, "getTime", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
-				on(w, "getInc", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
+				newMethod(w, "getTime", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
+				newMethod(w, "getInc", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
 			}
 		},
 		getters: func(w *Realm) []method {
 			return []method{
-				on(w, "t", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
-				on(w, "i", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
+				newMethod(w, "t", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
+				newMethod(w, "i", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
 			}
 		},
 		statics: func(w *Realm, c *class) {
 			of := func(n int64) goja.Value { return w.newTimestamp(uint32(uint64(n)>>32), uint32(n)) }
-			hidden(c.ctor, "MAX_VALUE", w.class(kindLong).ctor.Get("MAX_UNSIGNED_VALUE"))
-			w.static(c, "fromBits", func(args []goja.Value) goja.Value { return of(fromBits(arg(args, 0), arg(args, 1))) })
-			w.static(c, "fromInt", func(args []goja.Value) goja.Value { return of(int64(uint32(arg(args, 0).ToInteger()))) })
-			w.static(c, "fromNumber", func(args []goja.Value) goja.Value {
+			defineHidden(c.ctor, "MAX_VALUE", w.class(kindLong).ctor.Get("MAX_UNSIGNED_VALUE"))
+			w.defineStatic(c, "fromBits", func(args []goja.Value) goja.Value { return of(fromBits(arg(args, 0), arg(args, 1))) })
+			w.defineStatic(
+				c,
+				"fromInt",
+				func(args []goja.Value) goja.Value { return of(int64(uint32(arg(args, 0).ToInteger()))) },
+			)
+			w.defineStatic(c, "fromNumber", func(args []goja.Value) goja.Value {
 				return of(clampInt64(arg(args, 0).ToFloat(), true))
 			})
-			w.static(c, "fromString", func(args []goja.Value) goja.Value {
+			w.defineStatic(c, "fromString", func(args []goja.Value) goja.Value {
 				n, err := strconv.ParseUint(arg(args, 0).String(), radixOf(w, arg(args, 1)), 64)
 				if err != nil {
-					callee{w, "Timestamp"}.notInteger(arg(args, 0).String(), 64)
+					callee{w, "Timestamp"}.throwNotInteger(arg(args, 0).String(), 64)
 				}
 				return of(int64(n))
 			})
@@ -107,7 +111,7 @@ func newTimestampFrom(w *Realm, args []goja.Value) payload {
 		n := w.longOf(first).n
 		return &timestamp{w: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
 	}
-	callee{w, "Timestamp"}.checkTypes(args, []string{"number", "object", optional}, []string{"number", optional})
+	callee{w, "Timestamp"}.checkTypes(args, []string{"number", "object", optionalArg}, []string{"number", optionalArg})
 	if p, ok := payloadOf(first); ok {
 		switch p.(type) {
 		case *long, *timestamp:

@@ -35,32 +35,32 @@ func (w *Realm) ToBSON(v goja.Value) (bson.RawValue, error) {
 // DocFromJS converts an object to a document. What BSON does not hold as a
 // document (arrays, dates, ids, functions, primitives) is an error.
 func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
-	e := w.spare.takeEncoder(w)
-	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
+	e := w.reusable.takeEncoder(w)
+	if ex := w.rt.Try(func() { e.appendRoot(v) }); ex != nil {
 		return nil, ex
 	}
-	doc := w.spare.copy(e.buf)
-	w.spare.giveEncoder(e)
+	doc := w.reusable.copyToSlab(e.buf)
+	w.reusable.giveEncoder(e)
 	return doc, nil
 }
 
 // encoder appends BSON to buf. value leaves the type of what it appended in
 // typ, 0 if the value has no place in BSON.
 type encoder struct {
-	w       *Realm
-	natural bool // see objectFields.natural
-	buf     []byte
-	typ     bson.Type
-	stack   []*goja.Object  // the containers being written
-	room    [8]*goja.Object // of them, as a rule
+	w                *Realm
+	nothingHasToBSON bool // see objectFields.natural
+	buf              []byte
+	typ              bson.Type
+	stack            []*goja.Object  // the containers being written
+	initialStack     [8]*goja.Object // of them, as a rule
 }
 
 func (e *encoder) begin(v goja.Value) {
-	e.natural = e.w.fields.natural()
+	e.nothingHasToBSON = e.w.fields.nothingHasToBSON()
 	e.value(v)
 }
 
-func (e *encoder) root(v goja.Value) {
+func (e *encoder) appendRoot(v goja.Value) {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		e.w.Errors.throwBSON("serialize does not support non-object as the root input")
@@ -101,7 +101,7 @@ func (e *encoder) value(v goja.Value) {
 		e.number(v)
 	case goja.IsBigInt(v):
 		b := v.Export().(*big.Int)
-		e.buf = bsoncore.AppendInt64(e.buf, wrapBig(b))
+		e.buf = bsoncore.AppendInt64(e.buf, low64Bits(b))
 		e.typ = bson.TypeInt64
 	default:
 		e.buf = bsoncore.AppendBoolean(e.buf, v.ToBoolean())
@@ -111,7 +111,7 @@ func (e *encoder) value(v goja.Value) {
 
 func (e *encoder) number(v goja.Value) {
 	f := v.ToFloat()
-	if wholeInt32(f) {
+	if isInt32(f) {
 		e.buf = bsoncore.AppendInt32(e.buf, int32(f))
 		e.typ = bson.TypeInt32
 		return
@@ -127,12 +127,12 @@ func (e *encoder) object(o *goja.Object) {
 	}
 	switch kindOf(o) {
 	case plainObject:
-		if !e.replaced(o) {
+		if !e.appendToBSON(o) {
 			e.document(o)
 		}
 		return
 	case plainArray:
-		if !e.replaced(o) {
+		if !e.appendToBSON(o) {
 			e.array(o)
 		}
 		return
@@ -162,7 +162,7 @@ func (e *encoder) object(o *goja.Object) {
 		e.value(unboxed(o))
 		return
 	}
-	if e.replaced(o) {
+	if e.appendToBSON(o) {
 		return
 	}
 	switch {
@@ -175,10 +175,10 @@ func (e *encoder) object(o *goja.Object) {
 	}
 }
 
-// replaced appends what an object says that it is in BSON; false when that is
+// appendToBSON appends the result of the method toBSON; false if that is
 // itself, or nothing.
-func (e *encoder) replaced(o *goja.Object) bool {
-	v, other := e.w.fields.inBSON(o, e.natural)
+func (e *encoder) appendToBSON(o *goja.Object) bool {
+	v, other := e.w.fields.callToBSON(o, e.nothingHasToBSON)
 	if other {
 		e.value(v)
 	}
@@ -208,7 +208,7 @@ func (e *encoder) date(o *goja.Object) {
 		e.dateAt(t.UnixMilli())
 		return
 	}
-	ms, kept := e.w.marks.keptDate(o)
+	ms, kept := e.w.marks.originalDate(o)
 	if !kept {
 		e.w.Errors.throwBSON("Invalid Date cannot be converted to BSON")
 	}
@@ -228,7 +228,7 @@ func (e *encoder) regexp(o *goja.Object) {
 	e.regex(source, bsonOptions(flags))
 }
 
-// enter refuses cycles and bottomless nesting.
+// enter throws for cycles and too deep nesting.
 func (e *encoder) enter(o *goja.Object) {
 	for _, outer := range e.stack {
 		if outer == o {
@@ -239,7 +239,7 @@ func (e *encoder) enter(o *goja.Object) {
 		e.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
 	}
 	if e.stack == nil {
-		e.stack = e.room[:0]
+		e.stack = e.initialStack[:0]
 	}
 	e.stack = append(e.stack, o)
 }

@@ -31,16 +31,16 @@ func (w *Realm) DocToJS(d bson.Raw) *goja.Object {
 	return doc
 }
 
-// shownSize is what decides whether a value could be cut when it is shown.
-type shownSize struct {
+// displayExtent is what decides whether a value could be cut when it is shown.
+type displayExtent struct {
 	height int  // levels of documents and arrays below and including this one
 	long   bool // holds an array or a string that is over a limit
 }
 
-func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, shownSize) {
-	var ext shownSize
+func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, displayExtent) {
+	var ext displayExtent
 	o := w.rt.NewObject()
-	body, ok := rawdoc.Body(d)
+	body, ok := rawdoc.Elements(d)
 	if !ok {
 		return o, ext
 	}
@@ -49,7 +49,7 @@ func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, shownSize) {
 	}
 	order := orderWatch{highest: -1}
 	for left := body; len(left) > 0; {
-		t, key, value, rest, ok := rawdoc.Next(left)
+		t, key, value, rest, ok := rawdoc.NextElement(left)
 		if !ok {
 			break
 		}
@@ -59,13 +59,13 @@ func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, shownSize) {
 		ext.long = ext.long || inner.long
 		name := string(key)
 		setField(o, name, v)
-		order.saw(name)
+		order.note(name)
 	}
-	if order.broken {
+	if order.orderLost {
 		w.fields.keepOrder(o, namesOf(body))
 	}
 	ext.height++
-	w.marks.set(o, ext, level)
+	w.marks.markFromServer(o, ext, level)
 	return o, ext
 }
 
@@ -86,22 +86,22 @@ func defineField(o *goja.Object, key string, v goja.Value) {
 }
 
 // extentOf returns the extent of a value, as decode does, without making it.
-func extentOf(t bson.Type, value []byte, level int) shownSize {
+func extentOf(t bson.Type, value []byte, level int) displayExtent {
 	switch {
 	case level > maxNesting:
-		return shownSize{}
+		return displayExtent{}
 	case t == bson.TypeString:
 		s, _, _ := bsoncore.ReadString(value)
-		return shownSize{long: len(s) > defaultMaxString}
+		return displayExtent{long: len(s) > defaultMaxString}
 	case t != bson.TypeEmbeddedDocument && t != bson.TypeArray:
-		return shownSize{}
+		return displayExtent{}
 	}
-	body, ok := rawdoc.Body(value)
+	body, ok := rawdoc.Elements(value)
 	if !ok {
-		return shownSize{}
+		return displayExtent{}
 	}
 	if t == bson.TypeEmbeddedDocument && isDBRef(body) {
-		return shownSize{}
+		return displayExtent{}
 	}
 	ext, n := extentOfItems(body, level)
 	ext.long = ext.long || t == bson.TypeArray && n > defaultMaxItems
@@ -110,9 +110,9 @@ func extentOf(t bson.Type, value []byte, level int) shownSize {
 
 // extentOfItems is extentOf for the elements of a document or array, of which n
 // are its own.
-func extentOfItems(body []byte, level int) (ext shownSize, n int) {
+func extentOfItems(body []byte, level int) (ext displayExtent, n int) {
 	for ; len(body) > 0; n++ {
-		t, _, value, rest, ok := rawdoc.Next(body)
+		t, _, value, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -125,15 +125,15 @@ func extentOfItems(body []byte, level int) (ext shownSize, n int) {
 	return ext, n
 }
 
-func (w *Realm) decodeArray(d []byte, level int) (goja.Value, shownSize) {
-	var ext shownSize
-	body, ok := rawdoc.Body(d)
+func (w *Realm) decodeArray(d []byte, level int) (goja.Value, displayExtent) {
+	var ext displayExtent
+	body, ok := rawdoc.Elements(d)
 	if !ok {
 		return w.rt.NewArray(), ext
 	}
 	var items []any
 	for len(body) > 0 {
-		t, _, value, rest, ok := rawdoc.Next(body)
+		t, _, value, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			break
 		}
@@ -146,13 +146,13 @@ func (w *Realm) decodeArray(d []byte, level int) (goja.Value, shownSize) {
 	o := w.rt.NewArray(items...)
 	ext.height++
 	ext.long = ext.long || len(items) > defaultMaxItems
-	w.marks.set(o, ext, level)
+	w.marks.markFromServer(o, ext, level)
 	return o, ext
 }
 
-func (w *Realm) decode(t bson.Type, value []byte, level int) (goja.Value, shownSize) {
+func (w *Realm) decode(t bson.Type, value []byte, level int) (goja.Value, displayExtent) {
 	if level > maxNesting {
-		return goja.Undefined(), shownSize{}
+		return goja.Undefined(), displayExtent{}
 	}
 	switch t {
 	case bson.TypeEmbeddedDocument:
@@ -161,9 +161,9 @@ func (w *Realm) decode(t bson.Type, value []byte, level int) (goja.Value, shownS
 		return w.decodeArray(value, level)
 	case bson.TypeString:
 		s, _, _ := bsoncore.ReadString(value)
-		return w.rt.ToValue(s), shownSize{long: len(s) > defaultMaxString}
+		return w.rt.ToValue(s), displayExtent{long: len(s) > defaultMaxString}
 	default:
-		return w.decodeScalar(t, value), shownSize{}
+		return w.decodeScalar(t, value), displayExtent{}
 	}
 }
 
@@ -188,7 +188,7 @@ func (w *Realm) decodeScalar(t bson.Type, value []byte) goja.Value {
 		return w.newObjectID(id)
 	case bson.TypeDateTime:
 		ms, _, _ := bsoncore.ReadDateTime(value)
-		return w.marks.date(ms)
+		return w.marks.newDate(ms)
 	case bson.TypeTimestamp:
 		ts, i, _, _ := bsoncore.ReadTimestamp(value)
 		return w.newTimestamp(ts, i)
@@ -240,7 +240,7 @@ func isDBRef(body []byte) bool {
 	}
 	position := 0
 	for ; len(body) > 0; position++ {
-		t, key, value, rest, ok := rawdoc.Next(body)
+		t, key, value, rest, ok := rawdoc.NextElement(body)
 		if !ok {
 			return false
 		}
@@ -266,7 +266,7 @@ func isDBRef(body []byte) bool {
 func (w *Realm) decodeDBRef(body []byte, level int) goja.Value {
 	ref := &dbRef{w: w}
 	for position := 0; len(body) > 0; position++ {
-		t, key, value, rest, _ := rawdoc.Next(body)
+		t, key, value, rest, _ := rawdoc.NextElement(body)
 		body = rest
 		switch name := string(key); {
 		case position == 0:
@@ -286,8 +286,8 @@ func (w *Realm) decodeDBRef(body []byte, level int) goja.Value {
 	return w.wrap(ref)
 }
 
-// wholeInt32 reports whether f is what JavaScript writes back as int32.
-func wholeInt32(f float64) bool {
+// isInt32 reports whether f is what JavaScript writes back as int32.
+func isInt32(f float64) bool {
 	return f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f) && !(f == 0 && math.Signbit(f))
 }
 

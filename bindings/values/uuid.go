@@ -23,7 +23,7 @@ func uuidClass() classSpec {
 		name: "UUID", bsontype: "Binary", parent: kindBinary,
 		construct: func(w *Realm, args []goja.Value) payload {
 			c := callee{w, "UUID"}
-			c.checkTypes(args, []string{"string", optional})
+			c.checkTypes(args, []string{"string", optionalArg})
 			if goja.IsUndefined(arg(args, 0)) {
 				return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: randomUUID()}
 			}
@@ -32,21 +32,21 @@ func uuidClass() classSpec {
 		methods: func(w *Realm) []method {
 			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(uuidText(b.data)) }
 			return []method{
-				on(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value {
+				newMethod(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value {
 					if isString(arg(args, 0)) {
 						return w.rt.ToValue(b.text(args[0]))
 					}
 					return dashed(b, nil)
 				}),
-				on(w, "toHexString", func(b *binaryValue, args []goja.Value) goja.Value {
+				newMethod(w, "toHexString", func(b *binaryValue, args []goja.Value) goja.Value {
 					if v := arg(args, 0); !goja.IsUndefined(v) && !v.ToBoolean() {
 						return w.rt.ToValue(hex.EncodeToString(b.data))
 					}
 					return dashed(b, nil)
 				}),
-				on(w, "toJSON", dashed),
-				on(w, "toBinary", func(b *binaryValue, _ []goja.Value) goja.Value { return w.newBinary(b.sub, b.data) }),
-				on(w, "equals", func(b *binaryValue, args []goja.Value) goja.Value {
+				newMethod(w, "toJSON", dashed),
+				newMethod(w, "toBinary", func(b *binaryValue, _ []goja.Value) goja.Value { return w.newBinary(b.sub, b.data) }),
+				newMethod(w, "equals", func(b *binaryValue, args []goja.Value) goja.Value {
 					v := arg(args, 0)
 					if isString(v) {
 						data, ok := parseUUID(v.String())
@@ -59,8 +59,8 @@ func uuidClass() classSpec {
 			}
 		},
 		statics: func(w *Realm, c *class) {
-			w.static(c, "generate", func([]goja.Value) goja.Value { return w.bytes(randomUUID()) })
-			w.static(c, "isValid", func(args []goja.Value) goja.Value {
+			w.defineStatic(c, "generate", func([]goja.Value) goja.Value { return w.newBuffer(randomUUID()) })
+			w.defineStatic(c, "isValid", func(args []goja.Value) goja.Value {
 				v := arg(args, 0)
 				if p, ok := payloadOf(v); ok {
 					return w.rt.ToValue(p.kind() == kindUUID)
@@ -71,7 +71,7 @@ func uuidClass() classSpec {
 				_, ok := parseUUID(v.String())
 				return w.rt.ToValue(isString(v) && ok)
 			})
-			w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
+			w.defineStatic(c, "createFromHexString", func(args []goja.Value) goja.Value {
 				return w.newBinary(bson.TypeBinaryUUID, callee{w, "UUID.createFromHexString"}.uuidBytes(arg(args, 0).String()))
 			})
 		},
@@ -94,7 +94,7 @@ func parseUUID(text string) ([]byte, bool) {
 func (c callee) uuidBytes(text string) []byte {
 	data, ok := parseUUID(text)
 	if !ok {
-		c.refuse(quoteJSON(text) + " is not a valid UUID")
+		c.throwArgument(quoteJSON(text) + " is not a valid UUID")
 	}
 	return data
 }
@@ -121,7 +121,7 @@ func csharpOrder(data []byte) {
 func newLegacyUUID(name string, order byteOrder) func(*Realm, []goja.Value) payload {
 	return func(w *Realm, args []goja.Value) payload {
 		c := callee{w, name}
-		c.checkTypes(args, []string{"string", optional})
+		c.checkTypes(args, []string{"string", optionalArg})
 		data := randomUUID()
 		if v := arg(args, 0); !goja.IsUndefined(v) {
 			data = c.uuidBytes(strings.Trim(v.String(), "{}"))

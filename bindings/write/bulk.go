@@ -27,7 +27,7 @@ type Collection interface {
 // NewBulk makes the object of a list of writes.
 func NewBulk(js *script.Engine, coll Collection, unordered bool) *goja.Object {
 	b := &bulk{JS: js, coll: coll, unordered: unordered}
-	b.object = js.Instance(b, BulkPrototype(js))
+	b.object = js.NewInstance(b, BulkPrototype(js))
 	js.Values.SetPrinter(b.object, func() string { return coll.Inspect(b.summary()) })
 	return b.object
 }
@@ -61,12 +61,12 @@ func (b *bulk) summary() *goja.Object {
 func bulkMethods() script.Methods[*bulk] {
 	return script.Methods[*bulk]{
 		{"insert", "document:object", func(c *script.Call, b *bulk) goja.Value {
-			b.add(Insertion(c.JS, c.Arg(0), 0))
+			b.add(InsertOp(c.JS, c.Arg(0), 0))
 			return c.This
 		}, "Adds an insert."},
 		{"find", "query:object", func(c *script.Call, b *bulk) goja.Value {
 			f := &bulkFind{bulk: b, filter: c.Object(0), options: c.JS.Runtime.NewObject()}
-			return c.JS.Instance(f, script.ClassOf(c.JS, "BulkFindOp", bulkFindMethods))
+			return c.JS.NewInstance(f, script.ClassOf(c.JS, "BulkFindOp", bulkFindMethods))
 		}, "Chooses the documents of the update or delete that follows."},
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *script.Call, b *bulk) goja.Value { return b.summary() }, ""},
@@ -116,7 +116,7 @@ func bulkGetOperations(c *script.Call, b *bulk) goja.Value {
 	return c.JS.Runtime.NewArray(groups...)
 }
 
-// bulkFind is the middle of bulk.find(…).….
+// bulkFind is the object that bulk.find() returns.
 type bulkFind struct {
 	script.Hidden
 	bulk    *bulk
@@ -129,7 +129,7 @@ func bulkFindMethods() script.Methods[*bulkFind] {
 		{"update", "update:object", func(c *script.Call, f *bulkFind) goja.Value { return f.update(c, true) }, ""},
 		{"updateOne", "update:object", func(c *script.Call, f *bulkFind) goja.Value { return f.update(c, false) }, ""},
 		{"replaceOne", "replacement:object", func(c *script.Call, f *bulkFind) goja.Value {
-			f.bulk.add(UpdateStatement(c.JS, f.filter, Replacement(c.JS, c.Arg(0)), f.options, false))
+			f.bulk.add(UpdateOp(c.JS, f.filter, ReplacementDocument(c.JS, c.Arg(0)), f.options, false))
 			return f.bulk.object
 		}, ""},
 		{"upsert", "", func(c *script.Call, f *bulkFind) goja.Value {
@@ -159,11 +159,11 @@ func (f *bulkFind) option(c *script.Call, name string, v goja.Value) goja.Value 
 }
 
 func (f *bulkFind) update(c *script.Call, multi bool) goja.Value {
-	f.bulk.add(UpdateStatement(c.JS, f.filter, Changes(c.JS, c.Arg(0)), f.options, multi))
+	f.bulk.add(UpdateOp(c.JS, f.filter, UpdateDocument(c.JS, c.Arg(0)), f.options, multi))
 	return f.bulk.object
 }
 
 func (f *bulkFind) delete(c *script.Call, one bool) goja.Value {
-	f.bulk.add(DeleteStatement(c.JS, f.filter, f.options, one))
+	f.bulk.add(DeleteOp(c.JS, f.filter, f.options, one))
 	return f.bulk.object
 }

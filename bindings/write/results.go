@@ -24,14 +24,14 @@ type Results struct {
 // InsertOne returns the result of insertOne.
 func (r Results) InsertOne(w *Result, id bson.RawValue) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", r.JS.Values.ToJS(id))
-	r.legacyMembers(o, w)
+	r.addLegacyMembers(o, w)
 	return o
 }
 
 // InsertMany returns the result of insertMany.
 func (r Results) InsertMany(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedIds", r.insertedIDs(ops, w))
-	r.legacyMembers(o, w)
+	r.addLegacyMembers(o, w)
 	return o
 }
 
@@ -40,7 +40,7 @@ func (r Results) InsertMany(w *Result, ops []Op) *goja.Object {
 func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 	start, ids := bsoncore.AppendDocumentStart(nil)
 	for _, op := range ops {
-		if op.Kind == Insert && !w.failed(op.Index) {
+		if op.Kind == Insert && !w.hasFailed(op.Index) {
 			id, _ := rawdoc.ID(op.Doc)
 			ids = append(bsoncore.AppendHeader(ids, bsoncore.Type(id.Type), strconv.Itoa(op.Index)), id.Value...)
 		}
@@ -63,14 +63,14 @@ func (r Results) Update(w *Result) *goja.Object {
 		"upsertedCount", len(w.upserted),
 	)
 	script.Define(o, "upsertedId", id)
-	r.legacyMembers(o, w)
+	r.addLegacyMembers(o, w)
 	return o
 }
 
 // Delete returns the result of a delete.
 func (r Results) Delete(w *Result) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
-	r.legacyMembers(o, w)
+	r.addLegacyMembers(o, w)
 	return o
 }
 
@@ -86,7 +86,7 @@ func (r Results) Bulk(w *Result, ops []Op) *goja.Object {
 		"upsertedCount", len(w.upserted),
 		"upsertedIds", r.upsertedIDs(w),
 	)
-	r.legacyMembers(o, w)
+	r.addLegacyMembers(o, w)
 	return o
 }
 
@@ -98,7 +98,7 @@ func (r Results) upsertedIDs(w *Result) *goja.Object {
 	return ids
 }
 
-func (r Results) legacyMembers(o *goja.Object, w *Result) {
+func (r Results) addLegacyMembers(o *goja.Object, w *Result) {
 	for _, m := range []struct {
 		name  string
 		value any
@@ -118,7 +118,7 @@ func (r Results) Prototype() *goja.Object {
 		base := r.JS.Runtime.NewObject().Prototype()
 		p := r.JS.Runtime.CreateObject(base)
 		for name, f := range oldResultMethods() {
-			script.Define(p, name, r.JS.Function(name, func(c *script.Call) goja.Value {
+			script.Define(p, name, r.JS.NewFunction(name, func(c *script.Call) goja.Value {
 				this, _ := c.This.(*goja.Object)
 				return f(c, this)
 			}))
@@ -191,7 +191,7 @@ func indexedIDs(c *script.Call, v goja.Value) goja.Value {
 	return c.JS.Runtime.NewArray(list...)
 }
 
-// ThrowFailures throws what a list of writes ran into, if anything: for a single
+// ThrowFailures throws the errors of a list of writes, if any: for a single
 // write the server's error itself, else a bulk error with everything that was
 // done.
 func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
@@ -200,12 +200,12 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 		panic(r.bulkError(w, ops, w.failures[0].raw))
 	case len(w.failures) > 0:
 		panic(r.Gateway.WriteError(w.failures[0].raw))
-	case w.concern != nil && bulk:
-		panic(r.bulkError(w, ops, w.concern))
-	case w.concern != nil:
-		e := r.Gateway.ServerError(w.concern, nil)
+	case w.writeConcernErr != nil && bulk:
+		panic(r.bulkError(w, ops, w.writeConcernErr))
+	case w.writeConcernErr != nil:
+		e := r.Gateway.ServerError(w.writeConcernErr, nil)
 		script.Must(e.SetPrototype(r.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))
-		script.Must(e.Set("result", r.JS.Values.DocToJS(w.reply)))
+		script.Must(e.Set("result", r.JS.Values.DocToJS(w.writeConcernReply)))
 		panic(e)
 	}
 }
@@ -244,14 +244,14 @@ func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
 		"upsertedIds", r.upsertedIDs(w),
 		"insertedIds", r.insertedIDs(ops, w),
 	)
-	r.legacyMembers(o, w)
+	r.addLegacyMembers(o, w)
 	failures := make([]any, len(w.failures))
 	for i, f := range w.failures {
 		failures[i] = r.writeErrorObject(f)
 	}
 	script.Define(o, "writeErrors", r.JS.Runtime.NewArray(failures...))
-	if w.concern != nil {
-		script.Define(o, "writeConcernError", r.JS.Values.DocToJS(w.concern))
+	if w.writeConcernErr != nil {
+		script.Define(o, "writeConcernError", r.JS.Values.DocToJS(w.writeConcernErr))
 	}
 	p := r.NamedPrototype("BulkWriteResult")
 	script.Must(p.SetPrototype(r.Prototype()))
@@ -283,7 +283,7 @@ func (r Results) writeErrorObject(f failure) *goja.Object {
 func (r Results) NamedPrototype(class string) *goja.Object {
 	return r.JS.Classes.Cached("class "+class, func() *goja.Object {
 		p := r.JS.Runtime.NewObject()
-		ctor := r.JS.Function(class, func(*script.Call) goja.Value { return nil })
+		ctor := r.JS.NewFunction(class, func(*script.Call) goja.Value { return nil })
 		script.Define(ctor, "prototype", p)
 		script.Define(p, "constructor", ctor)
 		return p

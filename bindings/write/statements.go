@@ -11,9 +11,9 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Insertion makes the operation for a document; one without an _id gets one, in
+// InsertOp makes the operation for a document; one without an _id gets one, in
 // the script's own object too.
-func Insertion(js *script.Engine, v goja.Value, index int) Op {
+func InsertOp(js *script.Engine, v goja.Value, index int) Op {
 	obj, ok := v.(*goja.Object)
 	if !ok {
 		js.Throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
@@ -27,8 +27,8 @@ func Insertion(js *script.Engine, v goja.Value, index int) Op {
 	return Op{Kind: Insert, Doc: doc, Index: index}
 }
 
-// OptionsOf reads the options all writes share.
-func OptionsOf(js *script.Engine, o *goja.Object) Options {
+// ParseOptions reads the options all writes share.
+func ParseOptions(js *script.Engine, o *goja.Object) Options {
 	var opts Options
 	if v := script.Property(o, "ordered"); v != nil {
 		opts.Unordered = !v.ToBoolean()
@@ -36,20 +36,20 @@ func OptionsOf(js *script.Engine, o *goja.Object) Options {
 	if v := script.Property(o, "writeConcern"); v != nil {
 		opts.Concern = js.Document(v)
 	} else if w := script.Property(o, "w"); w != nil {
-		opts.Concern = rawdoc.Of(bson.D{{Key: "w", Value: js.Value(w)}})
+		opts.Concern = rawdoc.MustMarshal(bson.D{{Key: "w", Value: js.BSONValue(w)}})
 	}
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "maxTimeMS"} {
 		if v := script.Property(o, name); v != nil {
-			opts.Extra = append(opts.Extra, bson.E{Key: name, Value: js.Value(v)})
+			opts.Extra = append(opts.Extra, bson.E{Key: name, Value: js.BSONValue(v)})
 		}
 	}
 	return opts
 }
 
-// Changes returns an update document or pipeline; a document without
+// UpdateDocument returns an update document or pipeline; a document without
 // operators is refused as the driver would (rules/04-objects §6.3).
-func Changes(js *script.Engine, v goja.Value) *bson.RawValue {
-	raw := js.Value(v)
+func UpdateDocument(js *script.Engine, v goja.Value) *bson.RawValue {
+	raw := js.BSONValue(v)
 	if !hasOperators(raw) {
 		js.Throw("MongoInvalidArgumentError", "Update document requires atomic operators")
 	}
@@ -71,9 +71,9 @@ func hasOperators(v bson.RawValue) bool {
 	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
-// Replacement returns a document that replaces another: it has no operators.
-func Replacement(js *script.Engine, v goja.Value) *bson.RawValue {
-	raw := js.Value(v)
+// ReplacementDocument returns a document that replaces another: it has no operators.
+func ReplacementDocument(js *script.Engine, v goja.Value) *bson.RawValue {
+	raw := js.BSONValue(v)
 	doc, ok := raw.DocumentOK()
 	if !ok {
 		js.Throw("MongoInvalidArgumentError", "Replacement document must be an object")
@@ -84,8 +84,8 @@ func Replacement(js *script.Engine, v goja.Value) *bson.RawValue {
 	return &raw
 }
 
-// UpdateStatement makes one entry of an update command.
-func UpdateStatement(js *script.Engine, filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) Op {
+// UpdateOp makes one entry of an update command.
+func UpdateOp(js *script.Engine, filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) Op {
 	st := bson.D{{Key: "q", Value: js.Document(filter)}, {Key: "u", Value: *u}}
 	if v := script.Property(options, "upsert"); v != nil {
 		st = append(st, bson.E{Key: "upsert", Value: v.ToBoolean()})
@@ -95,14 +95,14 @@ func UpdateStatement(js *script.Engine, filter *goja.Object, u *bson.RawValue, o
 	}
 	for _, name := range []string{"arrayFilters", "collation", "hint", "sort"} {
 		if v := script.Property(options, name); v != nil {
-			st = append(st, bson.E{Key: name, Value: js.Value(v)})
+			st = append(st, bson.E{Key: name, Value: js.BSONValue(v)})
 		}
 	}
-	return Op{Kind: Update, Doc: rawdoc.Of(st), many: multi}
+	return Op{Kind: Update, Doc: rawdoc.MustMarshal(st), multi: multi}
 }
 
-// DeleteStatement makes one entry of a delete command.
-func DeleteStatement(js *script.Engine, filter, options *goja.Object, one bool) Op {
+// DeleteOp makes one entry of a delete command.
+func DeleteOp(js *script.Engine, filter, options *goja.Object, one bool) Op {
 	limit := int32(0)
 	if one {
 		limit = 1
@@ -110,22 +110,22 @@ func DeleteStatement(js *script.Engine, filter, options *goja.Object, one bool) 
 	st := bson.D{{Key: "q", Value: js.Document(filter)}, {Key: "limit", Value: limit}}
 	for _, name := range []string{"collation", "hint"} {
 		if v := script.Property(options, name); v != nil {
-			st = append(st, bson.E{Key: name, Value: js.Value(v)})
+			st = append(st, bson.E{Key: name, Value: js.BSONValue(v)})
 		}
 	}
-	return Op{Kind: Delete, Doc: rawdoc.Of(st), many: !one}
+	return Op{Kind: Delete, Doc: rawdoc.MustMarshal(st), multi: !one}
 }
 
-// Operation reads one entry of a list for bulkWrite: {operation: {…}}.
-func Operation(js *script.Engine, item goja.Value, index int) Op {
+// ParseOperation reads one entry of a list for bulkWrite: {operation: {…}}.
+func ParseOperation(js *script.Engine, item goja.Value, index int) Op {
 	entry, _ := item.(*goja.Object)
 	if entry == nil || len(entry.Keys()) == 0 {
-		ThrowInvalid(js, index)
+		ThrowUnknownOperation(js, index)
 	}
 	name := entry.Keys()[0]
 	spec, _ := entry.Get(name).(*goja.Object)
 	if spec == nil {
-		ThrowInvalid(js, index)
+		ThrowUnknownOperation(js, index)
 	}
 	var op Op
 	switch name {
@@ -134,24 +134,29 @@ func Operation(js *script.Engine, item goja.Value, index int) Op {
 		if doc == nil {
 			doc = spec
 		}
-		return Insertion(js, doc, index)
+		return InsertOp(js, doc, index)
 	case "updateOne", "updateMany":
-		op = UpdateStatement(js, Field(js, spec, "filter", index), Changes(js, script.OrUndefined(spec.Get("update"))),
-			spec, name == "updateMany")
+		op = UpdateOp(
+			js,
+			RequireDocument(js, spec, "filter", index),
+			UpdateDocument(js, script.OrUndefined(spec.Get("update"))),
+			spec,
+			name == "updateMany",
+		)
 	case "replaceOne":
-		op = UpdateStatement(js, Field(js, spec, "filter", index),
-			Replacement(js, script.OrUndefined(spec.Get("replacement"))), spec, false)
+		op = UpdateOp(js, RequireDocument(js, spec, "filter", index),
+			ReplacementDocument(js, script.OrUndefined(spec.Get("replacement"))), spec, false)
 	case "deleteOne", "deleteMany":
-		op = DeleteStatement(js, Field(js, spec, "filter", index), spec, name == "deleteOne")
+		op = DeleteOp(js, RequireDocument(js, spec, "filter", index), spec, name == "deleteOne")
 	default:
-		ThrowInvalid(js, index)
+		ThrowUnknownOperation(js, index)
 	}
 	op.Index = index
 	return op
 }
 
-// Field returns a field of an entry that must be a document.
-func Field(js *script.Engine, spec *goja.Object, name string, index int) *goja.Object {
+// RequireDocument returns a field of an entry that must be a document.
+func RequireDocument(js *script.Engine, spec *goja.Object, name string, index int) *goja.Object {
 	o, _ := script.Property(spec, name).(*goja.Object)
 	if o == nil {
 		js.Throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
@@ -159,8 +164,8 @@ func Field(js *script.Engine, spec *goja.Object, name string, index int) *goja.O
 	return o
 }
 
-// ThrowInvalid is for an entry that is none of the operations.
-func ThrowInvalid(js *script.Engine, index int) {
+// ThrowUnknownOperation throws for an entry with an unknown operation.
+func ThrowUnknownOperation(js *script.Engine, index int) {
 	js.Throw("MongoInvalidArgumentError",
 		"bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
 }

@@ -32,7 +32,7 @@ type Op struct {
 	Kind  Kind
 	Doc   bson.Raw
 	Index int  // in the script's own list
-	many  bool // touches more than one document, so it is never sent again
+	multi bool // touches more than one document, so it is never sent again
 }
 
 // Options are what a whole batch of writes has in common.
@@ -49,14 +49,14 @@ const (
 	maxBatchBytes = 16_000_000
 )
 
-// Result adds up the replies of the commands that a list of operations
+// Result sums the replies of the commands that a list of operations
 // took.
 type Result struct {
 	inserted, Matched, modified, deleted int64
 	upserted                             []upsert
 	failures                             []failure
-	concern                              bson.Raw // writeConcernError
-	reply                                bson.Raw // that had it
+	writeConcernErr                      bson.Raw // writeConcernError
+	writeConcernReply                    bson.Raw // that had it
 	unacknowledged                       bool
 	unordered                            bool
 }
@@ -72,7 +72,7 @@ type failure struct {
 	op    Op
 }
 
-func (w *Result) failed(index int) bool {
+func (w *Result) hasFailed(index int) bool {
 	return slices.ContainsFunc(w.failures, func(f failure) bool { return f.index == index })
 }
 
@@ -131,8 +131,8 @@ func batchLength(ops []Op) int {
 
 func (to Target) sendBatch(ops []Op, opts Options, concern bson.Raw, result *Result) {
 	cmd := writeCommands[ops[0].Kind]
-	list := rawdoc.List(len(ops), func(i int) bson.Raw { return ops[i].Doc })
-	once := !slices.ContainsFunc(ops, func(op Op) bool { return op.many })
+	list := rawdoc.DocumentArray(len(ops), func(i int) bson.Raw { return ops[i].Doc })
+	once := !slices.ContainsFunc(ops, func(op Op) bool { return op.multi })
 	body := bson.D{{Key: cmd.name, Value: to.Collection}, {Key: cmd.list, Value: list},
 		{Key: "ordered", Value: !opts.Unordered}}
 	body = append(body, opts.Extra...)
@@ -185,7 +185,7 @@ func (w *Result) add(reply bson.Raw, ops []Op) {
 			w.failures = append(w.failures, failure{raw: doc, index: ops[i].Index, op: ops[i]})
 		}
 	}
-	if doc, ok := reply.Lookup("writeConcernError").DocumentOK(); ok && w.concern == nil {
-		w.concern, w.reply = doc, reply
+	if doc, ok := reply.Lookup("writeConcernError").DocumentOK(); ok && w.writeConcernErr == nil {
+		w.writeConcernErr, w.writeConcernReply = doc, reply
 	}
 }

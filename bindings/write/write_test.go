@@ -45,7 +45,7 @@ func TestWriteConcernErrors(t *testing.T) {
 	c := shelltest.Connect(t)
 	reply := ok(field("n", int32(1)), field("nModified", int32(1)), field("writeConcernError", bson.D{
 		field("code", int32(64)), field("codeName", "WriteConcernTimeout"), field("errmsg", "waiting for replication timed out"), field("errInfo", bson.D{field("wtimeout", true)})}))
-	c.Script(map[string]bson.D{"insert": reply, "update": reply, "delete": reply})
+	c.SetAnswers(map[string]bson.D{"insert": reply, "update": reply, "delete": reply})
 	show := `[e.name, e.code, e.codeName, e.message, e.result]`
 	shelltest.Check(t, c, []shelltest.Case{
 		{`try { db.orders.insertOne({_id: 1}) } catch (e) { EJSON.stringify(` + show + `) }`, "",
@@ -59,7 +59,7 @@ func TestWriteConcernErrors(t *testing.T) {
 func TestLabelsAndHints(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := shelltest.Connect(t)
-	c.Script(map[string]bson.D{
+	c.SetAnswers(map[string]bson.D{
 		"count":    {field("ok", 0.0), field("errmsg", "not primary and secondaryOk=false"), field("code", int32(13435)), field("codeName", "NotPrimaryNoSecondaryOk")},
 		"distinct": {field("ok", 0.0), field("errmsg", "later"), field("code", int32(91)), field("codeName", "ShutdownInProgress"), field("errorLabels", bson.A{"Later"})},
 	})
@@ -78,7 +78,7 @@ func TestFieldOrderSurvives(t *testing.T) {
 	list := func(docs ...any) bson.D {
 		return ok(field("cursor", bson.D{field("firstBatch", append(bson.A{}, docs...)), field("id", int64(0)), field("ns", "app.d")}))
 	}
-	c.Script(map[string]bson.D{"find": list(doc), "listIndexes": list(index)})
+	c.SetAnswers(map[string]bson.D{"find": list(doc), "listIndexes": list(index)})
 	refusal := `MongoshInvalidInputError: [COMMON-10001] Key field "1" looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([["a", 1], ["1", 1]])`
 	shelltest.Check(t, c, []shelltest.Case{
 		{`db.copy.insertOne(db.d.findOne()).insertedId`, `app {"find":"d","filter":{},"limit":1}` + "\n" + `app {"insert":"copy","documents":[{"b":1,"1":1,"_id":77}],"ordered":true}`, "77"},
@@ -97,7 +97,7 @@ func TestReadsAreTriedAgain(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := shelltest.Connect(t)
 	gone := bson.D{field("ok", 0.0), field("errmsg", "shutting down"), field("code", int32(91)), field("codeName", "ShutdownInProgress")}
-	c.Script(map[string]bson.D{"find": gone, "aggregate": gone, "count": gone, "drop": gone})
+	c.SetAnswers(map[string]bson.D{"find": gone, "aggregate": gone, "count": gone, "drop": gone})
 	const find = `app {"find":"orders","filter":{}}`
 	out := `app {"aggregate":"orders","pipeline":[{"$out":"x"}],"cursor":{}}`
 	failure := "MongoServerError[ShutdownInProgress]: shutting down"

@@ -97,7 +97,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
 	return &actiontext.Reporter{
-		Progress: d.Progress(progress), Spell: action.Flag,
+		Progress: d.Progress(progress), FormatOption: action.Flag,
 		Note: func(text string) { notice(env.stderr, quiet, "%s", secret.Redact(text)) },
 	}
 }
@@ -183,11 +183,11 @@ func (e spelledError) Error() string { return e.text }
 func (e spelledError) Unwrap() error { return e.error }
 
 func spelled(err error) error {
-	var named action.Spelled
+	var named action.OptionSpeller
 	if !errors.As(err, &named) {
 		return err
 	}
-	return spelledError{err, strings.ReplaceAll(err.Error(), named.Error(), named.Spelled(action.Flag))}
+	return spelledError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.Flag))}
 }
 
 // confirm asks a question, and returns an error unless the answer is yes.

@@ -117,7 +117,7 @@ func (o *actionFlags) check(name string, a planAction) error {
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
-		ForceJumbo: o.forceJumbo, Before: o.before(), Proof: action.Proof(o.verify),
+		ForceJumbo: o.forceJumbo, PreflightOptions: o.before(), Proof: action.Proof(o.verify),
 	}
 }
 
@@ -139,8 +139,8 @@ func (v *verifyFlag) Set(text string) error {
 }
 
 // before returns what the options say about the look before the run.
-func (o *changeFlags) before() action.Before {
-	return action.Before{Preflight: o.preflight, Despite: o.despite, Advisories: o.advisories}
+func (o *changeFlags) before() action.PreflightOptions {
+	return action.PreflightOptions{Preflight: o.preflight, Despite: o.despite, Advisories: o.advisories}
 }
 
 // shown is where plans go that are shown before they are carried out.

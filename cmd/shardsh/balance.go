@@ -93,8 +93,8 @@ func (o *balanceFlags) action(c action.Control) action.Balance {
 		By: heat.By(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
-		ForceJumbo: o.forceJumbo,
-		Before:     o.before(),
+		ForceJumbo:       o.forceJumbo,
+		PreflightOptions: o.before(),
 	}
 }
 
@@ -147,7 +147,7 @@ func (o *balanceFlags) runGiveBack(
 			return err
 		}
 	} else if err == nil {
-		fmt.Fprintln(env.out(), actiontext.GivenBack(result))
+		fmt.Fprintln(env.out(), actiontext.GiveBackResult(result))
 	}
 	return orTimeout(ctx, err)
 }

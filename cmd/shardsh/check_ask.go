@@ -78,7 +78,7 @@ func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Rep
 		asking.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			failures[i] = mongoerr.Guard(nil, "checking", func() (err error) {
+			failures[i] = mongoerr.CatchPanic(nil, "checking", func() (err error) {
 				reports[i], err = o.checkOne(ctx, env, cluster, len(clusters))
 				return err
 			})
@@ -132,7 +132,7 @@ func (o *checkFlags) checkOne(
 	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // one line has room for one
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
-	verb.Trouble = func(err error) (check.Trouble, bool) {
+	verb.DescribeError = func(err error) (check.Trouble, bool) {
 		if o.fleet.many() && !errors.As(context.Cause(ctx), new(signalError)) {
 			return asTrouble(orTimeout(bounded, err)), true // a line like the others
 		}
@@ -198,11 +198,11 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 // Report shows how far a check is, and what is waited for.
 func (a *clusterCheck) Report(e action.Event) {
 	switch e := e.(type) {
-	case action.Reading:
+	case action.ReadProgress:
 		a.progress.reading(e.Progress)
-	case action.Simulating:
+	case action.SimulationProgress:
 		a.progress.simulating(e.Progress)
-	case action.Unwell:
+	case action.CheckFailed:
 		a.progress.end()
 		if state := checkcmd.Headline(e.Report); state != a.noted {
 			notice(a.env.stderr, a.o.quiet, "Waiting up to %s more: %s", e.Left.Round(time.Second), state)

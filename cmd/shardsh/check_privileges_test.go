@@ -24,7 +24,7 @@ var checkPrivileges = []struct{ resource, action, rule string }{
 // without one of them a rule is not known. clusterMonitor has all but the last.
 func TestCheckPrivileges(t *testing.T) {
 	directory := access.NewDirectory()
-	root := access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	root := access.UserSpec{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	err := directory.Create("admin", "root", root)
 	if err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	}
 	first := router.New(cluster, nil,
 		router.WithSnapshots(mockoptions.SnapshotsAnywhere(s.rules)), router.WithBudget(mockoptions.Budget(o.memory)))
-	routers, err := router.Several(first, max(1, cmp.Or(o.routers, topology.Routers)))
+	routers, err := router.NewRouters(first, max(1, cmp.Or(o.routers, topology.Routers)))
 	if err != nil {
 		cluster.Close()
 		return nil, err

@@ -70,12 +70,12 @@ func systemPolicies() string {
 
 // directChanges lets the shell's single commands that change how data are distributed be
 // sent, as the policies and the audit have it.
-func (c *connection) directChanges(env environment) (sending server.Sending, leave func()) {
+func (c *connection) directChanges(env environment) (sending server.SendHook, leave func()) {
 	clock := c.clock
 	if clock == nil {
 		clock = script.WallClock()
 	}
-	direct := action.NewDirect(c.consent, clock)
+	direct := action.NewScriptGuard(c.consent, clock)
 	if direct == nil {
 		return nil, func() {}
 	}

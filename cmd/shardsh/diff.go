@@ -84,7 +84,7 @@ func spanOf(text string, from time.Time) (time.Duration, error) {
 	case "yesterday":
 		return from.Sub(from.UTC().Truncate(24 * time.Hour)), nil
 	}
-	span, err := timespan.OfCommandLine(text)
+	span, err := timespan.ParseCommandLine(text)
 	if err != nil || span <= 0 {
 		return 0, usagef("--since takes yesterday, or a time such as 90, 6h or 7d, not %q", text)
 	}
@@ -126,7 +126,7 @@ func (o *diffFlags) runs(ctx context.Context, env environment, r *action.DiffRes
 	if o.client == nil && o.audit == "" {
 		return
 	}
-	if err := r.Audited(ctx, o.client, o.audit, is.Time()); err != nil {
+	if err := r.AddRuns(ctx, o.client, o.audit, is.Time()); err != nil {
 		notice(env.stderr, o.quiet, "%s", secret.Redact(err.Error()))
 	}
 }
@@ -191,7 +191,7 @@ func (o *diffFlags) older(env environment, is *catalog.Snapshot) (*catalog.Snaps
 	if span == 0 && (o.new == "" && !o.server.Named() || !newest.Time.Before(is.Time())) {
 		until = newest.Time.Add(-time.Second)
 	}
-	f, found, err := snapdir.Before(o.old, until)
+	f, found, err := snapdir.NewestBefore(o.old, until)
 	switch {
 	case err != nil:
 		return nil, err

@@ -97,7 +97,7 @@ func (o *exportFlags) complete(env environment, words []string) (err error) {
 	}
 	logger := slog.New(slog.NewTextHandler(plaintext.NewWriter(env.stderr), nil))
 	o.action = action.Export{Policy: policy, Advisories: o.advisories, Every: time.Duration(o.every),
-		Stale: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
+		StaleAfter: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
 		Collections: o.collections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
 		Describe: func(err error) string { return secret.Redact(err.Error()) }}
 	if err := wrongOptions(o.action.Validate()); err != nil {
@@ -130,16 +130,16 @@ func (o *exportFlags) run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	at, stop, err := listen.Serve(ctx, x.Pages())
+	at, stop, err := listen.Serve(ctx, x.Handler())
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", o.listen, err)
 	}
 	defer stop()
-	if !listen.Local() && (len(listen.Users) == 0 || listen.TLS == nil) {
+	if !listen.IsLocal() && (len(listen.Users) == 0 || listen.TLS == nil) {
 		o.action.Log.Warn("other machines can read the metrics: see --auth and --tls-cert", "address", at)
 	}
 	o.action.Log.Info("listening", "address", at, "clusters", len(targets))
-	x.Set(targets)
+	x.SetTargets(targets)
 	o.reload(ctx, env, x, text)
 	return nil
 }
@@ -190,10 +190,10 @@ func (o *exportFlags) reload(ctx context.Context, env environment, x *action.Exp
 			continue
 		case err != nil:
 			o.action.Log.Error("the targets stay as they were", "error", secret.Redact(err.Error()))
-			x.Failed()
+			x.ReloadFailed()
 		default:
 			o.action.Log.Info("read the targets again", "clusters", len(targets))
-			x.Set(targets)
+			x.SetTargets(targets)
 		}
 		text = now
 	}

@@ -149,7 +149,7 @@ func askFleet[R any](ctx context.Context, env environment, o *sourceFlags,
 			defer func() { <-free }()
 			one := o.ofTarget(t)
 			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
-			answers[i].err = mongoerr.Guard(nil, "asking "+t.Name, func() error {
+			answers[i].err = mongoerr.CatchPanic(nil, "asking "+t.Name, func() error {
 				return one.within(ctx, env, func(ctx context.Context) (err error) {
 					answers[i].answer, err = ask(ctx, env, &one, t)
 					return orTimeout(ctx, err)

@@ -12,7 +12,7 @@ var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 // define makes the globals of --set and --setJSON, and scriptArgs
 // (rules/04-values-and-language §4.5).
 func (o *shellFlags) define(shell *bindings.Shell) error {
-	if err := shell.JS.Set("scriptArgs", o.args); err != nil {
+	if err := shell.JS.SetGlobal("scriptArgs", o.args); err != nil {
 		return err
 	}
 	own := make(map[string]bool) // may be given again
@@ -24,7 +24,7 @@ func (o *shellFlags) define(shell *bindings.Shell) error {
 		if err != nil {
 			return err
 		}
-		if err := shell.JS.Set(name, value); err != nil {
+		if err := shell.JS.SetGlobal(name, value); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func (o *shellFlags) define(shell *bindings.Shell) error {
 		if err != nil {
 			return err
 		}
-		if err := shell.JS.SetEJSON(name, value); err != nil {
+		if err := shell.JS.SetGlobalEJSON(name, value); err != nil {
 			return usagef("--setJSON %s: the value is not valid extended JSON: %w", name, err)
 		}
 	}
@@ -45,7 +45,7 @@ func (o *shellFlags) define(shell *bindings.Shell) error {
 
 // free refuses names that the shell itself defines.
 func free(shell *bindings.Shell, own map[string]bool, option, name string) error {
-	if !own[name] && shell.JS.Defines(name) {
+	if !own[name] && shell.JS.HasGlobal(name) {
 		return usagef("%s: the shell itself has a %s; choose another name", option, name)
 	}
 	own[name] = true

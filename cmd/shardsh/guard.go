@@ -29,7 +29,7 @@ func guard(readOnly bool) bindings.Guard {
 
 // printChange says what a dry run does not send.
 func printChange(env environment, json bool, database string, command bson.Raw) {
-	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
+	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Describe(database, command)))
 }
 
 // changesOut is where the commands of a dry run are shown: not among JSON.
@@ -44,7 +44,7 @@ func changesOut(env environment, json bool) io.Writer {
 func onChange(guard bindings.Guard) bindings.Guard {
 	table := commands.ByName()
 	return func(database string, command bson.Raw) (bson.Raw, error) {
-		if elems, err := command.Elements(); err != nil || len(elems) == 0 || commands.ReadsOnly(table, command) {
+		if elems, err := command.Elements(); err != nil || len(elems) == 0 || commands.IsReadOnly(table, command) {
 			return nil, err
 		}
 		return guard(database, command)
@@ -67,10 +67,10 @@ func confirmation(env environment, on bool) (*changes.Confirmation, gateway.Conf
 	}
 	table := commands.ByName()
 	return may, func(database string, command bson.Raw) error {
-		if commands.ReadsOnly(table, command) {
+		if commands.IsReadOnly(table, command) {
 			return nil
 		}
-		return may.May(database, command)
+		return may.Confirm(database, command)
 	}, nil
 }
 

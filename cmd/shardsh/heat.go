@@ -88,7 +88,16 @@ func (h *heatFor) on(
 ) (action.HeatResult, error) {
 	const most = 10
 	r := lookReporter{read: func(*catalog.Snapshot) {}, note: func(text string) { notice(env.stderr, quiet, "%s", text) }}
-	result, err := action.Heat{Namespaces: namespaces, For: time.Duration(h.count), Most: most}.On(ctx, source, s, r)
+	result, err := action.Heat{
+		Namespaces: namespaces,
+		For:        time.Duration(h.count),
+		Most:       most,
+	}.RunOnSnapshot(
+		ctx,
+		source,
+		s,
+		r,
+	)
 	return result, orTimeout(ctx, wrongOptions(err))
 }
 

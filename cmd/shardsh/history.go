@@ -55,12 +55,12 @@ func (o *historyFlags) complete(env environment, words []string) error {
 		return err
 	}
 	if o.audit == "" {
-		o.audit = allowed.HistoryOf()
+		o.audit = allowed.HistorySource()
 	}
 	o.action = action.History{
 		Audit: o.audit, Since: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
 	}
-	if o.action.OfCluster() && o.mock == "" && o.snapshot == "" && !o.server.Named() {
+	if o.action.ReadsCluster() && o.mock == "" && o.snapshot == "" && !o.server.Named() {
 		return usagef("history needs --audit FILE, or the address of a cluster with shardsh.audit")
 	}
 	if err := o.clusterFlags.check(); err != nil {
@@ -74,7 +74,7 @@ func (o *historyFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	var client *mongo.Client
-	if o.action.OfCluster() {
+	if o.action.ReadsCluster() {
 		conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: true})
 		if err != nil {
 			return orTimeout(ctx, err)

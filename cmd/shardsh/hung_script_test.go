@@ -89,7 +89,7 @@ func runStuck(t *testing.T, args []string, signal os.Signal) (code int, stderr s
 	if err := cmd.Wait(); !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if took := time.Since(start); took > 4*script.StoppingTime {
+	if took := time.Since(start); took > 4*script.StuckTimeout {
 		t.Errorf("took %v", took)
 	}
 	return exit.ExitCode(), told.String()

@@ -18,13 +18,13 @@ import (
 
 // runREPL runs the interactive loop until the user leaves.
 func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connection, shell *bindings.Shell,
-	screen *repl.Screen, may *changes.Confirmation) error {
+	screen *repl.DeferredOutput, may *changes.Confirmation) error {
 	var kept *history.File
 	var editor repl.LineEditor
 	console := bindings.Console{
-		Settings: settingsFile(env, o),
-		History:  func() []string { return kept.Entries() },
-		Run: func(program *exec.Cmd) error {
+		SettingsFile: settingsFile(env, o),
+		History:      func() []string { return kept.Entries() },
+		RunProgram: func(program *exec.Cmd) error {
 			if editor == nil { // a script before the first prompt
 				return program.Run()
 			}
@@ -41,7 +41,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	}
 	kept, err := history.Open(sessionFile(env, historyPath), func() history.Rules {
 		length, redact := shell.HistoryRules()
-		return history.Rules{Limit: length, Redact: history.RedactNamed(redact)}
+		return history.Rules{Limit: length, Redact: history.ParseRedact(redact)}
 	})
 	if err != nil {
 		notice(env.stderr, o.quiet, "The history is not saved: %s", err)
@@ -55,7 +55,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	if editor == nil {
 		editor = lineEditor(env)
 	}
-	may.Within, may.Anew = editor.Lend, true
+	may.WithTerminal, may.ResetAfterQuit = editor.Lend, true
 	var timers repl.Timers
 	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
 		timers = shell.JS
@@ -67,8 +67,8 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		Banner:  plaintext.Visible(banner(ctx, o, conn)),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.Out.MidLine,
-		Timers: timers, Screen: screen, MoreInterrupts: script.WithMoreInterrupts,
+		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.Out.IsMidLine,
+		Timers: timers, DeferredOutput: screen, MoreInterrupts: script.WithMoreInterrupts,
 	})
 	if err != nil {
 		return err

@@ -149,15 +149,19 @@ func (o *jobFlags) complete(env environment, words []string) error {
 // of returns the verb that is the job.
 func (o *jobFlags) of() action.JobVerb {
 	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
-		Before: action.Before{Despite: o.despite, Advisories: o.advisories}}
+		PreflightOptions: action.PreflightOptions{Despite: o.despite, Advisories: o.advisories}}
 	if o.do != callStart {
 		run.Parallel = action.DefaultParallel
 	}
 	switch o.verb {
 	case "balance":
 		return action.Balance{
-			Namespaces: o.namespaces, All: o.all, Pace: run.Pace, Before: run.Before, PauseBalancing: run.PauseBalancing,
-			ForceJumbo: run.ForceJumbo,
+			Namespaces:       o.namespaces,
+			All:              o.all,
+			Pace:             run.Pace,
+			PreflightOptions: run.PreflightOptions,
+			PauseBalancing:   run.PauseBalancing,
+			ForceJumbo:       run.ForceJumbo,
 		}
 	case "defragment":
 		return action.Defragment{Namespaces: o.namespaces, All: o.all, RunOptions: run}
@@ -168,7 +172,7 @@ func (o *jobFlags) of() action.JobVerb {
 }
 
 func (o *jobFlags) start() action.JobStart {
-	return action.JobStart{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
+	return action.JobStart{Verb: o.of(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
 }
 
 // run is a call of a job.
@@ -192,10 +196,10 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 		start.Hard = stages.hard
 		status, err = start.Run(ctx, cluster, r)
 	case callCancel:
-		cancel := action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
+		cancel := action.JobCancel{Verb: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
 		status, err = cancel.Run(ctx, cluster, r)
 	default:
-		status, err = action.JobQuery{Of: o.of()}.Run(ctx, cluster)
+		status, err = action.JobQuery{Verb: o.of()}.Run(ctx, cluster)
 	}
 	if errors.As(err, new(*action.OptionError)) {
 		return wrongOptions(err)

@@ -64,7 +64,7 @@ func inRealTime(s *setting) { s.real = true }
 
 func withUser(t *testing.T, name, password string) func(*setting) {
 	directory := access.NewDirectory()
-	if err := directory.Create("admin", name, access.Draft{Password: password}); err != nil {
+	if err := directory.Create("admin", name, access.UserSpec{Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	return func(s *setting) { s.options = append(s.options, router.WithUsers(directory, true)) }
@@ -94,7 +94,7 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 		addresses := map[catalog.ShardID]string{}
 		for i, id := range cluster.ShardIDs() {
 			addresses[id] = s.listen(t, func(address string) wire.Handler {
-				return router.Member{ID: id, Set: "rs" + strconv.Itoa(i), Address: address}.Of(front)
+				return router.Member{ID: id, Set: "rs" + strconv.Itoa(i), Address: address}.NewNode(front)
 			})
 		}
 		if err := cluster.SetListenAddresses(addresses); err != nil {

@@ -62,11 +62,11 @@ type lookReporter struct {
 // Report shows an event.
 func (r lookReporter) Report(e action.Event) {
 	switch e := e.(type) {
-	case action.Read:
+	case action.SnapshotRead:
 		r.read(e.Snapshot)
-	case action.Reading:
+	case action.ReadProgress:
 		r.reading(e.Progress)
-	case action.Simulating:
+	case action.SimulationProgress:
 		r.simulating(e.Progress)
 	case action.Note:
 		r.note(e.Text)

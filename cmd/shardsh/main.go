@@ -27,7 +27,7 @@ func main() {
 		getenv:  takePassword(),
 		process: process{exit: os.Exit},
 	}
-	script.LimitMatching(script.MatchingTime)
+	script.LimitMatching(script.MatchTimeout)
 	os.Exit(env.main())
 }
 

@@ -51,7 +51,7 @@ func variables() []manual.Term {
 	return []manual.Term{
 		{Name: target.PasswordVariable, About: "The password of --username; hidden from scripts and child processes."},
 		{Name: "SHARDSH_HOME", About: "Directory of history and settings (default: ~/.shardsh); empty keeps nothing."},
-		{Name: script.PathVariable, About: "Directories of modules and scripts, like NODE_PATH of Node.js."},
+		{Name: script.PathEnv, About: "Directories of modules and scripts, like NODE_PATH of Node.js."},
 		{Name: "SHARDSH_POLICY", About: "A policy that says what runs may change, besides that of --policy."},
 		{Name: "SHARDSH_HISTORY", About: "The history file; empty keeps none."},
 		{Name: "EDITOR, VISUAL", About: "The editor that edit starts at the prompt."},

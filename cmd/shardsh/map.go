@@ -75,9 +75,9 @@ func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.Colle
 		Width: cmp.Or(o.width, env.columns(), display.Width), Color: onScreen && env.color(),
 	}
 	c := s.Collection(o.ns)
-	m := report.MapOf(c, s.Settings().MaxChunkSizeBytes, look.Cells(int(c.Count().Chunks)))
+	m := report.NewChunkMap(c, s.Settings().MaxChunkSizeBytes, look.Cells(int(c.Count().Chunks)))
 	if load != nil {
-		m.Warm(load.Map)
+		m.AddHeat(load.Map)
 		for _, text := range load.Source.Missing() {
 			notice(env.stderr, o.quiet, "Note: %s", text)
 		}

@@ -108,7 +108,7 @@ func (o *mcpFlags) past() func(time.Time) (*catalog.Snapshot, error) {
 		return nil
 	}
 	return func(at time.Time) (*catalog.Snapshot, error) {
-		kept, _, err := snapdir.Before(o.history, at)
+		kept, _, err := snapdir.NewestBefore(o.history, at)
 		if err != nil {
 			return nil, err
 		}

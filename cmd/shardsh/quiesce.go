@@ -137,7 +137,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	if cause := context.Cause(ctx); cause != nil && o.stoppedEarly(result) {
 		return cause
 	}
-	if err == nil && !result.Good() {
+	if err == nil && !result.Succeeded() {
 		err = findingsError{}
 	}
 	return err

@@ -36,7 +36,7 @@ type run struct {
 // rehearse puts a rehearsal between the program and its cluster, where it is a dry
 // run.
 func rehearse(
-	ctx context.Context, env environment, o *shellFlags, conn *connection, screen *repl.Screen, interactive bool,
+	ctx context.Context, env environment, o *shellFlags, conn *connection, screen *repl.DeferredOutput, interactive bool,
 ) (*rehearsing, error) {
 	r := new(rehearsing)
 	if !o.rehearses {
@@ -45,9 +45,9 @@ func rehearse(
 	json := o.wantsJSON()
 	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
 	r.options = rehearsal.Options{
-		Tell:  func(database string, command bson.Raw) { printChange(env, json, database, command) },
-		Note:  func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
-		Clock: conn.clock, Seed: o.seed.N,
+		OnChange: func(database string, command bson.Raw) { printChange(env, json, database, command) },
+		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
+		Clock:    conn.clock, Seed: o.seed.N,
 	}
 	if r.options.Clock == nil {
 		r.options.Clock = script.WallClock()

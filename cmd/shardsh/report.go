@@ -85,7 +85,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 		}
 		var list []report.Heat
 		for _, c := range r.Collections {
-			list = append(list, report.HeatOf(c.Map, r.By, c.Course, c.Source.Missing()))
+			list = append(list, report.NewHeat(c.Map, r.By, c.Course, c.Source.Missing()))
 		}
 		return o.report(env, s, list)
 	})
@@ -108,7 +108,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 			if err != nil {
 				return nil, err
 			}
-			overview := report.Of(s)
+			overview := report.NewOverview(s)
 			overview.Answer.Faults = action.KnownFaults(s, list, "")
 			return overview, nil
 		})
@@ -145,8 +145,8 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 			return fmt.Errorf("--redact: %w", err)
 		}
 	}
-	overview := report.Of(s)
-	overview.Look(s)
+	overview := report.NewOverview(s)
+	overview.AddMaps(s)
 	overview.Heat = load
 	list, err := action.Advisories(o.advisories)
 	if err != nil {
@@ -154,7 +154,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 	}
 	overview.Answer.Faults = action.KnownFaults(s, list, "")
 	if !o.quick {
-		err := overview.Ahead(s, o.progress.watch)
+		err := overview.AddForecasts(s, o.progress.watch)
 		if o.progress.end(); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func describe(err error) bson.D {
 	case errors.As(err, &thrown):
 		doc := append(bson.D{{Key: "name", Value: thrown.Name}, {Key: "message", Value: secret.Redact(thrown.Message)}},
 			codeFields(thrown.Code, thrown.CodeName, thrown.Message)...)
-		if at := thrown.At(); at != "" {
+		if at := thrown.Position(); at != "" {
 			doc = append(doc, bson.E{Key: "at", Value: at})
 		}
 		return doc

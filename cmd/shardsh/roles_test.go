@@ -17,7 +17,7 @@ import (
 func rolesCluster(t *testing.T, topology string, settings ...func(*setting)) (address func(user string) string) {
 	t.Helper()
 	directory := access.NewDirectory()
-	root := access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	root := access.UserSpec{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}

@@ -81,11 +81,11 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 		return nil, err
 	}
 	front := router.New(c.cluster, logger,
-		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
+		router.WithUsers(directory, len(o.auth) > 0), router.WithCursorTimeout(o.idleCursors),
 		router.WithSnapshots(mockoptions.SnapshotsIn(o.dbpath)), router.WithBudget(mockoptions.Budget(o.memory)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
-		limits.StrangerBytes = strangerBytes
+		limits.UntrustedBytes = strangerBytes
 	}
 	poll := new(busypoll.Group)
 	for i, n := range c.nodes {
@@ -268,11 +268,11 @@ func (c *servedCluster) nameSets() error {
 func (n *node) handler(front *router.Router, isFirst bool) (*router.Router, error) {
 	switch {
 	case n.member != nil:
-		return n.member.Of(front), nil
+		return n.member.NewNode(front), nil
 	case !isFirst:
-		return front.Beside(n.address())
+		return front.NewSibling(n.address())
 	}
-	front.ListensAt(n.address())
+	front.SetAddress(n.address())
 	return front, nil
 }
 

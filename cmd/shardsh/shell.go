@@ -88,7 +88,7 @@ func errorText(err error) string {
 		return "shardsh: " + live.ShortenUnauthorized(err.Error())
 	}
 	text := thrown.Text()
-	if at := thrown.At(); at != "" {
+	if at := thrown.Position(); at != "" {
 		text += "\n    at " + at
 	}
 	if thrown.IsSyntax() && thrown.SourceLine != "" {
@@ -129,7 +129,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	if err := checkDatabase(bounded, &o.clusterFlags, conn); err != nil {
 		return err
 	}
-	screen := new(repl.Screen)
+	screen := new(repl.DeferredOutput)
 	rehearsing, err := rehearse(bounded, env, o, conn, screen, interactive)
 	if err != nil {
 		return orTimeout(bounded, err)
@@ -161,12 +161,12 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		Guard: guard(o.readOnly), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings, Routers: conn.routers,
-		Stuck:  func(cause error) { endStuck(env, cause) },
-		Compat: o.compat, Sandbox: o.rules(), Limit: o.page(), Shallow: o.deepInspect.Given && !o.deepInspect.On,
+		OnStuck: func(cause error) { endStuck(env, cause) },
+		Compat:  o.compat, Sandbox: o.rules(), ResultLimit: o.page(), LimitDepth: o.deepInspect.Given && !o.deepInspect.On,
 		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
 			return scriptClientOptions(ctx, env, uri)
 		},
-		Connect: rehearsing.connect, Consent: conn.consent, Sending: sending,
+		Connect: rehearsing.connect, Consent: conn.consent, OnSend: sending,
 	})
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings
 		}
 		notice(env.stderr, !o.verbose.On || o.quiet, "Loading file: %s", path)
 		var result script.Result
-		shell.JS.Ending = !interactive && i == len(o.files)-1
+		shell.JS.IsLastInput = !interactive && i == len(o.files)-1
 		result, err = shell.RunFile(ctx, path)
 		if err == nil && o.wantsJSON() && i == len(o.files)-1 {
 			err = printResult(ctx, env, o, shell, result)
@@ -223,7 +223,7 @@ func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings
 func runEvals(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {
 	var last script.Result
 	for i, source := range o.evals {
-		shell.JS.Ending = !interactive && i == len(o.evals)-1 && len(o.files) == 0
+		shell.JS.IsLastInput = !interactive && i == len(o.evals)-1 && len(o.files) == 0
 		result, err := shell.Eval(ctx, "eval", source)
 		if err != nil {
 			return err

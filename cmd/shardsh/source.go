@@ -174,7 +174,7 @@ func (c *connection) source(isMock bool) action.Source {
 		clock = script.WallClock()
 	}
 	return action.Source{
-		Client: c.client, Prefers: c.readPreference, Settings: c.settings, Clock: clock,
+		Client: c.client, ReadPreference: c.readPreference, Settings: c.settings, Clock: clock,
 		Origin: catalog.Source{Kind: kind, Name: c.address},
 	}
 }

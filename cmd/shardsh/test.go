@@ -120,7 +120,7 @@ func (o *testFlags) complete(env environment, words []string) (err error) {
 		_, err := metadata.Begin(cfg, path)
 		return err
 	}
-	o.Stuck = func(cause error) { endStuck(env, cause) }
+	o.OnStuck = func(cause error) { endStuck(env, cause) }
 	o.Files, err = testFiles(o.paths)
 	return err
 }
@@ -143,9 +143,9 @@ const lookAgain = 300 * time.Millisecond
 // watchFiles is --watch.
 func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []string) error {
 	text := reporter.Text{To: env.stdout, Color: env.color()}
-	o.OnFile = text.File
-	return testrunner.Watch(ctx, o.Options, testrunner.Watching{
-		Find: func() ([]string, error) { return testFiles(paths) },
+	o.OnFile = text.WriteFile
+	return testrunner.Watch(ctx, o.Options, testrunner.WatchHooks{
+		FindFiles: func() ([]string, error) { return testFiles(paths) },
 		Wait: func(ctx context.Context) error {
 			select {
 			case <-wallClock{}.After(lookAgain):
@@ -154,13 +154,13 @@ func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []str
 				return ctx.Err()
 			}
 		},
-		Begin: func([]string) {
+		OnBegin: func([]string) {
 			if text.Color {
 				fmt.Fprint(env.stdout, "\x1b[H\x1b[2J")
 			}
 		},
-		End: func(r testrunner.Report) {
-			text.End(r)
+		OnEnd: func(r testrunner.Report) {
+			text.WriteSummary(r)
 			notice(env.stderr, false, "waiting for file changes; Ctrl-C exits")
 		},
 	})
@@ -194,15 +194,15 @@ func (o *testFlags) runTests(ctx context.Context, env environment) error {
 	}
 	progress := reporter.Progress{To: env.stderr, Now: wallClock{}.Now}
 	if isTerminal(env.stderr) {
-		o.OnTest = progress.Doing
+		o.OnTest = progress.OnTest
 	}
 	o.OnFile = func(f testrunner.FileResult) {
 		progress.Clear()
-		text.File(f)
+		text.WriteFile(f)
 	}
 	report := testrunner.Run(ctx, o.Options)
 	progress.Clear()
-	text.End(report)
+	text.WriteSummary(report)
 	if err := o.report(env, report); err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func mistypedVerb(address string) string {
 	for _, v := range verbs() {
 		names = append(names, v.name)
 	}
-	return plaintext.Mistyped(address, names)
+	return plaintext.CorrectTypo(address, names)
 }
 
 // checkDatabase refuses a name that is nearly a verb's and of no database that the cluster

@@ -94,7 +94,7 @@ func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 		return nil
 	case r.Verdict == string(verify.Different):
 		return findingsError{}
-	case r.Same():
+	case r.Unchanged():
 		return nil
 	}
 	return reportedError{errors.New("it can't be told whether all is as it was")}

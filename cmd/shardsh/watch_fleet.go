@@ -72,7 +72,7 @@ func (w *watchedCluster) look(ctx context.Context) (*report.Overview, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	return report.Of(w.last), nil
+	return report.NewOverview(w.last), nil
 }
 
 func (w *watchedCluster) read(ctx context.Context) error {

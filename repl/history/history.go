@@ -15,15 +15,15 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// Limit is how many inputs are kept unless the rules say otherwise. A file
+// DefaultLimit is how many inputs are kept unless the rules say otherwise. A file
 // may grow to twice as many before it is cut.
-const Limit = 1000
+const DefaultLimit = 1000
 
 // Rules say what a File keeps. They may change while it is in use.
 type Rules struct {
 	// Limit is how many inputs are kept; 0 keeps none.
 	Limit int
-	// Redact is what becomes of inputs that may hold a password.
+	// Redact is how inputs that may hold a password are treated.
 	Redact Redact
 }
 
@@ -45,7 +45,7 @@ func Open(path string, rules func() Rules) (*File, error) {
 		return nil, nil
 	}
 	if rules == nil {
-		rules = func() Rules { return Rules{Limit: Limit} }
+		rules = func() Rules { return Rules{Limit: DefaultLimit} }
 	}
 	h := &File{path: path, rules: rules}
 	data, err := os.ReadFile(path)
@@ -60,11 +60,11 @@ func Open(path string, rules func() Rules) (*File, error) {
 	n, limit := 0, rules().Limit
 	for ; lines.Scan(); n++ {
 		// A line kept by other means is not a reason to offer it.
-		if entry := unescape(lines.Text()); entry != "" && h.Keeps(entry) {
+		if entry := unescape(lines.Text()); entry != "" && h.CanKeep(entry) {
 			h.entries = append(h.entries, entry)
 		}
 	}
-	h.entries = last(h.entries, limit)
+	h.entries = lastN(h.entries, limit)
 	if n > 2*limit {
 		if err := h.rewrite(); err != nil {
 			return nil, fmt.Errorf("cutting the history: %w", err)
@@ -81,21 +81,21 @@ func (h *File) Entries() []string {
 	return slices.Clone(h.entries)
 }
 
-// Keeps reports whether an input may be kept, here or in the memory of a
+// CanKeep reports whether an input may be kept, here or in the memory of a
 // session.
-func (h *File) Keeps(input string) bool {
-	return !Sensitive(input) || h != nil && h.rules().Redact == Keep
+func (h *File) CanKeep(input string) bool {
+	return !IsSensitive(input) || h != nil && h.rules().Redact == Keep
 }
 
 // Add keeps one more input, unless it is the same as the last or must not be
 // kept.
 func (h *File) Add(input string) error {
-	if h == nil || input == "" || !h.Keeps(input) {
+	if h == nil || input == "" || !h.CanKeep(input) {
 		return nil
 	}
 	rules := h.rules()
 	if rules.Redact == RemoveRedact {
-		input = redacted(input)
+		input = redact(input)
 	}
 	if rules.Limit == 0 {
 		h.entries = nil
@@ -104,7 +104,7 @@ func (h *File) Add(input string) error {
 	if n := len(h.entries); n > 0 && h.entries[n-1] == input {
 		return nil
 	}
-	h.entries = last(append(h.entries, input), rules.Limit)
+	h.entries = lastN(append(h.entries, input), rules.Limit)
 	if err := h.append(input); err != nil {
 		h.path = "" // said once
 		return err
@@ -140,7 +140,7 @@ func (h *File) rewrite() error {
 	})
 }
 
-func last(entries []string, n int) []string {
+func lastN(entries []string, n int) []string {
 	return entries[max(0, len(entries)-n):]
 }
 

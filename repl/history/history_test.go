@@ -47,9 +47,9 @@ func TestHistoryRules(t *testing.T) {
 		rules history.Rules
 		want  []string
 	}{
-		{"remove", history.Rules{Limit: 100, Redact: history.RedactNamed("remove")}, inputs[4:]},
-		{"remove-redact", history.Rules{Limit: 100, Redact: history.RedactNamed("remove-redact")}, redacted},
-		{"keep", history.Rules{Limit: 100, Redact: history.RedactNamed("keep")}, inputs},
+		{"remove", history.Rules{Limit: 100, Redact: history.ParseRedact("remove")}, inputs[4:]},
+		{"remove-redact", history.Rules{Limit: 100, Redact: history.ParseRedact("remove-redact")}, redacted},
+		{"keep", history.Rules{Limit: 100, Redact: history.ParseRedact("keep")}, inputs},
 		{"a limit", history.Rules{Limit: 2}, inputs[7:]},
 		{"none", history.Rules{}, nil},
 	} {
@@ -115,18 +115,18 @@ func TestSessionsSideBySide(t *testing.T) {
 func TestHistoryIsCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	h := open(t, path)
-	const n = 2*history.Limit + 1
+	const n = 2*history.DefaultLimit + 1
 	for i := range n {
 		add(t, h, fmt.Sprint(i))
 	}
 	again := open(t, path)
 	for name, got := range map[string][]string{"in the session": h.Entries(), "in the next": again.Entries()} {
-		if len(got) != history.Limit || got[0] != fmt.Sprint(n-history.Limit) || got[len(got)-1] != fmt.Sprint(n-1) {
+		if len(got) != history.DefaultLimit || got[0] != fmt.Sprint(n-history.DefaultLimit) || got[len(got)-1] != fmt.Sprint(n-1) {
 			t.Errorf("%s: %d entries, %s to %s", name, len(got), got[0], got[len(got)-1])
 		}
 	}
 	raw, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(raw), "\n") != history.Limit {
+	if err != nil || strings.Count(string(raw), "\n") != history.DefaultLimit {
 		t.Errorf("%d lines in the file, %v", strings.Count(string(raw), "\n"), err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -147,7 +147,7 @@ func TestHistoryKeepsAnyText(t *testing.T) {
 		h := open(t, path)
 		for _, in := range rapid.SliceOfN(rapid.StringMatching(`[a-z \\nr\n\r⏎{}"']{0,20}`), 0, 10).Draw(t, "inputs") {
 			add(t, h, in)
-			if in != "" && !history.Sensitive(in) && (len(want) == 0 || want[len(want)-1] != in) {
+			if in != "" && !history.IsSensitive(in) && (len(want) == 0 || want[len(want)-1] != in) {
 				want = append(want, in)
 			}
 		}

@@ -19,10 +19,10 @@ var (
 		`mongodb(?:\+srv)?:/+[^\s"'` + "`" + `]*@|["'` + "`" + `][\w.%+-]+:[^\s"'` + "`" + `@]+@[\w\[]`)
 )
 
-// Sensitive is true for an input that may hold a password. Such inputs are not
+// IsSensitive is true for an input that may hold a password. Such inputs are not
 // kept, neither in the history file nor for the keys that go back, unless the
 // user wants all kept.
-func Sensitive(input string) bool {
+func IsSensitive(input string) bool {
 	for _, sign := range []*regexp.Regexp{secretWords, secretNames, secretTexts, secretAddress} {
 		if sign.MatchString(input) {
 			return true
@@ -44,9 +44,9 @@ const (
 	Keep
 )
 
-// RedactNamed finds the way that config calls "remove", "remove-redact" or
+// ParseRedact finds the way that config calls "remove", "remove-redact" or
 // "keep"; any other name is Remove.
-func RedactNamed(name string) Redact {
+func ParseRedact(name string) Redact {
 	return map[string]Redact{"remove-redact": RemoveRedact, "keep": Keep}[name]
 }
 
@@ -66,7 +66,7 @@ var redactions = []struct {
 	{regexp.MustCompile(`\bBinData\(\s*(\d+)\s*,[^)]*\)`), "BinData($1, <data>)"},
 }
 
-func redacted(input string) string {
+func redact(input string) string {
 	for _, r := range redactions {
 		input = r.what.ReplaceAllString(input, r.with)
 	}

@@ -20,7 +20,7 @@ func TestSensitive(t *testing.T) {
 		`u = "mongodb+srv://joe:x1@h/db"`, `u = "mongodb://joe@h/db"`, `u = "mongo://joe:x1@h"`, `u = "mongodb:/joe:x1@h"`,
 		`u = "https://joe:x1@h/"`, `u = "joe:x1@h:27017"`, `// shardsh -u joe -p x1`, `"shardsh --password x1"`,
 	} {
-		if !history.Sensitive(input) {
+		if !history.IsSensitive(input) {
 			t.Errorf("kept: %s", input)
 		}
 	}
@@ -30,7 +30,7 @@ func TestSensitive(t *testing.T) {
 		`db.author.find()`, `a.authors == 3`, `show collections`, `t = x ? y : z`, `tokens.length == 3`, `compass`, `db.passengers.drop()`,
 		`passwordPrompt()`, `db.c.find({ email: "a@b.c" })`,
 	} {
-		if history.Sensitive(input) {
+		if history.IsSensitive(input) {
 			t.Errorf("not kept: %s", input)
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Screen) WriteString(text string) {
 	text = s.pending + text
 	s.pending = ""
 	for text != "" {
-		n := s.next(text)
+		n := s.consume(text)
 		if n == 0 {
 			s.pending = text
 			return
@@ -60,9 +60,9 @@ func (s *Screen) WriteString(text string) {
 	}
 }
 
-// next draws the first character or obeys the first sequence, and returns its
+// consume draws the first character or obeys the first sequence, and returns its
 // length: 0 when its rest has not come yet.
-func (s *Screen) next(text string) int {
+func (s *Screen) consume(text string) int {
 	switch text[0] {
 	case '\r':
 		s.column = 0
@@ -74,7 +74,7 @@ func (s *Screen) next(text string) int {
 		s.column = min(s.columns-1, s.column/8*8+8)
 	case '\a':
 	case 0x1b:
-		return s.sequence(text)
+		return s.escapeSequence(text)
 	default:
 		if !utf8.FullRuneInString(text) {
 			return 0
@@ -95,7 +95,7 @@ func (s *Screen) lineFeed() {
 }
 
 func (s *Screen) put(r rune) {
-	wide := columnsOf(r)
+	wide := runeWidth(r)
 	if wide == 0 { // joins the one before
 		if s.column > 0 {
 			s.cells[s.row][s.column-1].text += string(r)
@@ -113,8 +113,8 @@ func (s *Screen) put(r rune) {
 	s.column += wide
 }
 
-// columnsOf returns how many places a character takes.
-func columnsOf(r rune) int {
+// runeWidth returns how many places a character takes.
+func runeWidth(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
 	}
@@ -125,8 +125,8 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// sequence obeys an escape sequence.
-func (s *Screen) sequence(text string) int {
+// escapeSequence obeys an escape sequence.
+func (s *Screen) escapeSequence(text string) int {
 	if len(text) < 2 {
 		return 0
 	}
@@ -183,12 +183,12 @@ func (s *Screen) erase(screen bool, how int) {
 	}
 }
 
-// ends are the codes that end a style.
-var ends = map[string]bool{"": true, "0": true, "22": true, "39": true, "49": true}
+// styleResets are the codes that end a style.
+var styleResets = map[string]bool{"": true, "0": true, "22": true, "39": true, "49": true}
 
 func (s *Screen) setStyle(arguments string) {
 	s.style = arguments
-	if ends[arguments] {
+	if styleResets[arguments] {
 		s.style = ""
 	}
 }

@@ -18,16 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a test waits for what must come; it is spent only when
+// waitTimeout is how long a test waits for what must come; it is spent only when
 // the test fails: more than a machine with too much to do needs.
-const patience = 90 * time.Second
+const waitTimeout = 90 * time.Second
 
 // Terminal is a running program and the terminal it runs on.
 type Terminal struct {
 	t        testing.TB
 	keyboard *os.File
 	printed  chan string
-	seen     string // printed, and not expected yet
+	unread   string // printed, and not expected yet
 	screen   *Screen
 	exited   func() error // waits for it
 }
@@ -123,18 +123,18 @@ func (term *Terminal) Press(keys string) {
 func (term *Terminal) Expect(text string) {
 	term.t.Helper()
 	term.wait(func() bool {
-		_, rest, ok := strings.Cut(term.seen, text)
+		_, rest, ok := strings.Cut(term.unread, text)
 		if ok {
-			term.seen = rest
+			term.unread = rest
 		}
 		return ok
-	}, func() string { return fmt.Sprintf("no %q in %q", text, term.seen) })
+	}, func() string { return fmt.Sprintf("no %q in %q", text, term.unread) })
 }
 
 // ExpectScreen waits until the terminal looks so: see Screen.String.
 func (term *Terminal) ExpectScreen(want string) {
 	term.t.Helper()
-	term.seen = ""
+	term.unread = ""
 	term.wait(func() bool { return term.screen.String() == want }, func() string {
 		return fmt.Sprintf("the screen is\n%s\n\nwant\n%s", term.screen, want)
 	})
@@ -162,7 +162,7 @@ func (term *Terminal) ExpectPrompt(prompt string, n int) [][]Run {
 // ExpectExit waits until the program ends, with this exit code.
 func (term *Terminal) ExpectExit(code int) {
 	term.t.Helper()
-	for timeout := time.After(patience); ; {
+	for timeout := time.After(waitTimeout); ; {
 		select {
 		case more, ok := <-term.printed:
 			if ok {
@@ -186,7 +186,7 @@ func (term *Terminal) ExpectExit(code int) {
 
 func (term *Terminal) wait(come func() bool, missing func() string) {
 	term.t.Helper()
-	for timeout := time.After(patience); !come(); {
+	for timeout := time.After(waitTimeout); !come(); {
 		select {
 		case more, ok := <-term.printed:
 			if !ok {
@@ -200,6 +200,6 @@ func (term *Terminal) wait(come func() bool, missing func() string) {
 }
 
 func (term *Terminal) draw(text string) {
-	term.seen += text
+	term.unread += text
 	term.screen.WriteString(text)
 }

@@ -5,20 +5,20 @@ import "strings"
 // minGap is between two columns of names.
 const minGap = 2
 
-// listed returns what liner is given to list several completions: rows of names,
+// layoutCompletions returns what liner is given to list several completions: rows of names,
 // in columns of their own widths. liner's own columns are all as wide as the
 // longest name, which on many a terminal leaves one. It takes what it lists for
 // completions, too, and puts in what all have in common: rows are for names that
 // have no more in common than has been typed.
-func listed(names []string, typed string, width int) []string {
-	if len(names) < 2 || commonPrefix(names) != typed || widest(inColumns(names, len(names), true)) < width {
+func layoutCompletions(names []string, typed string, width int) []string {
+	if len(names) < 2 || commonPrefix(names) != typed || maxWidth(inColumns(names, len(names), true)) < width {
 		return names // liner has one line for those that fit on it
 	}
 	for columns := min(len(names), width/minGap); columns > 1; columns-- {
 		for _, across := range []bool{false, true} {
 			rows := inColumns(names, columns, across)
-			if len(rows) > 1 && commonPrefix(rows) == typed && widest(rows) < width-1 {
-				return padded(rows, width/2)
+			if len(rows) > 1 && commonPrefix(rows) == typed && maxWidth(rows) < width-1 {
+				return padRows(rows, width/2)
 			}
 		}
 	}
@@ -56,15 +56,15 @@ func inColumns(names []string, columns int, across bool) []string {
 	return rows
 }
 
-// padded makes rows so wide that no two have a place side by side.
-func padded(rows []string, width int) []string {
+// padRows pads rows so that no two fit side by side.
+func padRows(rows []string, width int) []string {
 	for i, row := range rows {
 		rows[i] = row + strings.Repeat(" ", max(0, width-len(row)))
 	}
 	return rows
 }
 
-func widest(rows []string) int {
+func maxWidth(rows []string) int {
 	n := 0
 	for _, row := range rows {
 		n = max(n, len(row))

@@ -27,7 +27,7 @@ func TestNamesInColumns(t *testing.T) {
 		{[]string{"alone"}, "", 80, 1},
 		{nil, "", 80, 0},
 	} {
-		rows := listed(tt.names, tt.typed, tt.width)
+		rows := layoutCompletions(tt.names, tt.typed, tt.width)
 		if got := strings.Fields(strings.Join(rows, " ")); len(rows) > tt.rows ||
 			!slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(tt.names))) {
 			t.Errorf("%d names in %d columns: %q", len(tt.names), tt.width, rows)
@@ -35,7 +35,7 @@ func TestNamesInColumns(t *testing.T) {
 		if len(rows) == 0 || slices.Equal(rows, tt.names) {
 			continue
 		}
-		if commonPrefix(rows) != tt.typed || len(rows) < 2 || widest(rows) >= tt.width-1 {
+		if commonPrefix(rows) != tt.typed || len(rows) < 2 || maxWidth(rows) >= tt.width-1 {
 			t.Errorf("%q in %d columns: %q", tt.typed, tt.width, rows)
 		}
 	}

@@ -30,29 +30,29 @@ const (
 	// maxListed is how many completions liner lists without a question.
 	maxListed = 100
 
-	// settled is how long to wait for a prompt to end after a key that may not
+	// settleTime is how long to wait for a prompt to end after a key that may not
 	// have ended it, before reading on. It is waited for in steps: where the
 	// machine lets this process wait, liner gets its turns before the time is up.
-	settled = steps * 4 * time.Millisecond
-	steps   = 50
+	settleTime  = settleSteps * 4 * time.Millisecond
+	settleSteps = 50
 )
 
 // keyboard stands between the terminal and liner, which knows nothing of pasted
 // texts. While a prompt is shown it hands on what is typed.
 type keyboard struct {
-	fd     int
-	toEdit *os.File // what liner reads comes from here
-	wakeR  *os.File
-	wakeW  *os.File
-	shown  func(text string) string // how a pasted text goes into the line
+	fd        int
+	toEdit    *os.File // what liner reads comes from here
+	wakeR     *os.File
+	wakeW     *os.File
+	foldPaste func(text string) string // how a pasted text goes into the line
 
 	signals *unix.Termios // the mode between prompts; nil where there is no telling
 
-	filter  pasteFilter
-	last    time.Time // when the last byte came
-	forward sync.WaitGroup
-	ended   chan struct{} // the prompt is over
-	close   sync.Once
+	filter     pasteFilter
+	lastByteAt time.Time // when the last byte came
+	forward    sync.WaitGroup
+	ended      chan struct{} // the prompt is over
+	close      sync.Once
 
 	mu      sync.Mutex
 	showing bool // a prompt is shown
@@ -64,7 +64,7 @@ type keyboard struct {
 // newKeyboard makes liner read through a keyboard. Without one, liner reads the
 // terminal itself, and pasted texts come line by line.
 func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
-	k := &keyboard{fd: int(os.Stdin.Fd()), shown: shown}
+	k := &keyboard{fd: int(os.Stdin.Fd()), foldPaste: shown}
 	forLiner, toEdit, err := os.Pipe()
 	if err == nil {
 		k.wakeR, k.wakeW, err = os.Pipe()
@@ -122,7 +122,7 @@ func (k *keyboard) setSignals(on bool) {
 	_ = unix.IoctlSetTermios(k.fd, setTermios, &mode)
 }
 
-// rest gives the terminal's paste mode back, also in the midst of a prompt.
+// rest restores the terminal's paste mode, even during a prompt.
 func (k *keyboard) rest() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -146,12 +146,12 @@ func (k *keyboard) run() {
 			return
 		}
 		k.touch()
-		k.filter.giveUp(b, time.Since(k.last))
-		k.last = time.Now()
+		k.filter.giveUp(b, time.Since(k.lastByteAt))
+		k.lastByteAt = time.Now()
 		wasPasting := k.filter.pasting
-		key, text := k.filter.next(b)
+		key, text := k.filter.feed(b)
 		if text != nil {
-			k.send(k.shown(string(text)))
+			k.send(k.foldPaste(string(text)))
 		}
 		if !wasPasting && key != nil {
 			k.press(key[0])
@@ -211,11 +211,11 @@ func (k *keyboard) completed(completions int) {
 // next. Ctrl-D in a line and an answer to liner's question do not end it: after
 // them it waits for a time.
 func (k *keyboard) settle(key byte) {
-	for left := steps; left > 0; {
+	for left := settleSteps; left > 0; {
 		select {
 		case <-k.ended:
 			return
-		case <-time.After(settled / steps):
+		case <-time.After(settleTime / settleSteps):
 		}
 		if key == keyCtrlD || k.isAsking() {
 			left--
@@ -277,7 +277,7 @@ func (k *keyboard) suspend() {
 	if err := unix.Kill(0, syscall.SIGTSTP); err == nil {
 		select {
 		case <-goesOn:
-		case <-time.After(settled): // a process without a shell above it is not stopped
+		case <-time.After(settleTime): // a process without a shell above it is not stopped
 		}
 	}
 	_ = editing.ApplyMode()

@@ -16,9 +16,9 @@ import (
 	"shardsh/repl"
 )
 
-// workingSpace is the room liner wants after a prompt, in columns, plus one.
+// minInputColumns is the number of columns that liner needs after a prompt, plus one.
 // With less it takes lines without editing.
-const workingSpace = 11
+const minInputColumns = 11
 
 // terminal is a LineEditor on liner.
 type terminal struct {
@@ -26,19 +26,19 @@ type terminal struct {
 	keyboard *keyboard  // nil: liner reads the terminal itself
 	width    func() int // in columns; 0 is unknown
 	folder   folder
-	// given is the terminal's mode as it was before, and editing the mode between
+	// originalMode is the terminal's original mode, and editing the mode between
 	// prompts. nil where there is no telling.
-	given, editing liner.ModeApplier
-	suggestion     string
+	originalMode, editingMode liner.ModeApplier
+	suggestion                string
 }
 
 // New edits lines on the process's own terminal. Until Close the
 // terminal neither echoes nor edits by itself.
 func New() repl.LineEditor {
 	t := &terminal{width: columns}
-	t.given, _ = liner.TerminalMode()
-	t.state, t.keyboard = newKeyboard(t.folder.show)
-	t.editing, _ = liner.TerminalMode()
+	t.originalMode, _ = liner.TerminalMode()
+	t.state, t.keyboard = newKeyboard(t.folder.fold)
+	t.editingMode, _ = liner.TerminalMode()
 	t.state.SetCtrlCAborts(true)
 	t.state.SetTabCompletionStyle(liner.TabPrints)
 	t.state.SetMultiLineMode(true) // long lines wrap instead of scrolling sideways
@@ -59,7 +59,7 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 		fmt.Println(above)
 	}
 	// A program that was run, or the shell that stopped us, may have changed it.
-	apply(t.editing)
+	applyMode(t.editingMode)
 	line, left, err := t.prompt(prompt)
 	if errors.Is(err, io.EOF) {
 		fmt.Println()
@@ -73,7 +73,7 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 		}
 		return "", repl.ErrInterrupted
 	}
-	return t.folder.read(line), err
+	return t.folder.unfold(line), err
 }
 
 func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
@@ -92,28 +92,28 @@ func (t *terminal) Above(print func()) bool {
 	return t.keyboard != nil && t.keyboard.untouched(print)
 }
 
-func apply(mode liner.ModeApplier) {
+func applyMode(mode liner.ModeApplier) {
 	if mode != nil {
 		_ = mode.ApplyMode()
 	}
 }
 
-func (t *terminal) Suggest(text string) { t.suggestion = t.folder.show(text) }
+func (t *terminal) Suggest(text string) { t.suggestion = t.folder.fold(text) }
 
 func (t *terminal) Lend(run func() error) error {
-	apply(t.given)
-	defer apply(t.editing)
+	applyMode(t.originalMode)
+	defer applyMode(t.editingMode)
 	return run()
 }
 
-func (t *terminal) Remember(input string) { t.state.AppendHistory(t.folder.show(input)) }
+func (t *terminal) Remember(input string) { t.state.AppendHistory(t.folder.fold(input)) }
 
 func (t *terminal) OnTab(complete func(line string) (head string, completions []string)) {
 	t.state.SetWordCompleter(func(line string, pos int) (string, []string, string) {
 		runes := []rune(line)
 		typed := string(runes[:pos])
 		head, completions := complete(typed)
-		names := listed(printable(completions), strings.TrimPrefix(typed, head), t.width())
+		names := layoutCompletions(printable(completions), strings.TrimPrefix(typed, head), t.width())
 		if t.keyboard != nil {
 			t.keyboard.completed(len(names))
 		}
@@ -132,7 +132,7 @@ func (t *terminal) Close() error {
 func printable(names []string) []string {
 	var kept []string
 	for _, n := range names {
-		if !strings.ContainsFunc(n, unicode.IsControl) && !strings.ContainsFunc(n, plaintext.Hidden) {
+		if !strings.ContainsFunc(n, unicode.IsControl) && !strings.ContainsFunc(n, plaintext.IsControl) {
 			kept = append(kept, n)
 		}
 	}
@@ -150,12 +150,12 @@ func splitPrompt(prompt string, width int) (above, line string) {
 		above, prompt = prompt[:i], prompt[i+1:]
 	}
 	line = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.C, r) || plaintext.Hidden(r) {
+		if unicode.Is(unicode.C, r) || plaintext.IsControl(r) {
 			return -1
 		}
 		return r
 	}, prompt)
-	if width > 0 && len([]rune(line))+workingSpace > width {
+	if width > 0 && len([]rune(line))+minInputColumns > width {
 		above, line = strings.TrimPrefix(above+"\n"+line, "\n"), "> "
 	}
 	return plaintext.Visible(above), line

@@ -15,13 +15,13 @@ const (
 )
 
 var (
-	marker   = strings.NewReplacer("\r\n", lineBreak, "\n", lineBreak, "\r", lineBreak, "\t", tabMark)
-	unmarker = strings.NewReplacer(lineBreak, "\n", tabMark, "\t")
+	markReplacer   = strings.NewReplacer("\r\n", lineBreak, "\n", lineBreak, "\r", lineBreak, "\t", tabMark)
+	unmarkReplacer = strings.NewReplacer(lineBreak, "\n", tabMark, "\t")
 )
 
-// foldedColumns is how long a line may be before it is shown in short: liner
+// maxUnfoldedColumns is how long a line may be before it is shown in short: liner
 // cannot edit what does not fit on the screen.
-const foldedColumns = 1200
+const maxUnfoldedColumns = 1200
 
 // folder shows long inputs as one mark each.
 type folder struct {
@@ -29,15 +29,15 @@ type folder struct {
 	marks  map[string]string // by block
 }
 
-// show returns an input as a single line of printable characters.
-func (f *folder) show(input string) string {
+// fold returns an input as a single line of printable characters.
+func (f *folder) fold(input string) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, marker.Replace(input))
-	if len(line) <= foldedColumns {
+	}, markReplacer.Replace(input))
+	if len(line) <= maxUnfoldedColumns {
 		return line
 	}
 	if mark, ok := f.marks[input]; ok {
@@ -50,14 +50,14 @@ func (f *folder) show(input string) string {
 	if f.blocks == nil {
 		f.blocks, f.marks = make(map[string]string), make(map[string]string)
 	}
-	f.blocks[mark], f.marks[input] = unmarker.Replace(line), mark
+	f.blocks[mark], f.marks[input] = unmarkReplacer.Replace(line), mark
 	return mark
 }
 
-// read returns what a line that may hold marks stands for. Line ends at its end
+// unfold returns what a line that may hold marks stands for. Line ends at its end
 // are what a block was copied with, and mean nothing.
-func (f *folder) read(line string) string {
-	line = unmarker.Replace(line)
+func (f *folder) unfold(line string) string {
+	line = unmarkReplacer.Replace(line)
 	for mark, block := range f.blocks {
 		line = strings.ReplaceAll(line, mark, block)
 	}

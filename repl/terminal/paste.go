@@ -22,9 +22,9 @@ type pasteFilter struct {
 	text    []byte // pasted
 }
 
-// next takes a byte and tells what comes of it: a key, or a whole pasted text,
+// feed processes a byte and returns the result: a key, or a whole pasted text,
 // or nothing yet.
-func (f *pasteFilter) next(b byte) (key, text []byte) {
+func (f *pasteFilter) feed(b byte) (key, text []byte) {
 	mark := pasteStart
 	if f.pasting {
 		mark = pasteEnd
@@ -33,10 +33,10 @@ func (f *pasteFilter) next(b byte) (key, text []byte) {
 	case mark[f.matched]:
 		f.matched++
 	case mark[0]:
-		f.keep(mark[:f.matched])
+		f.appendText(mark[:f.matched])
 		f.matched = 1
 	default:
-		f.keep(mark[:f.matched] + string([]byte{b}))
+		f.appendText(mark[:f.matched] + string([]byte{b}))
 		f.matched = 0
 	}
 	if f.matched < len(mark) {
@@ -53,19 +53,19 @@ func (f *pasteFilter) next(b byte) (key, text []byte) {
 	return []byte{b}, nil
 }
 
-func (f *pasteFilter) keep(bytes string) {
+func (f *pasteFilter) appendText(bytes string) {
 	if f.pasting {
 		f.text = append(f.text, bytes...)
 	}
 }
 
-// stalled is how long a paste must have paused for Ctrl-C to end it, in case the
+// pasteTimeout is how long a paste must have paused for Ctrl-C to end it, in case the
 // terminal never sends the end.
-const stalled = 500 * time.Millisecond
+const pasteTimeout = 500 * time.Millisecond
 
 // giveUp ends a paste in which nothing came for a while until Ctrl-C did.
 func (f *pasteFilter) giveUp(b byte, pause time.Duration) {
-	if f.pasting && b == keyCtrlC && pause > stalled {
+	if f.pasting && b == keyCtrlC && pause > pasteTimeout {
 		f.end()
 	}
 }

@@ -28,7 +28,7 @@ func TestPasteFilter(t *testing.T) {
 			var keys []byte
 			var texts []string
 			for _, b := range []byte(tt.sent) {
-				key, text := f.next(b)
+				key, text := f.feed(b)
 				keys = append(keys, key...)
 				if text != nil || key == nil && !f.pasting {
 					texts = append(texts, string(text))
@@ -55,7 +55,7 @@ func TestPasteWhoseEndNeverComes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var f pasteFilter
 			for _, b := range []byte(pasteStart + "lost\rlines") {
-				f.next(b)
+				f.feed(b)
 			}
 			f.giveUp(tt.key, tt.pause)
 			if f.pasting == tt.ends {
@@ -78,11 +78,11 @@ func TestInputsOnOneLine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f folder
-			shown := f.show(tt.input)
-			if shown != tt.shown || f.show(tt.input) != shown {
+			shown := f.fold(tt.input)
+			if shown != tt.shown || f.fold(tt.input) != shown {
 				t.Errorf("shown as %q, want %q", shown, tt.shown)
 			}
-			if got := f.read(shown); got != tt.read {
+			if got := f.unfold(shown); got != tt.read {
 				t.Errorf("read as %q, want %q", got, tt.read)
 			}
 		})

@@ -14,7 +14,7 @@ const hostile = "h\x1b[2J\x1b]0;t\a\u009b8m\u202eevil\u2066\u2028\u200f"
 func TestPromptsAndNamesAreVisible(t *testing.T) {
 	for _, prompt := range []string{hostile, hostile + "\n" + hostile, strings.Repeat(hostile, 40), "\x1b]0;t\a\n> "} {
 		above, line := splitPrompt(prompt, 80)
-		if strings.ContainsFunc(above+line, plaintext.Hidden) || strings.Contains(line, "\n") {
+		if strings.ContainsFunc(above+line, plaintext.IsControl) || strings.Contains(line, "\n") {
 			t.Errorf("%q is shown as %q above %q", prompt, above, line)
 		}
 	}

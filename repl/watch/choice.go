@@ -21,10 +21,10 @@ const (
 	ByName
 	ByChunks
 	ByJumbo
-	orders
+	orderCount
 )
 
-var orderNames = [orders]string{"worst first", "by data", "by name", "by chunks", "by jumbo chunks"}
+var orderNames = [orderCount]string{"worst first", "by data", "by name", "by chunks", "by jumbo chunks"}
 
 // Choice is what of a cluster is shown, and in which order.
 type Choice struct {
@@ -38,8 +38,8 @@ type Choice struct {
 	Help bool
 }
 
-// has reports whether texts have all words of the filter.
-func (c Choice) has(texts ...string) bool {
+// matchesFilter reports whether texts have all words of the filter.
+func (c Choice) matchesFilter(texts ...string) bool {
 	text := strings.ToLower(strings.Join(texts, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(c.Filter)) {
 		if !strings.Contains(text, word) {
@@ -49,8 +49,8 @@ func (c Choice) has(texts ...string) bool {
 	return true
 }
 
-// text says in a few words what was chosen; empty where nothing was.
-func (c Choice) text() string {
+// summary says in a few words what was chosen; empty where nothing was.
+func (c Choice) summary() string {
 	var parts []string
 	if c.Order != WorstFirst {
 		parts = append(parts, orderNames[c.Order])
@@ -64,22 +64,22 @@ func (c Choice) text() string {
 // chosenShards returns the shards that are to be shown.
 func (v View) chosenShards() []report.Shard {
 	list := slices.DeleteFunc(slices.Clone(v.Now.Shards), func(s report.Shard) bool {
-		return !v.has(string(s.ID), s.Drain, s.Unreachable, s.ZoneText())
+		return !v.matchesFilter(string(s.ID), s.Drain, s.Unreachable, s.ZoneText())
 	})
-	sorted(list, v.Order, func(s report.Shard) (string, report.Holding) { return string(s.ID), s.Holding })
+	sortList(list, v.Order, func(s report.Shard) (string, report.Holding) { return string(s.ID), s.Holding })
 	return list
 }
 
 // chosenCollections returns the collections that are to be shown.
 func (v View) chosenCollections() []report.Collection {
 	list := slices.DeleteFunc(slices.Clone(v.Now.Collections), func(c report.Collection) bool {
-		return !v.has(c.Namespace, c.State.Words(), c.Why)
+		return !v.matchesFilter(c.Namespace, c.State.Words(), c.Why)
 	})
-	sorted(list, v.Order, func(c report.Collection) (string, report.Holding) { return c.Namespace, c.Holding })
+	sortList(list, v.Order, func(c report.Collection) (string, report.Holding) { return c.Namespace, c.Holding })
 	return list
 }
 
-func sorted[T any](list []T, by Order, of func(T) (name string, has report.Holding)) {
+func sortList[T any](list []T, by Order, of func(T) (name string, has report.Holding)) {
 	if by == WorstFirst {
 		return
 	}
@@ -98,8 +98,8 @@ func sorted[T any](list []T, by Order, of func(T) (name string, has report.Holdi
 	})
 }
 
-// opened is a collection alone: where it lies, what is wrong with it, what moved of it.
-func (v View) opened(width int) part {
+// collectionPart shows one collection: its distribution, findings and last moves.
+func (v View) collectionPart(width int) part {
 	p := part{title: v.Open}
 	i := slices.IndexFunc(v.Now.Collections, func(c report.Collection) bool { return c.Namespace == v.Open })
 	if i < 0 {
@@ -108,18 +108,18 @@ func (v View) opened(width int) part {
 	}
 	c := v.Now.Collections[i]
 	p.note = "shard key " + c.Key
-	p.rows = append(p.rows, collection(c, width))
+	p.rows = append(p.rows, collectionLine(c, width))
 	for _, on := range c.Parts {
 		p.rows = append(p.rows, line{cell("    "+string(on.Shard), min(max(12, width/5), 24), bold),
-			bar(on.Bytes, c.Bytes, max(4, width/3), green), number(humanize.Bytes(on.Bytes), 12, plain),
-			number(humanize.Count(on.Chunks, "chunk"), 14, dim), of(jumboText(on.Jumbo), yellow)})
+			bar(on.Bytes, c.Bytes, max(4, width/3), green), rightCell(humanize.Bytes(on.Bytes), 12, plain),
+			rightCell(humanize.Count(on.Chunks, "chunk"), 14, dim), newSpan(jumboText(on.Jumbo), yellow)})
 	}
-	for _, f := range v.about(v.Open) {
-		p.rows = append(p.rows, found(f), line{of(strings.Repeat(" ", 11)+remedy(f), dim)})
+	for _, f := range v.findingsAbout(v.Open) {
+		p.rows = append(p.rows, findingLine(f), line{newSpan(strings.Repeat(" ", 11)+remedyText(f), dim)})
 	}
 	for _, e := range v.Now.History.Events {
 		if e.Namespace == v.Open {
-			p.rows = append(p.rows, event(e, width))
+			p.rows = append(p.rows, eventLine(e, width))
 		}
 	}
 	return p
@@ -132,9 +132,9 @@ func jumboText(n int64) string {
 	return fmt.Sprintf("  %d jumbo", n)
 }
 
-// about returns the findings about a collection.
-func (v View) about(ns string) (list []diagnosis.Finding) {
-	for _, f := range v.all() {
+// findingsAbout returns the findings about a collection.
+func (v View) findingsAbout(ns string) (list []diagnosis.Finding) {
+	for _, f := range v.sortedFindings() {
 		if f.Scope.Namespace == ns {
 			list = append(list, f)
 		}
@@ -142,17 +142,17 @@ func (v View) about(ns string) (list []diagnosis.Finding) {
 	return list
 }
 
-// help is the list of keys.
-func (View) help() part {
+// helpPart is the list of keys.
+func (View) helpPart() part {
 	p := part{title: "Keys"}
 	for _, k := range keysText {
-		p.rows = append(p.rows, line{cell("  "+k[0], 20, bold), of(k[1], plain)})
+		p.rows = append(p.rows, line{cell("  "+k[0], 20, bold), newSpan(k[1], plain)})
 	}
 	return p
 }
 
-// typed takes over a key while the filter is typed.
-func (c *Choice) typed(key Key) {
+// typeFilter handles a key while the filter is typed.
+func (c *Choice) typeFilter(key Key) {
 	switch {
 	case key == KeyEnter:
 		c.Typing = false
@@ -166,13 +166,13 @@ func (c *Choice) typed(key Key) {
 	}
 }
 
-// turn shows another tab.
-func (v *View) turn(by Tab) {
-	v.Tab, v.Offset, v.Help, v.Open = (v.Tab+by)%tabs, 0, false, ""
+// switchTab shows another tab.
+func (v *View) switchTab(by Tab) {
+	v.Tab, v.Offset, v.Help, v.Open = (v.Tab+by)%tabCount, 0, false, ""
 }
 
-// open shows the first collection in sight alone.
-func (v *View) open() {
+// openCollection shows the first collection in sight alone.
+func (v *View) openCollection() {
 	if v.Tab != Collections || v.Now == nil || v.Open != "" {
 		return
 	}
@@ -181,8 +181,8 @@ func (v *View) open() {
 	}
 }
 
-// back closes what is open, or ends the filter.
-func (v *View) back() {
+// goBack closes what is open, or ends the filter.
+func (v *View) goBack() {
 	v.Offset = 0
 	switch {
 	case v.Help:

@@ -31,7 +31,7 @@ type FleetConfig struct {
 func RunFleet(ctx context.Context, c FleetConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &fleet{FleetConfig: c, members: append([]report.Member{}, c.Members...), free: make(chan struct{}, c.Parallel)}
+	f := &fleet{FleetConfig: c, members: append([]report.Member{}, c.Members...), slots: make(chan struct{}, c.Parallel)}
 	for i := range f.members {
 		f.members[i].Trouble = "not read yet"
 	}
@@ -41,7 +41,7 @@ func RunFleet(ctx context.Context, c FleetConfig) error {
 	first := &sync.WaitGroup{}
 	for i := range f.members {
 		first.Add(1)
-		reading.Go(func() { f.follow(ctx, i, first.Done) })
+		reading.Go(func() { f.pollMember(ctx, i, first.Done) })
 	}
 	if c.Once {
 		first.Wait()
@@ -56,16 +56,16 @@ func RunFleet(ctx context.Context, c FleetConfig) error {
 // fleet is a RunFleet under way.
 type fleet struct {
 	FleetConfig
-	free chan struct{}
+	slots chan struct{}
 
 	mu      sync.Mutex
 	members []report.Member
 }
 
-// follow reads a cluster again and again.
-func (f *fleet) follow(ctx context.Context, i int, read func()) {
+// pollMember reads a cluster again and again.
+func (f *fleet) pollMember(ctx context.Context, i int, read func()) {
 	for n := 0; ; n++ {
-		f.look(ctx, i)
+		f.readMember(ctx, i)
 		if n == 0 {
 			read()
 		}
@@ -80,16 +80,16 @@ func (f *fleet) follow(ctx context.Context, i int, read func()) {
 	}
 }
 
-// look reads a cluster once.
-func (f *fleet) look(ctx context.Context, i int) {
+// readMember reads a cluster once.
+func (f *fleet) readMember(ctx context.Context, i int) {
 	select {
-	case f.free <- struct{}{}:
-		defer func() { <-f.free }()
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
 	case <-ctx.Done():
 		return
 	}
 	var overview *report.Overview
-	err := mongoerr.Guard(nil, "watching "+f.Members[i].Cluster, func() (err error) {
+	err := mongoerr.CatchPanic(nil, "watching "+f.Members[i].Cluster, func() (err error) {
 		overview, err = f.Look(ctx, i)
 		return err
 	})
@@ -101,7 +101,7 @@ func (f *fleet) look(ctx context.Context, i int) {
 	}
 }
 
-// loop draws until it is over: first when all were read once, or after the interval.
+// loop redraws until the end: first when all were read once, or after the interval.
 func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
 	var keys <-chan Key
 	var resized <-chan struct{}
@@ -138,7 +138,7 @@ func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
 	}
 }
 
-// show draws or writes what is known.
+// show draws or writes the current state.
 func (f *fleet) show() error {
 	f.mu.Lock()
 	members := append([]report.Member{}, f.members...)
@@ -161,7 +161,7 @@ func (f *fleet) show() error {
 
 // stateStyles are how verdicts look.
 var stateStyles = map[string]style{
-	"critical": red, report.Unread: yellow, "warning": yellow, "info": cyan, "fine": green,
+	"critical": red, report.VerdictUnread: yellow, "warning": yellow, "info": cyan, "fine": green,
 }
 
 // FleetFrame returns the lines of a fleet, in the order of the members.
@@ -172,20 +172,25 @@ func FleetFrame(members []report.Member, now time.Time, width int, color bool) [
 	}
 	name = min(name, 30)
 	lines := []line{
-		{of(report.FleetHeadline(members), bold), of("  "+now.Format(time.TimeOnly), dim)},
-		{cell("state", 9, dim), cell("cluster", name+2, dim), number("shards", 7, dim), number("data", 11, dim),
-			number("uneven", 8, dim), number("moving", 8, dim), number("failed", 8, dim), of("  what", dim)},
+		{newSpan(report.FleetHeadline(members), bold), newSpan("  "+now.Format(time.TimeOnly), dim)},
+		{cell("state", 9, dim), cell("cluster", name+2, dim), rightCell("shards", 7, dim), rightCell("data", 11, dim),
+			rightCell("uneven", 8, dim), rightCell("moving", 8, dim), rightCell("failed", 8, dim), newSpan("  what", dim)},
 	}
 	for _, m := range members {
 		l := line{cell(m.Verdict(), 9, stateStyles[m.Verdict()]), cell(m.Cluster, name+2, bold)}
 		if o := m.Overview; o != nil {
-			l = append(l, number(humanize.Number(o.Totals.Shards), 7, plain), number(humanize.Bytes(o.Totals.Bytes), 11, plain),
-				number(humanize.Number(o.Totals.NotBalanced), 8, plain), number(humanize.Number(len(o.UnderWay)), 8, plain),
-				number(humanize.Number(o.History.Failed), 8, plain))
+			l = append(
+				l,
+				rightCell(humanize.Number(o.Totals.Shards), 7, plain),
+				rightCell(humanize.Bytes(o.Totals.Bytes), 11, plain),
+				rightCell(humanize.Number(o.Totals.NotBalanced), 8, plain),
+				rightCell(humanize.Number(len(o.UnderWay)), 8, plain),
+				rightCell(humanize.Number(o.History.Failed), 8, plain),
+			)
 		} else {
-			l = append(l, number("", 42, plain))
+			l = append(l, rightCell("", 42, plain))
 		}
-		lines = append(lines, append(l, of("  "+m.Headline(), plain)))
+		lines = append(lines, append(l, newSpan("  "+m.Headline(), plain)))
 	}
 	var texts []string
 	for _, l := range lines {

@@ -78,22 +78,22 @@ func (v View) header(width int) []line {
 	case v.Every == 0:
 		every = ""
 	}
-	head := line{of(name, bold), of(" MongoDB "+o.Version, plain), of(every, dim)}
+	head := line{newSpan(name, bold), newSpan(" MongoDB "+o.Version, plain), newSpan(every, dim)}
 	used := 0
 	for _, s := range head {
 		used += twwidth.Width(s.text)
 	}
-	head = append(head, number(" "+at, max(len(at)+1, width-used), dim))
-	lines := append([]line{head}, wrapped(v.balancer(), width)...)
+	head = append(head, rightCell(" "+at, max(len(at)+1, width-used), dim))
+	lines := append([]line{head}, wrap(v.balancerText(), width)...)
 	word := o.Verdict()
-	verdict := wrapped(word+": "+o.Answer.Headline(), width)
-	verdict[0] = line{of(word, severities[word]), of(strings.TrimPrefix(verdict[0][0].text, word), plain)}
+	verdict := wrap(word+": "+o.Answer.Headline(), width)
+	verdict[0] = line{newSpan(word, severities[word]), newSpan(strings.TrimPrefix(verdict[0][0].text, word), plain)}
 	lines = append(lines, verdict...)
 	for _, f := range v.Forecasts[:min(len(v.Forecasts), 2)] {
-		lines = append(lines, wrapped(forecastText(f, o.Time), width)...)
+		lines = append(lines, wrap(forecastText(f, o.Time), width)...)
 	}
 	if v.Trouble != "" {
-		lines = append(lines, line{of("Reading the cluster failed: "+v.Trouble, red)})
+		lines = append(lines, line{newSpan("Reading the cluster failed: "+v.Trouble, red)})
 	}
 	return lines
 }
@@ -101,8 +101,8 @@ func (v View) header(width int) []line {
 // maxWrapped is how many lines a text of the head has at most.
 const maxWrapped = 3
 
-// wrapped breaks a text at blanks into lines of a width. What does not fit the last is cut.
-func wrapped(text string, width int) (lines []line) {
+// wrap breaks a text at blanks into lines of a width. What does not fit the last is cut.
+func wrap(text string, width int) (lines []line) {
 	var now string
 	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
 		switch {
@@ -111,15 +111,15 @@ func wrapped(text string, width int) (lines []line) {
 		case twwidth.Width(now)+1+twwidth.Width(word) <= width || len(lines) == maxWrapped-1:
 			now += " " + word
 		default:
-			lines = append(lines, line{of(now, plain)})
+			lines = append(lines, line{newSpan(now, plain)})
 			now = word
 		}
 	}
-	return append(lines, line{of(now, plain)})
+	return append(lines, line{newSpan(now, plain)})
 }
 
-// balancer is the line about the balancer and the cluster as a whole.
-func (v View) balancer() string {
+// balancerText is the line about the balancer and the cluster as a whole.
+func (v View) balancerText() string {
 	b, t := v.Now.Balancer, v.Now.Totals
 	text := "Balancer " + b.Mode
 	if b.Mode == "" {
@@ -179,15 +179,24 @@ func (v View) footer() []line {
 		return nil
 	}
 	if v.Typing {
-		return []line{{of("filter: ", bold), of(v.Filter+"▏", plain), of(" (enter keeps it, esc ends it)", dim)}}
+		return []line{
+			{newSpan("filter: ", bold), newSpan(v.Filter+"▏", plain), newSpan(" (enter keeps it, esc ends it)", dim)},
+		}
 	}
-	l := line{of("q", bold), of(" quit  ", dim), of("p", bold), of(" pause  ", dim), of("?", bold), of(" keys  ", dim)}
+	l := line{
+		newSpan("q", bold),
+		newSpan(" quit  ", dim),
+		newSpan("p", bold),
+		newSpan(" pause  ", dim),
+		newSpan("?", bold),
+		newSpan(" keys  ", dim),
+	}
 	for t, name := range tabNames {
 		s := dim
 		if Tab(t) == v.Tab {
 			s = bold
 		}
-		l = append(l, of(" "+name, s))
+		l = append(l, newSpan(" "+name, s))
 	}
-	return []line{append(l, of("  "+v.text(), yellow))}
+	return []line{append(l, newSpan("  "+v.summary(), yellow))}
 }

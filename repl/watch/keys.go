@@ -32,9 +32,9 @@ const (
 	KeyFilter Key = '/'
 )
 
-// keys are what terminals send. The longest come first, so that an arrow is not
+// keySequences are what terminals send. The longest come first, so that an arrow is not
 // taken for the key that ends things.
-var keys = []struct {
+var keySequences = []struct {
 	sent string
 	key  Key
 }{
@@ -45,8 +45,8 @@ var keys = []struct {
 	{"\n", KeyEnter}, {"\x7f", KeyErase}, {"\b", KeyErase},
 }
 
-// same are letters that do what another key does.
-var same = map[Key]Key{
+// keyAliases maps letters to the keys that they are aliases of.
+var keyAliases = map[Key]Key{
 	'Q': KeyQuit, 'P': KeyPause, 'S': KeySort, 'k': KeyUp, 'j': KeyDown, ' ': KeyPageDown, 'h': KeyHelp,
 }
 
@@ -60,12 +60,12 @@ var keysText = [][2]string{
 	{"esc", "close what is open, or end the filter"}, {"?", "these keys"},
 }
 
-// Pressed returns what was pressed. A key that means nothing here is left out, and
+// ParseKeys returns what was pressed. A key that means nothing here is left out, and
 // so is the rest of its sequence.
-func Pressed(sent string) (list []Key) {
+func ParseKeys(sent string) (list []Key) {
 next:
 	for sent != "" {
-		for _, k := range keys {
+		for _, k := range keySequences {
 			if len(sent) >= len(k.sent) && sent[:len(k.sent)] == k.sent {
 				list, sent = append(list, k.key), sent[len(k.sent):]
 				continue next
@@ -76,7 +76,7 @@ next:
 		case r == 0x1b && (len(sent) == 1 || sent[1] != '[' && sent[1] != 'O'):
 			list = append(list, KeyEscape)
 		case r == 0x1b:
-			size = unknown(sent)
+			size = unknownLength(sent)
 		case r != utf8.RuneError && unicode.IsPrint(r):
 			list = append(list, Key(r))
 		}
@@ -85,8 +85,8 @@ next:
 	return list
 }
 
-// unknown is how long a key is that means nothing here.
-func unknown(sent string) int {
+// unknownLength returns the length of the sequence of an unknown key.
+func unknownLength(sent string) int {
 	if len(sent) < 2 || sent[0] != 0x1b || sent[1] != '[' {
 		return min(len(sent), 2)
 	}

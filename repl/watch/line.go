@@ -33,16 +33,16 @@ type span struct {
 // line is what stands on a line of the screen.
 type line []span
 
-// of makes a span of any text: what a terminal would obey is spelled out.
-func of(text string, s style) span { return span{text: plaintext.VisibleLine(text), style: s} }
+// newSpan makes a span of any text; control characters are escaped.
+func newSpan(text string, s style) span { return span{text: plaintext.VisibleLine(text), style: s} }
 
 // cell is a span of a column, cut where it is too wide.
 func cell(text string, width int, s style) span {
 	return span{text: clip(plaintext.VisibleLine(text), width), style: s, width: width}
 }
 
-// number is a cell that is flush right.
-func number(text string, width int, s style) span {
+// rightCell is a cell that is flush right.
+func rightCell(text string, width int, s style) span {
 	c := cell(text, width, s)
 	c.right = true
 	return c
@@ -87,10 +87,10 @@ func (l line) render(width int, color bool) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// eighths are bars of less than a place.
-var eighths = []rune(" ▏▎▍▌▋▊▉")
+// barRunes are bars of less than a place.
+var barRunes = []rune(" ▏▎▍▌▋▊▉")
 
-// bar is as long as a part of a whole says.
+// bar draws n as a fraction of a whole.
 func bar(n, of int64, width int, s style) span {
 	if of <= 0 || n < 0 {
 		return span{width: width}
@@ -98,9 +98,9 @@ func bar(n, of int64, width int, s style) span {
 	parts := int(float64(width*8)*float64(n)/float64(of) + 0.5)
 	text := strings.Repeat("█", parts/8)
 	if rest := parts % 8; rest > 0 {
-		text += string(eighths[rest])
+		text += string(barRunes[rest])
 	} else if parts == 0 && n > 0 {
-		text = string(eighths[1])
+		text = string(barRunes[1])
 	}
 	return span{text: text, style: s, width: width}
 }

@@ -61,9 +61,9 @@ const (
 	restFactor = 4
 	// rateSpan is how far back the cluster is compared with for rates, at least.
 	rateSpan = 15 * time.Second
-	// forecastRest is how long a forecast is good, at least; one that takes longer to
+	// minForecastAge is how long a forecast is good, at least; one that takes longer to
 	// make is good for forecastFactor times as long.
-	forecastRest   = 20 * time.Second
+	minForecastAge = 20 * time.Second
 	forecastFactor = 10
 )
 
@@ -73,27 +73,27 @@ var plainSize = Size{Width: 100, Height: 60}
 // loop is a Run under way.
 type loop struct {
 	Config
-	view View
-	last *catalog.Snapshot
-	past []*report.Overview // the newest last, those of the last rateSpan
-	said time.Time          // the newest event that JSON has told
+	view        View
+	last        *catalog.Snapshot
+	history     []*report.Overview // the newest last, those of the last rateSpan
+	lastEventAt time.Time          // the newest event that JSON has told
 
 	reading, forecasting bool
-	read                 chan look
-	foreseen             chan outlook
+	read                 chan readResult
+	forecastDone         chan forecastResult
 	next                 <-chan time.Time // when to read again
 	began                time.Time
-	fresh                time.Time // until then no new forecast is made
+	nextForecastAt       time.Time // until then no new forecast is made
 }
 
-// look is what a reading came to.
-type look struct {
+// readResult is the result of a read.
+type readResult struct {
 	snapshot *catalog.Snapshot
 	overview *report.Overview
 	err      error
 }
 
-type outlook struct {
+type forecastResult struct {
 	forecasts []forecast.Forecast
 	began     time.Time
 }
@@ -104,12 +104,12 @@ type outlook struct {
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &loop{Config: c, read: make(chan look, 1), foreseen: make(chan outlook, 1)}
+	l := &loop{Config: c, read: make(chan readResult, 1), forecastDone: make(chan forecastResult, 1)}
 	l.view = View{Every: c.Every, Color: c.Color, Keys: c.Screen != nil}
 	if c.Once {
 		l.view.Every = 0
 	}
-	l.start(ctx)
+	l.startRead(ctx)
 	for {
 		done, err := l.step(ctx)
 		if done || err != nil {
@@ -129,7 +129,7 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
 	case key, open := <-keys:
-		if !open || l.press(ctx, key) {
+		if !open || l.handleKey(ctx, key) {
 			return true, nil
 		}
 		return false, l.draw()
@@ -138,36 +138,36 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	case <-l.next:
 		l.next = nil
 		if !l.view.Paused {
-			l.start(ctx)
+			l.startRead(ctx)
 		}
 		return false, nil
-	case o := <-l.foreseen:
+	case o := <-l.forecastDone:
 		l.forecasting = false
 		l.view.Forecasts = o.forecasts
 		took := l.Clock.Now().Sub(o.began)
-		l.fresh = l.Clock.Now().Add(max(forecastRest, forecastFactor*took))
+		l.nextForecastAt = l.Clock.Now().Add(max(minForecastAge, forecastFactor*took))
 		if l.Once {
 			return true, l.show()
 		}
 		return false, l.draw()
 	case seen := <-l.read:
-		return l.see(ctx, seen)
+		return l.handleRead(ctx, seen)
 	}
 }
 
-// start reads the cluster in the background: keys go on.
-func (l *loop) start(ctx context.Context) {
+// startRead reads the cluster in the background: keys go on.
+func (l *loop) startRead(ctx context.Context) {
 	if l.reading {
 		return
 	}
 	l.reading, l.began = true, l.Clock.Now()
 	old := l.last
 	go func() {
-		var seen look
-		err := mongoerr.Guard(nil, "watching the cluster", func() (err error) {
+		var seen readResult
+		err := mongoerr.CatchPanic(nil, "watching the cluster", func() (err error) {
 			if seen.snapshot, err = l.Read(ctx, old); err == nil {
-				seen.overview = report.Of(seen.snapshot)
-				l.count(ctx, seen)
+				seen.overview = report.NewOverview(seen.snapshot)
+				l.countOperations(ctx, seen)
 			}
 			return err
 		})
@@ -176,8 +176,8 @@ func (l *loop) start(ctx context.Context) {
 	}()
 }
 
-// count adds the operations to what was read; without them the rest is shown.
-func (l *loop) count(ctx context.Context, seen look) {
+// countOperations adds the operations to what was read; without them the rest is shown.
+func (l *loop) countOperations(ctx context.Context, seen readResult) {
 	if l.Operations == nil {
 		return
 	}
@@ -188,8 +188,8 @@ func (l *loop) count(ctx context.Context, seen look) {
 	seen.overview.Operations = counted
 }
 
-// see takes over what was read.
-func (l *loop) see(ctx context.Context, seen look) (done bool, err error) {
+// handleRead handles the result of a read.
+func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err error) {
 	l.reading = false
 	rest := max(l.Every-l.Clock.Now().Sub(l.began), restFactor*l.Clock.Now().Sub(l.began))
 	l.next = l.Clock.After(rest)
@@ -203,21 +203,21 @@ func (l *loop) see(ctx context.Context, seen look) (done bool, err error) {
 		return false, l.draw()
 	}
 	l.view.Trouble = ""
-	if changed(l.view.Now, seen.overview) {
-		l.fresh = time.Time{} // what was forecast is of another cluster
+	if forecastInputsChanged(l.view.Now, seen.overview) {
+		l.nextForecastAt = time.Time{} // what was forecast is of another cluster
 	}
 	l.last, l.view.Now = seen.snapshot, seen.overview
 	l.remember(seen.overview)
-	l.foresee()
+	l.startForecast()
 	if l.Once {
 		return false, nil // the forecast ends it
 	}
 	return false, l.show()
 }
 
-// changed reports whether what a forecast goes by is not as it was: the balancer's mode and
+// forecastInputsChanged reports whether the inputs of a forecast have changed: the balancer's mode and
 // window, and which shards drain.
-func changed(before, now *report.Overview) bool {
+func forecastInputsChanged(before, now *report.Overview) bool {
 	if before == nil {
 		return true
 	}
@@ -237,32 +237,32 @@ func changed(before, now *report.Overview) bool {
 // remember keeps overviews to compare with: the youngest that is old enough, and
 // those after it.
 func (l *loop) remember(o *report.Overview) {
-	l.past = append(l.past, o)
-	for len(l.past) > 2 && o.Time.Sub(l.past[1].Time) >= rateSpan {
-		l.past = l.past[1:]
+	l.history = append(l.history, o)
+	for len(l.history) > 2 && o.Time.Sub(l.history[1].Time) >= rateSpan {
+		l.history = l.history[1:]
 	}
 	l.view.Before = nil
-	if len(l.past) > 1 {
-		l.view.Before = l.past[0]
+	if len(l.history) > 1 {
+		l.view.Before = l.history[0]
 	}
 }
 
-// foresee makes forecasts in the background, where the last ones are too old.
-func (l *loop) foresee() {
+// startForecast makes forecasts in the background, where the last ones are too old.
+func (l *loop) startForecast() {
 	now := l.Clock.Now()
-	if l.forecasting || !l.Once && now.Before(l.fresh) {
+	if l.forecasting || !l.Once && now.Before(l.nextForecastAt) {
 		return
 	}
 	l.forecasting = true
 	s, shards := l.last, l.view.Now.Shards
 	go func() {
-		o := outlook{began: now}
+		o := forecastResult{began: now}
 		// What fails has no forecast: the overview tells what is missing.
-		_ = mongoerr.Guard(nil, "forecasting", func() error {
+		_ = mongoerr.CatchPanic(nil, "forecasting", func() error {
 			o.forecasts = forecasts(s, shards)
 			return nil
 		})
-		l.foreseen <- o
+		l.forecastDone <- o
 	}()
 }
 
@@ -284,17 +284,17 @@ func forecasts(s *catalog.Snapshot, shards []report.Shard) (list []forecast.Fore
 	return list
 }
 
-// press obeys a key, and reports whether it ends the loop.
-func (l *loop) press(ctx context.Context, key Key) (quit bool) {
+// handleKey obeys a key, and reports whether it ends the loop.
+func (l *loop) handleKey(ctx context.Context, key Key) (quit bool) {
 	if key == KeyInterrupt {
 		return true
 	}
 	if l.view.Typing {
 		l.view.Offset = 0
-		l.view.typed(key)
+		l.view.typeFilter(key)
 		return false
 	}
-	if as, known := same[key]; known {
+	if as, known := keyAliases[key]; known {
 		key = as
 	}
 	size := l.size()
@@ -305,22 +305,22 @@ func (l *loop) press(ctx context.Context, key Key) (quit bool) {
 	case KeyHelp:
 		l.view.Help, l.view.Offset = !l.view.Help, 0
 	case KeySort:
-		l.view.Order, l.view.Offset = (l.view.Order+1)%orders, 0
+		l.view.Order, l.view.Offset = (l.view.Order+1)%orderCount, 0
 	case KeyFilter:
 		l.view.Typing, l.view.Filter, l.view.Offset = true, "", 0
 	case KeyEnter:
-		l.view.open()
+		l.view.openCollection()
 	case KeyEscape:
-		l.view.back()
+		l.view.goBack()
 	case KeyPause:
 		l.view.Paused = !l.view.Paused
 		if !l.view.Paused && l.next == nil {
-			l.start(ctx)
+			l.startRead(ctx)
 		}
 	case KeyNext:
-		l.view.turn(1)
+		l.view.switchTab(1)
 	case KeyPrevious:
-		l.view.turn(tabs - 1)
+		l.view.switchTab(tabCount - 1)
 	case KeyUp:
 		l.view.Offset--
 	case KeyDown:
@@ -376,12 +376,12 @@ func (l *loop) writeJSON() error {
 	events := o.History.Events
 	o.History.Events = []report.Event{}
 	for _, e := range events {
-		if e.Time.After(l.said) {
+		if e.Time.After(l.lastEventAt) {
 			o.History.Events = append(o.History.Events, e)
 		}
 	}
 	if len(events) > 0 {
-		l.said = events[0].Time
+		l.lastEventAt = events[0].Time
 	}
 	encoder := json.NewEncoder(l.Out)
 	encoder.SetEscapeHTML(false)

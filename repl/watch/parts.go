@@ -24,10 +24,10 @@ const (
 	Collections
 	Findings
 	Moves
-	tabs
+	tabCount
 )
 
-var tabNames = [tabs]string{"all", "shards", "collections", "findings", "moves"}
+var tabNames = [tabCount]string{"all", "shards", "collections", "findings", "moves"}
 
 // part is a section of a frame.
 type part struct {
@@ -39,10 +39,16 @@ type part struct {
 // body lays the parts out in so many lines.
 func (v View) body(width, height int) []line {
 	if v.Tab != All || v.Help || v.Open != "" {
-		return v.one(width, height)
+		return v.singlePart(width, height)
 	}
-	parts := []part{v.moving(width), v.shards(width), v.collections(width, true), v.findings(width), v.moves(width)}
-	shown := shareOut(parts, height)
+	parts := []part{
+		v.movingPart(width),
+		v.shardsPart(width),
+		v.collectionsPart(width, true),
+		v.findingsPart(width),
+		v.movesPart(width),
+	}
+	shown := distributeRows(parts, height)
 	var lines []line
 	for i, p := range parts {
 		if len(lines) >= height {
@@ -56,19 +62,19 @@ func (v View) body(width, height int) []line {
 
 // head is the title of a part, with what is out of sight.
 func (p part) head(hidden int) line {
-	l := line{of(p.title, cyan)}
+	l := line{newSpan(p.title, cyan)}
 	if p.note != "" {
-		l = append(l, of("  "+p.note, dim))
+		l = append(l, newSpan("  "+p.note, dim))
 	}
 	if hidden > 0 {
-		l = append(l, of(fmt.Sprintf("  … and %d more", hidden), dim))
+		l = append(l, newSpan(fmt.Sprintf("  … and %d more", hidden), dim))
 	}
 	return l
 }
 
-// shareOut gives the lines of a screen to parts, one by one in turns: a part that
+// distributeRows gives the lines of a screen to parts, one by one in turns: a part that
 // needs few leaves the rest to the others.
-func shareOut(parts []part, height int) []int {
+func distributeRows(parts []part, height int) []int {
 	shown := make([]int, len(parts))
 	left := height - len(parts)
 	for given := true; given && left > 0; {
@@ -84,9 +90,9 @@ func shareOut(parts []part, height int) []int {
 	return shown
 }
 
-// one is a tab with one part, from the offset on.
-func (v View) one(width, height int) []line {
-	p := v.part(width)
+// singlePart is a tab with one part, from the offset on.
+func (v View) singlePart(width, height int) []line {
+	p := v.currentPart(width)
 	from := min(v.Offset, max(0, len(p.rows)-1))
 	to := min(len(p.rows), from+max(1, height-1))
 	if from > 0 {
@@ -95,22 +101,22 @@ func (v View) one(width, height int) []line {
 	return append([]line{p.head(len(p.rows) - to)}, p.rows[from:to]...)
 }
 
-func (v View) part(width int) part {
+func (v View) currentPart(width int) part {
 	switch {
 	case v.Help:
-		return v.help()
+		return v.helpPart()
 	case v.Open != "":
-		return v.opened(width)
+		return v.collectionPart(width)
 	}
 	switch v.Tab {
 	case Shards:
-		return v.shards(width)
+		return v.shardsPart(width)
 	case Collections:
-		return v.collections(width, false)
+		return v.collectionsPart(width, false)
 	case Findings:
-		return v.findings(width)
+		return v.findingsPart(width)
 	}
-	return v.moves(width)
+	return v.movesPart(width)
 }
 
 // Rows is how many rows the tab has to scroll through.
@@ -118,10 +124,10 @@ func (v View) Rows(width int) int {
 	if v.Tab == All && !v.Help && v.Open == "" {
 		return 0
 	}
-	return len(v.part(max(width, minWidth)).rows)
+	return len(v.currentPart(max(width, minWidth)).rows)
 }
 
-func (v View) moving(width int) part {
+func (v View) movingPart(width int) part {
 	h := v.Now.History
 	p := part{title: "Moving now", note: "nothing"}
 	if n := len(v.Now.UnderWay); n > 0 {
@@ -130,12 +136,12 @@ func (v View) moving(width int) part {
 	p.note += fmt.Sprintf("; last 10 min: %s/s, %s, %d failed", humanize.Bytes(h.Recent.Rate()),
 		humanize.Count(int64(h.Recent.Moves), "move"), h.Recent.Failed)
 	for _, u := range v.Now.UnderWay {
-		p.rows = append(p.rows, v.underWay(u, width))
+		p.rows = append(p.rows, v.migrationLine(u, width))
 	}
 	return p
 }
 
-func (v View) underWay(u report.UnderWay, width int) line {
+func (v View) migrationLine(u report.UnderWay, width int) line {
 	what := fmt.Sprintf("%s → %s", u.From, u.To)
 	if u.Kind != "moveChunk" {
 		what = strings.TrimSpace(u.Kind + " " + u.State)
@@ -150,12 +156,12 @@ func (v View) underWay(u report.UnderWay, width int) line {
 		left = fmt.Sprintf("%s of %s", humanize.Bytes(u.Copied), humanize.Bytes(u.Total))
 	}
 	name := width * 3 / 10
-	return line{cell("  "+u.Namespace, name, bold), cell(" "+what, width/4, plain), number(since, 8, plain),
-		of("  "+left, dim), of("  "+u.Min, dim)}
+	return line{cell("  "+u.Namespace, name, bold), cell(" "+what, width/4, plain), rightCell(since, 8, plain),
+		newSpan("  "+left, dim), newSpan("  "+u.Min, dim)}
 }
 
-// shards is wide enough for two columns where the screen is.
-func (v View) shards(width int) part {
+// shardsPart is wide enough for two columns where the screen is.
+func (v View) shardsPart(width int) part {
 	s := report.SpreadOf(v.Now.Shards)
 	p := part{title: "Shards", note: fmt.Sprintf("min %s, mean %s, max %s", humanize.Bytes(s.Least),
 		humanize.Bytes(s.Mean), humanize.Bytes(s.Most))}
@@ -171,7 +177,7 @@ func (v View) shards(width int) part {
 				if column > 0 {
 					l = append(l, span{width: 3})
 				}
-				l = append(l, v.shard(list[i], each)...)
+				l = append(l, v.shardLine(list[i], each)...)
 			}
 		}
 		p.rows = append(p.rows, l)
@@ -179,14 +185,14 @@ func (v View) shards(width int) part {
 	return p
 }
 
-func (v View) shard(s report.Shard, width int) line {
+func (v View) shardLine(s report.Shard, width int) line {
 	const size, rate, chunks = 11, 14, 13
 	name := min(max(10, width/5), 24)
-	state, look := stateOf(s)
-	bars := max(4, width-name-size-rate-chunks-v.states())
+	state, look := shardState(s)
+	bars := max(4, width-name-size-rate-chunks-v.stateWidth())
 	count := humanize.Count(s.Chunks, "chunk")
 	full, fullness := 0, ""
-	if v.disks() {
+	if v.hasDisks() {
 		full = 11
 		if bars = max(4, bars-full); s.Disk != nil {
 			fullness = humanize.Percent(s.Disk.Share) + " full"
@@ -198,23 +204,23 @@ func (v View) shard(s report.Shard, width int) line {
 		bars = max(4, bars-load)
 	}
 	return line{
-		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
-		number(humanize.Bytes(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
-		number(fullness, full, fullStyle(s)), number(v.operations(s), load, plain),
+		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.maxBytes(), bars, look),
+		rightCell(humanize.Bytes(s.Bytes), size, plain), rightCell(v.rateText(s), rate, dim), rightCell(count, chunks, dim),
+		rightCell(fullness, full, fullStyle(s)), rightCell(v.operationsText(s), load, plain),
 		cell(state, max(0, width-name-bars-size-rate-chunks-full-load), look),
 	}
 }
 
-// operations are what a shard does in a second, where that was counted.
-func (v View) operations(s report.Shard) string {
+// operationsText are what a shard does in a second, where that was counted.
+func (v View) operationsText(s report.Shard) string {
 	if len(v.Now.Operations) == 0 {
 		return ""
 	}
 	return humanize.Number(int64(math.Round(v.Now.Operations[s.ID].Total()))) + " ops/s"
 }
 
-// stateOf returns what is to be known of a shard in a few words.
-func stateOf(s report.Shard) (state string, look style) {
+// shardState returns the state of a shard in a few words, and its style.
+func shardState(s report.Shard) (state string, look style) {
 	look = green
 	switch {
 	case s.Unreachable != "":
@@ -228,12 +234,12 @@ func stateOf(s report.Shard) (state string, look style) {
 	return state, look
 }
 
-// states is how wide the column of states is: the same for all shards, so that their bars
+// stateWidth is how wide the column of states is: the same for all shards, so that their bars
 // can be compared.
-func (v View) states() (width int) {
+func (v View) stateWidth() (width int) {
 	const most = 12
 	for _, s := range v.Now.Shards {
-		state, _ := stateOf(s)
+		state, _ := shardState(s)
 		width = max(width, min(len(state), most))
 	}
 	return width
@@ -249,20 +255,20 @@ func fullStyle(s report.Shard) style {
 	return dim
 }
 
-// disks reports whether the volume of a shard is known.
-func (v View) disks() bool {
+// hasDisks reports whether the volume of a shard is known.
+func (v View) hasDisks() bool {
 	return slices.ContainsFunc(v.Now.Shards, func(s report.Shard) bool { return s.Disk != nil })
 }
 
-func (v View) most() (most int64) {
+func (v View) maxBytes() (most int64) {
 	for _, s := range v.Now.Shards {
 		most = max(most, s.Bytes)
 	}
 	return most
 }
 
-// rate is how fast a shard grows or shrinks; nothing where it does not.
-func (v View) rate(now report.Shard) string {
+// rateText is how fast a shard grows or shrinks; nothing where it does not.
+func (v View) rateText(now report.Shard) string {
 	if v.Before == nil || !v.Now.Time.After(v.Before.Time) {
 		return ""
 	}
@@ -279,8 +285,8 @@ func (v View) rate(now report.Shard) string {
 	return ""
 }
 
-// collections are all of them, or only those that are not as they should be.
-func (v View) collections(width int, bad bool) part {
+// collectionsPart are all of them, or only those that are not as they should be.
+func (v View) collectionsPart(width int, bad bool) part {
 	p := part{title: "Collections"}
 	fine := 0
 	for _, c := range v.chosenCollections() {
@@ -288,7 +294,7 @@ func (v View) collections(width int, bad bool) part {
 			fine++
 			continue
 		}
-		p.rows = append(p.rows, collection(c, width))
+		p.rows = append(p.rows, collectionLine(c, width))
 	}
 	switch {
 	case fine == 1:
@@ -299,9 +305,9 @@ func (v View) collections(width int, bad bool) part {
 	return p
 }
 
-func collection(c report.Collection, width int) line {
+func collectionLine(c report.Collection, width int) line {
 	look := map[report.State]style{
-		report.NotBalanced: red, report.Unknown: yellow, report.Held: yellow, report.Defragmenting: cyan,
+		report.NotBalanced: red, report.Unknown: yellow, report.BalancingDisabled: yellow, report.Defragmenting: cyan,
 	}[c.State]
 	var notes []string
 	if c.Misplaced > 0 {
@@ -317,25 +323,25 @@ func collection(c report.Collection, width int) line {
 	if c.SizesKnown {
 		size = humanize.Bytes(c.Bytes)
 	}
-	return line{cell("  "+c.Namespace, width*3/10, bold), number(size, 11, plain),
-		number(humanize.Count(c.Chunks, "chunk"), 15, dim), of("  "+c.State.Words(), cmp.Or(look, green)),
-		of("  "+strings.Join(notes, ", "), dim)}
+	return line{cell("  "+c.Namespace, width*3/10, bold), rightCell(size, 11, plain),
+		rightCell(humanize.Count(c.Chunks, "chunk"), 15, dim), newSpan("  "+c.State.Words(), cmp.Or(look, green)),
+		newSpan("  "+strings.Join(notes, ", "), dim)}
 }
 
-// findings are what is wrong and why, then what is worth knowing.
-func (v View) findings(width int) part {
+// findingsPart are what is wrong and why, then what is worth knowing.
+func (v View) findingsPart(width int) part {
 	p := part{title: "Findings"}
-	for _, f := range v.all() {
-		if !v.has(f.Sentence, f.Severity.String(), string(f.Code)) {
+	for _, f := range v.sortedFindings() {
+		if !v.matchesFilter(f.Sentence, f.Severity.String(), string(f.Code)) {
 			continue
 		}
-		l := found(f)
+		l := findingLine(f)
 		if v.Tab == All && width >= 120 {
-			l = append(l, of("  "+remedy(f), dim))
+			l = append(l, newSpan("  "+remedyText(f), dim))
 		}
 		p.rows = append(p.rows, l)
 		if v.Tab == Findings {
-			p.rows = append(p.rows, line{of(strings.Repeat(" ", 11)+remedy(f), dim)})
+			p.rows = append(p.rows, line{newSpan(strings.Repeat(" ", 11)+remedyText(f), dim)})
 		}
 	}
 	if len(p.rows) == 0 {
@@ -344,8 +350,8 @@ func (v View) findings(width int) part {
 	return p
 }
 
-// all are the findings, each thing once, what the operator has to do first.
-func (v View) all() []diagnosis.Finding {
+// sortedFindings returns the findings without duplicates, those that need the operator first.
+func (v View) sortedFindings() []diagnosis.Finding {
 	s := v.Now.Answer.Summary()
 	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(v.Now.Answer.Symptoms) > 0 {
 		s.ByItself = []diagnosis.Group{v.Now.Answer.Symptoms}
@@ -353,12 +359,12 @@ func (v View) all() []diagnosis.Finding {
 	return slices.Concat(slices.Concat(s.ToDo, s.Then, s.ByItself, s.Notes)...)
 }
 
-// found is a finding in a line, remedy who has to do what about it.
-func found(f diagnosis.Finding) line {
-	return line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), of(f.Sentence, plain)}
+// findingLine is one line for a finding; remedy is the actor and the remedy.
+func findingLine(f diagnosis.Finding) line {
+	return line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), newSpan(f.Sentence, plain)}
 }
 
-func remedy(f diagnosis.Finding) string {
+func remedyText(f diagnosis.Finding) string {
 	do := diagnosis.Define(f.Code).Remedy
 	if len(f.Commands) > 0 {
 		do = strings.Join(f.Commands, ", ")
@@ -366,21 +372,21 @@ func remedy(f diagnosis.Finding) string {
 	return f.Actor.String() + ": " + do
 }
 
-// moves are the newest events.
-func (v View) moves(width int) part {
+// movesPart are the newest events.
+func (v View) movesPart(width int) part {
 	h := v.Now.History
 	p := part{title: "Last moves"}
 	p.note = fmt.Sprintf("last 24h: %d, %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)
 	for _, e := range h.Events {
-		if !v.has(e.Namespace, string(e.From), string(e.To), e.What, e.Error) {
+		if !v.matchesFilter(e.Namespace, string(e.From), string(e.To), e.What, e.Error) {
 			continue
 		}
-		p.rows = append(p.rows, event(e, width))
+		p.rows = append(p.rows, eventLine(e, width))
 	}
 	return p
 }
 
-func event(e report.Event, width int) line {
+func eventLine(e report.Event, width int) line {
 	l := line{cell("  "+e.Time.UTC().Format("15:04:05"), 12, dim)}
 	switch e.Kind {
 	case report.Moved, report.MoveFailed:
@@ -389,11 +395,11 @@ func event(e report.Event, width int) line {
 		l = append(l, cell(strings.TrimSpace(e.What+" "+e.Namespace), width/2, plain))
 	}
 	if e.Error != "" {
-		return append(l, of(" "+e.Error, red))
+		return append(l, newSpan(" "+e.Error, red))
 	}
 	if e.Kind == report.Moved {
 		took := e.Took.Round(100 * time.Millisecond)
-		l = append(l, of(fmt.Sprintf("  %s in %s", humanize.Bytes(e.Bytes), humanize.Duration(took)), green))
+		l = append(l, newSpan(fmt.Sprintf("  %s in %s", humanize.Bytes(e.Bytes), humanize.Duration(took)), green))
 	}
 	return l
 }

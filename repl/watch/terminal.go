@@ -12,11 +12,11 @@ import (
 
 // The sequences that a Terminal writes besides its lines.
 const (
-	enter = "\x1b[?1049h\x1b[?25l\x1b[2J" // the other screen, no cursor
-	leave = "\x1b[?25h\x1b[?1049l"
-	home  = "\x1b[H"
-	toEnd = "\x1b[K" // clears the rest of a line
-	below = "\x1b[J" // and what is below
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[2J" // the other screen, no cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	home        = "\x1b[H"
+	clearLine   = "\x1b[K" // clears the rest of a line
+	clearBelow  = "\x1b[J" // and what is below
 )
 
 // Terminal is a Screen on a real terminal. Close gives it back as it was.
@@ -44,7 +44,7 @@ func Open(in, out *os.File) (*Terminal, error) {
 		keys: make(chan Key), resized: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	t.stop = notifyResize(t.resized)
-	if _, err := io.WriteString(out, enter); err != nil {
+	if _, err := io.WriteString(out, enterScreen); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	go t.listen() // ends with the input, at the latest with the process
@@ -61,7 +61,7 @@ func (t *Terminal) Close() error {
 	t.closed = true
 	close(t.done)
 	t.stop()
-	_, err := io.WriteString(t.out, leave)
+	_, err := io.WriteString(t.out, leaveScreen)
 	return errors.Join(err, term.Restore(int(t.in.Fd()), t.state))
 }
 
@@ -71,7 +71,7 @@ func (t *Terminal) listen() {
 	buffer := make([]byte, 256)
 	for {
 		n, err := t.in.Read(buffer)
-		for _, key := range Pressed(string(buffer[:n])) {
+		for _, key := range ParseKeys(string(buffer[:n])) {
 			if key == KeySuspend {
 				t.suspend()
 				continue
@@ -105,7 +105,7 @@ func (t *Terminal) Draw(lines []string) error {
 	if t.closed {
 		return nil
 	}
-	_, err := io.WriteString(t.out, home+strings.Join(lines, toEnd+"\r\n")+toEnd+below)
+	_, err := io.WriteString(t.out, home+strings.Join(lines, clearLine+"\r\n")+clearLine+clearBelow)
 	return err
 }
 
@@ -122,11 +122,11 @@ func (t *Terminal) lend(use func()) {
 	if t.closed {
 		return
 	}
-	_, _ = io.WriteString(t.out, leave) // the terminal may be gone
+	_, _ = io.WriteString(t.out, leaveScreen) // the terminal may be gone
 	_ = term.Restore(int(t.in.Fd()), t.state)
 	use()
 	if _, err := term.MakeRaw(int(t.in.Fd())); err == nil {
-		_, _ = io.WriteString(t.out, enter)
+		_, _ = io.WriteString(t.out, enterScreen)
 	}
 	select {
 	case t.resized <- struct{}{}: // to be drawn again

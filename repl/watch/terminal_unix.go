@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// settled is how long to wait to be stopped: a process without a shell above it is
+// suspendTimeout is how long to wait to be stopped: a process without a shell above it is
 // not.
-const settled = 200 * time.Millisecond
+const suspendTimeout = 200 * time.Millisecond
 
 // notifyResize passes on that the terminal has another size.
 func notifyResize(resized chan<- struct{}) (stop func()) {
@@ -48,7 +48,7 @@ func (t *Terminal) suspend() {
 		}
 		select {
 		case <-goesOn:
-		case <-time.After(settled):
+		case <-time.After(suspendTimeout):
 		}
 	})
 }

@@ -169,7 +169,7 @@ func (w *world) decide(next *waiter) (v verdict, goes bool) {
 	}
 	c := w.scenario.Cuts[i]
 	switch {
-	case c.Stall > 0 && trace.Changes(next.command): // the lease was made sure of just now: nothing can help
+	case c.Stall > 0 && trace.IsChange(next.command): // the lease was made sure of just now: nothing can help
 		return verdict{}, true
 	case c.Stall > 0:
 		w.note(trace.Event{Ev: trace.Fault, By: next.from.name, Text: "stands still"})

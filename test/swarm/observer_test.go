@@ -427,7 +427,7 @@ func (f *inFlight) begin(op int, by string, a asked) {
 func (f *inFlight) end(op int, interrupted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.list[op]; interrupted && trace.Moves(s.command) {
+	if s := f.list[op]; interrupted && trace.IsMove(s.command) {
 		s.interrupted = true
 		f.list[op] = s
 		return
@@ -441,7 +441,7 @@ func (f *inFlight) mover(ns string, min *trace.Bound, to string) string {
 	defer f.mu.Unlock()
 	for _, op := range slices.Sorted(maps.Keys(f.list)) {
 		s := f.list[op]
-		if trace.Moves(s.command) && s.ns == ns && s.to == to &&
+		if trace.IsMove(s.command) && s.ns == ns && s.to == to &&
 			(s.min == nil || min == nil || s.command == "moveChunk" || *s.min == *min) {
 			if s.interrupted { // sent again, once
 				delete(f.list, op)

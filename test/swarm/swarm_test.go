@@ -23,9 +23,9 @@ var (
 
 // checkers are all rules.
 var checkers = []trace.Checker{
-	trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes, trace.Rounds(throttle), trace.Fence,
-	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Undone, trace.Indexes, trace.Rested,
-	trace.Identities, trace.Aborted,
+	trace.CheckChunks, trace.CheckZones, trace.CheckOrphanedChunks, trace.CheckRemovedShards, trace.CheckWrites, trace.CheckRounds(throttle), trace.CheckFence,
+	trace.CheckMigrations, trace.CheckFailedCommands, trace.CheckOneRunner, trace.CheckSwitchedOff, trace.CheckUndone, trace.CheckIndexes, trace.CheckRest,
+	trace.CheckUUIDs, trace.CheckAborts,
 }
 
 // throttle is balancerMigrationsThrottlingMs, in microseconds.

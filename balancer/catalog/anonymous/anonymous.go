@@ -172,7 +172,7 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 	if next.Pattern, err = w.pattern(c.Pattern); err != nil {
 		return nil, err
 	}
-	next.Counts, next.Sizes = byShard(w, c.Counts), byShard(w, c.Sizes)
+	next.Counts, next.Sizes = maskShardKeys(w, c.Counts), maskShardKeys(w, c.Sizes)
 	if next.Table, err = w.table(c.Table, next.Pattern); err != nil {
 		return nil, fmt.Errorf("chunks of %s: %w", c.Namespace, err)
 	}
@@ -200,7 +200,7 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 	return &next, err
 }
 
-func byShard[T any](w walk, of map[catalog.ShardID]T) map[catalog.ShardID]T {
+func maskShardKeys[T any](w walk, of map[catalog.ShardID]T) map[catalog.ShardID]T {
 	if of == nil {
 		return nil
 	}
@@ -222,12 +222,12 @@ func (w walk) pattern(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(doc)
 }
 
-func (w walk) key(was, is catalog.KeyPattern, k catalog.Key) (catalog.Key, error) {
-	doc, err := w.bound(was.Bound(k))
+func (w walk) key(from, to catalog.KeyPattern, k catalog.Key) (catalog.Key, error) {
+	doc, err := w.bound(from.Bound(k))
 	if err != nil || !w.replaces() {
 		return k, err
 	}
-	return is.Key(doc)
+	return to.Key(doc)
 }
 
 // table has bounds that meet go through the visitor once.

@@ -54,8 +54,8 @@ func TestOrderAndShapeStay(t *testing.T) {
 			if !slices.IsSortedFunc(next.Sampled, catalog.Key.Compare) {
 				t.Errorf("sampled keys are out of order: %v", next.Sampled)
 			}
-			if old.Table != nil && len(next.SampledIn(next.Table.At(0).Min, next.Table.At(0).Max)) !=
-				len(old.SampledIn(old.Table.At(0).Min, old.Table.At(0).Max)) {
+			if old.Table != nil && len(next.SampledKeysIn(next.Table.At(0).Min, next.Table.At(0).Max)) !=
+				len(old.SampledKeysIn(old.Table.At(0).Min, old.Table.At(0).Max)) {
 				t.Error("sampled keys went to other chunks")
 			}
 			for j, r := range old.Zones.Ranges() {
@@ -288,7 +288,7 @@ func cluster(t fataler, p catalog.KeyPattern, keys []catalog.Key, shards int) *c
 	const each = 100 << 20
 	parts := catalog.SnapshotParts{
 		Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Version: "8.0.10", Release: catalog.Release80,
-		Settings: catalog.SettingsOf(catalog.Release80), Balancer: catalog.BalancerState{Mode: catalog.ModeFull},
+		Settings: catalog.DefaultSettingsOf(catalog.Release80), Balancer: catalog.BalancerState{Mode: catalog.ModeFull},
 	}
 	coll := &catalog.CollectionState{Collection: catalog.Collection{
 		Namespace: "db.c", UUID: bson.Binary{Subtype: 4, Data: make([]byte, 16)}, Timestamp: bson.Timestamp{T: 1},

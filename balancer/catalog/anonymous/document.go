@@ -7,31 +7,70 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// fieldKind says what the texts in a field of a stored document are.
+// fieldKind is the kind of strings in a field of a stored document.
 type fieldKind uint8
 
 const (
-	isText    fieldKind = iota // depends on nothing
-	isName                     // of a shard, host, zone, namespace, alone or in a list
-	isWord                     // of the server's own
-	isBound                    // a key
-	isPattern                  // a shard key
+	kindText    fieldKind = iota // depends on nothing
+	kindName                     // of a shard, host, zone, namespace, alone or in a list
+	kindWord                     // of the server's own
+	kindBound                    // a key
+	kindPattern                  // a shard key
 )
 
 // kinds has the fields of config's documents, at any depth, that are more than
 // texts.
 var kinds = map[string]fieldKind{
-	"_id": isName, "ns": isName, "shard": isName, "from": isName, "to": isName, "tag": isName, "tags": isName,
-	"primary": isName, "host": isName, "server": isName, "db": isName, "donor": isName, "recipient": isName,
-	"donorShard": isName, "recipientShard": isName, "toShard": isName, "fromShard": isName, "owningShard": isName,
-	"collection": isName, "zone": isName, "shards": isName, "uuid": isName, "source": isName, "target": isName,
+	"_id":            kindName,
+	"ns":             kindName,
+	"shard":          kindName,
+	"from":           kindName,
+	"to":             kindName,
+	"tag":            kindName,
+	"tags":           kindName,
+	"primary":        kindName,
+	"host":           kindName,
+	"server":         kindName,
+	"db":             kindName,
+	"donor":          kindName,
+	"recipient":      kindName,
+	"donorShard":     kindName,
+	"recipientShard": kindName,
+	"toShard":        kindName,
+	"fromShard":      kindName,
+	"owningShard":    kindName,
+	"collection":     kindName,
+	"zone":           kindName,
+	"shards":         kindName,
+	"uuid":           kindName,
+	"source":         kindName,
+	"target":         kindName,
 
-	"what": isWord, "note": isWord, "mode": isWord, "state": isWord, "start": isWord, "stop": isWord, "w": isWord,
-	"day": isWord, "mongoVersion": isWord, "version": isWord, "defragmentationPhase": isWord, "phase": isWord,
-	"codeName": isWord, "level": isWord, "provenance": isWord, "locale": isWord,
+	"what":                 kindWord,
+	"note":                 kindWord,
+	"mode":                 kindWord,
+	"state":                kindWord,
+	"start":                kindWord,
+	"stop":                 kindWord,
+	"w":                    kindWord,
+	"day":                  kindWord,
+	"mongoVersion":         kindWord,
+	"version":              kindWord,
+	"defragmentationPhase": kindWord,
+	"phase":                kindWord,
+	"codeName":             kindWord,
+	"level":                kindWord,
+	"provenance":           kindWord,
+	"locale":               kindWord,
 
-	"min": isBound, "max": isBound, "middle": isBound, "splitKeys": isBound,
-	"key": isPattern, "shardKey": isPattern, "oldKey": isPattern, "newKey": isPattern,
+	"min":       kindBound,
+	"max":       kindBound,
+	"middle":    kindBound,
+	"splitKeys": kindBound,
+	"key":       kindPattern,
+	"shardKey":  kindPattern,
+	"oldKey":    kindPattern,
+	"newKey":    kindPattern,
 }
 
 // settings are the names of config.settings' documents.
@@ -42,37 +81,37 @@ var settings = map[string]bool{
 // document replaces what is in a stored document.
 func (w walk) document(doc bson.Raw) (bson.Raw, error) {
 	return w.fields(doc, func(name string, v bson.RawValue) (string, bson.RawValue, error) {
-		v, err := w.stored(kinds[name], v)
+		v, err := w.storedValue(kinds[name], v)
 		return name, v, err
 	})
 }
 
-func (w walk) stored(kind fieldKind, v bson.RawValue) (bson.RawValue, error) {
+func (w walk) storedValue(kind fieldKind, v bson.RawValue) (bson.RawValue, error) {
 	inside, isDoc := v.DocumentOK()
 	array, isArray := v.ArrayOK()
 	text, isString := v.StringValueOK()
 	switch {
 	case isArray:
 		list, err := w.fields(bson.Raw(array), func(i string, v bson.RawValue) (string, bson.RawValue, error) {
-			v, err := w.stored(kind, v)
+			v, err := w.storedValue(kind, v)
 			return i, v, err
 		})
 		return bson.RawValue{Type: v.Type, Value: list}, err
 	case isDoc:
 		part := w.document
 		switch kind {
-		case isBound:
+		case kindBound:
 			part = w.bound
-		case isPattern:
+		case kindPattern:
 			part = w.patternDoc
 		}
 		next, err := part(inside)
 		return bson.RawValue{Type: v.Type, Value: next}, err
-	case !isString || kind == isWord || kind == isName && settings[text]:
+	case !isString || kind == kindWord || kind == kindName && settings[text]:
 		return v, nil
-	case kind == isName && strings.Contains(text, "/"):
+	case kind == kindName && strings.Contains(text, "/"):
 		return stringValue(w.host(text)), nil
-	case kind == isName:
+	case kind == kindName:
 		return stringValue(w.name(text)), nil
 	}
 	return stringValue(w.text(text)), nil
@@ -89,12 +128,12 @@ func (w walk) patternDoc(doc bson.Raw) (bson.Raw, error) {
 // fields of its own.
 func (w walk) bound(doc bson.Raw) (bson.Raw, error) {
 	return w.fields(doc, func(name string, v bson.RawValue) (string, bson.RawValue, error) {
-		v, err := w.leaf(v)
+		v, err := w.leafValue(v)
 		return w.name(name), v, err
 	})
 }
 
-func (w walk) leaf(v bson.RawValue) (bson.RawValue, error) {
+func (w walk) leafValue(v bson.RawValue) (bson.RawValue, error) {
 	switch v.Type {
 	case bson.TypeMinKey, bson.TypeMaxKey, bson.TypeNull, bson.TypeUndefined, bson.TypeBoolean:
 		return v, nil

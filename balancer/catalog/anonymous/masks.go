@@ -45,7 +45,7 @@ func (c *collector) value(v bson.RawValue) (bson.RawValue, error) {
 		_, data := bytesOf(v)
 		c.bytes.add(string(data))
 	case bson.TypeDateTime:
-		c.dates.add(whole(v.DateTime()))
+		c.dates.add(wholeNumber(v.DateTime()))
 	case bson.TypeTimestamp:
 		c.stamps.add(number{whole: binary.LittleEndian.Uint64(v.Value)})
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
@@ -62,19 +62,19 @@ func (c *collector) value(v bson.RawValue) (bson.RawValue, error) {
 // masks makes what replaces all that was noted.
 func (c *collector) masks(random *rand.Rand) (*masks, error) {
 	m := &masks{
-		names: maskTexts(sorted(c.names), ownName, random),
-		texts: maskTexts(sorted(c.texts), func(string) bool { return false }, random),
-		bytes: maskBytes(sorted(c.bytes), random),
+		names: maskTexts(sortedKeys(c.names), isServerName, random),
+		texts: maskTexts(sortedKeys(c.texts), func(string) bool { return false }, random),
+		bytes: maskBytes(sortedKeys(c.bytes), random),
 	}
 	m.numbers, m.dates, m.stamps = maskNumbers(c.numbers, random), maskNumbers(c.dates, random),
 		maskNumbers(c.stamps, random)
 	return m, nil
 }
 
-func sorted(s set[string]) []string { return slices.Sorted(maps.Keys(s)) }
+func sortedKeys(s set[string]) []string { return slices.Sorted(maps.Keys(s)) }
 
-// ownName reports whether a name is one that the server gives.
-func ownName(name string) bool {
+// isServerName reports whether a name is one that the server gives.
+func isServerName(name string) bool {
 	db, _, _ := strings.Cut(name, ".")
 	return db == "config" || db == "admin" || db == "local" || name == "_id"
 }
@@ -99,7 +99,7 @@ func (m *masks) text(text string) string {
 		if word := text[:end]; mongoerr.IsCodeName(word) {
 			masked.WriteString(word)
 		} else {
-			masked.WriteString(strings.Map(shape, word))
+			masked.WriteString(strings.Map(maskRune, word))
 		}
 		rest := strings.IndexFunc(text[end:], isWordRune)
 		if rest < 0 {
@@ -113,7 +113,7 @@ func (m *masks) text(text string) string {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 
-func shape(r rune) rune {
+func maskRune(r rune) rune {
 	switch {
 	case unicode.IsDigit(r):
 		return '0'
@@ -135,7 +135,7 @@ func (m *masks) value(v bson.RawValue) (bson.RawValue, error) {
 		head, data := bytesOf(v)
 		is.Value = append(slices.Clone(head), m.bytes[string(data)]...)
 	case bson.TypeDateTime:
-		is.Value = bsoncore.AppendInt64(nil, m.dates[whole(v.DateTime())].int64())
+		is.Value = bsoncore.AppendInt64(nil, m.dates[wholeNumber(v.DateTime())].int64())
 	case bson.TypeTimestamp:
 		is.Value = binary.LittleEndian.AppendUint64(nil, m.stamps[number{whole: binary.LittleEndian.Uint64(v.Value)}].whole)
 	default:
@@ -143,7 +143,7 @@ func (m *masks) value(v bson.RawValue) (bson.RawValue, error) {
 		if !ok {
 			return v, nil // it is infinite, or beyond all that is replaced
 		}
-		return m.numbers[n].as(v.Type)
+		return m.numbers[n].toBSON(v.Type)
 	}
 	return is, nil
 }

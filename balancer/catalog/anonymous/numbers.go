@@ -19,10 +19,10 @@ import (
 type number struct {
 	negative bool
 	whole    uint64
-	part     string
+	fraction string
 }
 
-func whole(n int64) number {
+func wholeNumber(n int64) number {
 	if n < 0 {
 		return number{negative: true, whole: -uint64(n)}
 	}
@@ -36,11 +36,11 @@ func (n number) int64() int64 {
 	return int64(n.whole)
 }
 
-// exact is where doubles begin to leave out whole numbers, and step the distance
+// maxExactDouble is the limit above which doubles skip integers, and step the distance
 // of those that they know up to the largest that is replaced.
 const (
-	exact = 1 << 53
-	step  = 1 << 11
+	maxExactDouble = 1 << 53
+	doubleStep     = 1 << 11
 )
 
 // numberOf returns a numeric value; false for one that is none, or infinite, or
@@ -48,23 +48,23 @@ const (
 func numberOf(v bson.RawValue) (number, bool) {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
-		return whole(v.AsInt64()), true
+		return wholeNumber(v.AsInt64()), true
 	case bson.TypeDouble:
 		f := v.Double()
 		if math.IsNaN(f) || math.Abs(f) >= 1<<63 {
 			return number{}, false
 		}
-		return parse(new(big.Float).SetFloat64(f).Text('f', 1074))
+		return parseNumber(new(big.Float).SetFloat64(f).Text('f', 1074))
 	}
 	digits, exponent, err := v.Decimal128().BigInt()
 	if err != nil || digits.Sign() != 0 && exponent > 20 {
 		return number{}, false
 	}
-	return parse(expand(digits, min(exponent, 20)))
+	return parseNumber(decimalText(digits, min(exponent, 20)))
 }
 
-// expand returns digits·10^exponent without an exponent.
-func expand(digits *big.Int, exponent int) string {
+// decimalText returns digits·10^exponent without an exponent.
+func decimalText(digits *big.Int, exponent int) string {
 	text := new(big.Int).Abs(digits).String()
 	sign := ""
 	if digits.Sign() < 0 {
@@ -80,21 +80,21 @@ func expand(digits *big.Int, exponent int) string {
 	return sign + text[:point] + "." + text[point:]
 }
 
-func parse(text string) (number, bool) {
+func parseNumber(text string) (number, bool) {
 	text, negative := strings.CutPrefix(text, "-")
 	before, after, _ := strings.Cut(text, ".")
 	before = cmp.Or(strings.TrimLeft(before, "0"), "0")
-	n := number{negative: negative, part: strings.TrimRight(after, "0")}
+	n := number{negative: negative, fraction: strings.TrimRight(after, "0")}
 	var err error
 	n.whole, err = strconv.ParseUint(before, 10, 64)
-	if n.whole == 0 && n.part == "" {
+	if n.whole == 0 && n.fraction == "" {
 		n.negative = false
 	}
 	return n, err == nil && n.whole < 1<<63
 }
 
-// as returns the number in one of the numeric types.
-func (n number) as(t bson.Type) (bson.RawValue, error) {
+// toBSON returns the number in one of the numeric types.
+func (n number) toBSON(t bson.Type) (bson.RawValue, error) {
 	v := bson.RawValue{Type: t}
 	switch t {
 	case bson.TypeInt32:
@@ -105,8 +105,8 @@ func (n number) as(t bson.Type) (bson.RawValue, error) {
 		return v, nil
 	}
 	text := strconv.FormatUint(n.whole, 10)
-	if n.part != "" {
-		text += "." + n.part
+	if n.fraction != "" {
+		text += "." + n.fraction
 	}
 	if n.negative {
 		text = "-" + text
@@ -134,7 +134,7 @@ func maskNumbers(all set[number], random *rand.Rand) map[number]number {
 			}
 		}
 		slices.SortFunc(list, func(a, b number) int {
-			return cmp.Or(cmp.Compare(a.whole, b.whole), strings.Compare(a.part, b.part))
+			return cmp.Or(cmp.Compare(a.whole, b.whole), strings.Compare(a.fraction, b.fraction))
 		})
 		maskWholes(list, done, random)
 	}
@@ -168,13 +168,13 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 	}
 }
 
-// fine is up to where a double has room for the parts that are made up.
-const fine = 1 << 33
+// maxWithFraction is the largest whole part whose double still has bits for a made-up fraction.
+const maxWithFraction = 1 << 33
 
 // maskParts masks numbers that are equal before the point.
 func maskParts(list []number, whole uint64, done map[number]number, random *rand.Rand) {
 	parts := list
-	if len(list) > 0 && list[0].part == "" {
+	if len(list) > 0 && list[0].fraction == "" {
 		done[list[0]] = number{negative: list[0].negative, whole: whole}
 		parts = list[1:]
 	}
@@ -184,10 +184,10 @@ func maskParts(list []number, whole uint64, done map[number]number, random *rand
 	}
 	chosen := ascending(room-1, len(parts), random)
 	for i, n := range parts {
-		is := number{negative: n.negative, whole: whole, part: n.part}
-		if n.whole < fine {
+		is := number{negative: n.negative, whole: whole, fraction: n.fraction}
+		if n.whole < maxWithFraction {
 			text := strconv.FormatUint(chosen[i]+1, 10)
-			is.part = strings.Repeat("0", digits-len(text)) + text
+			is.fraction = strings.Repeat("0", digits-len(text)) + text
 		}
 		done[n] = is
 	}
@@ -201,8 +201,8 @@ type class struct{ first, last uint64 }
 // doubles know them.
 func (c class) ascending(k int, random *rand.Rand) []uint64 {
 	first, apart := c.first, uint64(1)
-	if c.first > exact && c.first < c.last {
-		first, apart = (c.first+step-1)/step*step, step
+	if c.first > maxExactDouble && c.first < c.last {
+		first, apart = (c.first+doubleStep-1)/doubleStep*doubleStep, doubleStep
 	}
 	list := ascending((c.last-first)/apart+1, k, random)
 	for i := range list {
@@ -224,7 +224,7 @@ func classOf(n uint64) class {
 	if n == 0 {
 		return class{0, 0}
 	}
-	for _, edge := range []uint64{math.MaxInt32, math.MaxInt32 + 1, exact, math.MaxInt64, math.MaxInt64 + 1} {
+	for _, edge := range []uint64{math.MaxInt32, math.MaxInt32 + 1, maxExactDouble, math.MaxInt64, math.MaxInt64 + 1} {
 		switch {
 		case n <= edge:
 			c.last = min(c.last, edge)

@@ -11,16 +11,16 @@ import (
 // digits digits, and other ASCII stays. Those that are kept stay as they are,
 // with what the others share with them.
 func maskTexts(list []string, keep func(string) bool, random *rand.Rand) map[string]string {
-	m := masking{unit: rune1, keep: keep, random: random, done: make(map[string]string, len(list))}
-	m.from(list, nil, 0)
+	m := masking{unit: runeUnit, keep: keep, random: random, done: make(map[string]string, len(list))}
+	m.maskFrom(list, nil, 0)
 	return m.done
 }
 
 // maskBytes does the same for bytes that are not text.
 func maskBytes(list []string, random *rand.Rand) map[string]string {
-	m := masking{unit: byte1, keep: func(string) bool { return false }, random: random,
+	m := masking{unit: byteUnit, keep: func(string) bool { return false }, random: random,
 		done: make(map[string]string, len(list))}
-	m.from(list, nil, 0)
+	m.maskFrom(list, nil, 0)
 	return m.done
 }
 
@@ -31,9 +31,9 @@ type unit struct {
 	size             int
 }
 
-func byte1(text string) unit { return unit{rune(text[0]), 0, 255, 1} }
+func byteUnit(text string) unit { return unit{rune(text[0]), 0, 255, 1} }
 
-func rune1(text string) unit {
+func runeUnit(text string) unit {
 	r, size := utf8.DecodeRuneInString(text)
 	u := unit{r, r, r, size}
 	if r == utf8.RuneError && size < 2 {
@@ -56,11 +56,11 @@ type masking struct {
 	done   map[string]string
 }
 
-// from masks a sorted list of texts that agree up to an offset, where they have
+// maskFrom masks a sorted list of texts that agree up to an offset, where they have
 // become the prefix.
-func (m *masking) from(list []string, prefix []byte, at int) {
+func (m *masking) maskFrom(list []string, prefix []byte, at int) {
 	if len(list) == 1 {
-		m.alone(list[0], prefix, at)
+		m.maskSingle(list[0], prefix, at)
 		return
 	}
 	if len(list) > 0 && len(list[0]) == at {
@@ -77,19 +77,19 @@ func (m *masking) from(list []string, prefix []byte, at int) {
 		branches = append(branches, branch{unit: u, list: list[:n], pinned: slices.ContainsFunc(list[:n], m.keep)})
 		list = list[n:]
 	}
-	m.choose(branches)
+	m.chooseUnits(branches)
 	for _, b := range branches {
-		m.from(b.list, b.appendTo(slices.Clip(prefix)), at+b.size)
+		m.maskFrom(b.list, b.appendTo(slices.Clip(prefix)), at+b.size)
 	}
 }
 
-// alone masks what is left of a text that no other shares.
-func (m *masking) alone(text string, prefix []byte, at int) {
+// maskSingle masks what is left of a text that no other shares.
+func (m *masking) maskSingle(text string, prefix []byte, at int) {
 	pinned := m.keep(text)
 	masked := slices.Grow(slices.Clip(prefix), len(text)-at)
 	for at < len(text) {
 		one := []branch{{unit: m.unit(text[at:]), pinned: pinned}}
-		m.choose(one)
+		m.chooseUnits(one)
 		masked = one[0].appendTo(masked)
 		at += one[0].size
 	}
@@ -114,8 +114,8 @@ func (b branch) appendTo(prefix []byte) []byte {
 	return utf8.AppendRune(prefix, b.chosen)
 }
 
-// choose gives each branch a unit, ascending between those that are pinned.
-func (m *masking) choose(branches []branch) {
+// chooseUnits gives each branch a unit, ascending between those that are pinned.
+func (m *masking) chooseUnits(branches []branch) {
 	for i := 0; i < len(branches); {
 		b := &branches[i]
 		if b.pinned || b.low == b.high {

@@ -12,21 +12,21 @@ import (
 
 // dumpedChunk is a chunk of the dump: its document, and where its lower bound sorts.
 type dumpedChunk struct {
-	order string
-	doc   bson.Raw
+	encodedMin string
+	doc        bson.Raw
 }
 
-// collections reads the collections with their chunks and zones.
-func (r *reader) collections() error {
-	entries, err := r.entries()
+// readCollections reads the collections with their chunks and zones.
+func (r *reader) readCollections() error {
+	entries, err := r.readEntries()
 	if err != nil {
 		return err
 	}
-	chunks, err := r.chunks(entries)
+	chunks, err := r.readChunks(entries)
 	if err != nil {
 		return err
 	}
-	tags, err := list(r, "tags", func(doc bson.Raw) (bson.Raw, error) { return doc, nil })
+	tags, err := readList(r, "tags", func(doc bson.Raw) (bson.Raw, error) { return doc, nil })
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,19 @@ func (r *reader) collections() error {
 	}
 	for i, entry := range entries {
 		c := &catalog.CollectionState{Collection: entry, Zones: catalog.NewZoneSet(entry.Pattern)}
-		if c.Table, err = table(entry, chunks[i]); err != nil {
-			r.gap("chunks", entry.Namespace, "%v", err)
+		if c.Table, err = buildTable(entry, chunks[i]); err != nil {
+			r.addGap("chunks", entry.Namespace, "%v", err)
 		} else if at := slices.IndexFunc(c.Table.Owners(), func(id catalog.ShardID) bool { return !known[id] }); at >= 0 {
-			r.gap("chunks", entry.Namespace, "some chunks are on the shard %s, which is not in the dump", c.Table.Owners()[at])
+			r.addGap(
+				"chunks",
+				entry.Namespace,
+				"some chunks are on the shard %s, which is not in the dump",
+				c.Table.Owners()[at],
+			)
 			c.Table = nil
 		}
-		r.zones(c, tags)
-		r.sizes(c)
+		r.readZones(c, tags)
+		r.assumeSizes(c)
 		r.parts.Collections = append(r.parts.Collections, c)
 	}
 	if len(entries) > 0 {
@@ -51,18 +56,18 @@ func (r *reader) collections() error {
 		if !r.parts.Release.BalancesBySize() {
 			why = "a dump of config has none: every chunk is assumed half full, as if nothing were merged or jumbo"
 		}
-		r.gap("sizes", "", "%s", why)
+		r.addGap("sizes", "", "%s", why)
 	}
 	return nil
 }
 
-// entries reads config.collections, without those that were dropped.
-func (r *reader) entries() (entries []catalog.Collection, err error) {
-	docs, err := r.documents("collections")
+// readEntries reads config.collections, without those that were dropped.
+func (r *reader) readEntries() (entries []catalog.Collection, err error) {
+	docs, err := r.readDocuments("collections")
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(id(a), id(b)) })
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(documentID(a), documentID(b)) })
 	seen := map[string]bool{}
 	for _, doc := range docs {
 		if dropped, _ := doc.Lookup("dropped").BooleanOK(); dropped {
@@ -72,7 +77,7 @@ func (r *reader) entries() (entries []catalog.Collection, err error) {
 		entry, err := catalog.ParseCollection(doc)
 		switch {
 		case err != nil:
-			r.gap("collections", id(doc), "%v", err)
+			r.addGap("collections", documentID(doc), "%v", err)
 		case seen[entry.Namespace]:
 			return nil, fmt.Errorf("collections.bson: %w: it has %s twice", ErrDamaged, entry.Namespace)
 		default:
@@ -83,21 +88,21 @@ func (r *reader) entries() (entries []catalog.Collection, err error) {
 	return entries, nil
 }
 
-func id(doc bson.Raw) string {
+func documentID(doc bson.Raw) string {
 	text, _ := doc.Lookup("_id").StringValueOK()
 	return text
 }
 
-// chunks sorts the documents of config.chunks by collection and lower bound. Those
+// readChunks sorts the documents of config.chunks by collection and lower bound. Those
 // of no collection are left over from dropped ones.
-func (r *reader) chunks(entries []catalog.Collection) ([][]dumpedChunk, error) {
-	docs, err := r.documents("chunks")
+func (r *reader) readChunks(entries []catalog.Collection) ([][]dumpedChunk, error) {
+	docs, err := r.readDocuments("chunks")
 	if err != nil {
 		return nil, err
 	}
 	number := map[string]int{}
 	for i, entry := range entries {
-		number[key(entry.ChunkFilter())] = i
+		number[collectionKey(entry.ChunkFilter())] = i
 	}
 	chunks, left := make([][]dumpedChunk, len(entries)), 0
 	for _, doc := range docs {
@@ -119,17 +124,17 @@ func (r *reader) chunks(entries []catalog.Collection) ([][]dumpedChunk, error) {
 		chunks[i] = append(chunks[i], dumpedChunk{string(bound.Bytes()), doc})
 	}
 	if left > 0 {
-		r.gap("chunks", "", "%d belong to none of the collections", left)
+		r.addGap("chunks", "", "%d belong to none of the collections", left)
 	}
 	for _, list := range chunks {
-		slices.SortFunc(list, func(a, b dumpedChunk) int { return strings.Compare(a.order, b.order) })
+		slices.SortFunc(list, func(a, b dumpedChunk) int { return strings.Compare(a.encodedMin, b.encodedMin) })
 	}
 	return chunks, nil
 }
 
-// key is by what the chunks of a collection are known: its uuid as it stands in
+// collectionKey is by what the chunks of a collection are known: its uuid as it stands in
 // documents, or its name.
-func key(filter bson.E) string {
+func collectionKey(filter bson.E) string {
 	if uuid, ok := filter.Value.(bson.Binary); ok {
 		_, value, err := bson.MarshalValue(uuid)
 		if err == nil {
@@ -140,7 +145,7 @@ func key(filter bson.E) string {
 	return name
 }
 
-func table(entry catalog.Collection, chunks []dumpedChunk) (*catalog.RoutingTable, error) {
+func buildTable(entry catalog.Collection, chunks []dumpedChunk) (*catalog.RoutingTable, error) {
 	b := catalog.NewBuilder(entry.Pattern, entry.Epoch, entry.Timestamp)
 	for _, c := range chunks {
 		if err := b.Add(c.doc); err != nil {
@@ -150,8 +155,8 @@ func table(entry catalog.Collection, chunks []dumpedChunk) (*catalog.RoutingTabl
 	return b.Table()
 }
 
-// zones reads the zone ranges of a collection.
-func (r *reader) zones(c *catalog.CollectionState, tags []bson.Raw) {
+// readZones reads the zone ranges of a collection.
+func (r *reader) readZones(c *catalog.CollectionState, tags []bson.Raw) {
 	for _, doc := range tags {
 		if ns, _ := doc.Lookup("ns").StringValueOK(); ns != c.Namespace {
 			continue
@@ -161,15 +166,15 @@ func (r *reader) zones(c *catalog.CollectionState, tags []bson.Raw) {
 			err = c.Zones.Add(zone)
 		}
 		if err != nil {
-			r.gap("tags", c.Namespace, "%v", err)
+			r.addGap("tags", c.Namespace, "%v", err)
 		}
 	}
 }
 
-// sizes assumes that every chunk is half full, as those that grow until they are
+// assumeSizes assumes that every chunk is half full, as those that grow until they are
 // split, of documents of a kibibyte. Balancers that go by sizes would find such a
 // cluster even: theirs stay unknown.
-func (r *reader) sizes(c *catalog.CollectionState) {
+func (r *reader) assumeSizes(c *catalog.CollectionState) {
 	if c.Table == nil || r.parts.Release.BalancesBySize() {
 		return
 	}

@@ -114,7 +114,7 @@ func TestSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := sizes.Of(dump)
+		got := sizes.ApplyTo(dump)
 		want := catalog.ShardData{Bytes: 1000, Documents: 10, Orphans: 3, OrphanBytes: 300}
 		if c := got.Collection("db.c0"); c.Sizes["s000"] != want {
 			t.Errorf("%+v", c.Sizes)
@@ -159,7 +159,7 @@ func FuzzSizes(f *testing.F) {
 				t.Errorf("%q has %v", ns, of)
 			}
 		}
-		for _, c := range sizes.Of(s).Collections() {
+		for _, c := range sizes.ApplyTo(s).Collections() {
 			for id, data := range c.Sizes {
 				if _, there := s.Shard(id); !there || data.Bytes < 0 {
 					t.Errorf("%s: %+v", id, data)
@@ -185,8 +185,8 @@ func TestGaps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := dumpOf(t, snaptest.Large(t, snaptest.Scale{Chunks: 9, Collections: 2}))
 			if c.add == nil {
-				docs := &reader{file: func(string) ([]byte, error) { return files[c.file], nil }}
-				list, err := docs.documents("chunks")
+				docs := &reader{readFile: func(string) ([]byte, error) { return files[c.file], nil }}
+				list, err := docs.readDocuments("chunks")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,12 +13,12 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// Bounds of files, in bytes once they are unpacked. One that is small and unpacks to
+// Limits of files, in uncompressed bytes. One that is small and unpacks to
 // a lot was made to.
 const (
-	maxBytes    = 4 << 30
-	mostOfSmall = 64 << 20
-	maxPacked   = 64
+	maxBytes            = 4 << 30
+	maxUnpackedSmall    = 64 << 20
+	maxCompressionRatio = 64
 )
 
 // Open reads the dump in a directory: that of the config database, or the one above
@@ -27,7 +27,7 @@ func Open(path string) (*catalog.Snapshot, error) {
 	for _, dir := range []string{path, filepath.Join(path, "config"), filepath.Join(path, "dump", "config")} {
 		for _, name := range []string{"shards.bson", "shards.bson.gz"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				s, err := read(func(name string) ([]byte, error) { return contents(dir, name) }, path)
+				s, err := read(func(name string) ([]byte, error) { return readContents(dir, name) }, path)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", dir, err)
 				}
@@ -39,12 +39,12 @@ func Open(path string) (*catalog.Snapshot, error) {
 		"mongodump --db config --out DIR writes it", path, ErrNotDump)
 }
 
-// contents returns what a file of a directory has, plain or gzipped; nil when there
+// readContents returns what a file of a directory has, plain or gzipped; nil when there
 // is none.
-func contents(dir, name string) ([]byte, error) {
-	data, err := plain(filepath.Join(dir, name))
+func readContents(dir, name string) ([]byte, error) {
+	data, err := readPlain(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = unpacked(filepath.Join(dir, name+".gz"))
+		data, err = readGzip(filepath.Join(dir, name+".gz"))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,7 +55,7 @@ func contents(dir, name string) ([]byte, error) {
 	return data, err
 }
 
-func plain(path string) ([]byte, error) {
+func readPlain(path string) ([]byte, error) {
 	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func plain(path string) ([]byte, error) {
 	return data, nil
 }
 
-func unpacked(path string) ([]byte, error) {
+func readGzip(path string) ([]byte, error) {
 	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func unpacked(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
 	}
-	most := min(maxBytes, max(mostOfSmall, maxPacked*info.Size()))
+	most := min(maxBytes, max(maxUnpackedSmall, maxCompressionRatio*info.Size()))
 	data, err := io.ReadAll(io.LimitReader(packed, most+1))
 	switch {
 	case err != nil:

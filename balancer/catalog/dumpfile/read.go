@@ -14,27 +14,29 @@ import (
 
 // reader puts a Snapshot together.
 type reader struct {
-	// file returns what a file has; nil when it is not there.
-	file  func(name string) ([]byte, error)
-	parts catalog.SnapshotParts
+	// readFile returns what a file has; nil when it is not there.
+	readFile func(name string) ([]byte, error)
+	parts    catalog.SnapshotParts
 }
 
 // read makes a Snapshot of files.
 func read(file func(name string) ([]byte, error), name string) (*catalog.Snapshot, error) {
-	r := &reader{file: file, parts: catalog.SnapshotParts{Config: map[string][]bson.Raw{}}}
+	r := &reader{readFile: file, parts: catalog.SnapshotParts{Config: map[string][]bson.Raw{}}}
 	r.parts.Source = catalog.Source{
 		Kind: catalog.SourceFile, Name: name, Origin: catalog.Origin{Kind: catalog.SourceLive, Name: catalog.MongoDump},
 	}
-	for _, part := range []func() error{r.small, r.release, r.settings, r.logs, r.collections} {
+	for _, part := range []func() error{
+		r.readSmallCollections, r.readRelease, r.readSettings, r.readLogs, r.readCollections,
+	} {
 		if err := part(); err != nil {
 			return nil, err
 		}
 	}
-	r.time()
+	r.setTime()
 	return catalog.NewSnapshot(r.parts), nil
 }
 
-func (r *reader) gap(what, ns, format string, args ...any) {
+func (r *reader) addGap(what, ns, format string, args ...any) {
 	r.parts.Source.Gaps = append(r.parts.Source.Gaps,
 		catalog.Gap{What: what, Namespace: ns, Reason: fmt.Sprintf(format, args...)})
 }
@@ -42,10 +44,10 @@ func (r *reader) gap(what, ns, format string, args ...any) {
 // maxDocument is more than the largest document has, in bytes.
 const maxDocument = 17 << 20
 
-// documents returns the documents of a collection, which share the memory of its
+// readDocuments returns the documents of a collection, which share the memory of its
 // file.
-func (r *reader) documents(name string) ([]bson.Raw, error) {
-	data, err := r.file(name + ".bson")
+func (r *reader) readDocuments(name string) ([]bson.Raw, error) {
+	data, err := r.readFile(name + ".bson")
 	if err != nil {
 		return nil, err
 	}
@@ -70,17 +72,17 @@ func (r *reader) documents(name string) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// list reads a collection of few documents, of which one that makes no sense is a
+// readList reads a collection of few documents, of which one that makes no sense is a
 // gap.
-func list[T any](r *reader, name string, parse func(bson.Raw) (T, error)) (values []T, err error) {
-	docs, err := r.documents(name)
+func readList[T any](r *reader, name string, parse func(bson.Raw) (T, error)) (values []T, err error) {
+	docs, err := r.readDocuments(name)
 	if err != nil {
 		return nil, err
 	}
 	for _, doc := range docs {
 		v, err := parse(doc)
 		if err != nil {
-			r.gap(name, "", "%v", err)
+			r.addGap(name, "", "%v", err)
 			continue
 		}
 		values = append(values, v)
@@ -91,10 +93,10 @@ func list[T any](r *reader, name string, parse func(bson.Raw) (T, error)) (value
 	return values, nil
 }
 
-// small reads the collections of few documents.
-func (r *reader) small() (err error) {
+// readSmallCollections reads the collections of few documents.
+func (r *reader) readSmallCollections() (err error) {
 	p := &r.parts
-	shards, err := list(r, "shards", catalog.ParseShard)
+	shards, err := readList(r, "shards", catalog.ParseShard)
 	if err != nil {
 		return err
 	}
@@ -109,13 +111,13 @@ func (r *reader) small() (err error) {
 		known[shard.ID] = true
 		p.Shards = append(p.Shards, catalog.ShardState{Shard: shard})
 	}
-	if p.Databases, err = list(r, "databases", catalog.ParseDatabase); err != nil {
+	if p.Databases, err = readList(r, "databases", catalog.ParseDatabase); err != nil {
 		return err
 	}
-	if p.Routers, err = list(r, "mongos", catalog.ParseRouter); err != nil {
+	if p.Routers, err = readList(r, "mongos", catalog.ParseRouter); err != nil {
 		return err
 	}
-	ids, err := list(r, "version", func(doc bson.Raw) (bson.ObjectID, error) {
+	ids, err := readList(r, "version", func(doc bson.Raw) (bson.ObjectID, error) {
 		id, _ := doc.Lookup("clusterId").ObjectIDOK()
 		return id, nil
 	})
@@ -125,12 +127,12 @@ func (r *reader) small() (err error) {
 	return err
 }
 
-// release learns it from what mongodump noted of the server, from the router that
+// readRelease determines the release from mongodump's note of the server, the router that
 // was there last, or from the form of the chunks.
-func (r *reader) release() error {
+func (r *reader) readRelease() error {
 	var prelude struct{ ServerVersion string }
 	for _, name := range []string{"prelude.json", "../prelude.json"} {
-		data, err := r.file(name)
+		data, err := r.readFile(name)
 		if err != nil {
 			return err
 		}
@@ -148,18 +150,18 @@ func (r *reader) release() error {
 	line, known := catalog.ReleaseOf(r.parts.Version)
 	if !known {
 		line, r.parts.Version = catalog.Release80, catalog.Release80.String()
-		r.gap("version", "", "no router reports it: %s is assumed", line)
+		r.addGap("version", "", "no router reports it: %s is assumed", line)
 	}
 	r.parts.Release = line
 	return nil
 }
 
-func (r *reader) settings() error {
-	docs, err := list(r, "settings", func(doc bson.Raw) (bson.Raw, error) { return doc, nil })
+func (r *reader) readSettings() error {
+	docs, err := readList(r, "settings", func(doc bson.Raw) (bson.Raw, error) { return doc, nil })
 	if err != nil {
 		return err
 	}
-	settings := catalog.SettingsOf(r.parts.Release)
+	settings := catalog.DefaultSettingsOf(r.parts.Release)
 	err = settings.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
 			if text, _ := doc.Lookup("_id").StringValueOK(); text == id {
@@ -175,10 +177,10 @@ func (r *reader) settings() error {
 	return nil
 }
 
-// logs reads the entries of the logs; time drops those that are too old.
-func (r *reader) logs() error {
+// readLogs reads the entries of the logs; time drops those that are too old.
+func (r *reader) readLogs() error {
 	for name, to := range map[string]*[]catalog.LogEntry{"changelog": &r.parts.Changes, "actionlog": &r.parts.Actions} {
-		docs, err := r.documents(name)
+		docs, err := r.readDocuments(name)
 		if err != nil {
 			return err
 		}
@@ -189,25 +191,25 @@ func (r *reader) logs() error {
 	return nil
 }
 
-// time takes the last thing that the dump tells of for its time.
-func (r *reader) time() {
+// setTime sets the snapshot's time to the latest time found in the dump.
+func (r *reader) setTime() {
 	p := &r.parts
 	for _, router := range p.Routers {
-		p.Time = later(p.Time, router.Ping)
+		p.Time = laterTime(p.Time, router.Ping)
 	}
 	for _, log := range [][]catalog.LogEntry{p.Changes, p.Actions} {
 		for _, e := range log {
-			p.Time = later(p.Time, e.Time)
+			p.Time = laterTime(p.Time, e.Time)
 		}
 	}
 	if p.Time.IsZero() {
 		for _, c := range p.Collections {
-			p.Time = later(p.Time, c.LastMod)
+			p.Time = laterTime(p.Time, c.LastMod)
 		}
 	}
-	r.gap("time", "", "not recorded in a dump: %s is the time of its last event",
+	r.addGap("time", "", "not recorded in a dump: %s is the time of its last event",
 		p.Time.UTC().Format(time.RFC3339))
-	p.Clock = catalog.ClockOf(p.Actions, p.Changes)
+	p.Clock = catalog.ClockFromLogs(p.Actions, p.Changes)
 	since := p.Time.Add(-catalog.LogSpan)
 	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
 		var recent []catalog.LogEntry
@@ -220,7 +222,7 @@ func (r *reader) time() {
 	}
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -22,7 +22,7 @@ type Sizes map[string]map[catalog.ShardID]catalog.ShardData
 // OpenSizes reads a file with the output of $shardedDataDistribution in extended JSON: its
 // documents in an array, or one after another.
 func OpenSizes(path string) (Sizes, error) {
-	data, err := plain(path)
+	data, err := readPlain(path)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (z Sizes) add(text json.RawMessage) error {
 	return nil
 }
 
-// Of returns a Snapshot with these sizes in place of its own. Collections that they lack are
+// ApplyTo returns a Snapshot with these sizes in place of its own. Collections that they lack are
 // gaps.
-func (z Sizes) Of(s *catalog.Snapshot) *catalog.Snapshot {
+func (z Sizes) ApplyTo(s *catalog.Snapshot) *catalog.Snapshot {
 	parts := s.Parts()
 	parts.Source.Gaps = slices.DeleteFunc(slices.Clone(parts.Source.Gaps), func(g catalog.Gap) bool {
 		return g.What == "sizes"

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/catalog/snapfile"
 )
 
-// layout names a file by the time of its snapshot: 2026-03-02T120000Z.snap.
-const layout = "2006-01-02T150405Z.snap"
+// fileNameLayout names a file by the time of its snapshot: 2026-03-02T120000Z.snap.
+const fileNameLayout = "2006-01-02T150405Z.snap"
 
 // File is a snapshot that is kept.
 type File struct {
@@ -34,7 +34,11 @@ func List(dir string) ([]File, error) {
 	}
 	var list []File
 	for _, e := range entries {
-		if at, err := time.Parse(layout, e.Name()); err == nil && e.Type().IsRegular() && e.Name() == at.Format(layout) {
+		if at, err := time.Parse(
+			fileNameLayout,
+			e.Name(),
+		); err == nil && e.Type().IsRegular() &&
+			e.Name() == at.Format(fileNameLayout) {
 			list = append(list, File{filepath.Join(dir, e.Name()), at})
 		}
 	}
@@ -54,9 +58,9 @@ func Newest(dir string) (File, error) {
 	return list[len(list)-1], nil
 }
 
-// Before returns the newest snapshot that is not newer than a time; if there is none, the
+// NewestBefore returns the newest snapshot that is not newer than a time; if there is none, the
 // oldest, and false.
-func Before(dir string, at time.Time) (File, bool, error) {
+func NewestBefore(dir string, at time.Time) (File, bool, error) {
 	if _, err := Newest(dir); err != nil {
 		return File{}, false, err
 	}
@@ -88,11 +92,11 @@ func Save(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, remo
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return File{}, nil, err
 	}
-	if err := sameCluster(dir, s); err != nil {
+	if err := checkSameCluster(dir, s); err != nil {
 		return File{}, nil, err
 	}
 	at := s.Time().UTC().Truncate(time.Second)
-	saved = File{filepath.Join(dir, at.Format(layout)), at}
+	saved = File{filepath.Join(dir, at.Format(fileNameLayout)), at}
 	if err := snapfile.Save(saved.Path, s); err != nil {
 		return File{}, nil, err
 	}
@@ -102,9 +106,9 @@ func Save(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, remo
 	return saved, removed, err
 }
 
-// sameCluster refuses a snapshot of another cluster than the newest one that is kept. A file
+// checkSameCluster refuses a snapshot of another cluster than the newest one that is kept. A file
 // that can't be read says nothing.
-func sameCluster(dir string, s *catalog.Snapshot) error {
+func checkSameCluster(dir string, s *catalog.Snapshot) error {
 	newest, err := Newest(dir)
 	if errors.Is(err, ErrEmpty) {
 		return nil

@@ -101,7 +101,7 @@ func TestOneDirectoryACluster(t *testing.T) {
 
 // Before is the last one that is not newer.
 func TestBefore(t *testing.T) {
-	if _, _, err := Before(t.TempDir(), noon); !errors.Is(err, ErrEmpty) {
+	if _, _, err := NewestBefore(t.TempDir(), noon); !errors.Is(err, ErrEmpty) {
 		t.Error(err)
 	}
 	base := t.TempDir()
@@ -112,7 +112,7 @@ func TestBefore(t *testing.T) {
 		}
 		hours := rapid.SliceOfNDistinct(rapid.IntRange(0, 20), 1, 6, rapid.ID[int]).Draw(t, "hours")
 		for _, h := range hours {
-			name := noon.Add(time.Duration(h) * time.Hour).Format(layout)
+			name := noon.Add(time.Duration(h) * time.Hour).Format(fileNameLayout)
 			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestBefore(t *testing.T) {
 				want, there = h, true
 			}
 		}
-		f, ok, err := Before(dir, noon.Add(time.Duration(asked)*time.Hour))
+		f, ok, err := NewestBefore(dir, noon.Add(time.Duration(asked)*time.Hour))
 		if err != nil || ok != there || !f.Time.Equal(noon.Add(time.Duration(want)*time.Hour)) {
 			t.Fatalf("before %d of %v: %v, %v, %v", asked, hours, f, ok, err)
 		}

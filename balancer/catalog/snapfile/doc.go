@@ -59,11 +59,11 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// kind is what a record has.
-type kind byte
+// recordKind is what a record has.
+type recordKind byte
 
 const (
-	kindEnd kind = iota
+	kindEnd recordKind = iota
 	kindHead
 	kindShard
 	kindDatabase

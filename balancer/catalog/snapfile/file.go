@@ -27,7 +27,7 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits.Bytes = cmp.Or(limits.Bytes, mostOf(info.Size()))
+	limits.Bytes = cmp.Or(limits.Bytes, maxRecordBytes(info.Size()))
 	parts, err := read(f, limits.orDefault())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -39,9 +39,9 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	return catalog.NewSnapshot(parts), nil
 }
 
-// mostOf is how many bytes the records of a file of some size may have, of those
+// maxRecordBytes limits the uncompressed size of the records by the size of the file, within those
 // that limit any file: a small one that unpacks to gigabytes was made to.
-func mostOf(size int64) int64 {
+func maxRecordBytes(size int64) int64 {
 	const least, times = 256 << 20, 64
 	return min(Limits{}.orDefault().Bytes, max(least, times*size))
 }

@@ -45,12 +45,12 @@ func read(from io.Reader, limits Limits) (parts catalog.SnapshotParts, err error
 	}
 	defer z.Close()
 	r := &reader{
-		from:     bufio.NewReaderSize(z, 1<<16),
+		in:       bufio.NewReaderSize(z, 1<<16),
 		limits:   limits,
 		registry: registry(),
 		parts:    catalog.SnapshotParts{},
 	}
-	if err := r.records(); err != nil {
+	if err := r.readRecords(); err != nil {
 		return parts, err
 	}
 	return r.parts, nil
@@ -58,49 +58,49 @@ func read(from io.Reader, limits Limits) (parts catalog.SnapshotParts, err error
 
 // reader reads records.
 type reader struct {
-	from     *bufio.Reader
+	in       *bufio.Reader
 	limits   Limits // what is left of each
 	registry *bson.Registry
 	payload  bytes.Buffer
 
 	parts   catalog.SnapshotParts
 	started bool
-	current *open
+	current *openCollection
 }
 
-// open is the collection being read.
-type open struct {
+// openCollection is the collection being read.
+type openCollection struct {
 	state *catalog.CollectionState
 	table *catalog.PageReader // nil = it has none
 }
 
-// records reads up to the end record.
-func (r *reader) records() error {
+// readRecords reads up to the end record.
+func (r *reader) readRecords() error {
 	for {
-		k, err := r.next()
+		k, err := r.readRecord()
 		if err != nil {
-			return damagedBy(err)
+			return damagedError(err)
 		}
 		if k == kindHead == r.started {
 			return fmt.Errorf("%w: the head is not where it belongs", ErrDamaged)
 		}
 		r.started = true
 		if k < kindZone {
-			if err := r.close(); err != nil {
-				return damagedBy(err)
+			if err := r.endCollection(); err != nil {
+				return damagedError(err)
 			}
 		}
 		if k == kindEnd {
-			return r.end()
+			return r.checkEnd()
 		}
-		if err := r.take(k); err != nil {
-			return damagedBy(err)
+		if err := r.addRecord(k); err != nil {
+			return damagedError(err)
 		}
 	}
 }
 
-// damagedBy makes an error one of this package's.
-func damagedBy(err error) error {
+// damagedError makes an error one of this package's.
+func damagedError(err error) error {
 	switch {
 	case errors.Is(err, ErrDamaged), errors.Is(err, ErrTooLarge):
 		return err
@@ -112,28 +112,28 @@ func damagedBy(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// end reads to the end of the compressed part, which checks its sum.
-func (r *reader) end() error {
-	switch _, err := r.from.ReadByte(); {
+// checkEnd reads to the end of the compressed part, which checks its sum.
+func (r *reader) checkEnd() error {
+	switch _, err := r.in.ReadByte(); {
 	case err == nil:
 		return fmt.Errorf("%w: something follows the end", ErrDamaged)
 	case !errors.Is(err, io.EOF):
-		return damagedBy(err)
+		return damagedError(err)
 	}
 	return nil
 }
 
-// next reads a record into the payload. Memory grows with what is there, not
+// readRecord reads a record into the payload. Memory grows with what is there, not
 // with what the length says.
-func (r *reader) next() (kind, error) {
+func (r *reader) readRecord() (recordKind, error) {
 	if r.limits.Records--; r.limits.Records < 0 {
 		return 0, fmt.Errorf("%w: it has too many records", ErrTooLarge)
 	}
-	k, err := r.from.ReadByte()
+	k, err := r.in.ReadByte()
 	if err != nil {
 		return 0, err
 	}
-	length, err := binary.ReadUvarint(r.from)
+	length, err := binary.ReadUvarint(r.in)
 	if err != nil {
 		return 0, err
 	}
@@ -142,45 +142,45 @@ func (r *reader) next() (kind, error) {
 	}
 	r.limits.Bytes -= int64(length)
 	r.payload.Reset()
-	if n, err := io.CopyN(&r.payload, r.from, int64(length)); err != nil || n < int64(length) {
+	if n, err := io.CopyN(&r.payload, r.in, int64(length)); err != nil || n < int64(length) {
 		return 0, errors.Join(err, io.ErrUnexpectedEOF)
 	}
-	return kind(k), nil
+	return recordKind(k), nil
 }
 
-// take puts a record where it belongs.
-func (r *reader) take(k kind) error {
+// addRecord puts a record where it belongs.
+func (r *reader) addRecord(k recordKind) error {
 	switch k {
 	case kindHead:
-		return r.head()
+		return r.addHead()
 	case kindShard:
-		return list(r, &r.parts.Shards)
+		return appendRecord(r, &r.parts.Shards)
 	case kindDatabase:
-		return list(r, &r.parts.Databases)
+		return appendRecord(r, &r.parts.Databases)
 	case kindRouter:
-		return list(r, &r.parts.Routers)
+		return appendRecord(r, &r.parts.Routers)
 	case kindDeletion:
-		return list(r, &r.parts.Deletions)
+		return appendRecord(r, &r.parts.Deletions)
 	case kindMigration:
-		return list(r, &r.parts.Migrations)
+		return appendRecord(r, &r.parts.Migrations)
 	case kindResharding:
-		return list(r, &r.parts.Reshardings)
+		return appendRecord(r, &r.parts.Reshardings)
 	case kindChange:
-		return list(r, &r.parts.Changes)
+		return appendRecord(r, &r.parts.Changes)
 	case kindAction:
-		return list(r, &r.parts.Actions)
+		return appendRecord(r, &r.parts.Actions)
 	case kindDocument:
-		return r.document()
+		return r.addDocument()
 	case kindCollection:
-		return r.open()
+		return r.beginCollection()
 	case kindZone, kindSizes, kindPage:
-		return r.belonging(k)
+		return r.addCollectionRecord(k)
 	}
 	return fmt.Errorf("%w: a record of kind %d", ErrDamaged, k)
 }
 
-// list adds a record to a list.
-func list[T any](r *reader, to *[]T) error {
+// appendRecord adds a record to a list.
+func appendRecord[T any](r *reader, to *[]T) error {
 	var v T
 	if err := decode(r.registry, r.payload.Bytes(), &v); err != nil {
 		return err
@@ -189,15 +189,15 @@ func list[T any](r *reader, to *[]T) error {
 	return nil
 }
 
-func (r *reader) head() error {
+func (r *reader) addHead() error {
 	var h head
 	if err := decode(r.registry, r.payload.Bytes(), &h); err != nil {
 		return err
 	}
 	p := &r.parts
 	p.Source, p.Time, p.ClusterTime, p.ClusterID = h.Source, h.Time, h.ClusterTime, h.ClusterID
-	p.Clock = h.Clock.balancer()
-	p.Version, p.ConfigVersion, p.Release = h.Version, h.ConfigVersion, releaseOf(h)
+	p.Clock = h.Clock.balancerClock()
+	p.Version, p.ConfigVersion, p.Release = h.Version, h.ConfigVersion, headRelease(h)
 	p.Settings, p.SettingsProblem = h.Settings, h.SettingsProblem
 	if h.Settings.Release == h.Release {
 		p.Settings.Release = p.Release
@@ -207,7 +207,7 @@ func (r *reader) head() error {
 	return nil
 }
 
-func (r *reader) document() error {
+func (r *reader) addDocument() error {
 	var d document
 	if err := decode(r.registry, r.payload.Bytes(), &d); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// open begins a collection.
-func (r *reader) open() error {
+// beginCollection begins a collection.
+func (r *reader) beginCollection() error {
 	var c collection
 	if err := decode(r.registry, r.payload.Bytes(), &c); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (r *reader) open() error {
 	if c.Zones {
 		state.Zones = catalog.NewZoneSet(c.Entry.Pattern)
 	}
-	r.current = &open{state: state}
+	r.current = &openCollection{state: state}
 	if c.Table {
 		r.current.table = catalog.NewPageReader(c.Entry.Pattern, c.Entry.Epoch, c.Entry.Timestamp)
 	}
@@ -51,8 +51,8 @@ func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (keys []catalog.Key, err er
 	return keys, nil
 }
 
-// belonging takes a record of the collection being read.
-func (r *reader) belonging(k kind) error {
+// addCollectionRecord adds a record to the collection being read.
+func (r *reader) addCollectionRecord(k recordKind) error {
 	c := r.current
 	switch {
 	case c == nil:
@@ -67,14 +67,14 @@ func (r *reader) belonging(k kind) error {
 		}
 		return nil
 	case k == kindZone && c.state.Zones != nil:
-		return r.zone()
+		return r.addZone()
 	case k == kindSizes:
-		return r.sizes()
+		return r.addSizes()
 	}
 	return fmt.Errorf("%w: a record of kind %d that its collection does not announce", ErrDamaged, k)
 }
 
-func (r *reader) zone() error {
+func (r *reader) addZone() error {
 	var z zone
 	if err := decode(r.registry, r.payload.Bytes(), &z); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *reader) zone() error {
 	return c.Zones.Add(catalog.ZoneRange{ID: z.ID, Min: lower, Max: upper, Zone: z.Zone})
 }
 
-func (r *reader) sizes() error {
+func (r *reader) addSizes() error {
 	var s sizes
 	if err := decode(r.registry, r.payload.Bytes(), &s); err != nil {
 		return err
@@ -130,8 +130,8 @@ func keyOrNone(c *catalog.CollectionState, bound bson.Raw) (catalog.Key, error) 
 	return c.Pattern.Key(bound)
 }
 
-// close ends the collection being read.
-func (r *reader) close() error {
+// endCollection ends the collection being read.
+func (r *reader) endCollection() error {
 	c := r.current
 	if c == nil {
 		return nil

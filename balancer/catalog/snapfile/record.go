@@ -38,9 +38,9 @@ type head struct {
 	Members         []catalog.Member      // and these
 }
 
-// releaseOf returns what runs on the config servers: files have its line, and the version
+// headRelease returns what runs on the config servers: files have its line, and the version
 // has the patch.
-func releaseOf(h head) catalog.Release {
+func headRelease(h head) catalog.Release {
 	r, known := catalog.ReleaseOf(cmp.Or(h.ConfigVersion, h.Version))
 	if r = r.WithFCV(h.Release.String()); !known || r.FCV() != h.Release {
 		return h.Release
@@ -55,14 +55,14 @@ type clock struct {
 }
 
 func clockOf(c catalog.BalancerClock) clock {
-	if c.Zone == nil {
+	if c.Location == nil {
 		return clock{}
 	}
-	return clock{c.Zone.String(), c.Seen}
+	return clock{c.Location.String(), c.SeenAt}
 }
 
-// balancer returns the clock; the zero value for a zone that this machine does not know.
-func (c clock) balancer() catalog.BalancerClock {
+// balancerClock returns the clock; the zero value for a zone that this machine does not know.
+func (c clock) balancerClock() catalog.BalancerClock {
 	zone, err := catalog.ParseTimeZone(c.Zone)
 	if err != nil {
 		return catalog.BalancerClock{}
@@ -70,7 +70,7 @@ func (c clock) balancer() catalog.BalancerClock {
 	if !c.Seen.IsZero() {
 		c.Seen = c.Seen.UTC()
 	}
-	return catalog.BalancerClock{Zone: zone, Seen: c.Seen}
+	return catalog.BalancerClock{Location: zone, SeenAt: c.Seen}
 }
 
 // document is one of config.
@@ -115,17 +115,17 @@ const sizesInRecord = 500
 // as the document it is, a release as its line, no document as null.
 func registry() *bson.Registry {
 	r := bson.NewRegistry()
-	storedAs(r, func(d bson.Raw) (bson.Raw, bool) { return d, len(d) > 0 },
+	registerAs(r, func(d bson.Raw) (bson.Raw, bool) { return d, len(d) > 0 },
 		func(d bson.Raw) (bson.Raw, error) { return d, nil })
-	storedAs(r, func(p catalog.KeyPattern) (bson.Raw, bool) { return p.Doc(), !p.IsZero() }, catalog.ParseKeyPattern)
-	storedAs(r, func(l catalog.Release) (string, bool) { return l.FCV().String(), l != catalog.Release{} },
+	registerAs(r, func(p catalog.KeyPattern) (bson.Raw, bool) { return p.Doc(), !p.IsZero() }, catalog.ParseKeyPattern)
+	registerAs(r, func(l catalog.Release) (string, bool) { return l.FCV().String(), l != catalog.Release{} },
 		catalog.ParseRelease)
 	return r
 }
 
-// storedAs has values of one type stored as those of another, and the zero value
+// registerAs has values of one type stored as those of another, and the zero value
 // as null.
-func storedAs[T, As any](r *bson.Registry, to func(T) (As, bool), from func(As) (T, error)) {
+func registerAs[T, As any](r *bson.Registry, to func(T) (As, bool), from func(As) (T, error)) {
 	encoder, _ := r.LookupEncoder(reflect.TypeFor[As]()) // every registry has these
 	decoder, _ := r.LookupDecoder(reflect.TypeFor[As]())
 	r.RegisterTypeEncoder(reflect.TypeFor[T](),

@@ -24,8 +24,8 @@ func Write(to io.Writer, s *catalog.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	w := &writer{to: z, registry: registry()}
-	w.snapshot(s.Parts())
+	w := &writer{out: z, registry: registry()}
+	w.writeSnapshot(s.Parts())
 	if w.err != nil {
 		z.Close() // it has failed already
 		return fmt.Errorf("writing a snapshot: %w", w.err)
@@ -35,67 +35,67 @@ func Write(to io.Writer, s *catalog.Snapshot) error {
 
 // writer writes records until one fails.
 type writer struct {
-	to       io.Writer
+	out      io.Writer
 	registry *bson.Registry
 	buffer   bytes.Buffer
 	err      error
 }
 
-func (w *writer) record(k kind, payload []byte) {
+func (w *writer) writeRecord(k recordKind, payload []byte) {
 	if w.err != nil {
 		return
 	}
 	head := binary.AppendUvarint([]byte{byte(k)}, uint64(len(payload)))
-	if _, w.err = w.to.Write(head); w.err == nil {
-		_, w.err = w.to.Write(payload)
+	if _, w.err = w.out.Write(head); w.err == nil {
+		_, w.err = w.out.Write(payload)
 	}
 }
 
-func (w *writer) document(k kind, v any) {
+func (w *writer) writeDocument(k recordKind, v any) {
 	if w.err != nil {
 		return
 	}
 	w.buffer.Reset()
 	if w.err = encode(w.registry, &w.buffer, v); w.err == nil {
-		w.record(k, w.buffer.Bytes())
+		w.writeRecord(k, w.buffer.Bytes())
 	}
 }
 
-// each writes a record for each of a list.
-func each[T any](w *writer, k kind, list []T) {
+// writeEach writes one record for each element of a list.
+func writeEach[T any](w *writer, k recordKind, list []T) {
 	for _, v := range list {
-		w.document(k, v)
+		w.writeDocument(k, v)
 	}
 }
 
-func (w *writer) snapshot(p catalog.SnapshotParts) {
-	w.document(kindHead, head{
+func (w *writer) writeSnapshot(p catalog.SnapshotParts) {
+	w.writeDocument(kindHead, head{
 		Source: p.Source, Time: p.Time, ClusterTime: p.ClusterTime, ClusterID: p.ClusterID,
 		Version: p.Version, Release: p.Release, Settings: p.Settings, SettingsProblem: p.SettingsProblem,
 		Balancer: p.Balancer, Clock: clockOf(p.Clock), DeletionsKnown: p.DeletionsKnown, Unsharded: p.Unsharded,
 		Outcomes: p.Outcomes, Lease: p.Lease, Pause: p.Pause, Compatibility: p.Compatibility,
 		ConfigVersion: p.ConfigVersion, Members: p.Members,
 	})
-	each(w, kindShard, p.Shards)
-	each(w, kindDatabase, p.Databases)
-	each(w, kindRouter, p.Routers)
-	each(w, kindDeletion, p.Deletions)
-	each(w, kindMigration, p.Migrations)
-	each(w, kindResharding, p.Reshardings)
-	each(w, kindChange, p.Changes)
-	each(w, kindAction, p.Actions)
+	writeEach(w, kindShard, p.Shards)
+	writeEach(w, kindDatabase, p.Databases)
+	writeEach(w, kindRouter, p.Routers)
+	writeEach(w, kindDeletion, p.Deletions)
+	writeEach(w, kindMigration, p.Migrations)
+	writeEach(w, kindResharding, p.Reshardings)
+	writeEach(w, kindChange, p.Changes)
+	writeEach(w, kindAction, p.Actions)
 	for _, name := range slices.Sorted(maps.Keys(p.Config)) {
 		for _, doc := range p.Config[name] {
-			w.document(kindDocument, document{name, doc})
+			w.writeDocument(kindDocument, document{name, doc})
 		}
 	}
 	for _, c := range p.Collections {
-		w.collection(c)
+		w.writeCollection(c)
 	}
-	w.record(kindEnd, nil)
+	w.writeRecord(kindEnd, nil)
 }
 
-func (w *writer) collection(c *catalog.CollectionState) {
+func (w *writer) writeCollection(c *catalog.CollectionState) {
 	entry := collection{
 		Entry: c.Collection, Table: c.Table != nil, Zones: c.Zones != nil,
 		Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported,
@@ -107,9 +107,9 @@ func (w *writer) collection(c *catalog.CollectionState) {
 	for _, key := range c.Sampled {
 		entry.Sampled = append(entry.Sampled, c.Pattern.Bound(key))
 	}
-	w.document(kindCollection, entry)
+	w.writeDocument(kindCollection, entry)
 	for _, z := range c.Zones.Ranges() {
-		w.document(kindZone, zone{z.ID, c.Pattern.Bound(z.Min), c.Pattern.Bound(z.Max), z.Zone})
+		w.writeDocument(kindZone, zone{z.ID, c.Pattern.Bound(z.Min), c.Pattern.Bound(z.Max), z.Zone})
 	}
 	for part := range slices.Chunk(c.ChunkSizes, sizesInRecord) {
 		var s sizes
@@ -118,13 +118,13 @@ func (w *writer) collection(c *catalog.CollectionState) {
 			s.Bytes, s.Documents = append(s.Bytes, size.Bytes), append(s.Documents, size.Documents)
 			s.First, s.Last = append(s.First, boundOrNone(c, size.First)), append(s.Last, boundOrNone(c, size.Last))
 		}
-		w.document(kindSizes, s)
+		w.writeDocument(kindSizes, s)
 	}
 	if c.Table == nil {
 		return
 	}
 	for page := range c.Table.Pages() {
-		w.record(kindPage, page)
+		w.writeRecord(kindPage, page)
 	}
 }
 

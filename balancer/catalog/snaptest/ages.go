@@ -25,7 +25,7 @@ func DrawAges(t *rapid.T) *catalog.Snapshot {
 		c := RowOf(t, fmt.Sprintf("db.c%03d", i), shards, len(owners),
 			func(i int) (int, int64) { return owners[i], bytes })
 		age := rapid.SampledFrom([]int64{-1, 0, 60, 86_400}).Draw(t, "age")
-		c.Table = aged(t, c.Table, age)
+		c.Table = withAge(t, c.Table, age)
 		c.NoBalance = rapid.IntRange(0, 9).Draw(t, "off") == 0
 		c.EnableAutoMerge = rapid.IntRange(0, 4).Draw(t, "merges") > 0
 		list = append(list, c)
@@ -33,9 +33,9 @@ func DrawAges(t *rapid.T) *catalog.Snapshot {
 	return Rows(shards, list...)
 }
 
-// aged returns a table of chunks that came to their shards so many seconds ago; below 0 they
+// withAge returns a table of chunks that came to their shards so many seconds ago; below 0 they
 // do not tell.
-func aged(t *rapid.T, table *catalog.RoutingTable, seconds int64) *catalog.RoutingTable {
+func withAge(t *rapid.T, table *catalog.RoutingTable, seconds int64) *catalog.RoutingTable {
 	next, err := catalog.NewRoutingTable(table.Pattern(), table.Epoch(), table.Timestamp(),
 		func(yield func(catalog.Chunk) bool) {
 			for c := range table.All() {

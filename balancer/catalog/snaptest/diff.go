@@ -28,14 +28,14 @@ func (d *diff) add(format string, args ...any) { d.list = append(d.list, fmt.Spr
 func (d *diff) fields(of string, a, b reflect.Value) {
 	for i := range a.NumField() {
 		name := of + a.Type().Field(i).Name
-		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !same(x, y) {
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !equalOrEmpty(x, y) {
 			d.add("%s is %+v, want %+v", name, x, y)
 		}
 	}
 }
 
-// same takes a missing list or map for an empty one.
-func same(a, b any) bool {
+// equalOrEmpty takes a missing list or map for an empty one.
+func equalOrEmpty(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	if k := x.Kind(); (k == reflect.Slice || k == reflect.Map) && x.Len() == 0 && y.Len() == 0 {
 		return true

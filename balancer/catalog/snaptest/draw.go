@@ -99,7 +99,7 @@ func (g generator) document(d bson.D) bson.Raw {
 }
 
 func (g generator) settings(r catalog.Release) catalog.Settings {
-	s := catalog.SettingsOf(r)
+	s := catalog.DefaultSettingsOf(r)
 	s.MaxChunkSizeBytes = g.number("chunk size")
 	if g.bool("window") {
 		s.Window = &catalog.Window{Start: 90, Stop: 300}
@@ -295,7 +295,7 @@ func (g generator) table(c catalog.Collection, shards int) *catalog.RoutingTable
 			}
 		}
 		if g.bool("estimate") {
-			chunk.Estimate = catalog.EstimateOf(g.number("estimate"))
+			chunk.Estimate = catalog.NewEstimate(g.number("estimate"))
 		}
 		chunks = append(chunks, chunk)
 	}

@@ -34,7 +34,7 @@ type Scale struct {
 // hundred shards.
 func Million() Scale { return Scale{Shards: 100, Chunks: 1_000_000, Collections: 5} }
 
-func (s Scale) orUsual() Scale {
+func (s Scale) withDefaults() Scale {
 	s.Shards, s.Chunks, s.Collections = cmp.Or(s.Shards, 3), cmp.Or(s.Chunks, 1000), cmp.Or(s.Collections, 1)
 	s.ChunkBytes = cmp.Or(s.ChunkBytes, 32<<20)
 	return s
@@ -45,7 +45,7 @@ func (s Scale) orUsual() Scale {
 // once, an hour ago and longer, and chunks one after another on different shards.
 func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	t.Helper()
-	s = s.orUsual()
+	s = s.withDefaults()
 	if s.Empty >= s.Shards {
 		t.Fatalf("%d of %d shards are to be empty", s.Empty, s.Shards)
 	}

@@ -61,7 +61,7 @@ func speed(log []catalog.LogEntry) float64 {
 	var spent time.Duration
 	for _, entry := range log {
 		if m, ended := reader.Next(entry); ended && m.Error == "" && m.Counted && m.Bytes >= telling {
-			took, _, _ := m.Took()
+			took, _, _ := m.Durations()
 			moved, spent = moved+m.Bytes, spent+took
 		}
 	}

@@ -57,7 +57,7 @@ func (c *target) overheard(t *testing.T, args ...string) (result ran, sent []str
 		mu.Lock()
 		defer mu.Unlock()
 		// endSessions says good-bye to sessions of the program's own.
-		if m.Name() != "endSessions" && !commands.ReadsOnly(table, command) {
+		if m.Name() != "endSessions" && !commands.IsReadOnly(table, command) {
 			sent = append(sent, command.String())
 		}
 		return proxy.Pass()

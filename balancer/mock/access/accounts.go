@@ -11,24 +11,24 @@ import (
 // Accounts answers the commands on users and roles.
 type Accounts struct {
 	Directory *Directory
-	// Keep stores a user or role by name, and forgets what is nil.
-	Keep func(name string, stored bson.Raw)
-	Log  *slog.Logger
+	// Store stores a user or role by name; nil deletes it.
+	Store func(name string, stored bson.Raw)
+	Log   *slog.Logger
 }
 
 // Command is one of them.
 type Command func(*Accounts, Request) (bson.D, error)
 
-// RolePrefix is before the names of roles, which are kept with the users. No
+// RolePrefix precedes the names of roles, which are stored with the users. No
 // database's name has a blank.
 const RolePrefix = "role "
 
-// storeRole keeps a role as it is now.
+// storeRole persists the current state of a role.
 func (a *Accounts) storeRole(role Role) {
 	name := RolePrefix + role.Database + "." + role.Role
 	def, there := a.Directory.FindRole(role)
 	if !there {
-		a.Keep(name, nil)
+		a.Store(name, nil)
 		return
 	}
 	stored, err := def.Stored()
@@ -36,14 +36,14 @@ func (a *Accounts) storeRole(role Role) {
 		a.Log.Error("role not kept", "role", role.Role, "error", err)
 		return
 	}
-	a.Keep(name, stored)
+	a.Store(name, stored)
 }
 
-// storeUser keeps a user as it is now.
+// storeUser persists the current state of a user.
 func (a *Accounts) storeUser(db, name string) {
 	user, there := a.Directory.Find(db, name)
 	if !there {
-		a.Keep(db+"."+name, nil)
+		a.Store(db+"."+name, nil)
 		return
 	}
 	stored, err := user.Stored()
@@ -51,7 +51,7 @@ func (a *Accounts) storeUser(db, name string) {
 		a.Log.Error("user not kept", "user", name, "error", err)
 		return
 	}
-	a.Keep(db+"."+name, stored)
+	a.Store(db+"."+name, stored)
 }
 
 // filter reads the filter of usersInfo; nil without one.

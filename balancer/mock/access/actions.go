@@ -32,8 +32,8 @@ var knownActions = list(`
 	transitionFromDedicatedConfigServer transitionToDedicatedConfigServer trafficRecord unlock unsetSharding
 	unshardCollection update updateRole updateSearchIndex updateUser useUUID validate viewRole viewUser`)
 
-// Known reports whether there is such an action.
-func (a Action) Known() bool { return slices.Contains(knownActions, a) }
+// IsKnown reports whether there is such an action.
+func (a Action) IsKnown() bool { return slices.Contains(knownActions, a) }
 
 // list reads names with blanks between them.
 func list(text string) []Action {

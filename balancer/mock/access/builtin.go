@@ -8,9 +8,9 @@ import "slices"
 
 // builtin is a role that every cluster has.
 type builtin struct {
-	// everywhere: every database has it; the others are admin's.
-	everywhere bool
-	privileges func(database string) []Privilege
+	// inEveryDatabase: every database has it; the others are admin's.
+	inEveryDatabase bool
+	privileges      func(database string) []Privilege
 }
 
 // builtinRoles has them by name.
@@ -42,7 +42,7 @@ func builtinRoles() map[string]builtin {
 // builtinPrivileges returns those of a built-in role; false for another.
 func builtinPrivileges(r Role) ([]Privilege, bool) {
 	role, known := builtinRoles()[r.Role]
-	if !known || !role.everywhere && r.Database != "admin" {
+	if !known || !role.inEveryDatabase && r.Database != "admin" {
 		return nil, false
 	}
 	return role.privileges(r.Database), true
@@ -52,7 +52,7 @@ func builtinPrivileges(r Role) ([]Privilege, bool) {
 func BuiltinRoles(database string) []Role {
 	var roles []Role
 	for name, role := range builtinRoles() {
-		if role.everywhere || database == "admin" {
+		if role.inEveryDatabase || database == "admin" {
 			roles = append(roles, Role{name, database})
 		}
 	}
@@ -109,16 +109,20 @@ func dbOwnerRole(db string) []Privilege {
 	return slices.Concat(readWriteRole(db), dbAdminRole(db), userAdminRole(db))
 }
 
-// listsDatabases returns what roles for any database have on top.
-func listsDatabases() []Privilege { return []Privilege{{TheCluster(), list("listDatabases")}} }
+// listDatabasesPrivileges returns what roles for any database have on top.
+func listDatabasesPrivileges() []Privilege { return []Privilege{{TheCluster(), list("listDatabases")}} }
 
-func readAnyDatabaseRole(string) []Privilege { return append(readRole(""), listsDatabases()...) }
-
-func readWriteAnyDatabaseRole(string) []Privilege {
-	return append(readWriteRole(""), listsDatabases()...)
+func readAnyDatabaseRole(string) []Privilege {
+	return append(readRole(""), listDatabasesPrivileges()...)
 }
 
-func dbAdminAnyDatabaseRole(string) []Privilege { return append(dbAdminRole(""), listsDatabases()...) }
+func readWriteAnyDatabaseRole(string) []Privilege {
+	return append(readWriteRole(""), listDatabasesPrivileges()...)
+}
+
+func dbAdminAnyDatabaseRole(string) []Privilege {
+	return append(dbAdminRole(""), listDatabasesPrivileges()...)
+}
 
 func userAdminAnyDatabaseRole(string) []Privilege {
 	seen := list("collStats dbHash dbStats find killCursors listCollections listIndexes planCacheRead")

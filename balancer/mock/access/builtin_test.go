@@ -22,7 +22,7 @@ func TestBuiltinRolesHaveKnownActions(t *testing.T) {
 		}
 		for _, p := range def.Privileges {
 			for _, a := range p.Actions {
-				if !a.Known() {
+				if !a.IsKnown() {
 					t.Errorf("%s on %v: %q is not an action", role.Role, p.Resource, a)
 				}
 			}
@@ -59,7 +59,7 @@ func TestGrantsReachAsFarAsTheirResource(t *testing.T) {
 		{"everything", access.Everything(), access.On("local", "system.x"), true},
 		{"everything has the cluster", access.Everything(), access.TheCluster(), true},
 	} {
-		if err := d.CreateRole(access.Definition{Role: role,
+		if err := d.CreateRole(access.RoleDefinition{Role: role,
 			Privileges: []access.Privilege{{Resource: tt.has, Actions: []access.Action{"find"}}}}); err != nil {
 			t.Fatal(err)
 		}

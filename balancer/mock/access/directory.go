@@ -35,9 +35,9 @@ type User struct {
 	derive func(secret []byte) (map[Mechanism]scram.StoredCredentials, error)
 }
 
-// Is reports whether two are the same user, perhaps at different times. One that
-// was dropped and made again under its name is another. Nobody is nobody.
-func (u *User) Is(other *User) bool {
+// SameAs reports whether two are the same user, perhaps at different times. One that
+// was dropped and created again under its name is another. Two nils are the same.
+func (u *User) SameAs(other *User) bool {
 	if u == nil || other == nil {
 		return u == other
 	}
@@ -61,17 +61,22 @@ type key struct{ database, name string }
 // Directory is the users of a cluster. It may be used from any goroutine.
 type Directory struct {
 	mu sync.RWMutex
-	// secret makes what strangers hear of users that don't exist.
+	// secret seeds the answers to unauthenticated clients about users that don't exist.
 	secret []byte
 	users  map[key]*User
-	roles  map[key]*Definition // those that were created
-	// grants are what users may do, as far as somebody has asked.
+	roles  map[key]*RoleDefinition // those that were created
+	// grants caches the privileges of users.
 	grants map[key]*Grants
 }
 
 // NewDirectory makes a directory without users.
 func NewDirectory() *Directory {
-	return &Directory{secret: NewSecret(), users: map[key]*User{}, roles: map[key]*Definition{}, grants: map[key]*Grants{}}
+	return &Directory{
+		secret: NewSecret(),
+		users:  map[key]*User{},
+		roles:  map[key]*RoleDefinition{},
+		grants: map[key]*Grants{},
+	}
 }
 
 // Clone returns a directory of the same users and roles.
@@ -83,24 +88,24 @@ func (d *Directory) Clone() *Directory {
 	}
 }
 
-// Become takes over the users and roles of another directory, which nobody else
+// ReplaceWith takes over the users and roles of another directory, which nobody else
 // may have, in place of its own, all in one step. The secret stays.
-func (d *Directory) Become(other *Directory) {
+func (d *Directory) ReplaceWith(other *Directory) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.users, d.roles = other.users, other.roles
-	d.forget()
+	d.clearGrants()
 }
 
-// random never fails: crypto/rand ends the process rather than give less.
-func random(n int) []byte {
+// randomBytes never fails: crypto/rand ends the process rather than give less.
+func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b)
 	return b
 }
 
-// Draft is a user to be made or, with only some fields, what is to change.
-type Draft struct {
+// UserSpec is a user to be made or, with only some fields, what is to change.
+type UserSpec struct {
 	// Password in the clear; empty means no change.
 	Password   string
 	Mechanisms []Mechanism
@@ -111,7 +116,7 @@ type Draft struct {
 
 // Create adds a user. It fails with 51003 for one that exists, with BadValue
 // for a password that can't be prepared, and with RoleNotFound.
-func (d *Directory) Create(database, name string, draft Draft) error {
+func (d *Directory) Create(database, name string, draft UserSpec) error {
 	u := &User{Name: name, Database: database, ID: newID()}
 	if err := u.apply(draft); err != nil {
 		return err
@@ -135,13 +140,13 @@ func (d *Directory) add(u *User) error {
 }
 
 func newID() bson.Binary {
-	id := random(16)
+	id := randomBytes(16)
 	id[6] = id[6]&0x0f | 0x40
 	id[8] = id[8]&0x3f | 0x80
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
-func (u *User) apply(draft Draft) error {
+func (u *User) apply(draft UserSpec) error {
 	if draft.Password != "" {
 		credentials, err := makeCredentials(u.Name, draft.Password, draft.Mechanisms, randomSalt)
 		if err != nil {
@@ -162,32 +167,32 @@ func (u *User) apply(draft Draft) error {
 func (d *Directory) checkRoles(roles []Role) error {
 	for _, r := range roles {
 		if _, known := d.findRole(r); !known {
-			return RoleMissing(r)
+			return RoleNotFound(r)
 		}
 	}
 	return nil
 }
 
 // Update changes a user. It fails with UserNotFound and RoleNotFound.
-func (d *Directory) Update(database, name string, draft Draft) error {
-	was, ok := d.Find(database, name)
+func (d *Directory) Update(database, name string, draft UserSpec) error {
+	old, ok := d.Find(database, name)
 	if !ok {
-		return NotFound(database, name)
+		return UserNotFound(database, name)
 	}
-	is := *was
-	if err := is.apply(draft); err != nil {
+	updated := *old
+	if err := updated.apply(draft); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.users[key{database, name}] == nil {
-		return NotFound(database, name)
+		return UserNotFound(database, name)
 	}
 	if err := d.checkRoles(draft.Roles); err != nil {
 		return err
 	}
-	d.users[key{database, name}] = &is
-	d.forget()
+	d.users[key{database, name}] = &updated
+	d.clearGrants()
 	return nil
 }
 
@@ -197,18 +202,18 @@ func (d *Directory) Drop(database, name string) bool {
 	defer d.mu.Unlock()
 	_, ok := d.users[key{database, name}]
 	delete(d.users, key{database, name})
-	d.forget()
+	d.clearGrants()
 	return ok
 }
 
-// Current returns what a user is by now; false for one that was dropped, also
+// Current returns the current version of a user; false for one that was dropped, also
 // where another has its name.
 func (d *Directory) Current(u *User) (*User, bool) {
-	is, there := d.Find(u.Database, u.Name)
-	if !there || !is.Is(u) {
+	current, there := d.Find(u.Database, u.Name)
+	if !there || !current.SameAs(u) {
 		return nil, false
 	}
-	return is, true
+	return current, true
 }
 
 // Find returns a user.
@@ -233,7 +238,7 @@ func (d *Directory) All() []*User {
 	return all
 }
 
-// NotFound returns the server's error for a user that is not there.
-func NotFound(database, name string) error {
+// UserNotFound returns the server's error for a user that is not there.
+func UserNotFound(database, name string) error {
 	return mongoerr.New(mongoerr.UserNotFound, "Could not find user \"%s\" for db \"%s\"", name, database)
 }

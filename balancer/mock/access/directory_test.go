@@ -11,7 +11,7 @@ import (
 
 func create(t *testing.T, d *access.Directory, name, password string, mechanisms ...access.Mechanism) {
 	t.Helper()
-	if err := d.Create("admin", name, access.Draft{Password: password, Mechanisms: mechanisms}); err != nil {
+	if err := d.Create("admin", name, access.UserSpec{Password: password, Mechanisms: mechanisms}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,13 +144,13 @@ func TestBrokenConversations(t *testing.T) {
 func TestDirectory(t *testing.T) {
 	d := access.NewDirectory()
 	create(t, d, "u", "p")
-	if err := d.Create("admin", "u", access.Draft{Password: "q"}); !mongoerr.Is(err, mongoerr.UserExists) {
+	if err := d.Create("admin", "u", access.UserSpec{Password: "q"}); !mongoerr.Is(err, mongoerr.UserExists) {
 		t.Errorf("a second of a name: %v", err)
 	}
-	if err := d.Create("admin", "v", access.Draft{Password: "a\x00b"}); !mongoerr.Is(err, mongoerr.BadValue) {
+	if err := d.Create("admin", "v", access.UserSpec{Password: "a\x00b"}); !mongoerr.Is(err, mongoerr.BadValue) {
 		t.Errorf("a password that can't be prepared: %v", err)
 	}
-	if err := d.Update("admin", "u", access.Draft{Password: "new",
+	if err := d.Update("admin", "u", access.UserSpec{Password: "new",
 		Mechanisms: []access.Mechanism{access.SHA256}}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestDirectory(t *testing.T) {
 	if _, err := authenticate(t, d, access.SHA256, sha256Client(t, "u", "p"), true); err == nil {
 		t.Error("the old password still works")
 	}
-	if err := d.Update("admin", "nobody", access.Draft{}); !mongoerr.Is(err, mongoerr.UserNotFound) {
+	if err := d.Update("admin", "nobody", access.UserSpec{}); !mongoerr.Is(err, mongoerr.UserNotFound) {
 		t.Errorf("update of nobody: %v", err)
 	}
 	if !d.Drop("admin", "u") || d.Drop("admin", "u") || len(d.All()) != 0 {
@@ -174,7 +174,7 @@ func FuzzConversation(f *testing.F) {
 	f.Add("y,,n=u,r=abc,x=1", "")
 	f.Add("n,a=u,n=u=2C,r=", "c=biws")
 	d := access.NewDirectory()
-	if err := d.Create("admin", "u", access.Draft{Password: "p"}); err != nil {
+	if err := d.Create("admin", "u", access.UserSpec{Password: "p"}); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {

@@ -19,7 +19,7 @@ import (
 const SecretName = "secret"
 
 // NewSecret makes a secret at random.
-func NewSecret() []byte { return random(sha256.Size) }
+func NewSecret() []byte { return randomBytes(sha256.Size) }
 
 // StoredSecret returns the secret for keeping. It is as secret as the users.
 func (d *Directory) StoredSecret() (bson.Raw, error) {
@@ -34,10 +34,10 @@ func RestoreSecret(stored bson.Raw) ([]byte, bool) {
 	return secret, ok && len(secret) == sha256.Size
 }
 
-// Give adds a user that is set again at each start. Its salts come from the
+// AddConfigured adds a user that is configured anew at each start. Its salts come from the
 // directory's secret, so that they are as stable as those of other names. It
 // fails as Create does, and may authenticate after UseSecret.
-func (d *Directory) Give(database, name string, draft Draft) error {
+func (d *Directory) AddConfigured(database, name string, draft UserSpec) error {
 	if err := checkPassword(name, draft.Password); err != nil {
 		return err
 	}
@@ -81,9 +81,9 @@ func (d *Directory) UseSecret(secret []byte) error {
 		if err != nil {
 			return err
 		}
-		is := *u
-		is.credentials, is.derive = made, nil
-		d.users[k] = &is
+		updated := *u
+		updated.credentials, updated.derive = made, nil
+		d.users[k] = &updated
 	}
 	return nil
 }
@@ -100,22 +100,22 @@ func saltFor(secret []byte, m Mechanism, database, name string) []byte {
 	return pseudonym(secret, string(m), database, name)[:schemes[m].saltBytes]
 }
 
-// decoyFor makes credentials that no password has, with the same salt every
+// decoyCredentials makes credentials that no password has, with the same salt every
 // time, so that a name that is unknown takes the same steps and the same time
 // as a wrong password.
-func (d *Directory) decoyFor(m Mechanism, database, name string) scram.StoredCredentials {
+func (d *Directory) decoyCredentials(m Mechanism, database, name string) scram.StoredCredentials {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	s := schemes[m]
 	return scram.StoredCredentials{
 		KeyFactors: scram.KeyFactors{Salt: string(saltFor(d.secret, m, database, name)), Iters: s.iterations},
-		StoredKey:  random(s.hashBytes), ServerKey: random(s.hashBytes),
+		StoredKey:  randomBytes(s.hashBytes), ServerKey: randomBytes(s.hashBytes),
 	}
 }
 
-// Advertised returns the mechanisms that a stranger hears of for a name. For one
+// AdvertisedMechanisms returns the mechanisms that an unauthenticated client is told for a name. For one
 // that no user has they are those of some user: mostly both.
-func (d *Directory) Advertised(database, name string) []Mechanism {
+func (d *Directory) AdvertisedMechanisms(database, name string) []Mechanism {
 	if u, there := d.Find(database, name); there {
 		return u.Mechanisms()
 	}

@@ -58,11 +58,11 @@ type actions map[Action]struct{}
 // Grants are all privileges of a user or role, those of other roles included.
 // The zero value allows nothing.
 type Grants struct {
-	on map[Resource]actions
+	actionsOn map[Resource]actions
 }
 
 func newGrants(privileges []Privilege) *Grants {
-	g := &Grants{on: map[Resource]actions{}}
+	g := &Grants{actionsOn: map[Resource]actions{}}
 	for _, p := range privileges {
 		g.add(p)
 	}
@@ -70,10 +70,10 @@ func newGrants(privileges []Privilege) *Grants {
 }
 
 func (g *Grants) add(p Privilege) {
-	set := g.on[p.Resource]
+	set := g.actionsOn[p.Resource]
 	if set == nil {
 		set = actions{}
-		g.on[p.Resource] = set
+		g.actionsOn[p.Resource] = set
 	}
 	for _, a := range p.Actions {
 		set[a] = struct{}{}
@@ -86,7 +86,7 @@ func (g *Grants) Allows(r Resource, wanted ...Action) bool {
 		return false
 	}
 	for _, a := range wanted {
-		if !slices.ContainsFunc(including(r), func(of Resource) bool { return g.has(of, a) }) {
+		if !slices.ContainsFunc(coveringResources(r), func(of Resource) bool { return g.has(of, a) }) {
 			return false
 		}
 	}
@@ -94,14 +94,15 @@ func (g *Grants) Allows(r Resource, wanted ...Action) bool {
 }
 
 func (g *Grants) has(r Resource, a Action) bool {
-	_, ok := g.on[r][a]
-	_, all := g.on[r][anyAction]
+	_, ok := g.actionsOn[r][a]
+	_, all := g.actionsOn[r][anyAction]
 	return ok || all
 }
 
 // AllowsSome reports whether anything may be done on the resource.
 func (g *Grants) AllowsSome(r Resource) bool {
-	return g != nil && slices.ContainsFunc(including(r), func(of Resource) bool { return len(g.on[of]) > 0 })
+	return g != nil &&
+		slices.ContainsFunc(coveringResources(r), func(of Resource) bool { return len(g.actionsOn[of]) > 0 })
 }
 
 // AllowsSomeIn reports whether anything may be done on a database or any
@@ -113,23 +114,23 @@ func (g *Grants) AllowsSomeIn(database string) bool {
 	if g == nil {
 		return false
 	}
-	for r := range g.on {
-		if r.Collection != "" && (r.Database == database || r.Database == "" && !internal(database)) {
+	for r := range g.actionsOn {
+		if r.Collection != "" && (r.Database == database || r.Database == "" && !isInternalDatabase(database)) {
 			return true
 		}
 	}
 	return false
 }
 
-// including returns the resources whose privileges count for one, itself
+// coveringResources returns the resources whose privileges count for one, itself
 // included.
-func including(r Resource) []Resource {
+func coveringResources(r Resource) []Resource {
 	list := append(make([]Resource, 0, 5), Everything(), r)
 	if r.Cluster || r.Any {
 		return list
 	}
 	system := strings.HasPrefix(r.Collection, "system.")
-	if !system && !internal(r.Database) {
+	if !system && !isInternalDatabase(r.Database) {
 		list = append(list, In(""))
 	}
 	if r.Collection == "" {
@@ -148,8 +149,8 @@ func including(r Resource) []Resource {
 	return list
 }
 
-// internal are the databases that must be named to be allowed.
-func internal(database string) bool { return database == "config" || database == "local" }
+// isInternalDatabase are the databases that must be named to be allowed.
+func isInternalDatabase(database string) bool { return database == "config" || database == "local" }
 
 // Privileges lists what is allowed, one entry a resource, all in order.
 func (g *Grants) Privileges() []Privilege {
@@ -157,8 +158,8 @@ func (g *Grants) Privileges() []Privilege {
 		return nil
 	}
 	var list []Privilege
-	for _, r := range slices.SortedFunc(maps.Keys(g.on), compareResources) {
-		list = append(list, Privilege{r, slices.Sorted(maps.Keys(g.on[r]))})
+	for _, r := range slices.SortedFunc(maps.Keys(g.actionsOn), compareResources) {
+		list = append(list, Privilege{r, slices.Sorted(maps.Keys(g.actionsOn[r]))})
 	}
 	return list
 }
@@ -174,11 +175,11 @@ func compareResources(a, b Resource) int {
 		return 2
 	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Database, b.Database),
-		cmp.Compare(a.Collection, b.Collection), cmp.Compare(buckets(a), buckets(b)))
+		cmp.Compare(a.Collection, b.Collection), cmp.Compare(bucketsRank(a), bucketsRank(b)))
 }
 
-// buckets is 1 for the buckets of time series, which come after the collection.
-func buckets(r Resource) int {
+// bucketsRank is 1 for the buckets of time series, which come after the collection.
+func bucketsRank(r Resource) int {
 	if r.Buckets {
 		return 1
 	}

@@ -54,7 +54,7 @@ func ReadPrivilege(doc bson.Raw) (Privilege, error) {
 		if !isText {
 			return p, mongoerr.New(mongoerr.TypeMismatch, "the actions of a privilege must be strings")
 		}
-		if !Action(name).Known() {
+		if !Action(name).IsKnown() {
 			return p, mongoerr.New(mongoerr.FailedToParse, "Unrecognized action privilege strings: %s", name)
 		}
 		p.Actions = append(p.Actions, Action(name))
@@ -66,25 +66,25 @@ func ReadPrivilege(doc bson.Raw) (Privilege, error) {
 }
 
 func readResource(doc bson.Raw) (Resource, error) {
-	if b, ok := doc.Lookup("cluster").BooleanOK(); ok && b && count(doc) == 1 {
+	if b, ok := doc.Lookup("cluster").BooleanOK(); ok && b && fieldCount(doc) == 1 {
 		return TheCluster(), nil
 	}
-	if b, ok := doc.Lookup("anyResource").BooleanOK(); ok && b && count(doc) == 1 {
+	if b, ok := doc.Lookup("anyResource").BooleanOK(); ok && b && fieldCount(doc) == 1 {
 		return Everything(), nil
 	}
 	db, isDB := doc.Lookup("db").StringValueOK()
-	if series, is := doc.Lookup("system_buckets").StringValueOK(); is && isDB && count(doc) == 2 {
+	if series, is := doc.Lookup("system_buckets").StringValueOK(); is && isDB && fieldCount(doc) == 2 {
 		return Resource{Database: db, Collection: series, Buckets: true}, nil
 	}
 	collection, isCollection := doc.Lookup("collection").StringValueOK()
-	if !isDB || !isCollection || count(doc) != 2 {
+	if !isDB || !isCollection || fieldCount(doc) != 2 {
 		return Resource{}, mongoerr.New(mongoerr.FailedToParse,
 			"a privilege's resource is {db, collection}, {cluster: true} or {anyResource: true}, not %s", doc)
 	}
 	return On(db, collection), nil
 }
 
-func count(doc bson.Raw) int {
+func fieldCount(doc bson.Raw) int {
 	elems, err := doc.Elements()
 	if err != nil {
 		return -1

@@ -15,8 +15,8 @@ func (r Request) namedRole() Role {
 }
 
 // definition reads what createRole and updateRole say of a role.
-func (r Request) definition() (Definition, error) {
-	def := Definition{Role: r.namedRole()}
+func (r Request) definition() (RoleDefinition, error) {
+	def := RoleDefinition{Role: r.namedRole()}
 	if def.Role.Role == "" {
 		return def, mongoerr.New(mongoerr.BadValue, "Role name must be non-empty")
 	}
@@ -81,7 +81,7 @@ func (a *Accounts) CreateRole(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// UpdateRole changes what it names of a role.
+// UpdateRole changes the given fields of a role.
 func (a *Accounts) UpdateRole(r Request) (bson.D, error) {
 	def, err := r.definition()
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *Accounts) UpdateRole(r Request) (bson.D, error) {
 	if !r.Args.Has("roles") && !r.Args.Has("privileges") {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateRole")
 	}
-	return a.changeRole(r, func(is *Definition) error {
+	return a.changeRole(r, func(is *RoleDefinition) error {
 		if r.Args.Has("roles") {
 			is.Roles = def.Roles
 		}
@@ -101,9 +101,9 @@ func (a *Accounts) UpdateRole(r Request) (bson.D, error) {
 	})
 }
 
-func (a *Accounts) changeRole(r Request, change func(*Definition) error) (bson.D, error) {
+func (a *Accounts) changeRole(r Request, change func(*RoleDefinition) error) (bson.D, error) {
 	role := r.namedRole()
-	err := a.Directory.ChangeRole(role, func(is *Definition) error {
+	err := a.Directory.ChangeRole(role, func(is *RoleDefinition) error {
 		if err := change(is); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (a *Accounts) changeRole(r Request, change func(*Definition) error) (bson.D
 	return bson.D{}, nil
 }
 
-// DropRole drops a role, also from who has it.
+// DropRole drops a role, and revokes it from users and roles.
 func (a *Accounts) DropRole(r Request) (bson.D, error) {
 	return bson.D{}, a.removeRole(r.namedRole())
 }
@@ -177,9 +177,9 @@ func changeUserRoles(change func(has, given []Role) []Role) Command {
 		name := r.Args.Text(r.Name)
 		user, there := a.Directory.Find(r.Database, name)
 		if !there {
-			return nil, NotFound(r.Database, name)
+			return nil, UserNotFound(r.Database, name)
 		}
-		if err := a.Directory.Update(r.Database, name, Draft{Roles: change(user.Roles, given)}); err != nil {
+		if err := a.Directory.Update(r.Database, name, UserSpec{Roles: change(user.Roles, given)}); err != nil {
 			return nil, err
 		}
 		a.storeUser(r.Database, name)
@@ -194,7 +194,7 @@ func changeRoleRoles(change func(has, given []Role) []Role) Command {
 		if err != nil {
 			return nil, err
 		}
-		return a.changeRole(r, func(is *Definition) error {
+		return a.changeRole(r, func(is *RoleDefinition) error {
 			is.Roles = change(is.Roles, given)
 			return nil
 		})
@@ -212,7 +212,7 @@ func (a *Accounts) givenRoles(r Request) ([]Role, error) {
 	}
 	for _, role := range given {
 		if _, there := a.Directory.FindRole(role); !there {
-			return nil, RoleMissing(role)
+			return nil, RoleNotFound(role)
 		}
 	}
 	return given, nil
@@ -246,7 +246,7 @@ func changePrivileges(change func(has, given []Privilege) []Privilege) Command {
 		if len(given) == 0 {
 			return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"privileges\" array", r.Name)
 		}
-		return a.changeRole(r, func(is *Definition) error {
+		return a.changeRole(r, func(is *RoleDefinition) error {
 			is.Privileges = change(is.Privileges, given)
 			return nil
 		})
@@ -309,7 +309,7 @@ func (a *Accounts) rolesWanted(r Request, v bson.RawValue) ([]Role, error) {
 	return []Role{role}, nil
 }
 
-func (a *Accounts) roleDoc(def *Definition, privileges bool) bson.D {
+func (a *Accounts) roleDoc(def *RoleDefinition, privileges bool) bson.D {
 	doc := bson.D{}
 	if !def.Builtin {
 		doc = append(doc, bson.E{Key: "_id", Value: def.Database + "." + def.Role.Role})
@@ -318,7 +318,7 @@ func (a *Accounts) roleDoc(def *Definition, privileges bool) bson.D {
 		bson.E{Key: "role", Value: def.Role.Role}, bson.E{Key: "db", Value: def.Database}, bson.E{Key: "isBuiltin",
 			Value: def.Builtin},
 		bson.E{Key: "roles", Value: RoleDocuments(def.Roles)}, bson.E{Key: "inheritedRoles",
-			Value: RoleDocuments(a.Directory.Inherited(def.Roles))})
+			Value: RoleDocuments(a.Directory.WithInherited(def.Roles))})
 	if privileges {
 		doc = append(doc,
 			bson.E{Key: "privileges", Value: PrivilegeDocuments(def.Privileges)},

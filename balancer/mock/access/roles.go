@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Definition is a role: a built-in one or one that was created. It is never
+// RoleDefinition is a role: a built-in one or one that was created. It is never
 // changed; an update makes a new one.
-type Definition struct {
+type RoleDefinition struct {
 	Role
 	Builtin    bool
 	Privileges []Privilege
@@ -22,29 +22,29 @@ func compareRoles(a, b Role) int {
 }
 
 // FindRole returns a role, built-in or created.
-func (d *Directory) FindRole(r Role) (*Definition, bool) {
+func (d *Directory) FindRole(r Role) (*RoleDefinition, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.findRole(r)
 }
 
-func (d *Directory) findRole(r Role) (*Definition, bool) {
+func (d *Directory) findRole(r Role) (*RoleDefinition, bool) {
 	if privileges, known := builtinPrivileges(r); known {
-		return &Definition{Role: r, Builtin: true, Privileges: newGrants(privileges).Privileges()}, true
+		return &RoleDefinition{Role: r, Builtin: true, Privileges: newGrants(privileges).Privileges()}, true
 	}
 	def, known := d.roles[key{r.Database, r.Role}]
 	return def, known
 }
 
 // Roles lists the created roles by database and name.
-func (d *Directory) Roles() []*Definition {
+func (d *Directory) Roles() []*RoleDefinition {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	all := make([]*Definition, 0, len(d.roles))
+	all := make([]*RoleDefinition, 0, len(d.roles))
 	for _, def := range d.roles {
 		all = append(all, def)
 	}
-	slices.SortFunc(all, func(a, b *Definition) int {
+	slices.SortFunc(all, func(a, b *RoleDefinition) int {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Role.Role, b.Role.Role))
 	})
 	return all
@@ -52,7 +52,7 @@ func (d *Directory) Roles() []*Definition {
 
 // CreateRole adds a role. It fails with 51002 for one that exists, and with
 // RoleNotFound when it inherits from one that does not.
-func (d *Directory) CreateRole(def Definition) error {
+func (d *Directory) CreateRole(def RoleDefinition) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, known := builtinPrivileges(def.Role); known {
@@ -66,35 +66,35 @@ func (d *Directory) CreateRole(def Definition) error {
 }
 
 // ChangeRole replaces a created role by what change makes of it.
-func (d *Directory) ChangeRole(r Role, change func(*Definition) error) error {
+func (d *Directory) ChangeRole(r Role, change func(*RoleDefinition) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, builtin := builtinPrivileges(r); builtin {
 		return mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified", r.Role,
 			r.Database)
 	}
-	was := d.roles[key{r.Database, r.Role}]
-	if was == nil {
-		return RoleMissing(r)
+	old := d.roles[key{r.Database, r.Role}]
+	if old == nil {
+		return RoleNotFound(r)
 	}
-	is := Definition{Role: r, Privileges: slices.Clone(was.Privileges), Roles: slices.Clone(was.Roles)}
-	if err := change(&is); err != nil {
+	updated := RoleDefinition{Role: r, Privileges: slices.Clone(old.Privileges), Roles: slices.Clone(old.Roles)}
+	if err := change(&updated); err != nil {
 		return err
 	}
-	return d.putRole(key{r.Database, r.Role}, is)
+	return d.putRole(key{r.Database, r.Role}, updated)
 }
 
 // putRole checks the roles that a role inherits from and stores it. The caller
 // holds the lock.
-func (d *Directory) putRole(k key, def Definition) error {
+func (d *Directory) putRole(k key, def RoleDefinition) error {
 	for _, of := range def.Roles {
 		if of == def.Role {
 			return mongoerr.New(mongoerr.InvalidRoleModification, "Cannot grant role %s@%s to itself", of.Role, of.Database)
 		}
 		if _, known := d.findRole(of); !known {
-			return RoleMissing(of)
+			return RoleNotFound(of)
 		}
-		if slices.Contains(d.inherited([]Role{of}), def.Role) {
+		if slices.Contains(d.withInherited([]Role{of}), def.Role) {
 			return mongoerr.New(mongoerr.InvalidRoleModification,
 				"Granting %s@%s to %s@%s would introduce a cycle in the role graph",
 				of.Role, of.Database, def.Role.Role, def.Database)
@@ -104,13 +104,13 @@ func (d *Directory) putRole(k key, def Definition) error {
 	slices.SortFunc(def.Roles, compareRoles)
 	def.Roles = slices.Compact(def.Roles)
 	d.roles[k] = &def
-	d.forget()
+	d.clearGrants()
 	return nil
 }
 
 // DropRole removes a created role, and takes it from the users and roles that
 // have it. changed are these users and roles.
-func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*Definition, err error) {
+func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*RoleDefinition, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, builtin := builtinPrivileges(r); builtin {
@@ -118,38 +118,38 @@ func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*Defi
 			r.Role, r.Database)
 	}
 	if d.roles[key{r.Database, r.Role}] == nil {
-		return nil, nil, RoleMissing(r)
+		return nil, nil, RoleNotFound(r)
 	}
 	delete(d.roles, key{r.Database, r.Role})
-	d.forget()
+	d.clearGrants()
 	isIt := func(of Role) bool { return of == r }
 	for k, u := range d.users {
 		if slices.ContainsFunc(u.Roles, isIt) {
-			is := *u
-			is.Roles = slices.DeleteFunc(slices.Clone(u.Roles), isIt)
-			d.users[k] = &is
-			changedUsers = append(changedUsers, &is)
+			updated := *u
+			updated.Roles = slices.DeleteFunc(slices.Clone(u.Roles), isIt)
+			d.users[k] = &updated
+			changedUsers = append(changedUsers, &updated)
 		}
 	}
 	for k, def := range d.roles {
 		if slices.ContainsFunc(def.Roles, isIt) {
-			is := *def
-			is.Roles = slices.DeleteFunc(slices.Clone(def.Roles), isIt)
-			d.roles[k] = &is
-			changedRoles = append(changedRoles, &is)
+			updated := *def
+			updated.Roles = slices.DeleteFunc(slices.Clone(def.Roles), isIt)
+			d.roles[k] = &updated
+			changedRoles = append(changedRoles, &updated)
 		}
 	}
 	return changedUsers, changedRoles, nil
 }
 
-// Inherited lists roles and those they inherit from, each once, by name.
-func (d *Directory) Inherited(roles []Role) []Role {
+// WithInherited lists roles and those they inherit from, each once, by name.
+func (d *Directory) WithInherited(roles []Role) []Role {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.inherited(roles)
+	return d.withInherited(roles)
 }
 
-func (d *Directory) inherited(roles []Role) []Role {
+func (d *Directory) withInherited(roles []Role) []Role {
 	seen := map[Role]bool{}
 	var list []Role
 	var visit func([]Role)
@@ -179,7 +179,7 @@ func (d *Directory) RoleGrants(roles []Role) *Grants {
 
 func (d *Directory) roleGrants(roles []Role) *Grants {
 	g := newGrants(nil)
-	for _, r := range d.inherited(roles) {
+	for _, r := range d.withInherited(roles) {
 		privileges, known := builtinPrivileges(r)
 		if def := d.roles[key{r.Database, r.Role}]; !known && def != nil {
 			privileges = def.Privileges
@@ -199,7 +199,7 @@ func (d *Directory) Grants(of *User) (*Grants, bool) {
 	u := d.users[k]
 	g, known := d.grants[k]
 	d.mu.RUnlock()
-	if u == nil || !u.Is(of) {
+	if u == nil || !u.SameAs(of) {
 		return nil, false
 	}
 	if known {
@@ -207,7 +207,7 @@ func (d *Directory) Grants(of *User) (*Grants, bool) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if u = d.users[k]; u == nil || !u.Is(of) {
+	if u = d.users[k]; u == nil || !u.SameAs(of) {
 		return nil, false
 	}
 	g = d.roleGrants(u.Roles)
@@ -215,10 +215,10 @@ func (d *Directory) Grants(of *User) (*Grants, bool) {
 	return g, true
 }
 
-// forget drops what was computed of users and roles. The caller holds the lock.
-func (d *Directory) forget() { clear(d.grants) }
+// clearGrants drops the cached grants. The caller holds the lock.
+func (d *Directory) clearGrants() { clear(d.grants) }
 
-// RoleMissing returns the server's error for a role that is not there.
-func RoleMissing(r Role) error {
+// RoleNotFound returns the server's error for a role that is not there.
+func RoleNotFound(r Role) error {
 	return mongoerr.New(mongoerr.RoleNotFound, "Could not find role: %s@%s", r.Role, r.Database)
 }

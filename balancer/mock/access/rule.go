@@ -57,17 +57,17 @@ func OnDatabase(actions ...Action) Rule {
 	return func(r Request) bool { return r.Grants.Allows(In(r.Database), actions...) }
 }
 
-// Either wants one of the rules to hold.
-func Either(rules ...Rule) Rule {
+// AnyOf wants one of the rules to hold.
+func AnyOf(rules ...Rule) Rule {
 	return func(r Request) bool { return slices.ContainsFunc(rules, func(of Rule) bool { return of(r) }) }
 }
 
-// Every wants all rules to hold.
-func Every(rules ...Rule) Rule {
+// AllOf wants all rules to hold.
+func AllOf(rules ...Rule) Rule {
 	return func(r Request) bool { return !slices.ContainsFunc(rules, func(of Rule) bool { return !of(r) }) }
 }
 
-// LoggedIn wants nothing more.
+// LoggedIn needs no privilege beyond being logged in.
 func LoggedIn(Request) bool { return true }
 
 // isCaller reports whether a user is who asks.
@@ -87,11 +87,11 @@ func MayConfigureBalancing(r Request) bool {
 	return OnSubject(wanted...)(r)
 }
 
-// OwnOperations reports whether the caller may: everybody sees their own.
-func OwnOperations(r Request) bool { return args.Truth(r.Body.Lookup("$ownOps")) }
+// OnlyOwnOperations reports whether only the caller's own operations are asked for, which everybody may see.
+func OnlyOwnOperations(r Request) bool { return args.Truth(r.Body.Lookup("$ownOps")) }
 
-// OfOwnOperation reports whether the caller may: everybody may kill their own commands on the mongos.
-func OfOwnOperation(r Request) bool {
+// MayKillOwnOperation reports whether the caller may: everybody may kill their own commands on the mongos.
+func MayKillOwnOperation(r Request) bool {
 	n, isNumber := r.Body.Lookup("op").AsInt64OK()
 	return isNumber && r.OwnOperation(n)
 }

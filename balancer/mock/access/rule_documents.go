@@ -7,11 +7,11 @@ import (
 )
 
 // MayInsert wants insert on the collection.
-func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.unvalidated("insert")...) }
+func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.withBypassAction("insert")...) }
 
-// unvalidated adds the action of bypassDocumentValidation where it is asked
+// withBypassAction adds the action of bypassDocumentValidation where it is asked
 // for.
-func (r Request) unvalidated(actions ...Action) []Action {
+func (r Request) withBypassAction(actions ...Action) []Action {
 	if args.Truth(r.Body.Lookup("bypassDocumentValidation")) {
 		actions = append(actions, "bypassDocumentValidation")
 	}
@@ -20,7 +20,7 @@ func (r Request) unvalidated(actions ...Action) []Action {
 
 // MayUpdate wants update on the collection, and insert where a statement upserts.
 func MayUpdate(r Request) bool {
-	wanted := r.unvalidated("update")
+	wanted := r.withBypassAction("update")
 	statements, _ := args.Documents(r.Body.Lookup("updates"))
 	for _, s := range statements {
 		if args.Truth(s.Lookup("upsert")) {
@@ -31,9 +31,9 @@ func MayUpdate(r Request) bool {
 	return r.Grants.Allows(r.target(), wanted...)
 }
 
-// MayFindAndModify wants find, and what the change is.
+// MayFindAndModify requires find, and the action of the change.
 func MayFindAndModify(r Request) bool {
-	wanted := r.unvalidated("find")
+	wanted := r.withBypassAction("find")
 	switch {
 	case args.Truth(r.Body.Lookup("remove")):
 		wanted = append(wanted, "remove")
@@ -65,7 +65,7 @@ func MayBulkWrite(r Request) bool {
 		if !known || at < 0 || int(at) >= len(namespaces) {
 			return true
 		}
-		wanted := r.unvalidated(action)
+		wanted := r.withBypassAction(action)
 		if args.Truth(op.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 		}
@@ -99,7 +99,7 @@ func readsNoDocuments(pipeline bson.RawValue) bool {
 	return makes
 }
 
-// stageRule tells whether a stage of a pipeline on a collection is allowed.
+// stageRule reports whether a pipeline stage on a collection is allowed.
 type stageRule func(r Request, coll string, spec bson.RawValue) bool
 
 // initialStageRules returns what the stages need that make documents of their
@@ -224,7 +224,7 @@ func mayFacet(r Request, coll string, spec bson.RawValue) bool {
 }
 
 func mayReplace(r Request, _ string, spec bson.RawValue) bool {
-	return r.Grants.Allows(namespaceOf(r.Database, spec), r.unvalidated("insert", "remove")...)
+	return r.Grants.Allows(namespaceOf(r.Database, spec), r.withBypassAction("insert", "remove")...)
 }
 
 // mayMerge: the modes say whether it inserts, updates or both.
@@ -241,5 +241,5 @@ func mayMerge(r Request, _ string, spec bson.RawValue) bool {
 	if mode := args.Text(options.Lookup("whenMatched")); mode != "keepExisting" && mode != "fail" {
 		wanted = append(wanted, "update")
 	}
-	return r.Grants.Allows(namespaceOf(r.Database, into), r.unvalidated(wanted...)...)
+	return r.Grants.Allows(namespaceOf(r.Database, into), r.withBypassAction(wanted...)...)
 }

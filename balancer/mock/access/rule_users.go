@@ -78,7 +78,7 @@ func MayViewRoles(r Request) bool {
 			return false
 		}
 		u, there := r.Directory.Current(r.Caller)
-		return there && slices.Contains(r.Directory.Inherited(u.Roles), Role{Role: name, Database: db})
+		return there && slices.Contains(r.Directory.WithInherited(u.Roles), Role{Role: name, Database: db})
 	})
 }
 

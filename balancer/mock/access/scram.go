@@ -34,8 +34,8 @@ var schemes = map[Mechanism]scheme{
 	SHA256: {scram.SHA256, 15000, 28, 32},
 }
 
-// Known reports whether there is such a mechanism.
-func (m Mechanism) Known() bool {
+// IsSupported reports whether there is such a mechanism.
+func (m Mechanism) IsSupported() bool {
 	_, ok := schemes[m]
 	return ok
 }
@@ -67,7 +67,7 @@ func makeCredentials(name, password string, mechanisms []Mechanism, saltOf func(
 	return made, nil
 }
 
-func randomSalt(m Mechanism) []byte { return random(schemes[m].saltBytes) }
+func randomSalt(m Mechanism) []byte { return randomBytes(schemes[m].saltBytes) }
 
 // client derives keys. The name has no part in them but for the digest that
 // SCRAM-SHA-1 takes for the password.
@@ -79,7 +79,7 @@ func (s scheme) client(m Mechanism, name, password string) (*scram.Client, error
 	return s.hash.NewClient("", password, "")
 }
 
-// ErrFailed is the only thing that a peer hears of why it was refused.
+// ErrFailed is all that a peer is told about a refused authentication.
 var ErrFailed error = mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 
 // Conversation is one authentication under way. It belongs to one connection.
@@ -89,8 +89,8 @@ type Conversation struct {
 	skipEmpty bool
 	verified  bool
 	done      bool
-	// why is for the log: the peer hears ErrFailed.
-	why error
+	// failureReason is for the log: the peer hears ErrFailed.
+	failureReason error
 }
 
 // Begin starts a conversation with a user of a database. skipEmpty leaves out
@@ -110,8 +110,8 @@ func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conver
 			credentials, usable = user.credentials[m]
 		}
 		if !usable {
-			c.why = errors.New("no such user, or not with this mechanism: " + name + "@" + database)
-			return d.decoyFor(m, database, name), nil
+			c.failureReason = errors.New("no such user, or not with this mechanism: " + name + "@" + database)
+			return d.decoyCredentials(m, database, name), nil
 		}
 		c.user = user
 		return credentials, nil
@@ -154,8 +154,8 @@ func (c *Conversation) Step(payload []byte) (answer []byte, done bool, err error
 }
 
 func (c *Conversation) fail(why error) error {
-	if c.why == nil {
-		c.why = why
+	if c.failureReason == nil {
+		c.failureReason = why
 	}
 	return ErrFailed
 }
@@ -168,8 +168,8 @@ func (c *Conversation) User() *User {
 	return c.user
 }
 
-// Why tells the log why the conversation failed.
-func (c *Conversation) Why() error { return c.why }
+// FailureReason tells the log why the conversation failed.
+func (c *Conversation) FailureReason() error { return c.failureReason }
 
-// Who returns the name the peer gave, for the log.
-func (c *Conversation) Who() string { return c.inner.Username() }
+// UserName returns the name the peer gave, for the log.
+func (c *Conversation) UserName() string { return c.inner.Username() }

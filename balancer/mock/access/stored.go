@@ -26,7 +26,7 @@ type storedCredential struct {
 	ServerKey  []byte    `bson:"serverKey"`
 }
 
-// Stored returns the user for keeping. It is as secret as a server's
+// Stored returns the user for storage. It is as secret as a server's
 // system.users.
 func (u *User) Stored() (bson.Raw, error) {
 	s := storedUser{Name: u.Name, Database: u.Database, ID: u.ID, Roles: u.Roles, CustomData: u.CustomData}
@@ -59,7 +59,7 @@ func (d *Directory) Restore(stored bson.Raw, replace bool) error {
 	k := key{u.Database, u.Name}
 	if d.users[k] == nil || replace {
 		d.users[k] = u
-		d.forget()
+		d.clearGrants()
 	}
 	return nil
 }

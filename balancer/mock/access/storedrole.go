@@ -14,8 +14,8 @@ type storedRole struct {
 	Roles      []Role     `bson:"roles"`
 }
 
-// Stored returns the role for keeping.
-func (def *Definition) Stored() (bson.Raw, error) {
+// Stored returns the role for storage.
+func (def *RoleDefinition) Stored() (bson.Raw, error) {
 	s := storedRole{Role: def.Role.Role, Database: def.Database, Roles: def.Roles}
 	for _, p := range def.Privileges {
 		raw, err := bson.Marshal(p.Document())
@@ -33,7 +33,7 @@ func (d *Directory) RestoreRole(stored bson.Raw) error {
 	if err := bson.Unmarshal(stored, &s); err != nil {
 		return fmt.Errorf("stored role: %w", err)
 	}
-	def := &Definition{Role: Role{s.Role, s.Database}, Roles: s.Roles}
+	def := &RoleDefinition{Role: Role{s.Role, s.Database}, Roles: s.Roles}
 	for _, raw := range s.Privileges {
 		p, err := ReadPrivilege(raw)
 		if err != nil {
@@ -46,7 +46,7 @@ func (d *Directory) RestoreRole(stored bson.Raw) error {
 	k := key{s.Database, s.Role}
 	if d.roles[k] == nil {
 		d.roles[k] = def
-		d.forget()
+		d.clearGrants()
 	}
 	return nil
 }

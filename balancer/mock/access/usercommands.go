@@ -30,7 +30,7 @@ func (a *Accounts) CreateUser(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// UpdateUser changes what it names of a user.
+// UpdateUser changes the given fields of a user.
 func (a *Accounts) UpdateUser(r Request) (bson.D, error) {
 	draft, err := r.userDraft()
 	if err != nil {
@@ -46,9 +46,9 @@ func (a *Accounts) UpdateUser(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// userDraft reads what createUser and updateUser say of a user.
-func (r Request) userDraft() (Draft, error) {
-	draft := Draft{Password: r.Args.Text("pwd"), CustomData: r.Args.Object("customData")}
+// userDraft reads the fields of createUser and updateUser.
+func (r Request) userDraft() (UserSpec, error) {
+	draft := UserSpec{Password: r.Args.Text("pwd"), CustomData: r.Args.Object("customData")}
 	if r.Args.Text(r.Name) == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Username cannot be empty")
 	}
@@ -69,7 +69,7 @@ func (r Request) userDraft() (Draft, error) {
 	return draft, err
 }
 
-func (r Request) readMechanisms(draft *Draft) error {
+func (r Request) readMechanisms(draft *UserSpec) error {
 	array, ok := r.Args["mechanisms"].ArrayOK()
 	if !ok {
 		return nil
@@ -80,7 +80,7 @@ func (r Request) readMechanisms(draft *Draft) error {
 	}
 	for _, v := range values {
 		m := Mechanism(args.Text(v))
-		if !m.Known() {
+		if !m.IsSupported() {
 			return mongoerr.New(mongoerr.BadValue, "Unknown auth mechanism '%s'", string(m))
 		}
 		draft.Mechanisms = append(draft.Mechanisms, m)
@@ -177,7 +177,7 @@ func (a *Accounts) userDoc(u *User, custom, privileges bool) bson.D {
 		return doc
 	}
 	return append(doc,
-		bson.E{Key: "inheritedRoles", Value: RoleDocuments(a.Directory.Inherited(u.Roles))},
+		bson.E{Key: "inheritedRoles", Value: RoleDocuments(a.Directory.WithInherited(u.Roles))},
 		bson.E{Key: "inheritedPrivileges", Value: PrivilegeDocuments(a.Directory.RoleGrants(u.Roles).Privileges())},
 		bson.E{Key: "inheritedAuthenticationRestrictions", Value: bson.A{}},
 		bson.E{Key: "authenticationRestrictions", Value: bson.A{}})

@@ -48,7 +48,7 @@ func RequireCollation(place string, doc bson.Raw) (bson.Raw, error) {
 	return doc, nil
 }
 
-// checkLocale refuses languages that there are not, and options of the order by bytes.
+// checkLocale refuses unknown languages, and options of the simple collation.
 func checkLocale(collation bson.Raw) error {
 	locale := Text(collation.Lookup("locale"))
 	language, _, _ := strings.Cut(locale, "_")

@@ -15,15 +15,15 @@ import (
 
 // Field is one declared field.
 type Field struct {
-	name     string
-	kind     Kind
-	required bool
-	missing  mongoerr.Code   // where it isn't the usual
-	since    catalog.Release // zero where all releases have it
-	of       []Field         // of the object, or of each of the objects; nil does not look into it
-	oneOf    []string        // the texts that it may be; nil for all
-	least    *int64          // of a number; nil for any
-	types    string          // as messages list them; empty is as the kind does
+	name        string
+	kind        Kind
+	required    bool
+	missingCode mongoerr.Code   // if not the default
+	since       catalog.Release // zero where all releases have it
+	subfields   []Field         // subfields the object, or of each of the objects; nil does not look into it
+	oneOf       []string        // the texts that it may be; nil for all
+	min         *int64          // of a number; nil for any
+	types       string          // as messages list them; empty is as the kind does
 }
 
 // Name returns the field's name.
@@ -38,10 +38,10 @@ func Required(name string, kind Kind) Field { return Field{name: name, kind: kin
 // Optional declares a field that may be left out.
 func Optional(name string, kind Kind) Field { return Field{name: name, kind: kind} }
 
-// MissingIs returns the field as one of an old-style command, which has an error of
+// WithMissingCode returns the field as one of an old-style command, which has an error of
 // its own where the field is missing.
-func (f Field) MissingIs(code mongoerr.Code) Field {
-	f.missing = code
+func (f Field) WithMissingCode(code mongoerr.Code) Field {
+	f.missingCode = code
 	return f
 }
 
@@ -51,9 +51,9 @@ func (f Field) Since(r catalog.Release) Field {
 	return f
 }
 
-// Of returns the field as an object, or an array of objects, with these fields and no others.
-func (f Field) Of(fields ...Field) Field {
-	f.of = fields
+// WithFields returns the field as an object, or an array of objects, with these fields and no others.
+func (f Field) WithFields(fields ...Field) Field {
+	f.subfields = fields
 	return f
 }
 
@@ -70,14 +70,14 @@ func (f Field) Types(list string) Field {
 	return f
 }
 
-// AtLeast returns the field as a number that is not less.
+// AtLeast returns the field with a minimum value.
 func (f Field) AtLeast(n int64) Field {
-	f.least = &n
+	f.min = &n
 	return f
 }
 
-// In returns the fields that a release has.
-func In(r catalog.Release, fields []Field) []Field {
+// FieldsFor returns the fields that a release has.
+func FieldsFor(r catalog.Release, fields []Field) []Field {
 	var known []Field
 	for _, f := range fields {
 		if f.since == (catalog.Release{}) || r.AtLeast(f.since) {
@@ -87,15 +87,15 @@ func In(r catalog.Release, fields []Field) []Field {
 	return known
 }
 
-// Generic reports whether a top-level field is one that every command takes.
-func Generic(name string) bool {
-	_, is := generic[name]
+// IsGeneric reports whether a top-level field is one that every command takes.
+func IsGeneric(name string) bool {
+	_, is := genericFields[name]
 	return is
 }
 
-// generic are the fields that every command takes. Who looks at those without a
+// genericFields are the fields that every command takes. Who looks at those without a
 // kind checks them later.
-var generic = map[string]Field{
+var genericFields = map[string]Field{
 	"$db": {}, "apiVersion": {}, "apiStrict": {}, "apiDeprecationErrors": {},
 	"maxTimeMS":   Optional("maxTimeMS", SafeInt),
 	"readConcern": {}, "writeConcern": {}, "lsid": {}, "txnNumber": {}, "autocommit": {},
@@ -131,28 +131,28 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 			return nil, err
 		}
 	}
-	for w := keyorder.WalkOf(body); w.Next(); {
+	for w := keyorder.NewWalk(body); w.Next(); {
 		v := w.Value
 		if s.isOwn(w.Name) {
 			continue
 		}
 		f, known := findField(s.Fields, w.Name)
 		if !known {
-			common, isGeneric := generic[string(w.Name)]
+			common, isGeneric := genericFields[string(w.Name)]
 			if s.Strict && !isGeneric {
-				return nil, Unknown(place, string(w.Name))
+				return nil, UnknownField(place, string(w.Name))
 			}
 			if f = common; f.kind == Any || !s.Strict {
 				continue
 			}
 		}
-		if err := parsed.take(place, f, v); err != nil {
+		if err := parsed.add(place, f, v); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range s.Fields {
 		if f.required && f.name != s.Name && !parsed.Has(f.name) {
-			return nil, f.isMissing(place)
+			return nil, f.missingError(place)
 		}
 	}
 	return parsed, s.parseOwn(body, parsed)
@@ -178,15 +178,15 @@ func (s Spec) ParseMaxTime(body bson.Raw) error {
 	if !declared {
 		return nil
 	}
-	for w := keyorder.WalkOf(body); w.Next(); {
+	for w := keyorder.NewWalk(body); w.Next(); {
 		_, known := findField(s.Fields, w.Name)
-		switch _, isGeneric := generic[string(w.Name)]; {
-		case string(w.Name) == f.name && !f.absent(w.Value):
+		switch _, isGeneric := genericFields[string(w.Name)]; {
+		case string(w.Name) == f.name && !f.isAbsent(w.Value):
 			if err := f.Check(s.place(), w.Value); err != nil {
 				return err
 			}
 		case s.Strict && !known && !isGeneric && !s.isOwn(w.Name):
-			return Unknown(s.place(), string(w.Name))
+			return UnknownField(s.place(), string(w.Name))
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (s Spec) ParseMaxTime(body bson.Raw) error {
 // server looks at most of them when the command runs.
 func (s Spec) CheckNames(parsed Values) error {
 	for _, f := range s.Fields {
-		if later := kinds[f.kind].later; later != nil && parsed.Has(f.name) {
+		if later := kinds[f.kind].onRun; later != nil && parsed.Has(f.name) {
 			if err := later(s.Name, f, parsed[f.name]); err != nil {
 				return err
 			}
@@ -212,23 +212,23 @@ func (s Spec) parseOwn(body bson.Raw, parsed Values) error {
 	if !declared {
 		return nil
 	}
-	for w := keyorder.WalkOf(body); w.Next(); {
+	for w := keyorder.NewWalk(body); w.Next(); {
 		if !s.isOwn(w.Name) {
 			continue
 		}
-		if err := parsed.take(s.Name, f, w.Value); err != nil {
+		if err := parsed.add(s.Name, f, w.Value); err != nil {
 			return err
 		}
 	}
 	if f.required && f.kind != Any && !parsed.Has(s.Name) {
-		return f.isMissing(s.Name)
+		return f.missingError(s.Name)
 	}
 	return nil
 }
 
-// take notes a field that is there and of its type; the first one counts.
-func (v Values) take(cmd string, f Field, value bson.RawValue) error {
-	if f.absent(value) {
+// add notes a field that is there and of its type; the first one counts.
+func (v Values) add(cmd string, f Field, value bson.RawValue) error {
+	if f.isAbsent(value) {
 		return nil
 	}
 	if err := f.Check(cmd, value); err != nil {
@@ -257,10 +257,10 @@ func findField[N string | []byte](fields []Field, name N) (Field, bool) {
 	return Field{}, false
 }
 
-// absent: null is as good as nothing, but for kinds where it is a wrong type.
-func (f Field) absent(v bson.RawValue) bool {
+// isAbsent reports whether the field is missing or null, unless null is a type error.
+func (f Field) isAbsent(v bson.RawValue) bool {
 	if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
-		return !kinds[f.kind].null
+		return !kinds[f.kind].rejectsNull
 	}
 	return v.IsZero()
 }
@@ -275,67 +275,67 @@ func Check(place string, fields []Field, doc bson.Raw) error {
 	for _, e := range elems {
 		f, known := findField(fields, e.Key())
 		if !known {
-			return Unknown(place, e.Key())
+			return UnknownField(place, e.Key())
 		}
-		if f.absent(e.Value()) {
+		if f.isAbsent(e.Value()) {
 			continue
 		}
 		if err := f.Check(place, e.Value()); err != nil {
 			return err
 		}
-		if later := kinds[f.kind].later; later != nil {
+		if later := kinds[f.kind].onRun; later != nil {
 			if err := later(place, f, e.Value()); err != nil {
 				return err
 			}
 		}
 	}
 	for _, f := range fields {
-		if f.required && f.absent(doc.Lookup(f.name)) {
-			return f.isMissing(place)
+		if f.required && f.isAbsent(doc.Lookup(f.name)) {
+			return f.missingError(place)
 		}
 	}
 	return nil
 }
 
-func (f Field) isMissing(place string) error {
-	if f.missing != 0 {
-		return mongoerr.New(f.missing, "Missing expected field \"%s\"", f.name)
+func (f Field) missingError(place string) error {
+	if f.missingCode != 0 {
+		return mongoerr.New(f.missingCode, "Missing expected field \"%s\"", f.name)
 	}
-	return Missing(place, f.name)
+	return MissingField(place, f.name)
 }
 
-// inside checks what is in an object, or in each of the objects of an array.
-func (f Field) inside(place string, v bson.RawValue) error {
-	if f.of == nil {
+// checkSubfields checks what is in an object, or in each of the objects of an array.
+func (f Field) checkSubfields(place string, v bson.RawValue) error {
+	if f.subfields == nil {
 		return nil
 	}
 	place += "." + f.name
 	if v.Type == bson.TypeArray {
 		docs, err := DocumentsAt(place, v)
 		for i := 0; i < len(docs) && err == nil; i++ {
-			err = Check(place, f.of, docs[i])
+			err = Check(place, f.subfields, docs[i])
 		}
 		return err
 	}
 	if doc, is := v.DocumentOK(); is {
-		return Check(place, f.of, doc)
+		return Check(place, f.subfields, doc)
 	}
 	return nil
 }
 
-// within refuses texts and numbers that the field does not take.
-func (f Field) within(place string, v bson.RawValue) error {
+// checkAllowed refuses texts and numbers that the field does not take.
+func (f Field) checkAllowed(place string, v bson.RawValue) error {
 	if text, is := v.StringValueOK(); is && f.oneOf != nil && !slices.Contains(f.oneOf, text) {
 		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, place,
 			f.name)
 	}
-	if f.least != nil {
-		return f.notLess(v, *f.least)
+	if f.min != nil {
+		return f.checkMin(v, *f.min)
 	}
 	return nil
 }
 
-func (f Field) notLess(v bson.RawValue, least int64) error {
+func (f Field) checkMin(v bson.RawValue, least int64) error {
 	if n, is := Number(v); is && n < float64(least) {
 		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", f.name, least,
 			int64(n))
@@ -343,12 +343,12 @@ func (f Field) notLess(v bson.RawValue, least int64) error {
 	return nil
 }
 
-// Unknown returns the error of a field that the command does not know.
-func Unknown(place, name string) error {
+// UnknownField returns the error of a field that the command does not know.
+func UnknownField(place, name string) error {
 	return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", place, name)
 }
 
-// Missing returns the error of a required field that is not there.
-func Missing(place, name string) error {
+// MissingField returns the error of a required field that is not there.
+func MissingField(place, name string) error {
 	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", place, name)
 }

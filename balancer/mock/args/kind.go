@@ -57,19 +57,19 @@ const (
 	Hint
 )
 
-// check refuses a value of a field of a command.
-type check func(cmd string, f Field, v bson.RawValue) error
+// checkFunc refuses a value of a field of a command.
+type checkFunc func(cmd string, f Field, v bson.RawValue) error
 
 // rule is what a kind takes.
 type rule struct {
 	// types are in the order in which the server names them; none are any.
 	types []bson.Type
-	// wrong is the error of another type; nil for the usual.
-	wrong check
-	// now looks at a value when it is read, later when the command runs.
-	now, later check
-	// null is of a wrong type, and not as good as nothing.
-	null bool
+	// wrongType is the error of another type; nil for the usual.
+	wrongType checkFunc
+	// onRead looks at a value when it is read, later when the command runs.
+	onRead, onRun checkFunc
+	// rejectsNull: a null value is a type error instead of counting as absent.
+	rejectsNull bool
 }
 
 var (
@@ -81,68 +81,83 @@ var (
 
 var kinds = map[Kind]rule{
 	String:     {types: text},
-	Database:   {types: text, now: database, later: notEmpty},
-	Collection: {types: text, wrong: noCollection, null: true},
+	Database:   {types: text, onRead: checkDatabaseName, onRun: checkNotEmpty},
+	Collection: {types: text, wrongType: collectionTypeError, rejectsNull: true},
 	CollectionOrOne: {types: append(slices.Clone(text), bson.TypeInt32, bson.TypeInt64, bson.TypeDouble,
-		bson.TypeDecimal128), wrong: noCollection, now: one, null: true},
-	OldCollection:    {types: text, wrong: invalidName, now: collection, null: true},
-	Namespace:        {types: text, later: namespace},
-	AnyNamespace:     {types: text, later: notEmpty},
-	OldNamespace:     {types: text, wrong: noName, now: namespace, null: true},
-	OldAnyNamespace:  {types: text, wrong: noName, later: notEmpty, null: true},
-	NamespaceToShard: {types: text, wrong: noName, now: namespaceToShard, null: true},
-	Shard:            {types: text, now: shard},
-	Names:            {types: []bson.Type{bson.TypeString, bson.TypeArray}, null: true},
+		bson.TypeDecimal128), wrongType: collectionTypeError, onRead: checkOne, rejectsNull: true},
+	OldCollection:    {types: text, wrongType: invalidNamespaceTypeError, onRead: checkCollectionName, rejectsNull: true},
+	Namespace:        {types: text, onRun: checkNamespace},
+	AnyNamespace:     {types: text, onRun: checkNotEmpty},
+	OldNamespace:     {types: text, wrongType: namespaceTypeError, onRead: checkNamespace, rejectsNull: true},
+	OldAnyNamespace:  {types: text, wrongType: namespaceTypeError, onRun: checkNotEmpty, rejectsNull: true},
+	NamespaceToShard: {types: text, wrongType: namespaceTypeError, onRead: checkNamespaceToShard, rejectsNull: true},
+	Shard:            {types: text, onRead: checkShardID},
+	Names:            {types: []bson.Type{bson.TypeString, bson.TypeArray}, rejectsNull: true},
 	Subject: {types: append(slices.Clone(text), bson.TypeInt32, bson.TypeInt64, bson.TypeDouble,
-		bson.TypeDecimal128), null: true},
-	QueryShape: {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, now: queryShape,
-		later: shapedQuery, null: true},
+		bson.TypeDecimal128), rejectsNull: true},
+	QueryShape: {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, onRead: checkQueryShape,
+		onRun: checkShapedQuery, rejectsNull: true},
 	Object:     {types: []bson.Type{bson.TypeEmbeddedDocument}},
-	FindObject: {types: []bson.Type{bson.TypeEmbeddedDocument}, wrong: noFindObject, null: true},
-	ClusteredIndex: {types: append(slices.Clone(bools), bson.TypeEmbeddedDocument), wrong: noVariant, now: legacyClustered,
-		null: true},
-	Update:       {types: []bson.Type{bson.TypeEmbeddedDocument, bson.TypeArray}, wrong: noUpdate, null: true},
-	NumberOrZero: {null: true},
-	IndexesToDrop: {types: []bson.Type{bson.TypeString, bson.TypeArray, bson.TypeEmbeddedDocument}, wrong: noIndexes,
-		null: true},
+	FindObject: {types: []bson.Type{bson.TypeEmbeddedDocument}, wrongType: findObjectTypeError, rejectsNull: true},
+	ClusteredIndex: {
+		types:       append(slices.Clone(bools), bson.TypeEmbeddedDocument),
+		wrongType:   variantTypeError,
+		onRead:      checkClusteredIndex,
+		rejectsNull: true,
+	},
+	Update: {
+		types:       []bson.Type{bson.TypeEmbeddedDocument, bson.TypeArray},
+		wrongType:   updateTypeError,
+		rejectsNull: true,
+	},
+	NumberOrZero: {rejectsNull: true},
+	IndexesToDrop: {
+		types:       []bson.Type{bson.TypeString, bson.TypeArray, bson.TypeEmbeddedDocument},
+		wrongType:   indexesTypeError,
+		rejectsNull: true,
+	},
 	CommitQuorum: {types: []bson.Type{bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeString,
-		bson.TypeDouble}, now: commitQuorum},
-	OldObject:    {types: []bson.Type{bson.TypeEmbeddedDocument}, wrong: noOldObject, null: true},
+		bson.TypeDouble}, onRead: checkCommitQuorum},
+	OldObject:    {types: []bson.Type{bson.TypeEmbeddedDocument}, wrongType: oldObjectTypeError, rejectsNull: true},
 	Array:        {types: []bson.Type{bson.TypeArray}},
-	Objects:      {types: []bson.Type{bson.TypeArray}, now: objects},
+	Objects:      {types: []bson.Type{bson.TypeArray}, onRead: checkObjects},
 	Bool:         {types: []bson.Type{bson.TypeBoolean}},
-	OptionalBool: {types: []bson.Type{bson.TypeBoolean}, wrong: noBool, null: true},
+	OptionalBool: {types: []bson.Type{bson.TypeBoolean}, wrongType: boolTypeError, rejectsNull: true},
 	SafeBool:     {types: bools},
 	Int:          {types: []bson.Type{bson.TypeInt32}},
 	SafeInt:      {types: numbers},
-	Count:        {types: numbers, now: count},
-	Tasks:        {types: numbers, now: tasks},
-	Limit:        {types: numbers, wrong: noLimit, now: whole},
-	BoolOrUUID:   {types: []bson.Type{bson.TypeBoolean, bson.TypeBinary}, wrong: noVariant},
+	Count:        {types: numbers, onRead: checkCount},
+	Tasks:        {types: numbers, onRead: checkTasks},
+	Limit:        {types: numbers, wrongType: limitTypeError, onRead: checkWhole},
+	BoolOrUUID:   {types: []bson.Type{bson.TypeBoolean, bson.TypeBinary}, wrongType: variantTypeError},
 	Long:         {types: []bson.Type{bson.TypeInt64}},
-	Hint:         {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, wrong: noHint, null: true},
-	UUID:         {types: []bson.Type{bson.TypeBinary}},
+	Hint: {
+		types:       []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument},
+		wrongType:   hintTypeError,
+		rejectsNull: true,
+	},
+	UUID: {types: []bson.Type{bson.TypeBinary}},
 }
 
 // Check refuses a value of the wrong type, or out of the field's range.
 func (f Field) Check(cmd string, v bson.RawValue) error {
-	of := kinds[f.kind]
+	kindRule := kinds[f.kind]
 	switch {
-	case of.types == nil || slices.Contains(of.types, v.Type):
-	case of.wrong != nil:
-		return of.wrong(cmd, f, v)
+	case kindRule.types == nil || slices.Contains(kindRule.types, v.Type):
+	case kindRule.wrongType != nil:
+		return kindRule.wrongType(cmd, f, v)
 	default:
 		return f.wrongType(cmd, v)
 	}
-	if err := f.within(cmd, v); err != nil {
+	if err := f.checkAllowed(cmd, v); err != nil {
 		return err
 	}
-	if of.now != nil {
-		if err := of.now(cmd, f, v); err != nil {
+	if kindRule.onRead != nil {
+		if err := kindRule.onRead(cmd, f, v); err != nil {
 			return err
 		}
 	}
-	return f.inside(cmd, v)
+	return f.checkSubfields(cmd, v)
 }
 
 func (f Field) wrongType(cmd string, v bson.RawValue) error {
@@ -159,40 +174,40 @@ func (f Field) wrongType(cmd string, v bson.RawValue) error {
 		TypeName(v.Type), expected)
 }
 
-func noName(_ string, _ Field, v bson.RawValue) error {
+func namespaceTypeError(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", TypeName(v.Type))
 }
 
-func invalidName(_ string, _ Field, v bson.RawValue) error {
+func invalidNamespaceTypeError(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", TypeName(v.Type))
 }
 
-func noCollection(_ string, _ Field, v bson.RawValue) error {
+func collectionTypeError(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "collection name has invalid type %s", TypeName(v.Type))
 }
 
-// noVariant is the error of a field that takes values that no type says.
-func noVariant(cmd string, f Field, v bson.RawValue) error {
+// variantTypeError is the type error of a field that takes several types.
+func variantTypeError(cmd string, f Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected types '[']", cmd,
 		f.name, TypeName(v.Type))
 }
 
-func noLimit(_ string, f Field, _ bson.RawValue) error {
+func limitTypeError(_ string, f Field, _ bson.RawValue) error {
 	return mongoerr.New(mongoerr.BadValue, "%s value is not a valid number", f.name)
 }
 
-func whole(_ string, f Field, v bson.RawValue) error {
+func checkWhole(_ string, f Field, v bson.RawValue) error {
 	if n, _ := Number(v); n != math.Trunc(n) {
 		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s: %v", f.name, n)
 	}
 	return nil
 }
 
-func noUpdate(string, Field, bson.RawValue) error {
+func updateTypeError(string, Field, bson.RawValue) error {
 	return mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
 }
 
-func noIndexes(cmd string, f Field, v bson.RawValue) error {
+func indexesTypeError(cmd string, f Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected types '[string']", cmd,
 		f.name, TypeName(v.Type))
 }
@@ -200,7 +215,7 @@ func noIndexes(cmd string, f Field, v bson.RawValue) error {
 // maxMembers is how many members a replica set can have.
 const maxMembers = 50
 
-func commitQuorum(_ string, _ Field, v bson.RawValue) error {
+func checkCommitQuorum(_ string, _ Field, v bson.RawValue) error {
 	n, isNumber := Number(v)
 	switch text := Text(v); {
 	case isNumber && (n < 0 || n > maxMembers):
@@ -216,7 +231,7 @@ func commitQuorum(_ string, _ Field, v bson.RawValue) error {
 	}
 }
 
-func legacyClustered(_ string, _ Field, v bson.RawValue) error {
+func checkClusteredIndex(_ string, _ Field, v bson.RawValue) error {
 	if v.Type == bson.TypeEmbeddedDocument {
 		return nil
 	}
@@ -224,16 +239,16 @@ func legacyClustered(_ string, _ Field, v bson.RawValue) error {
 		"specific internal collections and vice versa")
 }
 
-func noFindObject(_ string, f Field, _ bson.RawValue) error {
+func findObjectTypeError(_ string, f Field, _ bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "Expected field %sto be of type object", f.name) // as servers write it
 }
 
-func noOldObject(_ string, f Field, v bson.RawValue) error {
+func oldObjectTypeError(_ string, f Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", f.name,
 		TypeName(v.Type))
 }
 
-func one(_ string, f Field, v bson.RawValue) error {
+func checkOne(_ string, f Field, v bson.RawValue) error {
 	if n, isNumber := Number(v); isNumber && n != 1 {
 		return mongoerr.New(mongoerr.BadValue, "Invalid command format: the '%s' field must specify a collection name or 1",
 			f.name)
@@ -241,53 +256,53 @@ func one(_ string, f Field, v bson.RawValue) error {
 	return nil
 }
 
-func noBool(_ string, f Field, v bson.RawValue) error {
+func boolTypeError(_ string, f Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name,
 		TypeName(v.Type))
 }
 
-func noHint(string, Field, bson.RawValue) error {
+func hintTypeError(string, Field, bson.RawValue) error {
 	return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 }
 
-func shard(_ string, _ Field, v bson.RawValue) error {
+func checkShardID(_ string, _ Field, v bson.RawValue) error {
 	if v.StringValue() == "" {
 		return mongoerr.New(mongoerr.NoSuchKey, "Shard ID cannot be empty")
 	}
 	return nil
 }
 
-func objects(_ string, _ Field, v bson.RawValue) error {
+func checkObjects(_ string, _ Field, v bson.RawValue) error {
 	_, err := Documents(v)
 	return err
 }
 
-func tasks(_ string, f Field, v bson.RawValue) error {
-	if n := Whole(v); n < 1 || n > 256 {
+func checkTasks(_ string, f Field, v bson.RawValue) error {
+	if n := ClampedInt(v); n < 1 || n > 256 {
 		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 1 and <= 256, actual value '%d'", f.name, n)
 	}
 	return nil
 }
 
-func count(_ string, f Field, v bson.RawValue) error {
-	return f.notLess(v, 0)
+func checkCount(_ string, f Field, v bson.RawValue) error {
+	return f.checkMin(v, 0)
 }
 
-func collection(_ string, _ Field, v bson.RawValue) error {
+func checkCollectionName(_ string, _ Field, v bson.RawValue) error {
 	if name := v.StringValue(); !catalog.ValidCollectionName(name) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified: '%s'", name)
 	}
 	return nil
 }
 
-func database(_ string, _ Field, v bson.RawValue) error {
+func checkDatabaseName(_ string, _ Field, v bson.RawValue) error {
 	if name := v.StringValue(); name != "" && !catalog.ValidDatabaseName(name) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", name)
 	}
 	return nil
 }
 
-func notEmpty(_ string, f Field, v bson.RawValue) error {
+func checkNotEmpty(_ string, f Field, v bson.RawValue) error {
 	if v.StringValue() == "" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: '%s' is empty", f.name)
 	}
@@ -297,7 +312,7 @@ func notEmpty(_ string, f Field, v bson.RawValue) error {
 	return nil
 }
 
-func namespace(_ string, _ Field, v bson.RawValue) error {
+func checkNamespace(_ string, _ Field, v bson.RawValue) error {
 	_, _, err := catalog.SplitNamespace(v.StringValue())
 	return err
 }
@@ -305,7 +320,7 @@ func namespace(_ string, _ Field, v bson.RawValue) error {
 // shapeBytes is the length of the hash of a query's shape.
 const shapeBytes = 32
 
-func queryShape(_ string, f Field, v bson.RawValue) error {
+func checkQueryShape(_ string, f Field, v bson.RawValue) error {
 	digits, isText := v.StringValueOK()
 	if !isText {
 		return nil
@@ -321,7 +336,7 @@ func queryShape(_ string, f Field, v bson.RawValue) error {
 	return nil
 }
 
-func shapedQuery(_ string, _ Field, v bson.RawValue) error {
+func checkShapedQuery(_ string, _ Field, v bson.RawValue) error {
 	doc, isDoc := v.DocumentOK()
 	if name := FirstKey(doc); isDoc && name != "find" && name != "aggregate" && name != "distinct" {
 		return mongoerr.New(mongoerr.NoQueryShape, "QueryShape can not be computed for command: %s", doc)
@@ -329,9 +344,9 @@ func shapedQuery(_ string, _ Field, v bson.RawValue) error {
 	return nil
 }
 
-// namespaceToShard refuses, before anything else, the collections that others
+// checkNamespaceToShard refuses, before anything else, the collections that others
 // are made of.
-func namespaceToShard(_ string, _ Field, v bson.RawValue) error {
+func checkNamespaceToShard(_ string, _ Field, v bson.RawValue) error {
 	ns := v.StringValue()
 	_, coll, err := catalog.SplitNamespace(ns)
 	switch {

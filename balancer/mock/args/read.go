@@ -19,8 +19,8 @@ func Truth(v bson.RawValue) bool {
 	return ok && n != 0
 }
 
-// TrueValue takes anything for true but false, zero, null and nothing.
-func TrueValue(v bson.RawValue) bool {
+// IsTruthy reports whether v is anything but false, zero, null or missing.
+func IsTruthy(v bson.RawValue) bool {
 	if _, isNumber := Number(v); isNumber || v.Type == bson.TypeBoolean {
 		return Truth(v)
 	}
@@ -36,8 +36,8 @@ func Number(v bson.RawValue) (float64, bool) {
 	return v.AsFloat64OK()
 }
 
-// Whole reads a SafeInt: doubles are cut, NaN is 0, the rest is clamped.
-func Whole(v bson.RawValue) int64 {
+// ClampedInt reads a SafeInt: doubles are cut, NaN is 0, the rest is clamped.
+func ClampedInt(v bson.RawValue) int64 {
 	f, ok := Number(v)
 	if !ok || math.IsNaN(f) {
 		return 0
@@ -58,7 +58,7 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 			place, TypeName(v.Type))
 	}
 	docs := make([]bson.Raw, 0, Length(array))
-	for w := keyorder.WalkOf(array); w.Next(); {
+	for w := keyorder.NewWalk(array); w.Next(); {
 		if w.Value.Type != bson.TypeEmbeddedDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
 				"BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, len(docs), TypeName(w.Value.Type))
@@ -71,7 +71,7 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 // Length returns how many values an array has.
 func Length(array bson.RawArray) int {
 	n := 0
-	for w := keyorder.WalkOf(array); w.Next(); {
+	for w := keyorder.NewWalk(array); w.Next(); {
 		n++
 	}
 	return n

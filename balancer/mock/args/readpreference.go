@@ -29,8 +29,8 @@ type ReadPreference struct {
 	MaxStaleness time.Duration
 }
 
-// Secondaries reports whether a read may go to a secondary though there is a primary.
-func (p ReadPreference) Secondaries() bool {
+// AllowsSecondaries reports whether a read may go to a secondary though there is a primary.
+func (p ReadPreference) AllowsSecondaries() bool {
 	return p.Mode == Secondary || p.Mode == SecondaryPreferred || p.Mode == Nearest
 }
 
@@ -56,7 +56,7 @@ func ReadReadPreference(v bson.RawValue) (p ReadPreference, err error) {
 	case !isText:
 		return p, mongoerr.New(mongoerr.TypeMismatch, "\"mode\" had the wrong type. Expected string, found %s",
 			TypeName(mode.Type))
-	case p.Mode != Primary && p.Mode != PrimaryPreferred && !p.Secondaries():
+	case p.Mode != Primary && p.Mode != PrimaryPreferred && !p.AllowsSecondaries():
 		return p, mongoerr.New(mongoerr.BadValue, "Could not parse $readPreference mode '%s'. Only the modes 'primary', "+
 			"'primaryPreferred', 'secondary', 'secondaryPreferred', and 'nearest' are supported. :: caused by :: Enumeration "+
 			"value '%s' for field 'mode' is not a valid value.", name, name)

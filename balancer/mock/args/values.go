@@ -33,10 +33,10 @@ func (v Values) Binary(name string) []byte {
 func (v Values) Truth(name string) bool { return Truth(v[name]) }
 
 // Number reads a SafeInt.
-func (v Values) Number(name string) int64 { return Whole(v[name]) }
+func (v Values) Number(name string) int64 { return ClampedInt(v[name]) }
 
-// Flag reads an optional bool; nil when it is absent.
-func (v Values) Flag(name string) *bool {
+// OptionalBool reads an optional bool; nil when it is absent.
+func (v Values) OptionalBool(name string) *bool {
 	if !v.Has(name) {
 		return nil
 	}

@@ -103,7 +103,7 @@ func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
 // Attempt runs a step of something that others wait for. Should it panic, failed
 // ends that thing: the rest of the cluster goes on.
 func (k *Clock) Attempt(what string, step func(), failed func(error)) {
-	err := mongoerr.Guard(k.panicLogger, what, func() error {
+	err := mongoerr.CatchPanic(k.panicLogger, what, func() error {
 		step()
 		return nil
 	})

@@ -11,15 +11,15 @@ func balancingCommands() []Command {
 	return []Command{
 		{
 			Name: "balancerStart", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer,
-			Effect: Writes, Privilege: settings("update"),
+			Effect: Writes, Privilege: onSettings("update"),
 		},
 		{
 			Name: "balancerStop", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: settings("update"),
+			Privilege: onSettings("update"),
 		},
 		{
 			Name: "balancerStatus", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer,
-			Effect: Reads, Privilege: settings("find"),
+			Effect: Reads, Privilege: onSettings("find"),
 		},
 		{
 			Name: "balancerCollectionStatus", Since: catalog.Release44, AdminOnly: true, Asks: ConfigServer,
@@ -31,7 +31,7 @@ func balancingCommands() []Command {
 			Effect: Writes, Privilege: access.MayConfigureBalancing,
 			Fields: fields(
 				required(args.Namespace, "configureCollectionBalancing"),
-				listed("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
+				typeOrder("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
 				optional(args.Bool, "defragmentCollection", "enableAutoMerger"),
 				[]args.Field{args.Optional("enableBalancing", args.Bool).Since(catalog.Release80)},
 			),
@@ -67,12 +67,12 @@ func balancingCommands() []Command {
 
 		{
 			Name: "split", AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.OnSubject("splitChunk"), Parsed: NameFirst,
+			Privilege: access.OnSubject("splitChunk"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "split")),
 		},
 		{
 			Name: "mergeChunks", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.OnSubject("splitChunk"), Parsed: NameFirst,
+			Privilege: access.OnSubject("splitChunk"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "mergeChunks")),
 		},
 		{
@@ -95,18 +95,25 @@ func balancingCommands() []Command {
 		{
 			Name: "addShardToZone", Aliases: []string{"addshardtozone"}, Since: catalog.Release34,
 			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.Either(access.OnCluster("enableSharding"), shards("update")),
+			Privilege: access.AnyOf(access.OnCluster("enableSharding"), onShards("update")),
 		},
 		{
-			Name: "removeShardFromZone", Aliases: []string{"removeshardfromzone"}, Since: catalog.Release34,
-			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.Either(access.OnCluster("enableSharding"), access.Every(shards("find", "update"), tags("find"))),
+			Name:      "removeShardFromZone",
+			Aliases:   []string{"removeshardfromzone"},
+			Since:     catalog.Release34,
+			AdminOnly: true,
+			Asks:      ConfigServer,
+			Effect:    Writes,
+			Privilege: access.AnyOf(
+				access.OnCluster("enableSharding"),
+				access.AllOf(onShards("find", "update"), onTags("find")),
+			),
 		},
 		{
 			Name: "updateZoneKeyRange", Aliases: []string{"updatezonekeyRange"}, Since: catalog.Release34,
 			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.Either(access.OnCluster("enableSharding"),
-				access.Every(shards("find"), tags("find", "update", "remove"))),
+			Privilege: access.AnyOf(access.OnCluster("enableSharding"),
+				access.AllOf(onShards("find"), onTags("find", "update", "remove"))),
 		},
 	}
 }

@@ -14,16 +14,24 @@ func collectionCommands() []Command {
 			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
 			Fields: fields(
 				required(args.Any, "listDatabases"), optional(args.Object, "filter"),
-				listed("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
+				typeOrder("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
 				optional(args.Bool, "authorizedDatabases"),
 			),
 		},
 		{
 			Name: "listCollections", Stable: true, Asks: Primary, Effect: Reads,
-			Privilege: access.MayListCollections, Parsed: Late, Strict: true,
+			Privilege: access.MayListCollections, ParsedAt: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "listCollections"), optional(args.Object, "filter"), cursor(),
-				optional(args.Bool, "nameOnly", "authorizedCollections"), optional(args.SafeBool, "includePendingDrops"), rawData(),
+				required(args.Any, "listCollections"),
+				optional(args.Object, "filter"),
+				cursorFields(),
+				optional(
+					args.Bool,
+					"nameOnly",
+					"authorizedCollections",
+				),
+				optional(args.SafeBool, "includePendingDrops"),
+				rawDataFields(),
 			),
 		},
 		{
@@ -31,20 +39,20 @@ func collectionCommands() []Command {
 			Privilege: access.MayCreate, Strict: true,
 			Fields: fields(
 				required(args.Collection, "create"),
-				listed("int, decimal, double, long, bool", optional(args.SafeBool, "capped", "autoIndexId", "temp")),
+				typeOrder("int, decimal, double, long, bool", optional(args.SafeBool, "capped", "autoIndexId", "temp")),
 				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults"),
-				[]args.Field{args.Optional("collation", args.Object).Of(args.CollationFields()...), timeSeries()},
-				images(), optional(args.Object, "encryptedFields"), listed("decimal, int, long, double", []args.Field{
+				[]args.Field{args.Optional("collation", args.Object).WithFields(args.CollationFields()...), timeSeriesField()},
+				preAndPostImages(), optional(args.Object, "encryptedFields"), typeOrder("decimal, int, long, double", []args.Field{
 					args.Optional("size", args.SafeInt).AtLeast(1), args.Optional("max", args.SafeInt),
-					args.Optional("expireAfterSeconds", args.SafeInt)}), validation(),
+					args.Optional("expireAfterSeconds", args.SafeInt)}), validationFields(),
 				optional(args.String, "viewOn"), optional(args.Array, "pipeline"),
-				[]args.Field{clusteredIndex()}, optional(args.Any, "flags"), sentByRouters(),
+				[]args.Field{clusteredIndexField()}, optional(args.Any, "flags"), routerFields(),
 			),
 		},
 		{
 			Name: "drop", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard, Effect: Writes,
 			Privilege: access.OnCollection("dropCollection"), Strict: true,
-			Fields: fields(required(args.Collection, "drop"), optional(args.UUID, "collectionUUID"), sentByRouters()),
+			Fields: fields(required(args.Collection, "drop"), optional(args.UUID, "collectionUUID"), routerFields()),
 		},
 		{
 			Name: "dropDatabase", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard,
@@ -53,29 +61,29 @@ func collectionCommands() []Command {
 
 		{
 			Name: "createIndexes", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.OnCollection("createIndex"), Parsed: Late, Strict: true,
+			Privilege: access.OnCollection("createIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),
 				optional(args.SafeInt, "v"), optional(args.OptionalBool, "returnOnStart"),
-				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
+				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields(),
 			),
 		},
 		{
 			Name: "listIndexes", Stable: true, Asks: Owners, Effect: Reads,
 			Privilege: access.OnCollection("listIndexes"), Strict: true,
 			Fields: fields(
-				required(args.Collection, "listIndexes"), cursor(),
+				required(args.Collection, "listIndexes"), cursorFields(),
 				optional(args.SafeBool, "includeBuildUUIDs", "includeIndexBuildInfo"),
-				optional(args.Any, "queryOptions"), rawData(), sentByRouters(),
+				optional(args.Any, "queryOptions"), rawDataFields(), routerFields(),
 			),
 		},
 		{
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
-			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Parsed: Late, Strict: true,
+			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "dropIndexes"), required(args.IndexesToDrop, "index"),
-				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
+				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields(),
 			),
 		},
 
@@ -89,32 +97,32 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "convertToCapped", WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.OnCollection("convertToCapped"), Parsed: NameFirst,
+			Privilege: access.OnCollection("convertToCapped"), ParsedAt: NameFirst,
 			Fields: fields(
 				required(args.OldCollection, "convertToCapped"),
-				[]args.Field{args.Required("size", args.SafeInt).MissingIs(mongoerr.InvalidOptions)},
+				[]args.Field{args.Required("size", args.SafeInt).WithMissingCode(mongoerr.InvalidOptions)},
 			),
 		},
 		{
 			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.MayModify, Parsed: Late, Strict: true,
+			Privilege: access.MayModify, ParsedAt: Late, Strict: true,
 			Fields: fields(
-				required(args.Collection, "collMod"), validation(), images(), optional(args.Object, "validator"),
+				required(args.Collection, "collMod"), validationFields(), preAndPostImages(), optional(args.Object, "validator"),
 				optional(args.SafeInt, "cappedSize", "cappedMax"), optional(args.Any, "viewOn", "pipeline"),
 				optional(args.SafeBool, "dryRun"), optional(args.Object, "timeseries", "encryptedFields"),
 				optional(args.Any, "clusteredIndex"),
-				[]args.Field{args.Optional("index", args.Object).Of(fields(
+				[]args.Field{args.Optional("index", args.Object).WithFields(fields(
 					optional(args.String, "name"), optional(args.Object, "keyPattern"), optional(args.SafeInt, "expireAfterSeconds"),
-					listed("decimal, bool, long, int, double",
+					typeOrder("decimal, bool, long, int, double",
 						optional(args.SafeBool, "hidden", "unique", "prepareUnique", "forceNonUnique")))...)},
 			),
 		},
 		{
 			Name: "validate", Asks: Owners, Effect: Reads, Privilege: access.OnCollection("validate"),
-			Parsed: NameFirst, Fields: fields(required(args.OldCollection, "validate")),
+			ParsedAt: NameFirst, Fields: fields(required(args.OldCollection, "validate")),
 		},
 		{
-			Name: "splitVector", Effect: Reads, Privilege: access.OnCollection("splitVector"), Parsed: NameFirst,
+			Name: "splitVector", Effect: Reads, Privilege: access.OnCollection("splitVector"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "splitVector")),
 		},
 		{
@@ -128,15 +136,15 @@ func collectionCommands() []Command {
 			Privilege: access.OnCollection("collStats"), Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "collStats"), optional(args.Any, "scale", "validationLevel"),
-				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawData(), sentByRouters(),
+				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawDataFields(), routerFields(),
 			),
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,
-			Privilege: access.OnDatabase("dbStats"), Parsed: Late, Strict: true,
+			Privilege: access.OnDatabase("dbStats"), ParsedAt: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "dbStats"), listed("long, int, decimal, double", optional(args.SafeInt, "scale")),
-				listed("double, bool, decimal, long, int", optional(args.SafeBool, "freeStorage")),
+				required(args.Any, "dbStats"), typeOrder("long, int, decimal, double", optional(args.SafeInt, "scale")),
+				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "freeStorage")),
 			),
 		},
 		{
@@ -144,8 +152,8 @@ func collectionCommands() []Command {
 			Privilege: access.OnSubject("find"), Strict: true,
 			Fields: fields(
 				required(args.Namespace, "dataSize"), optional(args.Object, "keyPattern", "min", "max"),
-				listed("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
-				listed("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects")),
+				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
+				typeOrder("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects")),
 			),
 		},
 	}

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// Command is what there is to know of a command besides what it does.
+// Command describes a command, except for its implementation.
 type Command struct {
 	Name    string
 	Aliases []string
@@ -33,32 +33,32 @@ type Command struct {
 	// Asks are nodes besides those of the documents it reads or writes.
 	Asks   Nodes
 	Effect Effect
-	// Anyone may run it, authenticated or not; of others Privilege reports whether
+	// NoAuth may run it, authenticated or not; of others Privilege reports whether
 	// their roles allow it.
-	Anyone    bool
+	NoAuth    bool
 	Privilege access.Rule
 	// Fields are checked before the command runs; nil for commands that read theirs
 	// by hand.
 	Fields []args.Field
 	// Place is what messages about fields have before their names; nil for the command's name.
 	Place *string
-	// Parsed is when they are.
-	Parsed Parsing
+	// ParsedAt is when they are.
+	ParsedAt Parsing
 	// Strict: unknown fields are refused with 40415.
 	Strict bool
-	// Test: there only where the parameter enableTestCommands was set at the start.
-	Test bool
-	// Mock: a command of the mock's own, which no fault stops.
-	Mock bool
-	// Outside runs without the cluster's lock and takes no virtual time.
-	Outside bool
+	// TestOnly: there only where the parameter enableTestCommands was set at the start.
+	TestOnly bool
+	// MockOnly: a command of the mock's own, which no fault stops.
+	MockOnly bool
+	// WithoutLock runs without the cluster's lock and takes no virtual time.
+	WithoutLock bool
 	// MembersOnly: no mongos has it, but shards and config servers.
 	MembersOnly bool
 	// Refused is why the mock does not do what a mongos does; nil where it does.
 	Refused *Refusal
 }
 
-// Nodes are whom a command asks whatever it is about; the shards that hold the
+// Nodes are the nodes that a command always asks; the shards that hold the
 // documents it reads or writes come on top. DDL commands go to every shard: a
 // server's coordinator would wait for those that are away, the mock refuses.
 type Nodes uint8
@@ -87,7 +87,7 @@ const (
 // Effect is what a command changes.
 type Effect uint8
 
-// Effects of commands. There is none that goes without saying.
+// Effects of commands. There is no default.
 const (
 	_ Effect = iota
 	// Reads changes nothing but the client's own connection and sessions.
@@ -109,7 +109,7 @@ func (c *Command) Parse(body bson.Raw) (args.Values, error) {
 
 // ParseFirst checks what a server looks at before anything else of a command.
 func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
-	switch c.Parsed {
+	switch c.ParsedAt {
 	case AtOnce:
 		return c.spec().Parse(body)
 	case NameFirst:
@@ -120,7 +120,7 @@ func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
 
 // ParseRest checks, when the command runs, what ParseFirst has left.
 func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, error) {
-	if c.Parsed != AtOnce {
+	if c.ParsedAt != AtOnce {
 		return c.Parse(body)
 	}
 	return first, c.spec().CheckNames(first)
@@ -130,20 +130,20 @@ func (c *Command) spec() args.Spec {
 	return args.Spec{Name: c.Name, Aliases: c.Aliases, Place: c.Place, Fields: c.Fields, Strict: c.Strict}
 }
 
-// In reports whether a release has the command.
-func (c *Command) In(r catalog.Release) bool {
+// ExistsIn reports whether a release has the command.
+func (c *Command) ExistsIn(r catalog.Release) bool {
 	return c.Since == catalog.Release{} || r.AtLeast(c.Since)
 }
 
-// At returns the command as a release has it: without the fields of later ones.
-func (c Command) At(r catalog.Release) Command {
-	c.Fields = args.In(r, c.Fields)
+// ForRelease returns the command as a release has it: without the fields of later ones.
+func (c Command) ForRelease(r catalog.Release) Command {
+	c.Fields = args.FieldsFor(r, c.Fields)
 	return c
 }
 
-// OnCollection reports whether the command's value names a collection of its
+// TakesCollection reports whether the command's value names a collection of its
 // database.
-func (c *Command) OnCollection() bool {
+func (c *Command) TakesCollection() bool {
 	return slices.ContainsFunc(c.Fields, func(f args.Field) bool {
 		return f.Name() == c.Name && (f.Kind() == args.Collection || f.Kind() == args.OldCollection)
 	})

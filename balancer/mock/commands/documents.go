@@ -25,15 +25,15 @@ func documentCommands() []Command {
 				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "readOnce", "includeQueryStatsMetrics"),
 				optional(args.SafeInt, "term"), optional(args.UUID, "collectionUUID"),
 				optional(args.Object, "encryptionInformation", "runtimeConstants", "querySettings"),
-				sampled(), rawData(), sentByRouters(),
+				internalReadFields(), rawDataFields(), routerFields(),
 			),
 		},
 		{
 			Name: "getMore", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
 			Fields: fields(
 				required(args.Long, "getMore"), required(args.String, "collection"),
-				listed("decimal, double, long, int", optional(args.Count, "batchSize")),
-				listed("decimal, double, long, int", optional(args.SafeInt, "maxTimeMS")),
+				typeOrder("decimal, double, long, int", optional(args.Count, "batchSize")),
+				typeOrder("decimal, double, long, int", optional(args.SafeInt, "maxTimeMS")),
 				optional(args.Any, "term", "lastKnownCommittedOpTime"),
 				optional(args.Bool, "includeQueryStatsMetrics"),
 			),
@@ -44,35 +44,44 @@ func documentCommands() []Command {
 		},
 		{
 			Name: "aggregate", Stable: true, ReadConcern: true, WriteConcern: true, Effect: Reads,
-			Privilege: access.MayAggregate, Parsed: Late, Strict: true,
+			Privilege: access.MayAggregate, ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.CollectionOrOne, "aggregate"), required(args.Any, "pipeline"),
-				listed("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
+				typeOrder("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
 				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "includeQueryStatsMetrics"),
-				listed("int, double, long, decimal", optional(args.SafeInt, "maxTimeMS")),
+				typeOrder("int, double, long, decimal", optional(args.SafeInt, "maxTimeMS")),
 				optional(args.Any, "cursor", "exchange", "runtimeConstants", "fromMongos", "fromRouter"),
 				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
 				optional(args.Object, "let", "collation", "encryptionInformation", "querySettings"),
 				optional(args.UUID, "collectionUUID", "sampleId"), optional(args.OptionalBool, "isMapReduceCommand"),
-				rawData(), sentByRouters(),
+				rawDataFields(), routerFields(),
 			),
 		},
 		{
 			Name: "count", Stable: true, ReadConcern: true, Effect: Reads,
-			Privilege: access.OnCollection("find"), Parsed: Late, Strict: true,
+			Privilege: access.OnCollection("find"), ParsedAt: Late, Strict: true,
 			Fields: fields(
-				required(args.OldCollection, "count"), optional(args.Object, "query", "collation", "encryptionInformation"),
-				optional(args.Limit, "limit"), listed("decimal, int, long, double", optional(args.Count, "skip")),
-				optional(args.Hint, "hint"), optional(args.Any, "fields", "queryOptions"), sampled(), rawData(), sentByRouters(),
+				required(args.OldCollection, "count"),
+				optional(args.Object, "query", "collation", "encryptionInformation"),
+				optional(args.Limit, "limit"),
+				typeOrder("decimal, int, long, double", optional(args.Count, "skip")),
+				optional(
+					args.Hint,
+					"hint",
+				),
+				optional(args.Any, "fields", "queryOptions"),
+				internalReadFields(),
+				rawDataFields(),
+				routerFields(),
 			),
 		},
 		{
 			Name: "distinct", ReadConcern: true, Effect: Reads, Privilege: access.OnCollection("find"),
-			Place: place("distinctCommandRequest"), Parsed: NameFirst, Strict: true,
+			Place: place("distinctCommandRequest"), ParsedAt: NameFirst, Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "distinct"), required(args.String, "key"),
 				optional(args.Object, "query", "collation", "querySettings"), optional(args.Hint, "hint"),
-				optional(args.Any, "queryOptions", "unwrappedReadPref"), sampled(), rawData(), sentByRouters(),
+				optional(args.Any, "queryOptions", "unwrappedReadPref"), internalReadFields(), rawDataFields(), routerFields(),
 			),
 		},
 
@@ -80,7 +89,7 @@ func documentCommands() []Command {
 			Name: "insert", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayInsert, Strict: true,
 			Fields: fields(
-				required(args.Collection, "insert"), required(args.Array, "documents"), ofWrites(),
+				required(args.Collection, "insert"), required(args.Array, "documents"), writeFields(),
 			),
 		},
 		{
@@ -88,7 +97,7 @@ func documentCommands() []Command {
 			Privilege: access.MayUpdate, Strict: true,
 			Fields: fields(
 				required(args.Collection, "update"), required(args.Array, "updates"),
-				optional(args.Object, "let", "runtimeConstants"), ofWrites(),
+				optional(args.Object, "let", "runtimeConstants"), writeFields(),
 			),
 		},
 		{
@@ -96,12 +105,12 @@ func documentCommands() []Command {
 			Privilege: access.OnCollection("remove"), Strict: true,
 			Fields: fields(
 				required(args.Collection, "delete"), required(args.Array, "deletes"),
-				optional(args.Object, "let", "runtimeConstants"), ofWrites(),
+				optional(args.Object, "let", "runtimeConstants"), writeFields(),
 			),
 		},
 		{
 			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true,
-			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, Parsed: Late, Strict: true,
+			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "findAndModify"),
 				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
@@ -111,7 +120,7 @@ func documentCommands() []Command {
 				optional(args.OptionalBool, "bypassEmptyTsReplacement", allowsKeyUpdates),
 				optional(args.Any, "update", "stmtId", "batchSize"), optional(args.Bool, "singleBatch"),
 				optional(args.Object, "runtimeConstants", "$_originalQuery", "$_originalCollation"),
-				optional(args.UUID, "sampleId"), rawData(), sentByRouters(),
+				optional(args.UUID, "sampleId"), rawDataFields(), routerFields(),
 			),
 		},
 
@@ -121,10 +130,10 @@ func documentCommands() []Command {
 			Strict: true,
 			Fields: fields(
 				required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
-				listed("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
+				typeOrder("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement"),
 				optional(args.Bool, "ordered", "errorsOnly"), optional(args.Any, "stmtId", "stmtIds"),
-				optional(args.Object, "let"), cursor(), rawData(),
+				optional(args.Object, "let"), cursorFields(), rawDataFields(),
 			),
 		},
 

@@ -6,7 +6,7 @@ import (
 )
 
 // memberCommands returns those of shards and config servers that no mongos has.
-// dbHash is there for what --read-only lets pass; the mock's members do not have
+// dbHash is listed for the check of --read-only; the mock's members do not have
 // it.
 func memberCommands() []Command {
 	return []Command{

@@ -10,19 +10,19 @@ func operationCommands() []Command {
 	return []Command{
 		{Name: "startSession", Effect: Reads, Privilege: access.LoggedIn},
 		{
-			Name: "endSessions", Stable: true, Outside: true, Effect: Interrupts, Anyone: true,
+			Name: "endSessions", Stable: true, WithoutLock: true, Effect: Interrupts, NoAuth: true,
 			Fields: fields(optional(args.Array, "endSessions")),
 		},
 		{
-			Name: "refreshSessions", Stable: true, Outside: true, Effect: Reads, Privilege: access.LoggedIn,
+			Name: "refreshSessions", Stable: true, WithoutLock: true, Effect: Reads, Privilege: access.LoggedIn,
 			Strict: true, Fields: fields(optional(args.Array, "refreshSessions")),
 		},
 		{
-			Name: "killSessions", Outside: true, Effect: Interrupts, Privilege: access.LoggedIn,
+			Name: "killSessions", WithoutLock: true, Effect: Interrupts, Privilege: access.LoggedIn,
 			Fields: fields(optional(args.Array, "killSessions")),
 		},
 		{
-			Name: "killAllSessions", Outside: true, Effect: Interrupts,
+			Name: "killAllSessions", WithoutLock: true, Effect: Interrupts,
 			Privilege: access.OnCluster("killAnySession"),
 			Fields:    fields(required(args.Array, "killAllSessions")),
 		},
@@ -37,11 +37,11 @@ func operationCommands() []Command {
 
 		{
 			Name: "currentOp", AdminOnly: true, Effect: Reads,
-			Privilege: access.Either(access.OwnOperations, access.OnCluster("inprog")),
+			Privilege: access.AnyOf(access.OnlyOwnOperations, access.OnCluster("inprog")),
 		},
 		{
 			Name: "killOp", AdminOnly: true, Effect: Interrupts,
-			Privilege: access.Either(access.OnCluster("killop"), access.OfOwnOperation),
+			Privilege: access.AnyOf(access.OnCluster("killop"), access.MayKillOwnOperation),
 		},
 	}
 }

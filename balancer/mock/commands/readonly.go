@@ -8,18 +8,18 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// ReadsOnly reports whether a command, as it was sent, changes nothing on any
-// server: neither what the mock does of it counts, nor what the server's
+// IsReadOnly reports whether a command, as it was sent, changes nothing on any
+// server: neither what the mock implements of it counts, nor what the server's
 // release would. What nobody knows may change anything, and so may what has a
 // key twice, since servers read now the first and now the last.
-func ReadsOnly(table map[string]*Command, body bson.Raw) bool {
-	if args.CheckOnce(body) != nil {
+func IsReadOnly(table map[string]*Command, body bson.Raw) bool {
+	if args.CheckDuplicateKeys(body) != nil {
 		return false
 	}
 	name := args.FirstKey(body)
 	cmd := table[name]
 	if cmd == nil {
-		return slices.Contains(readElsewhere, name)
+		return slices.Contains(otherReadCommands, name)
 	}
 	if reads, depends := readsByBody[cmd.Name]; depends {
 		return reads(cmd, body)
@@ -27,9 +27,9 @@ func ReadsOnly(table map[string]*Command, body bson.Raw) bool {
 	return cmd.Effect == Reads
 }
 
-// readElsewhere are commands of servers that are in no table here: members of
+// otherReadCommands are commands of servers that are in no table here: members of
 // shards, and older releases.
-var readElsewhere = []string{
+var otherReadCommands = []string{
 	"availableQueryOptions", "checkShardingIndex", "cursorInfo", "driverOIDTest", "geoNear", "geoSearch",
 	"getChangeStreamState", "getLastError", "getlasterror", "getPrevError", "getShardingReady", "getnonce",
 	"listDatabasesForAllTenants", "parallelCollectionScan", "planCacheListPlans", "planCacheListQueryShapes",
@@ -45,12 +45,12 @@ var readsByBody = map[string]func(cmd *Command, body bson.Raw) bool{
 	"explain": func(*Command, bson.Raw) bool { return true },
 	// It is read like a bool everywhere; whatever else it is may be one to a server.
 	"validate": func(_ *Command, body bson.Raw) bool {
-		return !args.TrueValue(body.Lookup("repair")) && !args.TrueValue(body.Lookup("fixMultikey"))
+		return !args.IsTruthy(body.Lookup("repair")) && !args.IsTruthy(body.Lookup("fixMultikey"))
 	},
 	// A level below zero asks for the present one. Any option would be set.
 	"profile": func(cmd *Command, body bson.Raw) bool {
 		level, isNumber := args.Number(body.Lookup("profile"))
-		return isNumber && level == -1 && onlyHas(body, cmd.Name)
+		return isNumber && level == -1 && hasOnlyGenericFields(body, cmd.Name)
 	},
 	// What an old release writes where nothing is said is a collection.
 	"mapReduce": func(_ *Command, body bson.Raw) bool {
@@ -60,12 +60,12 @@ var readsByBody = map[string]func(cmd *Command, body bson.Raw) bool{
 	},
 }
 
-// onlyHas reports whether a command has no fields but those that every command
+// hasOnlyGenericFields reports whether a command has no fields but those that every command
 // takes, and its own name.
-func onlyHas(body bson.Raw, name string) bool {
+func hasOnlyGenericFields(body bson.Raw, name string) bool {
 	elems, err := body.Elements()
 	return err == nil && !slices.ContainsFunc(elems, func(e bson.RawElement) bool {
-		return e.Key() != name && !args.Generic(e.Key())
+		return e.Key() != name && !args.IsGeneric(e.Key())
 	})
 }
 

@@ -70,7 +70,7 @@ func TestReadsOnlyOfEveryCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := commands.ReadsOnly(table, raw); got != slices.Contains(reads, name) {
+		if got := commands.IsReadOnly(table, raw); got != slices.Contains(reads, name) {
 			t.Errorf("%s reads only: %v", name, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestReadsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := commands.ReadsOnly(table, raw); got != tt.reads {
+		if got := commands.IsReadOnly(table, raw); got != tt.reads {
 			t.Errorf("%v reads only: %v", tt.command, got)
 		}
 	}

@@ -54,7 +54,7 @@ func refusedCommands() []Command {
 	// takes says which fields servers read, so that a call without them fails as it
 	// does there.
 	takes := func(cmd Command, when Parsing, groups ...[]args.Field) Command {
-		cmd.Fields, cmd.Parsed = fields(groups...), when
+		cmd.Fields, cmd.ParsedAt = fields(groups...), when
 		return cmd
 	}
 	strict := func(cmd Command) Command {
@@ -82,7 +82,7 @@ func refusedCommands() []Command {
 			required(args.Collection, "mapReduce"), required(args.Any, "map", "reduce", "out"),
 			optional(args.Object, "query", "sort", "collation", "scope", "let"), optional(args.SafeInt, "limit"),
 			optional(args.Any, "finalize", "jsMode"), optional(args.SafeBool, "verbose", "bypassDocumentValidation"),
-			sentByRouters())),
+			routerFields())),
 		refuse("killAllSessionsByPattern", always, onAdmin, Interrupts, "use killAllSessions"),
 		refuse("coordinateCommitTransaction", always, onAdmin, Writes, "there are no transactions"),
 		encrypted("compactStructuredEncryptionData", catalog.Release60, Writes,
@@ -94,8 +94,8 @@ func refusedCommands() []Command {
 			required(args.Array, "tokens"), required(args.String, "queryType")),
 		takes(refuse("planCacheSetFilter", always, everywhere, Writes, "there are no index filters: use hint"), NameFirst,
 			required(args.OldCollection, "planCacheSetFilter"),
-			[]args.Field{args.Required("query", args.Object).MissingIs(mongoerr.BadValue)},
-			[]args.Field{args.Required("indexes", args.Array).MissingIs(mongoerr.BadValue)}),
+			[]args.Field{args.Required("query", args.Object).WithMissingCode(mongoerr.BadValue)},
+			[]args.Field{args.Required("indexes", args.Array).WithMissingCode(mongoerr.BadValue)}),
 		strict(takes(refuse("setQuerySettings", catalog.Release80, onAdmin, Writes, noSettings), AtOnce,
 			required(args.QueryShape, "setQuerySettings"), required(args.Object, "settings"))),
 		strict(takes(refuse("removeQuerySettings", catalog.Release80, onAdmin, Writes, noSettings), AtOnce,
@@ -121,7 +121,7 @@ func refusedCommands() []Command {
 		with(mongoerr.ProfilingFilterNotEnabled, refuse("setProfilingFilterGlobally", catalog.Release70, everywhere, Writes,
 			"setProfilingFilterGlobally command requires query knob to be enabled")),
 		takes(refuse("appendOplogNote", always, onAdmin, Writes, ""), Late,
-			[]args.Field{args.Required("data", args.Object).MissingIs(mongoerr.NoSuchKey)}),
+			[]args.Field{args.Required("data", args.Object).WithMissingCode(mongoerr.NoSuchKey)}),
 		takes(refuse("repairShardedCollectionChunksHistory", always, onAdmin, Writes, ""), AtOnce,
 			required(args.Namespace, "repairShardedCollectionChunksHistory"), optional(args.Bool, "force")),
 		refuse("resetPlacementHistory", catalog.Release70, onAdmin, Writes, ""),

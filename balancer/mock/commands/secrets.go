@@ -18,14 +18,14 @@ var (
 		"accesskey", "connectionstring"}
 )
 
-// SecretName reports whether a field or a variable of that name holds a secret.
-func SecretName(name string) bool {
+// IsSecretName reports whether a field or a variable of that name holds a secret.
+func IsSecretName(name string) bool {
 	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 	return slices.Contains(secretFields, name) ||
 		slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// WithoutSecrets returns a command or a document as people may see it: without
+// WithoutSecrets returns a redacted command or document: without
 // the texts and the bytes of fields that hold secrets, however deep they stand.
 func WithoutSecrets(doc bson.Raw) bson.Raw {
 	raw, err := bson.Marshal(shownFields(doc))
@@ -50,7 +50,7 @@ func shownFields(doc bson.Raw) bson.D {
 func shownValue(name string, v bson.RawValue) any {
 	switch v.Type {
 	case bson.TypeString, bson.TypeBinary, bson.TypeSymbol:
-		if SecretName(name) {
+		if IsSecretName(name) {
 			return hiddenSecret
 		}
 	case bson.TypeEmbeddedDocument:

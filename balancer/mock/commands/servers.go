@@ -9,17 +9,17 @@ import (
 // serverCommands are about a server, its parameters and its diagnostics.
 func serverCommands() []Command {
 	return []Command{
-		{Name: "hello", Stable: true, Outside: true, Effect: Reads, Anyone: true},
-		{Name: "isMaster", Aliases: []string{"ismaster"}, Outside: true, Effect: Reads, Anyone: true},
+		{Name: "hello", Stable: true, WithoutLock: true, Effect: Reads, NoAuth: true},
+		{Name: "isMaster", Aliases: []string{"ismaster"}, WithoutLock: true, Effect: Reads, NoAuth: true},
 		{
-			Name: "ping", Stable: true, Outside: true, Effect: Reads, Anyone: true, Strict: true,
+			Name: "ping", Stable: true, WithoutLock: true, Effect: Reads, NoAuth: true, Strict: true,
 			Fields: fields(required(args.Any, "ping")),
 		},
-		{Name: "whatsmyuri", Effect: Reads, Anyone: true},
+		{Name: "whatsmyuri", Effect: Reads, NoAuth: true},
 
-		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Effect: Reads, Anyone: true},
+		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Effect: Reads, NoAuth: true},
 		{
-			Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog"), Parsed: Late,
+			Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog"), ParsedAt: Late,
 			Strict: true, Fields: fields(required(args.String, "getLog")),
 		},
 		{
@@ -31,14 +31,14 @@ func serverCommands() []Command {
 			Name: "getCmdLineOpts", AdminOnly: true, Effect: Reads,
 			Privilege: access.OnCluster("getCmdLineOpts"),
 		},
-		{Name: "listCommands", Effect: Reads, Anyone: true},
+		{Name: "listCommands", Effect: Reads, NoAuth: true},
 		{Name: "serverStatus", Effect: Reads, Privilege: access.OnCluster("serverStatus")},
-		{Name: "isdbgrid", Effect: Reads, Anyone: true},
+		{Name: "isdbgrid", Effect: Reads, NoAuth: true},
 		{Name: "netstat", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("netstat")},
 		{Name: "getShardMap", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getShardMap")},
 		{
 			Name: "getShardVersion", Aliases: []string{"getshardversion"}, AdminOnly: true, Effect: Reads,
-			Privilege: access.OnSubject("getShardVersion"), Parsed: NameFirst,
+			Privilege: access.OnSubject("getShardVersion"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldAnyNamespace, "getShardVersion")),
 		},
 		{
@@ -87,18 +87,18 @@ func serverCommands() []Command {
 		},
 		{
 			Name: "setDefaultRWConcern", AdminOnly: true, WriteConcern: true, Effect: Writes,
-			Privilege: access.OnCluster("setDefaultRWConcern"), Parsed: Late, Strict: true,
+			Privilege: access.OnCluster("setDefaultRWConcern"), ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "setDefaultRWConcern"),
 				optional(args.Object, "defaultReadConcern", "defaultWriteConcern"),
 			),
 		},
 		{
-			Name: "features", Effect: Reads, Anyone: true, Strict: true,
+			Name: "features", Effect: Reads, NoAuth: true, Strict: true,
 			Fields: fields(required(args.Any, "features"), optional(args.SafeBool, "oidReset")),
 		},
 		{
-			Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler"), Parsed: Late,
+			Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler"), ParsedAt: Late,
 			Strict: true,
 			Fields: fields(
 				required(args.SafeInt, "profile"), optional(args.SafeInt, "slowms"), optional(args.Any, "sampleRate", "filter"),
@@ -112,7 +112,7 @@ func serverCommands() []Command {
 		{Name: "reapLogicalSessionCacheNow", AdminOnly: true, Effect: Writes, Privilege: access.LoggedIn},
 		{
 			Name: "planCacheClear", Effect: Writes, Privilege: access.OnCollection("planCacheWrite"),
-			Parsed: NameFirst, Fields: fields(required(args.OldCollection, "planCacheClear")),
+			ParsedAt: NameFirst, Fields: fields(required(args.OldCollection, "planCacheClear")),
 		},
 
 		{Name: "connPoolStats", Effect: Reads, Privilege: access.OnCluster("connPoolStats")},
@@ -122,7 +122,7 @@ func serverCommands() []Command {
 			Privilege: access.OnCluster("dropConnections"), Strict: true,
 			Fields: fields(required(args.Any, "dropConnections"), required(args.Array, "hostAndPort")),
 		},
-		{Name: "echo", Effect: Reads, Anyone: true},
+		{Name: "echo", Effect: Reads, NoAuth: true},
 		{Name: "filemd5", Effect: Reads, Privilege: access.OnCollection("find")},
 		{Name: "fsync", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("fsync")},
 		{Name: "fsyncUnlock", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("unlock")},
@@ -143,13 +143,13 @@ func serverCommands() []Command {
 		{Name: "logRotate", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("logRotate")},
 		{
 			Name: "planCacheListFilters", Effect: Reads, Privilege: access.OnCollection("planCacheIndexFilter"),
-			Parsed: NameFirst, Fields: fields(required(args.OldCollection, "planCacheListFilters")),
+			ParsedAt: NameFirst, Fields: fields(required(args.OldCollection, "planCacheListFilters")),
 		},
 		{
 			Name: "planCacheClearFilters", Effect: Writes,
 			Privilege: access.OnCollection("planCacheIndexFilter"),
-			Parsed:    NameFirst, Fields: fields(required(args.OldCollection, "planCacheClearFilters")),
+			ParsedAt:  NameFirst, Fields: fields(required(args.OldCollection, "planCacheClearFilters")),
 		},
-		{Name: "_isSelf", Effect: Reads, Anyone: true},
+		{Name: "_isSelf", Effect: Reads, NoAuth: true},
 	}
 }

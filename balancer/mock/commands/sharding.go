@@ -17,14 +17,14 @@ func shardingCommands() []Command {
 		{
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
-			Parsed: NameFirst, Place: place(""),
+			ParsedAt: NameFirst, Place: place(""),
 			Fields: fields(
 				required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "presplitHashedZones"),
 				optional(args.SafeInt, "numInitialChunks"),
 				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),
 				optional(args.Object, "collation"), optional(args.UUID, "collectionUUID"),
-				[]args.Field{timeSeries()},
+				[]args.Field{timeSeriesField()},
 			),
 		},
 
@@ -35,14 +35,14 @@ func shardingCommands() []Command {
 			Fields: fields(
 				required(args.Namespace, "reshardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "forceRedistribution"),
-				listed("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
+				typeOrder("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
 				optional(args.Object, "collation"),
 				[]args.Field{
-					args.Optional("_presetReshardedChunks", args.Objects).Of(
+					args.Optional("_presetReshardedChunks", args.Objects).WithFields(
 						fields(required(args.String, "recipientShardId"), required(args.Object, "min", "max"))...),
-					args.Optional("zones", args.Array).Of(
+					args.Optional("zones", args.Array).WithFields(
 						fields(required(args.String, "zone"), required(args.Object, "min", "max"))...),
-					args.Optional("shardDistribution", args.Array).Of(
+					args.Optional("shardDistribution", args.Array).WithFields(
 						fields(required(args.String, "shard"), optional(args.Object, "min", "max"))...),
 				},
 				optional(args.UUID, "reshardingUUID", "collectionUUID"),
@@ -108,7 +108,7 @@ func shardingCommands() []Command {
 			Fields: fields(
 				required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
-				optional(args.Any, "sampleRate"), listed("decimal, int, long, double", optional(args.SafeInt, "sampleSize")),
+				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize")),
 			),
 		},
 		{

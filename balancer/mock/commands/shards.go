@@ -30,12 +30,12 @@ func shardCommands() []Command {
 		{
 			Name: "checkMetadataConsistency", Since: catalog.Release70, Asks: ConfigServer | EveryShard,
 			Effect: Reads,
-			Privilege: access.Either(access.OnCluster("checkMetadataConsistency"),
+			Privilege: access.AnyOf(access.OnCluster("checkMetadataConsistency"),
 				access.OnCollection("checkMetadataConsistency")),
 			Fields: fields(
 				required(args.CollectionOrOne, "checkMetadataConsistency"),
-				listed("int, bool, long, decimal, double", optional(args.SafeBool, "checkIndexes")),
-				optional(args.Count, "dbMetadataLockMaxTimeMS"), cursor(),
+				typeOrder("int, bool, long, decimal, double", optional(args.SafeBool, "checkIndexes")),
+				optional(args.Count, "dbMetadataLockMaxTimeMS"), cursorFields(),
 			),
 		},
 

@@ -8,17 +8,17 @@ import (
 // userCommands are about users and roles.
 func userCommands() []Command {
 	return []Command{
-		{Name: "saslStart", Stable: true, Outside: true, Effect: Reads, Anyone: true},
-		{Name: "saslContinue", Stable: true, Outside: true, Effect: Reads, Anyone: true},
-		{Name: "logout", Outside: true, Effect: Reads, Anyone: true},
+		{Name: "saslStart", Stable: true, WithoutLock: true, Effect: Reads, NoAuth: true},
+		{Name: "saslContinue", Stable: true, WithoutLock: true, Effect: Reads, NoAuth: true},
+		{Name: "logout", WithoutLock: true, Effect: Reads, NoAuth: true},
 		{
-			Name: "connectionStatus", Effect: Reads, Anyone: true, Strict: true,
+			Name: "connectionStatus", Effect: Reads, NoAuth: true, Strict: true,
 			Fields: fields(required(args.Any, "connectionStatus"), optional(args.SafeBool, "showPrivileges")),
 		},
 
 		{
 			Name: "createUser", WriteConcern: true, Effect: Writes,
-			Privilege: access.Every(access.OnDatabase("createUser"), access.MayGrant), Strict: true,
+			Privilege: access.AllOf(access.OnDatabase("createUser"), access.MayGrant), Strict: true,
 			Fields: fields(
 				required(args.String, "createUser"), required(args.Array, "roles"), optional(args.String, "pwd"),
 				optional(args.Array, "mechanisms", "authenticationRestrictions"),
@@ -54,7 +54,7 @@ func userCommands() []Command {
 
 		{
 			Name: "createRole", WriteConcern: true, Effect: Writes,
-			Privilege: access.Every(access.OnDatabase("createRole"), access.MayGrant, access.MayGrantPrivileges),
+			Privilege: access.AllOf(access.OnDatabase("createRole"), access.MayGrant, access.MayGrantPrivileges),
 			Strict:    true,
 			Fields: fields(
 				required(args.String, "createRole"), required(args.Array, "privileges", "roles"),
@@ -63,7 +63,7 @@ func userCommands() []Command {
 		},
 		{
 			Name: "updateRole", WriteConcern: true, Effect: Writes,
-			Privilege: access.Every(access.OnDatabase("revokeRole"), access.MayGrant, access.MayGrantPrivileges),
+			Privilege: access.AllOf(access.OnDatabase("revokeRole"), access.MayGrant, access.MayGrantPrivileges),
 			Strict:    true,
 			Fields: fields(
 				required(args.String, "updateRole"),

@@ -184,7 +184,7 @@ func (w *writer) run() {
 		if !ok {
 			return
 		}
-		w.finish(batch, mongoerr.Guard(nil, "writing", func() error { return batch.apply(batch.entries) }))
+		w.finish(batch, mongoerr.CatchPanic(nil, "writing", func() error { return batch.apply(batch.entries) }))
 	}
 }
 

@@ -116,11 +116,11 @@ func Start(t testing.TB, shards int, options ...Option) (uri string) {
 		routers = s.config.Topology.Routers
 	}
 	uris := []string{listen(t, end, func(address string) (wire.Handler, error) {
-		first.ListensAt(address)
+		first.SetAddress(address)
 		return first, nil
 	})}
 	for range routers - 1 {
-		uris = append(uris, listen(t, end, func(address string) (wire.Handler, error) { return first.Beside(address) }))
+		uris = append(uris, listen(t, end, func(address string) (wire.Handler, error) { return first.NewSibling(address) }))
 	}
 	if s.handle != nil {
 		*s.handle = Mock{t: t, handler: first, client: &wire.Client{}, routers: uris}

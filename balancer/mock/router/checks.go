@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkOption refuses an option of old that looks like maxTimeMS.
-func checkOption(c *call.Call) error {
+// checkMaxTimeOption refuses the obsolete option $maxTimeMs.
+func checkMaxTimeOption(c *call.Call) error {
 	if !c.Body.Lookup("$maxTimeMs").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "no such command option $maxTimeMs; use maxTimeMS instead")
 	}
@@ -30,7 +30,7 @@ func readMaxTime(c *call.Call, now time.Time) error {
 	switch {
 	case !ok:
 		return mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a number")
-	case unknownCursor(c):
+	case isUnknownCursor(c):
 		return nil // which is said before
 	case n != math.Trunc(n):
 		return mongoerr.New(mongoerr.BadValue, "maxTimeMS has non-integral value")
@@ -46,23 +46,23 @@ func readMaxTime(c *call.Call, now time.Time) error {
 	return nil
 }
 
-// unknownCursor reports whether a getMore is for a cursor that there is not.
-func unknownCursor(c *call.Call) bool {
+// isUnknownCursor reports whether a getMore is for a cursor that there is not.
+func isUnknownCursor(c *call.Call) bool {
 	id, isLong := c.Body.Lookup("getMore").Int64OK()
 	return c.Invoked == "getMore" && isLong && c.Node.Cursors.Open[id] == nil
 }
 
-// limitReads gives a read that says nothing of its time the cluster's default.
+// applyDefaultMaxTime sets the cluster's default limit for a read without maxTimeMS.
 // A pipeline that writes is not a read.
-func limitReads(cmd *call.Command, c *call.Call) {
+func applyDefaultMaxTime(cmd *call.Command, c *call.Call) {
 	switch cmd.Name {
 	case "find", "count", "distinct", "aggregate":
 	default:
 		return
 	}
-	most := c.Cluster.ClusterParameters().DefaultMaxTime()
-	if most == 0 || c.Node.Member != nil || !c.Body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.Body.Raw) {
+	limit := c.Cluster.ClusterParameters().DefaultMaxTime()
+	if limit == 0 || c.Node.Member != nil || !c.Body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.Body.Raw) {
 		return
 	}
-	c.LimitTime(c.Cluster.Now(), most)
+	c.LimitTime(c.Cluster.Now(), limit)
 }

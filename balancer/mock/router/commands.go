@@ -18,17 +18,17 @@ import (
 
 // commandTable has every command of a mongos of the release under its name and
 // aliases. A command that is not here answers CommandNotFound.
-func commandTable(r catalog.Release) map[string]*call.Command { return tableOf(mongosHandlers(), r) }
+func commandTable(r catalog.Release) map[string]*call.Command { return buildTable(mongosHandlers(), r) }
 
 // mongosHandlers returns what a mongos does, by the commands' names.
 func mongosHandlers() map[string]call.Handler {
-	all := call.Join(
+	all := call.MergeMaps(
 		reads.Handlers(), writes.Handlers(), explain.Handlers(), collections.Handlers(), sharding.Handlers(),
 		servers.Handlers(), clients.Handlers(), clients.Accounts(), controls.Handlers(),
 	)
 	for _, cmd := range commands.All() {
 		if cmd.Refused != nil {
-			all[cmd.Name] = refused(cmd)
+			all[cmd.Name] = refusingHandler(cmd)
 		}
 	}
 	return all
@@ -37,13 +37,13 @@ func mongosHandlers() map[string]call.Handler {
 // initialStages returns the first stages of pipelines that make documents instead of
 // changing them, which every node answers or refuses.
 func initialStages() map[string]call.InitialStage {
-	return call.Join(collections.Stages(), servers.Stages(), clients.Stages(), sharding.Stages())
+	return call.MergeMaps(collections.Stages(), servers.Stages(), clients.Stages(), sharding.Stages())
 }
 
-// refused answers a command that the mock does not do, once it is well-formed.
-func refused(cmd commands.Command) call.Handler {
+// refusingHandler returns a handler for a command that the mock does not support: it checks the form first.
+func refusingHandler(cmd commands.Command) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
-		if cmd.OnCollection() {
+		if cmd.TakesCollection() {
 			if _, err := c.Namespace(); err != nil {
 				return nil, err
 			}
@@ -52,16 +52,16 @@ func refused(cmd commands.Command) call.Handler {
 	}
 }
 
-// tableOf joins handlers to what the table says of their commands in a release,
+// buildTable joins handlers to what the table says of their commands in a release,
 // by names and aliases.
-func tableOf(handlers map[string]call.Handler, r catalog.Release) map[string]*call.Command {
+func buildTable(handlers map[string]call.Handler, r catalog.Release) map[string]*call.Command {
 	table := map[string]*call.Command{}
 	for _, cmd := range commands.All() {
 		run := handlers[cmd.Name]
-		if run == nil || !cmd.In(r) {
+		if run == nil || !cmd.ExistsIn(r) {
 			continue
 		}
-		cmd = cmd.At(r)
+		cmd = cmd.ForRelease(r)
 		for _, name := range cmd.Names() {
 			table[name] = &call.Command{Command: &cmd, Run: run}
 		}

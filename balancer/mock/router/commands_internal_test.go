@@ -22,7 +22,7 @@ func TestEveryCommandHasItsEntry(t *testing.T) {
 		if cmd.Effect == 0 {
 			t.Errorf("nobody knows what %s changes", cmd.Name)
 		}
-		if cmd.Anyone == (cmd.Privilege != nil) {
+		if cmd.NoAuth == (cmd.Privilege != nil) {
 			t.Errorf("%s needs a privilege, or is anyone's", cmd.Name)
 		}
 		if !cmd.MembersOnly && mongos[cmd.Name] == nil {

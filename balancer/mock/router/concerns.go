@@ -15,7 +15,7 @@ func checkConcerns(c *call.Call, cmd *call.Command) error {
 	if err := checkWriteConcern(c); err != nil {
 		return err
 	}
-	if c.Prefers, err = args.ReadReadPreference(c.Body.Lookup("$readPreference")); err != nil {
+	if c.ReadPreference, err = args.ReadReadPreference(c.Body.Lookup("$readPreference")); err != nil {
 		return err
 	}
 	switch {

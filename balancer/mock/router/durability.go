@@ -7,10 +7,10 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// whenWritten hands what a command has changed over to be written, and returns a
+// awaitDurable hands the changes of a command to the storage, and returns a
 // function that waits until the reply may be sent. A read waits for nothing,
 // unless it must not show what a crash could take back.
-func whenWritten(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
+func awaitDurable(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
 		return c.Cluster.Storage().StartFlush()
 	}
@@ -39,7 +39,7 @@ func readsDurably(c *call.Call) bool {
 		open := c.Node.Cursors.Open[id]
 		return open != nil && open.Streams()
 	}
-	if _, _, streams := c.Watches(); streams || commands.WritesResults(c.Body.Raw) {
+	if _, _, streams := c.ChangeStreamSpec(); streams || commands.WritesResults(c.Body.Raw) {
 		return true
 	}
 	level, err := c.ReadConcern()

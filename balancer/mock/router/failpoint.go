@@ -13,20 +13,20 @@ import (
 
 // failPointFor returns what the fail point does to a call.
 func (r *Router) failPointFor(cmd *call.Command, c *call.Call) *failpoint.Failure {
-	if cmd == nil || cmd.Mock {
+	if cmd == nil || cmd.MockOnly {
 		return nil
 	}
 	return call.FailPointOf(&r.FailPoints.Command, cmd, c)
 }
 
-// failBefore does what a failure does before the command runs; done tells that
+// failBefore applies the part of a failure that precedes the command; done means that
 // this was all.
 func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.Call) (reply bson.Raw, done bool) {
 	if f == nil {
 		return nil, false
 	}
 	wait := f.Block
-	limit := time.Duration(failpoint.Int(c.Body.Lookup("maxTimeMS"))) * time.Millisecond
+	limit := time.Duration(failpoint.IntOrZero(c.Body.Lookup("maxTimeMS"))) * time.Millisecond
 	if limit > 0 && wait > limit {
 		answerDelay(limit).sleep(ctx)
 		return r.reply(nil, mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")), true
@@ -42,7 +42,7 @@ func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.C
 			err.Extra = bson.D{{Key: "errorLabels", Value: f.Labels}}
 			return r.reply(nil, err), true
 		}
-		return r.reply(nil, c.Labelled(err)), true
+		return r.reply(nil, c.WithRetryLabel(err)), true
 	}
 	return nil, false
 }

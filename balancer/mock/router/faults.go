@@ -30,25 +30,25 @@ func (l answerDelay) sleep(ctx context.Context) {
 	}
 }
 
-// runInCluster runs a command on a cluster whose nodes may be away or slow, or
+// runInCluster runs a command on a cluster whose nodes may be down or slow, or
 // that was told to fail it.
 func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	var failure *mock.Failure
 	c.Request, failure = r.Cluster.BeginRequest(cmd.Name)
-	c.Request.SetContext(c.Ctx, c.Deadline, c.Outside)
+	c.Request.SetContext(c.Ctx, c.Deadline, c.WithoutLock)
 	c.Request.SetRouter(r.Entry.Node, r.Routes)
 	if cmd.Effect == commands.Reads && cmd.Name != "count" {
 		c.Request.WaitForNodes()
 	}
-	reply, err := r.runUnless(failure, cmd, c)
+	reply, err := r.runUnlessFailed(failure, cmd, c)
 	r.Counters.CountAsked(c.Request)
 	c.Slow = c.Request.HasSlowNodes()
-	return reply, c.Labelled(err)
+	return reply, c.WithRetryLabel(err)
 }
 
-// delayed returns what becomes of a reply where nodes are slow, and how much later
+// delayReply returns what becomes of a reply where nodes are slow, and how much later
 // than now it is due on real time.
-func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
+func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
 	if !c.Slow {
 		return raw, 0
 	}
@@ -66,7 +66,7 @@ func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
 	return raw, 0
 }
 
-func (r *Router) runUnless(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
+func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
 	if failure != nil && failure.CloseConnection {
 		c.Drop()
 		return nil, call.ErrCrashed()
@@ -77,7 +77,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *call.Command, c *call.Cal
 	if err := askParticipants(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := call.CheckNamed(cmd, c); err != nil {
+	if err := call.CheckCollectionUUID(cmd, c); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -90,7 +90,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *call.Command, c *call.Cal
 	if err != nil {
 		return reply, err
 	}
-	if concern := r.concernError(failure, cmd, c); concern != nil {
+	if concern := r.writeConcernError(failure, cmd, c); concern != nil {
 		reply = append(reply, bson.E{Key: "writeConcernError", Value: concern})
 	}
 	return reply, nil
@@ -104,34 +104,34 @@ func sampleQuery(cmd *call.Command, c *call.Call) {
 		return
 	}
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
-	a := all.Of(c.DB + "." + name)
+	a := all.Active(c.DB + "." + name)
 	if !isText || a == nil {
 		return
 	}
-	list, err := call.Outside(c, func(context.Context) ([]sampling.Query, error) {
+	list, err := call.WithoutLock(c, func(context.Context) ([]sampling.Query, error) {
 		return sampling.Queries(c.DB+"."+name, cmd.Name, c.Body.Raw), nil
 	})
 	if err == nil {
-		a.Note(list, c.Cluster.Now())
+		a.Record(list, c.Cluster.Now())
 	}
 }
 
-// concernError returns the write concern error of a command that was applied:
+// writeConcernError returns the write concern error of a command that was applied:
 // what it, or one of the shards it asked, was made to fail with, or a concern
 // that the cluster can't satisfy. It is nil for none.
-func (r *Router) concernError(failure *mock.Failure, cmd *call.Command, c *call.Call) bson.D {
+func (r *Router) writeConcernError(failure *mock.Failure, cmd *call.Command, c *call.Call) bson.D {
 	if failure != nil && failure.WriteConcernError != nil {
 		return failure.WriteConcernError
 	}
 	if concern := c.Request.WriteConcernError(); concern != nil {
 		return concern
 	}
-	return unsatisfied(cmd, c)
+	return unmetWriteConcern(cmd, c)
 }
 
-// failOutside fails a command that needs no cluster where it was told to.
-func (r *Router) failOutside(cmd *call.Command, c *call.Call) error {
-	if cmd.Mock {
+// failWithoutLock fails a command that needs no cluster, if a failure is configured for it.
+func (r *Router) failWithoutLock(cmd *call.Command, c *call.Call) error {
+	if cmd.MockOnly {
 		return nil
 	}
 	failure := r.Cluster.Faults().TakeFailure(cmd.Name)
@@ -145,9 +145,9 @@ func (r *Router) failOutside(cmd *call.Command, c *call.Call) error {
 	return failure.Err()
 }
 
-// crashed reports whether this is a member of the cluster that has crashed: it
-// drops who talks to it.
-func (r *Router) crashed() bool {
+// isCrashedMember reports whether this is a member of the cluster that has crashed: it
+// drops its connections.
+func (r *Router) isCrashedMember() bool {
 	if r.Member == nil {
 		return false
 	}
@@ -163,7 +163,7 @@ func askParticipants(cmd *call.Command, c *call.Call) error {
 	if needs == 0 {
 		return nil
 	}
-	ns := c.Subject(cmd)
+	ns := c.TargetNamespace(cmd)
 	db, _, _ := strings.Cut(ns, ".")
 	for _, need := range []struct {
 		of  commands.Nodes
@@ -216,7 +216,7 @@ var refreshesRoutes = map[string]bool{
 	"reshardCollection": true, "shardCollection": true, "split": true, "unshardCollection": true,
 }
 
-// forgetRoutes follows a command that has changed where its subject lies.
+// forgetRoutes invalidates the routes of what a command has moved or changed.
 func forgetRoutes(cmd *call.Command, c *call.Call) {
 	if !refreshesRoutes[cmd.Name] || c.Node.Member != nil {
 		return
@@ -225,7 +225,7 @@ func forgetRoutes(cmd *call.Command, c *call.Call) {
 		c.Node.Routes.Forget(c.DB)
 		return
 	}
-	c.Node.Routes.Forget(c.Subject(cmd))
+	c.Node.Routes.Forget(c.TargetNamespace(cmd))
 	if to, isText := c.Body.Lookup("to").StringValueOK(); isText && cmd.Name == "renameCollection" {
 		c.Node.Routes.Forget(to)
 	}

@@ -23,7 +23,7 @@ func opened(t *testing.T, cfg mock.Config) (*routertest.Tester, *mock.Cluster) {
 func TestCommandsOfWhatWasInstalled(t *testing.T) {
 	x, c := opened(t, mock.Config{})
 	defer c.Close()
-	another, err := x.Router.Beside("mock2:27017")
+	another, err := x.Router.NewSibling("mock2:27017")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,30 +17,30 @@ import (
 // member, of a shard's replica set or of the config server's.
 type Member call.Member
 
-// Of makes the node of a cluster's member beside its router. It shows what the
+// NewNode creates the node of a cluster's member from its router. It shows what the
 // member holds itself, orphans included, and takes no writes.
-func (m Member) Of(r *Router) *Router {
-	is := call.Member(m)
+func (m Member) NewNode(r *Router) *Router {
+	member := call.Member(m)
 	return &Router{&call.Node{
-		Cluster:    r.Cluster,
-		Logger:     r.Logger,
-		Commands:   memberTable(r.Cluster.Release()),
-		CommandsOf: memberTable,
-		Stages:     r.Stages,
-		Member:     &is,
-		Own:        members.Of(&is),
-		Process:    bson.NewObjectID(),
-		Started:    time.Now(),
-		Budget:     r.Budget,
-		Cursors:    call.Cursors{Rand: r.Cursors.Rand, Life: r.Cursors.Life, Most: r.Cursors.Most},
-		Counters:   call.NewCounters(),
-		Sessions:   &call.Sessions{},
+		Cluster:     r.Cluster,
+		Logger:      r.Logger,
+		Commands:    memberTable(r.Cluster.Release()),
+		CommandsOf:  memberTable,
+		Stages:      r.Stages,
+		Member:      &member,
+		MemberState: members.NewMemberState(&member),
+		ProcessID:   bson.NewObjectID(),
+		Started:     time.Now(),
+		Budget:      r.Budget,
+		Cursors:     call.Cursors{Rand: r.Cursors.Rand, IdleTimeout: r.Cursors.IdleTimeout, MaxBytes: r.Cursors.MaxBytes},
+		Counters:    call.NewCounters(),
+		Sessions:    &call.Sessions{},
 
 		Users: r.Users, AuthRequired: r.AuthRequired,
 	}}
 }
 
-func memberTable(r catalog.Release) map[string]*call.Command { return tableOf(memberHandlers(), r) }
+func memberTable(r catalog.Release) map[string]*call.Command { return buildTable(memberHandlers(), r) }
 
 // memberHandlers returns what a shard or config server does, by the commands'
 // names: what it shares with a mongos, and what only members have.

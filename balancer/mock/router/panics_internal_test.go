@@ -24,7 +24,7 @@ func TestAPanickingHandlerCostsItsCommandOnly(t *testing.T) {
 	defer c.Close()
 	r := New(c, nil)
 	run := func(name string, value any) error {
-		return mongoerr.Guard(nil, name, func() error {
+		return mongoerr.CatchPanic(nil, name, func() error {
 			body, err := bson.Marshal(bson.D{{Key: name, Value: value}})
 			if err != nil {
 				return err
@@ -52,7 +52,7 @@ func TestAPanickingHandlerCostsItsCommandOnly(t *testing.T) {
 	if panicked < len(r.Commands)/2 {
 		t.Errorf("only %d commands came to their handlers", panicked)
 	}
-	if active, running := r.Counters.Active.Load(), len(r.Operations.Under); active != 0 || running != 0 {
+	if active, running := r.Counters.Active.Load(), len(r.Operations.Running); active != 0 || running != 0 {
 		t.Errorf("%d commands are active and %d run for good", active, running)
 	}
 }

@@ -13,29 +13,29 @@ import (
 // its place. Users that are there stay. The caller holds the lock.
 func (r *Router) restore() {
 	r.restoreSecret()
-	r.Given = r.Users.Clone()
+	r.ConfiguredUsers = r.Users.Clone()
 	r.restoreUsers(r.Users)
 	for _, w := range r.Cluster.Storage().TakeWrites() {
 		if !r.RestoreWrites(w.Session, w.Write) {
 			r.Cluster.Storage().StoreWrite(w.Session, nil)
 		}
 	}
-	r.Cluster.OnReplaced(r.follow)
+	r.Cluster.OnReplaced(r.adoptState)
 }
 
-// follow takes over what another state has of users, as a router would that
+// adoptState takes over the users of another cluster state, as a router would that
 // began with it, and forgets what it lacks. The caller holds the lock.
-func (r *Router) follow() {
-	users := r.Given.Clone()
+func (r *Router) adoptState() {
+	users := r.ConfiguredUsers.Clone()
 	r.restoreUsers(users)
-	r.Users.Become(users)
-	r.keepSecret()
+	r.Users.ReplaceWith(users)
+	r.storeSecret()
 	r.Sessions.ForgetWrites()
 	r.Routes.Forget("")
 }
 
-// restoreSecret takes over the secret that the cluster kept for what strangers
-// hear of users, or gives it one to keep.
+// restoreSecret restores the secret that the cluster stored for the answers about unknown
+// users, or creates one.
 func (r *Router) restoreSecret() {
 	secret, known := access.RestoreSecret(r.Cluster.Storage().StoredUsers()[access.SecretName])
 	if !known {
@@ -44,11 +44,11 @@ func (r *Router) restoreSecret() {
 	if err := r.Users.UseSecret(secret); err != nil {
 		r.Logger.Error("users not made", "error", err)
 	}
-	r.keepSecret()
+	r.storeSecret()
 }
 
-// keepSecret keeps the secret with the cluster where clients have to log in.
-func (r *Router) keepSecret() {
+// storeSecret keeps the secret with the cluster where clients have to log in.
+func (r *Router) storeSecret() {
 	if !r.AuthRequired {
 		return
 	}

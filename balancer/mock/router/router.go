@@ -41,7 +41,7 @@ var _ wire.Handler = (*Router)(nil)
 type Option func(*Router)
 
 // WithUsers lets clients authenticate as one of these users. Where it is
-// required, a client that has not may ask nothing but how.
+// required, a client that has not may only authenticate.
 func WithUsers(d *access.Directory, required bool) Option {
 	return func(r *Router) {
 		r.AuthRequired = required
@@ -51,16 +51,16 @@ func WithUsers(d *access.Directory, required bool) Option {
 	}
 }
 
-// WithIdleCursors sets how long a cursor stays open that nobody reads, in real
+// WithCursorTimeout sets how long a cursor stays open that nobody reads, in real
 // time.
-func WithIdleCursors(d time.Duration) Option {
-	return func(r *Router) { r.Cursors.Life = d }
+func WithCursorTimeout(d time.Duration) Option {
+	return func(r *Router) { r.Cursors.IdleTimeout = d }
 }
 
 // WithCursorBytes sets how many bytes open cursors may hold together before the
 // one that was not read for longest is closed.
 func WithCursorBytes(n int64) Option {
-	return func(r *Router) { r.Cursors.Most = n }
+	return func(r *Router) { r.Cursors.MaxBytes = n }
 }
 
 // WithBudget bounds what commands keep in memory, together with those of others
@@ -80,11 +80,11 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Commands:   commandTable(c.Release()),
 		CommandsOf: commandTable,
 		Stages:     initialStages(),
-		Process:    bson.NewObjectID(),
+		ProcessID:  bson.NewObjectID(),
 		Started:    time.Now(),
-		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), Life: call.CursorLife},
+		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), IdleTimeout: call.CursorTimeout},
 		Counters:   call.NewCounters(),
-		Parameters: servers.OwnParameters(c.Release()),
+		Parameters: servers.DefaultParameters(c.Release()),
 		Users:      access.NewDirectory(),
 		Budget:     quota.NewBudget(0),
 		Sessions:   &call.Sessions{},
@@ -97,7 +97,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	c.Lock()
 	defer c.Unlock()
 	r.Entry = c.Routers().List()[0]
-	c.Workloads().OnWork = r.worked(rand.New(rand.NewPCG(3, 4)))
+	c.Workloads().OnWork = r.countWorkload(rand.New(rand.NewPCG(3, 4)))
 	r.restore()
 	return r
 }
@@ -109,8 +109,8 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) 
 	return r.handle(ctx, req)
 }
 
-// worked counts what a workload has done, as if this router had passed it on.
-func (r *Router) worked(random *rand.Rand) func(mock.Work) {
+// countWorkload counts the operations of a workload as if this router had forwarded them.
+func (r *Router) countWorkload(random *rand.Rand) func(mock.Work) {
 	return func(w mock.Work) {
 		for _, n := range w.Counts {
 			r.Counters.Queried.Add(int64(n.Reads))
@@ -118,7 +118,7 @@ func (r *Router) worked(random *rand.Rand) func(mock.Work) {
 			r.Counters.Updated.Add(int64(n.Updates))
 			r.Counters.Deleted.Add(int64(n.Deletes))
 		}
-		r.Analyzers.Work(random, w)
+		r.Analyzers.RecordWorkload(random, w)
 	}
 }
 
@@ -132,8 +132,8 @@ func (r *Router) Leave(client *wire.Client) {
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.Command(req.Command)
 	c := r.Begin(ctx, req)
-	r.ForgetGone(c.Peer)
-	if r.crashed() {
+	r.LogoutDropped(c.Peer)
+	if r.isCrashedMember() {
 		c.Drop()
 		return r.reply(nil, call.ErrCrashed())
 	}
@@ -146,11 +146,11 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if reply, done := r.failBefore(ctx, fault, c); done {
 		return reply
 	}
-	if cmd != nil && cmd.Outside {
-		if err := r.failOutside(cmd, c); err != nil {
+	if cmd != nil && cmd.WithoutLock {
+		if err := r.failWithoutLock(cmd, c); err != nil {
 			return r.reply(nil, err)
 		}
-		return r.reply(r.runOutside(cmd, c))
+		return r.reply(r.runWithoutLock(cmd, c))
 	}
 	if v := c.Body.Lookup("lsid"); !v.IsZero() {
 		c.LSID, c.LSIDErr = c.ReadSessionID("OperationSessionInfo.lsid", v)
@@ -170,7 +170,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	}
 	defer release()
 	fields, written, err := r.perform(cmd, c)
-	reply, late := r.delayed(c, r.reply(fields, err))
+	reply, late := r.delayReply(c, r.reply(fields, err))
 	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
 	}
@@ -185,7 +185,7 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 	fields bson.D, written func(context.Context) error, err error) {
 	if !c.Now.IsZero() {
 		if err = r.check(cmd, c); err == nil {
-			c.Find.Prepare(cmd, c)
+			c.PreparedFind.Prepare(cmd, c)
 		}
 	}
 	r.Cluster.Lock()
@@ -199,35 +199,35 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 		fields, err = r.run(cmd, c)
 	}
 	r.StoreWrites(c)
-	return fields, whenWritten(cmd, c), err
+	return fields, awaitDurable(cmd, c), err
 }
 
 // run runs a command that has been checked.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if c.Replaced != r.Cluster.LockedClock().Replacements() {
-		c.Replaced = r.Cluster.LockedClock().Replacements() // another state, with other users
+	if c.Replacements != r.Cluster.LockedClock().Replacements() {
+		c.Replacements = r.Cluster.LockedClock().Replacements() // another state, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
 	}
-	limitReads(cmd, c)
+	applyDefaultMaxTime(cmd, c)
 	if err := checkDisk(cmd, c); err != nil {
 		return nil, err
 	}
-	if !cmd.Mock && r.Member == nil {
+	if !cmd.MockOnly && r.Member == nil {
 		return r.runInCluster(cmd, c)
 	}
 	c.Request = r.Cluster.Background()
 	return cmd.Run(c)
 }
 
-// runOutside runs a command that needs no cluster.
-func (r *Router) runOutside(cmd *call.Command, c *call.Call) (bson.D, error) {
+// runWithoutLock runs a command that needs no cluster.
+func (r *Router) runWithoutLock(cmd *call.Command, c *call.Call) (bson.D, error) {
 	c.Now = r.Cluster.LockedClock().NowUnlocked()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := args.CheckOnce(c.Body.Raw); err != nil {
+	if err := args.CheckDuplicateKeys(c.Body.Raw); err != nil {
 		return nil, err
 	}
 	if err := r.CheckPrivileges(cmd, c); err != nil {
@@ -244,7 +244,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
 	}
-	c.Cmd, c.Replaced = cmd, r.Cluster.LockedClock().Replacements()
+	c.Cmd, c.Replacements = cmd, r.Cluster.LockedClock().Replacements()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if !catalog.ValidDatabaseName(c.DB) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.DB)
 	}
-	if err := args.CheckOnce(c.Body.Raw); err != nil {
+	if err := args.CheckDuplicateKeys(c.Body.Raw); err != nil {
 		return err
 	}
 	if cmd.AdminOnly && c.DB != "admin" {
@@ -266,7 +266,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if err := r.CheckPrivileges(cmd, c); err != nil {
 		return err
 	}
-	if err := checkGossip(c); err != nil {
+	if err := checkClusterTime(c); err != nil {
 		return err
 	}
 	if err := r.readOperation(cmd, c); err != nil {
@@ -278,7 +278,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 // checkFirst checks what a server looks at whatever the command is about: the
 // fields that it reads at once, then the arguments that every command takes.
 func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
-	if err := checkOption(c); err != nil {
+	if err := checkMaxTimeOption(c); err != nil {
 		return err
 	}
 	first, err := cmd.ParseFirst(c.Body.Raw)
@@ -316,8 +316,8 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	} else if !hasOK(fields) {
 		fields = append(fields, bson.E{Key: "ok", Value: 1.0})
 	}
-	var room [gossipBytes]byte
-	raw, marshalErr := document.EncodeWith(fields, r.appendGossip(room[:0]))
+	var room [clusterTimeBytes]byte
+	raw, marshalErr := document.EncodeWith(fields, r.appendClusterTime(room[:0]))
 	if marshalErr != nil {
 		r.Logger.Error("reply not encoded", "error", marshalErr)
 		raw, _ = bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.InternalError, "reply not encoded: %s", marshalErr)))
@@ -334,11 +334,11 @@ func hasOK(fields bson.D) bool {
 	return false
 }
 
-// gossipBytes is what appendGossip appends.
-const gossipBytes = 128
+// clusterTimeBytes is what appendClusterTime appends.
+const clusterTimeBytes = 128
 
-// appendGossip appends the fields that tell clients the time.
-func (r *Router) appendGossip(dst []byte) []byte {
+// appendClusterTime appends the fields that tell clients the time.
+func (r *Router) appendClusterTime(dst []byte) []byte {
 	at := r.Cluster.IDs().ClusterTime()
 	start, dst := bsoncore.AppendDocumentElementStart(dst, "$clusterTime")
 	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", at.T, at.I)

@@ -12,8 +12,8 @@ type memberNodes struct {
 	nodes map[string]*Router // by host:port
 }
 
-// at returns the member at an address; nil if there is none.
-func (m *memberNodes) at(first *Router, address string) *Router {
+// nodeFor returns the member at an address; nil if there is none.
+func (m *memberNodes) nodeFor(first *Router, address string) *Router {
 	if m == nil || address == first.Entry.Name {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (m *memberNodes) at(first *Router, address string) *Router {
 	if len(is.All) > 1 {
 		member.Primary, member.All = is.All[0], is.All
 	}
-	m.nodes[address] = member.Of(first)
+	m.nodes[address] = member.NewNode(first)
 	return m.nodes[address]
 }
 

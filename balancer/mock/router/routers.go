@@ -17,10 +17,10 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// Beside makes another router of the same cluster, with a name for config.mongos. It
+// NewSibling makes another router of the same cluster, with a name for config.mongos. It
 // has cursors, counters and parameters of its own, and knows of the catalog what it
 // has read itself. Users, sessions and what was sampled are those of all routers.
-func (r *Router) Beside(name string) (*Router, error) {
+func (r *Router) NewSibling(name string) (*Router, error) {
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
 	entry, err := r.Cluster.Routers().Add(name)
@@ -31,14 +31,18 @@ func (r *Router) Beside(name string) (*Router, error) {
 		Cluster: r.Cluster,
 		Logger:  r.Logger,
 		Stages:  r.Stages, Commands: r.Commands, CommandsOf: r.CommandsOf,
-		Process: bson.NewObjectID(),
-		Started: time.Now(),
-		Entry:   entry,
+		ProcessID: bson.NewObjectID(),
+		Started:   time.Now(),
+		Entry:     entry,
 		Cursors: call.Cursors{
-			Rand: rand.New(rand.NewPCG(1, r.Cursors.Rand.Uint64())), Life: r.Cursors.Life, Most: r.Cursors.Most,
+			Rand: rand.New(
+				rand.NewPCG(1, r.Cursors.Rand.Uint64()),
+			),
+			IdleTimeout: r.Cursors.IdleTimeout,
+			MaxBytes:    r.Cursors.MaxBytes,
 		},
 		Counters:   call.NewCounters(),
-		Parameters: servers.OwnParameters(r.Cluster.Release()),
+		Parameters: servers.DefaultParameters(r.Cluster.Release()),
 		Routes:     &routing.Cache{},
 		Budget:     r.Budget,
 		Sessions:   r.Sessions,
@@ -51,8 +55,8 @@ func (r *Router) Beside(name string) (*Router, error) {
 	return another, nil
 }
 
-// ListensAt says where clients reach the first router of its cluster.
-func (r *Router) ListensAt(address string) {
+// SetAddress sets the address at which clients reach the first router of its cluster.
+func (r *Router) SetAddress(address string) {
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
 	r.Cluster.Routers().SetFirstAddress(address)
@@ -69,13 +73,13 @@ type Routers struct {
 
 var _ wire.Handler = Routers{}
 
-// Several makes a first router into so many. The others are at mock2:27017,
+// NewRouters returns n routers, of which first is one. The others are at mock2:27017,
 // mock3:27017 and so on.
-func Several(first *Router, n int) (Routers, error) {
+func NewRouters(first *Router, n int) (Routers, error) {
 	rs := Routers{first: first, others: map[string]*Router{}, members: &memberNodes{nodes: map[string]*Router{}}}
 	for i := 2; i <= n; i++ {
 		name := fmt.Sprintf("mock%d:27017", i)
-		another, err := first.Beside(name)
+		another, err := first.NewSibling(name)
 		if err != nil {
 			return rs, err
 		}
@@ -90,7 +94,7 @@ func (rs Routers) Names() []string {
 	return append(names, slices.Sorted(maps.Keys(rs.others))...)
 }
 
-func (rs Routers) at(client *wire.Client) *Router {
+func (rs Routers) routerFor(client *wire.Client) *Router {
 	if client == nil {
 		return rs.first
 	}
@@ -98,7 +102,7 @@ func (rs Routers) at(client *wire.Client) *Router {
 	if r := rs.others[address]; r != nil {
 		return r
 	}
-	if r := rs.members.at(rs.first, address); r != nil {
+	if r := rs.members.nodeFor(rs.first, address); r != nil {
 		return r
 	}
 	return rs.first
@@ -106,8 +110,8 @@ func (rs Routers) at(client *wire.Client) *Router {
 
 // Handle lets the router answer that the client has dialled.
 func (rs Routers) Handle(ctx context.Context, req wire.Request) bson.Raw {
-	return rs.at(req.Client).Handle(ctx, req)
+	return rs.routerFor(req.Client).Handle(ctx, req)
 }
 
 // Leave is called at the end of a connection.
-func (rs Routers) Leave(client *wire.Client) { rs.at(client).Leave(client) }
+func (rs Routers) Leave(client *wire.Client) { rs.routerFor(client).Leave(client) }

@@ -28,7 +28,7 @@ type pair struct {
 func newPair(t *testing.T) pair {
 	t.Helper()
 	one := routertest.NewDescribed(t, lying)
-	other, err := one.Router.Beside("mock2:27017")
+	other, err := one.Router.NewSibling("mock2:27017")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestRouterClockAhead(t *testing.T) {
 // The address that a client dials says which of several routers answers.
 func TestSeveralRouters(t *testing.T) {
 	x := routertest.NewDescribed(t, lying)
-	rs, err := router.Several(x.Router, 3)
+	rs, err := router.NewRouters(x.Router, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

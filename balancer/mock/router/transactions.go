@@ -81,9 +81,9 @@ func checkTransaction(c *call.Call) error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "the mock does not support transactions")
 }
 
-// checkGossip looks at the $clusterTime that clients send back. The mock is
-// the only keeper of its time, so there is nothing to learn from it.
-func checkGossip(c *call.Call) error {
+// checkClusterTime checks the $clusterTime that clients send back. The mock is
+// the only source of its time, so the value is not used.
+func checkClusterTime(c *call.Call) error {
 	v := c.Body.Lookup("$clusterTime")
 	if v.IsZero() {
 		return nil

@@ -13,7 +13,7 @@ import (
 func Owners(table *catalog.RoutingTable, filter *filter.Filter) []catalog.ShardID {
 	p := table.Pattern()
 	var room [64]byte
-	if key, ok := p.AppendEqual(room[:0], filter.Equality); ok {
+	if key, ok := p.AppendQueryKey(room[:0], filter.Equality); ok {
 		return []catalog.ShardID{table.OwnerOf(key)}
 	}
 	ranges, ok := store.KeyRanges(filter, p.Doc())
@@ -22,7 +22,7 @@ func Owners(table *catalog.RoutingTable, filter *filter.Filter) []catalog.ShardI
 	}
 	var ids []catalog.ShardID
 	for _, r := range ranges {
-		for _, id := range table.OwnersIn(catalog.Place(r.From), catalog.Place(r.To)) {
+		for _, id := range table.OwnersIn(catalog.KeyFromBytes(r.From), catalog.KeyFromBytes(r.To)) {
 			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}

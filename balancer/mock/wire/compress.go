@@ -66,7 +66,7 @@ func inflate(h header, payload []byte, limit int32) (header, []byte, compressor,
 	op := opcode(binary.LittleEndian.Uint32(payload))
 	size := int32(binary.LittleEndian.Uint32(payload[4:]))
 	by, data := compressor(payload[8]), payload[compressedHeaderBytes:]
-	if op == opCompressed || !op.known() {
+	if op == opCompressed || !op.isKnown() {
 		return h, nil, 0, malformed("OP_COMPRESSED of opcode %d", op)
 	}
 	if size < 0 || size > limit-headerBytes {
@@ -126,12 +126,12 @@ func readExactly(r io.Reader, size int) ([]byte, error) {
 	return out, nil
 }
 
-// packers are compressors between two uses: making one costs more than using
+// compressorPools pools compressors: creating one costs more than using
 // it. The zero value is ready.
-type packers struct{ zlib, zstd sync.Pool }
+type compressorPools struct{ zlib, zstd sync.Pool }
 
 // deflate makes an OP_COMPRESSED of a whole message, appended to an empty dst.
-func (p *packers) deflate(c compressor, dst, message []byte) ([]byte, error) {
+func (p *compressorPools) deflate(c compressor, dst, message []byte) ([]byte, error) {
 	h, payload := parseHeader(message), message[headerBytes:]
 	dst = appendHeader(dst, h.requestID, h.responseTo, opCompressed)
 	dst = appendInt32(appendInt32(dst, int32(h.op)), int32(len(payload)))
@@ -150,7 +150,7 @@ func (p *packers) deflate(c compressor, dst, message []byte) ([]byte, error) {
 	return finishMessage(dst), err
 }
 
-func (p *packers) appendZlib(dst, payload []byte) ([]byte, error) {
+func (p *compressorPools) appendZlib(dst, payload []byte) ([]byte, error) {
 	to := &appender{dst}
 	z, kept := p.zlib.Get().(*zlib.Writer)
 	if !kept {
@@ -167,7 +167,7 @@ func (p *packers) appendZlib(dst, payload []byte) ([]byte, error) {
 	return to.b, nil
 }
 
-func (p *packers) appendZstd(dst, payload []byte) ([]byte, error) {
+func (p *compressorPools) appendZstd(dst, payload []byte) ([]byte, error) {
 	z, kept := p.zstd.Get().(*zstd.Encoder)
 	if !kept {
 		var err error

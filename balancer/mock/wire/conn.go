@@ -17,8 +17,8 @@ import (
 
 const (
 	readBufferBytes = 4 << 10
-	// keptReplyBytes is the largest reply buffer kept for the next reply.
-	keptReplyBytes = 1 << 20
+	// maxReusedReplyBytes is the largest reply buffer kept for the next reply.
+	maxReusedReplyBytes = 1 << 20
 )
 
 // conn is one client. A goroutine reads a command, handles it, and reads the next.
@@ -82,7 +82,7 @@ func newConn(s *service, nc net.Conn) *conn {
 
 // serve returns when the connection is closed and nothing runs for it.
 func (c *conn) serve() {
-	if err := mongoerr.Guard(c.service.server.log(), "the TLS handshake", c.shakeHands); err != nil {
+	if err := mongoerr.CatchPanic(c.service.server.log(), "the TLS handshake", c.handshake); err != nil {
 		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote",
 			c.client.Remote, "error", err)
 	} else {
@@ -97,15 +97,15 @@ func (c *conn) serve() {
 	if !ok {
 		return
 	}
-	_ = mongoerr.Guard(c.service.server.log(), "the end of a connection", func() error { // which has logged it
+	_ = mongoerr.CatchPanic(c.service.server.log(), "the end of a connection", func() error { // which has logged it
 		l.Leave(c.client)
 		return nil
 	})
 }
 
-// shakeHands does what a TLS connection begins with, in the time that a
+// handshake performs the TLS handshake of a TLS connection, in the time that a
 // message may take.
-func (c *conn) shakeHands() error {
+func (c *conn) handshake() error {
 	secured, ok := c.nc.(interface{ HandshakeContext(context.Context) error })
 	if !ok {
 		return nil
@@ -128,13 +128,13 @@ func (c *conn) loop() {
 // more. Should the program panic outside of the handler, it costs this
 // connection, and nobody waits for a baton that is not given back.
 func (c *conn) serveNext() (more bool) {
-	err := mongoerr.Guard(c.service.server.log(), "a connection", func() error {
-		m, err := c.take()
+	err := mongoerr.CatchPanic(c.service.server.log(), "a connection", func() error {
+		m, err := c.takeMessage()
 		if err != nil {
 			return nil // next has told
 		}
 		defer c.handling.unlock()
-		defer c.done()
+		defer c.messageDone()
 		if err := c.answer(m); err != nil {
 			c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
 			c.hangUp(errPeerGone)
@@ -148,8 +148,8 @@ func (c *conn) serveNext() (more bool) {
 	return more
 }
 
-// take reads a message and takes the baton for handling it.
-func (c *conn) take() (message, error) {
+// takeMessage reads a message and takes the baton for handling it.
+func (c *conn) takeMessage() (message, error) {
 	c.reading.lock()
 	defer c.reading.unlock()
 	t := &turn{c: c}
@@ -175,12 +175,12 @@ func (t *turn) take() {
 	}
 }
 
-// large waits for the turn of a message before it takes much memory. The time
+// waitForTurn waits for the turn of a message before it takes much memory. The time
 // that we do not read is not the peer's.
-func (t *turn) large() {
+func (t *turn) waitForTurn() {
 	if !t.mine {
 		t.take()
-		t.c.began()
+		t.c.startTransferLimit()
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *conn) next(t *turn) (message, error) {
 	}
 	m, err := c.receive(t)
 	if err != nil {
-		c.explain(err)
+		c.logEnd(err)
 		c.hangUp(errPeerGone)
 		return message{}, err
 	}
@@ -215,14 +215,14 @@ func (c *conn) receive(t *turn) (message, error) {
 		return message{}, err
 	}
 	if !c.isWhole() {
-		c.began()
+		c.startTransferLimit()
 	}
-	limit := c.service.server.bytesFrom(c.client)
-	h, payload, err := readMessage(c.in, &c.scratch, limit, t.large)
+	limit := c.service.server.maxBytesFrom(c.client)
+	h, payload, err := readMessage(c.in, &c.scratch, limit, t.waitForTurn)
 	if err != nil {
 		return message{}, err
 	}
-	return parseMessage(h, payload, limit, t.large)
+	return parseMessage(h, payload, limit, t.waitForTurn)
 }
 
 // isWhole reports whether all of the next message has come.
@@ -231,8 +231,8 @@ func (c *conn) isWhole() bool {
 	return err == nil && len(b) >= headerBytes && int(parseHeader(b).length) <= len(b)
 }
 
-// began notes the first byte of a message.
-func (c *conn) began() {
+// startTransferLimit starts the transfer limit at the first byte of a message.
+func (c *conn) startTransferLimit() {
 	limit := c.service.server.Limits.Transfer
 	if limit <= 0 {
 		return
@@ -243,8 +243,8 @@ func (c *conn) began() {
 	c.nc.SetReadDeadline(time.Now().Add(limit)) //nolint:errcheck // a closed connection fails the next read
 }
 
-// explain logs why a connection ends, unless the peer just left or we did it.
-func (c *conn) explain(err error) {
+// logEnd logs why a connection ends, unless the peer just left or we did it.
+func (c *conn) logEnd(err error) {
 	log := c.service.server.log()
 	switch {
 	case errors.Is(err, errMalformed):
@@ -265,11 +265,11 @@ func (c *conn) answer(m message) error {
 		if c.client.dropped {
 			return errDropped
 		}
-		if m.silent {
+		if m.noReply {
 			return nil
 		}
 		flags := int32(0)
-		if m.exhaust && waitsForNews(m.request) && succeeded(doc) && c.service.server.draining.Err() == nil {
+		if m.exhaust && isAwaitableHello(m.request) && isOK(doc) && c.service.server.draining.Err() == nil {
 			flags = flagMoreToCome
 		}
 		if flags == 0 {
@@ -280,12 +280,12 @@ func (c *conn) answer(m message) error {
 			return err
 		}
 		answers = id
-		m.request.Body = sinceThen(m.request.Body, doc)
+		m.request.Body = nextHello(m.request.Body, doc)
 	}
 }
 
-// sinceThen returns a hello that asks for news since a reply to it.
-func sinceThen(hello, reply bson.Raw) bson.Raw {
+// nextHello returns the hello that waits for changes after a reply.
+func nextHello(hello, reply bson.Raw) bson.Raw {
 	const field = "topologyVersion"
 	was, is := hello.Lookup(field), reply.Lookup(field)
 	if is.IsZero() || was.Equal(is) {
@@ -306,7 +306,7 @@ func sinceThen(hello, reply bson.Raw) bson.Raw {
 	return bson.Raw(next.Build())
 }
 
-func succeeded(doc bson.Raw) bool {
+func isOK(doc bson.Raw) bool {
 	n, ok := doc.Lookup("ok").DoubleOK()
 	return ok && n == 1
 }
@@ -328,7 +328,7 @@ func (c *conn) send(m message, id, answers, flags int32, doc bson.Raw) error {
 		return err
 	}
 	_, err := c.nc.Write(c.out)
-	if cap(c.out) > keptReplyBytes {
+	if cap(c.out) > maxReusedReplyBytes {
 		c.out = nil
 	}
 	return err
@@ -371,10 +371,10 @@ func (c *conn) reply(m message) bson.Raw {
 // context returns what the command runs under.
 func (c *conn) context(m message) (context.Context, context.CancelFunc) {
 	switch {
-	case m.silent:
+	case m.noReply:
 		// A client may send such a command and leave at once.
 		return c.service.ctx, func() {}
-	case waitsForNews(m.request):
+	case isAwaitableHello(m.request):
 		ctx, cancel := context.WithCancelCause(c.ctx)
 		stop := context.AfterFunc(c.service.server.draining, func() { cancel(errStopping) })
 		return ctx, func() { stop(); cancel(nil) }
@@ -382,10 +382,10 @@ func (c *conn) context(m message) (context.Context, context.CancelFunc) {
 	return c.ctx, func() {}
 }
 
-// waitsForNews reports whether the request is a hello that is answered when the
+// isAwaitableHello reports whether the request is a hello that is answered when the
 // topology changes or its time is up: no work to wait for when the server
 // stops.
-func waitsForNews(r Request) bool {
+func isAwaitableHello(r Request) bool {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":
 		return r.Body.Lookup("maxAwaitTimeMS").Type != 0
@@ -393,10 +393,10 @@ func waitsForNews(r Request) bool {
 	return false
 }
 
-// handle keeps a handler that panics from taking the process along: the
-// command fails, the rest goes on.
+// handle calls the handler, and recovers if it panics: the
+// command fails, the process continues.
 func (c *conn) handle(ctx context.Context, r Request) (doc bson.Raw) {
-	err := mongoerr.Guard(c.service.server.log(), r.Command, func() error {
+	err := mongoerr.CatchPanic(c.service.server.log(), r.Command, func() error {
 		doc = c.service.server.Handler.Handle(ctx, r)
 		return nil
 	})
@@ -433,8 +433,8 @@ func (c *conn) admit() bool {
 	return true
 }
 
-// done notes a message that has been handled.
-func (c *conn) done() {
+// messageDone notes a message that has been handled.
+func (c *conn) messageDone() {
 	c.state.Lock()
 	c.pending--
 	idle, retired := c.pending == 0, c.retired
@@ -456,8 +456,8 @@ func (c *conn) setReadDeadline() {
 	}
 }
 
-// retire closes the connection as soon as it has nothing to do.
-func (c *conn) retire() {
+// closeWhenIdle closes the connection as soon as it has nothing to do.
+func (c *conn) closeWhenIdle() {
 	c.state.Lock()
 	c.retired = true
 	idle := c.pending == 0

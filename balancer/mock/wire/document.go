@@ -19,8 +19,8 @@ const (
 	objectIDBytes    = 12
 )
 
-// errTooDeep is the answer to a message with a document that nests too deep.
-// It is not a breach of the protocol: the server stays with such a client.
+// errTooDeep is the reply to a message with a document that is nested too deeply.
+// It is not a protocol error: the server keeps the connection.
 var errTooDeep = mongoerr.New(mongoerr.Overflow, "BSONObj exceeds maximum nested object depth: %d", maxDepth)
 
 // cutDocument takes one document off the front and checks it to the last

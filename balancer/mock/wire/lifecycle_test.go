@@ -260,7 +260,7 @@ func TestStrangersSendSmallMessages(t *testing.T) {
 		r.Client.Trust()
 		return bson.D{{Key: "ok", Value: 1.0}}
 	})
-	serve(t, &wire.Server{Handler: h, Limits: wire.Limits{StrangerBytes: 1000, MessageBytes: 10_000}}, pipe)
+	serve(t, &wire.Server{Handler: h, Limits: wire.Limits{UntrustedBytes: 1000, MessageBytes: 10_000}}, pipe)
 	large := func(n int) []byte {
 		return msg(t, 0, append(command("ping"), bson.E{Key: "pad", Value: make([]byte, n)}))
 	}

@@ -13,12 +13,12 @@ const DefaultMessageBytes = 48_000_000
 
 const (
 	headerBytes = 16
-	// firstReadBytes is what a header may make us set aside before the rest of
+	// firstReadBytes is how much is allocated because of a header before the rest of
 	// the message has begun to come.
 	firstReadBytes = 64 << 10
-	// aheadBytes is how large a message may be, as it came and as it is, that is
+	// maxReadAheadBytes is how large a message may be, as it came and as it is, that is
 	// read while the one before is being handled.
-	aheadBytes = 256 << 10
+	maxReadAheadBytes = 256 << 10
 )
 
 type opcode int32
@@ -30,7 +30,7 @@ const (
 	opMsg        opcode = 2013
 )
 
-func (o opcode) known() bool {
+func (o opcode) isKnown() bool {
 	switch o {
 	case opQuery, opCompressed, opMsg:
 		return true
@@ -82,7 +82,7 @@ func appendInt32(dst []byte, v int32) []byte {
 }
 
 // readMessage reads one message. The payload, everything after the header, is
-// a fresh slice. io.EOF means that the peer left between messages. large is called
+// a fresh slice. io.EOF means that the peer left between messages. waitForTurn is called
 // before one is read that takes much memory.
 func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large func()) (header, []byte, error) {
 	if _, err := io.ReadFull(r, scratch[:]); err != nil {
@@ -94,10 +94,10 @@ func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large fun
 	}
 	// Before the payload: what speaks another protocol, such as TLS, should not
 	// wait for the rest of what it never began.
-	if !h.op.known() {
+	if !h.op.isKnown() {
 		return h, nil, malformed("opcode %d", h.op)
 	}
-	if h.length > aheadBytes {
+	if h.length > maxReadAheadBytes {
 		large()
 	}
 	payload, err := readPayload(r, int(h.length)-headerBytes)
@@ -132,8 +132,8 @@ func readPayload(r io.Reader, n int) ([]byte, error) {
 type message struct {
 	requestID int32
 	request   Request
-	// silent: the peer wants no reply.
-	silent bool
+	// noReply: the peer wants no reply.
+	noReply bool
 	// exhaust: the peer takes a stream of replies.
 	exhaust bool
 	// compressor is how the message came, and its reply goes.
@@ -150,7 +150,7 @@ func parseMessage(h header, payload []byte, limit int32, large func()) (message,
 		err error
 	)
 	if h.op == opCompressed {
-		if inflatedBytes(payload) > aheadBytes {
+		if inflatedBytes(payload) > maxReadAheadBytes {
 			large()
 		}
 		if h, payload, by, err = inflate(h, payload, limit); err != nil {

@@ -55,12 +55,12 @@ func parseMsg(h header, payload []byte) (message, error) {
 		if len(rest) < checksumBytes {
 			return message{}, malformed("OP_MSG without its checksum")
 		}
-		if !sumsUp(h, payload) {
+		if !checksumMatches(h, payload) {
 			return message{}, malformed("OP_MSG checksum does not match contents")
 		}
 		rest = rest[:len(rest)-checksumBytes]
 	}
-	in := message{silent: flags&flagMoreToCome != 0, exhaust: flags&flagExhaust != 0}
+	in := message{noReply: flags&flagMoreToCome != 0, exhaust: flags&flagExhaust != 0}
 	body, sequences, tooLarge, err := parseSections(rest)
 	if errors.Is(err, errTooDeep) {
 		in.refusal = err
@@ -70,7 +70,7 @@ func parseMsg(h header, payload []byte) (message, error) {
 		return message{}, err
 	}
 	in.refusal = tooLarge
-	if in.request.Body, err = fold(body, sequences); err != nil {
+	if in.request.Body, err = foldSequences(body, sequences); err != nil {
 		return message{}, err
 	}
 	in.request.Command = firstField(body)
@@ -82,9 +82,9 @@ func parseMsg(h header, payload []byte) (message, error) {
 	return in, nil
 }
 
-// sumsUp reports whether the CRC-32C at the end of a message is that of what is
+// checksumMatches reports whether the CRC-32C at the end of a message matches the bytes
 // before it, header included.
-func sumsUp(h header, payload []byte) bool {
+func checksumMatches(h header, payload []byte) bool {
 	at := len(payload) - checksumBytes
 	head := appendInt32(nil, h.length)
 	head = appendInt32(appendInt32(appendInt32(head, h.requestID), h.responseTo), int32(h.op))
@@ -163,9 +163,9 @@ func firstError(a, b error) error {
 	return b
 }
 
-// fold puts each sequence behind the body's own fields as an array. Without
+// foldSequences puts each sequence behind the body's own fields as an array. Without
 // sequences the body is used where it lies.
-func fold(body bson.Raw, sequences []sequence) (bson.Raw, error) {
+func foldSequences(body bson.Raw, sequences []sequence) (bson.Raw, error) {
 	if len(sequences) == 0 {
 		return body, nil
 	}

@@ -16,9 +16,9 @@ const (
 	flagAwaitCapable = 8
 )
 
-// handshakeCommand reports whether a client may send the command by OP_QUERY
+// isHandshakeCommand reports whether a client may send the command by OP_QUERY
 // (rules/03-commands §1.9).
-func handshakeCommand(name string) bool {
+func isHandshakeCommand(name string) bool {
 	switch name {
 	case "hello", "isMaster", "ismaster", "_isSelf", "authenticate",
 		"buildInfo", "buildinfo", "saslStart", "saslContinue":
@@ -59,7 +59,7 @@ func parseQuery(payload []byte) (message, error) {
 	}
 	query = unwrapQuery(query)
 	in.request.Database, in.request.Command, in.request.Body = db, firstField(query), query
-	if !handshakeCommand(in.request.Command) {
+	if !isHandshakeCommand(in.request.Command) {
 		in.refusal = unsupportedQuery(in.request.Command)
 	}
 	return in, nil

@@ -45,7 +45,7 @@ func (p *Pipe) Close() error {
 func (p *Pipe) Addr() net.Addr { return pipeAddr(pipeNetwork) }
 
 // DialContext waits for Accept and returns the client's end. Network and
-// address are not looked at; the server's end tells the address as its
+// address are ignored; the server's end returns the address as its
 // LocalAddr. On a closed Pipe the error is that of a host where nobody listens.
 func (p *Pipe) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	select {

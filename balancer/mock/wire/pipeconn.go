@@ -69,7 +69,7 @@ type stream struct {
 type streamEnd struct {
 	wake    sync.Cond
 	closed  bool
-	late    bool // the deadline has passed
+	expired bool // the deadline has passed
 	timer   *time.Timer
 	version int // of the deadline, for timers that fire as they are replaced
 }
@@ -81,12 +81,12 @@ func newStream() *stream {
 	return s
 }
 
-// stopped returns why a side cannot go on, seen from that side.
-func (s *streamEnd) stopped() error {
+// err returns why this end can't continue.
+func (s *streamEnd) err() error {
 	switch {
 	case s.closed:
 		return net.ErrClosed
-	case s.late:
+	case s.expired:
 		return os.ErrDeadlineExceeded
 	}
 	return nil
@@ -96,7 +96,7 @@ func (s *stream) read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if err := s.reader.stopped(); err != nil {
+		if err := s.reader.err(); err != nil {
 			return 0, err
 		}
 		if s.unread > 0 || len(p) == 0 {
@@ -120,7 +120,7 @@ func (s *stream) write(p []byte) (written int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if err := s.writer.stopped(); err != nil {
+		if err := s.writer.err(); err != nil {
 			return written, err
 		}
 		if s.reader.closed {
@@ -190,7 +190,7 @@ func (s *stream) setDeadline(who *streamEnd, t time.Time) error {
 	}
 	left := time.Until(t)
 	if left <= 0 {
-		who.late = true
+		who.expired = true
 		who.wake.Broadcast()
 		return nil
 	}
@@ -199,7 +199,7 @@ func (s *stream) setDeadline(who *streamEnd, t time.Time) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if who.version == version {
-			who.late = true
+			who.expired = true
 			who.wake.Broadcast()
 		}
 	})
@@ -208,7 +208,7 @@ func (s *stream) setDeadline(who *streamEnd, t time.Time) error {
 
 func (s *streamEnd) cancelDeadline() {
 	s.version++
-	s.late = false
+	s.expired = false
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil

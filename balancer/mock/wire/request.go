@@ -47,7 +47,7 @@ type Client struct {
 // being handled, as a server does that is gone. Only its handler may call it.
 func (c *Client) Drop() { c.dropped = true }
 
-// Trust takes messages of any size from now on that the server takes at all.
+// Trust lifts the limit on message size for untrusted clients.
 func (c *Client) Trust() { c.trusted.Store(true) }
 
 // Handler answers commands.

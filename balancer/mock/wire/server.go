@@ -28,9 +28,9 @@ type Limits struct {
 	// MessageBytes is the largest message taken, header included;
 	// DefaultMessageBytes by default.
 	MessageBytes int32
-	// StrangerBytes is the same for clients that the handler does not Trust yet;
+	// UntrustedBytes is the same for clients that the handler does not Trust yet;
 	// no other limit by default.
-	StrangerBytes int32
+	UntrustedBytes int32
 	// Connections is how many may be open at once; a connection more is closed
 	// at once. 1000 by default.
 	Connections int
@@ -49,7 +49,7 @@ const defaultConnections = 1000
 // before the first Serve and leave them alone then.
 type Server struct {
 	Handler Handler
-	// Logger hears of connections closed for cause; nil means silence.
+	// Logger logs connections that are closed because of an error; nil discards.
 	Logger *slog.Logger
 	Limits Limits
 	// Poll has connections of clients in other processes poll for the next command before
@@ -59,7 +59,7 @@ type Server struct {
 	open      atomic.Int64 // connections now
 	clients   atomic.Int32 // connections ever
 	requestID atomic.Int32
-	packers   packers
+	packers   compressorPools
 
 	mu       sync.Mutex
 	services map[*service]struct{}
@@ -126,7 +126,7 @@ func (s *Server) end(svc *service) {
 // be called from within a command.
 func (s *Server) Shutdown(ctx context.Context) error {
 	for _, svc := range s.stop() {
-		svc.retire()
+		svc.closeWhenIdle()
 	}
 	done := make(chan struct{})
 	go func() {
@@ -177,10 +177,10 @@ func (s *Server) messageBytes() int32 {
 	return DefaultMessageBytes
 }
 
-// bytesFrom returns the largest message taken from a client.
-func (s *Server) bytesFrom(c *Client) int32 {
-	if s.Limits.StrangerBytes > 0 && !c.trusted.Load() {
-		return min(s.Limits.StrangerBytes, s.messageBytes())
+// maxBytesFrom returns the largest message taken from a client.
+func (s *Server) maxBytesFrom(c *Client) int32 {
+	if s.Limits.UntrustedBytes > 0 && !c.trusted.Load() {
+		return min(s.Limits.UntrustedBytes, s.messageBytes())
 	}
 	return s.messageBytes()
 }

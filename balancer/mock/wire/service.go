@@ -38,7 +38,7 @@ func (s *service) run() error {
 		defer close(hungUp)
 		s.hangUp()
 	})
-	err := mongoerr.Guard(s.server.log(), "accepting connections", s.accept)
+	err := mongoerr.CatchPanic(s.server.log(), "accepting connections", s.accept)
 	if err != nil {
 		s.cancel(errStopping) // a listener that fails takes its connections along
 	}
@@ -68,7 +68,7 @@ func (s *service) accept() error {
 		if s.ended() {
 			return nil
 		}
-		if !temporary(err) {
+		if !isTemporary(err) {
 			return fmt.Errorf("wire: accepting connections: %w", err)
 		}
 		s.server.log().Warn("cannot accept a connection for now", "error", err, "retry", pause)
@@ -80,9 +80,9 @@ func (s *service) accept() error {
 	}
 }
 
-// temporary reports whether the error passes by itself, such as a lack of file
+// isTemporary reports whether the error passes by itself, such as a lack of file
 // descriptors.
-func temporary(err error) bool {
+func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
 }
@@ -118,13 +118,13 @@ func (s *service) admit(nc net.Conn) {
 	})
 }
 
-// refusalPause is how often the log hears of connections that are one too many:
+// refusalLogInterval is how often the log hears of connections that are one too many:
 // a flood of them must not become one of the log.
-const refusalPause = time.Second
+const refusalLogInterval = time.Second
 
 func (s *service) refuse(nc net.Conn) {
 	s.refused++
-	if now := time.Now(); now.Sub(s.refusedAt) >= refusalPause {
+	if now := time.Now(); now.Sub(s.refusedAt) >= refusalLogInterval {
 		s.server.log().Warn("connections refused: too many are open", "refused", s.refused, "last", nc.RemoteAddr(), "limit",
 			s.server.maxConnections())
 		s.refused, s.refusedAt = 0, now
@@ -132,23 +132,23 @@ func (s *service) refuse(nc net.Conn) {
 	nc.Close()
 }
 
-// retire closes the listener, and each connection as soon as it has nothing
+// closeWhenIdle closes the listener, and each connection as soon as it has nothing
 // to do.
-func (s *service) retire() {
-	for _, c := range s.lastConns() {
-		c.retire()
+func (s *service) closeWhenIdle() {
+	for _, c := range s.stopAndListConns() {
+		c.closeWhenIdle()
 	}
 }
 
 // hangUp closes everything at once.
 func (s *service) hangUp() {
-	for _, c := range s.lastConns() {
+	for _, c := range s.stopAndListConns() {
 		c.hangUp(errStopping)
 	}
 }
 
-// lastConns sees to it that no connection comes after those it lists.
-func (s *service) lastConns() []*conn {
+// stopAndListConns prevents new connections, and lists the existing ones.
+func (s *service) stopAndListConns() []*conn {
 	s.mu.Lock()
 	s.retired = true
 	conns := make([]*conn, 0, len(s.conns))

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// longCommand is how often a connection that is at work is looked at. A command
+// watchInterval is how often a busy connection is checked. A command
 // that is under way at two looks takes long: only then is it worth a goroutine to
 // notice that its peer leaves.
-const longCommand = 10 * time.Millisecond
+const watchInterval = 10 * time.Millisecond
 
 // watch looks at a connection while it is at work. The connection's state guards
 // it.
@@ -16,11 +16,11 @@ type watch struct {
 	timer *time.Timer
 	on    bool   // the timer runs
 	seen  uint64 // the newest message at the last look
-	over  bool
-	// helped: there is a second goroutine, which reads the next message and
+	ended bool
+	// hasHelper: there is a second goroutine, which reads the next message and
 	// handles it.
-	helped bool
-	helper sync.WaitGroup
+	hasHelper bool
+	helper    sync.WaitGroup
 }
 
 // beginWatch sees to it that a connection with a message is looked at. The caller
@@ -28,40 +28,40 @@ type watch struct {
 func (c *conn) beginWatch() {
 	w := &c.watch
 	switch {
-	case w.on || w.over:
+	case w.on || w.ended:
 		return
 	case w.timer == nil:
-		w.timer = time.AfterFunc(longCommand, c.look)
+		w.timer = time.AfterFunc(watchInterval, c.checkLongCommand)
 	default:
-		w.timer.Reset(longCommand)
+		w.timer.Reset(watchInterval)
 	}
 	w.on = true
 }
 
-// look starts the second goroutine where the message that was in hand at the last
+// checkLongCommand starts the second goroutine if the message that was being handled at the last
 // look still is. While there are two there is nothing to look for.
-func (c *conn) look() {
+func (c *conn) checkLongCommand() {
 	c.state.Lock()
 	defer c.state.Unlock()
 	w := &c.watch
-	if w.on = false; c.pending == 0 || w.over || w.helped {
+	if w.on = false; c.pending == 0 || w.ended || w.hasHelper {
 		return
 	}
 	if w.seen == c.admitted {
-		w.helped = true
-		w.helper.Go(c.help)
+		w.hasHelper = true
+		w.helper.Go(c.serveAhead)
 		return
 	}
 	w.seen = c.admitted
 	c.beginWatch()
 }
 
-// help reads one message and handles it.
-func (c *conn) help() {
+// serveAhead reads one message and handles it.
+func (c *conn) serveAhead() {
 	c.serveNext()
 	c.state.Lock()
 	defer c.state.Unlock()
-	if c.watch.helped = false; c.pending > 0 {
+	if c.watch.hasHelper = false; c.pending > 0 {
 		c.beginWatch()
 	}
 }
@@ -69,7 +69,7 @@ func (c *conn) help() {
 // endWatch waits for the second goroutine, of which there will be no other.
 func (c *conn) endWatch() {
 	c.state.Lock()
-	c.watch.over = true
+	c.watch.ended = true
 	if c.watch.timer != nil {
 		c.watch.timer.Stop()
 	}

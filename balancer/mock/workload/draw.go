@@ -20,8 +20,8 @@ type Operation struct {
 	Scatter bool
 }
 
-// Writes reports whether it changes something.
-func (o Operation) Writes() bool { return o.Command != "find" }
+// IsWrite reports whether it changes something.
+func (o Operation) IsWrite() bool { return o.Command != "find" }
 
 // Draw returns an operation of a time. The bound is that of the last chunk, where keys that
 // only grow go.
@@ -32,31 +32,33 @@ func (w *Workload) Draw(at time.Time, last catalog.Key) Operation {
 		of      float64
 	}{{"find", w.Mix.Reads}, {"insert", w.Mix.Inserts}, {"update", w.Mix.Updates}, {"delete", w.Mix.Deletes}} {
 		if u -= part.of; u < 0 {
-			return w.of(part.command, at, last)
+			return w.newOperation(part.command, at, last)
 		}
 	}
-	return w.of("find", at, last)
+	return w.newOperation("find", at, last)
 }
 
 // DrawInsert returns an insert.
 func (w *Workload) DrawInsert(at time.Time, last catalog.Key) Operation {
-	return w.of("insert", at, last)
+	return w.newOperation("insert", at, last)
 }
 
-func (w *Workload) of(command string, at time.Time, last catalog.Key) Operation {
+func (w *Workload) newOperation(command string, at time.Time, last catalog.Key) Operation {
 	if command == "find" && w.rand.Float64() < w.Scatter {
 		return Operation{Command: command, Filter: bson.Raw{5, 0, 0, 0, 0}, Scatter: true}
 	}
 	k := w.draw(at)
-	if command == "insert" && w.grows() {
+	if command == "insert" && w.isGrowing() {
 		w.newest++
 		k = w.latestKey(last)
 	}
 	return Operation{Command: command, Key: k.key, Filter: k.filter}
 }
 
-// grows reports whether new keys are above all others.
-func (w *Workload) grows() bool { return w.form.name == "latest" && w.pattern.HashedField() < 0 }
+// isGrowing reports whether new keys are above all others.
+func (w *Workload) isGrowing() bool {
+	return w.distribution.name == "latest" && w.pattern.HashedField() < 0
+}
 
 // Counts are operations.
 type Counts struct{ Reads, Inserts, Updates, Deletes float64 }
@@ -65,7 +67,7 @@ type Counts struct{ Reads, Inserts, Updates, Deletes float64 }
 // table; and the scattered reads, which each shard has.
 func (w *Workload) Expected(t *catalog.RoutingTable, at time.Time) (chunks []Counts, scattered float64) {
 	chunks = make([]Counts, t.Len())
-	rate, mix, shift := w.RateAt(at), w.Mix, w.shift(at)
+	rate, mix, shift := w.RateAt(at), w.Mix, w.hotShift(at)
 	each := rate / mix.Sum()
 	scattered = mix.Reads * each * w.Scatter
 	total := w.sums[len(w.sums)-1]
@@ -75,17 +77,17 @@ func (w *Workload) Expected(t *catalog.RoutingTable, at time.Time) (chunks []Cou
 		c.Reads += mix.Reads * (1 - w.Scatter) * part
 		c.Updates += mix.Updates * part
 		c.Deletes += mix.Deletes * part
-		if !w.grows() {
+		if !w.isGrowing() {
 			c.Inserts += mix.Inserts * part
 		}
 	}
-	if w.grows() {
+	if w.isGrowing() {
 		chunks[len(chunks)-1].Inserts += mix.Inserts * each
 	}
 	return chunks, scattered
 }
 
-// Poisson draws how often something happens that is expected so often.
+// Poisson draws a number from the Poisson distribution with this mean.
 func Poisson(r *rand.Rand, mean float64) int64 {
 	if mean <= 0 {
 		return 0

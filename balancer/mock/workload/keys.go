@@ -15,11 +15,11 @@ import (
 // Workload draws operations. Its keys stay the same whatever becomes of the chunks.
 type Workload struct {
 	Spec
-	form    form
-	pattern catalog.KeyPattern
-	keys    []key
-	weights []float64 // of keys[i], at the beginning of a day
-	sums    []float64 // of weights: up to and with keys[i]
+	distribution keyDistribution
+	pattern      catalog.KeyPattern
+	keys         []key
+	weights      []float64 // of keys[i], at the beginning of a day
+	sums         []float64 // of weights: up to and with keys[i]
 	// newest is how many documents were inserted, from the last chunk's bound on where
 	// keys are "latest".
 	newest int64
@@ -47,11 +47,11 @@ func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
 		s.DocumentBytes = 1 << 10
 	}
 	w := &Workload{Spec: s, pattern: t.Pattern(), rand: r}
-	w.form, _ = parseKeys(s.Keys)
+	w.distribution, _ = parseKeys(s.Keys)
 	if err := w.makeKeys(t); err != nil {
 		return nil, err
 	}
-	w.weigh()
+	w.computeWeights()
 	return w, nil
 }
 
@@ -103,28 +103,28 @@ func (w *Workload) add(doc bson.D) error {
 	return nil
 }
 
-// weigh says how often each key is wanted.
-func (w *Workload) weigh() {
+// computeWeights says how often each key is wanted.
+func (w *Workload) computeWeights() {
 	n := len(w.keys)
 	w.weights, w.sums = make([]float64, n), make([]float64, n)
-	switch w.form.name {
+	switch w.distribution.name {
 	case "zipf": // the ranks lie all over the keys
 		for rank, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
-			w.weights[i] = math.Pow(float64(rank+1), -w.form.at[0])
+			w.weights[i] = math.Pow(float64(rank+1), -w.distribution.args[0])
 		}
 	case "hot":
-		hot := max(1, int(w.form.at[0]*float64(n)))
+		hot := max(1, int(w.distribution.args[0]*float64(n)))
 		for i := range n {
-			w.weights[i] = (1 - w.form.at[1]) / float64(max(1, n-hot))
+			w.weights[i] = (1 - w.distribution.args[1]) / float64(max(1, n-hot))
 			if i < hot {
-				w.weights[i] = w.form.at[1] / float64(hot)
+				w.weights[i] = w.distribution.args[1] / float64(hot)
 			}
 		}
 	case "key":
 		for i := range n {
-			w.weights[i] = (1 - w.form.at[0]) / float64(max(1, n-1))
+			w.weights[i] = (1 - w.distribution.args[0]) / float64(max(1, n-1))
 		}
-		w.weights[n/3] = w.form.at[0]
+		w.weights[n/3] = w.distribution.args[0]
 	case "latest": // half of what is wanted is of the newest twentieth
 		for i := range n {
 			w.weights[i] = math.Pow(0.5, float64(n-1-i)/float64(n)*20)
@@ -141,11 +141,11 @@ func (w *Workload) weigh() {
 	}
 }
 
-// Hottest is the share of the key that is wanted most often.
-func (w *Workload) Hottest() float64 { return slices.Max(w.weights) / w.sums[len(w.sums)-1] }
+// HottestShare is the share of the most frequent key.
+func (w *Workload) HottestShare() float64 { return slices.Max(w.weights) / w.sums[len(w.sums)-1] }
 
-// shift is by how many keys the hot place has moved.
-func (w *Workload) shift(at time.Time) int {
+// hotShift is by how many keys the hot place has moved.
+func (w *Workload) hotShift(at time.Time) int {
 	if w.Moves == "" {
 		return 0
 	}
@@ -155,7 +155,7 @@ func (w *Workload) shift(at time.Time) int {
 // draw returns a key that is wanted.
 func (w *Workload) draw(at time.Time) key {
 	i := sort.SearchFloat64s(w.sums, w.rand.Float64()*w.sums[len(w.sums)-1])
-	return w.keys[(min(i, len(w.keys)-1)+w.shift(at))%len(w.keys)]
+	return w.keys[(min(i, len(w.keys)-1)+w.hotShift(at))%len(w.keys)]
 }
 
 // latestKey returns a key above all there were.
@@ -165,7 +165,7 @@ func (w *Workload) latestKey(last catalog.Key) key {
 	for i, name := range w.pattern.Fields() {
 		var v any = w.newest
 		if i < len(values) {
-			v = after(values[i], w.newest)
+			v = valueAfter(values[i], w.newest)
 		}
 		doc = append(doc, bson.E{Key: name, Value: v})
 	}
@@ -177,8 +177,8 @@ func (w *Workload) latestKey(last catalog.Key) key {
 	return key{k, raw}
 }
 
-// after returns a value that is larger by n than the one that a last chunk begins with.
-func after(v bson.RawValue, n int64) any {
+// valueAfter returns a value that is larger by n than the one that a last chunk begins with.
+func valueAfter(v bson.RawValue, n int64) any {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
 		f, _ := v.AsFloat64OK()

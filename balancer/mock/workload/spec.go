@@ -41,35 +41,35 @@ func (m Mix) Sum() float64 { return m.Reads + m.Inserts + m.Updates + m.Deletes 
 // maxKeys bounds what a workload keeps in memory.
 const maxKeys = 1_000_000
 
-// form is a parsed Spec.Keys.
-type form struct {
+// keyDistribution is a parsed Spec.Keys.
+type keyDistribution struct {
 	name string
-	at   [2]float64
+	args [2]float64
 }
 
-// forms are how keys are spelled: the name, and how many numbers follow.
-var forms = map[string]int{"uniform": 0, "zipf": 1, "hot": 2, "latest": 0, "key": 1}
+// distributionArgs are the distributions of keys: the name, and how many numbers follow.
+var distributionArgs = map[string]int{"uniform": 0, "zipf": 1, "hot": 2, "latest": 0, "key": 1}
 
-func parseKeys(text string) (f form, err error) {
+func parseKeys(text string) (f keyDistribution, err error) {
 	words := strings.Fields(text)
 	wrong := fmt.Errorf(`keys: %q is not one of "uniform", "zipf 1.1", "hot 5%% 80%%", "latest", "key 50%%"`, text)
 	if len(words) == 0 {
-		return form{name: "uniform"}, nil
+		return keyDistribution{name: "uniform"}, nil
 	}
-	n, known := forms[words[0]]
+	n, known := distributionArgs[words[0]]
 	if !known || len(words) != n+1 {
 		return f, wrong
 	}
 	f.name = words[0]
 	for i, word := range words[1:] {
 		number, percent := strings.CutSuffix(word, "%")
-		if f.at[i], err = strconv.ParseFloat(number, 64); err != nil || percent == (f.name == "zipf") {
+		if f.args[i], err = strconv.ParseFloat(number, 64); err != nil || percent == (f.name == "zipf") {
 			return f, wrong
 		}
 		if percent {
-			f.at[i] /= 100
+			f.args[i] /= 100
 		}
-		if !(f.at[i] > 0) || percent && f.at[i] > 1 || f.at[i] > 10 {
+		if !(f.args[i] > 0) || percent && f.args[i] > 1 || f.args[i] > 10 {
 			return f, wrong
 		}
 	}

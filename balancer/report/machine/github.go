@@ -32,14 +32,14 @@ func GitHub(to io.Writer, reports []check.Report) error {
 			case f.Unknown:
 				kind = "warning"
 			}
-			annotate(to, kind, "shardsh check "+f.Rule+": "+r.Name(), message(f))
+			annotate(to, kind, "shardsh check "+f.Rule+": "+r.Name(), findingMessage(f))
 		}
 	}
 	return nil
 }
 
-// message is a finding with its commands, or what excuses it.
-func message(f check.Finding) string {
+// findingMessage is a finding with its commands, or what excuses it.
+func findingMessage(f check.Finding) string {
 	text := f.Sentence
 	if f.Excuse != "" {
 		text += " (" + f.Excuse + ")"
@@ -55,5 +55,11 @@ var (
 )
 
 func annotate(to io.Writer, kind, title, text string) {
-	fmt.Fprintf(to, "::%s title=%s::%s\n", kind, commandProperty.Replace(shown(title)), commandData.Replace(shown(text)))
+	fmt.Fprintf(
+		to,
+		"::%s title=%s::%s\n",
+		kind,
+		commandProperty.Replace(sanitize(title)),
+		commandData.Replace(sanitize(text)),
+	)
 }

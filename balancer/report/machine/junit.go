@@ -24,9 +24,9 @@ func JUnit(to io.Writer, reports []check.Report) error {
 }
 
 func suiteOf(r check.Report) Suite {
-	suite := Suite{Name: shown(r.Name()), Time: "0"}
+	suite := Suite{Name: sanitize(r.Name()), Time: "0"}
 	if r.Result == nil {
-		suite.add(&Case{Name: "reach", Error: &Message{Message: shown(r.Trouble.Message), Type: shown(r.Trouble.Name)}})
+		suite.add(&Case{Name: "reach", Error: &Message{Message: sanitize(r.Trouble.Message), Type: sanitize(r.Trouble.Name)}})
 		return suite
 	}
 	p := r.Result.Parts()
@@ -35,7 +35,7 @@ func suiteOf(r check.Report) Suite {
 		suite.Timestamp = ""
 	}
 	suite.Properties = &Properties{[]Property{
-		{"clusterId", p.ClusterID.Hex()}, {"version", shown(p.Version)}, {"failOn", r.Result.Policy.FailOn.String()},
+		{"clusterId", p.ClusterID.Hex()}, {"version", sanitize(p.Version)}, {"failOn", r.Result.Policy.FailOn.String()},
 	}}
 	for _, c := range r.Result.Policy.Choices {
 		if c.On {
@@ -71,27 +71,27 @@ func caseOf(r *check.Result, c check.Choice) *Case {
 		case f.Unknown:
 			skipped = f.Sentence
 		default:
-			rest = append(rest, line(f))
+			rest = append(rest, findingLine(f))
 		}
 	}
-	one := &Case{Name: c.Name, Out: shown(strings.Join(rest, "\n"))}
+	one := &Case{Name: c.Name, Out: sanitize(strings.Join(rest, "\n"))}
 	status := r.Status(c.Name)
 	switch {
 	case status != check.Passed:
-		m := &Message{shown(first(failing)), c.Severity.String(), shown(strings.Join(failing, "\n"))}
+		m := &Message{sanitize(firstLine(failing)), c.Severity.String(), sanitize(strings.Join(failing, "\n"))}
 		if status == check.Failed {
 			one.Failure = m
 		} else {
 			one.Error = m
 		}
 	case skipped != "":
-		one.Skipped = &Message{Message: shown(skipped)}
+		one.Skipped = &Message{Message: sanitize(skipped)}
 	}
 	return one
 }
 
-// first is the first line of several texts, and how many there are.
-func first(list []string) string {
+// firstLine is the first line of several texts, and how many there are.
+func firstLine(list []string) string {
 	text, _, _ := strings.Cut(list[0], "\n")
 	if len(list) > 1 {
 		text += fmt.Sprintf(" (and %d more)", len(list)-1)
@@ -99,8 +99,8 @@ func first(list []string) string {
 	return text
 }
 
-// line is a finding with what excuses it.
-func line(f check.Finding) string {
+// findingLine is a finding with what excuses it.
+func findingLine(f check.Finding) string {
 	if f.Excuse == "" {
 		return f.Severity.String() + ": " + f.Sentence
 	}

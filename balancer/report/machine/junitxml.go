@@ -28,7 +28,7 @@ type Suite struct {
 	Cases      []*Case     `xml:"testcase"`
 }
 
-// Properties are what is known of a suite besides its cases.
+// Properties are further attributes of a suite.
 type Properties struct {
 	List []Property `xml:"property"`
 }

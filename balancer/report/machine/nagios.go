@@ -76,7 +76,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 			case f.Unknown && f.Excuse == "":
 				lines = append(lines, prefix+"unknown: "+f.Sentence)
 			case !f.Fails(r.Result.Policy.FailOn):
-				lines = append(lines, prefix+line(f))
+				lines = append(lines, prefix+findingLine(f))
 			}
 		}
 	}
@@ -128,5 +128,5 @@ func (s nagiosSums) String() string {
 
 // oneLine keeps a text from ending its line, and from beginning performance data.
 func oneLine(text string) string {
-	return strings.NewReplacer("|", "¦", "\n", " ", "\r", " ").Replace(shown(text))
+	return strings.NewReplacer("|", "¦", "\n", " ", "\r", " ").Replace(sanitize(text))
 }

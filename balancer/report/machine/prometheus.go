@@ -17,8 +17,8 @@ type metric struct {
 	samples    func(check.Report, func(value float64, labels ...string))
 }
 
-// result makes the samples of clusters that could be asked.
-func result(of func(*check.Result, func(float64, ...string))) func(check.Report, func(float64, ...string)) {
+// forResults makes the samples of clusters that could be asked.
+func forResults(of func(*check.Result, func(float64, ...string))) func(check.Report, func(float64, ...string)) {
 	return func(r check.Report, sample func(float64, ...string)) {
 		if r.Result != nil {
 			of(r.Result, sample)
@@ -29,25 +29,29 @@ func result(of func(*check.Result, func(float64, ...string))) func(check.Report,
 func metrics() []metric {
 	return []metric{
 		{"shardsh_check_up", "Whether the cluster could be asked.",
-			func(r check.Report, sample func(float64, ...string)) { sample(Truth(r.Result != nil)) }},
+			func(r check.Report, sample func(float64, ...string)) { sample(BoolValue(r.Result != nil)) }},
 		{"shardsh_check_ok", "Whether nothing fails and everything could be asked.",
-			func(r check.Report, sample func(float64, ...string)) { sample(Truth(r.Status() == check.Passed)) }},
-		{"shardsh_check_time_seconds", "The clock of the cluster, in seconds since 1970.", result(clusterTime)},
-		{"shardsh_check_info", "The version of the router and the id of the cluster.", result(info)},
-		{"shardsh_check_rule_status", "How a rule was kept: 1 for the status that it has.", result(ruleStatuses)},
-		{"shardsh_check_rule_findings", "Findings of a rule that fail.", result(ruleFindings)},
-		{"shardsh_collection_compliant", "Whether a collection is balanced.", result(compliant)},
-		{"shardsh_collection_balancing", "Whether the balancer may touch a collection.", result(balancing)},
-		{"shardsh_collection_chunks", "Chunks of a collection on a shard.", result(collectionChunks)},
-		{"shardsh_collection_jumbo_chunks", "Chunks of a collection on a shard that are flagged jumbo.", result(jumboChunks)},
+			func(r check.Report, sample func(float64, ...string)) { sample(BoolValue(r.Status() == check.Passed)) }},
+		{"shardsh_check_time_seconds", "The clock of the cluster, in seconds since 1970.", forResults(clusterTime)},
+		{"shardsh_check_info", "The version of the router and the id of the cluster.", forResults(info)},
+		{"shardsh_check_rule_status", "How a rule was kept: 1 for the status that it has.", forResults(ruleStatuses)},
+		{"shardsh_check_rule_findings", "Findings of a rule that fail.", forResults(ruleFindings)},
+		{"shardsh_collection_compliant", "Whether a collection is balanced.", forResults(compliant)},
+		{"shardsh_collection_balancing", "Whether the balancer may touch a collection.", forResults(balancing)},
+		{"shardsh_collection_chunks", "Chunks of a collection on a shard.", forResults(collectionChunks)},
+		{
+			"shardsh_collection_jumbo_chunks",
+			"Chunks of a collection on a shard that are flagged jumbo.",
+			forResults(jumboChunks),
+		},
 		{"shardsh_collection_bytes", "Data of a collection that a shard owns, before compression.",
-			sized(func(d catalog.ShardData) int64 { return d.Bytes })},
+			perShardSize(func(d catalog.ShardData) int64 { return d.Bytes })},
 		{"shardsh_collection_orphan_documents", "Documents of a collection that a shard has and does not own.",
-			sized(func(d catalog.ShardData) int64 { return d.Orphans })},
+			perShardSize(func(d catalog.ShardData) int64 { return d.Orphans })},
 		{"shardsh_collection_deviation_ratio", "How far a shard is from its fair share of a collection, as a part of it.",
-			result(deviations)},
-		{"shardsh_shard_up", "Whether the router has a way to a shard.", result(shardsUp)},
-		{"shardsh_shard_draining", "Whether a shard is draining.", result(shardsDraining)},
+			forResults(deviations)},
+		{"shardsh_shard_up", "Whether the router has a way to a shard.", forResults(shardsUp)},
+		{"shardsh_shard_draining", "Whether a shard is draining.", forResults(shardsDraining)},
 	}
 }
 
@@ -138,13 +142,13 @@ var labelValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 func labelText(labels []string) string {
 	var list []string
 	for i := 0; i+1 < len(labels); i += 2 {
-		list = append(list, labels[i]+`="`+labelValue.Replace(shown(labels[i+1]))+`"`)
+		list = append(list, labels[i]+`="`+labelValue.Replace(sanitize(labels[i+1]))+`"`)
 	}
 	return strings.Join(list, ",")
 }
 
-// Truth is 1 for what is so, else 0.
-func Truth(b bool) float64 {
+// BoolValue returns 1 for true and 0 for false.
+func BoolValue(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -165,7 +169,7 @@ func ruleStatuses(r *check.Result, sample func(float64, ...string)) {
 	for _, c := range r.Policy.Choices {
 		for _, status := range []check.Status{check.Passed, check.Failed, check.Unknown} {
 			if c.On {
-				sample(Truth(r.Status(c.Name) == status), "rule", c.Name, "status", string(status))
+				sample(BoolValue(r.Status(c.Name) == status), "rule", c.Name, "status", string(status))
 			}
 		}
 	}
@@ -186,19 +190,19 @@ func ruleFindings(r *check.Result, sample func(float64, ...string)) {
 func compliant(r *check.Result, sample func(float64, ...string)) {
 	for _, b := range r.Chosen() {
 		if b.Known {
-			sample(Truth(b.Balanced), "ns", b.Namespace)
+			sample(BoolValue(b.Balanced), "ns", b.Namespace)
 		}
 	}
 }
 
 func balancing(r *check.Result, sample func(float64, ...string)) {
 	for _, b := range r.Chosen() {
-		sample(Truth(b.Hold == diagnosis.NotHeld), "ns", b.Namespace)
+		sample(BoolValue(b.Hold == diagnosis.NotHeld), "ns", b.Namespace)
 	}
 }
 
-// owned gives the samples of each collection and shard that has chunks of it.
-func owned(
+// perShard gives the samples of each collection and shard that has chunks of it.
+func perShard(
 	r *check.Result, sample func(float64, ...string), of func(*catalog.CollectionState, catalog.ShardID) float64,
 ) {
 	for _, b := range r.Chosen() {
@@ -210,16 +214,24 @@ func owned(
 }
 
 func collectionChunks(r *check.Result, sample func(float64, ...string)) {
-	owned(r, sample, func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Chunks) })
+	perShard(
+		r,
+		sample,
+		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Chunks) },
+	)
 }
 
 func jumboChunks(r *check.Result, sample func(float64, ...string)) {
-	owned(r, sample, func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Jumbo) })
+	perShard(
+		r,
+		sample,
+		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Jumbo) },
+	)
 }
 
-// sized makes samples of what each shard has of each collection.
-func sized(of func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
-	return result(func(r *check.Result, sample func(float64, ...string)) {
+// perShardSize makes samples of what each shard has of each collection.
+func perShardSize(of func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
+	return forResults(func(r *check.Result, sample func(float64, ...string)) {
 		for _, b := range r.Chosen() {
 			c := r.Collection(b.Namespace)
 			for _, s := range r.Shards() {
@@ -241,12 +253,12 @@ func deviations(r *check.Result, sample func(float64, ...string)) {
 
 func shardsUp(r *check.Result, sample func(float64, ...string)) {
 	for _, s := range r.Shards() {
-		sample(Truth(s.Unreachable == ""), "shard", string(s.ID))
+		sample(BoolValue(s.Unreachable == ""), "shard", string(s.ID))
 	}
 }
 
 func shardsDraining(r *check.Result, sample func(float64, ...string)) {
 	for _, s := range r.Shards() {
-		sample(Truth(s.Draining), "shard", string(s.ID))
+		sample(BoolValue(s.Draining), "shard", string(s.ID))
 	}
 }

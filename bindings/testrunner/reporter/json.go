@@ -7,7 +7,7 @@ import (
 	"shardsh/bindings/testrunner"
 )
 
-// report is what programs get.
+// report is the JSON report.
 type report struct {
 	Passed  int        `json:"passed"`
 	Failed  int        `json:"failed"`
@@ -60,11 +60,11 @@ func JSON(to io.Writer, r testrunner.Report) error {
 	for _, f := range r.Files {
 		file := fileJSON{Path: f.Path, MS: f.Took.Milliseconds(), Tests: []testJSON{}}
 		if f.Problem != nil {
-			file.Problem = &problemOf([]testrunner.Problem{*f.Problem})[0]
+			file.Problem = &problemsJSON([]testrunner.Problem{*f.Problem})[0]
 		}
 		for _, t := range f.Tests {
 			file.Tests = append(file.Tests, testJSON{Suites: append([]string{}, t.Suites...), Name: t.Name, Status: t.Status,
-				Release: t.Release, Seed: t.Seed, Faults: t.Faults, MS: t.Took.Milliseconds(), Problems: problemOf(t.Problems),
+				Release: t.Release, Seed: t.Seed, Faults: t.Faults, MS: t.Took.Milliseconds(), Problems: problemsJSON(t.Problems),
 				Output: t.Output})
 		}
 		out.Files = append(out.Files, file)
@@ -79,7 +79,7 @@ func JSON(to io.Writer, r testrunner.Report) error {
 	return encoder.Encode(out)
 }
 
-func problemOf(list []testrunner.Problem) (out []problemJSON) {
+func problemsJSON(list []testrunner.Problem) (out []problemJSON) {
 	for _, p := range list {
 		out = append(out, problemJSON{During: p.During, Message: p.Text, At: p.At})
 	}

@@ -24,15 +24,15 @@ func JUnit(to io.Writer, r testrunner.Report) error {
 }
 
 func suiteOf(f testrunner.FileResult) machine.Suite {
-	suite := machine.Suite{Name: machine.Shown(f.Path), Time: seconds(f.Took)}
+	suite := machine.Suite{Name: machine.Sanitize(f.Path), Time: seconds(f.Took)}
 	if f.Problem != nil {
 		suite.Errors++
 		suite.Cases = append(suite.Cases, &machine.Case{Name: "(the file)", Class: suite.Name, Time: "0",
 			Error: messageOf(*f.Problem, nil)})
 	}
 	for _, t := range f.Tests {
-		c := &machine.Case{Name: machine.Shown(t.Title()), Class: suite.Name, Time: seconds(t.Took),
-			Out: machine.Shown(t.Output)}
+		c := &machine.Case{Name: machine.Sanitize(t.Title()), Class: suite.Name, Time: seconds(t.Took),
+			Out: machine.Sanitize(t.Output)}
 		if t.Release != "" {
 			c.Name += " (" + t.Release + ")"
 		}
@@ -57,15 +57,15 @@ func messageOf(p testrunner.Problem, all []testrunner.Problem) *machine.Message 
 	}
 	var texts []string
 	for _, p := range all {
-		texts = append(texts, plain(p))
+		texts = append(texts, problemText(p))
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(texts[0]), "\n")
-	whole := machine.Shown(strings.Join(texts, "\n\n"))
-	return &machine.Message{Message: machine.Shown(first), Type: "failure", Text: whole}
+	whole := machine.Sanitize(strings.Join(texts, "\n\n"))
+	return &machine.Message{Message: machine.Sanitize(first), Type: "failure", Text: whole}
 }
 
-// plain is a problem as text.
-func plain(p testrunner.Problem) string {
+// problemText is a problem as text.
+func problemText(p testrunner.Problem) string {
 	text := p.Text
 	if p.During != "" {
 		text = p.During + ":\n" + text

@@ -16,44 +16,44 @@ type Progress struct {
 	To  io.Writer
 	Now func() time.Time
 
-	mu    sync.Mutex
-	said  time.Time
-	shown bool
+	mu        sync.Mutex
+	shownAt   time.Time
+	lineShown bool
 }
 
-// Doing is testrunner.Options.OnTest.
-func (p *Progress) Doing(file, test string, faults int) {
+// OnTest is testrunner.Options.OnTest.
+func (p *Progress) OnTest(file, test string, faults int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.Now()
-	if p.said.IsZero() {
-		p.said = now
+	if p.shownAt.IsZero() {
+		p.shownAt = now
 	}
-	if now.Sub(p.said) < time.Second {
+	if now.Sub(p.shownAt) < time.Second {
 		return
 	}
-	p.said, p.shown = now, true
+	p.shownAt, p.lineShown = now, true
 	text := file + ": " + test
 	if faults > 0 {
 		text += fmt.Sprintf(", fault %d", faults)
 	}
-	_, _ = io.WriteString(p.To, script.ClearLine+cut(plaintext.VisibleLine(text)))
+	_, _ = io.WriteString(p.To, script.ClearLine+truncateLeft(plaintext.VisibleLine(text)))
 }
 
 // Clear leaves the line empty for what is written next.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown {
+	if p.lineShown {
 		_, _ = io.WriteString(p.To, script.ClearLine)
-		p.shown = false
+		p.lineShown = false
 	}
 }
 
 // lineWidth is what fits a terminal without wrapping.
 const lineWidth = 79
 
-func cut(text string) string {
+func truncateLeft(text string) string {
 	runes := []rune(text)
 	if len(runes) <= lineWidth {
 		return text

@@ -39,9 +39,9 @@ func TestText(t *testing.T) {
 	x := reporter.Text{To: &b}
 	r := outcome()
 	for _, f := range r.Files {
-		x.File(f)
+		x.WriteFile(f)
 	}
-	x.End(r)
+	x.WriteSummary(r)
 	const want = `a_test.js
   drain
     in <b>
@@ -160,7 +160,7 @@ func TestProgress(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := reporter.Progress{To: &b, Now: func() time.Time { return now }}
 	for range 5 {
-		p.Doing("a_test.js", "x > y", 3)
+		p.OnTest("a_test.js", "x > y", 3)
 		now = now.Add(600 * time.Millisecond)
 	}
 	p.Clear()

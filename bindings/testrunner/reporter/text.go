@@ -39,26 +39,26 @@ var marks = map[testrunner.Status]struct{ sign, color string }{
 	testrunner.Listed: {" ", ""},
 }
 
-// File writes the tests of one file.
-func (x Text) File(f testrunner.FileResult) {
+// WriteFile writes the tests of one file.
+func (x Text) WriteFile(f testrunner.FileResult) {
 	var b strings.Builder
 	b.WriteString(plaintext.VisibleLine(f.Path) + "\n")
-	x.output(&b, f.Output, "  ")
+	x.writeOutput(&b, f.Output, "  ")
 	if f.Problem != nil {
 		b.WriteString("  " + x.paint(red, "✗ the file could not be run") + "\n")
-		x.problem(&b, *f.Problem)
+		x.writeProblem(&b, *f.Problem)
 	}
 	var within []string
 	for _, t := range f.Tests {
-		x.suites(&b, within, t.Suites)
+		x.writeSuites(&b, within, t.Suites)
 		within = t.Suites
-		x.test(&b, t)
+		x.writeTest(&b, t)
 	}
 	_, _ = io.WriteString(x.To, b.String())
 }
 
-// suites writes the descriptions that begin with a test.
-func (x Text) suites(b *strings.Builder, before, now []string) {
+// writeSuites writes the descriptions that begin with a test.
+func (x Text) writeSuites(b *strings.Builder, before, now []string) {
 	same := true
 	for i, name := range now {
 		same = same && i < len(before) && before[i] == name
@@ -70,10 +70,10 @@ func (x Text) suites(b *strings.Builder, before, now []string) {
 
 func indent(n int) string { return strings.Repeat("  ", n) }
 
-// slow is from when on a test's time is worth telling.
-const slow = 100 * time.Millisecond
+// slowTest is the duration from which on a test's time is shown.
+const slowTest = 100 * time.Millisecond
 
-func (x Text) test(b *strings.Builder, t testrunner.Result) {
+func (x Text) writeTest(b *strings.Builder, t testrunner.Result) {
 	m := marks[t.Status]
 	b.WriteString(indent(len(t.Suites)+1) + x.paint(m.color, m.sign) + " " + plaintext.VisibleLine(t.Name))
 	var notes []string
@@ -86,21 +86,21 @@ func (x Text) test(b *strings.Builder, t testrunner.Result) {
 	if t.Status == testrunner.Failed && t.Seed != 0 {
 		notes = append(notes, fmt.Sprintf("seed %d", t.Seed))
 	}
-	if t.Took >= slow {
-		notes = append(notes, spent(t.Took))
+	if t.Took >= slowTest {
+		notes = append(notes, durationText(t.Took))
 	}
 	if len(notes) > 0 {
 		b.WriteString(x.paint(dim, " ("+strings.Join(notes, ", ")+")"))
 	}
 	b.WriteByte('\n')
 	for _, p := range t.Problems {
-		x.problem(b, p)
+		x.writeProblem(b, p)
 	}
-	x.output(b, t.Output, indent(len(t.Suites)+2)+"| ")
+	x.writeOutput(b, t.Output, indent(len(t.Suites)+2)+"| ")
 }
 
-// problem writes what is wrong, with a diff in colours and the place.
-func (x Text) problem(b *strings.Builder, p testrunner.Problem) {
+// writeProblem writes what is wrong, with a diff in colours and the place.
+func (x Text) writeProblem(b *strings.Builder, p testrunner.Problem) {
 	const left = "      "
 	b.WriteByte('\n')
 	if p.During != "" {
@@ -129,26 +129,26 @@ func (x Text) problem(b *strings.Builder, p testrunner.Problem) {
 	b.WriteByte('\n')
 }
 
-// output writes what a test has printed.
-func (x Text) output(b *strings.Builder, text, left string) {
+// writeOutput writes what a test has printed.
+func (x Text) writeOutput(b *strings.Builder, text, left string) {
 	for line := range strings.Lines(text) {
 		b.WriteString(left + plaintext.VisibleStyled(strings.TrimRight(line, "\n")) + "\n")
 	}
 }
 
-// End writes the counts. The last line is what scripts look at.
-func (x Text) End(r testrunner.Report) {
+// WriteSummary writes the counts. The last line is what scripts look at.
+func (x Text) WriteSummary(r testrunner.Report) {
 	var b strings.Builder
 	b.WriteByte('\n')
 	if r.Stopped {
 		b.WriteString(x.paint(yellow, "stopped before the end") + "\n")
 	}
-	x.snapshots(&b, r.Snapshots)
-	x.coverage(&b, r.Coverage)
+	x.writeSnapshots(&b, r.Snapshots)
+	x.writeCoverage(&b, r.Coverage)
 	if n, todo := r.Counts[testrunner.Skipped], r.Counts[testrunner.Todo]; n+todo > 0 {
 		b.WriteString(fmt.Sprintf("%d skipped, %d todo\n", n, todo))
 	}
-	b.WriteString(x.paint(dim, "in "+spent(r.Took)) + "\n")
+	b.WriteString(x.paint(dim, "in "+durationText(r.Took)) + "\n")
 	passed := fmt.Sprintf("%d passed", r.Counts[testrunner.Passed])
 	failed := fmt.Sprintf("%d failed", r.Counts[testrunner.Failed])
 	if r.Counts[testrunner.Failed] > 0 {
@@ -160,7 +160,7 @@ func (x Text) End(r testrunner.Report) {
 	_, _ = io.WriteString(x.To, b.String())
 }
 
-func (x Text) snapshots(b *strings.Builder, c testrunner.SnapshotCounts) {
+func (x Text) writeSnapshots(b *strings.Builder, c testrunner.SnapshotCounts) {
 	for _, n := range []struct {
 		count int
 		text  string
@@ -174,8 +174,8 @@ func (x Text) snapshots(b *strings.Builder, c testrunner.SnapshotCounts) {
 	}
 }
 
-// coverage writes how many lines of each script ran, and which did not.
-func (x Text) coverage(b *strings.Builder, files []testrunner.FileCoverage) {
+// writeCoverage writes how many lines of each script ran, and which did not.
+func (x Text) writeCoverage(b *strings.Builder, files []testrunner.FileCoverage) {
 	if len(files) == 0 {
 		return
 	}
@@ -200,7 +200,7 @@ func percent(part, all int) string {
 	return fmt.Sprintf("%d%%", 100*part/all)
 }
 
-func spent(d time.Duration) string {
+func durationText(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond).String()
 	}

@@ -107,7 +107,7 @@ func hasChunks(r diff.Result) bool {
 
 // earlier returns a snapshot of this session, or one of the history.
 func (s *Server) earlier(from string, now time.Time) (*catalog.Snapshot, error) {
-	span, err := timespan.OfCommandLine(from)
+	span, err := timespan.ParseCommandLine(from)
 	switch {
 	case err != nil || span <= 0:
 		return s.kept.named(from)

@@ -47,8 +47,8 @@ func lookWith[R any](ctx context.Context, c *call, verb look[R], answer func(R) 
 // argumentError has the options of an action as the arguments of a tool are named, and
 // the name that was probably meant.
 func argumentError(err error) error {
-	if named, ok := errors.AsType[action.Spelled](err); ok {
-		return errors.New(named.Spelled(argument))
+	if named, ok := errors.AsType[action.OptionSpeller](err); ok {
+		return errors.New(named.SpellOptions(argument))
 	}
 	if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
 		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Names))

@@ -91,7 +91,7 @@ func overview(s *catalog.Snapshot, collections []*catalog.CollectionState) (text
 			b.WriteString(", draining")
 		}
 		if len(shard.Zones) > 0 {
-			fmt.Fprintf(&b, ", zones %s", humanize.FewOf(shard.Zones))
+			fmt.Fprintf(&b, ", zones %s", humanize.AbbreviateCollections(shard.Zones))
 		}
 		if shard.Unreachable != "" {
 			fmt.Fprintf(&b, ", did not answer: %s", shard.Unreachable)

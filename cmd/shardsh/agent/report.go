@@ -52,13 +52,13 @@ func (r report) Report(e action.Event) {
 	r.heard.mu.Lock()
 	defer r.heard.mu.Unlock()
 	switch e := e.(type) {
-	case action.Read:
+	case action.SnapshotRead:
 		r.heard.read = e.Snapshot
 	case action.Note:
 		r.heard.notes = append(r.heard.notes, e.Text)
-	case action.Reading:
+	case action.ReadProgress:
 		r.progress(findings.ReadingText(e.Progress))
-	case action.Simulating:
+	case action.SimulationProgress:
 		r.progress(findings.SimulatingText(e.Progress))
 	case action.Step:
 		r.progress(fmt.Sprintf("%d of %d steps done", e.Progress.StepsDone, e.Progress.Steps))

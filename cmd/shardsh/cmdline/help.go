@@ -136,7 +136,7 @@ func form(f *pflag.Flag) string {
 // flagUsage returns the lines of one option.
 func flagUsage(f *pflag.Flag, indent int) string {
 	_, about := Value(f)
-	lines := plaintext.Wrapped(about, helpWidth-indent)
+	lines := plaintext.Wrap(about, helpWidth-indent)
 	blank := "\n" + strings.Repeat(" ", indent)
 	if form := form(f); len(form)+2 > indent {
 		return form + blank + strings.Join(lines, blank) + "\n"

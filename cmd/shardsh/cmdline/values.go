@@ -69,7 +69,7 @@ func (d *Duration) Type() string { return "duration" }
 
 // Set reads a time above 0.
 func (d *Duration) Set(text string) error {
-	parsed, err := timespan.OfCommandLine(text)
+	parsed, err := timespan.ParseCommandLine(text)
 	if err != nil || parsed <= 0 {
 		return fmt.Errorf("%q is not a time above 0, such as 90, 30s, 5m or 1h30m", text)
 	}

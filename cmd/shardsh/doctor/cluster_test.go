@@ -39,7 +39,7 @@ func TestClusterIsOnlyRead(t *testing.T) {
 	want(t, lines, "user", OK, "allows everything")
 	table := commands.ByName()
 	for _, body := range w.asked {
-		if !commands.ReadsOnly(table, body) {
+		if !commands.IsReadOnly(table, body) {
 			t.Errorf("%s may change something", body)
 		}
 	}

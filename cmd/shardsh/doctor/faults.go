@@ -25,7 +25,7 @@ func (c Cluster) faults(ctx context.Context, s *section) {
 		return
 	}
 	c.members(s, snapshot)
-	hits := c.Advisories.Concerns(advisory.Cluster{Snapshot: snapshot})
+	hits := c.Advisories.Matching(advisory.Cluster{Snapshot: snapshot})
 	if len(hits) == 0 {
 		s.ok("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
 		return

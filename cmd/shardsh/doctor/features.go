@@ -18,7 +18,7 @@ func features() []feature {
 	}
 	return []feature{
 		{"balancing by size", catalog.Release.BalancesBySize},
-		{"balancerCollectionStatus", catalog.Release.JudgesCollections},
+		{"balancerCollectionStatus", catalog.Release.ReportsCollectionStatus},
 		{"forced moves of jumbo chunks", catalog.Release.ForcesJumbo},
 		{"refineCollectionShardKey", from(catalog.Release44)},
 		{"reshardCollection", from(catalog.Release50)},
@@ -38,7 +38,7 @@ func offered(s *section, version string) {
 		s.add(Warn, "features", "", "unknown version %q", version)
 		return
 	}
-	if release.Newer() {
+	if release.IsNewerThanKnown() {
 		s.add(Warn, "release", "", "%s is newer than %s, the newest one that shardsh knows: what differs by "+
 			"release goes by that", version, release)
 	}

@@ -162,7 +162,7 @@ const longest = 70
 
 // text writes text that is filled.
 func (r *roff) text(text string) {
-	for _, line := range plaintext.Wrapped(text, longest) {
+	for _, line := range plaintext.Wrap(text, longest) {
 		r.b.WriteString(escape(line) + "\n")
 	}
 }

@@ -59,7 +59,7 @@ func OpenWith(path, sizes string) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of.Of(s), nil
+	return of.ApplyTo(s), nil
 }
 
 // Begin has a mock begin as the cluster in a file was: one that mock.save()

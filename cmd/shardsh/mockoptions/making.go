@@ -65,9 +65,9 @@ func SnapshotsIn(dbpath string) router.SnapshotFile {
 // do what this process may.
 func SnapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
-		may := rules.MayRead(name)
+		may := rules.CheckRead(name)
 		if write {
-			may = rules.MayWrite()
+			may = rules.CheckWrite()
 		}
 		if may != nil {
 			return "", may

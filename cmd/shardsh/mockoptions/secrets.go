@@ -28,7 +28,7 @@ func ReadUsers(specs []string) (*access.Directory, error) {
 		if err != nil {
 			return nil, cmdline.Usagef("--auth %s: %w", name, err)
 		}
-		err = directory.Give("admin", name, draft)
+		err = directory.AddConfigured("admin", name, draft)
 		if mongoerr.Is(err, mongoerr.UserExists) {
 			return nil, cmdline.Usagef("--auth: the user %s is given twice", name)
 		}
@@ -42,8 +42,8 @@ func ReadUsers(specs []string) (*access.Directory, error) {
 // readUser reads a user's file: the password in the first line, and in those
 // after it, if there are any, a role each. What may be a part of a password
 // never shows in an error.
-func readUser(path string) (access.Draft, error) {
-	draft := access.Draft{Roles: []access.Role{{Role: "root", Database: "admin"}}}
+func readUser(path string) (access.UserSpec, error) {
+	draft := access.UserSpec{Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	data, err := secret.ReadFile(path, secret.MaxPassword)
 	if err != nil {
 		return draft, err

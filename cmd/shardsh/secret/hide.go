@@ -54,7 +54,7 @@ func Masked(args []string) []string {
 // of a script or mistyped, rather than a file with one.
 func namesSecret(option string) bool {
 	name := cmdline.Fold(option)
-	return (commands.SecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
+	return (commands.IsSecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
 }
 
 // definesSecret reports whether an argument is the NAME=VALUE of --set or
@@ -69,7 +69,7 @@ func definesSecret(args []string, i int) bool {
 	} else if i == 0 || !defines(args[i-1]) || strings.Contains(args[i-1], "=") {
 		return false
 	}
-	return value != "" && commands.SecretName(name)
+	return value != "" && commands.IsSecretName(name)
 }
 
 // piece is a piece of an argument.
@@ -115,7 +115,7 @@ func passwordsIn(arg string) []piece {
 	for _, m := range writtenParameter.FindAllStringSubmatchIndex(arg, -1) {
 		found = append(found, piece{from: m[3], to: m[1]})
 	}
-	if history.Sensitive(arg) {
+	if history.IsSensitive(arg) {
 		for _, m := range quoted.FindAllStringIndex(arg, -1) {
 			found = append(found, piece{from: m[0] + 1, to: m[1] - 1})
 		}

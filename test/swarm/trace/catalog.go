@@ -16,8 +16,8 @@ func newCatalog() *catalog {
 	return &catalog{chunks: map[string]map[Bound]Chunk{}, entries: map[[2]string]Entry{}}
 }
 
-// take applies an event, and reports whether it was one of the catalog.
-func (c *catalog) take(e Event) bool {
+// apply applies an event, and reports whether it was one of the catalog.
+func (c *catalog) apply(e Event) bool {
 	if e.Ev != Catalog {
 		return false
 	}
@@ -33,7 +33,7 @@ func (c *catalog) take(e Event) bool {
 		table = map[Bound]Chunk{}
 		c.chunks[e.NS] = table
 	}
-	if e.Before != nil && table[e.Before.Min].same(*e.Before) {
+	if e.Before != nil && table[e.Before.Min].sameOwner(*e.Before) {
 		delete(table, e.Before.Min)
 	}
 	if e.After != nil {
@@ -45,14 +45,14 @@ func (c *catalog) take(e Event) bool {
 	return true
 }
 
-func (c Chunk) same(o Chunk) bool { return c.Min == o.Min && c.Max == o.Max && c.Shard == o.Shard }
+func (c Chunk) sameOwner(o Chunk) bool { return c.Min == o.Min && c.Max == o.Max && c.Shard == o.Shard }
 
 func (c Chunk) String() string {
 	return fmt.Sprintf("[%s, %s) on %s at %d|%d", c.Min, c.Max, c.Shard, c.Major, c.Minor)
 }
 
-// sorted returns the chunks of a collection in key order.
-func (c *catalog) sorted(ns string) []Chunk {
+// sortedChunks returns the chunks of a collection in key order.
+func (c *catalog) sortedChunks(ns string) []Chunk {
 	return slices.SortedFunc(maps.Values(c.chunks[ns]), func(a, b Chunk) int {
 		if a.Min < b.Min {
 			return -1
@@ -67,13 +67,13 @@ func (c *catalog) entry(of, id string) (Entry, bool) {
 	return e, ok
 }
 
-// batches calls after with the catalog behind each group of changes that happened at once,
+// eachBatch calls after with the catalog behind each group of changes that happened at once,
 // and the collections whose chunks they changed.
-func batches(t Trace, after func(c *catalog, changed []string, last Event)) {
+func eachBatch(t Trace, after func(c *catalog, changed []string, last Event)) {
 	c := newCatalog()
 	var changed []string
 	for i, e := range t {
-		if !c.take(e) {
+		if !c.apply(e) {
 			continue
 		}
 		if e.Entry == nil && !slices.Contains(changed, e.NS) {
@@ -87,13 +87,13 @@ func batches(t Trace, after func(c *catalog, changed []string, last Event)) {
 	}
 }
 
-// Chunks is C1 to C5 and C7: chunks cover the key space, their versions differ and share an epoch,
+// CheckChunks is C1 to C5 and C7: chunks cover the key space, their versions differ and share an epoch,
 // their shards exist, their history begins with their shard and falls. A collection that is not sharded
 // has one.
-func Chunks(t Trace) (found []Violation) {
-	batches(t, func(c *catalog, changed []string, last Event) {
+func CheckChunks(t Trace) (found []Violation) {
+	eachBatch(t, func(c *catalog, changed []string, last Event) {
 		for _, ns := range changed {
-			if chunks := c.sorted(ns); len(chunks) > 0 {
+			if chunks := c.sortedChunks(ns); len(chunks) > 0 {
 				found = append(found, c.checkChunks(ns, chunks, last.Seq)...)
 			}
 		}
@@ -160,11 +160,11 @@ func (c Chunk) badHistory() string {
 	return ""
 }
 
-// Zones is C6: the ranges of zones of one collection do not overlap.
-func Zones(t Trace) (found []Violation) {
+// CheckZones is C6: the ranges of zones of one collection do not overlap.
+func CheckZones(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
-		if !c.take(e) || e.Entry == nil || e.Entry.Of != "tags" || e.Entry.Gone {
+		if !c.apply(e) || e.Entry == nil || e.Entry.Of != "tags" || e.Entry.Gone {
 			continue
 		}
 		for id, other := range c.entries {
@@ -180,11 +180,11 @@ func Zones(t Trace) (found []Violation) {
 	return found
 }
 
-// Orphaned is C9: at rest no chunk is of a collection that does not exist.
-func Orphaned(t Trace) (found []Violation) {
+// CheckOrphanedChunks is C9: at rest no chunk is of a collection that does not exist.
+func CheckOrphanedChunks(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
-		c.take(e)
+		c.apply(e)
 		if e.Ev != Rest {
 			continue
 		}
@@ -200,11 +200,11 @@ func Orphaned(t Trace) (found []Violation) {
 	return found
 }
 
-// Identities is C8: at rest a collection has on each shard the uuid that the catalog has.
-func Identities(t Trace) (found []Violation) {
+// CheckUUIDs is C8: at rest a collection has on each shard the uuid that the catalog has.
+func CheckUUIDs(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
-		c.take(e)
+		c.apply(e)
 		if e.Ev != Metadata {
 			continue
 		}
@@ -222,8 +222,8 @@ var resharding = map[string]string{
 	"abortReshardCollection": "aborts", "abortMoveCollection": "aborts", "abortUnshardCollection": "aborts",
 }
 
-// Aborted is that an operation that reshards a collection does not end well when its abort was answered.
-func Aborted(t Trace) (found []Violation) {
+// CheckAborts is that an operation that reshards a collection does not end well when its abort was answered.
+func CheckAborts(t Trace) (found []Violation) {
 	aborted := map[string]Event{}
 	for _, e := range t {
 		does, of := resharding[e.Cmd]
@@ -243,14 +243,14 @@ func Aborted(t Trace) (found []Violation) {
 	return found
 }
 
-// Removed is C10: a shard that leaves owns no chunk.
-func Removed(t Trace) (found []Violation) {
-	batches(t, func(c *catalog, _ []string, last Event) {
+// CheckRemovedShards is C10: a shard that leaves owns no chunk.
+func CheckRemovedShards(t Trace) (found []Violation) {
+	eachBatch(t, func(c *catalog, _ []string, last Event) {
 		if last.Entry == nil || last.Entry.Of != "shards" || !last.Entry.Gone {
 			return
 		}
 		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {
-			for _, chunk := range c.sorted(ns) {
+			for _, chunk := range c.sortedChunks(ns) {
 				if chunk.Shard == last.Entry.ID {
 					found = append(found, Violation{
 						"C10", ns + ": " + chunk.String() + ", which leaves",

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Migrations is M1, M2 and M4 to M6: a shard takes part in one migration at a time, nothing is
+// CheckMigrations is M1, M2 and M4 to M6: a shard takes part in one migration at a time, nothing is
 // cloned into a range that waits for its deletion, a commit comes later than all before it and gives the
 // versions that it should, and the owner of a range changes by a commit and by nothing else.
-func Migrations(t Trace) []Violation {
+func CheckMigrations(t Trace) []Violation {
 	m := &migrations{
-		c: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
+		catalog: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
 		waiting: map[string][]Event{}, started: map[migration]int{},
 	}
 	for i := 0; i < len(t); i++ {
 		e := t[i]
 		if e.Ev != Catalog {
-			m.take(e)
+			m.apply(e)
 			continue
 		}
 		batch := i
 		for batch < len(t) && t[batch].Ev == Catalog && t[batch].Op == e.Op {
 			batch++
 		}
-		m.commits(t[i:batch], t[batch:])
+		m.checkCommits(t[i:batch], t[batch:])
 		i = batch - 1
 	}
 	return m.found
 }
 
 type migrations struct {
-	c       *catalog
+	catalog *catalog
 	found   []Violation
 	giving  map[string]Event   // the migration that a shard is the donor of
 	taking  map[string]Event   // and the recipient
@@ -42,17 +42,17 @@ func (m *migrations) fail(rule string, events []int, format string, args ...any)
 	m.found = append(m.found, Violation{rule, fmt.Sprintf(format, args...), events})
 }
 
-func (m *migrations) take(e Event) {
+func (m *migrations) apply(e Event) {
 	switch e.Ev {
 	case MigrationStart:
 		m.started[migration{ns: e.NS, from: e.From, to: e.To}] = e.Seq
 	case "migration.clone":
 		m.begin(e)
 	case MigrationCommitted:
-		m.ends(m.taking, e.To, e)
+		m.end(m.taking, e.To, e)
 	case MigrationDone, MigrationFailed:
-		m.ends(m.giving, e.From, e)
-		m.ends(m.taking, e.To, e)
+		m.end(m.giving, e.From, e)
+		m.end(m.taking, e.To, e)
 	case RangeRegistered:
 		m.waiting[e.Node] = append(m.waiting[e.Node], e)
 	case RangeDone:
@@ -66,7 +66,7 @@ func sameRange(a, b Event) bool {
 	return a.NS == b.NS && amin == bmin && amax == bmax
 }
 
-func (m *migrations) ends(of map[string]Event, shard string, e Event) {
+func (m *migrations) end(of map[string]Event, shard string, e Event) {
 	if other := of[shard]; other.NS == e.NS && other.From == e.From && other.To == e.To {
 		delete(of, shard)
 	}
@@ -93,16 +93,16 @@ func (m *migrations) begin(e Event) {
 	}
 }
 
-// commits looks at changes of the catalog that happen at once, with what comes after them.
-func (m *migrations) commits(batch, after Trace) {
+// checkCommits checks catalog changes of one transaction, given the events after them.
+func (m *migrations) checkCommits(batch, after Trace) {
 	before := map[string][]Chunk{}
 	for _, e := range batch {
 		if e.Entry == nil && before[e.NS] == nil {
-			before[e.NS] = m.c.sorted(e.NS)
+			before[e.NS] = m.catalog.sortedChunks(e.NS)
 		}
 	}
 	for _, e := range batch {
-		m.c.take(e)
+		m.catalog.apply(e)
 	}
 	for _, e := range batch {
 		if e.After == nil || len(before[e.NS]) == 0 {
@@ -112,7 +112,7 @@ func (m *migrations) commits(batch, after Trace) {
 		if was.Shard == e.After.Shard || was.Epoch != e.After.Epoch {
 			continue
 		}
-		m.moved(e, was, before[e.NS], after)
+		m.checkMove(e, was, before[e.NS], after)
 	}
 }
 
@@ -124,14 +124,14 @@ func ownerOf(chunks []Chunk, at Bound) Chunk {
 	return chunks[i]
 }
 
-func (m *migrations) moved(e Event, was Chunk, before []Chunk, after Trace) {
+func (m *migrations) checkMove(e Event, previous Chunk, before []Chunk, after Trace) {
 	events := []int{e.Seq}
 	committed := func(o Event) bool {
-		return o.Ev == MigrationCommitted && o.NS == e.NS && o.From == was.Shard &&
+		return o.Ev == MigrationCommitted && o.NS == e.NS && o.From == previous.Shard &&
 			o.To == e.After.Shard && o.T == e.T
 	}
 	if !slices.ContainsFunc(after, committed) {
-		m.fail("M6", events, "%s: %s was on %s, and no migration has committed", e.NS, e.After, was.Shard)
+		m.fail("M6", events, "%s: %s was on %s, and no migration has committed", e.NS, e.After, previous.Shard)
 	}
 	var newest uint32
 	var latest uint64
@@ -145,14 +145,14 @@ func (m *migrations) moved(e Event, was Chunk, before []Chunk, after Trace) {
 		m.fail("M5", events, "%s: %s was moved when the collection was at %d", e.NS, e.After, newest)
 	}
 	var donor uint32
-	for _, c := range m.c.chunks[e.NS] {
-		if c.Shard == was.Shard {
+	for _, c := range m.catalog.chunks[e.NS] {
+		if c.Shard == previous.Shard {
 			donor = max(donor, c.Major)
 		}
 	}
 	if donor != 0 && donor != newest+1 {
 		m.fail("M5", events, "%s: the donor %s stays at %d, and the recipient is at %d",
-			e.NS, was.Shard, donor, e.After.Major)
+			e.NS, previous.Shard, donor, e.After.Major)
 	}
 }
 
@@ -167,9 +167,9 @@ func (e Event) merges() bool {
 	return e.After.Shard == e.Before.Shard && e.After.Min == e.Before.Min && e.After.Max > e.Before.Max
 }
 
-// Unchanged is S10: a command that fails has changed nothing. Only commands are looked at
+// CheckFailedCommands is S10: a command that fails has changed nothing. Only commands are looked at
 // beside which nothing else was under way.
-func Unchanged(t Trace) (found []Violation) {
+func CheckFailedCommands(t Trace) (found []Violation) {
 	alone, changed := Event{}, 0
 	open := map[int]bool{}
 	for _, e := range t {
@@ -177,7 +177,7 @@ func Unchanged(t Trace) (found []Violation) {
 		case CmdBegin:
 			open[e.Op] = true
 			alone, changed = Event{}, 0
-			if len(open) == 1 && changes[e.Cmd] {
+			if len(open) == 1 && changeCommands[e.Cmd] {
 				alone = e
 			}
 		case CmdEnd:
@@ -190,14 +190,14 @@ func Unchanged(t Trace) (found []Violation) {
 			}
 			alone = Event{}
 		case Catalog:
-			if moves[alone.Cmd] && e.merges() {
+			if moveCommands[alone.Cmd] && e.merges() {
 				continue // the auto-merger's, of which there is no event
 			}
-			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.same(*e.After) {
+			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.sameOwner(*e.After) {
 				changed = e.Seq // a commit that is refused may raise the version of its chunk
 			}
 		case RoundBegin, MigrationStart, MigrationCommitted:
-			if !changes[alone.Cmd] || e.Ev == RoundBegin || e.By == "balancer" {
+			if !changeCommands[alone.Cmd] || e.Ev == RoundBegin || e.By == "balancer" {
 				alone = Event{}
 			}
 		}

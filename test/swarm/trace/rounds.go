@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// migration is one that events tell of.
+// migration identifies a migration in the events.
 type migration struct {
 	ns, from, to string
 	min          Bound
@@ -20,29 +20,29 @@ func migrationOf(e Event) migration {
 	return m
 }
 
-// Rounds is S1 to S4, S7 and S8: what the rounds of the balancer choose, and how they
+// CheckRounds is S1 to S4, S7 and S8: what the rounds of the balancer choose, and how they
 // follow one another. throttle is the least time between two batches, in microseconds.
-func Rounds(throttle int64) Checker {
+func CheckRounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
-		r := &rounds{c: newCatalog(), throttle: throttle, ended: -1, open: map[migration]bool{}}
+		r := &rounds{catalog: newCatalog(), throttle: throttle, ended: -1, open: map[migration]bool{}}
 		for _, e := range t {
-			r.take(e)
+			r.apply(e)
 		}
 		return r.found
 	}
 }
 
 type rounds struct {
-	c        *catalog
+	catalog  *catalog
 	throttle int64
 	found    []Violation
 
-	in     bool
-	then   map[[2]string]Entry // the catalog's documents when the round began
-	number int64               // of rounds that have ended, in the term
-	term   int64
-	busy   []string // shards of migrations of the round
-	moved  bool     // the round has moved something
+	inRound        bool
+	entriesAtBegin map[[2]string]Entry // the catalog's documents when the round began
+	number         int64               // of rounds that have ended, in the term
+	term           int64
+	busy           []string // shards of migrations of the round
+	moved          bool     // the round has moved something
 
 	open  map[migration]bool // migrations of the balancer
 	ended int64              // when the last batch has; -1 for never
@@ -53,11 +53,11 @@ func (r *rounds) fail(rule string, e Event, format string, args ...any) {
 	r.found = append(r.found, Violation{rule, fmt.Sprintf(format, args...), []int{e.Seq}})
 }
 
-func (r *rounds) take(e Event) {
-	r.c.take(e)
+func (r *rounds) apply(e Event) {
+	r.catalog.apply(e)
 	switch e.Ev {
 	case RoundBegin, RoundEnd:
-		r.turn(e)
+		r.changeRound(e)
 	case MigrationStart:
 		r.start(e)
 	case "migration.clone":
@@ -72,9 +72,9 @@ func (r *rounds) take(e Event) {
 	}
 }
 
-func (r *rounds) turn(e Event) {
+func (r *rounds) changeRound(e Event) {
 	if e.Term != r.term {
-		r.term, r.number, r.in = e.Term, 0, false
+		r.term, r.number, r.inRound = e.Term, 0, false
 		r.ended = -1 // a new primary knows nothing of the batch before
 		clear(r.open)
 		if e.Ev == RoundEnd {
@@ -85,18 +85,18 @@ func (r *rounds) turn(e Event) {
 		if e.Number < r.number {
 			r.fail("S8", e, "the number of rounds falls from %d to %d", r.number, e.Number)
 		}
-		r.in, r.number, r.busy, r.moved = true, e.Number, nil, false
-		r.then = maps.Clone(r.c.entries)
+		r.inRound, r.number, r.busy, r.moved = true, e.Number, nil, false
+		r.entriesAtBegin = maps.Clone(r.catalog.entries)
 		return
 	}
-	if r.in && e.Number <= r.number { // more than one when rounds with nothing to do follow it at once
+	if r.inRound && e.Number <= r.number { // more than one when rounds with nothing to do follow it at once
 		r.fail("S8", e, "a round that ends takes the number from %d to %d", r.number, e.Number)
 	}
-	r.in, r.number = false, e.Number
+	r.inRound, r.number = false, e.Number
 }
 
 func (r *rounds) start(e Event) {
-	if e.By != "balancer" || !r.in { // one of the term before may begin late
+	if e.By != "balancer" || !r.inRound { // one of the term before may begin late
 		return
 	}
 	m := migrationOf(e)
@@ -113,11 +113,15 @@ func (r *rounds) start(e Event) {
 		})
 	}
 	r.moved = true
-	if to, known := r.c.entry("shards", e.To); known && to.Draining && r.then[[2]string{"shards", e.To}].Draining {
+	if to, known := r.catalog.entry(
+		"shards",
+		e.To,
+	); known && to.Draining &&
+		r.entriesAtBegin[[2]string{"shards", e.To}].Draining {
 		r.fail("S2", e, "the balancer moves to %s, which is draining", e.To)
 	}
-	from, _ := r.c.entry("shards", e.From)
-	if chunk, there := r.c.chunks[e.NS][boundOf(e.Min)]; e.Min != nil && there && chunk.Jumbo && !from.Draining {
+	from, _ := r.catalog.entry("shards", e.From)
+	if chunk, there := r.catalog.chunks[e.NS][boundOf(e.Min)]; e.Min != nil && there && chunk.Jumbo && !from.Draining {
 		r.fail("S4", e, "the balancer moves %s, which is jumbo", chunk)
 	}
 }
@@ -130,9 +134,9 @@ func (r *rounds) clone(e Event) {
 	if !r.open[m] {
 		return
 	}
-	was, is := zoneOf(r.then, e), zoneOf(r.c.entries, e)
+	was, is := zoneOf(r.entriesAtBegin, e), zoneOf(r.catalog.entries, e)
 	shard := [2]string{"shards", e.To}
-	had, has := r.then[shard].Zones, r.c.entries[shard].Zones
+	had, has := r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
 	if was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S3", e, "the balancer moves a range of zone %s to %s, which is not in it", is, e.To)
 	}
@@ -156,9 +160,9 @@ func boundOf(b *Bound) Bound {
 	return *b
 }
 
-// Fence is that no migration of the balancer commits after balancerStop has answered, until
+// CheckFence is that no migration of the balancer commits after balancerStop has answered, until
 // somebody starts it again. A start that comes while the stop waits for its answer is the later one.
-func Fence(t Trace) (found []Violation) {
+func CheckFence(t Trace) (found []Violation) {
 	fence := 0
 	asked := map[int]bool{} // stops that no start came after
 	for _, e := range t {

@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// changes are the commands by which a runner changes a cluster.
-var changes = map[string]bool{
+// changeCommands are the commands by which a runner changes a cluster.
+var changeCommands = map[string]bool{
 	"moveChunk": true, "moveRange": true, "split": true, "mergeChunks": true, "mergeAllChunksOnShard": true,
 	"configureCollectionBalancing": true, "clearJumboFlag": true, "movePrimary": true, "moveCollection": true,
 }
 
-// Changes reports whether a command is one by which a runner changes a cluster.
-func Changes(command string) bool { return changes[command] }
+// IsChange reports whether a command is one by which a runner changes a cluster.
+func IsChange(command string) bool { return changeCommands[command] }
 
-var moves = map[string]bool{"moveChunk": true, "moveRange": true}
+var moveCommands = map[string]bool{"moveChunk": true, "moveRange": true}
 
-// Moves reports whether a command moves a chunk.
-func Moves(command string) bool { return moves[command] }
+// IsMove reports whether a command moves a chunk.
+func IsMove(command string) bool { return moveCommands[command] }
 
-// ofRunner reports whether a process is a run of ours.
-func ofRunner(name string) bool {
+// isRunner reports whether a process is a run of ours.
+func isRunner(name string) bool {
 	return strings.HasPrefix(name, "r") || strings.HasPrefix(name, "giveback")
 }
 
-// OneRunner is that only the run that holds the lease changes the cluster, that no two of
+// CheckOneRunner is that only the run that holds the lease changes the cluster, that no two of
 // them move chunks of one collection at once, and that one moves no more than it may.
-func OneRunner(t Trace) (found []Violation) {
+func CheckOneRunner(t Trace) (found []Violation) {
 	holder := ""
 	open := map[int]Event{}
 	limits, done := map[string]int{}, map[string]int{}
@@ -43,7 +43,7 @@ func OneRunner(t Trace) (found []Violation) {
 		case Kill:
 			dead[e.By] = true
 		case CmdBegin:
-			if !ofRunner(e.By) || !changes[e.Cmd] {
+			if !isRunner(e.By) || !changeCommands[e.Cmd] {
 				continue
 			}
 			if e.By != holder {
@@ -53,7 +53,7 @@ func OneRunner(t Trace) (found []Violation) {
 				})
 			}
 			for _, o := range open {
-				if o.By != e.By && o.NS == e.NS && moves[o.Cmd] && moves[e.Cmd] && !dead[o.By] && !dead[e.By] {
+				if o.By != e.By && o.NS == e.NS && moveCommands[o.Cmd] && moveCommands[e.Cmd] && !dead[o.By] && !dead[e.By] {
 					found = append(found, Violation{
 						"one runner", fmt.Sprintf("%s and %s move chunks of %s at once", o.By, e.By, e.NS),
 						[]int{o.Seq, e.Seq},
@@ -64,7 +64,7 @@ func OneRunner(t Trace) (found []Violation) {
 		case CmdEnd:
 			begin, known := open[e.Op]
 			delete(open, e.Op)
-			if !known || e.Code != 0 || e.Lost || !moves[begin.Cmd] {
+			if !known || e.Code != 0 || e.Lost || !moveCommands[begin.Cmd] {
 				continue
 			}
 			done[e.By]++
@@ -79,60 +79,60 @@ func OneRunner(t Trace) (found []Violation) {
 	return found
 }
 
-// SwitchedOff is that a collection whose balancing a run has switched off is named beside the
+// CheckSwitchedOff is that a collection whose balancing a run has switched off is named beside the
 // lease as long as it is off, and that after all was given back none is off. Collections are told by
 // their uuids, as they may be renamed meanwhile, or by their names, as resharding gives them other uuids.
-func SwitchedOff(t Trace) []Violation {
-	s := &switchedOff{is: map[string]string{}, off: map[string]Event{}, theirs: map[string]bool{}}
+func CheckSwitchedOff(t Trace) []Violation {
+	s := &switchedOff{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
 	for _, e := range t {
-		s.take(e)
+		s.apply(e)
 	}
 	return s.found
 }
 
 type switchedOff struct {
-	is     map[string]string // uuids by name; the name where the trace has none
-	named  []paused
-	off    map[string]Event // by name
-	theirs map[string]bool  // names and uuids: an administrator has switched it
-	given  bool
-	found  []Violation
+	uuids        map[string]string // uuids by name; the name where the trace has none
+	named        []paused
+	off          map[string]Event // by name
+	administered map[string]bool  // names and uuids: an administrator has switched it
+	givenBack    bool
+	found        []Violation
 }
 
 // paused is a name beside the lease, and what had it then.
 type paused struct{ ns, uuid string }
 
 func (s *switchedOff) fail(ns, text string, events ...int) {
-	if !s.theirs[ns] && !s.theirs[s.uuid(ns)] {
+	if !s.administered[ns] && !s.administered[s.uuid(ns)] {
 		s.found = append(s.found, Violation{"switched off", "the balancing of " + ns + text, events})
 	}
 }
 
-func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.is[ns], ns) }
+func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
 
 func (s *switchedOff) isNamed(ns string) bool {
 	return slices.ContainsFunc(s.named, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 }
 
-func (s *switchedOff) take(e Event) {
+func (s *switchedOff) apply(e Event) {
 	switch {
 	case e.Ev == Paused:
-		s.names(e)
-	case e.Ev == CmdBegin && !ofRunner(e.By) && e.Cmd == "configureCollectionBalancing":
-		s.theirs[e.NS], s.theirs[s.uuid(e.NS)] = true, true
+		s.setNamed(e)
+	case e.Ev == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
+		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
 	case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
 		s.entry(e, *e.Entry)
 	case e.Ev == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
-		s.given = e.Code == 0
-	case e.Ev == Rest && s.given:
+		s.givenBack = e.Code == 0
+	case e.Ev == Rest && s.givenBack:
 		for _, ns := range slices.Sorted(maps.Keys(s.off)) {
 			s.fail(ns, " is still off", s.off[ns].Seq, e.Seq)
 		}
 	}
 }
 
-// names takes what the lease names now.
-func (s *switchedOff) names(e Event) {
+// setNamed updates the collections that the lease names.
+func (s *switchedOff) setNamed(e Event) {
 	before := s.named
 	s.named = nil
 	for _, ns := range e.Names {
@@ -151,23 +151,23 @@ func (s *switchedOff) names(e Event) {
 }
 
 // entry takes what the catalog has of a collection.
-func (s *switchedOff) entry(e Event, is Entry) {
-	if is.Gone {
-		delete(s.is, is.ID)
+func (s *switchedOff) entry(e Event, doc Entry) {
+	if doc.Gone {
+		delete(s.uuids, doc.ID)
 	} else {
-		s.is[is.ID] = is.UUID
+		s.uuids[doc.ID] = doc.UUID
 	}
-	if is.Gone || !is.NoBalance {
-		delete(s.off, is.ID)
+	if doc.Gone || !doc.NoBalance {
+		delete(s.off, doc.ID)
 		return
 	}
-	if s.off[is.ID] = e; !s.isNamed(is.ID) {
-		s.fail(is.ID, " is off, and no lease names it", e.Seq)
+	if s.off[doc.ID] = e; !s.isNamed(doc.ID) {
+		s.fail(doc.ID, " is off, and no lease names it", e.Seq)
 	}
 }
 
-// Indexes is that at rest all shards that own chunks of a collection have the same indexes.
-func Indexes(t Trace) (found []Violation) {
+// CheckIndexes is that at rest all shards that own chunks of a collection have the same indexes.
+func CheckIndexes(t Trace) (found []Violation) {
 	first := map[string]Event{}
 	for _, e := range t {
 		if e.Ev != Index {
@@ -186,13 +186,13 @@ func Indexes(t Trace) (found []Violation) {
 	return found
 }
 
-// Rested is what the cluster itself finds broken at rest, and that it has come to rest: all
+// CheckRest is what the cluster itself finds broken at rest, and that it has come to rest: all
 // was given back, and no range still waits for its deletion.
-func Rested(t Trace) (found []Violation) {
+func CheckRest(t Trace) (found []Violation) {
 	waiting := map[string]Event{}
 	code := 0
 	for _, e := range t {
-		key := fmt.Sprint(e.Node, e.NS, show(e.Min), show(e.Max))
+		key := fmt.Sprint(e.Node, e.NS, boundText(e.Min), boundText(e.Max))
 		switch e.Ev {
 		case RangeRegistered:
 			waiting[key] = e
@@ -229,21 +229,21 @@ func Rested(t Trace) (found []Violation) {
 	return found
 }
 
-func show(b *Bound) string {
+func boundText(b *Bound) string {
 	if b == nil {
 		return "-"
 	}
 	return b.String()
 }
 
-// Undone is that a plan that was undone leaves all ranges of a collection where they were, unless others
+// CheckUndone is that a plan that was undone leaves all ranges of a collection where they were, unless others
 // have moved some of it meanwhile, and that there is something to undo where a plan has moved something.
-func Undone(t Trace) (found []Violation) {
+func CheckUndone(t Trace) (found []Violation) {
 	c := newCatalog()
 	before := map[string]map[string]string{} // by actor
 	doing, moved := map[string]string{}, map[string]bool{}
 	for _, e := range t {
-		c.take(e)
+		c.apply(e)
 		actor, _, _ := strings.Cut(e.By, ".")
 		switch e.Ev {
 		case MigrationStart, MigrationCommitted:
@@ -261,7 +261,7 @@ func Undone(t Trace) (found []Violation) {
 			doing[actor] = e.Cmd
 			moved[actor] = moved[actor] && e.Text != "" // by this plan
 			if e.Cmd == "apply" && e.Text == "" {       // a new plan
-				before[actor] = c.layout()
+				before[actor] = c.layoutText()
 			}
 		case ProcessEnd:
 			if e.Cmd == "undo" && e.Text == NothingToUndo && moved[actor] {
@@ -273,7 +273,7 @@ func Undone(t Trace) (found []Violation) {
 			if e.Cmd != "undo" || e.Code != 0 || !known {
 				continue
 			}
-			is := c.layout()
+			is := c.layoutText()
 			for _, ns := range slices.Sorted(maps.Keys(was)) {
 				if now, there := is[ns]; there && now != was[ns] {
 					found = append(found, Violation{
@@ -287,13 +287,13 @@ func Undone(t Trace) (found []Violation) {
 	return found
 }
 
-// layout says where the ranges of each collection are.
-func (c *catalog) layout() map[string]string {
+// layoutText says where the ranges of each collection are.
+func (c *catalog) layoutText() map[string]string {
 	list := map[string]string{}
 	for ns := range c.chunks {
 		var text strings.Builder
 		shard := ""
-		for _, chunk := range c.sorted(ns) {
+		for _, chunk := range c.sortedChunks(ns) {
 			if chunk.Shard != shard {
 				shard = chunk.Shard
 				fmt.Fprintf(&text, "%s from %s, ", shard, chunk.Min)

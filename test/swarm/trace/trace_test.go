@@ -8,12 +8,12 @@ import (
 )
 
 var checkers = map[string]Checker{
-	"C1": Chunks, "C2": Chunks, "C3": Chunks, "C4": Chunks, "C5": Chunks, "C6": Zones, "C7": Chunks, "C8": Identities, "C9": Orphaned, "abort": Aborted, "M4": Migrations, "M9": Writes,
-	"S3": Rounds(1_000_000), "C10": Removed, "writes": Writes,
-	"S1": Rounds(1_000_000), "S2": Rounds(1_000_000), "S4": Rounds(1_000_000), "S7": Rounds(1_000_000), "S8": Rounds(1_000_000),
-	"fence": Fence, "M1": Migrations, "M2": Migrations, "M5": Migrations, "M6": Migrations, "S10": Unchanged,
-	"lease": OneRunner, "one runner": OneRunner, "limit": OneRunner, "switched off": SwitchedOff, "undo": Undone,
-	"indexes": Indexes, "rest": Rested, "liveness": Rested,
+	"C1": CheckChunks, "C2": CheckChunks, "C3": CheckChunks, "C4": CheckChunks, "C5": CheckChunks, "C6": CheckZones, "C7": CheckChunks, "C8": CheckUUIDs, "C9": CheckOrphanedChunks, "abort": CheckAborts, "M4": CheckMigrations, "M9": CheckWrites,
+	"S3": CheckRounds(1_000_000), "C10": CheckRemovedShards, "writes": CheckWrites,
+	"S1": CheckRounds(1_000_000), "S2": CheckRounds(1_000_000), "S4": CheckRounds(1_000_000), "S7": CheckRounds(1_000_000), "S8": CheckRounds(1_000_000),
+	"fence": CheckFence, "M1": CheckMigrations, "M2": CheckMigrations, "M5": CheckMigrations, "M6": CheckMigrations, "S10": CheckFailedCommands,
+	"lease": CheckOneRunner, "one runner": CheckOneRunner, "limit": CheckOneRunner, "switched off": CheckSwitchedOff, "undo": CheckUndone,
+	"indexes": CheckIndexes, "rest": CheckRest, "liveness": CheckRest,
 }
 
 // Each rule has a file with traces written by hand: what is right, and what is wrong in one

@@ -12,7 +12,7 @@ import (
 // counterInput is what was asked of a key: an increment, or a read.
 type counterInput struct{ inc bool }
 
-// counterOutput is what came of it: the number read, or that nobody knows.
+// counterOutput is the result: the number read, or unknown.
 type counterOutput struct {
 	number  int64
 	unknown bool
@@ -36,10 +36,10 @@ var counter = porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// Writes says that no acknowledged write is lost or done twice: what writers have done to a
+// CheckWrites says that no acknowledged write is lost or done twice: what writers have done to a
 // key, and seen of it, happened in some order, one after the other. No scan has a key twice, which
 // is M9.
-func Writes(t Trace) (found []Violation) {
+func CheckWrites(t Trace) (found []Violation) {
 	histories := map[string]*history{}
 	of := func(ns string) *history {
 		if histories[ns] == nil {
@@ -120,7 +120,7 @@ func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
 	})
 }
 
-// leaveOpen has what was never answered be unknown.
+// leaveOpen records operations that were never answered as unknown.
 func (h *history) leaveOpen() {
 	for _, e := range h.open {
 		h.add(e, 0, e.Key, 0, true)

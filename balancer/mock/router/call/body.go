@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Body is the document of a command. Its fields are asked for time and again: where
-// they are is noted once.
+// Body is the document of a command. Its fields are looked up repeatedly, so their
+// positions are indexed once.
 type Body struct {
 	bson.Raw
 	spots []spot
@@ -16,11 +16,11 @@ type Body struct {
 // spot is where a field's name, its value and its end are in a document.
 type spot struct{ name, value, end uint32 }
 
-// BodyOf notes where a document's fields are, in room as far as that goes.
-func BodyOf(doc bson.Raw, room []spot) Body {
-	b := Body{Raw: doc, spots: room[:0]}
+// NewBody indexes the positions of a document's fields, in the given buffer if it is large enough.
+func NewBody(doc bson.Raw, buf []spot) Body {
+	b := Body{Raw: doc, spots: buf[:0]}
 	at := uint32(len("size"))
-	for w := keyorder.WalkOf(doc); w.Next(); {
+	for w := keyorder.NewWalk(doc); w.Next(); {
 		m := spot{name: at + 1}
 		m.value = m.name + uint32(len(w.Name)) + 1
 		m.end = m.value + uint32(len(w.Value.Value))

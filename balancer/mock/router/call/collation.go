@@ -32,8 +32,8 @@ func (c *Call) Collation(from bson.Raw) (bson.Raw, error) {
 	return collation, err
 }
 
-// SimpleCollation refuses every other.
-func (c *Call) SimpleCollation(from bson.Raw) error {
+// CheckSimpleCollation refuses every other.
+func (c *Call) CheckSimpleCollation(from bson.Raw) error {
 	collation, err := c.Collation(from)
 	if err == nil && collation != nil {
 		err = ErrCollation(collation)
@@ -41,14 +41,14 @@ func (c *Call) SimpleCollation(from bson.Raw) error {
 	return err
 }
 
-// ErrCollation is the error of texts that would have to be compared as a language does.
+// ErrCollation is the error for texts that would need a comparison by collation.
 func ErrCollation(collation bson.Raw) error {
 	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported here",
 		collation)
 }
 
-// NoTexts refuses conditions with texts where there is a collation.
-func NoTexts(collation bson.Raw, conditions ...bson.RawValue) error {
+// CheckNoTexts refuses conditions with texts where there is a collation.
+func CheckNoTexts(collation bson.Raw, conditions ...bson.RawValue) error {
 	if collation != nil && slices.ContainsFunc(conditions, hasText) {
 		return ErrCollation(collation)
 	}
@@ -67,7 +67,7 @@ func hasText(v bson.RawValue) bool {
 
 // hasTexts reports whether a document holds a text that a comparison may meet.
 func hasTexts(doc bson.Raw) bool {
-	for w := keyorder.WalkOf(doc); w.Next(); {
+	for w := keyorder.NewWalk(doc); w.Next(); {
 		if hasText(w.Value) {
 			return true
 		}
@@ -75,11 +75,11 @@ func hasTexts(doc bson.Raw) bool {
 	return false
 }
 
-// orderless are stages that compare nothing.
-func orderless() []string { return []string{"$limit", "$sample", "$skip", "$unset"} }
+// nonComparingStages are stages that compare nothing.
+func nonComparingStages() []string { return []string{"$limit", "$sample", "$skip", "$unset"} }
 
-// makesText are operators of expressions whose results are texts that no document held.
-func makesText() []string {
+// textOperators are operators of expressions whose results are texts that no document held.
+func textOperators() []string {
 	return []string{"$convert", "$dateToString", "$objectToArray", "$toLower", "$toString", "$toUpper", "$type"}
 }
 
@@ -89,25 +89,25 @@ func StagesCompare(stages []bson.Raw) (documents, own bool) {
 	for _, stage := range stages {
 		name, spec, err := Stage(stage)
 		switch {
-		case err != nil || slices.Contains(orderless(), name):
+		case err != nil || slices.Contains(nonComparingStages(), name):
 		case name == "$match":
 			documents, own = true, own || hasText(spec)
 		default:
-			documents, own = true, own || ownText(spec)
+			documents, own = true, own || hasLiteralText(spec)
 		}
 	}
 	return documents, own
 }
 
-func ownText(v bson.RawValue) bool {
+func hasLiteralText(v bson.RawValue) bool {
 	if text, is := v.StringValueOK(); is {
 		return !strings.HasPrefix(text, "$")
 	}
 	if v.Type != bson.TypeEmbeddedDocument && v.Type != bson.TypeArray {
 		return false
 	}
-	for w := keyorder.WalkOf(v.Value); w.Next(); {
-		if slices.Contains(makesText(), string(w.Name)) || ownText(w.Value) {
+	for w := keyorder.NewWalk(v.Value); w.Next(); {
+		if slices.Contains(textOperators(), string(w.Name)) || hasLiteralText(w.Value) {
 			return true
 		}
 	}
@@ -116,7 +116,7 @@ func ownText(v bson.RawValue) bool {
 
 // checkOrdered refuses a document with texts in fields that a query's collation would order.
 func (q Query) checkOrdered(doc bson.Raw) error {
-	for w := keyorder.WalkOf(q.Order); w.Next(); {
+	for w := keyorder.NewWalk(q.Order); w.Next(); {
 		if field, _, _ := strings.Cut(string(w.Name), "."); hasText(doc.Lookup(field)) {
 			return ErrCollation(q.Collation)
 		}
@@ -124,9 +124,9 @@ func (q Query) checkOrdered(doc bson.Raw) error {
 	return nil
 }
 
-// Ordered returns what refuses documents that the query can't put in the order of its collation; nil
+// OrderCheck returns what refuses documents that the query can't put in the order of its collation; nil
 // where there is nothing to refuse.
-func (q Query) Ordered() func(doc bson.Raw) error {
+func (q Query) OrderCheck() func(doc bson.Raw) error {
 	if q.Collation == nil || len(q.Order) <= emptyBytes || !q.Order.Lookup("$natural").IsZero() {
 		return nil
 	}

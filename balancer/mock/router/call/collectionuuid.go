@@ -10,16 +10,16 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CheckNamed refuses a command that expects its collection to have another
+// CheckCollectionUUID refuses a command that expects its collection to have another
 // UUID, or to be encrypted.
-func CheckNamed(cmd *Command, c *Call) error {
+func CheckCollectionUUID(cmd *Command, c *Call) error {
 	if c.Args.Has("encryptionInformation") {
 		return ErrEncrypted()
 	}
 	if !c.Args.Has("collectionUUID") {
 		return nil
 	}
-	return CheckUUID(c.Cluster, c.Subject(cmd), c.Args["collectionUUID"])
+	return CheckUUID(c.Cluster, c.TargetNamespace(cmd), c.Args["collectionUUID"])
 }
 
 // ErrEncrypted refuses collections that clients encrypt.

@@ -15,8 +15,8 @@ type InitialStage struct {
 	Database bool
 	// AdminOnly stages answer on admin only.
 	AdminOnly bool
-	// Anywhere: it refuses the wrong place itself, with a code of its own.
-	Anywhere bool
+	// ChecksPlace: the stage checks the database itself, with an error code of its own.
+	ChecksPlace bool
 	// Since is the first release that has it; zero is all of them.
 	Since catalog.Release
 	Run   func(c *Call, ns string, spec bson.RawValue) ([]bson.Raw, error)
@@ -34,7 +34,7 @@ type Command struct {
 // Command returns what there is to know of a command; nil where there is none of that
 // name.
 func (n *Node) Command(name string) *Command {
-	if cmd := n.Table()[name]; cmd != nil && (!cmd.Test || TestCommands(n.Cluster)) {
+	if cmd := n.Table()[name]; cmd != nil && (!cmd.TestOnly || TestCommands(n.Cluster)) {
 		return cmd
 	}
 	return nil
@@ -42,15 +42,15 @@ func (n *Node) Command(name string) *Command {
 
 // Table returns the commands of the release that runs on the node.
 func (n *Node) Table() map[string]*Command {
-	is := n.Release()
-	if is == n.Cluster.Release() || n.CommandsOf == nil {
+	installed := n.Release()
+	if installed == n.Cluster.Release() || n.CommandsOf == nil {
 		return n.Commands
 	}
-	if known := n.installed.Load(); known != nil && known.release == is {
+	if known := n.installed.Load(); known != nil && known.release == installed {
 		return known.commands
 	}
-	table := n.CommandsOf(is)
-	n.installed.Store(&installedCommands{is, table})
+	table := n.CommandsOf(installed)
+	n.installed.Store(&installedCommands{installed, table})
 	return table
 }
 
@@ -60,11 +60,11 @@ type Section struct {
 	Show func(*Call) any
 }
 
-// OK answers a command that has nothing to say and nothing to do.
+// OK answers a command without any effect or result.
 func OK(*Call) (bson.D, error) { return bson.D{}, nil }
 
-// Join puts families of commands, or of stages, together.
-func Join[V any](families ...map[string]V) map[string]V {
+// MergeMaps merges maps of commands, or of stages.
+func MergeMaps[V any](families ...map[string]V) map[string]V {
 	all := map[string]V{}
 	for _, family := range families {
 		maps.Copy(all, family)

@@ -30,13 +30,13 @@ var readConcernFields = []args.Field{
 	args.Optional("waitLastStableRecoveryTimestamp", args.Any),
 }
 
-// readsAvailable reports whether a read asks for what shards have, whoever owns it. From
+// readsAvailable reports whether a read has the read concern available, which returns orphans. From
 // secondaries that was the default up to 4.4.
 func (c *Call) readsAvailable() bool {
 	level, err := c.ReadConcern()
 	if level == "" && err == nil && c.Cmd.ReadConcern {
 		level = c.Cluster.ClusterParameters().DefaultReadLevel()
-		if level == "local" && c.Prefers.Secondaries() && c.Cluster.Release().SecondariesGiveAll() {
+		if level == "local" && c.ReadPreference.AllowsSecondaries() && c.Cluster.Release().SecondariesReturnOrphans() {
 			return true
 		}
 	}
@@ -46,11 +46,11 @@ func (c *Call) readsAvailable() bool {
 // Nodes returns which nodes a read goes to. special is false for the primaries that
 // check what they are sent, as nearly always.
 func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
-	if c.Node.Member != nil || c.MergesNow {
+	if c.Node.Member != nil || c.IsMerging {
 		return n, false, nil
 	}
 	n.Available = c.readsAvailable()
-	if !c.Prefers.Secondaries() || !c.Cluster.Faults().HasLaggingSecondary() || c.Snapshot != nil {
+	if !c.ReadPreference.AllowsSecondaries() || !c.Cluster.Faults().HasLaggingSecondary() || c.Snapshot != nil {
 		return n, n.Available, nil
 	}
 	concern, _ := c.Body.Lookup("readConcern").DocumentOK()
@@ -58,7 +58,7 @@ func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 		return n, false, mongoerr.New(mongoerr.NotWritablePrimary,
 			"cannot satisfy linearizable read concern on non-primary node")
 	}
-	n.Secondary, n.SecondaryOnly, n.MaxLag = true, c.Prefers.Mode == args.Secondary, c.Prefers.MaxStaleness
+	n.Secondary, n.SecondaryOnly, n.MaxLag = true, c.ReadPreference.Mode == args.Secondary, c.ReadPreference.MaxStaleness
 	n.MinClusterTime.T, n.MinClusterTime.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
 	return n, true, nil
 }

@@ -41,7 +41,7 @@ func (c *Counters) CountAsked(rq *mock.Request) {
 	rq.EachContacted(func(id catalog.ShardID, err error) {
 		n := c.Shards[id]
 		n.Attempted++
-		if mongoerr.Overloaded(err) {
+		if mongoerr.IsOverloaded(err) {
 			n.Overloaded++
 		}
 		c.Shards[id] = n
@@ -76,17 +76,17 @@ func NewCounters() *Counters {
 // TargetedCommands are those whose requests are counted by how far they went.
 func TargetedCommands() []string { return []string{"find", "insert", "update", "delete", "aggregate"} }
 
-// greet counts a connection at its first command.
-func (c *Counters) greet(client *wire.Client) {
+// countConnection counts a connection at its first command.
+func (c *Counters) countConnection(client *wire.Client) {
 	if client != nil && client.State == nil {
 		c.Connections.Add(1)
 		c.Connected.Add(1)
 	}
 }
 
-// Begin counts a request; what it gives counts the reply.
+// Begin counts a request; the returned function counts the reply.
 func (c *Counters) Begin(req wire.Request) func(reply bson.Raw) {
-	c.greet(req.Client)
+	c.countConnection(req.Client)
 	c.Active.Add(1)
 	c.BytesIn.Add(int64(len(req.Body)))
 	began := time.Now()
@@ -105,7 +105,7 @@ func (c *Counters) Begin(req wire.Request) func(reply bson.Raw) {
 		default:
 			c.Others.add(took)
 		}
-		c.operation(req)
+		c.countOperation(req)
 	}
 }
 
@@ -114,9 +114,9 @@ func (c *Counters) Requests() int64 {
 	return c.Reads.Count.Load() + c.Writes.Count.Load() + c.Others.Count.Load()
 }
 
-// operation counts what a request did by kind: inserts by document, updates
+// countOperation counts what a request did by kind: inserts by document, updates
 // and deletes by statement.
-func (c *Counters) operation(req wire.Request) {
+func (c *Counters) countOperation(req wire.Request) {
 	switch req.Command {
 	case "insert":
 		c.Inserted.Add(lengthOf(req.Body.Lookup("documents")))
@@ -125,7 +125,7 @@ func (c *Counters) operation(req wire.Request) {
 	case "delete":
 		c.Deleted.Add(lengthOf(req.Body.Lookup("deletes")))
 	case "bulkWrite":
-		c.bulk(req.Body.Lookup("ops"))
+		c.countBulk(req.Body.Lookup("ops"))
 	case "find":
 		c.Queried.Add(1)
 	case "getMore":
@@ -135,8 +135,8 @@ func (c *Counters) operation(req wire.Request) {
 	}
 }
 
-// bulk counts the operations of a bulkWrite.
-func (c *Counters) bulk(v bson.RawValue) {
+// countBulk counts the operations of a bulkWrite.
+func (c *Counters) countBulk(v bson.RawValue) {
 	ops, _ := args.Documents(v)
 	for _, op := range ops {
 		first, err := op.IndexErr(0)

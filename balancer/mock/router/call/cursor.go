@@ -21,11 +21,11 @@ const (
 	firstBatchDefault = 101
 )
 
-// CursorLife is how long a cursor that nobody reads stays open, in real time.
-const CursorLife = 10 * time.Minute
+// CursorTimeout is how long a cursor that nobody reads stays open, in real time.
+const CursorTimeout = 10 * time.Minute
 
-// More is what a cursor that has given everything goes on with.
-type More interface {
+// Continuation supplies further documents to a cursor whose initial results are exhausted.
+type Continuation interface {
 	// Read puts what has come meanwhile into the cursor. It may wait for it until a time.
 	Read(c *Call, open *Cursor, deadline time.Time) error
 	// Awaits reports whether it waits where nothing has come.
@@ -34,12 +34,12 @@ type More interface {
 	Streams() bool
 }
 
-// Cursor is what a query has still to give: a stream of what it captured, so
-// that later writes do not show, or documents at hand.
+// Cursor holds the remaining results of a query: a stream of captured documents, so
+// that later writes are not visible, or buffered documents.
 type Cursor struct {
-	NS   string
-	Left []bson.Raw
-	Rest *stream // nil when there is none, or it is at its end
+	NS       string
+	Buffered []bson.Raw
+	Stream   *stream // nil when there is none, or it is at its end
 	// unwatch ends the watch of what it keeps; nil without.
 	unwatch func() bool
 	used    time.Time
@@ -50,30 +50,30 @@ type Cursor struct {
 	LSID *SessionID
 	// Owner is who made it; nil without a login.
 	Owner *access.User
-	// More gives what comes later; nil but for tailable cursors and change streams.
-	More More
-	// Patient cursors are not closed when nobody reads them.
-	Patient bool
+	// Continuation gives what comes later; nil but for tailable cursors and change streams.
+	Continuation Continuation
+	// NoTimeout cursors are not closed when nobody reads them.
+	NoTimeout bool
 	// Busy: a getMore waits for more, or reads.
 	Busy bool
-	// Held is what its stream keeps to put it in order; nil without.
-	Held *Weight
+	// HeldBytes is what its stream keeps to put it in order; nil without.
+	HeldBytes *ByteCount
 	// bytes are what it holds at most.
 	bytes int64
 	// reader keeps the ranges that it reads from being deleted; nil where it reads none.
 	reader *mock.Reader
 }
 
-// Over reports whether there is nothing left to give, now or later.
-func (c *Cursor) Over() bool {
-	return len(c.Left) == 0 && c.Rest == nil && c.More == nil
+// Exhausted reports whether no document can follow, now or later.
+func (c *Cursor) Exhausted() bool {
+	return len(c.Buffered) == 0 && c.Stream == nil && c.Continuation == nil
 }
 
 // Awaits reports whether getMore waits at the end.
-func (c *Cursor) Awaits() bool { return c.More != nil && c.More.Awaits() }
+func (c *Cursor) Awaits() bool { return c.Continuation != nil && c.Continuation.Awaits() }
 
 // Streams reports whether the cursor gives changes.
-func (c *Cursor) Streams() bool { return c.More != nil && c.More.Streams() }
+func (c *Cursor) Streams() bool { return c.Continuation != nil && c.Continuation.Streams() }
 
 // close ends what the cursor reads. Who is reading is told, and ends it.
 func (c *Cursor) close() {
@@ -83,58 +83,58 @@ func (c *Cursor) close() {
 		c.unwatch()
 	}
 	switch {
-	case c.Rest == nil:
+	case c.Stream == nil:
 	case c.Busy:
-		c.Rest.cancel(mongoerr.New(mongoerr.CursorKilled, "the cursor was killed"))
+		c.Stream.cancel(mongoerr.New(mongoerr.CursorKilled, "the cursor was killed"))
 	default:
-		c.Rest.end()
-		c.Rest = nil
+		c.Stream.end()
+		c.Stream = nil
 	}
 }
 
 // Cursors are the open cursors by id. The cluster's lock guards them.
 type Cursors struct {
-	Rand *rand.Rand
-	Open map[int64]*Cursor
-	Life time.Duration
-	// swept is when idle cursors were looked for.
-	swept time.Time
+	Rand        *rand.Rand
+	Open        map[int64]*Cursor
+	IdleTimeout time.Duration
+	// sweptAt is when idle cursors were looked for.
+	sweptAt time.Time
 	// bytes are those of all cursors, and most how many they may be.
-	bytes, Most int64
+	bytes, MaxBytes int64
 }
 
 // itemOverhead is what a document in an array takes besides its own bytes, at
 // most: type, position and its end.
 const itemOverhead = 10
 
-// take cuts the next batch off: at most n documents (any number when n is
+// nextBatch cuts the next batch off: at most n documents (any number when n is
 // negative) and 16 MiB, but always one if there is one. A stream is read with
 // the lock given back.
-func (c *Cursor) take(call *Call, n int) (bson.A, error) {
-	if c.Rest == nil {
-		return c.Cut(n), nil
+func (c *Cursor) nextBatch(call *Call, n int) (bson.A, error) {
+	if c.Stream == nil {
+		return c.TakeBuffered(n), nil
 	}
 	var batch bson.A
-	err := call.Outside(func(ctx context.Context) (err error) {
-		batch, err = c.Rest.batch(ctx, n)
+	err := call.WithoutLock(func(ctx context.Context) (err error) {
+		batch, err = c.Stream.batch(ctx, n)
 		return err
 	})
-	if c.Rest.over {
+	if c.Stream.exhausted {
 		if c.unwatch != nil {
 			c.unwatch()
 		}
-		c.Rest.end()
-		c.Rest = nil
+		c.Stream.end()
+		c.Stream = nil
 	}
 	return batch, err
 }
 
-// Cut takes documents at hand.
-func (c *Cursor) Cut(n int) bson.A {
+// TakeBuffered takes documents at hand.
+func (c *Cursor) TakeBuffered(n int) bson.A {
 	b := batcher{most: n, docs: bson.A{}}
-	for len(c.Left) > 0 && b.add(c.Left[0]) {
-		c.Left[0] = nil // the cursor may live long
-		c.Left = c.Left[1:]
+	for len(c.Buffered) > 0 && b.add(c.Buffered[0]) {
+		c.Buffered[0] = nil // the cursor may live long
+		c.Buffered = c.Buffered[1:]
 	}
 	return b.docs
 }
@@ -157,11 +157,11 @@ func (cs *Cursors) keep(c *Cursor) (int64, error) {
 	cs.sweep(now)
 	if len(cs.Open) >= maxCursors {
 		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable,
-			"%d cursors are open: close some, or wait %v until they time out", len(cs.Open), cs.Life)
+			"%d cursors are open: close some, or wait %v until they time out", len(cs.Open), cs.IdleTimeout)
 	}
 	c.used = now
-	c.weigh()
-	for cs.bytes+c.bytes > cs.Limit() && cs.forgetOldest() {
+	c.updateBytes()
+	for cs.bytes+c.bytes > cs.Limit() && cs.closeOldest() {
 	}
 	id := cs.Rand.Int64()
 	for id == 0 || cs.Open[id] != nil {
@@ -178,32 +178,32 @@ const cursorBytes = 1 << 30
 
 // Limit is how many bytes the open cursors may hold.
 func (cs *Cursors) Limit() int64 {
-	if cs.Most > 0 {
-		return cs.Most
+	if cs.MaxBytes > 0 {
+		return cs.MaxBytes
 	}
 	return cursorBytes
 }
 
-// weigh notes what a cursor holds at most: it may share documents with the
+// updateBytes notes what a cursor holds at most: it may share documents with the
 // collection.
-func (c *Cursor) weigh() {
-	var w Weight
-	if c.Rest != nil {
+func (c *Cursor) updateBytes() {
+	var w ByteCount
+	if c.Stream != nil {
 		w = streamBytes
-		w.Add(c.Rest.ahead)
+		w.Add(c.Stream.lookahead)
 	}
-	if c.Held != nil {
-		w += *c.Held
+	if c.HeldBytes != nil {
+		w += *c.HeldBytes
 	}
-	for _, doc := range c.Left {
+	for _, doc := range c.Buffered {
 		w.Add(doc)
 	}
 	c.bytes = int64(w)
 }
 
-// forgetOldest closes the cursor that was not read for longest; false where
+// closeOldest closes the cursor that was not read for longest; false where
 // there is none, or somebody reads each.
-func (cs *Cursors) forgetOldest() bool {
+func (cs *Cursors) closeOldest() bool {
 	var oldest int64
 	for id, c := range cs.Open {
 		if !c.Busy && (oldest == 0 || c.used.Before(cs.Open[oldest].used)) {
@@ -216,11 +216,11 @@ func (cs *Cursors) forgetOldest() bool {
 // sweep closes the cursors that were not read for too long. It looks for them
 // ten times in their life, and when there is no more room.
 func (cs *Cursors) sweep(now time.Time) {
-	if now.Sub(cs.swept) < cs.Life/10 && len(cs.Open) < maxCursors {
+	if now.Sub(cs.sweptAt) < cs.IdleTimeout/10 && len(cs.Open) < maxCursors {
 		return
 	}
-	cs.swept = now
-	cs.killIf(func(c *Cursor) bool { return !c.Patient && now.Sub(c.used) > cs.Life })
+	cs.sweptAt = now
+	cs.killIf(func(c *Cursor) bool { return !c.NoTimeout && now.Sub(c.used) > cs.IdleTimeout })
 }
 
 // Kill closes a cursor; false where there is none.
@@ -250,15 +250,15 @@ func (cs *Cursors) KillWhere(of func(SessionID) bool) {
 	cs.killIf(func(c *Cursor) bool { return c.LSID != nil && of(*c.LSID) })
 }
 
-// Opened is a cursor as a reply shows it.
-type Opened struct {
+// OpenedCursor is a cursor as a reply shows it.
+type OpenedCursor struct {
 	ID    int64
 	Batch bson.A
 }
 
 // OpenCursor makes a cursor in the session of a call and takes its first batch. One
 // that has nothing left is not kept, unless the first batch was to be empty.
-func OpenCursor(call *Call, c *Cursor, size int, single bool) (Opened, error) {
+func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, error) {
 	c.LSID, c.Owner = call.LSID, call.Peer.User
 	kept := false
 	defer func() {
@@ -266,24 +266,24 @@ func OpenCursor(call *Call, c *Cursor, size int, single bool) (Opened, error) {
 			c.close()
 		}
 	}()
-	batch, err := c.take(call, size)
-	if err != nil || single || c.Over() && size != 0 {
-		return Opened{Batch: batch}, err
+	batch, err := c.nextBatch(call, size)
+	if err != nil || single || c.Exhausted() && size != 0 {
+		return OpenedCursor{Batch: batch}, err
 	}
 	if !c.Awaits() {
 		c.time = call.timeLeft()
 	}
 	id, err := call.Node.keepCursor(c)
-	if kept = err == nil; kept && c.Rest != nil {
+	if kept = err == nil; kept && c.Stream != nil {
 		call.Node.watchRefusal(id, c)
 		c.keepRanges(call)
 	}
-	return Opened{ID: id, Batch: batch}, err
+	return OpenedCursor{ID: id, Batch: batch}, err
 }
 
 // keepRanges has the shards that a cursor reads keep the ranges that they give away while it is open.
 func (c *Cursor) keepRanges(call *Call) {
-	if call.Node.Member != nil || c.More != nil {
+	if call.Node.Member != nil || c.Continuation != nil {
 		return
 	}
 	var shards []catalog.ShardID
@@ -292,30 +292,30 @@ func (c *Cursor) keepRanges(call *Call) {
 			shards = append(shards, id)
 		}
 	})
-	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.Patient)
+	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout)
 }
 
 // watchRefusal gives back what a cursor keeps when the budget refuses it and
 // nobody reads it.
 func (n *Node) watchRefusal(id int64, c *Cursor) {
-	rest := c.Rest
+	rest := c.Stream
 	c.unwatch = context.AfterFunc(rest.ctx, func() {
 		n.Cluster.Lock()
 		defer n.Cluster.Unlock()
-		if n.Cursors.Open[id] == c && c.Rest == rest && !c.Busy {
-			rest.refused(context.Cause(rest.ctx))
+		if n.Cursors.Open[id] == c && c.Stream == rest && !c.Busy {
+			rest.failWith(context.Cause(rest.ctx))
 		}
 	})
 }
 
-// FirstBatch answers with documents at hand.
-func FirstBatch(call *Call, ns string, results []bson.Raw, size int) (bson.D, error) {
-	return AnswerWith(call, &Cursor{NS: ns, Left: results}, size)
+// FirstBatchReply answers with documents at hand.
+func FirstBatchReply(call *Call, ns string, results []bson.Raw, size int) (bson.D, error) {
+	return CursorReply(call, &Cursor{NS: ns, Buffered: results}, size)
 }
 
-// AnswerWith answers with a cursor, its fields in the order of all commands but
+// CursorReply answers with a cursor, its fields in the order of all commands but
 // find.
-func AnswerWith(call *Call, open *Cursor, size int) (bson.D, error) {
+func CursorReply(call *Call, open *Cursor, size int) (bson.D, error) {
 	ns := open.NS
 	c, err := OpenCursor(call, open, size, false)
 	if err != nil {
@@ -345,7 +345,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 	}()
 	call.limit = c.time // a getMore has none of its own
 	if err = readMore(call, c); err == nil {
-		batch, err = c.take(call, size)
+		batch, err = c.nextBatch(call, size)
 	}
 	c.time = call.timeLeft()
 	return batch, err
@@ -357,12 +357,12 @@ const awaitDefault = time.Second
 // readMore adds to a cursor that has nothing left what has come meanwhile, and waits
 // for that until maxTimeMS is over.
 func readMore(c *Call, open *Cursor) error {
-	if len(open.Left) > 0 || open.Rest != nil || open.More == nil {
+	if len(open.Buffered) > 0 || open.Stream != nil || open.Continuation == nil {
 		return nil
 	}
 	deadline := c.Deadline
 	if deadline.IsZero() {
 		deadline = c.Cluster.Now().Add(awaitDefault)
 	}
-	return open.More.Read(c, open, deadline)
+	return open.Continuation.Read(c, open, deadline)
 }

@@ -16,11 +16,11 @@ func TestBatchOfSmallDocumentsFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &call.Cursor{Left: make([]bson.Raw, 1_500_000)}
-	for i := range c.Left {
-		c.Left[i] = doc
+	c := &call.Cursor{Buffered: make([]bson.Raw, 1_500_000)}
+	for i := range c.Buffered {
+		c.Buffered[i] = doc
 	}
-	reply, err := document.Encode(bson.D{{Key: "nextBatch", Value: c.Cut(-1)}})
+	reply, err := document.Encode(bson.D{{Key: "nextBatch", Value: c.TakeBuffered(-1)}})
 	if err != nil {
 		t.Fatal(err)
 	}

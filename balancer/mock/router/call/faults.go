@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ErrMaxTime returns what becomes of a command whose time is up.
+// ErrMaxTime returns the error of a command whose maxTimeMS has passed.
 func ErrMaxTime() error {
 	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 }
@@ -62,8 +62,8 @@ func retryableCodes() []mongoerr.Code {
 	}
 }
 
-// Labelled adds the label that tells drivers they may try a write again.
-func (c *Call) Labelled(err error) error {
+// WithRetryLabel adds the label that tells drivers they may try a write again.
+func (c *Call) WithRetryLabel(err error) error {
 	code, known := mongoerr.CodeOf(err)
 	if !known || c.Body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) ||
 		mongoerr.HasExtra(err, "errorLabels") {
@@ -77,8 +77,8 @@ func (c *Call) Labelled(err error) error {
 	return &labelled
 }
 
-// Resumable reports whether a client may open a stream again after an error.
-func Resumable(code mongoerr.Code) bool {
+// IsResumable reports whether a client may open a stream again after an error.
+func IsResumable(code mongoerr.Code) bool {
 	const staleShardVersion mongoerr.Code = 63 // of old releases
 	more := []mongoerr.Code{
 		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,

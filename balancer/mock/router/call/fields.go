@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SizeIn reads the option cursor, in which there is nothing but batchSize.
-func (c *Call) SizeIn(cursor bson.Raw) (int, error) {
+// CursorBatchSize reads the option cursor, in which there is nothing but batchSize.
+func (c *Call) CursorBatchSize(cursor bson.Raw) (int, error) {
 	if cursor == nil {
 		return c.BatchSize(bson.RawValue{})
 	}
@@ -40,9 +40,9 @@ func (c *Call) Namespace() (string, error) {
 	return c.DB + "." + name, nil
 }
 
-// Subject returns the namespace that a command is about: commands on admin name
+// TargetNamespace returns the namespace that a command is about: commands on admin name
 // all of it.
-func (c *Call) Subject(cmd *Command) string {
+func (c *Call) TargetNamespace(cmd *Command) string {
 	name, _ := c.Body.Lookup(c.Invoked).StringValueOK()
 	if cmd.AdminOnly || cmd.Name == "dataSize" {
 		return name
@@ -50,8 +50,8 @@ func (c *Call) Subject(cmd *Command) string {
 	return c.DB + "." + name
 }
 
-// SubjectArg returns the command's own value.
-func (c *Call) SubjectArg() bson.RawValue { return c.Args[c.Invoked] }
+// TargetArg returns the command's own value.
+func (c *Call) TargetArg() bson.RawValue { return c.Args[c.Invoked] }
 
 // Document reads an optional object; nil when it is absent.
 func (c *Call) Document(name string) (bson.Raw, error) {
@@ -92,7 +92,7 @@ func (c *Call) Hint(from bson.Raw) (bson.RawValue, error) {
 	return v, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 }
 
-func (c *Call) sort(name string) (*order.Sort, error) {
+func (c *Call) readSort(name string) (*order.Sort, error) {
 	doc, err := c.Document(name)
 	if err != nil || len(doc) <= 5 {
 		return nil, err
@@ -134,9 +134,9 @@ func (c *Call) Projection(spec bson.Raw, filter *filter.Filter) (*projection.Pro
 		Filter: filter, Let: let, Now: c.Now, Language: c.Language()})
 }
 
-// Text reads a required string field by hand: 4 when it is missing, 14 for
+// RequiredText reads a required string field by hand: 4 when it is missing, 14 for
 // another type.
-func (c *Call) Text(name string) (string, error) {
+func (c *Call) RequiredText(name string) (string, error) {
 	v := c.Body.Lookup(name)
 	if v.IsZero() {
 		return "", mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"%s\"", name)

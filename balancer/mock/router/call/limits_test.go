@@ -20,7 +20,7 @@ func TestIdleCursorsAreClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		x := &tester{T: t, Router: router.New(c, nil, router.WithIdleCursors(time.Minute)), Cluster: c}
+		x := &tester{T: t, Router: router.New(c, nil, router.WithCursorTimeout(time.Minute)), Cluster: c}
 		x.OK("app", d("insert", "few", "documents", bson.A{d("_id", 1), d("_id", 2), d("_id", 3)}))
 		open := func() int64 {
 			return x.OK("app", d("find", "few", "batchSize", 1)).Lookup("cursor", "id").Int64()

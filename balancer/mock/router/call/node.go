@@ -28,10 +28,10 @@ type Node struct {
 	Stages map[string]InitialStage
 	// Member is the shard or config server that this is instead of a mongos, and Own
 	// what it answers otherwise; nil on a mongos.
-	Member  *Member
-	Own     Own
-	Process bson.ObjectID
-	Started time.Time
+	Member      *Member
+	MemberState MemberState
+	ProcessID   bson.ObjectID
+	Started     time.Time
 	// Entry is that of a mongos in config.mongos.
 	Entry mock.RouterEntry
 
@@ -48,9 +48,9 @@ type Node struct {
 	// Parameters are the mongos's own; nil on a member.
 	Parameters map[string]*Parameter
 
-	Users        *access.Directory
-	Given        *access.Directory // users of before those that the cluster kept
-	AuthRequired bool
+	Users           *access.Directory
+	ConfiguredUsers *access.Directory // users of before those that the cluster kept
+	AuthRequired    bool
 	// Snapshots finds the file that a name stands for; nil refuses all.
 	Snapshots SnapshotFile
 
@@ -79,9 +79,9 @@ type Member struct {
 	All     []string
 }
 
-// Own is what a member of the cluster has for itself, and shows in place of what a
-// mongos would.
-type Own interface {
+// MemberState is the state that a member of the cluster shows instead of that of a
+// mongos.
+type MemberState interface {
 	// Read makes the documents of a collection of its own; false where ns is none.
 	Read(c *Call, ns string) (docs *store.Collection, isOwn bool, err error)
 	// Stats are the counters of a collection as the member holds it.
@@ -98,8 +98,8 @@ type Own interface {
 	Hello(c *Call, role string) bson.D
 }
 
-// Up is how long the node has been running, in real time.
-func (n *Node) Up() time.Duration { return time.Since(n.Started) }
+// Uptime is how long the node has been running, in real time.
+func (n *Node) Uptime() time.Duration { return time.Since(n.Started) }
 
 // ClockAhead is how far the node's clock is ahead of the cluster's.
 func (n *Node) ClockAhead() time.Duration {
@@ -120,10 +120,10 @@ func (n *Node) Host() string {
 // Release returns what runs on the node.
 func (n *Node) Release() catalog.Release { return n.Cluster.Installed().ReleaseAt(n.Host()) }
 
-// TopologyVersion tells this process from the one before it.
+// TopologyVersion identifies this process, and changes with a restart.
 func (n *Node) TopologyVersion() bson.E {
 	return bson.E{Key: "topologyVersion",
-		Value: bson.D{{Key: "processId", Value: n.Process}, {Key: "counter", Value: int64(0)}}}
+		Value: bson.D{{Key: "processId", Value: n.ProcessID}, {Key: "counter", Value: int64(0)}}}
 }
 
 // Parameter is a parameter that a mongos has itself. Those of the balancer

@@ -12,9 +12,9 @@ import (
 // Operations are the commands under way, by the numbers that killOp takes.
 // killSessions ends those of its sessions.
 type Operations struct {
-	mu    sync.Mutex
-	last  int32
-	Under map[int32]Operation
+	mu      sync.Mutex
+	last    int32
+	Running map[int32]Operation
 }
 
 // Operation is one command under way. The cluster's lock guards the call's
@@ -30,18 +30,18 @@ type Operation struct {
 func (o *Operations) Begin(name string, c *Call, kill context.CancelCauseFunc) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.Under == nil {
-		o.Under = map[int32]Operation{}
+	if o.Running == nil {
+		o.Running = map[int32]Operation{}
 	}
 	o.last = max(1, o.last+1)
 	id := o.last
 	c.OpID = id
-	o.Under[id] = Operation{ID: id, Call: c, Name: name, kill: kill}
+	o.Running[id] = Operation{ID: id, Call: c, Name: name, kill: kill}
 	return func() {
 		kill(nil)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.Under, id)
+		delete(o.Running, id)
 	}
 }
 
@@ -50,7 +50,7 @@ func (o *Operations) List() []Operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var list []Operation
-	for _, op := range o.Under {
+	for _, op := range o.Running {
 		list = append(list, op)
 	}
 	slices.SortFunc(list, func(a, b Operation) int { return cmp.Compare(a.ID, b.ID) })
@@ -61,7 +61,7 @@ func (o *Operations) List() []Operation {
 func (o *Operations) Kill(id int32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if op, ok := o.Under[id]; ok {
+	if op, ok := o.Running[id]; ok {
 		op.interrupt()
 	}
 }
@@ -70,7 +70,7 @@ func (o *Operations) Kill(id int32) {
 func (o *Operations) KillWhere(of func(SessionID) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, op := range o.Under {
+	for _, op := range o.Running {
 		if op.Call.LSID != nil && of(*op.Call.LSID) {
 			op.interrupt()
 		}

@@ -39,16 +39,16 @@ func peerOf(c *wire.Client) *Peer {
 	return p
 }
 
-// Authorize refuses what a connection may not ask before it has said who it
-// is.
+// Authorize refuses what a connection may not ask before it has authenticated
+// itself.
 func (n *Node) Authorize(cmd *Command, c *Call) error {
-	if !n.AuthRequired || cmd.Anyone || n.User(c.Peer) != nil {
+	if !n.AuthRequired || cmd.NoAuth || n.User(c.Peer) != nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)
 }
 
-// Digest tells the sessions of one user from those of another: the uid of a
+// Digest distinguishes the sessions of different users: it is the uid of a
 // session's id.
 func (p *Peer) Digest() [sha256.Size]byte {
 	if p.User == nil {

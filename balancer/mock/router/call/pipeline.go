@@ -48,8 +48,8 @@ func StageNames(pipeline bson.RawValue) iter.Seq[string] {
 	}
 }
 
-// Watches reports whether an aggregation begins with $changeStream.
-func (c *Call) Watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
+// ChangeStreamSpec reports whether an aggregation begins with $changeStream.
+func (c *Call) ChangeStreamSpec() (spec bson.RawValue, rest []bson.Raw, is bool) {
 	stages, err := args.Documents(c.Body.Lookup("pipeline"))
 	if err != nil || len(stages) == 0 {
 		return spec, nil, false

@@ -21,18 +21,18 @@ func (n *Node) User(p *Peer) *access.User {
 	return u
 }
 
-// ForgetGone logs a connection out whose user was dropped. Another user of the
-// same name is not who has logged in.
-func (n *Node) ForgetGone(p *Peer) {
+// LogoutDropped logs out a connection whose user was dropped. Another user of the
+// same name does not count.
+func (n *Node) LogoutDropped(p *Peer) {
 	if n.User(p) == nil {
 		p.User = nil
 	}
 }
 
-// Is reports whether a connection is logged in as a user, or as nobody where
+// IsLoggedInAs reports whether a connection is logged in as a user, or as nobody where
 // that is nil.
-func (p *Peer) Is(u *access.User) bool {
-	return p.User.Is(u)
+func (p *Peer) IsLoggedInAs(u *access.User) bool {
+	return p.User.SameAs(u)
 }
 
 // Grants returns what a connection may do. Where nobody has to log in it is
@@ -47,20 +47,20 @@ func (n *Node) Grants(p *Peer) *access.Grants {
 
 // CheckPrivileges refuses what the caller's roles do not allow.
 func (n *Node) CheckPrivileges(cmd *Command, c *Call) error {
-	if !n.AuthRequired || cmd.Anyone {
+	if !n.AuthRequired || cmd.NoAuth {
 		return nil
 	}
 	if err := n.Authorize(cmd, c); err != nil {
 		return err // the user has gone since the command came
 	}
-	if cmd.Privilege != nil && cmd.Privilege(c.Asked()) {
+	if cmd.Privilege != nil && cmd.Privilege(c.AccessRequest()) {
 		return nil
 	}
 	return c.Unauthorized()
 }
 
-// Asked returns the call as the rules of privileges see it.
-func (c *Call) Asked() access.Request {
+// AccessRequest returns the call as input for the privilege rules.
+func (c *Call) AccessRequest() access.Request {
 	return access.Request{
 		Name: c.Invoked, Database: c.DB, Body: c.Body.Raw, Args: c.Args,
 		Directory: c.Node.Users, Caller: c.Peer.User, Grants: c.Node.Grants(c.Peer),

@@ -25,27 +25,27 @@ type Query struct {
 	Projection  *projection.Projection
 	Projected   bson.Raw // the projection as it was given
 	Skip, Limit int64
-	Counting    bool // no documents are needed
+	CountOnly   bool // no documents are needed
 	ReturnKey   bool
 	ShowRecord  bool
 	// Partial is set where shards were left out; nil refuses that.
 	Partial *bool
-	// Held counts what has to be kept to be sorted.
-	Held *Weight
+	// HeldBytes counts what has to be kept to be sorted.
+	HeldBytes *ByteCount
 	// NoDisk: a sort that keeps more than a server would is refused.
 	NoDisk bool
 }
 
-// Plain queries may go the shortest way to a document by its _id.
-func (q Query) Plain() bool {
+// IsPlain reports whether the query may take the express path by _id.
+func (q Query) IsPlain() bool {
 	return q.Skip == 0 && q.Hint.IsZero() && !q.ReturnKey && !q.ShowRecord
 }
 
 // Request is the query as a shard's store sees it.
 func (q Query) Request() store.Query {
-	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, Plain: q.Plain(),
+	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, Plain: q.IsPlain(),
 		Collated: q.Collation != nil,
-		Shape:    store.Shape{Projection: q.Projected, Counting: q.Counting}}
+		Shape:    store.Shape{Projection: q.Projected, Counting: q.CountOnly}}
 }
 
 // ReadQuery reads what find, count and distinct share; the filter's field has another name in each.
@@ -74,7 +74,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if err != nil || q.Collation == nil {
 		return q, err
 	}
-	return q, NoTexts(q.Collation, c.Body.Lookup(filterField))
+	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField))
 }
 
 // readAmount reads skip or limit; 0 when it is absent.
@@ -94,8 +94,8 @@ func (c *Call) readAmount(name string) (int64, error) {
 	return max(n, -n), nil
 }
 
-// Prepared is the query of a find, read before the lock was taken.
-type Prepared struct {
+// PreparedQuery is the query of a find, read before the lock was taken.
+type PreparedQuery struct {
 	done  bool
 	query Query
 	err   error
@@ -106,7 +106,7 @@ const quickBytes = 4 << 10
 
 // Prepare reads a find's query, where no lock is held and that can't take long:
 // with variables there may be something to compute.
-func (p *Prepared) Prepare(cmd *Command, c *Call) {
+func (p *PreparedQuery) Prepare(cmd *Command, c *Call) {
 	if cmd.Name != "find" || len(c.Body.Raw) > quickBytes || !c.Body.Lookup("let").IsZero() {
 		return
 	}
@@ -114,12 +114,12 @@ func (p *Prepared) Prepare(cmd *Command, c *Call) {
 	p.done = true
 }
 
-// Of returns the query of a find.
-func (p *Prepared) Of(c *Call) (Query, error) {
+// Query returns the query of a find.
+func (p *PreparedQuery) Query(c *Call) (Query, error) {
 	if p.done {
 		return p.query, p.err
 	}
-	return Outside(c, func(context.Context) (Query, error) { return FindQuery(c) })
+	return WithoutLock(c, func(context.Context) (Query, error) { return FindQuery(c) })
 }
 
 // FindQuery reads a find command.
@@ -128,7 +128,7 @@ func FindQuery(c *Call) (Query, error) {
 	if err != nil {
 		return q, err
 	}
-	if err := c.order(&q); err != nil {
+	if err := c.readOrder(&q); err != nil {
 		return q, err
 	}
 	if err := c.checkTailable(); err != nil {
@@ -155,9 +155,9 @@ func FindQuery(c *Call) (Query, error) {
 	return q, err
 }
 
-// order reads how find sorts. {$natural: 1 | -1}, as the sort or as the hint, is
+// readOrder reads how find sorts. {$natural: 1 | -1}, as the sort or as the hint, is
 // the order of the records or its reverse.
-func (c *Call) order(q *Query) error {
+func (c *Call) readOrder(q *Query) error {
 	order, err := c.Document("sort")
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (c *Call) order(q *Query) error {
 	q.Order = order
 	natural := order.Lookup("$natural")
 	if natural.IsZero() {
-		q.Sort, err = c.sort("sort")
+		q.Sort, err = c.readSort("sort")
 		return err
 	}
 	if fields, _ := order.Elements(); len(fields) > 1 {

@@ -32,17 +32,17 @@ func MarshalAll(docs []bson.D) ([]bson.Raw, error) {
 	return raws, nil
 }
 
-// Smallest returns the server's "append as smallest number": Int32 where it
+// SmallestInt returns the server's "append as smallest number": Int32 where it
 // fits.
-func Smallest(n int64) any {
+func SmallestInt(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
 	}
 	return n
 }
 
-// Longs are counters that never move here.
-func Longs(names ...string) bson.D {
+// ZeroLongs returns int64 counters that are always zero in the mock.
+func ZeroLongs(names ...string) bson.D {
 	doc := make(bson.D, len(names))
 	for i, name := range names {
 		doc[i] = bson.E{Key: name, Value: int64(0)}
@@ -60,8 +60,8 @@ func SortFields(doc bson.D) {
 	slices.SortFunc(doc, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
 }
 
-// KnownDatabase returns the first routing error: 26 for an unknown database.
-func KnownDatabase(cluster *mock.Cluster, ns string) error {
+// CheckDatabaseExists returns the first routing error: 26 for an unknown database.
+func CheckDatabaseExists(cluster *mock.Cluster, ns string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err

@@ -38,14 +38,14 @@ type RetryableWrite struct {
 	Number int64
 	// Done holds what each statement did, by its id.
 	Done map[int32]*Outcome
-	// Fresh: something was done that has not been kept yet.
-	Fresh bool
+	// Unsaved: something was done that has not been kept yet.
+	Unsaved bool
 }
 
 const (
-	// SessionLife is how long a session lives that is not used, in real time:
+	// SessionTimeout is how long a session lives that is not used, in real time:
 	// logicalSessionTimeoutMinutes of hello.
-	SessionLife = 30 * time.Minute
+	SessionTimeout = 30 * time.Minute
 	// MaxSessions is the default of the server parameter of that name.
 	MaxSessions = 1_000_000
 )
@@ -77,17 +77,17 @@ type Session struct {
 type Sessions struct {
 	Mu   sync.Mutex
 	Open map[SessionID]*Session
-	// out are those whose retryable write is under way; each channel closes when it
+	// checkedOut are those whose retryable write is under way; each channel closes when it
 	// ends.
-	out map[SessionID]chan struct{}
-	// over are sessions that have ended and had a retryable write.
-	over []SessionID
+	checkedOut map[SessionID]chan struct{}
+	// ended are sessions that have ended and had a retryable write.
+	ended []SessionID
 }
 
 // CheckOut waits until nobody else has a session, and takes it.
 func (s *Sessions) CheckOut(ctx context.Context, id SessionID) (release func(), err error) {
 	for {
-		held, release := s.tryOut(id)
+		held, release := s.tryCheckOut(id)
 		if release != nil {
 			return release, nil
 		}
@@ -99,33 +99,33 @@ func (s *Sessions) CheckOut(ctx context.Context, id SessionID) (release func(), 
 	}
 }
 
-func (s *Sessions) tryOut(id SessionID) (held <-chan struct{}, release func()) {
+func (s *Sessions) tryCheckOut(id SessionID) (held <-chan struct{}, release func()) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	if held := s.out[id]; held != nil {
+	if held := s.checkedOut[id]; held != nil {
 		return held, nil
 	}
-	if s.out == nil {
-		s.out = map[SessionID]chan struct{}{}
+	if s.checkedOut == nil {
+		s.checkedOut = map[SessionID]chan struct{}{}
 	}
 	over := make(chan struct{})
-	s.out[id] = over
+	s.checkedOut[id] = over
 	return nil, func() {
 		s.Mu.Lock()
 		defer s.Mu.Unlock()
-		delete(s.out, id)
+		delete(s.checkedOut, id)
 		close(over)
 	}
 }
 
-// Use notes that a session is in use and makes it where it is new.
+// Use marks a session as used, and creates it if it is new.
 func (s *Sessions) Use(id SessionID, user string) (*Session, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	now := time.Now()
 	known := s.Open[id]
 	if known == nil {
-		if err := s.makeRoom(now); err != nil {
+		if err := s.evictTimedOut(now); err != nil {
 			return nil, err
 		}
 		known = &Session{user: user}
@@ -135,15 +135,15 @@ func (s *Sessions) Use(id SessionID, user string) (*Session, error) {
 	return known, nil
 }
 
-// makeRoom forgets the sessions that have timed out, each time their number
+// evictTimedOut forgets the sessions that have timed out, each time their number
 // has doubled.
-func (s *Sessions) makeRoom(now time.Time) error {
+func (s *Sessions) evictTimedOut(now time.Time) error {
 	if s.Open == nil {
 		s.Open = map[SessionID]*Session{}
 	}
 	if n := len(s.Open); n >= 1024 && n&(n-1) == 0 || n >= MaxSessions {
 		for id, open := range s.Open {
-			if now.Sub(open.used) > SessionLife {
+			if now.Sub(open.used) > SessionTimeout {
 				s.forget(id)
 			}
 		}
@@ -167,18 +167,18 @@ func (s *Sessions) End(ids []SessionID) {
 // forget ends a session. The caller holds the lock.
 func (s *Sessions) forget(id SessionID) {
 	if open := s.Open[id]; open != nil && open.Writes != nil {
-		s.over = append(s.over, id)
+		s.ended = append(s.ended, id)
 	}
 	delete(s.Open, id)
 }
 
-// takeOver returns the sessions with retryable writes that have ended since it
+// takeEnded returns the sessions with retryable writes that have ended since it
 // was called last, but for those that have started over.
-func (s *Sessions) takeOver() []SessionID {
+func (s *Sessions) takeEnded() []SessionID {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	over := slices.DeleteFunc(s.over, func(id SessionID) bool { return s.Open[id] != nil })
-	s.over = nil
+	over := slices.DeleteFunc(s.ended, func(id SessionID) bool { return s.Open[id] != nil })
+	s.ended = nil
 	return over
 }
 
@@ -193,7 +193,7 @@ func (s *Sessions) List() []bson.Raw {
 	var docs []bson.Raw
 	for _, id := range ids {
 		open := s.Open[id]
-		if now.Sub(open.used) > SessionLife {
+		if now.Sub(open.used) > SessionTimeout {
 			continue
 		}
 		doc := bson.D{{Key: "_id", Value: id.Doc()}, {Key: "lastUse", Value: bson.NewDateTimeFromTime(open.used)}}

@@ -20,24 +20,24 @@ type stream struct {
 	ctx    *batchContext
 	// account is what it keeps between batches.
 	account *quota.Account
-	// ahead is what was read to know whether the batch before was the last.
-	ahead  bson.Raw
-	failed error
-	over   bool
+	// lookahead is the document read ahead to know whether the previous batch was the last.
+	lookahead bson.Raw
+	failed    error
+	exhausted bool
 }
 
 // streamBytes is what a stream that is not at its end takes besides the
 // documents of the collection: its stack.
 const streamBytes = 16 << 10
 
-// Weight is how many bytes documents take that somebody keeps. Nil counts nothing.
-type Weight int64
+// ByteCount is how many bytes documents take that somebody keeps. Nil counts nothing.
+type ByteCount int64
 
 // Add counts a document.
-func (w *Weight) Add(doc bson.Raw) {
+func (w *ByteCount) Add(doc bson.Raw) {
 	const sliceBytes = 24
 	if w != nil {
-		*w += Weight(len(doc) + sliceBytes)
+		*w += ByteCount(len(doc) + sliceBytes)
 	}
 }
 
@@ -61,11 +61,11 @@ type batchContext struct {
 // Deadline returns when the batch is due; false without a limit.
 func (c *batchContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
 
-// refused ends a stream that nobody reads, to make room: who reads on is told
+// failWith ends a stream that nobody reads, to make room: who reads on is told
 // why.
-func (s *stream) refused(why error) {
+func (s *stream) failWith(why error) {
 	s.end()
-	s.ahead, s.failed = nil, why
+	s.lookahead, s.failed = nil, why
 }
 
 // batch reads the next documents: at most n (any number when n is negative) and
@@ -75,8 +75,8 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	s.ctx.deadline, _ = ctx.Deadline()
 	b := batcher{most: n, docs: bson.A{}}
 	for n != 0 {
-		doc := s.ahead
-		if s.ahead = nil; doc == nil {
+		doc := s.lookahead
+		if s.lookahead = nil; doc == nil {
 			doc = s.read()
 		}
 		switch {
@@ -85,7 +85,7 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 		case doc == nil:
 			return b.docs, nil
 		case !b.add(doc):
-			s.ahead = doc
+			s.lookahead = doc
 			return b.docs, nil
 		}
 	}
@@ -123,11 +123,11 @@ func (s Source) All(ctx context.Context) ([]bson.Raw, error) {
 
 // read returns the next document; nil at the end.
 func (s *stream) read() bson.Raw {
-	if s.failed != nil || s.over {
+	if s.failed != nil || s.exhausted {
 		return nil
 	}
 	doc, err, more := s.next()
-	s.failed, s.over = err, !more
+	s.failed, s.exhausted = err, !more
 	if err != nil {
 		return nil
 	}

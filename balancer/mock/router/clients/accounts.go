@@ -13,8 +13,8 @@ func accountHandlers() map[string]call.Handler {
 	handlers := map[string]call.Handler{}
 	for name, run := range access.Commands() {
 		handlers[name] = func(c *call.Call) (bson.D, error) {
-			accounts := &access.Accounts{Directory: c.Node.Users, Keep: c.Cluster.Storage().StoreUser, Log: c.Node.Logger}
-			return run(accounts, c.Asked())
+			accounts := &access.Accounts{Directory: c.Node.Users, Store: c.Cluster.Storage().StoreUser, Log: c.Node.Logger}
+			return run(accounts, c.AccessRequest())
 		}
 	}
 	return handlers

@@ -26,7 +26,7 @@ const conversationID = 1
 
 func saslStart(c *call.Call) (bson.D, error) {
 	c.Peer.Conversation = nil
-	mechanism, err := c.Text("mechanism")
+	mechanism, err := c.RequiredText("mechanism")
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +68,12 @@ func converse(c *call.Call, payload []byte) (bson.D, error) {
 	if err != nil {
 		c.Peer.Conversation = nil
 		c.Node.Logger.Warn("authentication failed", "client", c.Client.ID, "remote", c.Client.Remote,
-			"user", under.Who(), "db", under.Database, "reason", under.Why())
+			"user", under.UserName(), "db", under.Database, "reason", under.FailureReason())
 		return nil, err
 	}
 	if done {
 		c.Peer.Conversation = nil
-		if err := become(c.Peer, under.User()); err != nil {
+		if err := setUser(c.Peer, under.User()); err != nil {
 			return nil, err
 		}
 		c.Client.Trust()
@@ -86,11 +86,15 @@ func converse(c *call.Call, payload []byte) (bson.D, error) {
 	}, nil
 }
 
-// become makes a user the connection's only one.
-func become(p *call.Peer, u *access.User) error {
-	if was := p.User; was != nil && !was.Is(u) {
-		return mongoerr.New(mongoerr.AlreadyAuthenticated,
-			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", was.Name, was.Database)
+// setUser authenticates the connection as u, unless it is another user already.
+func setUser(p *call.Peer, u *access.User) error {
+	if current := p.User; current != nil && !current.SameAs(u) {
+		return mongoerr.New(
+			mongoerr.AlreadyAuthenticated,
+			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s",
+			current.Name,
+			current.Database,
+		)
 	}
 	p.User = u
 	return nil
@@ -119,7 +123,7 @@ func speculate(c *call.Call) bson.D {
 	if !ok {
 		db = c.DB
 	}
-	inner := c.Inner(db, "saslStart", start)
+	inner := c.NewInner(db, "saslStart", start)
 	reply, err := saslStart(inner)
 	if err != nil {
 		return nil
@@ -143,7 +147,7 @@ func mechanismsOf(c *call.Call) (bson.A, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
 	}
 	list := bson.A{}
-	for _, m := range c.Node.Users.Advertised(db, name) {
+	for _, m := range c.Node.Users.AdvertisedMechanisms(db, name) {
 		list = append(list, string(m))
 	}
 	return list, nil
@@ -167,7 +171,7 @@ func connectionStatus(c *call.Call) (bson.D, error) {
 	names, roles := bson.A{}, []access.Role{}
 	if u := c.Node.User(c.Peer); u != nil {
 		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
-		roles = c.Node.Users.Inherited(u.Roles)
+		roles = c.Node.Users.WithInherited(u.Roles)
 	}
 	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles",
 		Value: access.RoleDocuments(roles)}}

@@ -3,9 +3,9 @@ package clients
 
 import "shardsh/balancer/mock/router/call"
 
-// Handlers returns the commands of this room, by their names.
+// Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.Join(handshakeHandlers(), authenticationHandlers(), sessionHandlers())
+	return call.MergeMaps(handshakeHandlers(), authenticationHandlers(), sessionHandlers())
 }
 
 // Accounts returns the commands about users and roles, which only a mongos has.

@@ -46,7 +46,7 @@ func hello(c *call.Call) (bson.D, error) {
 		c.Node.TopologyVersion(),
 	}
 	if c.Node.Member != nil {
-		reply = append(bson.D{c.Node.TopologyVersion()}, c.Node.Own.Hello(c, role)...)
+		reply = append(bson.D{c.Node.TopologyVersion()}, c.Node.MemberState.Hello(c, role)...)
 	}
 	if common := compressors(c); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
@@ -104,7 +104,7 @@ const (
 	maxAppNameBytes  = 128
 )
 
-// readMetadata keeps what the client says of itself, once.
+// readMetadata stores the client metadata of the first handshake.
 func readMetadata(c *call.Call) error {
 	v := c.Body.Lookup("client")
 	if v.IsZero() {
@@ -145,7 +145,7 @@ func awaitChange(c *call.Call) error {
 		return mongoerr.New(mongoerr.HelloNegativeWait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	if doc, isDoc := version.DocumentOK(); isDoc {
-		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != c.Node.Process {
+		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != c.Node.ProcessID {
 			return nil
 		}
 		if counter, isLong := doc.Lookup("counter").AsInt64OK(); isLong && counter < 0 {

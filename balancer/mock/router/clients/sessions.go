@@ -54,11 +54,11 @@ func startSession(c *call.Call) (bson.D, error) {
 	}
 	return bson.D{
 		{Key: "id", Value: bson.D{{Key: "id", Value: id}}},
-		{Key: "timeoutMinutes", Value: int32(call.SessionLife / time.Minute)},
+		{Key: "timeoutMinutes", Value: int32(call.SessionTimeout / time.Minute)},
 	}, nil
 }
 
-// endSessions forgets sessions. Their cursors go when nobody reads them.
+// endSessions forgets sessions. Their cursors time out.
 func endSessions(c *call.Call) (bson.D, error) {
 	ids, err := readSessionIDs(c)
 	if err != nil {

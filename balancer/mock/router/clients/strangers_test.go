@@ -99,7 +99,7 @@ func TestStrangersLearnNoNames(t *testing.T) {
 	names := []string{"given", "made", "nobody", "anybody"}
 	start := func() (*tester, func()) {
 		directory := access.NewDirectory()
-		if err := directory.Give("admin", "given", access.Draft{Password: "p", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
+		if err := directory.AddConfigured("admin", "given", access.UserSpec{Password: "p", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
 			t.Fatal(err)
 		}
 		c, err := mock.New(mock.Config{DBPath: dir})

@@ -22,7 +22,7 @@ func catalogHandlers() map[string]call.Handler {
 
 func listDatabases(c *call.Call) (bson.D, error) {
 	var list []ListedDatabase
-	shows := ShowsDatabase(c)
+	shows := DatabaseFilter(c)
 	for _, db := range c.Cluster.Statistics().Databases() {
 		if !shows(db.Name) {
 			continue
@@ -36,7 +36,7 @@ func listDatabases(c *call.Call) (bson.D, error) {
 			{Key: "empty", Value: false}, {Key: "shards", Value: shards},
 		}})
 	}
-	return ShownDatabases(c, list)
+	return ListDatabasesReply(c, list)
 }
 
 // ListedDatabase is a database as listDatabases shows it.
@@ -45,8 +45,8 @@ type ListedDatabase struct {
 	Doc   bson.D
 }
 
-// ShownDatabases lists those that the command asks for.
-func ShownDatabases(c *call.Call, databases []ListedDatabase) (bson.D, error) {
+// ListDatabasesReply lists those that the command asks for.
+func ListDatabasesReply(c *call.Call, databases []ListedDatabase) (bson.D, error) {
 	raws := make([]bson.Raw, len(databases))
 	for i, db := range databases {
 		var err error
@@ -54,7 +54,7 @@ func ShownDatabases(c *call.Call, databases []ListedDatabase) (bson.D, error) {
 			return nil, err
 		}
 	}
-	matches, err := c.Matches(c.Args.Object("filter"), raws)
+	matches, err := c.MatchEach(c.Args.Object("filter"), raws)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func ShownDatabases(c *call.Call, databases []ListedDatabase) (bson.D, error) {
 }
 
 func listCollections(c *call.Call) (bson.D, error) {
-	return ShownCollections(c, c.Cluster.Statistics().Collections(c.DB))
+	return ListCollectionsReply(c, c.Cluster.Statistics().Collections(c.DB))
 }
 
-// ShownCollections lists those that the command asks for and the client may see.
-func ShownCollections(c *call.Call, infos []mock.CollectionInfo) (bson.D, error) {
+// ListCollectionsReply lists those that the command asks for and the client may see.
+func ListCollectionsReply(c *call.Call, infos []mock.CollectionInfo) (bson.D, error) {
 	var list, whole []bson.Raw
-	shows := showsCollection(c)
+	shows := collectionFilter(c)
 	for _, info := range infos {
 		if !shows(info.Name) {
 			continue
@@ -102,7 +102,7 @@ func ShownCollections(c *call.Call, infos []mock.CollectionInfo) (bson.D, error)
 		}
 		list = append(list, raw)
 	}
-	matches, err := c.Matches(c.Args.Object("filter"), whole)
+	matches, err := c.MatchEach(c.Args.Object("filter"), whole)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func ShownCollections(c *call.Call, infos []mock.CollectionInfo) (bson.D, error)
 			shown = append(shown, raw)
 		}
 	}
-	size, err := c.SizeIn(c.Args.Object("cursor"))
+	size, err := c.CursorBatchSize(c.Args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}
-	return call.FirstBatch(c, c.DB+".$cmd.listCollections", shown, size)
+	return call.FirstBatchReply(c, c.DB+".$cmd.listCollections", shown, size)
 }
 
 // listedCollection returns a collection as listCollections shows it: name and
@@ -159,8 +159,8 @@ func dropDatabase(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "dropped", Value: c.DB}}, nil
 }
 
-// ShowsDatabase reports whether listDatabases may show one to the caller.
-func ShowsDatabase(c *call.Call) func(name string) bool {
+// DatabaseFilter reports whether listDatabases may show one to the caller.
+func DatabaseFilter(c *call.Call) func(name string) bool {
 	may := c.Node.Grants(c.Peer)
 	only := c.Body.Lookup("authorizedDatabases")
 	if !c.Node.AuthRequired || !args.Truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
@@ -169,8 +169,8 @@ func ShowsDatabase(c *call.Call) func(name string) bool {
 	return may.AllowsSomeIn
 }
 
-// showsCollection reports whether listCollections may show one to the caller.
-func showsCollection(c *call.Call) func(name string) bool {
+// collectionFilter reports whether listCollections may show one to the caller.
+func collectionFilter(c *call.Call) func(name string) bool {
 	if !c.Node.AuthRequired || !args.Truth(c.Body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// clusterCatalogOptions are what $listClusterCatalog is asked to show besides.
+// clusterCatalogOptions are the options of $listClusterCatalog.
 type clusterCatalogOptions struct{ shards, balancing, tracked bool }
 
 func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error) {

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// collectionCommands change or check collections that are there.
+// collectionHandlers returns the commands that change or check existing collections.
 func collectionHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"renameCollection": renameCollection,
@@ -66,7 +66,7 @@ func collMod(c *call.Call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", e.Key())
 		}
 	}
-	noneToValidate := given(c.Body.Lookup("validator")) && len(c.Cluster.Statistics().Collection(ns)) == 0
+	noneToValidate := isGiven(c.Body.Lookup("validator")) && len(c.Cluster.Statistics().Collection(ns)) == 0
 	if !c.Cluster.Collections().Exists(ns) || noneToValidate && !call.IsView(c, ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
@@ -92,7 +92,7 @@ func collMod(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if !args.Truth(c.Body.Lookup("dryRun")) {
-		c.Cluster.Collections().Modify(ns, changes, described(elems[1:], index), index)
+		c.Cluster.Collections().Modify(ns, changes, collModEvent(elems[1:], index), index)
 	}
 	result := indexReply(index)
 	if c.Cluster.Release().AtLeast(catalog.Release50) {
@@ -105,9 +105,9 @@ func collMod(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
-// described returns a collMod as change streams tell it: all that was asked for, and of
+// collModEvent returns a collMod as change streams report it: all requested options, and of
 // an index what has changed.
-func described(asked []bson.RawElement, index *mock.IndexChange) bson.D {
+func collModEvent(asked []bson.RawElement, index *mock.IndexChange) bson.D {
 	list := bson.D{}
 	for _, e := range asked {
 		switch name := e.Key(); {
@@ -191,7 +191,7 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 	if err := c.Cluster.Indexes().CheckChangeable(ns); err != nil {
 		return nil, err
 	}
-	spec, err := indexMeant(c.Cluster, ns, doc)
+	spec, err := findIndex(c.Cluster, ns, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -201,14 +201,14 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 }
 
 // modifyOption changes one option of an index, and tells what it was and is.
-func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, err error) {
-	if was, is, meant, err := modifyUnique(c, ns, spec, doc); meant {
-		return was, is, err
+func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (oldDoc, newDoc bson.D, err error) {
+	if oldDoc, newDoc, meant, err := modifyUnique(c, ns, spec, doc); meant {
+		return oldDoc, newDoc, err
 	}
-	if seconds := doc.Lookup("expireAfterSeconds"); given(seconds) && !given(doc.Lookup("hidden")) {
+	if seconds := doc.Lookup("expireAfterSeconds"); isGiven(seconds) && !isGiven(doc.Lookup("hidden")) {
 		return modifyExpiry(c.Cluster, ns, spec, seconds)
 	}
-	if !given(doc.Lookup("hidden")) {
+	if !isGiven(doc.Lookup("hidden")) {
 		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
 			"no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
@@ -217,22 +217,22 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 	}
 	hidden := args.Truth(doc.Lookup("hidden"))
 	before, err := c.Cluster.Indexes().Hide(ns, spec.Name, hidden)
-	was, is = switched("hidden", before, hidden)
-	return was, is, err
+	oldDoc, newDoc = boolChange("hidden", before, hidden)
+	return oldDoc, newDoc, err
 }
 
-// given reports whether a field is there: null is as good as nothing.
-func given(v bson.RawValue) bool { return !v.IsZero() && v.Type != bson.TypeNull }
+// isGiven reports whether a field is present and not null.
+func isGiven(v bson.RawValue) bool { return !v.IsZero() && v.Type != bson.TypeNull }
 
-// switched tells of an option that was off or on, if it has changed.
-func switched(option string, before, now bool) (was, is bson.D) {
+// boolChange returns a boolean option before and after, if it has changed.
+func boolChange(option string, before, now bool) (oldDoc, newDoc bson.D) {
 	if before == now {
 		return nil, nil
 	}
 	return bson.D{{Key: option, Value: before}}, bson.D{{Key: option, Value: now}}
 }
 
-func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec, error) {
+func findIndex(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec, error) {
 	name, byName := doc.Lookup("name").StringValueOK()
 	key, byKey := doc.Lookup("keyPattern").DocumentOK()
 	if byName == byKey {
@@ -248,7 +248,7 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 	return specs[at], nil
 }
 
-// validate finds every collection in order: the mock's can't be otherwise.
+// validate reports every collection as valid: collections of the mock can't be damaged.
 func validate(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {

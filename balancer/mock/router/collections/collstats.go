@@ -11,41 +11,41 @@ import (
 // StorageDoc returns one shard's statistics (rules/03-commands §1.8), sizes divided by
 // scale.
 func StorageDoc(s mock.LocalStats, scale int64) bson.D {
-	doc := bson.D{{Key: "size", Value: call.Smallest(s.Bytes / scale)}, {Key: "count", Value: call.Smallest(s.Docs)}}
+	doc := bson.D{{Key: "size", Value: call.SmallestInt(s.Bytes / scale)}, {Key: "count", Value: call.SmallestInt(s.Docs)}}
 	if s.Docs > 0 {
-		doc = append(doc, bson.E{Key: "avgObjSize", Value: call.Smallest(s.Bytes / s.Docs)})
+		doc = append(doc, bson.E{Key: "avgObjSize", Value: call.SmallestInt(s.Bytes / s.Docs)})
 	}
 	indexes := bson.D{}
 	for _, name := range s.Indexes {
-		indexes = append(indexes, bson.E{Key: name, Value: call.Smallest(mock.StorageUnit / scale)})
+		indexes = append(indexes, bson.E{Key: name, Value: call.SmallestInt(mock.StorageUnit / scale)})
 	}
 	doc = append(doc,
-		bson.E{Key: "numOrphanDocs", Value: call.Smallest(s.Orphans)},
-		bson.E{Key: "storageSize", Value: call.Smallest(s.StoredBytes() / scale)},
-		bson.E{Key: "freeStorageSize", Value: call.Smallest(s.Free / scale)},
+		bson.E{Key: "numOrphanDocs", Value: call.SmallestInt(s.Orphans)},
+		bson.E{Key: "storageSize", Value: call.SmallestInt(s.StoredBytes() / scale)},
+		bson.E{Key: "freeStorageSize", Value: call.SmallestInt(s.Free / scale)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
-		doc = append(doc, bson.E{Key: "max", Value: call.Smallest(s.MaxDocs)},
-			bson.E{Key: "maxSize", Value: call.Smallest(s.MaxBytes / scale)})
+		doc = append(doc, bson.E{Key: "max", Value: call.SmallestInt(s.MaxDocs)},
+			bson.E{Key: "maxSize", Value: call.SmallestInt(s.MaxBytes / scale)})
 	}
 	return append(doc,
 		bson.E{Key: "nindexes", Value: int32(len(s.Indexes))},
 		bson.E{Key: "indexBuilds", Value: bson.A{}},
-		bson.E{Key: "totalIndexSize", Value: call.Smallest(s.IndexBytes() / scale)},
+		bson.E{Key: "totalIndexSize", Value: call.SmallestInt(s.IndexBytes() / scale)},
 		bson.E{Key: "indexSizes", Value: indexes},
-		bson.E{Key: "totalSize", Value: call.Smallest((s.StoredBytes() + s.IndexBytes()) / scale)},
-		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)},
+		bson.E{Key: "totalSize", Value: call.SmallestInt((s.StoredBytes() + s.IndexBytes()) / scale)},
+		bson.E{Key: "scaleFactor", Value: call.SmallestInt(scale)},
 	)
 }
 
-// MissingDoc returns what a shard says of a collection that it does not have.
-func MissingDoc(scale int64) (doc bson.D) {
+// MissingStorageDoc returns what a shard says of a collection that it does not have.
+func MissingStorageDoc(scale int64) (doc bson.D) {
 	for _, name := range []string{"size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes",
 		"totalIndexSize"} {
 		doc = append(doc, bson.E{Key: name, Value: int32(0)})
 	}
 	return append(doc, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
-		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)})
+		bson.E{Key: "scaleFactor", Value: call.SmallestInt(scale)})
 }
 
 // collStats adds up what the shards that own chunks say. An unknown database
@@ -62,7 +62,7 @@ func collStats(c *call.Call) (bson.D, error) {
 	if call.IsView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
-	if err := makeDatabase(c, c.DB); err != nil {
+	if err := createDatabase(c, c.DB); err != nil {
 		return nil, err
 	}
 	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
@@ -75,7 +75,7 @@ func collStats(c *call.Call) (bson.D, error) {
 	if !sharded {
 		reply = append(reply, bson.E{Key: "primary", Value: call.PrimaryOf(c.Cluster, c.DB)})
 	}
-	reply = append(reply, copied(parts)...)
+	reply = append(reply, firstShardFields(parts)...)
 	if IndexesDiffer(parts) {
 		reply = append(reply, bson.E{Key: "warning", Value: "indexes don't all match - ok if ensureIndex is running"})
 	}
@@ -93,29 +93,29 @@ func collStats(c *call.Call) (bson.D, error) {
 		answer(string(p.Shard), StorageDoc(p, scale))
 	}
 	if len(parts) == 0 {
-		answer(call.PrimaryOf(c.Cluster, c.DB), MissingDoc(scale))
+		answer(call.PrimaryOf(c.Cluster, c.DB), MissingStorageDoc(scale))
 	}
 	return append(reply, bson.E{Key: "nchunks", Value: chunks}, bson.E{Key: "shards", Value: shards}), nil
 }
 
-// makeDatabase makes a database that is not there, as some reads do.
-func makeDatabase(c *call.Call, db string) error {
+// createDatabase creates the database if it does not exist, as some reads do.
+func createDatabase(c *call.Call, db string) error {
 	if db == "admin" || db == "config" {
 		return nil
 	}
 	return c.Request.CreateDatabase(db, "")
 }
 
-// copied returns what all of the collection has as the first shard says it. Where the collection is
+// firstShardFields returns the fields that are taken from the first shard. If the collection is
 // missing, that is that it has no indexes.
-func copied(parts []mock.LocalStats) bson.D {
+func firstShardFields(parts []mock.LocalStats) bson.D {
 	if len(parts) == 0 {
 		return bson.D{{Key: "indexDetails", Value: bson.D{}}}
 	}
 	if !parts[0].Capped {
 		return bson.D{{Key: "capped", Value: false}}
 	}
-	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.Smallest(parts[0].MaxDocs)}}
+	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.SmallestInt(parts[0].MaxDocs)}}
 }
 
 // IndexesDiffer reports whether the shards of a collection have other indexes than one another.
@@ -147,11 +147,11 @@ func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
 		average = float64(weighted) / float64(total.docs)
 	}
 	return bson.D{
-		{Key: "count", Value: call.Smallest(total.docs)},
-		{Key: "size", Value: call.Smallest(total.bytes / scale)},
-		{Key: "storageSize", Value: call.Smallest(total.stored / scale)},
-		{Key: "totalIndexSize", Value: call.Smallest(total.indexBytes / scale)},
-		{Key: "totalSize", Value: call.Smallest((total.stored + total.indexBytes) / scale)},
+		{Key: "count", Value: call.SmallestInt(total.docs)},
+		{Key: "size", Value: call.SmallestInt(total.bytes / scale)},
+		{Key: "storageSize", Value: call.SmallestInt(total.stored / scale)},
+		{Key: "totalIndexSize", Value: call.SmallestInt(total.indexBytes / scale)},
+		{Key: "totalSize", Value: call.SmallestInt((total.stored + total.indexBytes) / scale)},
 		{Key: "indexSizes", Value: indexSizes(parts, scale)},
 		{Key: "avgObjSize", Value: average},
 		{Key: "maxSize", Value: capBytes / scale},
@@ -170,7 +170,7 @@ func indexSizes(parts []mock.LocalStats, scale int64) bson.D {
 	}
 	sizes := bson.D{}
 	for name, sum := range sums {
-		sizes = append(sizes, bson.E{Key: name, Value: call.Smallest(sum / scale)})
+		sizes = append(sizes, bson.E{Key: name, Value: call.SmallestInt(sum / scale)})
 	}
 	call.SortFields(sizes)
 	return sizes

@@ -45,7 +45,7 @@ func refuseOptions(c *call.Call) error {
 	return nil
 }
 
-// checkTimeSeries refuses a time series that no server would make.
+// checkTimeSeries refuses time-series options that servers refuse.
 func checkTimeSeries(c *call.Call) error {
 	series := c.Args.Object("timeseries")
 	if series == nil {
@@ -77,7 +77,7 @@ func create(c *call.Call) (bson.D, error) {
 	if c.DB == "config" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
 	}
-	if err := c.SimpleCollation(c.Body.Raw); err != nil {
+	if err := c.CheckSimpleCollation(c.Body.Raw); err != nil {
 		return nil, err
 	}
 	if on := c.Body.Lookup("viewOn"); !on.IsZero() && on.Type != bson.TypeNull {
@@ -96,7 +96,7 @@ func create(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Request.Create(ns, options)
 }
 
-// checkIDIndex refuses an index of _id that is none.
+// checkIDIndex refuses an invalid specification of the _id index.
 func checkIDIndex(spec bson.Raw) error {
 	if spec == nil {
 		return nil
@@ -161,13 +161,13 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 		return nil, err
 	}
 	if len(validator) > 5 {
-		if err := mayValidate(c); err != nil {
+		if err := checkValidatorAllowed(c); err != nil {
 			return nil, err
 		}
 		compile := func(context.Context) (*filter.Filter, error) {
 			return filter.CompileWith(validator, filter.Options{Language: c.Language()})
 		}
-		if _, err := call.Outside(c, compile); err != nil {
+		if _, err := call.WithoutLock(c, compile); err != nil {
 			return nil, err
 		}
 		options = append(options, bson.E{Key: "validator", Value: validator})
@@ -180,8 +180,8 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 	return imagesOption(c, options)
 }
 
-// mayValidate refuses validators of collections of the servers' own.
-func mayValidate(c *call.Call) error {
+// checkValidatorAllowed refuses validators of collections of the servers' own.
+func checkValidatorAllowed(c *call.Call) error {
 	ns, err := c.Namespace()
 	switch {
 	case err != nil:
@@ -243,7 +243,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}
-	_, err := call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) {
+	_, err := call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) {
 		return pipeline.Compile(stages, pipeline.Env{Language: c.Language()})
 	})
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// Handlers returns the commands of this room, by their names.
+// Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.Join(catalogHandlers(), collectionHandlers(), indexHandlers(), statisticsHandlers())
+	return call.MergeMaps(catalogHandlers(), collectionHandlers(), indexHandlers(), statisticsHandlers())
 }
 
-// Stages returns the first stages of pipelines that this room makes documents for.
+// Stages returns the initial pipeline stages that this package makes documents for.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$collStats":               {Run: collStatsStage},
 		"$indexStats":              {Run: indexStatsStage},
-		"$shardedDataDistribution": {Database: true, Anywhere: true, Since: catalog.Release60, Run: dataDistribution},
-		"$listClusterCatalog":      {Database: true, Anywhere: true, Run: clusterCatalogStage},
+		"$shardedDataDistribution": {Database: true, ChecksPlace: true, Since: catalog.Release60, Run: dataDistribution},
+		"$listClusterCatalog":      {Database: true, ChecksPlace: true, Run: clusterCatalogStage},
 		"$planCacheStats":          {Run: planCacheStage},
 	}
 }

@@ -50,7 +50,12 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 
 // modifyExpiry is collMod of an index's expireAfterSeconds. It tells what it was, if
 // it was a TTL index, and what it is.
-func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (was, is bson.D, err error) {
+func modifyExpiry(
+	cluster *mock.Cluster,
+	ns string,
+	spec store.IndexSpec,
+	v bson.RawValue,
+) (oldDoc, newDoc bson.D, err error) {
 	seconds, _ := args.Number(v)
 	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
 		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
@@ -65,7 +70,7 @@ func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson
 	}
 	const option = "expireAfterSeconds"
 	if expired {
-		was = bson.D{{Key: option, Value: before}}
+		oldDoc = bson.D{{Key: option, Value: before}}
 	}
-	return was, bson.D{{Key: option, Value: int64(seconds)}}, nil
+	return oldDoc, bson.D{{Key: option, Value: int64(seconds)}}, nil
 }

@@ -38,7 +38,7 @@ func createIndexes(c *call.Call) (bson.D, error) {
 	var unsupported error // what a server could make is refused after what it could not
 	for i, doc := range docs {
 		if c.Args.Truth("ignoreUnknownIndexOptions") {
-			doc = withoutUnknown(doc)
+			doc = withoutUnknownOptions(doc)
 		}
 		specs[i], err = readIndex(doc)
 		if err != nil {
@@ -123,22 +123,22 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	return key, name, nil
 }
 
-// keptOptions change what an index holds or is used for.
-var keptOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
+// storedIndexOptions change what an index holds or is used for.
+var storedIndexOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
 
-// idleOptions change nothing here.
-var idleOptions = map[string]bool{
+// ignoredIndexOptions are accepted and ignored.
+var ignoredIndexOptions = map[string]bool{
 	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true,
 	"storageEngine": true, "clustered": true,
 }
 
-// withoutUnknown returns an index without the options that there are not.
-func withoutUnknown(doc bson.Raw) bson.Raw {
+// withoutUnknownOptions returns an index without unknown options.
+func withoutUnknownOptions(doc bson.Raw) bson.Raw {
 	kept := bson.D{}
 	elems, _ := doc.Elements()
 	for _, e := range elems {
 		name := e.Key()
-		if idleOptions[name] || keptOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" ||
+		if ignoredIndexOptions[name] || storedIndexOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" ||
 			name == "collation" {
 			kept = append(kept, bson.E{Key: name, Value: e.Value()})
 		}
@@ -165,7 +165,7 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 			if collation, err = checkIndexCollation(v); err != nil {
 				return err
 			}
-		case idleOptions[name]:
+		case ignoredIndexOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
 			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s",
 				args.TypeName(v.Type))
@@ -174,7 +174,7 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 				return err
 			}
 			kept = append(kept, bson.E{Key: name, Value: int32(expiryOf(v))})
-		case keptOptions[name]:
+		case storedIndexOptions[name]:
 			kept = append(kept, bson.E{Key: name, Value: v})
 		case kindOptions[name] != "":
 			ofKind = append(ofKind, bson.E{Key: name, Value: v})
@@ -218,7 +218,7 @@ func listIndexes(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if c.Node.Member == nil {
-		if err := makeDatabase(c, c.DB); err != nil {
+		if err := createDatabase(c, c.DB); err != nil {
 			return nil, err
 		}
 	}
@@ -242,11 +242,11 @@ func listIndexes(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := c.SizeIn(cursorSpec)
+	size, err := c.CursorBatchSize(cursorSpec)
 	if err != nil {
 		return nil, err
 	}
-	return call.FirstBatch(c, ns, list, size)
+	return call.FirstBatchReply(c, ns, list, size)
 }
 
 func dropIndexes(c *call.Call) (bson.D, error) {
@@ -273,15 +273,15 @@ func dropIndexes(c *call.Call) (bson.D, error) {
 	for _, done := range results {
 		one := bson.D{{Key: "nIndexesWas", Value: int32(done.Before)}}
 		if text, _ := which.StringValueOK(); text == "*" {
-			one = append(one, bson.E{Key: "msg", Value: droppedAll(c.Cluster, ns)})
+			one = append(one, bson.E{Key: "msg", Value: droppedAllText(c.Cluster, ns)})
 		}
 		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
-// droppedAll returns what dropIndexes says of "*".
-func droppedAll(cluster *mock.Cluster, ns string) string {
+// droppedAllText returns what dropIndexes says of "*".
+func droppedAllText(cluster *mock.Cluster, ns string) string {
 	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"
 	}

@@ -59,11 +59,11 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 			doc = append(doc, bson.E{Key: "storageStats", Value: StorageDoc(p, scale)})
 		}
 		if asked("count") {
-			doc = append(doc, bson.E{Key: "count", Value: call.Smallest(p.Docs)})
+			doc = append(doc, bson.E{Key: "count", Value: call.SmallestInt(p.Docs)})
 		}
 		if asked("queryExecStats") {
 			doc = append(doc, bson.E{Key: "queryExecStats",
-				Value: bson.D{{Key: "collectionScans", Value: call.Longs("total", "nonTailable")}}})
+				Value: bson.D{{Key: "collectionScans", Value: call.ZeroLongs("total", "nonTailable")}}})
 		}
 		raw, err := bson.Marshal(doc)
 		if err != nil {
@@ -147,10 +147,10 @@ func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, e
 			}
 			shards = append(shards, bson.D{
 				{Key: "shardName", Value: string(p.Shard)},
-				{Key: "numOrphanedDocs", Value: call.Smallest(p.Orphans)},
-				{Key: "numOwnedDocuments", Value: call.Smallest(owned)},
-				{Key: "ownedSizeBytes", Value: call.Smallest(average * owned)},
-				{Key: "orphanedSizeBytes", Value: call.Smallest(average * p.Orphans)},
+				{Key: "numOrphanedDocs", Value: call.SmallestInt(p.Orphans)},
+				{Key: "numOwnedDocuments", Value: call.SmallestInt(owned)},
+				{Key: "ownedSizeBytes", Value: call.SmallestInt(average * owned)},
+				{Key: "orphanedSizeBytes", Value: call.SmallestInt(average * p.Orphans)},
 			})
 		}
 		raw, err := bson.Marshal(bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})

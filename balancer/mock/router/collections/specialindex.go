@@ -42,8 +42,8 @@ var kindOptions = map[string]string{
 	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
 }
 
-// completeKind returns the definition of a text, geo or wildcard index what a
-// server adds to it. The options are those of the kind that were asked for.
+// completeKind adds to the definition of a text, geo or wildcard index what a
+// server adds. The options are those of that kind that were requested.
 func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)
 	for _, o := range asked {
@@ -122,7 +122,7 @@ func completeText(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	})...), nil
 }
 
-// withDefaults adds the fields that doc has not.
+// withDefaults adds the fields that doc lacks.
 func withDefaults(doc, defaults bson.D) bson.D {
 	for _, e := range defaults {
 		if !slices.ContainsFunc(doc, func(have bson.E) bool { return have.Key == e.Key }) {

@@ -82,13 +82,13 @@ func dbStats(c *call.Call) (bson.D, error) {
 	raw := bson.D{}
 	for _, s := range shards {
 		own := byShard[s.ID]
-		own.OnVolume(c, s.ID)
+		own.SetVolume(c, s.ID)
 		total.volume, total.used = total.volume+own.volume, total.used+own.used
 		doc := append(bson.D{{Key: "db", Value: c.DB}}, own.Doc(scale, long, free)...)
 		raw = append(raw, bson.E{Key: s.Host, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
 	}
 	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.DB}},
-		total.Doc(scale, call.Smallest, free)...), nil
+		total.Doc(scale, call.SmallestInt, free)...), nil
 }
 
 // DatabaseTotals sums what shards say of collections.
@@ -97,9 +97,9 @@ type DatabaseTotals struct {
 	volume, used                                                       int64
 }
 
-// OnVolume adds the volume of a shard that has the database: one that has not answers
+// SetVolume adds the volume of a shard that has the database: one that has not answers
 // zeros (recording 20-live).
-func (t *DatabaseTotals) OnVolume(c *call.Call, id catalog.ShardID) {
+func (t *DatabaseTotals) SetVolume(c *call.Call, id catalog.ShardID) {
 	if t.collections > 0 || slices.Contains([]string{"admin", "config", "local"}, c.DB) {
 		t.volume, t.used = c.Cluster.Statistics().Volume(id)
 	}
@@ -150,8 +150,8 @@ func (t *DatabaseTotals) Doc(scale int64, count func(int64) any, free bool) bson
 		bson.E{Key: "fsTotalSize", Value: size(t.volume)})
 }
 
-// orNothing takes an empty document for none.
-func orNothing(doc bson.Raw) bson.Raw {
+// nilIfEmpty returns nil for an empty document.
+func nilIfEmpty(doc bson.Raw) bson.Raw {
 	if len(doc) <= len(bson.Raw{5, 0, 0, 0, 0}) {
 		return nil
 	}
@@ -161,10 +161,10 @@ func orNothing(doc bson.Raw) bson.Raw {
 // dataSize counts what the owning shards hold of a range, orphans included.
 func dataSize(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("dataSize")
-	if err := call.KnownDatabase(c.Cluster, ns); err != nil {
+	if err := call.CheckDatabaseExists(c.Cluster, ns); err != nil {
 		return nil, err
 	}
-	lower, upper := orNothing(c.Args.Object("min")), orNothing(c.Args.Object("max"))
+	lower, upper := nilIfEmpty(c.Args.Object("min")), nilIfEmpty(c.Args.Object("max"))
 	hasMin, hasMax := c.Args.Has("min"), c.Args.Has("max")
 	switch {
 	case hasMin && !hasMax:

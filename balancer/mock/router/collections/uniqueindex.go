@@ -12,8 +12,13 @@ import (
 
 // modifyUnique is collMod of an index on its way to a unique one: prepareUnique
 // refuses new duplicates, unique then makes it one when none are left. meant is
-// false where the command is about something else. What is unique stays so.
-func modifyUnique(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, meant bool, err error) {
+// false if the command is about something else. Unique indexes stay unique.
+func modifyUnique(
+	c *call.Call,
+	ns string,
+	spec store.IndexSpec,
+	doc bson.Raw,
+) (oldDoc, newDoc bson.D, meant bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
 		if v.IsZero() || v.Type == bson.TypeNull {
@@ -24,22 +29,22 @@ func modifyUnique(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 			err = mongoerr.New(mongoerr.NotImplemented,
 				"the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case "unique":
-			is, err = makeUnique(c, ns, spec, args.Truth(v))
+			newDoc, err = makeUnique(c, ns, spec, args.Truth(v))
 		default:
-			was, is, err = prepareUnique(c.Cluster, ns, spec, args.Truth(v))
+			oldDoc, newDoc, err = prepareUnique(c.Cluster, ns, spec, args.Truth(v))
 		}
-		return was, is, true, err
+		return oldDoc, newDoc, true, err
 	}
 	return nil, nil, false, nil
 }
 
-func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bool) (was, is bson.D, err error) {
+func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bool) (oldDoc, newDoc bson.D, err error) {
 	if spec.Unique {
 		return nil, nil, nil
 	}
 	before, err := cluster.Indexes().PrepareUnique(ns, spec, on)
-	was, is = switched("prepareUnique", before, on)
-	return was, is, err
+	oldDoc, newDoc = boolChange("prepareUnique", before, on)
+	return oldDoc, newDoc, err
 }
 
 func makeUnique(c *call.Call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {

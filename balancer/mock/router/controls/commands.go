@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// mockCommands are the mock's own: time, faults and virtual data. A server
+// mockHandlers returns the mock's own commands: time, faults and virtual data. A server
 // answers them with CommandNotFound. docs/mock.md describes each.
 func mockHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
@@ -38,23 +38,23 @@ func mockHandlers() map[string]call.Handler {
 	}
 }
 
-func mistyped(c *call.Call, field string, v bson.RawValue, expected string) error {
+func typeError(c *call.Call, field string, v bson.RawValue, expected string) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.Invoked,
 		field, args.TypeName(v.Type), expected)
 }
 
-// nameOf returns the command's own value as the name of a node or a namespace.
-func nameOf(c *call.Call, what string) (string, error) {
-	v := c.SubjectArg()
+// nameArg returns the command's own value as the name of a node or a namespace.
+func nameArg(c *call.Call, what string) (string, error) {
+	v := c.TargetArg()
 	name, isText := v.StringValueOK()
 	if !isText {
-		return "", mistyped(c, c.Invoked, v, what)
+		return "", typeError(c, c.Invoked, v, what)
 	}
 	return name, nil
 }
 
-// durationOf reads a text like "2h", "30d" or "20ms", or a number of milliseconds.
-func durationOf(c *call.Call, field string) (time.Duration, error) {
+// durationArg reads a text like "2h", "30d" or "20ms", or a number of milliseconds.
+func durationArg(c *call.Call, field string) (time.Duration, error) {
 	v := c.Args[field]
 	if text, isText := v.StringValueOK(); isText {
 		d, err := timespan.Parse(text)
@@ -66,17 +66,17 @@ func durationOf(c *call.Call, field string) (time.Duration, error) {
 	}
 	ms, isNumber := args.Number(v)
 	if !isNumber {
-		return 0, mistyped(c, field, v, "a duration like \"2h\" or a number of milliseconds")
+		return 0, typeError(c, field, v, "a duration like \"2h\" or a number of milliseconds")
 	}
-	if ms < 0 || ms > float64(timespan.Longest/time.Millisecond) {
+	if ms < 0 || ms > float64(timespan.Max/time.Millisecond) {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.Invoked, field,
 			ms)
 	}
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
 
-// sizeOf reads a text like "10GB", or a number of bytes.
-func sizeOf(c *call.Call, field string) (int64, error) {
+// sizeArg reads a text like "10GB", or a number of bytes.
+func sizeArg(c *call.Call, field string) (int64, error) {
 	v := c.Args[field]
 	if text, isText := v.StringValueOK(); isText {
 		n, err := catalog.ParseSize(text)
@@ -87,7 +87,7 @@ func sizeOf(c *call.Call, field string) (int64, error) {
 	}
 	n, isNumber := args.Number(v)
 	if !isNumber {
-		return 0, mistyped(c, field, v, "a size like \"10GB\" or a number of bytes")
+		return 0, typeError(c, field, v, "a size like \"10GB\" or a number of bytes")
 	}
 	if !(n >= 0 && n < 1<<62) {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v bytes are out of range", c.Invoked, field, n)
@@ -100,12 +100,12 @@ func mockNow(c *call.Call) (bson.D, error) {
 }
 
 func mockAdvance(c *call.Call) (bson.D, error) {
-	d, err := durationOf(c, c.Invoked)
+	d, err := durationArg(c, c.Invoked)
 	if err != nil {
 		return nil, err
 	}
-	if d > timespan.Longest {
-		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Longest)
+	if d > timespan.Max {
+		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Max)
 	}
 	if err := c.Cluster.LockedClock().Advance(d); err != nil {
 		return nil, err
@@ -116,9 +116,9 @@ func mockAdvance(c *call.Call) (bson.D, error) {
 // mockAddShard adds an empty shard: {name, host, zones}, all of which may be
 // left out.
 func mockAddShard(c *call.Call) (bson.D, error) {
-	options, isDoc := c.SubjectArg().DocumentOK()
-	if n, isNumber := args.Number(c.SubjectArg()); !isDoc && (!isNumber || n != 1) {
-		return nil, mistyped(c, c.Invoked, c.SubjectArg(), "an object {name, host, zones} or 1")
+	options, isDoc := c.TargetArg().DocumentOK()
+	if n, isNumber := args.Number(c.TargetArg()); !isDoc && (!isNumber || n != 1) {
+		return nil, typeError(c, c.Invoked, c.TargetArg(), "an object {name, host, zones} or 1")
 	}
 	var shard mock.NewShard
 	elems, err := options.Elements()
@@ -133,7 +133,7 @@ func mockAddShard(c *call.Call) (bson.D, error) {
 		case key == "host" && isText:
 			shard.Host = e.Value().StringValue()
 		case key == "zones":
-			if shard.Zones, err = textsOf(c, "zones", e.Value()); err != nil {
+			if shard.Zones, err = stringsArg(c, "zones", e.Value()); err != nil {
 				return nil, err
 			}
 		default:
@@ -148,11 +148,11 @@ func mockAddShard(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, nil
 }
 
-// textsOf reads an array of strings.
-func textsOf(c *call.Call, field string, v bson.RawValue) ([]string, error) {
+// stringsArg reads an array of strings.
+func stringsArg(c *call.Call, field string, v bson.RawValue) ([]string, error) {
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return nil, mistyped(c, field, v, "an array of strings")
+		return nil, typeError(c, field, v, "an array of strings")
 	}
 	values, err := array.Values()
 	if err != nil {
@@ -162,7 +162,7 @@ func textsOf(c *call.Call, field string, v bson.RawValue) ([]string, error) {
 	for i, v := range values {
 		text, isText := v.StringValueOK()
 		if !isText {
-			return nil, mistyped(c, field, v, "an array of strings")
+			return nil, typeError(c, field, v, "an array of strings")
 		}
 		list[i] = text
 	}
@@ -170,7 +170,7 @@ func textsOf(c *call.Call, field string, v bson.RawValue) ([]string, error) {
 }
 
 func mockCrash(c *call.Call) (bson.D, error) {
-	name, err := nameOf(c, "a shard's id or \"config\"")
+	name, err := nameArg(c, "a shard's id or \"config\"")
 	if err != nil {
 		return nil, err
 	}
@@ -179,10 +179,10 @@ func mockCrash(c *call.Call) (bson.D, error) {
 
 // mockRestart takes a node, or 1 for all that are down.
 func mockRestart(c *call.Call) (bson.D, error) {
-	if n, isNumber := args.Number(c.SubjectArg()); isNumber && n == 1 {
+	if n, isNumber := args.Number(c.TargetArg()); isNumber && n == 1 {
 		return bson.D{}, c.Cluster.Faults().Restart("")
 	}
-	name, err := nameOf(c, "a shard's id, \"config\", or 1 for all")
+	name, err := nameArg(c, "a shard's id, \"config\", or 1 for all")
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func mockRestart(c *call.Call) (bson.D, error) {
 }
 
 func mockPartition(c *call.Call) (bson.D, error) {
-	nodes, err := textsOf(c, c.Invoked, c.SubjectArg())
+	nodes, err := stringsArg(c, c.Invoked, c.TargetArg())
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func mockPartition(c *call.Call) (bson.D, error) {
 
 // mockSameMachineID takes the number of the first of two shards for the other.
 func mockSameMachineID(c *call.Call) (bson.D, error) {
-	shards, err := textsOf(c, c.Invoked, c.SubjectArg())
+	shards, err := stringsArg(c, c.Invoked, c.TargetArg())
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +217,14 @@ func mockSameMachineID(c *call.Call) (bson.D, error) {
 
 // mockHeal takes two nodes, one, or 1 for everything.
 func mockHeal(c *call.Call) (bson.D, error) {
-	v := c.SubjectArg()
+	v := c.TargetArg()
 	if n, isNumber := args.Number(v); isNumber && n == 1 {
 		return bson.D{}, c.Cluster.Faults().Heal()
 	}
 	if name, isText := v.StringValueOK(); isText {
 		return bson.D{}, c.Cluster.Faults().Heal(name)
 	}
-	nodes, err := textsOf(c, c.Invoked, v)
+	nodes, err := stringsArg(c, c.Invoked, v)
 	if err != nil {
 		return nil, err
 	}
@@ -234,15 +234,15 @@ func mockHeal(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Faults().Heal(nodes...)
 }
 
-// mockSlow without figures gives a node its speed back.
+// mockSlow without values restores a node's normal speed.
 func mockSlow(c *call.Call) (bson.D, error) {
-	name, err := nameOf(c, "a shard's id, \"config\" or \"router\"")
+	name, err := nameArg(c, "a shard's id, \"config\" or \"router\"")
 	if err != nil {
 		return nil, err
 	}
 	var s mock.Slowness
 	if c.Args.Has("bandwidth") {
-		if s.Bandwidth, err = sizeOf(c, "bandwidth"); err != nil {
+		if s.Bandwidth, err = sizeArg(c, "bandwidth"); err != nil {
 			return nil, err
 		}
 		if s.Bandwidth == 0 {
@@ -257,14 +257,14 @@ func mockSlow(c *call.Call) (bson.D, error) {
 		if !c.Args.Has(d.name) {
 			continue
 		}
-		if *d.into, err = durationOf(c, d.name); err != nil {
+		if *d.into, err = durationArg(c, d.name); err != nil {
 			return nil, err
 		}
 	}
 	if c.Args.Has("queue") {
 		n, isNumber := args.Number(c.Args["queue"])
 		if !isNumber || n != float64(int32(n)) {
-			return nil, mistyped(c, "queue", c.Args["queue"], "a number of operations")
+			return nil, typeError(c, "queue", c.Args["queue"], "a number of operations")
 		}
 		s.Queue = int32(n)
 	}
@@ -272,7 +272,7 @@ func mockSlow(c *call.Call) (bson.D, error) {
 }
 
 func mockStepDown(c *call.Call) (bson.D, error) {
-	zone, err := zoneOf(c)
+	zone, err := timeZoneArg(c)
 	if err != nil {
 		return nil, err
 	}
@@ -284,20 +284,20 @@ func mockStepDown(c *call.Call) (bson.D, error) {
 
 // mockChangeFCV begins a change of the feature compatibility version, which ends by itself.
 func mockChangeFCV(c *call.Call) (bson.D, error) {
-	version, err := nameOf(c, "a version such as \"9.0\"")
+	version, err := nameArg(c, "a version such as \"9.0\"")
 	if err != nil {
 		return nil, err
 	}
 	var takes time.Duration
 	if c.Args.Has("takes") {
-		if takes, err = durationOf(c, "takes"); err != nil {
+		if takes, err = durationArg(c, "takes"); err != nil {
 			return nil, err
 		}
 	}
 	return bson.D{}, c.Cluster.ClusterParameters().StartFCVChange(version, takes)
 }
 
-// mockInstall has another version run on some servers, or on all.
+// mockInstall installs another version on some servers, or on all.
 func mockInstall(c *call.Call) (bson.D, error) {
 	version := args.Text(c.Args["version"])
 	r, err := catalog.ParseRelease(version)
@@ -311,8 +311,8 @@ func mockInstall(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Installed().Install(on, r)
 }
 
-// zoneOf returns the time zone of the new primary; nil for that of the old one.
-func zoneOf(c *call.Call) (*time.Location, error) {
+// timeZoneArg returns the time zone of the new primary; nil for that of the old one.
+func timeZoneArg(c *call.Call) (*time.Location, error) {
 	name, given := c.Args["timeZone"].StringValueOK()
 	if !given {
 		return nil, nil
@@ -377,12 +377,12 @@ func mockStatus(c *call.Call) (bson.D, error) {
 
 // mockFill lays virtual data over a collection's chunks.
 func mockFill(c *call.Call) (bson.D, error) {
-	ns, err := nameOf(c, "a namespace")
+	ns, err := nameArg(c, "a namespace")
 	if err != nil {
 		return nil, err
 	}
 	f := mock.Fill{}
-	if f.Bytes, err = sizeOf(c, "bytes"); err != nil {
+	if f.Bytes, err = sizeArg(c, "bytes"); err != nil {
 		return nil, err
 	}
 	if v, given := c.Args["docs"]; given {
@@ -424,7 +424,7 @@ func readDistribution(c *call.Call, f *mock.Fill) error {
 	for _, e := range elems {
 		share, isNumber := args.Number(e.Value())
 		if !isNumber {
-			return mistyped(c, "distribution."+e.Key(), e.Value(), "a share from 0 to 1")
+			return typeError(c, "distribution."+e.Key(), e.Value(), "a share from 0 to 1")
 		}
 		f.Shares[catalog.ShardID(e.Key())] = share
 	}

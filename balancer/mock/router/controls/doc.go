@@ -4,7 +4,7 @@ package controls
 
 import "shardsh/balancer/mock/router/call"
 
-// Handlers returns the commands of this room, by their names.
+// Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.Join(mockHandlers(), failPointHandlers(), snapshotHandlers())
+	return call.MergeMaps(mockHandlers(), failPointHandlers(), snapshotHandlers())
 }

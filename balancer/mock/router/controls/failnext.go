@@ -13,19 +13,19 @@ import (
 
 // mockFailNext arms a failure of a command by its name, or one of its aliases.
 func mockFailNext(c *call.Call) (bson.D, error) {
-	name, err := nameOf(c, "a command's name")
+	name, err := nameArg(c, "a command's name")
 	if err != nil {
 		return nil, err
 	}
 	cmd := c.Node.Table()[name]
 	switch {
-	case mock.IsInterNodeCommand(name) && (cmd == nil || cmd.Outside):
+	case mock.IsInterNodeCommand(name) && (cmd == nil || cmd.WithoutLock):
 		cmd = &call.Command{Command: &commands.Command{Name: name}} // of a node to another
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
-	case cmd.Mock:
+	case cmd.MockOnly:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
-	case cmd.Outside && (c.Args.Has("shard") || c.Args.Has("writeConcernError")):
+	case cmd.WithoutLock && (c.Args.Has("shard") || c.Args.Has("writeConcernError")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
 	}
@@ -85,7 +85,7 @@ func readFailure(c *call.Call, f *mock.Failure) error {
 		return nil
 	}
 	var err error
-	f.Labels, err = textsOf(c, "errorLabels", c.Args["errorLabels"])
+	f.Labels, err = stringsArg(c, "errorLabels", c.Args["errorLabels"])
 	return err
 }
 

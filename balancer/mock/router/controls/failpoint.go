@@ -29,11 +29,11 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
 		return configurePause(c, name)
 	}
-	point := commandPoint(c, name)
+	point := commandFailPoint(c, name)
 	if point == nil {
-		return nil, unknownPoint(c, name)
+		return nil, unknownFailPoint(c, name)
 	}
-	next, err := failpoint.Read(c.Body.Raw, name)
+	next, err := failpoint.ReadPoint(c.Body.Raw, name)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +57,12 @@ func configurePause(c *call.Call, name string) (bson.D, error) {
 	return bson.D{{Key: "count", Value: count}}, nil
 }
 
-func commandPoint(c *call.Call, name string) *failpoint.Point {
+func commandFailPoint(c *call.Call, name string) *failpoint.Point {
 	points := &c.Node.FailPoints
 	return map[string]*failpoint.Point{failpoint.Command: &points.Command, failpoint.GetMore: &points.GetMore}[name]
 }
 
-func unknownPoint(c *call.Call, name string) error {
+func unknownFailPoint(c *call.Call, name string) error {
 	known := append([]string{failpoint.Command, failpoint.GetMore}, c.Cluster.FailPoints().Names()...)
 	return mongoerr.New(mongoerr.BadValue, "the mock has the fail points %s, not '%s'", strings.Join(known, ", "), name)
 }
@@ -73,9 +73,9 @@ func waitForFailPoint(c *call.Call) (bson.D, error) {
 	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
 		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, times)
 	}
-	point := commandPoint(c, name)
+	point := commandFailPoint(c, name)
 	if point == nil {
-		return nil, unknownPoint(c, name)
+		return nil, unknownFailPoint(c, name)
 	}
 	return bson.D{}, c.Cluster.LockedClock().Await(c.Ctx, c.Deadline, func() bool { return point.Entered() >= times })
 }

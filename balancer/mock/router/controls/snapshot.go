@@ -18,7 +18,7 @@ func snapshotPath(c *call.Call, write bool) (string, error) {
 	if c.DB != "admin" {
 		return "", mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Invoked)
 	}
-	name, err := nameOf(c, "the name of a file")
+	name, err := nameArg(c, "the name of a file")
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 // mockWorkload begins a workload on a sharded collection, in the place of the one that it
 // has; a rate of 0 ends that.
 func mockWorkload(c *call.Call) (bson.D, error) {
-	ns, err := nameOf(c, "a namespace")
+	ns, err := nameArg(c, "a namespace")
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 	count, size := 0.0, 0.0
 	numbers["count"], numbers["documentBytes"] = &count, &size
 	for name, into := range numbers {
-		if err := numberOf(c, c.Args[name], name, into); err != nil {
+		if err := readNumber(c, c.Args[name], name, into); err != nil {
 			return nil, err
 		}
 	}
@@ -35,7 +35,7 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue,
 				"BSON field 'mockWorkload.mix.%s' is none of reads, inserts, updates, deletes", e.Key())
 		}
-		if err := numberOf(c, e.Value(), "mix."+e.Key(), into); err != nil {
+		if err := readNumber(c, e.Value(), "mix."+e.Key(), into); err != nil {
 			return nil, err
 		}
 	}
@@ -46,13 +46,13 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Workloads().Start(s)
 }
 
-func numberOf(c *call.Call, v bson.RawValue, field string, into *float64) error {
+func readNumber(c *call.Call, v bson.RawValue, field string, into *float64) error {
 	if v.IsZero() {
 		return nil
 	}
 	n, isNumber := args.Number(v)
 	if !isNumber {
-		return mistyped(c, field, v, "a number")
+		return typeError(c, field, v, "a number")
 	}
 	*into = n
 	return nil

@@ -25,9 +25,9 @@ var shardStages = map[string]bool{
 // splitStages have a part on the shards and a part that merges.
 var splitStages = map[string]bool{"$group": true, "$sort": true, "$limit": true}
 
-// split cuts a pipeline for several shards: what they do, and what is done with
+// splitPipeline cuts a pipeline for several shards: what they do, and what is done with
 // what they give.
-func split(stages []bson.Raw) (shards, merger []bson.Raw) {
+func splitPipeline(stages []bson.Raw) (shards, merger []bson.Raw) {
 	for i, s := range stages {
 		name, spec, err := call.Stage(s)
 		if err == nil && shardStages[name] {
@@ -97,26 +97,33 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 	if err := a.Joins.Capture(c, a.Reads); err != nil {
 		return nil, err
 	}
-	return explaining(c, a.Query, level, func(ctx context.Context, parts []reads.Part, h home) (bson.D, error) {
+	return explainQuery(c, a.Query, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
 		a.Joins.Ctx = ctx
 		return explainParts(ctx, c, a, all, parts, h, level)
 	})
 }
 
 // explainParts explains a pipeline of which all stages are left after its query.
-func explainParts(ctx context.Context, c *call.Call, a reads.Aggregation, all []bson.Raw, parts []reads.Part, h home,
-	level verbosity) (
+func explainParts(
+	ctx context.Context,
+	c *call.Call,
+	a reads.Aggregation,
+	all []bson.Raw,
+	parts []reads.Part,
+	h homeShard,
+	level verbosity,
+) (
 	bson.D, error) {
 	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.Cluster, "localhost", 27017)},
 		{Key: "serverParameters", Value: explainParameters()}}
 	mine := all
 	if len(parts) > 1 {
-		shards, merger := split(desugared(all))
+		shards, merger := splitPipeline(desugar(all))
 		if a.Query.Limit > 0 { // what comes next is of the limited whole
-			shards, merger = nil, desugared(all)
+			shards, merger = nil, desugar(all)
 		}
 		mine = shards
-		merging, where := bson.A{mergeCursors(a.Query)}, mergesOn(a, merger, h)
+		merging, where := bson.A{mergeCursors(a.Query)}, mergingShard(a, merger, h)
 		if a.Query.Limit > 0 { // each shard gives as many as the whole result may need
 			merging = append(merging, bson.D{{Key: "$limit", Value: a.Query.Limit}})
 		}
@@ -126,13 +133,16 @@ func explainParts(ctx context.Context, c *call.Call, a reads.Aggregation, all []
 			head = append(head, bson.E{Key: "mergeShardId", Value: string(where)})
 		}
 		head = append(head, bson.E{Key: "splitPipeline", Value: bson.D{
-			{Key: "shardsPart", Value: append(append(asStages(a.Query), rawList(mine)...), needed(mine, merger)...)},
+			{
+				Key:   "shardsPart",
+				Value: append(append(queryStages(a.Query), rawList(mine)...), neededProjection(mine, merger)...),
+			},
 			{Key: "mergerPart", Value: append(merging, rawList(merger)...)},
 		}})
 	} else {
 		head = append(head, bson.E{Key: "splitPipeline", Value: nil})
 	}
-	e := explanation{ns: a.NS, query: a.Query, parts: plans(h, a.Query, parts, stages)}
+	e := explanation{ns: a.NS, query: a.Query, parts: shardPlans(h, a.Query, parts, planStages)}
 	shards := bson.D{}
 	for i, p := range e.parts {
 		var docs []bson.Raw
@@ -158,20 +168,20 @@ func explainShard(ctx context.Context, a reads.Aggregation, e explanation, p sha
 	doc := bson.D{{Key: "host", Value: host}, {Key: "explainVersion", Value: "1"}}
 	counts := make([]int64, len(mine))
 	if level != planOnly && len(mine) > 0 {
-		if err := countStagesOf(ctx, a, mine, docs, counts); err != nil {
+		if err := countStageResults(ctx, a, mine, docs, counts); err != nil {
 			return nil, err
 		}
 	}
 	taken := 0
 	for taken < len(mine) && (taken == 0 && stageName(mine[0]) == "$project" || stageName(mine[taken]) == "$group") {
-		p.stage = planned(mine[taken], counts[taken], p.stage)
+		p.stage = planStage(mine[taken], counts[taken], p.stage)
 		taken++
 	}
 	mine, counts = mine[taken:], counts[taken:]
-	query := bson.D{{Key: "queryPlanner", Value: append(e.planner(p)[:7:7],
-		append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.planner(p)[7:]...)...)}}
+	query := bson.D{{Key: "queryPlanner", Value: append(e.plannerDoc(p)[:7:7],
+		append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.plannerDoc(p)[7:]...)...)}}
 	if level != planOnly {
-		stats := append(bson.D{{Key: "executionSuccess", Value: true}}, sums(p.stage.Returned, p.totals)...)
+		stats := append(bson.D{{Key: "executionSuccess", Value: true}}, totalsDoc(p.stage.Returned, p.totals)...)
 		stats = append(stats, bson.E{Key: "executionStages", Value: p.executed()})
 		if level == withAllPlans {
 			stats = append(stats, bson.E{Key: "allPlansExecution", Value: bson.A{}})
@@ -192,9 +202,9 @@ func explainShard(ctx context.Context, a reads.Aggregation, e explanation, p sha
 	return append(doc, bson.E{Key: "stages", Value: list}), nil
 }
 
-// planned returns the stage of a plan that does what a stage of a pipeline says: the
+// planStage returns the stage of a plan that does what a stage of a pipeline says: the
 // server's queries project and group.
-func planned(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
+func planStage(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
 	name, spec, err := call.Stage(s)
 	if err != nil {
 		return input
@@ -231,9 +241,9 @@ func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
 	return doc
 }
 
-// countStagesOf runs a shard's stages over the documents its query gave. A
+// countStageResults runs a shard's stages over the documents its query gave. A
 // stage that writes is not run.
-func countStagesOf(ctx context.Context, a reads.Aggregation, mine, docs []bson.Raw, counts []int64) error {
+func countStageResults(ctx context.Context, a reads.Aggregation, mine, docs []bson.Raw, counts []int64) error {
 	if a.Output != nil {
 		if name, _, err := call.Stage(mine[len(mine)-1]); err == nil && (name == "$out" || name == "$merge") {
 			mine = mine[:len(mine)-1]
@@ -265,8 +275,8 @@ func explainSource(c *call.Call, a reads.Aggregation, rest []bson.Raw) bson.D {
 	}
 }
 
-// asStages writes the part of a pipeline that became a query.
-func asStages(q call.Query) bson.A {
+// queryStages returns the pushed-down query as pipeline stages.
+func queryStages(q call.Query) bson.A {
 	list := bson.A{}
 	if q.Filter != nil {
 		list = append(list, bson.D{{Key: "$match", Value: q.Filter.Parsed()}})

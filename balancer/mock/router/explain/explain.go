@@ -98,10 +98,10 @@ func explain(c *call.Call) (bson.D, error) {
 	if err != nil || len(elems) == 0 {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: ")
 	}
-	return explained(c, elems[0].Key(), inner, level)
+	return explainCommand(c, elems[0].Key(), inner, level)
 }
 
-func explained(c *call.Call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
+func explainCommand(c *call.Call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
 	cmd := c.Node.Table()[name]
 	if cmd == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", name)
@@ -114,9 +114,9 @@ func explained(c *call.Call, name string, inner bson.Raw, level verbosity) (bson
 	if err != nil {
 		return nil, err
 	}
-	of := *c
-	of.Body, of.Args, of.Invoked, of.Settled = call.BodyOf(inner, nil), parsed, name, nil
-	return run(&of, level)
+	innerCall := *c
+	innerCall.Body, innerCall.Args, innerCall.Invoked, innerCall.LetVariables = call.NewBody(inner, nil), parsed, name, nil
+	return run(&innerCall, level)
 }
 
 // explainTail returns the fields that end every explanation but the
@@ -173,20 +173,20 @@ func explainParameters() bson.D {
 
 // shardPlan is what one shard explains.
 type shardPlan struct {
-	shard  catalog.ShardID
-	host   string
-	stage  *store.Stage
-	totals store.Totals
-	others bson.A // rejected plans
-	ran    store.Ran
+	shard    catalog.ShardID
+	host     string
+	stage    *store.Stage
+	totals   store.Totals
+	rejected bson.A // rejected plans
+	ran      store.Ran
 }
 
 // explanation is what the shards explain together.
 type explanation struct {
-	ns    string
-	query call.Query
-	top   string // the stage of the merging
-	parts []shardPlan
+	ns         string
+	query      call.Query
+	mergeStage string // the stage of the merging
+	parts      []shardPlan
 }
 
 func mergeStage(shards int, sorted bool) string {
@@ -199,25 +199,25 @@ func mergeStage(shards int, sorted bool) string {
 	return "SHARD_MERGE"
 }
 
-// plans turns what the shards did into stages; wrap puts the command's own
+// shardPlans turns what the shards did into stages; wrap puts the command's own
 // stage on top.
-func plans(h home, q call.Query, parts []reads.Part, wrap func(p reads.Part, shape store.Shape) (*store.Stage,
+func shardPlans(h homeShard, q call.Query, parts []reads.Part, wrap func(p reads.Part, shape store.Shape) (*store.Stage,
 	store.Totals)) []shardPlan {
 	var plans []shardPlan
 	for _, p := range parts {
-		shape := shape(p, q, len(parts))
+		shape := shardShape(p, q, len(parts))
 		stage, totals := wrap(p, shape)
 		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.Rejected(shape), p.Ran})
 	}
 	if len(plans) == 0 { // there is no such collection
-		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
+		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, rejected: bson.A{}}}
 	}
 	return plans
 }
 
-// shape: of several shards each gives as much as the whole result may need, and
+// shardShape: of several shards each gives as much as the whole result may need, and
 // the skipping is left to the router.
-func shape(p reads.Part, q call.Query, shards int) store.Shape {
+func shardShape(p reads.Part, q call.Query, shards int) store.Shape {
 	shape := store.Shape{ShardKey: p.Read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
 	if shards > 1 && q.Skip > 0 {
 		shape.Skip = 0
@@ -228,7 +228,7 @@ func shape(p reads.Part, q call.Query, shards int) store.Shape {
 	return shape
 }
 
-func stages(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+func planStages(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
 	return p.Read.Plan.Stages(shape, p.Ran)
 }
 
@@ -241,18 +241,24 @@ func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
 			{Key: "shardName", Value: string(p.shard)},
 			{Key: "connectionString", Value: p.host},
 			{Key: "serverInfo", Value: shardInfo(cluster, p.host)},
-		}, e.planner(p)...))
+		}, e.plannerDoc(p)...))
 	}
-	doc := bson.D{{Key: "queryPlanner",
-		Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
+	doc := bson.D{
+		{
+			Key: "queryPlanner",
+			Value: bson.D{
+				{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.mergeStage}, {Key: "shards", Value: shards}}},
+			},
+		},
+	}
 	if level == planOnly {
 		return doc
 	}
-	return append(doc, bson.E{Key: "executionStats", Value: e.execution(level)})
+	return append(doc, bson.E{Key: "executionStats", Value: e.executionDoc(level)})
 }
 
-// planner returns one shard's plan.
-func (e explanation) planner(p shardPlan) bson.D {
+// plannerDoc returns one shard's plan.
+func (e explanation) plannerDoc(p shardPlan) bson.D {
 	shape, key := e.hashes(p)
 	return bson.D{
 		{Key: "namespace", Value: e.ns},
@@ -267,7 +273,7 @@ func (e explanation) planner(p shardPlan) bson.D {
 		{Key: "maxScansToExplodeReached", Value: false},
 		{Key: "prunedSimilarIndexes", Value: false},
 		{Key: "winningPlan", Value: append(bson.D{{Key: "isCached", Value: false}}, p.stage.Planned()...)},
-		{Key: "rejectedPlans", Value: p.others},
+		{Key: "rejectedPlans", Value: p.rejected},
 	}
 }
 
@@ -277,7 +283,7 @@ func (e explanation) hashes(p shardPlan) (shape, key string) {
 	h := fnv.New32a()
 	fmt.Fprint(h, e.query.Filter.Shape(), e.query.Order, e.query.Projected)
 	shape = fmt.Sprintf("%08X", h.Sum32())
-	fmt.Fprint(h, p.stage.Name, len(p.others))
+	fmt.Fprint(h, p.stage.Name, len(p.rejected))
 	return shape, fmt.Sprintf("%08X", h.Sum32())
 }
 
@@ -288,8 +294,8 @@ func shapeHash(q call.Query, command string) bson.E {
 	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
 }
 
-// execution is executionStats: the sums, then each shard's.
-func (e explanation) execution(level verbosity) bson.D {
+// executionDoc is executionStats: the sums, then each shard's.
+func (e explanation) executionDoc(level verbosity) bson.D {
 	var total store.Totals
 	var returned int64
 	shards, all := bson.A{}, bson.A{}
@@ -299,12 +305,12 @@ func (e explanation) execution(level verbosity) bson.D {
 		total.Docs += p.totals.Docs
 		shards = append(shards,
 			append(append(bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "executionSuccess", Value: true}},
-				sums(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
+				totalsDoc(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
 		all = append(all, bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "allPlans", Value: bson.A{}}})
 	}
-	stages := append(bson.D{{Key: "stage", Value: e.top}}, sums(returned, total)...)
+	stages := append(bson.D{{Key: "stage", Value: e.mergeStage}}, totalsDoc(returned, total)...)
 	stages = append(stages, bson.E{Key: "totalChildMillis", Value: int64(0)}, bson.E{Key: "shards", Value: shards})
-	doc := append(sums(returned, total), bson.E{Key: "executionStages", Value: stages})
+	doc := append(totalsDoc(returned, total), bson.E{Key: "executionStages", Value: stages})
 	if level == withAllPlans {
 		doc = append(doc, bson.E{Key: "allPlansExecution", Value: all})
 	}
@@ -315,26 +321,26 @@ func (p shardPlan) executed() bson.D {
 	return append(bson.D{{Key: "isCached", Value: false}}, p.stage.Executed()...)
 }
 
-func sums(returned int64, totals store.Totals) bson.D {
+func totalsDoc(returned int64, totals store.Totals) bson.D {
 	return bson.D{
-		{Key: "nReturned", Value: call.Smallest(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
-		{Key: "totalKeysExamined", Value: call.Smallest(totals.Keys)},
-		{Key: "totalDocsExamined", Value: call.Smallest(totals.Docs)},
+		{Key: "nReturned", Value: call.SmallestInt(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
+		{Key: "totalKeysExamined", Value: call.SmallestInt(totals.Keys)},
+		{Key: "totalDocsExamined", Value: call.SmallestInt(totals.Docs)},
 	}
 }
 
-// explaining captures what a query is about and explains it with the lock given
-// back: how gets the shards' parts, run unless only the plan is asked for, and
+// explainQuery captures what a query reads and explains it with the lock
+// released: how gets the shards' parts, executed unless only the plan is requested, and
 // where the collection would be.
-func explaining(c *call.Call, q call.Query, level verbosity,
-	how func(ctx context.Context, parts []reads.Part, h home) (bson.D, error)) (bson.D, error) {
-	captured, err := reads.Reached(c, q)
+func explainQuery(c *call.Call, q call.Query, level verbosity,
+	how func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error)) (bson.D, error) {
+	captured, err := reads.ReachableReads(c, q)
 	if err != nil {
 		return nil, err
 	}
-	var h home
+	var h homeShard
 	h.shard, h.host = c.Cluster.Statistics().HomeShard(q.NS)
-	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
 		planned, err := mock.PlanReads(captured, q.Request())
 		if err != nil {
 			return nil, err
@@ -345,7 +351,7 @@ func explaining(c *call.Call, q call.Query, level verbosity,
 			if level == planOnly {
 				continue
 			}
-			if err := parts[i].Gather(ctx, q, pipeline.NewGathered(ctx, q.NoDisk)); err != nil {
+			if err := parts[i].Collect(ctx, q, pipeline.NewGathered(ctx, q.NoDisk)); err != nil {
 				return nil, err
 			}
 		}
@@ -353,23 +359,23 @@ func explaining(c *call.Call, q call.Query, level verbosity,
 	})
 }
 
-// home is the shard that explains a collection that does not exist.
-type home struct {
+// homeShard is the shard that explains a collection that does not exist.
+type homeShard struct {
 	shard catalog.ShardID
 	host  string
 }
 
 func explainFind(c *call.Call, level verbosity) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return call.FindQuery(c) })
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return call.FindQuery(c) })
 	if err != nil {
 		return nil, err
 	}
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, pipelineOf(q, c.Args.Object("filter")))
 	}
-	return explaining(c, q, level, func(_ context.Context, parts []reads.Part, h home) (bson.D, error) {
-		e := explanation{ns: q.NS, query: q, parts: plans(h, q, parts, stages)}
-		e.top = mergeStage(len(e.parts), !q.Sort.IsEmpty())
+	return explainQuery(c, q, level, func(_ context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
+		e := explanation{ns: q.NS, query: q, parts: shardPlans(h, q, parts, planStages)}
+		e.mergeStage = mergeStage(len(e.parts), !q.Sort.IsEmpty())
 		reply := e.reply(c.Cluster, level)
 		if !isExpress(e.parts[0].stage) { // which has no plan cache, nor statistics of its shape
 			reply = append(reply, shapeHash(q, "find"))
@@ -379,19 +385,19 @@ func explainFind(c *call.Call, level verbosity) (bson.D, error) {
 }
 
 func explainCount(c *call.Call, level verbosity) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return nil, err
 	}
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, countPipeline(q, c.Args.Object("query")))
 	}
-	q.Counting = true
-	return explaining(c, q, level, func(_ context.Context, parts []reads.Part, h home) (bson.D, error) {
-		plans := plans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+	q.CountOnly = true
+	return explainQuery(c, q, level, func(_ context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
+		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
 			return countStages(q, p, shape)
 		})
-		e := explanation{ns: q.NS, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		e := explanation{ns: q.NS, query: q, parts: plans, mergeStage: mergeStage(len(plans), false)}
 		return append(e.reply(c.Cluster, level), explainTail(c)...), nil
 	})
 }
@@ -403,8 +409,8 @@ func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 // that one stretch of an index settles needs no documents.
 func countStages(q call.Query, p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
 	n := p.Ran.Returned
-	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: call.Smallest(n)},
-		{Key: "nSkipped", Value: call.Smallest(min(q.Skip, n))}}}
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
+		{Key: "nSkipped", Value: call.SmallestInt(min(q.Skip, n))}}}
 	if len(q.Filter.Parsed()) <= 5 && q.Hint.IsZero() {
 		count.Name = "RECORD_STORE_FAST_COUNT"
 		return count, store.Totals{}
@@ -427,14 +433,14 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, distinctPipeline(q, c.Args.Object("query"), key))
 	}
-	return explaining(c, q, level, func(ctx context.Context, parts []reads.Part, h home) (bson.D, error) {
-		plans := plans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
+		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
 			return distinctStages(ctx, key, p, shape)
 		})
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		e := explanation{ns: q.NS, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		e := explanation{ns: q.NS, query: q, parts: plans, mergeStage: mergeStage(len(plans), false)}
 		return append(append(e.reply(c.Cluster, level), shapeHash(q, "distinct")), explainTail(c)...), nil
 	})
 }
@@ -450,5 +456,5 @@ func distinctStages(ctx context.Context, key string, p reads.Part, shape store.S
 	if s, ok := p.Read.Plan.DistinctScan(key, n); ok {
 		return s, store.Totals{Keys: n}
 	}
-	return stages(p, shape)
+	return planStages(p, shape)
 }

@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// mergesOn returns the shard that puts together what the shards give: the one with
+// mergingShard returns the shard that puts together what the shards give: the one with
 // the collection that is not sharded and that the rest of the pipeline reads or
 // writes; "" for the router.
-func mergesOn(a reads.Aggregation, merger []bson.Raw, h home) catalog.ShardID {
+func mergingShard(a reads.Aggregation, merger []bson.Raw, h homeShard) catalog.ShardID {
 	for _, s := range merger {
 		switch name, spec, _ := call.Stage(s); name {
 		case "$lookup", "$graphLookup":
 			from, _ := spec.Document().Lookup("from").StringValueOK()
-			reads := a.Joins.Of[from].Reads
+			reads := a.Joins.ByName[from].Reads
 			switch {
 			case from == "":
 			case len(reads) == 0:
@@ -38,11 +38,12 @@ func mergesOn(a reads.Aggregation, merger []bson.Raw, h home) catalog.ShardID {
 	return ""
 }
 
-// needed returns the stage that has shards give only the fields that the rest of a
+// neededProjection returns the projection by which shards return only the fields that the rest of a
 // pipeline looks at, if it does not need the whole documents.
-func needed(shards, merger []bson.Raw) bson.A {
-	n := need{fields: map[string]bool{}}
-	if slices.ContainsFunc(shards, (&need{fields: map[string]bool{}}).only) || !n.stages(merger) || n.whole {
+func neededProjection(shards, merger []bson.Raw) bson.A {
+	n := fieldUse{fields: map[string]bool{}}
+	if slices.ContainsFunc(shards, (&fieldUse{fields: map[string]bool{}}).addStage) || !n.addStages(merger) ||
+		n.allFields {
 		return bson.A{}
 	}
 	if len(n.fields) == 0 {
@@ -57,23 +58,23 @@ func needed(shards, merger []bson.Raw) bson.A {
 	return bson.A{bson.D{{Key: "$project", Value: project}}}
 }
 
-// need is which fields stages look at.
-type need struct {
-	fields map[string]bool
-	whole  bool // all of them
+// fieldUse is which fields stages look at.
+type fieldUse struct {
+	fields    map[string]bool
+	allFields bool // all of them
 }
 
-// stages reports whether it is known, after some stage, that no later one sees any
+// addStages reports whether it is known, after some stage, that no later one sees any
 // other field.
-func (n *need) stages(list []bson.Raw) bool { return slices.ContainsFunc(list, n.only) }
+func (n *fieldUse) addStages(list []bson.Raw) bool { return slices.ContainsFunc(list, n.addStage) }
 
-// only adds what a stage looks at, and reports whether those after it see only what
+// addStage adds what a stage looks at, and reports whether those after it see only what
 // it makes.
-func (n *need) only(s bson.Raw) bool {
+func (n *fieldUse) addStage(s bson.Raw) bool {
 	name, spec, err := call.Stage(s)
 	switch {
 	case err != nil:
-		n.whole = true
+		n.allFields = true
 	case name == "$limit", name == "$skip", name == "$sample":
 	case name == "$sort":
 		elems, _ := spec.Document().Elements()
@@ -81,7 +82,7 @@ func (n *need) only(s bson.Raw) bool {
 			n.fields[e.Key()] = true
 		}
 	case name == "$unwind" && spec.Type == bson.TypeString, name == "$group", name == "$sortByCount":
-		n.expression(spec)
+		n.addExpression(spec)
 		return name != "$unwind"
 	case name == "$count":
 		return true
@@ -92,14 +93,14 @@ func (n *need) only(s bson.Raw) bool {
 		}
 		return true
 	case name == "$facet":
-		return n.facet(spec.Document())
+		return n.addFacet(spec.Document())
 	default:
-		n.whole = true
+		n.allFields = true
 	}
 	return false
 }
 
-func (n *need) facet(parts bson.Raw) bool {
+func (n *fieldUse) addFacet(parts bson.Raw) bool {
 	values, _ := parts.Values()
 	for _, v := range values {
 		list, _ := v.Array().Values()
@@ -111,19 +112,19 @@ func (n *need) facet(parts bson.Raw) bool {
 			}
 			inner = append(inner, doc)
 		}
-		if !n.stages(inner) {
+		if !n.addStages(inner) {
 			return false
 		}
 	}
 	return true
 }
 
-// expression adds the paths in an expression.
-func (n *need) expression(v bson.RawValue) {
+// addExpression adds the paths in an expression.
+func (n *fieldUse) addExpression(v bson.RawValue) {
 	if text, isText := v.StringValueOK(); isText {
 		switch {
 		case strings.HasPrefix(text, "$$ROOT"), strings.HasPrefix(text, "$$CURRENT"):
-			n.whole = true
+			n.allFields = true
 		case strings.HasPrefix(text, "$") && !strings.HasPrefix(text, "$$"):
 			n.fields[text[1:]] = true
 		}
@@ -139,7 +140,7 @@ func (n *need) expression(v bson.RawValue) {
 		values, _ = list.Values()
 	}
 	for _, inner := range values {
-		n.expression(inner)
+		n.addExpression(inner)
 	}
 }
 
@@ -153,8 +154,8 @@ func writesToSharded(c *call.Call, o reads.Output) bool {
 	return err == nil
 }
 
-// desugared writes the stages that stand for two others as these.
-func desugared(stages []bson.Raw) (list []bson.Raw) {
+// desugar replaces stages that are short for two others by those.
+func desugar(stages []bson.Raw) (list []bson.Raw) {
 	for _, s := range stages {
 		name, spec, _ := call.Stage(s)
 		var two []bson.D

@@ -22,12 +22,12 @@ func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A)
 	if err != nil {
 		return nil, err
 	}
-	of := *c
-	of.Body, of.Invoked, of.Settled = call.BodyOf(raw, nil), "aggregate", nil
-	if of.Args, err = c.Node.Table()["aggregate"].Parse(raw); err != nil {
+	aggregateCall := *c
+	aggregateCall.Body, aggregateCall.Invoked, aggregateCall.LetVariables = call.NewBody(raw, nil), "aggregate", nil
+	if aggregateCall.Args, err = c.Node.Table()["aggregate"].Parse(raw); err != nil {
 		return nil, err
 	}
-	return explainAggregate(&of, level)
+	return explainAggregate(&aggregateCall, level)
 }
 
 // pipelineOf returns a find as an aggregation.
@@ -56,7 +56,7 @@ func countPipeline(q call.Query, filter bson.Raw) bson.A {
 	return append(pipelineOf(q, filter), bson.D{{Key: "$count", Value: "count"}})
 }
 
-// distinctPipeline takes every array on the way to the key apart.
+// distinctPipeline unwinds every array on the path to the key.
 func distinctPipeline(q call.Query, filter bson.Raw, key string) bson.A {
 	stages := pipelineOf(q, filter)
 	path := ""

@@ -16,7 +16,7 @@ import (
 )
 
 // writeStage returns the stage of a write that is explained, and not done. One of
-// a single document by _id has a stage that is both; quick is false where that is
+// a single document by _id has one combined stage; quick is false where that is
 // not to be.
 func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store.Stage {
 	if isExpress(input) {
@@ -31,8 +31,8 @@ func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store
 	return (&store.Stage{Name: name, Works: input.Works + 1, Done: done}).Over(input)
 }
 
-// statement returns the one statement of a write command that may be explained.
-func statement(c *call.Call, field string) (bson.Raw, error) {
+// singleStatement returns the one statement of a write command that may be explained.
+func singleStatement(c *call.Call, field string) (bson.Raw, error) {
 	docs, err := args.Documents(c.Body.Lookup(field))
 	if err != nil {
 		return nil, err
@@ -48,14 +48,14 @@ func explainUpdate(c *call.Call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	statement, err := statement(c, "updates")
+	statement, err := singleStatement(c, "updates")
 	if err != nil {
 		return nil, err
 	}
 	if err := args.Check("update.updates", writes.UpdateStatementFields(), statement); err != nil {
 		return nil, err
 	}
-	req, err := call.Outside(c, func(context.Context) (mock.UpdateRequest, error) {
+	req, err := call.WithoutLock(c, func(context.Context) (mock.UpdateRequest, error) {
 		return writes.UpdateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
 	})
 	if err != nil {
@@ -82,21 +82,21 @@ func updateStage(ctx context.Context, req mock.UpdateRequest, p reads.Part, inpu
 		upserted = 1
 	}
 	return writeStage("UPDATE", !req.Multi && !req.Upsert, input, bson.D{
-		{Key: "nMatched", Value: call.Smallest(int64(len(p.Docs)))}, {Key: "nWouldModify",
+		{Key: "nMatched", Value: call.SmallestInt(int64(len(p.Docs)))}, {Key: "nWouldModify",
 			Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
 	})
 }
 
 func deleteStage(_ context.Context, p reads.Part, input *store.Stage) *store.Stage {
-	return deletes("DELETE", true, p, input)
+	return newDeleteStage("DELETE", true, p, input)
 }
 
 func deleteStages(_ context.Context, p reads.Part, input *store.Stage) *store.Stage {
-	return deletes("BATCHED_DELETE", false, p, input)
+	return newDeleteStage("BATCHED_DELETE", false, p, input)
 }
 
-func deletes(name string, quick bool, p reads.Part, input *store.Stage) *store.Stage {
-	return writeStage(name, quick, input, bson.D{{Key: "nWouldDelete", Value: call.Smallest(int64(len(p.Docs)))}})
+func newDeleteStage(name string, quick bool, p reads.Part, input *store.Stage) *store.Stage {
+	return writeStage(name, quick, input, bson.D{{Key: "nWouldDelete", Value: call.SmallestInt(int64(len(p.Docs)))}})
 }
 
 func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
@@ -104,14 +104,14 @@ func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	statement, err := statement(c, "deletes")
+	statement, err := singleStatement(c, "deletes")
 	if err != nil {
 		return nil, err
 	}
 	if err := writes.CheckDelete(statement); err != nil {
 		return nil, err
 	}
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) {
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) {
 		return writes.DeleteQuery(c, ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := call.Outside(
+	req, err := call.WithoutLock(
 		c,
 		func(context.Context) (mock.FindAndModifyRequest, error) { return writes.FindOneRequest(c) },
 	)
@@ -154,13 +154,13 @@ func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write
 	if call.IsView(c, q.NS) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.NS)
 	}
-	return explaining(c, q, level, func(ctx context.Context, parts []reads.Part, h home) (bson.D, error) {
-		plans := plans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
+		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
 			if q.Sort.IsEmpty() {
 				shape.Limit = 0
 			}
 			shape.ShardKey = nil // a write looks at each document itself, whether the shard owns it
-			input, totals := stages(p, shape)
+			input, totals := planStages(p, shape)
 			return write(ctx, p, input), totals
 		})
 		if top == "SINGLE_SHARD" {
@@ -169,7 +169,7 @@ func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		e := explanation{ns: q.NS, query: q, parts: plans, top: top}
+		e := explanation{ns: q.NS, query: q, parts: plans, mergeStage: top}
 		return append(e.reply(c.Cluster, level), explainTail(c)...), nil
 	})
 }

@@ -31,13 +31,13 @@ type Points struct {
 // them, before they are looked at. It counts only commands that match.
 // Zero is off.
 type Point struct {
-	mu      sync.Mutex
-	active  bool
-	skip    int64   // so many go through first
-	times   int64   // then so many fail; below 0 there is no end
-	chance  float64 // of a command to fail; 0 is certainty
-	entered int64   // how often it has struck
-	failure Failure
+	mu          sync.Mutex
+	active      bool
+	skip        int64   // so many go through first
+	times       int64   // then so many fail; below 0 there is no end
+	probability float64 // of a command to fail; 0 is certainty
+	entered     int64   // how often it has struck
+	failure     Failure
 }
 
 // Failure is what happens to a command.
@@ -51,7 +51,7 @@ type Failure struct {
 	writeConcernError  bson.Raw
 }
 
-// IsOn saves the look at commands where nothing is to fail.
+// IsOn reports whether the fail point is active, so that commands need not be inspected otherwise.
 func (p *Point) IsOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failur
 		p.skip--
 		return nil
 	}
-	if p.chance > 0 && rand.Float64() >= p.chance {
+	if p.probability > 0 && rand.Float64() >= p.probability {
 		return nil
 	}
 	p.entered++
@@ -114,12 +114,13 @@ func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
 func (p *Point) Replace(next *Point) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.active, p.skip, p.times, p.chance, p.failure = next.active, next.skip, next.times, next.chance, next.failure
+	p.active, p.skip, p.times = next.active, next.skip, next.times
+	p.probability, p.failure = next.probability, next.failure
 	return p.entered
 }
 
-// Read reads what configureFailPoint takes for a fail point of that name.
-func Read(body bson.Raw, name string) (*Point, error) {
+// ReadPoint reads what configureFailPoint takes for a fail point of that name.
+func ReadPoint(body bson.Raw, name string) (*Point, error) {
 	p := &Point{active: true, times: -1}
 	if err := p.readMode(body.Lookup("mode")); err != nil || !p.active {
 		return p, err
@@ -168,18 +169,18 @@ func (p *Point) readMode(v bson.RawValue) error {
 	times, skip, chance := mode.Lookup("times"), mode.Lookup("skip"), mode.Lookup("activationProbability")
 	switch {
 	case !times.IsZero():
-		p.times = Int(times)
+		p.times = IntOrZero(times)
 		p.active = p.times > 0
 		return countMode("times", times)
 	case !skip.IsZero():
-		p.skip = Int(skip)
+		p.skip = IntOrZero(skip)
 		return countMode("skip", skip)
 	case !chance.IsZero():
 		f, isNumber := chance.AsFloat64OK()
 		if !isNumber || f < 0 || f > 1 {
 			return mongoerr.New(mongoerr.BadValue, "activationProbability must be between 0.0 and 1.0")
 		}
-		p.chance, p.active = f, f > 0
+		p.probability, p.active = f, f > 0
 		return nil
 	}
 	return mongoerr.New(mongoerr.BadValue,
@@ -216,9 +217,9 @@ func (f *Failure) read(data bson.Raw) error {
 func (f *Failure) readOutcome(data bson.Raw) error {
 	f.appName, f.namespace = args.Text(data.Lookup("appName")), args.Text(data.Lookup("namespace"))
 	f.CloseConnection = args.Truth(data.Lookup("closeConnection"))
-	f.Code = mongoerr.Code(Int(data.Lookup("errorCode")))
+	f.Code = mongoerr.Code(IntOrZero(data.Lookup("errorCode")))
 	if args.Truth(data.Lookup("blockConnection")) {
-		f.Block = time.Duration(Int(data.Lookup("blockTimeMS"))) * time.Millisecond
+		f.Block = time.Duration(IntOrZero(data.Lookup("blockTimeMS"))) * time.Millisecond
 	}
 	if labels, given := data.Lookup("errorLabels").ArrayOK(); given {
 		f.Labels = bson.A{}
@@ -236,8 +237,8 @@ func (f *Failure) readOutcome(data bson.Raw) error {
 	return nil
 }
 
-// Int returns a number as a whole one, 0 for what is none.
-func Int(v bson.RawValue) int64 {
+// IntOrZero returns a number as a whole one, 0 for what is none.
+func IntOrZero(v bson.RawValue) int64 {
 	n, _ := v.AsInt64OK()
 	return n
 }

@@ -51,7 +51,7 @@ func memberDatabases(c *call.Call) (bson.D, error) {
 		s, _ := memberStats(c, ns)
 		sizes[db] += s.StoredBytes() + s.IndexBytes()
 	}
-	entries, shows := bson.D{}, collections.ShowsDatabase(c)
+	entries, shows := bson.D{}, collections.DatabaseFilter(c)
 	for db, size := range sizes {
 		if shows(db) {
 			entries = append(entries, bson.E{Key: db, Value: size})
@@ -63,7 +63,7 @@ func memberDatabases(c *call.Call) (bson.D, error) {
 		list = append(list, collections.ListedDatabase{Bytes: e.Value.(int64), Doc: bson.D{{Key: "name", Value: e.Key},
 			{Key: "sizeOnDisk", Value: e.Value}, {Key: "empty", Value: false}}})
 	}
-	return collections.ShownDatabases(c, list)
+	return collections.ListDatabasesReply(c, list)
 }
 
 func memberCollections(c *call.Call) (bson.D, error) {
@@ -81,7 +81,7 @@ func memberCollections(c *call.Call) (bson.D, error) {
 			infos = append(infos, o.info(c))
 		}
 	}
-	return collections.ShownCollections(c, infos)
+	return collections.ListCollectionsReply(c, infos)
 }
 
 func memberStatisticsHandlers() map[string]call.Handler {
@@ -107,7 +107,7 @@ func memberCollStats(c *call.Call) (bson.D, error) {
 	if found {
 		return append(reply, collections.StorageDoc(s, scale)...), nil
 	}
-	return append(reply, collections.MissingDoc(scale)...), nil
+	return append(reply, collections.MissingStorageDoc(scale)...), nil
 }
 
 func memberDBStats(c *call.Call) (bson.D, error) {
@@ -120,7 +120,7 @@ func memberDBStats(c *call.Call) (bson.D, error) {
 		s, _ := memberStats(c, ns)
 		total.Add(s)
 	}
-	total.OnVolume(c, c.Node.Member.ID)
+	total.SetVolume(c, c.Node.Member.ID)
 	long := func(n int64) any { return n }
 	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Truth("freeStorage"))...), nil
 }
@@ -132,7 +132,7 @@ func top(c *call.Call) (bson.D, error) {
 	usage := bson.D{}
 	for _, kind := range []string{"total", "readLock", "writeLock", "queries", "getmore", "insert", "update", "remove",
 		"commands"} {
-		usage = append(usage, bson.E{Key: kind, Value: call.Longs("time", "count")})
+		usage = append(usage, bson.E{Key: kind, Value: call.ZeroLongs("time", "count")})
 	}
 	for _, ns := range memberNamespaces(c, "") {
 		totals = append(totals, bson.E{Key: ns, Value: usage})
@@ -142,7 +142,7 @@ func top(c *call.Call) (bson.D, error) {
 
 // memberCount without a query is the fast count, orphans included.
 func memberCount(c *call.Call) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func memberCount(c *call.Call) (bson.D, error) {
 		for _, part := range reads.Stats(c, q.NS) {
 			n += part.Docs
 		}
-		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
+		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, nil
 	}
 	return reads.CountMatching(c, q)
 }

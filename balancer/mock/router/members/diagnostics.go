@@ -29,10 +29,10 @@ func memberDiagnosticData(c *call.Call) (bson.D, error) {
 		{Name: "replSetGetStatus", Take: replicaSetStatus}}
 	pools := servers.Sample{Name: "connPoolStats", Take: servers.ConnPoolStats}
 	if !c.Cluster.Release().AtLeast(catalog.Release80) {
-		data, err := servers.Samples(c, append(own, pools)...)
+		data, err := servers.TakeSamples(c, append(own, pools)...)
 		return bson.D{{Key: "data", Value: data}}, err
 	}
-	data, err := servers.Samples(c)
+	data, err := servers.TakeSamples(c)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func memberDiagnosticData(c *call.Call) (bson.D, error) {
 		name    string
 		samples []servers.Sample
 	}{{"shard", own}, {"router", []servers.Sample{pools}}, {"common", nil}} {
-		part, err := servers.Samples(c, service.samples...)
+		part, err := servers.TakeSamples(c, service.samples...)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func featureFlags() map[string]featureFlag {
 	}
 }
 
-// compatibilityParameter is how a member shows the version that it keeps to.
+// compatibilityParameter is the parameter that shows the feature compatibility version.
 const compatibilityParameter = "featureCompatibilityVersion"
 
 func memberParameterNames() []string {

@@ -4,16 +4,16 @@ package members
 
 import "shardsh/balancer/mock/router/call"
 
-// Handlers returns the commands of this room, by their names.
+// Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.Join(
+	return call.MergeMaps(
 		replicaSetHandlers(), memberShardingHandlers(), memberDiagnosticHandlers(), memberStatisticsHandlers(),
 		ownHandlers(),
 	)
 }
 
-// Of returns what a member answers otherwise than a mongos.
-func Of(m *call.Member) call.Own { return memberView{m} }
+// NewMemberState returns the state of a member: what it answers differently from a mongos.
+func NewMemberState(m *call.Member) call.MemberState { return memberView{m} }
 
 func ownHandlers() map[string]call.Handler {
 	return map[string]call.Handler{

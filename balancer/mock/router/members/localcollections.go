@@ -22,13 +22,13 @@ type ownCollection struct {
 	docs func(*call.Call) ([]bson.D, error)
 	// capped is its limit in bytes; zero is none.
 	capped int64
-	// log: its documents have no _id and it has no index.
-	log bool
+	// isLog: its documents have no _id and it has no index.
+	isLog bool
 }
 
-// nothing: a server makes the collection at its start, and nothing gets into it
+// noDocuments returns no documents: a server creates the collection at its start, and it stays empty
 // here.
-func nothing(*call.Call) ([]bson.D, error) { return nil, nil }
+func noDocuments(*call.Call) ([]bson.D, error) { return nil, nil }
 
 // ownCollections lists those of the member, by namespace.
 func ownCollections(c *call.Call) []ownCollection {
@@ -38,7 +38,7 @@ func ownCollections(c *call.Call) []ownCollection {
 			continue // as recorded
 		}
 		own = append(own, ownCollection{
-			ns: cachedChunks + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
+			ns: chunksCachePrefix + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
 		})
 	}
 	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
@@ -80,7 +80,7 @@ func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 		{ns: "config.vectorClock", docs: vectorClock},
 	}
 	for _, name := range empty {
-		own = append(own, ownCollection{ns: "config." + name, docs: nothing})
+		own = append(own, ownCollection{ns: "config." + name, docs: noDocuments})
 	}
 	return own
 }
@@ -105,7 +105,7 @@ func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
 		return nil, err
 	}
 	coll := store.New()
-	if o.log {
+	if o.isLog {
 		coll = store.NewLog()
 	}
 	coll.Namespace = o.ns
@@ -144,11 +144,11 @@ func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
 	if o.capped > 0 {
 		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.capped}}
 	}
-	return mock.CollectionInfo{Name: name, UUID: identity(c, "collection", o.ns), Options: options}
+	return mock.CollectionInfo{Name: name, UUID: memberUUID(c, "collection", o.ns), Options: options}
 }
 
-// identity returns a UUID that something of this member always has.
-func identity(c *call.Call, parts ...string) bson.Binary {
+// memberUUID returns a stable UUID for something of this member.
+func memberUUID(c *call.Call, parts ...string) bson.Binary {
 	cluster := clusterID(c)
 	text := string(cluster[:]) + string(c.Node.Member.ID) + "\x00" + strings.Join(parts, "\x00")
 	sum := sha256.Sum256([]byte(text))

@@ -88,7 +88,7 @@ func TestMembersAnswerAsRecorded(t *testing.T) {
 			if err := bson.UnmarshalExtJSON(data, true, &answers); err != nil {
 				t.Fatal(err)
 			}
-			member := &tester{T: t, Router: m.Of(front.Router), Cluster: front.Cluster}
+			member := &tester{T: t, Router: m.NewNode(front.Router), Cluster: front.Cluster}
 			questions := recordedQuestions()
 			if len(questions) != len(answers) {
 				t.Errorf("%d questions and %d answers", len(questions), len(answers))

@@ -11,7 +11,7 @@ import (
 // cleanupOrphaned waits, on a shard, until it has no range to delete of a
 // collection. Where it starts is only checked (rules/03-commands §1.7).
 func cleanupOrphaned(c *call.Call) (bson.D, error) {
-	ns, err := c.Text("cleanupOrphaned")
+	ns, err := c.RequiredText("cleanupOrphaned")
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,11 @@ const oplogVersion = int64(2)
 // localCollections returns those of the database local.
 func localCollections() []ownCollection {
 	return []ownCollection{
-		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, log: true},
+		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, isLog: true},
 		{ns: "local.replset.election", docs: lastElection},
-		{ns: "local.replset.initialSyncId", docs: nothing},
-		{ns: "local.replset.minvalid", docs: nothing},
-		{ns: "local.replset.oplogTruncateAfterPoint", docs: nothing},
+		{ns: "local.replset.initialSyncId", docs: noDocuments},
+		{ns: "local.replset.minvalid", docs: noDocuments},
+		{ns: "local.replset.oplogTruncateAfterPoint", docs: noDocuments},
 		{ns: "local.startup_log", docs: startupLog, capped: startupLogBytes},
 		{ns: "local.system.replset", docs: func(c *call.Call) ([]bson.D, error) {
 			return []bson.D{replicaSetConfig(c)}, nil
@@ -59,18 +59,18 @@ func term(c *call.Call) int64 {
 	return 1
 }
 
-// elected is when the member became the primary.
-func elected(c *call.Call) time.Time { return c.Cluster.LockedClock().Started() }
+// electionTime returns when the member became primary.
+func electionTime(c *call.Call) time.Time { return c.Cluster.LockedClock().Started() }
 
-// stampOf returns the first timestamp of a second.
-func stampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
+// timestampOf returns the first timestamp of a second.
+func timestampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
 
 func dateOf(at bson.Timestamp) bson.DateTime { return bson.DateTime(int64(at.T) * 1000) }
 
 // replicaSetID returns that of the member's set.
 func replicaSetID(c *call.Call) bson.ObjectID {
 	var id bson.ObjectID
-	copy(id[:], identity(c, "replica set").Data)
+	copy(id[:], memberUUID(c, "replica set").Data)
 	return id
 }
 
@@ -84,12 +84,12 @@ func replicaSetConfig(c *call.Call) bson.D {
 		}
 	}
 	members := bson.A{member(0, c.Node.Member.Address)}
-	if lagOf(c) > 0 {
-		members = append(members, member(1, secondary(c.Node.Member)))
+	if secondaryLag(c) > 0 {
+		members = append(members, member(1, secondaryAddress(c.Node.Member)))
 	}
 	config := bson.D{
 		{Key: "_id", Value: c.Node.Member.Set}, {Key: "version", Value: int32(1)},
-		{Key: "term", Value: call.Smallest(term(c))},
+		{Key: "term", Value: call.SmallestInt(term(c))},
 		{Key: "members", Value: members},
 	}
 	if c.Node.Member.ID == mock.ConfigServerID {
@@ -116,10 +116,10 @@ const (
 func replicaSetStatus(c *call.Call) (bson.D, error) {
 	at, term := c.Cluster.IDs().ClusterTime(), term(c)
 	now, date := call.OpTime(at, term), dateOf(at)
-	elected := stampOf(elected(c))
-	nodes, committed := bson.A{replicaSetMember(c, now, date, elected)}, at
-	if lag := lagOf(c); lag > 0 {
-		committed = before(at, lag)
+	electionStamp := timestampOf(electionTime(c))
+	nodes, committed := bson.A{replicaSetMember(c, now, date, electionStamp)}, at
+	if lag := secondaryLag(c); lag > 0 {
+		committed = timestampBefore(at, lag)
 		nodes = append(nodes, secondaryMember(c, committed))
 	}
 	count := int32(len(nodes)) // of which two are a majority of two
@@ -146,63 +146,69 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 		bson.E{Key: "lastStableRecoveryTimestamp", Value: committed},
 		bson.E{Key: "electionCandidateMetrics", Value: bson.D{
 			{Key: "lastElectionReason", Value: "electionTimeout"},
-			{Key: "lastElectionDate", Value: dateOf(elected)}, {Key: "electionTerm", Value: term},
-			{Key: "lastCommittedOpTimeAtElection", Value: call.OpTime(elected, -1)},
-			{Key: "lastSeenWrittenOpTimeAtElection", Value: call.OpTime(elected, -1)},
-			{Key: "lastSeenOpTimeAtElection", Value: call.OpTime(elected, -1)},
-			{Key: "numVotesNeeded", Value: int32(1)}, {Key: "priorityAtElection", Value: 1.0},
-			{Key: "electionTimeoutMillis", Value: int64(electionMillis)}, {Key: "newTermStartDate", Value: dateOf(elected)},
-			{Key: "wMajorityWriteAvailabilityDate", Value: dateOf(elected)},
+			{Key: "lastElectionDate", Value: dateOf(electionStamp)},
+			{Key: "electionTerm", Value: term},
+			{Key: "lastCommittedOpTimeAtElection", Value: call.OpTime(electionStamp, -1)},
+			{Key: "lastSeenWrittenOpTimeAtElection", Value: call.OpTime(electionStamp, -1)},
+			{Key: "lastSeenOpTimeAtElection", Value: call.OpTime(electionStamp, -1)},
+			{Key: "numVotesNeeded", Value: int32(1)},
+			{Key: "priorityAtElection", Value: 1.0},
+			{
+				Key:   "electionTimeoutMillis",
+				Value: int64(electionMillis),
+			},
+			{Key: "newTermStartDate", Value: dateOf(electionStamp)},
+			{Key: "wMajorityWriteAvailabilityDate", Value: dateOf(electionStamp)},
 		}},
 		bson.E{Key: "members", Value: nodes},
 	), nil
 }
 
-// lagOf is how far the member's secondary is behind that mockSlow gives it, or has it tell
-// of; 0 is where there is none. The lock is held.
-func lagOf(c *call.Call) time.Duration {
+// secondaryLag is the replication lag that mockSlow has configured for the secondary;
+// 0 without a secondary. The lock is held.
+func secondaryLag(c *call.Call) time.Duration {
 	slow := c.Cluster.Faults().Slowness(c.Node.Member.ID)
 	return max(slow.Lag, slow.Secondary)
 }
 
-// secondary is the address of the second node, where nobody listens.
-func secondary(m *call.Member) string {
+// secondaryAddress is the address of the second node, where nobody listens.
+func secondaryAddress(m *call.Member) string {
 	host, _, _ := net.SplitHostPort(m.Address)
 	return net.JoinHostPort(host, "1")
 }
 
-// before returns a logical time some time before another.
-func before(at bson.Timestamp, d time.Duration) bson.Timestamp {
+// timestampBefore returns the timestamp d before at.
+func timestampBefore(at bson.Timestamp, d time.Duration) bson.Timestamp {
 	return bson.Timestamp{T: at.T - uint32(d.Seconds()), I: 1}
 }
 
 func secondaryMember(c *call.Call, has bson.Timestamp) bson.D {
 	now, date := call.OpTime(has, term(c)), dateOf(has)
 	return bson.D{
-		{Key: "_id", Value: int32(1)}, {Key: "name", Value: secondary(c.Node.Member)}, {Key: "health", Value: 1.0},
+		{Key: "_id", Value: int32(1)}, {Key: "name", Value: secondaryAddress(c.Node.Member)}, {Key: "health", Value: 1.0},
 		{Key: "state", Value: int32(2)}, {Key: "stateStr", Value: "SECONDARY"},
-		{Key: "uptime", Value: int32(c.Node.Up().Seconds())},
+		{Key: "uptime", Value: int32(c.Node.Uptime().Seconds())},
 		{Key: "optime", Value: now}, {Key: "optimeDurable", Value: now}, {Key: "optimeWritten", Value: now},
 		{Key: "optimeDate", Value: date}, {Key: "optimeDurableDate", Value: date}, {Key: "optimeWrittenDate", Value: date},
 		{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
 		{Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: c.Node.Member.Address}, {Key: "syncSourceId", Value: int32(0)},
 		{Key: "infoMessage", Value: ""}, {Key: "configVersion", Value: int32(1)},
-		{Key: "configTerm", Value: call.Smallest(term(c))},
+		{Key: "configTerm", Value: call.SmallestInt(term(c))},
 	}
 }
 
-func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {
+func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, electionStamp bson.Timestamp) bson.D {
 	return bson.D{
 		{Key: "_id", Value: int32(0)}, {Key: "name", Value: c.Node.Member.Address}, {Key: "health", Value: 1.0},
 		{Key: "state", Value: int32(1)}, {Key: "stateStr", Value: "PRIMARY"},
-		{Key: "uptime", Value: int32(c.Node.Up().Seconds())},
+		{Key: "uptime", Value: int32(c.Node.Uptime().Seconds())},
 		{Key: "optime", Value: now}, {Key: "optimeDate", Value: date}, {Key: "optimeWritten", Value: now},
 		{Key: "optimeWrittenDate", Value: date}, {Key: "lastAppliedWallTime", Value: date},
 		{Key: "lastDurableWallTime", Value: date}, {Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: ""}, {Key: "syncSourceId", Value: int32(-1)}, {Key: "infoMessage", Value: ""},
-		{Key: "electionTime", Value: elected}, {Key: "electionDate", Value: dateOf(elected)},
-		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: call.Smallest(term(c))},
+		{Key: "electionTime", Value: electionStamp}, {Key: "electionDate", Value: dateOf(electionStamp)},
+		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: call.SmallestInt(term(c))},
 		{Key: "self", Value: true}, {Key: "lastHeartbeatMessage", Value: ""},
 	}
 }
@@ -218,7 +224,7 @@ func oplog(c *call.Call) ([]bson.D, error) {
 		}
 	}
 	return []bson.D{
-		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.IDs().ClusterTime()),
+		entry("initiating set", timestampOf(electionTime(c))), entry("periodic noop", c.Cluster.IDs().ClusterTime()),
 	}, nil
 }
 

@@ -41,7 +41,7 @@ func reshardingStatistics(c *call.Call) bson.D {
 	}{{"resharding", mock.ByReshard}, {"moveCollection", mock.ByMove}, {"unshardCollection", mock.ByUnshard}} {
 		doc := bson.D{}
 		if kind.by == mock.ByReshard {
-			doc = call.Longs("countSameKeyStarted", "countSameKeySucceeded", "countSameKeyFailed", "countSameKeyCanceled")
+			doc = call.ZeroLongs("countSameKeyStarted", "countSameKeySucceeded", "countSameKeyFailed", "countSameKeyCanceled")
 		}
 		stats = append(stats, bson.E{Key: kind.name, Value: append(doc, reshardingCounts(c, kind.by)...)})
 	}
@@ -67,19 +67,19 @@ func reshardingCounts(c *call.Call, by mock.Provenance) bson.D {
 		{Key: "countStarted", Value: n.Started}, {Key: "countSucceeded", Value: n.Succeeded},
 		{Key: "countFailed", Value: n.Failed}, {Key: "countCanceled", Value: n.Canceled},
 		{Key: "lastOpEndingChunkImbalance", Value: int64(0)},
-		{Key: "active", Value: call.Longs("documentsCopied", "bytesCopied", "countWritesToStashCollections",
+		{Key: "active", Value: call.ZeroLongs("documentsCopied", "bytesCopied", "countWritesToStashCollections",
 			"countWritesDuringCriticalSection", "countReadsDuringCriticalSection", "oplogEntriesFetched", "oplogEntriesApplied",
 			"insertsApplied", "updatesApplied", "deletesApplied")},
-		{Key: "oldestActive", Value: call.Longs("coordinatorAllShardsHighestRemainingOperationTimeEstimatedMillis",
+		{Key: "oldestActive", Value: call.ZeroLongs("coordinatorAllShardsHighestRemainingOperationTimeEstimatedMillis",
 			"coordinatorAllShardsLowestRemainingOperationTimeEstimatedMillis",
 			"recipientRemainingOperationTimeEstimatedMillis")},
-		{Key: "latencies", Value: call.Longs("collectionCloningTotalRemoteBatchRetrievalTimeMillis",
+		{Key: "latencies", Value: call.ZeroLongs("collectionCloningTotalRemoteBatchRetrievalTimeMillis",
 			"collectionCloningTotalRemoteBatchesRetrieved", "collectionCloningTotalLocalInsertTimeMillis",
 			"collectionCloningTotalLocalInserts", "oplogFetchingTotalRemoteBatchRetrievalTimeMillis",
 			"oplogFetchingTotalRemoteBatchesRetrieved", "oplogFetchingTotalLocalInsertTimeMillis",
 			"oplogFetchingTotalLocalInserts", "oplogApplyingTotalLocalBatchRetrievalTimeMillis",
 			"oplogApplyingTotalLocalBatchesRetrieved", "oplogApplyingTotalLocalBatchApplyTimeMillis",
 			"oplogApplyingTotalLocalBatchesApplied")},
-		{Key: "currentInSteps", Value: append(steps, call.Longs(participantStates...)...)},
+		{Key: "currentInSteps", Value: append(steps, call.ZeroLongs(participantStates...)...)},
 	}
 }

@@ -17,9 +17,9 @@ import (
 // What a shard knows of the cluster: its copy of the catalog, and the commands
 // about it.
 
-// cachedChunks begins the names of the collections that a shard keeps its copies
+// chunksCachePrefix begins the names of the collections that a shard keeps its copies
 // of routing tables in.
-const cachedChunks = "config.cache.chunks."
+const chunksCachePrefix = "config.cache.chunks."
 
 // cachedCollections lists the tracked collections that a shard has a part of.
 func cachedCollections(c *call.Call) []string {
@@ -97,7 +97,7 @@ func rangeDeletions(c *call.Call) ([]bson.D, error) {
 			donor = c.Node.Member.ID
 		}
 		doc := bson.D{
-			{Key: "_id", Value: identity(c, "deletion", task.Namespace, string(task.Min), string(task.UUID.Data))},
+			{Key: "_id", Value: memberUUID(c, "deletion", task.Namespace, string(task.Min), string(task.UUID.Data))},
 			{Key: "nss", Value: task.Namespace}, {Key: "collectionUuid", Value: task.UUID},
 			{Key: "donorShardId", Value: string(donor)},
 			{Key: "range", Value: bson.D{{Key: "min", Value: task.Min}, {Key: "max", Value: task.Max}}},
@@ -209,7 +209,7 @@ func mergeOnShard(c *call.Call) (bson.D, error) {
 	return sharding.MergeChunks(c)
 }
 
-// flushCache: what a shard knows of the catalog is never old here.
+// flushCache does nothing: a shard's routing information is never stale in the mock.
 func flushCache(c *call.Call) (bson.D, error) {
 	_, _, err := catalog.SplitNamespace(c.Args.Text("_flushRoutingTableCacheUpdates"))
 	return bson.D{}, err

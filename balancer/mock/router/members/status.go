@@ -16,7 +16,7 @@ import (
 )
 
 // memberSections returns the parts of a member's serverStatus in the server's
-// order: by name, but for mem. Those that a mock has nothing to say on are
+// order: by name, except mem. Sections that do not apply to a mock are
 // missing; docs/boundary.md lists them.
 func memberSections(id catalog.ShardID) []call.Section {
 	// The latter has more below.
@@ -28,7 +28,7 @@ func memberSections(id catalog.ShardID) []call.Section {
 		{Name: "globalLock", Show: globalLock},
 		{Name: "metrics", Show: killedByDeletions},
 		{Name: "opcountersRepl", Show: func(*call.Call) any {
-			return call.Longs("insert", "query", "update", "delete", "getmore", "command")
+			return call.ZeroLongs("insert", "query", "update", "delete", "getmore", "command")
 		}},
 		{Name: "repl", Show: func(c *call.Call) any { return replicationStatus(c) }},
 		{Name: "sharding", Show: memberSharding},
@@ -86,7 +86,7 @@ func globalLock(c *call.Call) any {
 		return bson.D{{Key: "total", Value: active}, {Key: "readers", Value: int32(0)}, {Key: "writers", Value: int32(0)}}
 	}
 	return bson.D{
-		{Key: "totalTime", Value: c.Node.Up().Microseconds()},
+		{Key: "totalTime", Value: c.Node.Uptime().Microseconds()},
 		{Key: "currentQueue", Value: queue(c.Cluster.Faults().Slowness(c.Node.Member.ID).Queue)},
 		{Key: "activeClients", Value: queue(int32(c.Node.Counters.Active.Load()))},
 	}
@@ -94,7 +94,7 @@ func globalLock(c *call.Call) any {
 
 // replicationStatus is hello as serverStatus shows it.
 func replicationStatus(c *call.Call) bson.D {
-	status := append(bson.D{c.Node.TopologyVersion()}, helloBehind(c, "isWritablePrimary", lagOf(c))...)
+	status := append(bson.D{c.Node.TopologyVersion()}, helloWithLag(c, "isWritablePrimary", secondaryLag(c))...)
 	services := bson.D{}
 	names := []string{"MultiUpdateCoordinatorService", "RenameCollectionParticipantService", "ReshardingDonorService",
 		"ReshardingRecipientService", "ShardingDDLCoordinator"}
@@ -122,7 +122,7 @@ func memberSharding(c *call.Call) any {
 
 func memberShardingStatistics(c *call.Call) any {
 	id := c.Node.Member.ID
-	stats := append(c.Cluster.Statistics().Migrations(id), call.Longs("countTransitionToDedicatedConfigServerStarted",
+	stats := append(c.Cluster.Statistics().Migrations(id), call.ZeroLongs("countTransitionToDedicatedConfigServerStarted",
 		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
 	databases, _ := cacheDatabases(c) // of the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
@@ -140,7 +140,7 @@ func memberShardingStatistics(c *call.Call) any {
 		stats = append(stats, criticalSections(c)...)
 	}
 	stats = append(stats,
-		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},
+		bson.E{Key: "rangeDeleterTasks", Value: call.SmallestInt(int64(c.Cluster.Statistics().RangeDeletions(id)))},
 		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
 }
@@ -170,7 +170,7 @@ func killedByDeletions(c *call.Call) any {
 	if !c.Node.Release().EndsReadsOfOrphans() {
 		return nil
 	}
-	return bson.D{{Key: "operation", Value: call.Longs("killedDueToRangeDeletion")}}
+	return bson.D{{Key: "operation", Value: call.ZeroLongs("killedDueToRangeDeletion")}}
 }
 
 // zoneScanCounts are those of the search for zones that end early.

@@ -20,7 +20,7 @@ func shardAndConfig(x *tester) map[string]*tester {
 		"shard":  {ID: "shardA", Set: "rsA", Address: "127.0.0.1:27018"},
 		"config": {ID: mock.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"},
 	} {
-		members[name] = &tester{T: x.T, Router: m.Of(x.Router), Cluster: x.Cluster}
+		members[name] = &tester{T: x.T, Router: m.NewNode(x.Router), Cluster: x.Cluster}
 	}
 	return members
 }

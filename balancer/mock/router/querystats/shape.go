@@ -8,11 +8,11 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// Rename gives the name that a database, collection or field is shown by.
-type Rename func(name string) string
+// RenameFunc gives the name that a database, collection or field is shown by.
+type RenameFunc func(name string) string
 
 // shaper makes shapes.
-type shaper struct{ rename Rename }
+type shaper struct{ rename RenameFunc }
 
 // path renames each part of a dotted path.
 func (s shaper) path(path string) string {
@@ -30,7 +30,7 @@ func (s shaper) namespace(db, coll string) bson.D {
 	return bson.D{{Key: "db", Value: s.rename(db)}, {Key: "coll", Value: coll}}
 }
 
-// command is the shape of a command: nil of one that has none.
+// command returns the shape of a command; nil if it has none.
 func (s shaper) command(db, name string, body bson.Raw) bson.D {
 	coll, isText := body.Lookup(name).StringValueOK()
 	if !isText {
@@ -219,7 +219,7 @@ func (s shaper) expression(v bson.RawValue) any {
 	case strings.HasPrefix(text, "$"):
 		return "$" + s.path(text[1:])
 	}
-	if list, isArray := v.ArrayOK(); isArray && !literal(v) {
+	if list, isArray := v.ArrayOK(); isArray && !isLiteral(v) {
 		shape := bson.A{}
 		for _, e := range elements(bson.Raw(list)) {
 			shape = append(shape, s.expression(e.Value()))
@@ -241,14 +241,14 @@ func (s shaper) expression(v bson.RawValue) any {
 	return shape
 }
 
-// literal reports whether an array has no path and no document.
-func literal(v bson.RawValue) bool {
+// isLiteral reports whether an array has no path and no document.
+func isLiteral(v bson.RawValue) bool {
 	list, isArray := v.ArrayOK()
 	if !isArray {
 		return v.Type != bson.TypeEmbeddedDocument && !strings.HasPrefix(args.Text(v), "$")
 	}
 	for _, e := range elements(bson.Raw(list)) {
-		if !literal(e.Value()) {
+		if !isLiteral(e.Value()) {
 			return false
 		}
 	}

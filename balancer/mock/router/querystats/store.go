@@ -25,16 +25,16 @@ type Query struct {
 
 // Limits on what is kept: of longer requests nothing, and the entries seen last.
 const (
-	maxKept     = 1000
-	maxOpen     = 1000
-	longestKept = 16 << 10
+	maxEntries      = 1000
+	maxOpenCursors  = 1000
+	maxRequestBytes = 16 << 10
 )
 
 // Store keeps the statistics of a router. The cluster's lock guards it. The zero value is empty.
 type Store struct {
 	entries map[string]*entry
 	open    map[int64]pending // by cursor
-	asked   int64             // queries that came by the rate
+	seen    int64             // queries that came by the rate
 	second  time.Time         // for which inSecond counts
 	inRate  int64
 }
@@ -47,26 +47,26 @@ type pending struct {
 
 // entry is what is kept of a key.
 type entry struct {
-	like                Query // the first of its kind
-	first, latest       time.Time
-	executions, last    int64
-	total, response     summary
-	working, docs, none summary
+	example              Query // the first of its kind
+	first, latest        time.Time
+	executions, last     int64
+	total, response      summary
+	working, docs, empty summary
 }
 
 // summary is how servers sum a number up.
 type summary struct {
 	sum, max, min int64
 	squares       big.Int
-	some          bool
+	hasValues     bool
 }
 
 func (s *summary) add(n int64) {
 	s.sum += n
-	if s.max = max(s.max, n); !s.some || n < s.min {
+	if s.max = max(s.max, n); !s.hasValues || n < s.min {
 		s.min = n
 	}
-	s.some = true
+	s.hasValues = true
 	s.squares.Add(&s.squares, new(big.Int).Mul(big.NewInt(n), big.NewInt(n)))
 }
 
@@ -87,11 +87,11 @@ type Rate struct {
 	Share float64
 }
 
-// Off reports whether none is kept.
-func (r Rate) Off() bool { return r.PerSecond == 0 && r.Share <= 0 }
+// IsOff reports whether none is kept.
+func (r Rate) IsOff() bool { return r.PerSecond == 0 && r.Share <= 0 }
 
-// takes reports whether the next query is kept: of a share of a tenth, each tenth one.
-func (s *Store) takes(r Rate, now time.Time) bool {
+// shouldRecord reports whether the next query is kept: of a share of a tenth, each tenth one.
+func (s *Store) shouldRecord(r Rate, now time.Time) bool {
 	switch {
 	case r.PerSecond < 0:
 		return true
@@ -102,57 +102,57 @@ func (s *Store) takes(r Rate, now time.Time) bool {
 		s.inRate++
 		return s.inRate <= r.PerSecond
 	}
-	s.asked++
-	return int64(float64(s.asked)*r.Share) > int64(float64(s.asked-1)*r.Share)
+	s.seen++
+	return int64(float64(s.seen)*r.Share) > int64(float64(s.seen-1)*r.Share)
 }
 
-// Note keeps a query that came now, if the rate has it.
-func (s *Store) Note(q Query, r Rate, now time.Time) {
-	if r.Off() || len(q.Body) > longestKept || !s.takes(r, now) {
+// Record records a query if the sampling rate selects it.
+func (s *Store) Record(q Query, r Rate, now time.Time) {
+	if r.IsOff() || len(q.Body) > maxRequestBytes || !s.shouldRecord(r, now) {
 		return
 	}
-	key := q.key(plain)
+	key := q.key(sameName)
 	if key == nil {
 		return
 	}
-	id := string(encoded(key))
+	id := string(encode(key))
 	if s.entries == nil {
 		s.entries, s.open = map[string]*entry{}, map[int64]pending{}
 	}
 	e := s.entries[id]
 	if e == nil {
-		if len(s.entries) >= maxKept {
-			s.forgetOldest()
+		if len(s.entries) >= maxEntries {
+			s.evictOldest()
 		}
 		q.Body, q.Client = slices.Clone(q.Body), slices.Clone(q.Client)
-		e = &entry{like: q, first: now}
+		e = &entry{example: q, first: now}
 		s.entries[id] = e
 	}
 	micros := q.Took.Microseconds()
-	s.goOn(q.Cursor, pending{e, q.Returned, micros, micros}, now)
+	s.continueOrFinish(q.Cursor, pending{e, q.Returned, micros, micros}, now)
 }
 
-// More counts what a further batch of a cursor brought; cursor is 0 at its end.
-func (s *Store) More(of, cursor, returned int64, took time.Duration, now time.Time) {
+// AddBatch counts what a further batch of a cursor brought; cursor is 0 at its end.
+func (s *Store) AddBatch(of, cursor, returned int64, took time.Duration, now time.Time) {
 	p, known := s.open[of]
 	if !known {
 		return
 	}
 	delete(s.open, of)
 	p.returned, p.micros = p.returned+returned, p.micros+took.Microseconds()
-	s.goOn(cursor, p, now)
+	s.continueOrFinish(cursor, p, now)
 }
 
-// Ended counts queries whose cursors were closed.
-func (s *Store) Ended(cursors []int64, now time.Time) {
+// EndCursors counts queries whose cursors were closed.
+func (s *Store) EndCursors(cursors []int64, now time.Time) {
 	for _, id := range cursors {
-		s.More(id, 0, 0, 0, now)
+		s.AddBatch(id, 0, 0, 0, now)
 	}
 }
 
-// goOn waits for the rest of a cursor, or counts the query that has ended.
-func (s *Store) goOn(cursor int64, p pending, now time.Time) {
-	if cursor != 0 && len(s.open) < maxOpen {
+// continueOrFinish keeps an open cursor's query pending, or counts a finished one.
+func (s *Store) continueOrFinish(cursor int64, p pending, now time.Time) {
+	if cursor != 0 && len(s.open) < maxOpenCursors {
 		s.open[cursor] = p
 		return
 	}
@@ -163,10 +163,10 @@ func (s *Store) goOn(cursor int64, p pending, now time.Time) {
 	e.response.add(p.first)
 	e.working.add(p.micros / 1000)
 	e.docs.add(p.returned)
-	e.none.add(0)
+	e.empty.add(0)
 }
 
-func (s *Store) forgetOldest() {
+func (s *Store) evictOldest() {
 	oldest := ""
 	for id, e := range s.entries {
 		if oldest == "" || e.latest.Before(s.entries[oldest].latest) {
@@ -177,7 +177,7 @@ func (s *Store) forgetOldest() {
 }
 
 // Documents are the entries, the ones seen first before others. Grouped is how 9.0 shows them.
-func (s *Store) Documents(now time.Time, rename Rename, grouped bool) (docs []bson.D) {
+func (s *Store) Documents(now time.Time, rename RenameFunc, grouped bool) (docs []bson.D) {
 	ids := slices.SortedFunc(maps.Keys(s.entries), func(a, b string) int {
 		if order := s.entries[a].first.Compare(s.entries[b].first); order != 0 {
 			return order
@@ -185,7 +185,7 @@ func (s *Store) Documents(now time.Time, rename Rename, grouped bool) (docs []bs
 		return strings.Compare(a, b)
 	})
 	if rename == nil {
-		rename = plain
+		rename = sameName
 	}
 	for _, id := range ids {
 		e := s.entries[id]
@@ -193,9 +193,9 @@ func (s *Store) Documents(now time.Time, rename Rename, grouped bool) (docs []bs
 			continue // its cursor is open
 		}
 		hash := sha256.Sum256([]byte(id))
-		shape := sha256.Sum256(encoded(shaper{plain}.command(e.like.Database, e.like.Command, e.like.Body)))
+		shape := sha256.Sum256(encode(shaper{sameName}.command(e.example.Database, e.example.Command, e.example.Body)))
 		docs = append(docs, bson.D{
-			{Key: "key", Value: e.like.key(rename)},
+			{Key: "key", Value: e.example.key(rename)},
 			{Key: "keyHash", Value: base64.StdEncoding.EncodeToString(hash[:])},
 			{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(shape[:]))},
 			{Key: "metrics", Value: e.metrics(grouped)},
@@ -205,15 +205,15 @@ func (s *Store) Documents(now time.Time, rename Rename, grouped bool) (docs []bs
 	return docs
 }
 
-func plain(name string) string { return name }
+func sameName(name string) string { return name }
 
-func encoded(doc bson.D) []byte {
+func encode(doc bson.D) []byte {
 	raw, _ := bson.Marshal(doc) // of texts, numbers and documents
 	return raw
 }
 
 // key is what queries of one entry have in common.
-func (q Query) key(rename Rename) bson.D {
+func (q Query) key(rename RenameFunc) bson.D {
 	s := shaper{rename}
 	shape := s.command(q.Database, q.Command, q.Body)
 	if shape == nil {
@@ -239,14 +239,14 @@ func (q Query) key(rename Rename) bson.D {
 	if q.Command != "aggregate" {
 		return key
 	}
-	if others := s.joined(q.Database, q.Body); len(others) > 0 {
+	if others := s.joinedCollections(q.Database, q.Body); len(others) > 0 {
 		key = append(key, bson.E{Key: "otherNss", Value: others})
 	}
 	return append(key, bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: "?number"}}})
 }
 
-// joined are the other collections that the stages of a pipeline read.
-func (s shaper) joined(db string, body bson.Raw) bson.A {
+// joinedCollections are the other collections that the stages of a pipeline read.
+func (s shaper) joinedCollections(db string, body bson.Raw) bson.A {
 	list := bson.A{}
 	pipeline, _ := body.Lookup("pipeline").ArrayOK()
 	for _, stage := range elements(bson.Raw(pipeline)) {
@@ -264,7 +264,7 @@ func (s shaper) joined(db string, body bson.Raw) bson.A {
 func (e *entry) metrics(grouped bool) bson.D {
 	counts := func(names ...string) (list bson.D) {
 		for _, name := range names {
-			list = append(list, bson.E{Key: name, Value: e.none.doc()})
+			list = append(list, bson.E{Key: name, Value: e.empty.doc()})
 		}
 		return list
 	}

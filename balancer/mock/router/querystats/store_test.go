@@ -16,7 +16,7 @@ func parsed(t testing.TB, text string) bson.Raw {
 	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	return encoded(doc)
+	return encode(doc)
 }
 
 func shown(t testing.TB, doc any) string {
@@ -49,7 +49,7 @@ func TestKeysAsRecorded(t *testing.T) {
 			`{"queryShape":{"cmdNs":{"db":"heat","coll":"c"},"command":"distinct","key":"a.b","query":{"$or":[{"x":{"$eq":"?null"}},{"y":{"$not":{"$in":"?array<>"}}}]}}}`},
 	} {
 		q := Query{Database: "heat", Command: c.command, Body: parsed(t, c.body)}
-		if got := shown(t, q.key(plain)); got != c.want {
+		if got := shown(t, q.key(sameName)); got != c.want {
 			t.Errorf("%s is\n%s, not\n%s", c.body, got, c.want)
 		}
 	}
@@ -60,7 +60,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 func TestMetricsAddUp(t *testing.T) {
 	var s Store
 	note := func(k int, returned, cursor int64, took time.Duration, after time.Duration) {
-		s.Note(Query{Database: "app", Command: "find", Body: parsed(t, fmt.Sprintf(`{"find": "c", "filter": {"k": %d}}`, k)),
+		s.Record(Query{Database: "app", Command: "find", Body: parsed(t, fmt.Sprintf(`{"find": "c", "filter": {"k": %d}}`, k)),
 			Returned: returned, Cursor: cursor, Took: took}, Rate{PerSecond: -1}, noon.Add(after))
 	}
 	note(1, 1, 0, 3*time.Millisecond, 0)
@@ -68,14 +68,14 @@ func TestMetricsAddUp(t *testing.T) {
 	if docs := s.Documents(noon, nil, false); len(docs) != 1 {
 		t.Fatalf("%d entries", len(docs))
 	}
-	s.More(7, 7, 200, time.Millisecond, noon.Add(2*time.Second))
-	s.More(7, 0, 9, 4*time.Millisecond, noon.Add(3*time.Second))
-	s.More(7, 0, 9, time.Millisecond, noon.Add(3*time.Second)) // nobody knows it any more
+	s.AddBatch(7, 7, 200, time.Millisecond, noon.Add(2*time.Second))
+	s.AddBatch(7, 0, 9, 4*time.Millisecond, noon.Add(3*time.Second))
+	s.AddBatch(7, 0, 9, time.Millisecond, noon.Add(3*time.Second)) // nobody knows it any more
 	docs := s.Documents(noon.Add(time.Minute), nil, false)
 	if len(docs) != 1 {
 		t.Fatalf("%d entries of one shape", len(docs))
 	}
-	raw := bson.Raw(encoded(docs[0]))
+	raw := bson.Raw(encode(docs[0]))
 	for _, c := range []struct {
 		want string
 		path []string
@@ -97,7 +97,7 @@ func TestMetricsAddUp(t *testing.T) {
 		t.Errorf("last seen %s", at)
 	}
 	// The groups of 9.0.
-	grouped := bson.Raw(encoded(s.Documents(noon, nil, true)[0])).Lookup("metrics").Document()
+	grouped := bson.Raw(encode(s.Documents(noon, nil, true)[0])).Lookup("metrics").Document()
 	for _, path := range [][]string{{"cursor", "firstResponseExecMicros", "sum"}, {"queryExec", "docsReturned", "sum"},
 		{"queryPlanner", "usedDisk", "false"}, {"writes", "nMatched", "sum"}, {"totalExecMicros", "sum"}} {
 		if grouped.Lookup(path...).IsZero() {
@@ -113,7 +113,7 @@ func TestWhatIsKept(t *testing.T) {
 	one := Query{Database: "app", Command: "find", Body: parsed(t, `{"find": "c", "filter": {}}`)}
 	count := func(s *Store) int64 {
 		if docs := s.Documents(noon, nil, false); len(docs) > 0 {
-			return bson.Raw(encoded(docs[0])).Lookup("metrics", "execCount").Int64()
+			return bson.Raw(encode(docs[0])).Lookup("metrics", "execCount").Int64()
 		}
 		return 0
 	}
@@ -123,27 +123,27 @@ func TestWhatIsKept(t *testing.T) {
 	}{{Rate{}, 0}, {Rate{PerSecond: -1}, 1000}, {Rate{PerSecond: 3}, 30}, {Rate{Share: 0.01}, 10}, {Rate{Share: 1}, 1000}} {
 		var s Store
 		for i := range 1000 { // a hundred a second
-			s.Note(one, c.rate, noon.Add(time.Duration(i)*10*time.Millisecond))
+			s.Record(one, c.rate, noon.Add(time.Duration(i)*10*time.Millisecond))
 		}
 		if got := count(&s); got != c.want {
 			t.Errorf("with %+v %d are kept, not %d", c.rate, got, c.want)
 		}
 	}
 	var s Store
-	for i := range maxKept + 10 {
+	for i := range maxEntries + 10 {
 		q := one
 		q.Database = fmt.Sprintf("d%d", i)
 		q.Cursor = int64(i + 1) // and nobody reads on
-		s.Note(q, Rate{PerSecond: -1}, noon.Add(time.Duration(i)))
+		s.Record(q, Rate{PerSecond: -1}, noon.Add(time.Duration(i)))
 	}
-	if len(s.entries) > maxKept || len(s.open) > maxOpen {
+	if len(s.entries) > maxEntries || len(s.open) > maxOpenCursors {
 		t.Errorf("%d entries, %d open", len(s.entries), len(s.open))
 	}
 }
 
 func TestNamesAreHidden(t *testing.T) {
 	var s Store
-	s.Note(Query{Database: "app", Command: "aggregate", Body: parsed(t, `{"aggregate": "people", "pipeline": [
+	s.Record(Query{Database: "app", Command: "aggregate", Body: parsed(t, `{"aggregate": "people", "pipeline": [
 		{"$match": {"first.name": "Ann"}}, {"$sort": {"age": 1}}, {"$project": {"city": "$town"}},
 		{"$lookup": {"from": "pets", "localField": "owner", "foreignField": "who", "as": "theirs"}}], "cursor": {}}`)}, Rate{PerSecond: -1}, noon)
 	text := shown(t, s.Documents(noon, func(name string) string { return "<" + name[:1] + ">" }, false)[0][0].Value)
@@ -170,7 +170,7 @@ func TestShapesHaveNoValues(t *testing.T) {
 		name, _, _ := strings.Cut(template[2:], `"`)
 		of := func() string {
 			body := fmt.Sprintf(template, text.Draw(rt, "1"), text.Draw(rt, "2"), text.Draw(rt, "3"))
-			return shown(t, shaper{plain}.command("app", name, parsed(t, body)))
+			return shown(t, shaper{sameName}.command("app", name, parsed(t, body)))
 		}
 		one, other := of(), of()
 		if one != other || strings.Contains(one, "secret") {

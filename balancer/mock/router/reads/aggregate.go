@@ -24,14 +24,14 @@ type Aggregation struct {
 	// Collation is nil for the order by bytes.
 	Collation bson.Raw
 	// Joins are the collections that the stages read, and Reads their names.
-	Joins *otherCollections
+	Joins *joinedCollections
 	Reads []string
 	// Source makes the documents; nil where a query reads them.
 	Source func() ([]bson.Raw, error)
 	// Query is what the first stages amount to.
 	Query call.Query
-	// pushed are those stages.
-	pushed []bson.Raw
+	// pushedStages are those stages.
+	pushedStages []bson.Raw
 	// Stages are those after the source or query, without the output.
 	Stages []bson.Raw
 	Output Output
@@ -50,35 +50,35 @@ func Aggregate(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spec, rest, is := c.Watches(); is && c.Node.Member == nil {
+	if spec, rest, is := c.ChangeStreamSpec(); is && c.Node.Member == nil {
 		return watch(c, spec, rest, size)
 	}
 	a, err := ReadAggregate(c)
 	if err != nil {
 		return nil, err
 	}
-	results, err := aggregated(c, a)
+	results, err := openAggregation(c, a)
 	if err != nil {
 		return nil, err
 	}
 	if a.Output == nil {
-		return call.AnswerWith(c, &call.Cursor{NS: a.NS, Rest: results.Start(c)}, size)
+		return call.CursorReply(c, &call.Cursor{NS: a.NS, Stream: results.Start(c)}, size)
 	}
-	docs, err := call.Outside(c, func(ctx context.Context) ([]bson.Raw, error) {
-		return kept(results(ctx), c.Node.Cursors.Limit())
+	docs, err := call.WithoutLock(c, func(ctx context.Context) ([]bson.Raw, error) {
+		return collectLimited(results(ctx), c.Node.Cursors.Limit())
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.MergesNow = true
+	c.IsMerging = true
 	if err := a.Output.write(c, docs); err != nil {
 		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
 	}
-	return call.FirstBatch(c, a.NS, nil, size)
+	return call.FirstBatchReply(c, a.NS, nil, size)
 }
 
-// kept keeps all results of a pipeline that writes them, if they are not too many.
-func kept(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
+// collectLimited collects the results of a pipeline with an output stage, up to a limit.
+func collectLimited(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	held := int64(0)
 	for doc, err := range results {
@@ -106,7 +106,7 @@ func cursorSize(c *call.Call) (int, error) {
 	if !isDoc {
 		return 0, mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
 	}
-	return c.SizeIn(spec)
+	return c.CursorBatchSize(spec)
 }
 
 func pipelineError(v bson.RawValue) error {
@@ -116,11 +116,11 @@ func pipelineError(v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 }
 
-// aggregated captures what a pipeline reads, and returns its results without the
+// openAggregation captures what a pipeline reads, and returns its results, except those of the
 // output's.
-func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
-	counted := countedChunks(c, &a)
-	input, err := input(c, a, counted)
+func openAggregation(c *call.Call, a Aggregation) (call.Source, error) {
+	counted := rewriteChunkCount(c, &a)
+	input, err := openInput(c, a, counted)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
 				return
 			}
 			a.Joins.Ctx = ctx
-			for doc, err := range pipeline.Transform(ctx, a.compared(input(ctx))) {
+			for doc, err := range pipeline.Transform(ctx, a.checkCollated(input(ctx))) {
 				if err == nil {
 					err = checkResult(doc)
 				}
@@ -147,8 +147,8 @@ func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
 	}, nil
 }
 
-// compared refuses documents with texts that stages may compare by a collation.
-func (a Aggregation) compared(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+// checkCollated refuses documents with texts that stages may compare by a collation.
+func (a Aggregation) checkCollated(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	if a.Collation == nil {
 		return in
 	}
@@ -176,18 +176,18 @@ func checkResult(doc bson.Raw) error {
 			"%d(16MB)", len(doc), document.MaxSize+16<<10)
 }
 
-// input captures what a pipeline begins with.
-func input(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
+// openInput captures what a pipeline begins with.
+func openInput(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
 	switch {
 	case counted:
-		return countedInput(c, a.Query.Filter)
+		return chunkCountInput(c, a.Query.Filter)
 	case a.Source != nil:
 		docs, err := a.Source()
-		return documents(docs), err
+		return sourceOf(docs), err
 	case a.Database:
-		return documents(nil), nil
+		return sourceOf(nil), nil
 	}
-	return Queried(c, a.Query)
+	return OpenQuery(c, a.Query)
 }
 
 // ReadAggregate checks the whole command before anything runs. What may take long
@@ -198,7 +198,7 @@ func ReadAggregate(c *call.Call) (Aggregation, error) {
 	if a.NS, a.Database, err = c.AggregateNamespace(); err != nil {
 		return a, err
 	}
-	stages, err := call.Outside(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
+	stages, err := call.WithoutLock(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
 	if err != nil {
 		return a, err
 	}
@@ -223,7 +223,7 @@ func ReadAggregate(c *call.Call) (Aggregation, error) {
 		return a, err
 	}
 	a.Stages = stages
-	return a, c.Outside(func(context.Context) error { return a.compile(c) })
+	return a, c.WithoutLock(func(context.Context) error { return a.compile(c) })
 }
 
 // readStages reads the pipeline as far as nothing of the cluster is asked.
@@ -253,7 +253,7 @@ func (a *Aggregation) compile(c *call.Call) error {
 		}
 	}
 	a.Stages = pipeline.Ordered(a.Stages)
-	a.Reads = joined(a.Stages)
+	a.Reads = joinedNames(a.Stages)
 	if a.Source == nil && !a.Database {
 		return pushDown(c, a)
 	}
@@ -274,7 +274,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		if src.Since != (catalog.Release{}) && !c.Node.Release().AtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
-		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.Anywhere {
+		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.ChecksPlace {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.NS)
 		}
 		if err := checkMemberStage(c, name); err != nil {
@@ -323,7 +323,7 @@ func pushDown(c *call.Call, a *Aggregation) error {
 		if !taken {
 			break
 		}
-		a.pushed = append(a.pushed, a.Stages[0])
+		a.pushedStages = append(a.pushedStages, a.Stages[0])
 		a.Stages = a.Stages[1:]
 	}
 	a.Query = q

@@ -14,7 +14,7 @@ import (
 // eventHead begins every document of a change stream.
 func eventHead(ch mock.Change, kind string) bson.D {
 	return bson.D{
-		{Key: "_id", Value: tokenOf(ch.At)}, {Key: "operationType", Value: kind},
+		{Key: "_id", Value: resumeToken(ch.At)}, {Key: "operationType", Value: kind},
 		{Key: "clusterTime", Value: ch.At}, {Key: "wallTime", Value: bson.NewDateTimeFromTime(ch.Wall)},
 	}
 }
@@ -31,7 +31,7 @@ func namespaceDoc(ns string) bson.D {
 // event returns a change as a stream shows it.
 func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	event := eventHead(ch, string(ch.Kind))
-	images, err := images(cluster, s, ch)
+	images, err := imageFields(cluster, s, ch)
 	if err != nil {
 		return nil, err
 	}
@@ -44,21 +44,21 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 		event = append(event, bson.E{Key: "documentKey", Value: ch.Key})
 	}
 	if u := ch.Update; ch.Kind == mock.ChangeUpdate {
-		told := bson.D{{Key: "updatedFields", Value: u.Updated}, {Key: "removedFields", Value: u.Removed},
+		description := bson.D{{Key: "updatedFields", Value: u.Updated}, {Key: "removedFields", Value: u.Removed},
 			{Key: "truncatedArrays", Value: u.Truncated}}
-		if s.expanded && cluster.Release().AtLeast(catalog.Release70) { // it came with 6.1
-			told = append(told, bson.E{Key: "disambiguatedPaths", Value: u.Ambiguous})
+		if s.showExpanded && cluster.Release().AtLeast(catalog.Release70) { // it came with 6.1
+			description = append(description, bson.E{Key: "disambiguatedPaths", Value: u.Ambiguous})
 		}
-		event = append(event, bson.E{Key: "updateDescription", Value: told})
+		event = append(event, bson.E{Key: "updateDescription", Value: description})
 	}
-	if s.expanded {
-		event = append(event, expanded(ch)...)
+	if s.showExpanded {
+		event = append(event, expandedFields(ch)...)
 	}
 	return event, nil
 }
 
-// expanded returns the fields that only streams with showExpandedEvents have.
-func expanded(ch mock.Change) (list bson.D) {
+// expandedFields returns the fields that only streams with showExpandedEvents have.
+func expandedFields(ch mock.Change) (list bson.D) {
 	if ch.UUID != nil {
 		list = append(list, bson.E{Key: "collectionUUID", Value: *ch.UUID})
 	}
@@ -78,31 +78,31 @@ func expanded(ch mock.Change) (list bson.D) {
 	return list
 }
 
-// images returns the documents in an event: the one after the change, and the
+// imageFields returns the documents in an event: the one after the change, and the
 // one before it where the stream asks for that.
-func images(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
+func imageFields(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	var list bson.D
 	switch {
 	case ch.Kind == mock.ChangeInsert || ch.Kind == mock.ChangeReplace:
 		list = append(list, bson.E{Key: "fullDocument", Value: ch.After})
-	case ch.Kind == mock.ChangeUpdate && s.full == "updateLookup":
+	case ch.Kind == mock.ChangeUpdate && s.fullDocument == "updateLookup":
 		list = append(list, bson.E{Key: "fullDocument", Value: lookUp(cluster, ch)})
-	case ch.Kind == mock.ChangeUpdate && s.full != "" && s.full != "default":
-		doc, err := image(ch, s.full, "post", ch.After)
+	case ch.Kind == mock.ChangeUpdate && s.fullDocument != "" && s.fullDocument != "default":
+		doc, err := imageOrNull(ch, s.fullDocument, "post", ch.After)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, bson.E{Key: "fullDocument", Value: doc})
 	}
-	if ch.Before == nil || s.before == "" || s.before == "off" {
+	if ch.Before == nil || s.fullDocumentBefore == "" || s.fullDocumentBefore == "off" {
 		return list, nil
 	}
-	doc, err := image(ch, s.before, "pre", ch.Before)
+	doc, err := imageOrNull(ch, s.fullDocumentBefore, "pre", ch.Before)
 	return append(list, bson.E{Key: "fullDocumentBeforeChange", Value: doc}), err
 }
 
-// image returns a document that the collection has kept, or null.
-func image(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
+// imageOrNull returns a pre- or post-image that the collection has stored, or null.
+func imageOrNull(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
 	switch {
 	case ch.Images:
 		return doc, nil

@@ -14,9 +14,9 @@ import (
 // maxEvent is how large a document of a change stream may be.
 const maxEvent = 16 << 20
 
-// splits takes $changeStreamSplitLargeEvent off the end of a pipeline, the only
-// place where it may stand.
-func splits(stages []bson.Raw) (rest []bson.Raw, split bool, err error) {
+// takeSplitStage removes $changeStreamSplitLargeEvent from the end of a pipeline, the only
+// place where it is allowed.
+func takeSplitStage(stages []bson.Raw) (rest []bson.Raw, split bool, err error) {
 	for i, s := range stages {
 		name, spec, err := call.Stage(s)
 		if err != nil || name != "$changeStreamSplitLargeEvent" {

@@ -18,15 +18,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// changeStream is a cursor that goes on with what is changed.
+// changeStream continues a cursor with changes.
 type changeStream struct {
-	db, coll string // what is watched: all databases, one, or a collection of it
-	at       bson.Timestamp
-	full     string // fullDocument
-	before   string // fullDocumentBeforeChange
-	expanded bool   // showExpandedEvents
-	pipeline *pipeline.Pipeline
-	split    bool // large events
+	db, coll           string // what is watched: all databases, one, or a collection of it
+	position           bson.Timestamp
+	fullDocument       string // fullDocument
+	fullDocumentBefore string // fullDocumentBeforeChange
+	showExpanded       bool   // showExpandedEvents
+	pipeline           *pipeline.Pipeline
+	splitLarge         bool // large events
 }
 
 func changeStreamFields(r catalog.Release) []args.Field {
@@ -59,23 +59,28 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 	if err := checkStreamOptions(spec); err != nil {
 		return nil, err
 	}
-	s := &changeStream{full: args.Text(spec.Lookup("fullDocument")),
-		before: args.Text(spec.Lookup("fullDocumentBeforeChange")), expanded: args.Truth(spec.Lookup("showExpandedEvents"))}
-	ns, err := watched(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
+	s := &changeStream{
+		fullDocument: args.Text(spec.Lookup("fullDocument")),
+		fullDocumentBefore: args.Text(
+			spec.Lookup("fullDocumentBeforeChange"),
+		),
+		showExpanded: args.Truth(spec.Lookup("showExpandedEvents")),
+	}
+	ns, err := readWatchTarget(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
 	if err != nil {
 		return nil, err
 	}
-	if rest, s.split, err = splits(rest); err != nil {
+	if rest, s.splitLarge, err = takeSplitStage(rest); err != nil {
 		return nil, err
 	}
 	if s.pipeline, err = streamPipeline(c, rest); err != nil {
 		return nil, err
 	}
 	now := c.Cluster.Changes().Start()
-	if s.at, err = startOf(spec, now); err != nil {
+	if s.position, err = startTime(spec, now); err != nil {
 		return nil, err
 	}
-	open := &call.Cursor{NS: ns, More: s}
+	open := &call.Cursor{NS: ns, Continuation: s}
 	if err := s.readChanges(c, open); err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 		return nil, err
 	}
 	return bson.D{{Key: "cursor",
-		Value: resumableFrom(open, bson.D{{Key: "id", Value: first.ID}, {Key: "ns", Value: ns},
+		Value: withResumeToken(open, bson.D{{Key: "id", Value: first.ID}, {Key: "ns", Value: ns},
 			{Key: "firstBatch", Value: first.Batch}})}}, nil
 }
 
@@ -102,8 +107,8 @@ func checkStreamOptions(spec bson.Raw) error {
 	return nil
 }
 
-// watched reads what a stream is about, and returns the cursor's namespace.
-func watched(c *call.Call, s *changeStream, everything bool) (string, error) {
+// readWatchTarget reads what a stream watches, and returns the cursor's namespace.
+func readWatchTarget(c *call.Call, s *changeStream, everything bool) (string, error) {
 	ns, database, err := c.AggregateNamespace()
 	switch {
 	case err != nil:
@@ -134,16 +139,16 @@ func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error)
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
 		}
 	}
-	let, err := call.Outside(c, func(context.Context) (bson.Raw, error) { return c.Let() })
+	let, err := call.WithoutLock(c, func(context.Context) (bson.Raw, error) { return c.Let() })
 	if err != nil {
 		return nil, err
 	}
 	_, env := environment(c, c.DB, let)
-	return call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
+	return call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 
-// startOf returns the time after which a stream gives changes.
-func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
+// startTime returns the time after which a stream gives changes.
+func startTime(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	after, isAfter := spec.Lookup("startAfter").DocumentOK()
 	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
 	if isAfter && isToken {
@@ -159,9 +164,9 @@ func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	case (isAfter || isToken) && !at.IsZero():
 		return now, mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
 	case isAfter:
-		return timeOfToken(after)
+		return parseResumeToken(after)
 	case isToken:
-		return timeOfToken(token)
+		return parseResumeToken(token)
 	case !at.IsZero():
 		t, i := at.Timestamp()
 		before := uint64(t)<<32 | uint64(i) - 1 // the time itself is included
@@ -173,13 +178,13 @@ func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 // tokenEnd ends the tokens, which begin with 82 and a time.
 const tokenEnd = "2B0229296E04"
 
-func tokenOf(at bson.Timestamp) bson.D {
+func resumeToken(at bson.Timestamp) bson.D {
 	b := binary.BigEndian.AppendUint32([]byte{0x82}, at.T)
 	return bson.D{{Key: "_data",
 		Value: strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd}}
 }
 
-func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
+func parseResumeToken(token bson.Raw) (bson.Timestamp, error) {
 	text, _ := token.Lookup("_data").StringValueOK()
 	b, err := hex.DecodeString(text)
 	if err != nil {
@@ -191,14 +196,14 @@ func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
 	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
 }
 
-// resumableFrom adds to a cursor, as a reply shows it, where a stream that resumes
+// withResumeToken adds to a cursor, as a reply shows it, where a stream that resumes
 // goes on.
-func resumableFrom(open *call.Cursor, shown bson.D) bson.D {
-	s, is := open.More.(*changeStream)
+func withResumeToken(open *call.Cursor, shown bson.D) bson.D {
+	s, is := open.Continuation.(*changeStream)
 	if !is {
 		return shown
 	}
-	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(s.at)})
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: resumeToken(s.position)})
 }
 
 func (s *changeStream) Awaits() bool { return true }
@@ -208,12 +213,12 @@ func (s *changeStream) Streams() bool { return true }
 // Read takes what has changed, and waits for it until a time.
 func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	for {
-		if err := s.readChanges(c, open); err != nil || len(open.Left) > 0 || open.More == nil ||
+		if err := s.readChanges(c, open); err != nil || len(open.Buffered) > 0 || open.Continuation == nil ||
 			!c.Cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return c.Cluster.Changes().HasAfter(s.at) }
-		if over, err := waitIsOver(c.Cluster.LockedClock().Await(c.Ctx, deadline, changed)); over {
+		changed := func() bool { return c.Cluster.Changes().HasAfter(s.position) }
+		if over, err := endsWait(c.Cluster.LockedClock().Await(c.Ctx, deadline, changed)); over {
 			return err
 		}
 	}
@@ -222,14 +227,14 @@ func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time)
 // readChanges takes the changes that have come into the cursor. The end of what
 // is watched ends the stream.
 func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
-	list, err := c.Cluster.Changes().After(s.at)
+	list, err := c.Cluster.Changes().After(s.position)
 	if err != nil {
 		return err
 	}
 	var events []bson.Raw
 	for _, ch := range list {
-		s.at = ch.At
-		if !s.concerns(ch) {
+		s.position = ch.At
+		if !s.isWatched(ch) {
 			continue
 		}
 		event, err := event(c.Cluster, s, ch)
@@ -237,8 +242,8 @@ func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 			return err
 		}
 		docs := []bson.D{event}
-		if s.ends(ch) {
-			open.More = nil
+		if s.endsStream(ch) {
+			open.Continuation = nil
 			docs = append(docs, eventHead(ch, "invalidate"))
 		}
 		for _, doc := range docs {
@@ -248,19 +253,22 @@ func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 			}
 			events = append(events, raw)
 		}
-		if open.More == nil {
+		if open.Continuation == nil {
 			break
 		}
 	}
 	if len(events) == 0 {
 		return nil
 	}
-	open.Left, err = call.Outside(c, func(ctx context.Context) ([]bson.Raw, error) { return s.shown(ctx, events) })
+	open.Buffered, err = call.WithoutLock(
+		c,
+		func(ctx context.Context) ([]bson.Raw, error) { return s.runPipeline(ctx, events) },
+	)
 	return err
 }
 
-// shown puts events through the stream's pipeline, which keeps their order.
-func (s *changeStream) shown(ctx context.Context, events []bson.Raw) ([]bson.Raw, error) {
+// runPipeline puts events through the stream's pipeline, which keeps their order.
+func (s *changeStream) runPipeline(ctx context.Context, events []bson.Raw) ([]bson.Raw, error) {
 	var list []bson.Raw
 	rest := events
 	for doc, err := range s.pipeline.Run(ctx, slices.Values(events)) {
@@ -270,7 +278,7 @@ func (s *changeStream) shown(ctx context.Context, events []bson.Raw) ([]bson.Raw
 		if rest, err = afterToken(doc, rest); err != nil {
 			return nil, err
 		}
-		if !s.split {
+		if !s.splitLarge {
 			list = append(list, doc)
 			continue
 		}
@@ -296,9 +304,9 @@ func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 			"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
 }
 
-func (s *changeStream) concerns(ch mock.Change) bool {
+func (s *changeStream) isWatched(ch mock.Change) bool {
 	db, coll, _ := strings.Cut(ch.Namespace, ".")
-	if ch.Expanded() && !s.expanded {
+	if ch.Expanded() && !s.showExpanded {
 		return false
 	}
 	if s.coll != "" {
@@ -307,8 +315,8 @@ func (s *changeStream) concerns(ch mock.Change) bool {
 	return (s.db == "" || db == s.db) && !strings.HasPrefix(coll, "system.")
 }
 
-// ends: the watched collection, or database, is gone.
-func (s *changeStream) ends(ch mock.Change) bool {
+// endsStream reports whether the change drops or renames what is watched.
+func (s *changeStream) endsStream(ch mock.Change) bool {
 	switch ch.Kind {
 	case mock.ChangeDrop, mock.ChangeRename:
 		return s.coll != ""

@@ -18,19 +18,19 @@ import (
 // document for each count of the routing tables in place of a million chunks,
 // and multiplies: {$sum: 1} becomes {$sum: {$multiply: [1, "$chunks"]}}.
 
-// chunksField has the number of chunks that a counted document stands for.
+// chunksField contains the number of chunks that a document represents.
 const chunksField = "chunks"
 
-// countedChunks rewrites an aggregation over config.chunks that only counts by
-// what the routing tables sum up; false leaves it as it is.
-func countedChunks(c *call.Call, a *Aggregation) bool {
+// rewriteChunkCount rewrites an aggregation over config.chunks that only counts by
+// the sums in the routing tables; false means that it is unchanged.
+func rewriteChunkCount(c *call.Call, a *Aggregation) bool {
 	if a.NS != "config.chunks" || a.Source != nil || a.Database || c.Node.Member != nil || !a.Query.Hint.IsZero() {
 		return false
 	}
-	if len(a.pushed) > 1 || len(a.pushed) == 1 && !countedMatch(a.pushed[0]) || len(a.Stages) == 0 {
+	if len(a.pushedStages) > 1 || len(a.pushedStages) == 1 && !isCountableMatch(a.pushedStages[0]) || len(a.Stages) == 0 {
 		return false
 	}
-	group, ok := countedGroup(a.Stages[0])
+	group, ok := countableGroup(a.Stages[0])
 	if !ok {
 		return false
 	}
@@ -38,8 +38,8 @@ func countedChunks(c *call.Call, a *Aggregation) bool {
 	return true
 }
 
-// countedInput returns the documents that stand for the chunks that match.
-func countedInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
+// chunkCountInput returns the documents that stand for the chunks that match.
+func chunkCountInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
 	if err := c.Request.ContactConfig(); err != nil {
 		return nil, err
 	}
@@ -56,13 +56,13 @@ func countedInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
 				docs = append(docs, doc)
 			}
 		}
-		return documents(docs)(ctx)
+		return sourceOf(docs)(ctx)
 	}, nil
 }
 
-// countedMatch reports whether a $match asks for nothing but collection, shard
+// isCountableMatch reports whether a $match asks for nothing but collection, shard
 // and whether chunks are flagged jumbo.
-func countedMatch(stage bson.Raw) bool {
+func isCountableMatch(stage bson.Raw) bool {
 	elems, err := stage.Lookup("$match").Document().Elements()
 	if err != nil {
 		return false
@@ -81,9 +81,9 @@ func countedMatch(stage bson.Raw) bool {
 	return true
 }
 
-// countedGroup returns a $group that multiplies; false when it needs more than
+// countableGroup returns a $group that multiplies; false when it needs more than
 // the counts.
-func countedGroup(stage bson.Raw) (bson.Raw, bool) {
+func countableGroup(stage bson.Raw) (bson.Raw, bool) {
 	group, ok := stage.Lookup("$group").DocumentOK()
 	if !ok {
 		return nil, false
@@ -95,13 +95,13 @@ func countedGroup(stage bson.Raw) (bson.Raw, bool) {
 	var counted bson.D
 	for _, e := range elems {
 		if e.Key() == "_id" {
-			if !countedExpression(e.Value()) {
+			if !isCountableExpression(e.Value()) {
 				return nil, false
 			}
 			counted = append(counted, bson.E{Key: "_id", Value: e.Value()})
 			continue
 		}
-		addend, ok := countedSum(e.Value())
+		addend, ok := countableSum(e.Value())
 		if !ok {
 			return nil, false
 		}
@@ -112,25 +112,25 @@ func countedGroup(stage bson.Raw) (bson.Raw, bool) {
 	return rewritten, err == nil
 }
 
-// countedSum returns what an accumulator adds for one chunk: a whole number, by
+// countableSum returns what an accumulator adds for one chunk: a whole number, by
 // a condition or without one.
-func countedSum(accumulator bson.RawValue) (any, bool) {
+func countableSum(accumulator bson.RawValue) (any, bool) {
 	doc, _ := accumulator.DocumentOK()
 	elems, err := doc.Elements()
 	if err != nil || len(elems) != 1 {
 		return nil, false
 	}
-	of := elems[0].Value()
+	operand := elems[0].Value()
 	switch elems[0].Key() {
 	case "$count":
 		return int32(1), true
 	case "$sum":
-		return of, isWhole(of) || isCountedCondition(of)
+		return operand, isWhole(operand) || isCountableCondition(operand)
 	}
 	return nil, false
 }
 
-func isCountedCondition(v bson.RawValue) bool {
+func isCountableCondition(v bson.RawValue) bool {
 	doc, _ := v.DocumentOK()
 	elems, err := doc.Elements()
 	if err != nil || len(elems) != 1 || elems[0].Key() != "$cond" {
@@ -141,7 +141,7 @@ func isCountedCondition(v bson.RawValue) bool {
 		return false
 	}
 	parts, err := list.Values()
-	return err == nil && len(parts) == 3 && countedExpression(parts[0]) && isWhole(parts[1]) && isWhole(parts[2])
+	return err == nil && len(parts) == 3 && isCountableExpression(parts[0]) && isWhole(parts[1]) && isWhole(parts[2])
 }
 
 // isWhole reports whether sums of a number are exact, however they are made.
@@ -153,22 +153,22 @@ func isWhole(v bson.RawValue) bool {
 	return isNumber && x == math.Trunc(x) && math.Abs(x) <= 1<<20
 }
 
-// countedExpression reports whether an expression is made of constants, the
+// isCountableExpression reports whether an expression is made of constants, the
 // fields that counts have (or that chunks never have), and {$eq: ["$jumbo",
 // true]}.
-func countedExpression(v bson.RawValue) bool {
+func isCountableExpression(v bson.RawValue) bool {
 	switch v.Type {
 	case bson.TypeString:
 		text := v.StringValue()
 		return !strings.HasPrefix(text, "$") || text == "$uuid" || text == "$shard" || text == "$ns"
 	case bson.TypeEmbeddedDocument:
 		doc := v.Document()
-		if asksJumbo(doc) {
+		if isJumboTest(doc) {
 			return true
 		}
 		elems, err := doc.Elements()
 		for _, e := range elems {
-			if strings.HasPrefix(e.Key(), "$") || !countedExpression(e.Value()) {
+			if strings.HasPrefix(e.Key(), "$") || !isCountableExpression(e.Value()) {
 				return false
 			}
 		}
@@ -179,8 +179,8 @@ func countedExpression(v bson.RawValue) bool {
 	return false
 }
 
-// asksJumbo is {$eq: ["$jumbo", true]}, and nothing else.
-func asksJumbo(expression bson.Raw) bool {
+// isJumboTest is {$eq: ["$jumbo", true]}, and nothing else.
+func isJumboTest(expression bson.Raw) bool {
 	elems, err := expression.Elements()
 	if err != nil || len(elems) != 1 || elems[0].Key() != "$eq" {
 		return false

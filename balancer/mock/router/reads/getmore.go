@@ -51,13 +51,13 @@ func getMore(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.Unauthorized,
 			"Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.DB, coll, open.NS)
 	}
-	if c.Node.AuthRequired && !c.Peer.Is(open.Owner) {
+	if c.Node.AuthRequired && !c.Peer.IsLoggedInAs(open.Owner) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", id)
 	}
 	if err := checkSession(c, id, open); err != nil {
 		return nil, err
 	}
-	if err := failOn(open, c); err != nil {
+	if err := failCursor(open, c); err != nil {
 		return nil, err
 	}
 	if !c.Body.Lookup("maxTimeMS").IsZero() && !open.Awaits() {
@@ -74,11 +74,11 @@ func getMore(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if open.Over() {
+	if open.Exhausted() {
 		c.Node.Cursors.Kill(id)
 		id = 0
 	}
-	return bson.D{{Key: "cursor", Value: resumableFrom(open, bson.D{
+	return bson.D{{Key: "cursor", Value: withResumeToken(open, bson.D{
 		{Key: "nextBatch", Value: batch},
 		{Key: "id", Value: id},
 		{Key: "ns", Value: open.NS},
@@ -98,7 +98,7 @@ func killCursors(c *call.Call) (bson.D, error) {
 	killed, notFound := bson.A{}, bson.A{}
 	for _, v := range values {
 		id := v.Int64()
-		if open := c.Node.Cursors.Open[id]; open != nil && c.Node.AuthRequired && !c.Peer.Is(open.Owner) &&
+		if open := c.Node.Cursors.Open[id]; open != nil && c.Node.AuthRequired && !c.Peer.IsLoggedInAs(open.Owner) &&
 			!c.Node.Grants(c.Peer).Allows(access.TheCluster(), "killAnyCursor") {
 			return nil, c.Unauthorized()
 		}
@@ -116,8 +116,8 @@ func killCursors(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// failOn is what the fail point of getMore does to a cursor.
-func failOn(open *call.Cursor, c *call.Call) error {
+// failCursor applies the fail point of getMore to a cursor.
+func failCursor(open *call.Cursor, c *call.Call) error {
 	f := call.FailPointOf(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
 	switch {
 	case f == nil:
@@ -127,7 +127,7 @@ func failOn(open *call.Cursor, c *call.Call) error {
 		return call.ErrCrashed()
 	}
 	err := mongoerr.New(f.Code, "Hit the '%s' failpoint", failpoint.GetMore)
-	if open.Streams() && call.Resumable(f.Code) {
+	if open.Streams() && call.IsResumable(f.Code) {
 		err.Extra = bson.D{{Key: "errorLabels", Value: bson.A{"ResumableChangeStreamError"}}}
 	}
 	return err

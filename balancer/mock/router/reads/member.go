@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// reads captures what a query is about: on the member alone where this is one.
-func reads(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
+// readsFor captures the reads of a query: on a member, from that member only.
+func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	nodes, special, err := c.Nodes()
 	switch {
 	case err != nil:
@@ -19,7 +19,7 @@ func reads(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) 
 	case c.Node.Member == nil:
 		return c.Request.Reads(ns, filter)
 	}
-	docs, isOwn, err := c.Node.Own.Read(c, ns)
+	docs, isOwn, err := c.Node.MemberState.Read(c, ns)
 	switch {
 	case err != nil:
 		return nil, err
@@ -35,7 +35,7 @@ func Stats(c *call.Call, ns string) []mock.LocalStats {
 	if c.Node.Member == nil {
 		return c.Cluster.Statistics().Collection(ns)
 	}
-	if s, ok := c.Node.Own.Stats(c, ns); ok {
+	if s, ok := c.Node.MemberState.Stats(c, ns); ok {
 		return []mock.LocalStats{s}
 	}
 	return nil
@@ -47,7 +47,7 @@ func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
 	if c.Node.Member == nil {
 		return c.Cluster.Indexes().List(ns)
 	}
-	docs, isOwn, err := c.Node.Own.Read(c, ns)
+	docs, isOwn, err := c.Node.MemberState.Read(c, ns)
 	switch {
 	case err != nil:
 		return nil, false
@@ -57,7 +57,7 @@ func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
 	return docs.Indexes(), true
 }
 
-// checkMemberStage refuses on a member the stages that speak of the whole cluster.
+// checkMemberStage refuses on a member stages that apply to the whole cluster.
 func checkMemberStage(c *call.Call, name string) error {
 	switch name {
 	case "$collStats", "$indexStats", "$currentOp", "$listLocalSessions", "$planCacheStats":

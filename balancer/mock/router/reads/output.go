@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// takeOutput takes $out or $merge off the end of a pipeline.
+// takeOutput removes $out or $merge from the end of a pipeline.
 func takeOutput(c *call.Call, stages []bson.Raw) (Output, []bson.Raw, error) {
 	if len(stages) == 0 {
 		return nil, stages, nil

@@ -18,16 +18,16 @@ import (
 
 // MergeOutput writes results into a collection, each where its on fields say.
 type MergeOutput struct {
-	NS         string
-	on         []string
-	matched    string   // replace, keepExisting, merge, fail or pipeline
-	pipeline   bson.Raw // of whenMatched, as an array
-	let        bson.Raw
-	notMatched string // insert, discard or fail
+	NS             string
+	on             []string
+	whenMatched    string   // replace, keepExisting, merge, fail or pipeline
+	pipeline       bson.Raw // of whenMatched, as an array
+	let            bson.Raw
+	whenNotMatched string // insert, discard or fail
 }
 
 func readMerge(c *call.Call, spec bson.RawValue) (Output, error) {
-	m := MergeOutput{matched: "merge", notMatched: "insert"}
+	m := MergeOutput{whenMatched: "merge", whenNotMatched: "insert"}
 	options, isDoc := spec.DocumentOK()
 	into := spec
 	switch {
@@ -41,7 +41,7 @@ func readMerge(c *call.Call, spec bson.RawValue) (Output, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, e := range elems {
-		if err := m.option(e.Key(), e.Value()); err != nil {
+		if err := m.readOption(e.Key(), e.Value()); err != nil {
 			return nil, err
 		}
 	}
@@ -51,12 +51,16 @@ func readMerge(c *call.Call, spec bson.RawValue) (Output, error) {
 	if m.NS, err = mergeTarget(c.DB, into); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(mergeModes, m.matched+" "+m.notMatched) {
-		return nil, mongoerr.New(51181,
-			"Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.matched, m.notMatched)
+	if !slices.Contains(mergeModes, m.whenMatched+" "+m.whenNotMatched) {
+		return nil, mongoerr.New(
+			51181,
+			"Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported",
+			m.whenMatched,
+			m.whenNotMatched,
+		)
 	}
-	if m.let != nil && m.matched != "pipeline" {
-		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.matched)
+	if m.let != nil && m.whenMatched != "pipeline" {
+		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.whenMatched)
 	}
 	return m, m.checkFields(c.Cluster)
 }
@@ -67,7 +71,7 @@ var mergeModes = []string{
 	"keepExisting insert", "fail insert", "pipeline insert", "pipeline fail", "pipeline discard",
 }
 
-func (m *MergeOutput) option(name string, v bson.RawValue) error {
+func (m *MergeOutput) readOption(name string, v bson.RawValue) error {
 	text, isText := v.StringValueOK()
 	wrongType := func() error {
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s'", name,
@@ -86,7 +90,7 @@ func (m *MergeOutput) option(name string, v bson.RawValue) error {
 		m.let = doc
 	case "whenMatched":
 		if array, isArray := v.ArrayOK(); isArray {
-			m.matched, m.pipeline = "pipeline", bson.Raw(array)
+			m.whenMatched, m.pipeline = "pipeline", bson.Raw(array)
 			return nil
 		}
 		if !isText {
@@ -97,7 +101,7 @@ func (m *MergeOutput) option(name string, v bson.RawValue) error {
 			return mongoerr.New(mongoerr.BadValue,
 				"Enumeration value '%s' for field '$merge.whenMatched' is not a valid value.", text)
 		}
-		m.matched = text
+		m.whenMatched = text
 	case "whenNotMatched":
 		if !isText {
 			return wrongType()
@@ -106,7 +110,7 @@ func (m *MergeOutput) option(name string, v bson.RawValue) error {
 			return mongoerr.New(mongoerr.BadValue,
 				"Enumeration value '%s' for field '$merge.whenNotMatched' is not a valid value.", text)
 		}
-		m.notMatched = text
+		m.whenNotMatched = text
 	case "targetCollectionVersion", "allowMergeOnNullishValues":
 	default:
 		return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$merge.%s' is an unknown field.", name)
@@ -157,7 +161,7 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 	return outputNamespace("$merge", db, coll, 31319)
 }
 
-// checkFields settles on, by default _id and the shard key, and demands that
+// checkFields determines the on fields, by default _id and the shard key, and requires that
 // a unique index has exactly these fields.
 func (m *MergeOutput) checkFields(cluster *mock.Cluster) error {
 	var key []string
@@ -212,15 +216,18 @@ func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 			return err
 		}
 	}
-	if m.matched == "fail" {
+	if m.whenMatched == "fail" {
 		return c.Request.Insert(m.NS, doc)
 	}
-	req, err := call.Outside(c, func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) })
+	req, err := call.WithoutLock(
+		c,
+		func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) },
+	)
 	if err != nil {
 		return err
 	}
 	var matched bool
-	if m.matched == "keepExisting" {
+	if m.whenMatched == "keepExisting" {
 		matched, err = documentExists(c, m.NS, req.Filter)
 	} else {
 		var result mock.UpdateResult
@@ -230,9 +237,9 @@ func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 	switch {
 	case err != nil:
 		return err
-	case matched || m.notMatched == "discard":
+	case matched || m.whenNotMatched == "discard":
 		return nil
-	case m.notMatched == "fail":
+	case m.whenNotMatched == "fail":
 		return mongoerr.New(13113,
 			"$merge could not find a matching document in the target collection for at least one document in the source "+
 				"collection")
@@ -244,11 +251,11 @@ func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (mock.UpdateRequest, error) {
 	req := mock.UpdateRequest{Retryable: true}
 	var err error
-	if req.Query, err = m.where(doc); err != nil {
+	if req.Query, err = m.mergeQuery(doc); err != nil {
 		return req, err
 	}
 	req.Filter, err = filter.CompileWith(req.Query, filter.Options{Language: c.Language()})
-	if err != nil || m.matched == "keepExisting" {
+	if err != nil || m.whenMatched == "keepExisting" {
 		return req, err
 	}
 	req.Update, err = m.update(ctx, c, doc, req.Filter)
@@ -257,16 +264,16 @@ func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (m
 
 // documentExists reports whether there is a document that matches.
 func documentExists(c *call.Call, ns string, filter *filter.Filter) (bool, error) {
-	results, err := Queried(c, call.Query{NS: ns, Filter: filter, Limit: 1})
+	results, err := OpenQuery(c, call.Query{NS: ns, Filter: filter, Limit: 1})
 	if err != nil {
 		return false, err
 	}
-	docs, err := call.Outside(c, results.All)
+	docs, err := call.WithoutLock(c, results.All)
 	return len(docs) > 0, err
 }
 
-// where returns the query for the document that a result is merged with.
-func (m MergeOutput) where(doc bson.Raw) (bson.Raw, error) {
+// mergeQuery returns the query for the document that a result is merged with.
+func (m MergeOutput) mergeQuery(doc bson.Raw) (bson.Raw, error) {
 	query := bson.D{}
 	for _, field := range m.on {
 		v, err := doc.LookupErr(strings.Split(field, ".")...)
@@ -282,12 +289,12 @@ func (m MergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 	return bson.Marshal(query)
 }
 
-// update returns what becomes of a document that a result is merged with.
+// update returns the update of a document that a result is merged with.
 func (m MergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, filter *filter.Filter) (
 	*update.Update, error) {
 	options := update.Options{Filter: filter, Now: c.Now, Language: c.Language()}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
-	switch m.matched {
+	switch m.whenMatched {
 	case "merge":
 		merge, err := bson.Marshal(bson.D{{Key: "p",
 			Value: bson.A{bson.D{{Key: "$replaceWith",

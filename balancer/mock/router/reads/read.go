@@ -25,11 +25,11 @@ func readHandlers() map[string]call.Handler {
 }
 
 func find(c *call.Call) (bson.D, error) {
-	q, err := c.Find.Of(c)
+	q, err := c.PreparedFind.Query(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := noDollar(q.NS); err != nil {
+	if err := checkNoDollar(q.NS); err != nil {
 		return nil, err
 	}
 	size, err := c.BatchSize(c.Body.Lookup("batchSize"))
@@ -39,11 +39,11 @@ func find(c *call.Call) (bson.D, error) {
 	if c.Args.Truth("allowPartialResults") {
 		q.Partial = new(bool)
 	}
-	if docs, ok, err := pointed(q, c, size); ok || err != nil {
+	if docs, ok, err := findByIndexPoint(q, c, size); ok || err != nil {
 		return bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: docs}, {Key: "id", Value: int64(0)},
 			{Key: "ns", Value: q.NS}}}}, err
 	}
-	cursor, err := findFirst(c, q, size)
+	cursor, err := openFind(c, q, size)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +55,17 @@ func find(c *call.Call) (bson.D, error) {
 		bson.E{Key: "ns", Value: q.NS})}}, nil
 }
 
-// hasFew reports whether a query has at most about one result, which is read at once
+// hasFewResults reports whether a query has at most about one result, which is read at once
 // instead of as a stream.
-func hasFew(q call.Query) bool {
+func hasFewResults(q call.Query) bool {
 	_, one := q.Filter.Equality("_id")
 	return q.Limit == 1 || one && q.Sort.IsEmpty()
 }
 
-// pointed finds the documents of a query for one value of one field with a look at an
-// index, for which the lock need not be given back; ok is false where it takes more.
-func pointed(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
-	if !q.Plain() || !q.Sort.IsEmpty() || len(q.Order) > 5 || len(q.Min) > 5 || len(q.Max) > 5 || q.Projection != nil ||
+// findByIndexPoint finds the documents of a query for one value of one field by a lookup in an
+// index, without releasing the lock; ok is false if that is not possible.
+func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
+	if !q.IsPlain() || !q.Sort.IsEmpty() || len(q.Order) > 5 || len(q.Min) > 5 || len(q.Max) > 5 || q.Projection != nil ||
 		q.Partial != nil || c.Args.Truth("tailable") || c.Node.Member != nil || call.IsView(c, q.NS) {
 		return nil, false, nil
 	}
@@ -76,52 +76,52 @@ func pointed(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, er
 	if q.Limit > 0 {
 		docs = docs[:min(int64(len(docs)), q.Limit)]
 	}
-	var w call.Weight
+	var w call.ByteCount
 	for _, doc := range docs {
 		w.Add(doc)
 	}
 	return docs, ok && len(docs) < size && w < call.BatchBytes, err
 }
 
-// findFirst runs a find as far as its first batch.
-func findFirst(c *call.Call, q call.Query, size int) (call.Opened, error) {
-	open := &call.Cursor{NS: q.NS, Patient: c.Args.Truth("noCursorTimeout"), Held: new(call.Weight)}
-	q.Held = open.Held
+// openFind runs a find as far as its first batch.
+func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
+	open := &call.Cursor{NS: q.NS, NoTimeout: c.Args.Truth("noCursorTimeout"), HeldBytes: new(call.ByteCount)}
+	q.HeldBytes = open.HeldBytes
 	tailable := c.Args.Truth("tailable")
 	if tailable {
 		// What comes later is read from where the find ended: nothing may come in between.
 		if err := startTail(c, open, q); err != nil {
-			return call.Opened{}, err
+			return call.OpenedCursor{}, err
 		}
 	}
-	results, err := Queried(c, q)
+	results, err := OpenQuery(c, q)
 	switch {
 	case err != nil:
-		return call.Opened{}, err
+		return call.OpenedCursor{}, err
 	case tailable:
-		if open.Left, err = call.Outside(c, results.All); err != nil {
-			return call.Opened{}, err
+		if open.Buffered, err = call.WithoutLock(c, results.All); err != nil {
+			return call.OpenedCursor{}, err
 		}
-		limitTail(open, q, len(open.Left))
-	case c.Args.Truth("singleBatch") || hasFew(q) && size != 0:
+		limitTail(open, q, len(open.Buffered))
+	case c.Args.Truth("singleBatch") || hasFewResults(q) && size != 0:
 		var batch bson.A
 		whole := false
-		err := c.Outside(func(ctx context.Context) (err error) {
+		err := c.WithoutLock(func(ctx context.Context) (err error) {
 			batch, whole, err = results.First(ctx, size)
 			return err
 		})
 		if err != nil || whole || c.Args.Truth("singleBatch") {
-			return call.Opened{Batch: batch}, err
+			return call.OpenedCursor{Batch: batch}, err
 		}
 	}
 	if !tailable {
-		open.Rest = results.Start(c)
+		open.Stream = results.Start(c)
 	}
 	return call.OpenCursor(c, open, size, c.Args.Truth("singleBatch"))
 }
 
-// noDollar refuses names that no collection can have.
-func noDollar(ns string) error {
+// checkNoDollar refuses collection names that contain $.
+func checkNoDollar(ns string) error {
 	if strings.Contains(ns, "$") {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
 	}
@@ -131,11 +131,11 @@ func noDollar(ns string) error {
 // count without a query sums the shards' fast counts, orphans included, as
 // the server does (rules/03-catalog-and-keys §2.5).
 func count(c *call.Call) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return nil, err
 	}
-	if err := noDollar(q.NS); err != nil {
+	if err := checkNoDollar(q.NS); err != nil {
 		return nil, err
 	}
 	query, _ := c.Document("query") // ReadQuery has found it well-formed
@@ -145,7 +145,7 @@ func count(c *call.Call) (bson.D, error) {
 		}
 	}
 	if n, ok := c.Cluster.ConfigChunks().Count(q.NS, query); ok && len(query) > 5 && q.Skip == 0 && q.Limit == 0 {
-		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
+		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, nil
 	}
 	if len(query) <= 5 && q.Skip == 0 && q.Limit == 0 && !call.IsView(c, q.NS) {
 		if err := c.Request.Contact(q.NS, nil); err != nil {
@@ -161,13 +161,13 @@ func count(c *call.Call) (bson.D, error) {
 		total := int64(0)
 		byShard := bson.D{}
 		for _, part := range c.Cluster.Statistics().Collection(q.NS) {
-			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.Smallest(part.Docs)})
+			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.SmallestInt(part.Docs)})
 			total += part.Docs
 		}
 		if primary := call.PrimaryOf(c.Cluster, c.DB); len(byShard) == 0 && primary != "" {
 			byShard = bson.D{{Key: primary, Value: int32(0)}}
 		}
-		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
 	}
 	if call.IsView(c, q.NS) {
 		return CountMatching(c, q)
@@ -184,20 +184,20 @@ func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, 
 	total, byShard := int64(0), bson.D{}
 	for _, part := range parts {
 		n := c.Request.CountOn(part, ns)
-		byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.Smallest(n)})
+		byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.SmallestInt(n)})
 		total += n
 	}
-	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
+	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
 }
 
 // DistinctQuery returns which documents a distinct reads, and the field whose values it
 // wants.
 func DistinctQuery(c *call.Call) (q call.Query, key string, err error) {
-	q, err = call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	q, err = call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return q, "", err
 	}
-	if key, err = c.Text("key"); err != nil {
+	if key, err = c.RequiredText("key"); err != nil {
 		return q, "", err
 	}
 	if strings.Contains(key, "\x00") {
@@ -211,18 +211,18 @@ func distinct(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := Queried(c, q)
+	results, err := OpenQuery(c, q)
 	if err != nil {
 		return nil, err
 	}
-	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
 		docs, err := results.All(ctx)
 		if err != nil {
 			return nil, err
 		}
 		found, err := store.Distinct(ctx, key, slices.Values(docs))
 		if err == nil {
-			err = call.NoTexts(q.Collation, found...)
+			err = call.CheckNoTexts(q.Collation, found...)
 		}
 		if err != nil {
 			return nil, err

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/store/pipeline"
 )
 
-// documents is a source of documents at hand.
-func documents(docs []bson.Raw) call.Source {
+// sourceOf returns a source of documents in memory.
+func sourceOf(docs []bson.Raw) call.Source {
 	return func(context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
 			for _, doc := range docs {
@@ -27,12 +27,12 @@ func documents(docs []bson.Raw) call.Source {
 	}
 }
 
-// Queried captures what a query reads.
-func Queried(c *call.Call, q call.Query) (call.Source, error) {
+// OpenQuery captures what a query reads.
+func OpenQuery(c *call.Call, q call.Query) (call.Source, error) {
 	if call.IsView(c, q.NS) {
-		return viewed(c, q)
+		return openView(c, q)
 	}
-	reads, err := Reached(c, q)
+	reads, err := ReachableReads(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func Queried(c *call.Call, q call.Query) (call.Source, error) {
 	}, nil
 }
 
-// Reached captures the reads of a query; of one that is content with partial
+// ReachableReads captures the reads of a query; of one that is content with partial
 // results, those of the shards that can be reached.
-func Reached(c *call.Call, q call.Query) ([]mock.Read, error) {
+func ReachableReads(c *call.Call, q call.Query) ([]mock.Read, error) {
 	if _, special, err := c.Nodes(); q.Partial == nil || c.Node.Member != nil || special || err != nil {
-		return reads(c, q.NS, q.Filter)
+		return readsFor(c, q.NS, q.Filter)
 	}
 	reads, partial, err := c.Request.PartialReads(q.NS, q.Filter)
 	*q.Partial = partial
@@ -62,22 +62,22 @@ func Reached(c *call.Call, q call.Query) ([]mock.Read, error) {
 // runQuery gives the results of a query: the shards' documents in order, the part of
 // them that is asked for, each as it is to be shown.
 func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bson.Raw, error] {
-	m := marks{}
+	m := locations{}
 	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
 	for i, r := range reads {
-		p := &Part{Read: r, ordered: q.Ordered()}
-		if isMarked(q) {
-			p.marks = m
+		p := &Part{Read: r, checkOrder: q.OrderCheck()}
+		if wantsLocation(q) {
+			p.locations = m
 		}
 		if parts[i] = p.documents(ctx); !r.Plan.Sorted() {
-			parts[i] = p.gathered(ctx, q)
+			parts[i] = p.sorted(ctx, q)
 		}
 	}
-	return shownResults(ctx, q, m, cut(q, merged(q, parts)))
+	return projectResults(ctx, q, m, skipAndLimit(q, mergeShards(q, parts)))
 }
 
-// cut leaves skip and limit.
-func cut(q call.Query, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+// skipAndLimit applies skip and limit.
+func skipAndLimit(q call.Query, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	if q.Skip == 0 && q.Limit == 0 {
 		return in
 	}
@@ -94,18 +94,18 @@ func cut(q call.Query, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error]
 	}
 }
 
-// merged puts the shards' documents in one order.
-func merged(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+// mergeShards puts the shards' documents in one order.
+func mergeShards(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	switch {
 	case len(parts) == 1:
 		return parts[0]
 	case q.Sort.IsEmpty():
-		return concatenated(parts)
+		return concat(parts)
 	}
 	return mergeSorted(parts, q.Sort.Key)
 }
 
-func concatenated(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+func concat(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, p := range parts {
 			for doc, err := range p {
@@ -151,35 +151,35 @@ func mergeSorted(parts []iter.Seq2[bson.Raw, error], key func(doc bson.Raw) []by
 			}
 		}
 		for len(heads) > 0 {
-			least := heads[0]
+			smallest := heads[0]
 			for _, h := range heads[1:] {
-				if bytes.Compare(h.key, least.key) < 0 {
-					least = h
+				if bytes.Compare(h.key, smallest.key) < 0 {
+					smallest = h
 				}
 			}
-			if !yield(least.doc, nil) || !advance(least) {
+			if !yield(smallest.doc, nil) || !advance(smallest) {
 				return
 			}
 		}
 	}
 }
 
-// marks are where documents were found whose query asks for that.
-type marks map[*byte]mark
+// locations record where documents were found (for returnKey and showRecordId).
+type locations map[*byte]location
 
-type mark struct {
+type location struct {
 	store.Found
 	plan *store.Plan
 }
 
-// isMarked reports whether results say where they were found.
-func isMarked(q call.Query) bool { return q.ReturnKey || q.ShowRecord }
+// wantsLocation reports whether results say where they were found.
+func wantsLocation(q call.Query) bool { return q.ReturnKey || q.ShowRecord }
 
-// shownResults projects the results, or marks them: returnKey leaves nothing but the key
+// projectResults projects the results, or marks them: returnKey leaves nothing but the key
 // of the index, and showRecordId adds the record.
-func shownResults(ctx context.Context, q call.Query, m marks, in iter.Seq2[bson.Raw, error],
+func projectResults(ctx context.Context, q call.Query, m locations, in iter.Seq2[bson.Raw, error],
 ) iter.Seq2[bson.Raw, error] {
-	if q.Projection == nil && !isMarked(q) {
+	if q.Projection == nil && !wantsLocation(q) {
 		return in
 	}
 	return func(yield func(bson.Raw, error) bool) {
@@ -189,8 +189,8 @@ func shownResults(ctx context.Context, q call.Query, m marks, in iter.Seq2[bson.
 			if err == nil {
 				out, err = project(doc)
 			}
-			if err == nil && isMarked(q) {
-				out = markedAs(q, m, doc, out)
+			if err == nil && wantsLocation(q) {
+				out = withLocation(q, m, doc, out)
 			}
 			if !yield(out, err) || err != nil {
 				return
@@ -199,7 +199,7 @@ func shownResults(ctx context.Context, q call.Query, m marks, in iter.Seq2[bson.
 	}
 }
 
-func markedAs(q call.Query, m marks, doc, out bson.Raw) bson.Raw {
+func withLocation(q call.Query, m locations, doc, out bson.Raw) bson.Raw {
 	at := m[&doc[0]]
 	delete(m, &doc[0])
 	if q.ReturnKey { // and nothing else, whatever is shown
@@ -210,12 +210,12 @@ func markedAs(q call.Query, m marks, doc, out bson.Raw) bson.Raw {
 
 // Part is what one shard does for a query.
 type Part struct {
-	Read  mock.Read
-	Ran   store.Ran
-	Docs  []bson.Raw
-	marks marks // nil unless the query asks for them
-	// ordered refuses documents that a collation would order otherwise; nil refuses none.
-	ordered func(doc bson.Raw) error
+	Read      mock.Read
+	Ran       store.Ran
+	Docs      []bson.Raw
+	locations locations // nil unless the query asks for them
+	// checkOrder refuses documents that a collation would order otherwise; nil refuses none.
+	checkOrder func(doc bson.Raw) error
 }
 
 // documents gives what the shard finds, as it comes.
@@ -223,14 +223,14 @@ func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	covered := p.Read.Plan.Covered()
 	return func(yield func(bson.Raw, error) bool) {
 		for found, err := range p.Read.Documents(ctx, &p.Ran.Counts) {
-			if err == nil && p.ordered != nil {
-				err = p.ordered(found.Doc)
+			if err == nil && p.checkOrder != nil {
+				err = p.checkOrder(found.Doc)
 			}
-			if err == nil && covered != nil && p.marks == nil {
+			if err == nil && covered != nil && p.locations == nil {
 				found.Doc = covered(found.Doc)
 			}
-			if err == nil && p.marks != nil {
-				p.marks[&found.Doc[0]] = mark{found, p.Read.Plan}
+			if err == nil && p.locations != nil {
+				p.locations[&found.Doc[0]] = location{found, p.Read.Plan}
 			}
 			if !yield(found.Doc, err) || err != nil {
 				return
@@ -239,22 +239,22 @@ func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	}
 }
 
-// gathered gives what the shard finds when it has been put in order.
-func (p *Part) gathered(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
+// sorted gives what the shard finds when it has been put in order.
+func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
 		held := pipeline.NewGathered(ctx, q.NoDisk)
 		defer held.Free()
-		if err := p.Gather(ctx, q, held); err != nil {
+		if err := p.Collect(ctx, q, held); err != nil {
 			yield(nil, err)
 			return
 		}
-		documents(p.Docs)(ctx)(yield)
+		sourceOf(p.Docs)(ctx)(yield)
 	}
 }
 
-// Gather collects what the shard gives: at most as many documents as the whole
+// Collect collects what the shard gives: at most as many documents as the whole
 // result may have.
-func (p *Part) Gather(ctx context.Context, q call.Query, held *pipeline.Gathered) error {
+func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.Gathered) error {
 	wanted := int64(-1)
 	if q.Limit > 0 {
 		wanted = q.Skip + q.Limit
@@ -265,7 +265,7 @@ func (p *Part) Gather(ctx context.Context, q call.Query, held *pipeline.Gathered
 		}
 		p.Docs = append(p.Docs, doc)
 		p.Ran.Bytes += int64(len(doc))
-		q.Held.Add(doc)
+		q.HeldBytes.Add(doc)
 		if err := held.Add(doc); err != nil {
 			return err
 		}
@@ -288,50 +288,50 @@ func (p *Part) Gather(ctx context.Context, q call.Query, held *pipeline.Gathered
 // countByShard counts what each shard has of what a query matches, as routers do: each as many as
 // are wanted with those that are skipped.
 func countByShard(c *call.Call, q call.Query) (bson.D, error) {
-	reached, err := Reached(c, q)
+	reached, err := ReachableReads(c, q)
 	if err != nil {
 		return nil, err
 	}
 	one := q
-	one.Counting = true
+	one.CountOnly = true
 	if one.Skip = 0; q.Limit > 0 {
 		one.Limit = q.Limit + q.Skip
 	}
-	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
 		planned, err := mock.PlanReads(reached, one.Request())
 		if err != nil {
 			return nil, err
 		}
 		total, byShard := int64(0), bson.D{}
 		for _, read := range planned {
-			n, err := counted(runQuery(ctx, one, []mock.Read{read}))
+			n, err := countResults(runQuery(ctx, one, []mock.Read{read}))
 			if err != nil {
 				return nil, err
 			}
 			total += n
-			byShard = append(byShard, bson.E{Key: string(read.Shard), Value: call.Smallest(n)})
+			byShard = append(byShard, bson.E{Key: string(read.Shard), Value: call.SmallestInt(n)})
 		}
 		if total = max(0, total-q.Skip); q.Limit > 0 {
 			total = min(total, q.Limit)
 		}
-		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
 	})
 }
 
 // CountMatching counts without keeping the documents.
 func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
-	q.Counting = true
-	results, err := Queried(c, q)
+	q.CountOnly = true
+	results, err := OpenQuery(c, q)
 	if err != nil {
 		return nil, err
 	}
-	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
-		n, err := counted(results(ctx))
-		return bson.D{{Key: "n", Value: call.Smallest(n)}}, err
+	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
+		n, err := countResults(results(ctx))
+		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, err
 	})
 }
 
-func counted(results iter.Seq2[bson.Raw, error]) (n int64, err error) {
+func countResults(results iter.Seq2[bson.Raw, error]) (n int64, err error) {
 	for _, err := range results {
 		if err != nil {
 			return 0, err

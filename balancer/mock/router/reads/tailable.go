@@ -11,13 +11,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// tail is what a tailable cursor goes on with at its end.
+// tail continues a tailable cursor at its end.
 type tail struct {
-	place *mock.Tail
-	query call.Query
-	await bool
-	// wanted is how many documents the limit leaves; negative without one.
-	wanted int64
+	position *mock.Tail
+	query    call.Query
+	await    bool
+	// remaining is how many documents the limit leaves; negative without one.
+	remaining int64
 }
 
 func (t *tail) Awaits() bool { return t.await }
@@ -29,19 +29,19 @@ func (t *tail) Streams() bool { return false }
 func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
 	place, err := c.Cluster.Collections().StartTail(q.NS)
 	if err == nil && place != nil {
-		open.More = &tail{place: place, query: q, await: c.Args.Truth("awaitData"), wanted: -1}
+		open.Continuation = &tail{position: place, query: q, await: c.Args.Truth("awaitData"), remaining: -1}
 	}
 	return err
 }
 
 // limitTail takes off the limit of a tailable cursor what the find gave.
 func limitTail(open *call.Cursor, q call.Query, found int) {
-	t, is := open.More.(*tail)
+	t, is := open.Continuation.(*tail)
 	if !is || q.Limit == 0 {
 		return
 	}
-	if t.wanted = q.Limit - int64(found); t.wanted <= 0 {
-		open.More = nil
+	if t.remaining = q.Limit - int64(found); t.remaining <= 0 {
+		open.Continuation = nil
 	}
 }
 
@@ -49,27 +49,27 @@ func limitTail(open *call.Cursor, q call.Query, found int) {
 // asked to.
 func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	for {
-		docs, err := c.Request.ReadTail(t.place, t.query.Filter)
+		docs, err := c.Request.ReadTail(t.position, t.query.Filter)
 		if err != nil {
 			return err
 		}
 		if len(docs) > 0 || !t.await || !c.Cluster.Now().Before(deadline) {
-			open.Left, err = t.give(docs)
-			if t.wanted == 0 {
-				open.More = nil
+			open.Buffered, err = t.project(docs)
+			if t.remaining == 0 {
+				open.Continuation = nil
 			}
 			return err
 		}
-		grown := func() bool { return c.Cluster.Collections().TailGrown(t.place) }
-		if over, err := waitIsOver(c.Cluster.LockedClock().Await(c.Ctx, deadline, grown)); over {
+		grown := func() bool { return c.Cluster.Collections().TailGrown(t.position) }
+		if over, err := endsWait(c.Cluster.LockedClock().Await(c.Ctx, deadline, grown)); over {
 			return err
 		}
 	}
 }
 
-// waitIsOver reports whether a wait has ended without what it was for. That its
+// endsWait reports whether a wait has ended without what it was for. That its
 // time is over, or that nothing can happen any more, is not an error.
-func waitIsOver(err error) (over bool, failure error) {
+func endsWait(err error) (over bool, failure error) {
 	if err == nil {
 		return false, nil
 	}
@@ -79,11 +79,11 @@ func waitIsOver(err error) (over bool, failure error) {
 	return true, nil
 }
 
-// give projects documents, and keeps to the limit.
-func (t *tail) give(docs []bson.Raw) ([]bson.Raw, error) {
-	if t.wanted >= 0 {
-		docs = docs[:min(t.wanted, int64(len(docs)))]
-		t.wanted -= int64(len(docs))
+// project projects documents, and keeps to the limit.
+func (t *tail) project(docs []bson.Raw) ([]bson.Raw, error) {
+	if t.remaining >= 0 {
+		docs = docs[:min(t.remaining, int64(len(docs)))]
+		t.remaining -= int64(len(docs))
 	}
 	docs = slices.Clone(docs)
 	for i, doc := range docs {

@@ -171,7 +171,7 @@ func TestCursorsWithoutTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		x := &tester{T: t, Router: router.New(c, nil, router.WithIdleCursors(time.Minute)), Cluster: c}
+		x := &tester{T: t, Router: router.New(c, nil, router.WithCursorTimeout(time.Minute)), Cluster: c}
 		x.OK("doc1", d("insert", "log", "documents", bson.A{d("_id", 1), d("_id", 2)}))
 		id := openCursor(x, d("find", "log", "batchSize", 1, "noCursorTimeout", true))
 		time.Sleep(time.Hour)

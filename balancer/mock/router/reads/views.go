@@ -17,17 +17,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// otherCollections are the collections and views of a database that a pipeline reads, as
+// joinedCollections are the collections and views of a database that a pipeline reads, as
 // they were when it was captured.
-type otherCollections struct {
+type joinedCollections struct {
 	db  string
 	let bson.Raw
 	now time.Time
 	Ctx context.Context // of who reads now
-	// noDisk: stages that keep more than a server would are refused.
+	// noDisk: stages that exceed a server's memory limit are refused.
 	noDisk   bool
 	language expr.Language
-	Of       map[string]foreignCollection
+	ByName   map[string]foreignCollection
 }
 
 // foreignCollection is a collection, or a view and the collection it stands on.
@@ -38,22 +38,22 @@ type foreignCollection struct {
 
 // environment is what pipelines of a database need from outside. The collections
 // they read are to be captured.
-func environment(c *call.Call, db string, let bson.Raw) (*otherCollections, pipeline.Env) {
-	f := &otherCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
-		Of: map[string]foreignCollection{}}
+func environment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pipeline.Env) {
+	f := &joinedCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
+		ByName: map[string]foreignCollection{}}
 	return f, f.env()
 }
 
-func (f *otherCollections) env() pipeline.Env {
+func (f *joinedCollections) env() pipeline.Env {
 	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk,
 		Language: f.language}
 }
 
 // Capture captures collections and what they stand on, as far as that is views.
 // The lock is held.
-func (f *otherCollections) Capture(c *call.Call, names []string) error {
+func (f *joinedCollections) Capture(c *call.Call, names []string) error {
 	for _, name := range names {
-		if _, known := f.Of[name]; known || name == "" {
+		if _, known := f.ByName[name]; known || name == "" {
 			continue
 		}
 		ns := f.db + "." + name
@@ -61,12 +61,12 @@ func (f *otherCollections) Capture(c *call.Call, names []string) error {
 		if c.Node.Member == nil {
 			ns, stages, _ = c.Cluster.Collections().ResolveView(ns, f.db)
 		}
-		reads, err := reads(c, ns, nil)
+		reads, err := readsFor(c, ns, nil)
 		if err != nil {
 			return err
 		}
-		f.Of[name] = foreignCollection{reads, stages}
-		if err := f.Capture(c, joined(stages)); err != nil {
+		f.ByName[name] = foreignCollection{reads, stages}
+		if err := f.Capture(c, joinedNames(stages)); err != nil {
 			return err
 		}
 	}
@@ -74,15 +74,15 @@ func (f *otherCollections) Capture(c *call.Call, names []string) error {
 }
 
 // read gives all documents of a collection or view that was captured.
-func (f *otherCollections) read(name string) (iter.Seq[bson.Raw], error) {
-	of := f.Of[name]
-	docs, err := all(f.Ctx, of.Reads)
-	if err != nil || of.stages == nil {
+func (f *joinedCollections) read(name string) (iter.Seq[bson.Raw], error) {
+	foreign := f.ByName[name]
+	docs, err := allDocuments(f.Ctx, foreign.Reads)
+	if err != nil || foreign.stages == nil {
 		return docs, err
 	}
 	view := *f
 	view.let = nil
-	pipeline, err := pipeline.Compile(of.stages, view.env())
+	pipeline, err := pipeline.Compile(foreign.stages, view.env())
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +96,9 @@ func (f *otherCollections) read(name string) (iter.Seq[bson.Raw], error) {
 	return slices.Values(list), nil
 }
 
-// all walks the documents that reads without a query give. It ends with ctx,
+// allDocuments walks the documents that reads without a query give. It ends with ctx,
 // which whoever walks looks at.
-func all(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
+func allDocuments(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
 	planned, err := mock.PlanReads(reads, store.Query{})
 	if err != nil {
 		return nil, err
@@ -114,9 +114,9 @@ func all(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
 	}, nil
 }
 
-// joined returns the names of the collections that stages read, wherever they
+// joinedNames returns the names of the collections that stages read, wherever they
 // stand in them.
-func joined(stages []bson.Raw) []string {
+func joinedNames(stages []bson.Raw) []string {
 	var names []string
 	for _, s := range stages {
 		names = appendJoined(names, s)
@@ -149,8 +149,8 @@ func appendJoined(names []string, doc bson.Raw) []string {
 	return names
 }
 
-// viewed captures what a query on a view reads.
-func viewed(c *call.Call, q call.Query) (call.Source, error) {
+// openView captures what a query on a view reads.
+func openView(c *call.Call, q call.Query) (call.Source, error) {
 	db, name, err := catalog.SplitNamespace(q.NS)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func viewed(c *call.Call, q call.Query) (call.Source, error) {
 	if q.Collation != nil {
 		return nil, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation")
 	}
-	if isMarked(q) {
+	if wantsLocation(q) {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator,
 			"returnKey and showRecordId are not supported on views: %s", q.NS)
 	}
@@ -169,18 +169,18 @@ func viewed(c *call.Call, q call.Query) (call.Source, error) {
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
 			f.Ctx = ctx
-			docs, err := ofView(q, f, name)
+			docs, err := viewDocuments(q, f, name)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			shownResults(ctx, q, nil, cut(q, documents(docs)(ctx)))(yield)
+			projectResults(ctx, q, nil, skipAndLimit(q, sourceOf(docs)(ctx)))(yield)
 		}
 	}, nil
 }
 
-// ofView returns the documents of a view that match, in the order asked for.
-func ofView(q call.Query, f *otherCollections, name string) ([]bson.Raw, error) {
+// viewDocuments returns the documents of a view that match, in the order asked for.
+func viewDocuments(q call.Query, f *joinedCollections, name string) ([]bson.Raw, error) {
 	docs, err := f.read(name)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 func NewGuarded(t *testing.T) *Tester {
 	t.Helper()
 	directory := access.NewDirectory()
-	root := access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	root := access.UserSpec{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}

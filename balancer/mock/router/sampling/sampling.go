@@ -24,14 +24,14 @@ type Analyzer struct {
 	oldest    int // of the samples, once there are enough
 }
 
-// Query is what is kept of a query: how far it would go.
+// Query is a sampled query: what is needed to tell which shards it would target.
 type Query struct {
 	command string // find, aggregate, count, distinct; update, delete, findAndModify
 	filter  *filter.Filter
 	multi   bool
 	// changed are the fields that an update sets.
 	changed []string
-	shown   bson.D // by $listSampledQueries: cmd
+	cmdDoc  bson.D // by $listSampledQueries: cmd
 	at      time.Time
 }
 
@@ -42,13 +42,13 @@ const maxSamples = 20_000
 // maxAnalyzed bounds of how many collections queries are kept.
 const maxAnalyzed = 100
 
-// Sample switches sampling on or off; what was sampled stays.
-func (all Analyzers) Sample(ns, mode string, rate float64) {
+// SetSampling switches sampling on or off; existing samples stay.
+func (all Analyzers) SetSampling(ns, mode string, rate float64) {
 	a := all[ns]
 	if a == nil {
 		a = &Analyzer{}
 		if len(all) >= maxAnalyzed {
-			all.forgetIdle()
+			all.dropIdle()
 		}
 		all[ns] = a
 	}
@@ -57,8 +57,8 @@ func (all Analyzers) Sample(ns, mode string, rate float64) {
 	}
 }
 
-// Writes reports whether the query is a write's.
-func (q Query) Writes() bool {
+// IsWrite reports whether the query is a write's.
+func (q Query) IsWrite() bool {
 	return slices.Contains([]string{"update", "delete", "findAndModify"}, q.command)
 }
 
@@ -72,21 +72,21 @@ func (a *Analyzer) add(one Query) {
 	a.oldest = (a.oldest + 1) % maxSamples
 }
 
-// forgetIdle drops what was sampled where nothing is sampled any more.
-func (all Analyzers) forgetIdle() {
+// dropIdle drops what was sampled where nothing is sampled any more.
+func (all Analyzers) dropIdle() {
 	maps.DeleteFunc(all, func(_ string, a *Analyzer) bool { return a.PerSecond == 0 })
 }
 
-// Of returns the analyzer of a collection whose queries are sampled; nil of others.
-func (all Analyzers) Of(ns string) *Analyzer {
+// Active returns the analyzer of a collection whose queries are sampled; nil of others.
+func (all Analyzers) Active(ns string) *Analyzer {
 	if a := all[ns]; a != nil && a.PerSecond > 0 {
 		return a
 	}
 	return nil
 }
 
-// Note keeps queries that came now, if it is time, and nobody has ended it meanwhile.
-func (a *Analyzer) Note(list []Query, now time.Time) {
+// Record records queries if the rate allows it and sampling is still on.
+func (a *Analyzer) Record(list []Query, now time.Time) {
 	for _, one := range list {
 		if a.PerSecond > 0 && !now.Before(a.next) {
 			one.at = now
@@ -105,7 +105,7 @@ func Queries(ns, name string, body bson.Raw) []Query {
 			filter = nil
 		}
 		return Query{command: name, filter: filter, multi: multi, changed: changedFields(update),
-			shown: shownQuery(ns, name, doc, statementOf(name, from, multi))}
+			cmdDoc: newCmdDoc(ns, name, doc, statementOf(name, from, multi))}
 	}
 	var none bson.RawValue
 	switch name {

@@ -21,8 +21,8 @@ func TestSamplesAreBounded(t *testing.T) {
 	all := Analyzers{}
 	for i := range 3 * maxAnalyzed {
 		ns := fmt.Sprintf("db.c%d", i)
-		all.Sample(ns, "full", 50)
-		all.Sample(ns, "off", 0)
+		all.SetSampling(ns, "full", 50)
+		all.SetSampling(ns, "off", 0)
 	}
 	if len(all) > maxAnalyzed {
 		t.Errorf("queries of %d collections are kept", len(all))

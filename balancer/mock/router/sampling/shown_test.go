@@ -56,8 +56,8 @@ func TestShownAsRecorded(t *testing.T) {
 			}
 			seen[name] = true
 			set, _ := bson.Marshal(bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}})
-			q := Query{command: name, shown: shownQuery("heat.r", name, bson.Raw{5, 0, 0, 0, 0},
-				statement{update: bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: set}})}
+			q := Query{command: name, cmdDoc: newCmdDoc("heat.r", name, bson.Raw{5, 0, 0, 0, 0},
+				writeStatement{update: bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: set}})}
 			ours, err := bson.Marshal(q.Doc("heat.r", bson.Binary{Subtype: 4, Data: make([]byte, 16)}, 0))
 			if err != nil {
 				t.Fatal(err)

@@ -9,21 +9,21 @@ import (
 	"shardsh/balancer/mock/workload"
 )
 
-// Work keeps what a sampler finds among the operations of a workload: so many a second as
+// RecordWorkload samples the operations of a workload: as many per second as
 // it was asked for, or all where there are fewer.
-func (all Analyzers) Work(r *rand.Rand, w mock.Work) {
-	a := all.Of(w.Namespace)
+func (all Analyzers) RecordWorkload(r *rand.Rand, w mock.Work) {
+	a := all.Active(w.Namespace)
 	if a == nil || w.Sampled <= 0 {
 		return
 	}
 	n := workload.Poisson(r, min(a.PerSecond, w.Sampled)*w.To.Sub(w.From).Seconds())
 	for range min(n, maxSamples) {
 		op, at := w.Draw()
-		a.add(ofWork(w.Namespace, op, at))
+		a.add(workloadQuery(w.Namespace, op, at))
 	}
 }
 
-func ofWork(ns string, op workload.Operation, at time.Time) Query {
+func workloadQuery(ns string, op workload.Operation, at time.Time) Query {
 	compiled, err := filter.Compile(op.Filter)
 	if err != nil {
 		compiled = nil
@@ -32,6 +32,6 @@ func ofWork(ns string, op workload.Operation, at time.Time) Query {
 	if op.Command == "update" {
 		q.changed = []string{"seen"}
 	}
-	q.shown = shownQuery(ns, op.Command, op.Filter, statement{multi: q.multi, update: seen(at)})
+	q.cmdDoc = newCmdDoc(ns, op.Command, op.Filter, writeStatement{multi: q.multi, update: workloadUpdate(at)})
 	return q
 }

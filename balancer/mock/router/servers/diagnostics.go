@@ -24,7 +24,7 @@ func diagnosticHandlers() map[string]call.Handler {
 		"isdbgrid":           isDBGrid,
 		"netstat":            netstat,
 		"getShardMap":        getShardMap,
-		"getShardVersion":    routedVersion,
+		"getShardVersion":    routerShardVersion,
 		"getDatabaseVersion": getDatabaseVersion,
 		"flushRouterConfig":  flushRouterConfig,
 	}
@@ -88,7 +88,7 @@ func hostInfo(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// hostMegabytes stands where a server tells the memory of its machine.
+// hostMegabytes is the memory size that hostInfo reports.
 const hostMegabytes = int64(4096)
 
 // architecture and systemName are what a server calls the machine's processor
@@ -129,7 +129,7 @@ func listCommands(c *call.Call) (bson.D, error) {
 			versions = bson.A{"1"}
 		}
 		list = append(list, bson.E{Key: name, Value: bson.D{
-			{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.Anyone},
+			{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.NoAuth},
 			{Key: "secondaryOk", Value: true}, {Key: "adminOnly", Value: cmd.AdminOnly},
 			{Key: "apiVersions", Value: versions}, {Key: "deprecatedApiVersions", Value: bson.A{}},
 		}})

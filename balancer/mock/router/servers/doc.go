@@ -7,12 +7,12 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// Handlers returns the commands of this room, by their names.
+// Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.Join(diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers())
+	return call.MergeMaps(diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers())
 }
 
-// Stages returns the first stages of pipelines that this room makes documents for.
+// Stages returns the initial pipeline stages that this package makes documents for.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$currentOp":  {Database: true, AdminOnly: true, Run: currentOpStage},

@@ -25,17 +25,17 @@ func fileMD5(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := *c
-	of.Body, of.Invoked = call.BodyOf(find, nil), "find"
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return call.FindQuery(&of) })
+	findCall := *c
+	findCall.Body, findCall.Invoked = call.NewBody(find, nil), "find"
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return call.FindQuery(&findCall) })
 	if err != nil {
 		return nil, err
 	}
-	found, err := reads.Queried(&of, q)
+	found, err := reads.OpenQuery(&findCall, q)
 	if err != nil {
 		return nil, err
 	}
-	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
 		chunks, err := found.All(ctx)
 		if err != nil {
 			return nil, err

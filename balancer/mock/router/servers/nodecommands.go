@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// nodeCommands are about the mongos as a process: what monitoring asks, and
+// nodeHandlers returns the commands about the mongos as a process: what monitoring asks, and
 // what an administrator tells it.
 func nodeHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
@@ -29,18 +29,18 @@ func nodeHandlers() map[string]call.Handler {
 		"invalidateUserCache":   call.OK,
 		"lockInfo":              func(*call.Call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
 		"logRotate":             logRotate,
-		"planCacheListFilters":  OnOwners(bson.D{{Key: "filters", Value: bson.A{}}}),
-		"planCacheClearFilters": OnOwners(bson.D{}),
+		"planCacheListFilters":  OwnersReply(bson.D{{Key: "filters", Value: bson.A{}}}),
+		"planCacheClearFilters": OwnersReply(bson.D{}),
 		"rotateFTDC":            call.OK, // it keeps no diagnostic files
 		"_isSelf": func(c *call.Call) (bson.D, error) {
-			return bson.D{{Key: "id", Value: c.Node.Process}}, nil
+			return bson.D{{Key: "id", Value: c.Node.ProcessID}}, nil
 		},
 	}
 }
 
-// OnOwners is a command that every shard with chunks of a collection answers alike,
+// OwnersReply handles a command that every shard with chunks of a collection answers alike,
 // and the mongos with what one said. Without chunks the database's primary is asked.
-func OnOwners(reply bson.D) call.Handler {
+func OwnersReply(reply bson.D) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
 		ns, err := c.Namespace()
 		if err != nil || c.Node.Member != nil {
@@ -109,7 +109,7 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 
 // getDiagnosticData returns what a server samples every second, as of now.
 func getDiagnosticData(c *call.Call) (bson.D, error) {
-	data, err := Samples(c, Sample{"serverStatus", ServerStatus}, Sample{"connPoolStats", ConnPoolStats})
+	data, err := TakeSamples(c, Sample{"serverStatus", ServerStatus}, Sample{"connPoolStats", ConnPoolStats})
 	return bson.D{{Key: "data", Value: data}}, err
 }
 
@@ -148,13 +148,13 @@ type Sample struct {
 	Take call.Handler
 }
 
-// Samples runs them now, with the times around each and around all.
-func Samples(c *call.Call, list ...Sample) (bson.D, error) {
+// TakeSamples runs them now, with the times around each and around all.
+func TakeSamples(c *call.Call, list ...Sample) (bson.D, error) {
 	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.Cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, s := range list {
 		begun := now()
-		doc, err := s.Take(c.Inner(c.DB, s.Name, bson.Raw{5, 0, 0, 0, 0}))
+		doc, err := s.Take(c.NewInner(c.DB, s.Name, bson.Raw{5, 0, 0, 0, 0}))
 		if err != nil {
 			return nil, err
 		}

@@ -120,7 +120,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		return nil, err
 	}
 	if c.Node.Member != nil {
-		return c.Node.Own.Operations(c, options.allUsers, options.idle)
+		return c.Node.MemberState.Operations(c, options.allUsers, options.idle)
 	}
 	if options.localOps {
 		return LocalOps(c, options.allUsers)
@@ -200,7 +200,7 @@ func currentOp(c *call.Call) (bson.D, error) {
 	}
 	filter := bson.D{}
 	for _, e := range elems[1:] {
-		if !args.Generic(e.Key()) && !strings.HasPrefix(e.Key(), "$") {
+		if !args.IsGeneric(e.Key()) && !strings.HasPrefix(e.Key(), "$") {
 			filter = append(filter, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}
@@ -212,7 +212,7 @@ func currentOp(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if docs, err = c.Matching(bson.Raw(raw).Lookup("f").Document(), docs); err != nil {
+	if docs, err = c.MatchingDocuments(bson.Raw(raw).Lookup("f").Document(), docs); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(docs, func(a, b bson.Raw) int {

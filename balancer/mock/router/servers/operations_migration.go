@@ -73,19 +73,19 @@ type worker struct {
 	on                      catalog.ShardID
 	opid                    int32
 	step                    string
-	donates, active, killed bool
+	isDonor, active, killed bool
 }
 
 func (w worker) op(cluster *mock.Cluster) bson.D {
 	desc := "migrateThread"
-	if w.donates {
+	if w.isDonor {
 		desc = "MoveChunk"
 	}
 	op := append(opHead(cluster, w.on, desc),
 		bson.E{Key: "active", Value: w.active},
 		bson.E{Key: "currentOpTime", Value: opTime(cluster)},
 	)
-	if w.donates {
+	if w.isDonor {
 		op = append(op, bson.E{Key: "effectiveUsers", Value: bson.A{
 			bson.D{{Key: "user", Value: "__system"}, {Key: "db", Value: "local"}}}})
 	}
@@ -95,7 +95,7 @@ func (w worker) op(cluster *mock.Cluster) bson.D {
 	if w.killed {
 		op = append(op, bson.E{Key: "killPending", Value: true})
 	}
-	if !w.donates {
+	if !w.isDonor {
 		op = append(op, bson.E{Key: "lsid", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}},
 			{Key: "uid", Value: bson.Binary{Data: make([]byte, 32)}}}})
 	}
@@ -104,11 +104,11 @@ func (w worker) op(cluster *mock.Cluster) bson.D {
 		bson.E{Key: "ns", Value: ""},
 		bson.E{Key: "redacted", Value: false},
 		bson.E{Key: "command", Value: bson.D{}})
-	if w.donates {
+	if w.isDonor {
 		op = append(op, bson.E{Key: "queryFramework", Value: "classic"})
 	}
 	op = append(op, bson.E{Key: "msg", Value: w.step}, numYields(), queues(), noQueue())
-	if !w.donates {
+	if !w.isDonor {
 		op = append(op, bson.E{Key: "transaction", Value: bson.D{{Key: "parameters", Value: bson.D{
 			{Key: "txnNumber", Value: int64(0)}}}}})
 	}

@@ -24,10 +24,10 @@ func parameterHandlers() map[string]call.Handler {
 // AuthSchema is the form in which servers keep users, which tools for dumps ask.
 const AuthSchema = int32(5)
 
-// OwnParameters returns those of a mongos that tools ask for, with their
+// DefaultParameters returns those of a mongos that tools ask for, with their
 // defaults. Setting them is remembered; only cursorTimeoutMillis and those of the statistics
 // of queries change anything here.
-func OwnParameters(r catalog.Release) map[string]*call.Parameter {
+func DefaultParameters(r catalog.Release) map[string]*call.Parameter {
 	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
 	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
 	share := 0.0
@@ -40,11 +40,11 @@ func OwnParameters(r catalog.Release) map[string]*call.Parameter {
 		"authSchemaVersion":                 {Value: AuthSchema},
 		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
 		"connPoolMaxConnsPerHost":           fixed(int32(200)),
-		"cursorTimeoutMillis":               free(int64(call.CursorLife / time.Millisecond)),
+		"cursorTimeoutMillis":               free(int64(call.CursorTimeout / time.Millisecond)),
 		"disableLogicalSessionCacheRefresh": fixed(false),
 		"enableTestCommands":                fixed(false),
 		"loadBalancerPort":                  fixed(int32(0)),
-		"localLogicalSessionTimeoutMinutes": fixed(int32(call.SessionLife / time.Minute)),
+		"localLogicalSessionTimeoutMinutes": fixed(int32(call.SessionTimeout / time.Minute)),
 		"logLevel":                          free(int32(0)),
 		"logicalSessionRefreshMillis":       fixed(int32(300000)),
 		"maxSessions":                       fixed(int32(call.MaxSessions)),
@@ -58,10 +58,10 @@ func OwnParameters(r catalog.Release) map[string]*call.Parameter {
 	}
 }
 
-// parameter returns one that this node has, and how it can be set.
-func parameter(c *call.Call, name string) (value any, runtime, startup, known bool) {
+// lookupParameter returns one that this node has, and how it can be set.
+func lookupParameter(c *call.Call, name string) (value any, runtime, startup, known bool) {
 	if c.Node.Member != nil {
-		if value, known = c.Node.Own.Parameter(c, name); known {
+		if value, known = c.Node.MemberState.Parameter(c, name); known {
 			return value, false, false, true
 		}
 		value, runtime, known = c.Cluster.Parameters().Value(name)
@@ -79,7 +79,7 @@ func parameter(c *call.Call, name string) (value any, runtime, startup, known bo
 
 func parameterNames(c *call.Call) []string {
 	if c.Node.Member != nil {
-		return slices.Sorted(slices.Values(append(c.Cluster.Parameters().Names(), c.Node.Own.ParameterNames()...)))
+		return slices.Sorted(slices.Values(append(c.Cluster.Parameters().Names(), c.Node.MemberState.ParameterNames()...)))
 	}
 	return slices.Sorted(maps.Keys(c.Node.Parameters))
 }
@@ -128,7 +128,7 @@ func getParameter(c *call.Call) (bson.D, error) {
 	}
 	reply := bson.D{}
 	for _, name := range parameterNames(c) {
-		value, runtime, startup, known := parameter(c, name)
+		value, runtime, startup, known := lookupParameter(c, name)
 		if !known || !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
 			continue
 		}
@@ -153,10 +153,10 @@ func setParameter(c *call.Call) (bson.D, error) {
 	}
 	var asked []bson.RawElement
 	for _, e := range elems {
-		if e.Key() == "setParameter" || args.Generic(e.Key()) {
+		if e.Key() == "setParameter" || args.IsGeneric(e.Key()) {
 			continue
 		}
-		_, runtime, _, known := parameter(c, e.Key())
+		_, runtime, _, known := lookupParameter(c, e.Key())
 		switch {
 		case !known:
 			return nil, mongoerr.New(mongoerr.InvalidOptions,
@@ -182,7 +182,7 @@ func setParameter(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "was", Value: was}}, nil
 }
 
-func assignParameter(c *call.Call, name string, v bson.RawValue) (was any, err error) {
+func assignParameter(c *call.Call, name string, v bson.RawValue) (old any, err error) {
 	if c.Node.Member != nil {
 		var value any
 		if err := v.Unmarshal(&value); err != nil {
@@ -191,21 +191,21 @@ func assignParameter(c *call.Call, name string, v bson.RawValue) (was any, err e
 		return c.Cluster.Parameters().Set(name, value)
 	}
 	own := c.Node.Parameters[name]
-	value, err := likeParameter(name, own.Value, v)
+	value, err := parseParameter(name, own.Value, v)
 	if err != nil {
 		return nil, err
 	}
-	was, own.Value = own.Value, value
+	old, own.Value = own.Value, value
 	if name == "cursorTimeoutMillis" {
 		ms := value.(int64)
-		c.Node.Cursors.Life = time.Duration(ms) * time.Millisecond
+		c.Node.Cursors.IdleTimeout = time.Duration(ms) * time.Millisecond
 	}
-	return was, nil
+	return old, nil
 }
 
-// likeParameter reads a value of the type that a parameter has: numbers that
+// parseParameter converts v to the type of a parameter: numbers that
 // are not negative, bools, and texts. logLevel is of those that are read by hand.
-func likeParameter(name string, is any, v bson.RawValue) (any, error) {
+func parseParameter(name string, current any, v bson.RawValue) (any, error) {
 	n, isNumber := args.Number(v)
 	text, isText := v.StringValueOK()
 	bad := func() error {
@@ -219,7 +219,7 @@ func likeParameter(name string, is any, v bson.RawValue) (any, error) {
 			n = 1
 		}
 	}
-	switch is.(type) {
+	switch current.(type) {
 	case bool:
 		if !isNumber && v.Type != bson.TypeBoolean {
 			return nil, bad()
@@ -241,11 +241,11 @@ func likeParameter(name string, is any, v bson.RawValue) (any, error) {
 		}
 		return int64(n), nil
 	}
-	least := 0.0
+	minValue := 0.0
 	if name == queryStatsRate {
-		least = -1
+		minValue = -1
 	}
-	if !isNumber || cmp.Compare(n, least) < 0 || n > 1<<31-1 {
+	if !isNumber || cmp.Compare(n, minValue) < 0 || n > 1<<31-1 {
 		return nil, bad()
 	}
 	return int32(n), nil

@@ -32,16 +32,16 @@ func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took t
 			PerSecond: int64(c.Node.Parameters[queryStatsRate].Value.(int32)),
 			Share:     c.Node.Parameters[queryStatsShare].Value.(float64),
 		}
-		if rate.Off() {
+		if rate.IsOff() {
 			return
 		}
-		returned, cursor := batchOf(reply)
-		stats.Note(querystats.Query{Database: c.DB, Command: cmd.Name, Body: c.Body.Raw, Client: c.Peer.Metadata,
+		returned, cursor := batchSize(reply)
+		stats.Record(querystats.Query{Database: c.DB, Command: cmd.Name, Body: c.Body.Raw, Client: c.Peer.Metadata,
 			Returned: returned, Took: took, Cursor: cursor}, rate, now)
 	case "getMore":
-		returned, cursor := batchOf(reply)
+		returned, cursor := batchSize(reply)
 		of, _ := c.Body.Lookup("getMore").AsInt64OK()
-		stats.More(of, cursor, returned, took, now)
+		stats.AddBatch(of, cursor, returned, took, now)
 	case "killCursors":
 		var ids []int64
 		list, _ := c.Body.Lookup("cursors").ArrayOK()
@@ -50,12 +50,12 @@ func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took t
 			id, _ := v.AsInt64OK()
 			ids = append(ids, id)
 		}
-		stats.Ended(ids, now)
+		stats.EndCursors(ids, now)
 	}
 }
 
-// batchOf returns how many documents or values a reply has, and its cursor.
-func batchOf(reply bson.D) (n, cursor int64) {
+// batchSize returns how many documents or values a reply has, and its cursor.
+func batchSize(reply bson.D) (n, cursor int64) {
 	for _, f := range reply {
 		switch f.Key {
 		case "values":
@@ -89,7 +89,7 @@ func lengthOf(list any) int64 {
 
 // queryStatsStage is $queryStats: what this router has counted.
 func queryStatsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
-	rename, err := renameOf(spec)
+	rename, err := readRename(spec)
 	if err != nil || c.Node.Member != nil { // members count queries of their own clients only, and here none
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func queryStatsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, er
 	return docs, nil
 }
 
-// renameOf reads how names are to be shown; nil is as they are.
-func renameOf(spec bson.RawValue) (querystats.Rename, error) {
+// readRename reads how names are to be transformed; nil leaves them unchanged.
+func readRename(spec bson.RawValue) (querystats.RenameFunc, error) {
 	const algorithm = "hmac-sha-256"
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {

@@ -13,9 +13,9 @@ import (
 
 // What a router knows of where collections lie, and the commands about it.
 
-// routedVersion is the version of a collection, or of a database, that the router
+// routerShardVersion is the version of a collection, or of a database, that the router
 // knows (rules/03-commands §1.7).
-func routedVersion(c *call.Call) (bson.D, error) {
+func routerShardVersion(c *call.Call) (bson.D, error) {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
@@ -37,14 +37,14 @@ func routedVersion(c *call.Call) (bson.D, error) {
 		{Key: "versionEpoch", Value: table.Epoch()},
 		{Key: "versionTimestamp", Value: table.Timestamp()},
 	}
-	if !args.TrueValue(c.Body.Lookup("fullMetadata")) {
+	if !args.IsTruthy(c.Body.Lookup("fullMetadata")) {
 		return reply, nil
 	}
-	return append(reply, allBounds(table)), nil
+	return append(reply, chunkBounds(table)), nil
 }
 
-// allBounds lists the chunks' bounds, unless they would not fit in a reply.
-func allBounds(table *catalog.RoutingTable) bson.E {
+// chunkBounds lists the chunks' bounds, unless they would not fit in a reply.
+func chunkBounds(table *catalog.RoutingTable) bson.E {
 	bounds := bson.A{}
 	size := 0
 	for chunk := range table.All() {
@@ -66,7 +66,7 @@ func getDatabaseVersion(c *call.Call) (bson.D, error) {
 		{Key: "dbVersion", Value: entry.Lookup("version")}}, nil
 }
 
-// databaseEntry is a database's entry as the router knows it, or as it is to a member.
+// databaseEntry returns a database's entry from the router's cache, or on a member from the catalog.
 func databaseEntry(c *call.Call, db string) (bson.Raw, bool) {
 	if c.Node.Routes == nil {
 		return c.Cluster.ConfigDB().DatabaseEntry(db)

@@ -37,7 +37,7 @@ func statusSections() []call.Section {
 	sections := slices.Concat(IdleSections(), SharedSections(), []call.Section{
 		{Name: "defaultRWConcern", Show: ConcernStatus},
 		{Name: "hedgingMetrics", Show: func(*call.Call) any {
-			return call.Longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
+			return call.ZeroLongs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
 		}},
 		{Name: "metrics", Show: metricsStatus},
 		{Name: "queryAnalyzers", Show: analyzersStatus},
@@ -53,9 +53,9 @@ func statusSections() []call.Section {
 func ServerStatus(c *call.Call) (bson.D, error) {
 	process, service, sections := "mongos", bson.A{"router"}, statusSections
 	if c.Node.Member != nil {
-		process, service, sections = "mongod", c.Node.Own.Services(), c.Node.Own.Sections
+		process, service, sections = "mongod", c.Node.MemberState.Services(), c.Node.MemberState.Sections
 	}
-	up := c.Node.Up()
+	up := c.Node.Uptime()
 	reply := bson.D{
 		{Key: "host", Value: c.Node.Host()},
 		{Key: "version", Value: mock.FullVersion(c.Node.Release())},
@@ -77,7 +77,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		if s.Name == "mem" && asked.IsZero() {
 			asked = c.Body.Lookup("metrics") // which it goes with
 		}
-		if asked.IsZero() && none || !asked.IsZero() && !args.TrueValue(asked) {
+		if asked.IsZero() && none || !asked.IsZero() && !args.IsTruthy(asked) {
 			continue
 		}
 		if shown := s.Show(c); shown != nil {
@@ -120,7 +120,7 @@ func connectionsStatus(c *call.Call) any {
 		{Key: "rejected", Value: int32(0)},
 		{Key: "active", Value: int32(c.Node.Counters.Active.Load())},
 		{Key: "threaded", Value: open},
-	}, call.Longs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
+	}, call.ZeroLongs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
 }
 
 // ConcernStatus shows the default concerns.
@@ -188,10 +188,10 @@ func shardingStatistics(c *call.Call) any {
 	for _, name := range call.TargetedCommands() {
 		by := c.Node.Counters.Targeted[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
-			{Key: "allShards", Value: call.Smallest(by[call.ToAllShards].Load())}, {Key: "manyShards",
-				Value: call.Smallest(by[call.ToManyShards].Load())},
-			{Key: "oneShard", Value: call.Smallest(by[call.ToOneShard].Load())}, {Key: "unsharded",
-				Value: call.Smallest(by[call.ToUnsharded].Load())},
+			{Key: "allShards", Value: call.SmallestInt(by[call.ToAllShards].Load())}, {Key: "manyShards",
+				Value: call.SmallestInt(by[call.ToManyShards].Load())},
+			{Key: "oneShard", Value: call.SmallestInt(by[call.ToOneShard].Load())}, {Key: "unsharded",
+				Value: call.SmallestInt(by[call.ToUnsharded].Load())},
 		}})
 	}
 	stats := bson.D{
@@ -205,7 +205,7 @@ func shardingStatistics(c *call.Call) any {
 	return stats
 }
 
-// fullRetryBudget is what a router has left for repetitions when there were none
+// fullRetryBudget is the retry budget of a router that has not retried anything
 // (shardRetryTokenBucketCapacity).
 const fullRetryBudget = 1000.0
 
@@ -218,11 +218,11 @@ func overloadByShard(c *call.Call) bson.D {
 	for _, id := range slices.Compact(ids) {
 		n := c.Node.Counters.Shards[id]
 		doc := bson.D{{Key: "numOperationsAttempted", Value: n.Attempted}}
-		doc = append(doc, call.Longs("numOperationsRetriedAtLeastOnceDueToOverload",
+		doc = append(doc, call.ZeroLongs("numOperationsRetriedAtLeastOnceDueToOverload",
 			"numOperationsRetriedAtLeastOnceDueToOverloadAndSucceeded", "numRetriesDueToOverloadAttempted",
 			"numRetriesRetargetedDueToOverload")...)
 		doc = append(doc, bson.E{Key: "numOverloadErrorsReceived", Value: n.Overloaded})
-		doc = append(doc, call.Longs("totalBackoffTimeMillis")...)
+		doc = append(doc, call.ZeroLongs("totalBackoffTimeMillis")...)
 		list = append(list, bson.E{Key: string(id),
 			Value: append(doc, bson.E{Key: "retryBudgetTokenBucketBalance", Value: fullRetryBudget})})
 	}
@@ -235,7 +235,7 @@ func CatalogCache(s routing.Stats) bson.D {
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: s.Databases}, {Key: "numCollectionEntries", Value: s.Collections},
 		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: s.Stale},
-	}, call.Longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
+	}, call.ZeroLongs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
 	return append(cache,
 		bson.E{Key: "countIncrementalRefreshesStarted", Value: s.Incremental},
 		bson.E{Key: "numActiveFullRefreshes", Value: int64(0)}, bson.E{Key: "countFullRefreshesStarted", Value: s.Full},
@@ -243,13 +243,22 @@ func CatalogCache(s routing.Stats) bson.D {
 }
 
 func transactionStatus() bson.D {
-	doc := call.Longs("currentOpen", "currentActive", "currentInactive", "totalStarted", "totalCommitted", "totalAborted")
+	doc := call.ZeroLongs(
+		"currentOpen",
+		"currentActive",
+		"currentInactive",
+		"totalStarted",
+		"totalCommitted",
+		"totalAborted",
+	)
 	doc = append(doc, bson.E{Key: "abortCause", Value: bson.D{}})
-	doc = append(doc, call.Longs("totalContactedParticipants", "totalParticipantsAtCommit", "totalRequestsTargeted")...)
+	doc = append(
+		doc,
+		call.ZeroLongs("totalContactedParticipants", "totalParticipantsAtCommit", "totalRequestsTargeted")...)
 	types := bson.D{}
 	for _, name := range []string{"noShards", "singleShard", "singleWriteShard", "readOnly", "twoPhaseCommit",
 		"recoverWithToken"} {
-		types = append(types, bson.E{Key: name, Value: call.Longs("initiated", "successful", "successfulDurationMicros")})
+		types = append(types, bson.E{Key: name, Value: call.ZeroLongs("initiated", "successful", "successfulDurationMicros")})
 	}
 	return append(doc, bson.E{Key: "commitTypes", Value: types})
 }
@@ -275,7 +284,7 @@ func analyzersStatus(c *call.Call) any {
 			active++
 		}
 		for _, sample := range a.Samples {
-			if sample.Writes() {
+			if sample.IsWrite() {
 				writes++
 			} else {
 				reads++

@@ -12,12 +12,12 @@ import (
 func IdleSections() []call.Section {
 	return []call.Section{
 		{Name: "batchedDeletes", Show: func(*call.Call) any {
-			return ints("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
+			return zeroInts("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
 		}},
-		{Name: "collectionCatalog", Show: func(*call.Call) any { return call.Longs("numScansDueToMissingMapping") }},
+		{Name: "collectionCatalog", Show: func(*call.Call) any { return call.ZeroLongs("numScansDueToMissingMapping") }},
 		{Name: "globalLock", Show: func(c *call.Call) any {
-			nobody := func() bson.D { return ints("total", "readers", "writers") }
-			return bson.D{{Key: "totalTime", Value: c.Node.Up().Microseconds()},
+			nobody := func() bson.D { return zeroInts("total", "readers", "writers") }
+			return bson.D{{Key: "totalTime", Value: c.Node.Uptime().Microseconds()},
 				{Key: "currentQueue", Value: nobody()}, {Key: "activeClients", Value: nobody()}}
 		}},
 		{Name: "health", Show: func(c *call.Call) any {
@@ -25,26 +25,36 @@ func IdleSections() []call.Section {
 				Value: bson.NewDateTimeFromTime(c.Node.Started)}}
 		}},
 		{Name: "indexBulkBuilder", Show: func(*call.Call) any {
-			return call.Longs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort", "spilledRanges",
-				"bytesSpilledUncompressed", "bytesSpilled", "numSorted", "bytesSorted", "memUsage")
+			return call.ZeroLongs(
+				"count",
+				"resumed",
+				"filesOpenedForExternalSort",
+				"filesClosedForExternalSort",
+				"spilledRanges",
+				"bytesSpilledUncompressed",
+				"bytesSpilled",
+				"numSorted",
+				"bytesSorted",
+				"memUsage",
+			)
 		}},
 		{Name: "indexStats", Show: func(*call.Call) any { return indexFeatures() }},
 		{Name: "internalTransactions",
 			Show: func(*call.Call) any {
-				return call.Longs("started", "retriedTransactions", "retriedCommits", "succeeded")
+				return call.ZeroLongs("started", "retriedTransactions", "retriedCommits", "succeeded")
 			}},
 		{Name: "locks", Show: func(*call.Call) any { return bson.D{} }},
-		{Name: "querySettings", Show: func(*call.Call) any { return ints("count", "size", "rejectCount") }},
+		{Name: "querySettings", Show: func(*call.Call) any { return zeroInts("count", "size", "rejectCount") }},
 		{Name: "scramCache", Show: func(*call.Call) any {
-			return bson.D{{Key: "SCRAM-SHA-1", Value: call.Longs("count", "hits", "misses")},
-				{Key: "SCRAM-SHA-256", Value: call.Longs("count", "hits", "misses")}}
+			return bson.D{{Key: "SCRAM-SHA-1", Value: call.ZeroLongs("count", "hits", "misses")},
+				{Key: "SCRAM-SHA-256", Value: call.ZeroLongs("count", "hits", "misses")}}
 		}},
 		{Name: "security", Show: func(*call.Call) any { return authenticationCounts() }},
 	}
 }
 
-// ints are counters of 32 bits that never move here.
-func ints(names ...string) bson.D {
+// zeroInts returns 32-bit counters that are always zero in the mock.
+func zeroInts(names ...string) bson.D {
 	doc := make(bson.D, len(names))
 	for i, name := range names {
 		doc[i] = bson.E{Key: name, Value: int32(0)}
@@ -57,9 +67,9 @@ func indexFeatures() bson.D {
 	for _, name := range []string{"2d", "2dsphere", "2dsphere_bucket", "collation", "columnstore", "compound", "hashed",
 		"id", "normal",
 		"partial", "prepareUnique", "single", "sparse", "text", "ttl", "unique", "wildcard"} {
-		features = append(features, bson.E{Key: name, Value: call.Longs("count", "accesses")})
+		features = append(features, bson.E{Key: name, Value: call.ZeroLongs("count", "accesses")})
 	}
-	return append(call.Longs("count"), bson.E{Key: "features", Value: features})
+	return append(call.ZeroLongs("count"), bson.E{Key: "features", Value: features})
 }
 
 func authenticationCounts() bson.D {
@@ -67,11 +77,11 @@ func authenticationCounts() bson.D {
 	for _, name := range []string{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"} {
 		kinds := bson.D{}
 		for _, kind := range []string{"speculativeAuthenticate", "clusterAuthenticate", "authenticate"} {
-			kinds = append(kinds, bson.E{Key: kind, Value: call.Longs("received", "successful")})
+			kinds = append(kinds, bson.E{Key: kind, Value: call.ZeroLongs("received", "successful")})
 		}
 		mechanisms = append(mechanisms, bson.E{Key: name, Value: kinds})
 	}
 	return bson.D{{Key: "authentication",
-		Value: append(append(call.Longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
-			call.Longs("totalAuthenticationTimeMicros")...)}}
+		Value: append(append(call.ZeroLongs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
+			call.ZeroLongs("totalAuthenticationTimeMicros")...)}}
 }

@@ -31,7 +31,7 @@ func analyzeShardKey(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot analyze a shard key with both 'keyCharacteristics' and 'readWriteDistribution' set to false")
 	}
-	if err := analyzable(c, ns, "analyzeShardKey"); err != nil {
+	if err := checkAnalyzable(c, ns, "analyzeShardKey"); err != nil {
 		return nil, err
 	}
 	if _, err := catalog.ParseKeyPattern(c.Args.Object("key")); err != nil {
@@ -95,8 +95,8 @@ func errSampleWithout(name string) error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot specify '%s' when 'keyCharacteristics' is set to false", name)
 }
 
-// analyzable refuses what is not a collection of a user.
-func analyzable(c *call.Call, ns, command string) error {
+// checkAnalyzable refuses anything but a user collection.
+func checkAnalyzable(c *call.Call, ns, command string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	switch {
 	case err != nil:

@@ -71,15 +71,15 @@ func configureCollectionBalancing(c *call.Call) (bson.D, error) {
 		}
 		change.ChunkSizeMB = &size
 	}
-	change.Defragment = c.Args.Flag("defragmentCollection")
-	change.AutoMerge = c.Args.Flag("enableAutoMerger")
-	change.Balance = c.Args.Flag("enableBalancing")
+	change.Defragment = c.Args.OptionalBool("defragmentCollection")
+	change.AutoMerge = c.Args.OptionalBool("enableAutoMerger")
+	change.Balance = c.Args.OptionalBool("enableBalancing")
 	return bson.D{}, c.Cluster.Balancer().Configure(ns, change)
 }
 
 func setAllowMigrations(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("setAllowMigrations")
-	if err := call.KnownDatabase(c.Cluster, ns); err != nil {
+	if err := call.CheckDatabaseExists(c.Cluster, ns); err != nil {
 		return nil, err
 	}
 	return bson.D{}, c.Cluster.Balancer().PermitMigrations(ns, c.Args.Truth("allowMigrations"))

@@ -45,7 +45,7 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 		}
 		doc, isDoc := v.DocumentOK()
 		if !isDoc {
-			return a, wrongField(f.name, "object", v)
+			return a, fieldTypeError(f.name, "object", v)
 		}
 		if len(doc) > 5 {
 			*f.into = doc
@@ -54,7 +54,7 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 	if v := body.Lookup("bounds"); !v.IsZero() {
 		array, isArray := v.ArrayOK()
 		if !isArray {
-			return a, wrongField("bounds", "array", v)
+			return a, fieldTypeError("bounds", "array", v)
 		}
 		var err error
 		if a.bounds, err = array.Values(); err != nil {
@@ -64,15 +64,15 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 			return a, mongoerr.NewNoCode("bounds lacks its second element")
 		}
 	}
-	return a, a.exactlyOne()
+	return a, a.checkExactlyOne()
 }
 
-// wrongField is the error of a field that old-style commands read by hand.
-func wrongField(name, expected string, v bson.RawValue) error {
+// fieldTypeError is the error of a field that old-style commands read by hand.
+func fieldTypeError(name, expected string, v bson.RawValue) error {
 	return mongoerr.NewNoCode("wrong type for '%s' field, expected %s, found %s: %s", name, expected, name, v)
 }
 
-func (a splitArgs) exactlyOne() error {
+func (a splitArgs) checkExactlyOne() error {
 	switch {
 	case a.find != nil && len(a.bounds) > 0:
 		return mongoerr.NewNoCode("cannot specify bounds and find")
@@ -95,7 +95,7 @@ func splitChunk(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	chunk, point, err := splitPlace(c.Cluster, coll, a)
+	chunk, point, err := findSplitPoint(c.Cluster, coll, a)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,12 @@ func splitChunk(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
 }
 
-// splitPlace finds the chunk and the point.
-func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key,
+// findSplitPoint finds the chunk to split and the split point.
+func findSplitPoint(
+	cluster *mock.Cluster,
+	coll catalog.Collection,
+	a splitArgs,
+) (chunk catalog.Chunk, point catalog.Key,
 	err error) {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	switch {
@@ -131,20 +135,20 @@ func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (ch
 		}
 		chunk = table.Find(key)
 	default:
-		bounds, err := boundsOf(a.bounds)
+		bounds, err := firstTwoBounds(a.bounds)
 		if err != nil {
 			return chunk, point, err
 		}
 		if chunk, err = exactChunk(cluster, coll, bounds); err != nil {
-			return chunk, point, errOld(err)
+			return chunk, point, oldStyleError(err)
 		}
 	}
 	point, err = cluster.Chunks().Median(coll, chunk)
 	return chunk, point, err
 }
 
-// boundsOf returns the first two elements of split's bounds.
-func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
+// firstTwoBounds returns the first two elements of split's bounds.
+func firstTwoBounds(values []bson.RawValue) ([]bson.Raw, error) {
 	var bounds []bson.Raw
 	for _, v := range values[:2] {
 		doc, isDoc := v.DocumentOK()
@@ -156,8 +160,8 @@ func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
 	return bounds, nil
 }
 
-// keysOf returns the keys of bounds, or the old-style error that they are none.
-func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (lower, upper catalog.Key, err error) {
+// parseBounds returns the keys of bounds, or the old-style error for invalid ones.
+func parseBounds(p catalog.KeyPattern, bounds []bson.Raw) (lower, upper catalog.Key, err error) {
 	if lower, err = p.Key(bounds[0]); err == nil {
 		upper, err = p.Key(bounds[1])
 	}
@@ -170,7 +174,7 @@ func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (lower, upper catalog.Key, 
 
 // exactChunk returns the chunk with exactly these bounds.
 func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Raw) (catalog.Chunk, error) {
-	lower, upper, err := keysOf(coll.Pattern, bounds)
+	lower, upper, err := parseBounds(coll.Pattern, bounds)
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
@@ -192,7 +196,7 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	lower, upper, err := keysOf(coll.Pattern, bounds)
+	lower, upper, err := parseBounds(coll.Pattern, bounds)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +216,7 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 	case v.IsZero() || isArray && args.Length(array) == 0:
 		return nil, mongoerr.NewNoCode("no bounds were specified")
 	case !isArray:
-		return nil, wrongField("bounds", "vector array", v)
+		return nil, fieldTypeError("bounds", "vector array", v)
 	}
 	values, err := array.Values()
 	if err != nil {
@@ -222,7 +226,7 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 	for i, v := range values {
 		doc, isDoc := v.DocumentOK()
 		if !isDoc {
-			err := wrongField(strconv.Itoa(i), "object", v)
+			err := fieldTypeError(strconv.Itoa(i), "object", v)
 			return nil, mongoerr.NewNoCode("error parsing element %d of field bounds :: caused by :: %v", i, err)
 		}
 		docs = append(docs, doc)

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// clusterCommands are about the cluster as a whole, or about the node.
+// clusterHandlers returns the commands about the cluster as a whole, or about the node.
 func clusterHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"transitionFromDedicatedConfigServer": func(c *call.Call) (bson.D, error) {
@@ -40,13 +40,13 @@ func clusterHandlers() map[string]call.Handler {
 			return bson.D{}, c.Cluster.Collections().CreateSessions()
 		},
 		"reapLogicalSessionCacheNow": call.OK,
-		"planCacheClear":             servers.OnOwners(bson.D{}),
+		"planCacheClear":             servers.OwnersReply(bson.D{}),
 	}
 }
 
 func getDefaultConcerns(c *call.Call) (bson.D, error) { return servers.ConcernStatus(c).(bson.D), nil }
 
-// setCompatibility wants to be told that it is meant.
+// setCompatibility requires confirm: true.
 func setCompatibility(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup("setFeatureCompatibilityVersion")
 	version, isText := v.StringValueOK()
@@ -114,7 +114,7 @@ func features(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// profile refuses what a mongos can't: it has no data to look at the reading of.
+// profile refuses profiling, which a mongos can't do: it has no data.
 func profile(c *call.Call) (bson.D, error) {
 	level, isNumber := args.Number(c.Body.Lookup("profile"))
 	if !isNumber {

@@ -23,11 +23,11 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 		coll, ns = name, c.DB+"."+name
 	}
 	if db != "" && db != "config" {
-		if err := call.KnownDatabase(c.Cluster, db+".x"); err != nil {
+		if err := call.CheckDatabaseExists(c.Cluster, db+".x"); err != nil {
 			return nil, err
 		}
 	}
-	size, err := c.SizeIn(c.Args.Object("cursor"))
+	size, err := c.CursorBatchSize(c.Args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return call.FirstBatch(c, ns, list, size)
+	return call.FirstBatchReply(c, ns, list, size)
 }
 
 // awaitReshardings waits for the lock of collections that are resharded or moved (recordings

@@ -4,16 +4,16 @@ package sharding
 
 import "shardsh/balancer/mock/router/call"
 
-// Handlers returns the commands of this room, by their names.
+// Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.Join(
+	return call.MergeMaps(
 		balancerHandlers(), moveHandlers(), chunkHandlers(), zoneHandlers(), shardingHandlers(),
 		reshardingHandlers(), analyzerHandlers(), shardHandlers(), drainingHandlers(), clusterHandlers(),
 		clusterParameterHandlers(),
 	)
 }
 
-// Stages returns the first stages of pipelines that this room makes documents for.
+// Stages returns the initial pipeline stages that this package makes documents for.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$listSampledQueries": {Database: true, AdminOnly: true, Run: sampledQueriesStage},

@@ -22,27 +22,27 @@ func drainingHandlers() map[string]call.Handler {
 		return bson.D{}, c.Cluster.Membership().CommitRemoval(s)
 	}
 	return map[string]call.Handler{
-		"startShardDraining": onShard(findNonConfigShard("Cannot start the transition to dedicated config server using "+
+		"startShardDraining": shardHandler(findNonConfigShard("Cannot start the transition to dedicated config server using "+
 			"startShardDraining", "Please, use startTransitionToDedicatedConfigServer."), start),
-		"stopShardDraining": onShard(findNonConfigShard("Cannot stop the transition to dedicated config server using "+
+		"stopShardDraining": shardHandler(findNonConfigShard("Cannot stop the transition to dedicated config server using "+
 			"stopShardDraining", "Please, use stopTransitionToDedicatedConfigServer."), stop),
-		"commitShardRemoval": onShard(findNonConfigShard(
+		"commitShardRemoval": shardHandler(findNonConfigShard(
 			"Cannot remove the config server as a shard using commitShardRemoval",
 			"Please, use commitTransitionToDedicatedConfigServer to complete the transition to dedicated config server."),
 			commit),
-		"shardDrainingStatus": onShard(findNonConfigShard("Cannot get the draining status for the config server using "+
+		"shardDrainingStatus": shardHandler(findNonConfigShard("Cannot get the draining status for the config server using "+
 			"shardDrainingStatus", "Please, use getTransitionToDedicatedConfigServerStatus."), drainingStatus),
 
-		"startTransitionToDedicatedConfigServer":     onShard(configShard, start),
-		"stopTransitionToDedicatedConfigServer":      onShard(configShard, stop),
-		"commitTransitionToDedicatedConfigServer":    onShard(configShard, commit),
-		"getTransitionToDedicatedConfigServerStatus": onShard(configShard, drainingStatus),
+		"startTransitionToDedicatedConfigServer":     shardHandler(findConfigShard, start),
+		"stopTransitionToDedicatedConfigServer":      shardHandler(findConfigShard, stop),
+		"commitTransitionToDedicatedConfigServer":    shardHandler(findConfigShard, commit),
+		"getTransitionToDedicatedConfigServerStatus": shardHandler(findConfigShard, drainingStatus),
 	}
 }
 
-// onShard runs a step on the shard that a command is about. Without an error there may be no
+// shardHandler runs a step on the shard that a command is about. Without an error there may be no
 // shard: then the command succeeds.
-func onShard(
+func shardHandler(
 	find func(*call.Call) (catalog.Shard, error), run func(*call.Call, catalog.Shard) (bson.D, error),
 ) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
@@ -62,7 +62,7 @@ func onShard(
 // commitShardRemoval takes a shard that is unknown for one that was removed.
 func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard, error) {
 	return func(c *call.Call) (catalog.Shard, error) {
-		name, _ := c.SubjectArg().StringValueOK()
+		name, _ := c.TargetArg().StringValueOK()
 		shard, err := c.Cluster.ConfigDB().FindShard(name)
 		switch {
 		case mongoerr.Is(err, mongoerr.ShardNotFound) && c.Invoked == "commitShardRemoval":
@@ -75,7 +75,7 @@ func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard,
 	}
 }
 
-func configShard(c *call.Call) (catalog.Shard, error) {
+func findConfigShard(c *call.Call) (catalog.Shard, error) {
 	return c.Cluster.Membership().ConfigShardToDrain()
 }
 
@@ -97,7 +97,7 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 	if status.Empty() && len(collections) == 0 {
 		return bson.D{{Key: "msg", Value: "draining completed successfully"}, {Key: "state", Value: drainingComplete}}, nil
 	}
-	databases, shown, truncated := fitting(status.Databases, collections, drainListBytes)
+	databases, shown, truncated := truncateLists(status.Databases, collections, drainListBytes)
 	doc := bson.D{}
 	if len(status.Databases) > 0 || len(collections) > 0 {
 		doc = append(doc, bson.E{Key: "note", Value: noteOfVerbs})
@@ -125,8 +125,8 @@ const (
 	drainElementBytes = 13
 )
 
-// fitting cuts two lists so that they take so many bytes at most, the second one first.
-func fitting(databases, collections []string, most int) (dbs, colls []string, truncated bool) {
+// truncateLists truncates two lists so that together they take at most that many bytes, the second list first.
+func truncateLists(databases, collections []string, most int) (dbs, colls []string, truncated bool) {
 	cut := func(list []string) []string {
 		for i, name := range list {
 			if most -= len(name) + drainElementBytes; most < 0 {

@@ -28,14 +28,14 @@ func moveHandlers() map[string]call.Handler {
 // moveChunk moves one whole chunk, named by a key in it or by its bounds.
 func moveChunk(c *call.Call) (bson.D, error) {
 	started := c.Cluster.Now()
-	if err := move(c, chunkMove); err != nil {
+	if err := move(c, moveChunkRequest); err != nil {
 		return nil, err
 	}
 	return bson.D{{Key: "millis", Value: int32(c.Cluster.Now().Sub(started) / time.Millisecond)}}, nil
 }
 
-// chunkMove returns what a moveChunk asks of the donor.
-func chunkMove(c *call.Call) (req mock.MoveRequest, err error) {
+// moveChunkRequest returns what a moveChunk asks of the donor.
+func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	ns := c.Args.Text("moveChunk")
 	coll, err := c.Cluster.ConfigDB().Sharded(ns)
 	if err != nil {
@@ -135,11 +135,11 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 // moveRange moves a range within one chunk; the donor computes a bound that
 // was left out.
 func moveRange(c *call.Call) (bson.D, error) {
-	return bson.D{}, move(c, rangeMove)
+	return bson.D{}, move(c, moveRangeRequest)
 }
 
-// rangeMove returns what a moveRange asks of the donor.
-func rangeMove(c *call.Call) (req mock.MoveRequest, err error) {
+// moveRangeRequest returns what a moveRange asks of the donor.
+func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	ns := c.Args.Text("moveRange")
 	lower, upper := c.Args.Object("min"), c.Args.Object("max")
 	if lower == nil && upper == nil {
@@ -227,16 +227,16 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 		req.Comment = c.Body.Lookup("comment")
 		err = c.Cluster.Migrations().Move(c.Ctx, req, c.Deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
-			return fromDonor(c, err)
+			return wrapDonorError(c, err)
 		}
 		if c.Node.Routes.Refused(req.Namespace, c.Cluster.ConfigDB()); attempt == staleAttempts {
-			return fromDonor(c, err)
+			return wrapDonorError(c, err)
 		}
 	}
 }
 
-// fromDonor says of what the donor answered that it did. What the router or the network says comes as it is.
-func fromDonor(c *call.Call, err error) error {
+// wrapDonorError marks an error as one that the donor answered. Errors of the router or the network are unchanged.
+func wrapDonorError(c *call.Call, err error) error {
 	if err == nil || c.Ctx.Err() != nil || mongoerr.Is(err, mongoerr.HostUnreachable) ||
 		mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || mongoerr.Is(err, mongoerr.ShardNotFound) {
 		return err
@@ -248,8 +248,8 @@ func fromDonor(c *call.Call, err error) error {
 	return mongoerr.Wrap(err, "Command request failed on source shard.")
 }
 
-// errOld makes an error into an old-style one, without a code.
-func errOld(err error) error {
+// oldStyleError makes an error into an old-style one, without a code.
+func oldStyleError(err error) error {
 	if server, ok := errors.AsType[*mongoerr.ServerError](err); ok {
 		return mongoerr.NewNoCode("%s", server.Message)
 	}

@@ -33,22 +33,22 @@ func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"'samplesPerSecond' must be greater than 0 and less than or equal to %d", maxSampleRate)
 	}
-	if err := analyzable(c, ns, "configureQueryAnalyzer"); err != nil {
+	if err := checkAnalyzable(c, ns, "configureQueryAnalyzer"); err != nil {
 		return nil, err
 	}
 	c.Cluster.Workloads().CatchUp() // with the rate that was
-	is := bson.D{{Key: "mode", Value: mode}}
+	newConfig := bson.D{{Key: "mode", Value: mode}}
 	if hasRate {
-		is = append(is, bson.E{Key: "samplesPerSecond", Value: rate})
+		newConfig = append(newConfig, bson.E{Key: "samplesPerSecond", Value: rate})
 	}
-	was, err := c.Cluster.Statistics().ConfigureAnalyzer(ns, is)
+	oldConfig, err := c.Cluster.Statistics().ConfigureAnalyzer(ns, newConfig)
 	if err != nil {
 		return nil, err
 	}
-	c.Node.Analyzers.Sample(ns, mode, rate)
+	c.Node.Analyzers.SetSampling(ns, mode, rate)
 	reply := bson.D{}
-	if was != nil {
-		reply = append(reply, bson.E{Key: "oldConfiguration", Value: was})
+	if oldConfig != nil {
+		reply = append(reply, bson.E{Key: "oldConfiguration", Value: oldConfig})
 	}
-	return append(reply, bson.E{Key: "newConfiguration", Value: is}), nil
+	return append(reply, bson.E{Key: "newConfiguration", Value: newConfig}), nil
 }

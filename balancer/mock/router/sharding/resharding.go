@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// reshardingCommands give collections another key or another place
+// reshardingHandlers returns the commands that give collections another key or another place
 // (rules/03-commands §1.4). They answer when all is done.
 func reshardingHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"reshardCollection":      reshardCollection,
-		"abortReshardCollection": aborting("abortReshardCollection", mock.ByReshard),
+		"abortReshardCollection": abortHandler("abortReshardCollection", mock.ByReshard),
 		"commitReshardCollection": func(c *call.Call) (bson.D, error) {
 			return bson.D{}, c.Cluster.Reshardings().Commit(c.Args.Text("commitReshardCollection"))
 		},
@@ -23,12 +23,12 @@ func reshardingHandlers() map[string]call.Handler {
 			return bson.D{}, c.Cluster.Reshardings().Move(c.Ctx, c.Deadline, c.Args.Text("moveCollection"),
 				c.Args.Text("toShard"))
 		},
-		"abortMoveCollection": aborting("abortMoveCollection", mock.ByMove),
+		"abortMoveCollection": abortHandler("abortMoveCollection", mock.ByMove),
 		"unshardCollection": func(c *call.Call) (bson.D, error) {
 			return bson.D{}, c.Cluster.Reshardings().Unshard(c.Ctx, c.Deadline, c.Args.Text("unshardCollection"),
 				c.Args.Text("toShard"))
 		},
-		"abortUnshardCollection":   aborting("abortUnshardCollection", mock.ByUnshard),
+		"abortUnshardCollection":   abortHandler("abortUnshardCollection", mock.ByUnshard),
 		"refineCollectionShardKey": refineKey,
 	}
 }
@@ -41,7 +41,7 @@ func refineKey(c *call.Call) (bson.D, error) {
 	})
 }
 
-func aborting(name string, by mock.Provenance) call.Handler {
+func abortHandler(name string, by mock.Provenance) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
 		return bson.D{}, c.Cluster.Reshardings().Abort(c.Ctx, c.Deadline, c.Args.Text(name), by)
 	}
@@ -70,7 +70,7 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"Must specify only one of _presetReshardedChunks or numInitialChunks")
 	}
-	if err := simpleCollation(c, "reshardCollection"); err != nil {
+	if err := checkSimpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
 	}
 	if err := c.Cluster.Collections().CheckUUID(ns, c.Args.Binary("collectionUUID")); err != nil {
@@ -82,32 +82,32 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 		UUID:  c.Args.Binary("reshardingUUID"),
 	}
 	if c.Args.Has("numInitialChunks") && req.InitialChunks <= 0 {
-		return nil, tooFewChunks(req.InitialChunks)
+		return nil, errTooFewChunks(req.InitialChunks)
 	}
 	var err error
 	if c.Args.Has("zones") {
-		if req.Zones, err = zoneRequests(c.Args["zones"]); err != nil {
+		if req.Zones, err = readZoneRequests(c.Args["zones"]); err != nil {
 			return nil, err
 		}
 	}
-	if req.Distribution, err = shardRanges(c.Args["shardDistribution"]); err != nil {
+	if req.Distribution, err = readShardRanges(c.Args["shardDistribution"]); err != nil {
 		return nil, err
 	}
-	if req.Chunks, err = shardRanges(c.Args["_presetReshardedChunks"]); err != nil {
+	if req.Chunks, err = readShardRanges(c.Args["_presetReshardedChunks"]); err != nil {
 		return nil, err
 	}
 	return bson.D{}, c.Cluster.Reshardings().Reshard(c.Ctx, c.Deadline, req)
 }
 
-// tooFewChunks is what comes of sampling for no chunks, or fewer.
-func tooFewChunks(n int64) error {
+// errTooFewChunks is the error of sampling for zero or fewer chunks.
+func errTooFewChunks(n int64) error {
 	if n < 0 {
 		return mongoerr.New(28747, "size argument to $sample must not be negative")
 	}
 	return mongoerr.New(4952602, "numInitialChunks should be > 0")
 }
 
-func simpleCollation(c *call.Call, command string) error {
+func checkSimpleCollation(c *call.Call, command string) error {
 	if !c.Args.Has("collation") {
 		return nil
 	}
@@ -118,7 +118,7 @@ func simpleCollation(c *call.Call, command string) error {
 	return err
 }
 
-func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
+func readZoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 	docs, err := args.Documents(list)
 	if err != nil {
 		return nil, err
@@ -137,8 +137,8 @@ func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 	return zones, nil
 }
 
-// shardRanges reads the ranges that shards shall have; nil without a list.
-func shardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
+// readShardRanges reads the ranges that shards shall have; nil without a list.
+func readShardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
 	if list.IsZero() {
 		return nil, nil
 	}

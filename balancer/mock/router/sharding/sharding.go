@@ -30,7 +30,7 @@ func enableSharding(c *call.Call) (bson.D, error) {
 
 func shardCollection(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("shardCollection")
-	other := simpleCollation(c, "shardCollection")
+	other := checkSimpleCollation(c, "shardCollection")
 	if other != nil && !mongoerr.Is(other, mongoerr.BadValue) {
 		return nil, other
 	}

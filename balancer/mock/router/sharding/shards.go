@@ -29,7 +29,7 @@ func addShard(c *call.Call) (bson.D, error) {
 	}
 	name := ""
 	if v := c.Body.Lookup("name"); !v.IsZero() {
-		if name, err = c.Text("name"); err != nil {
+		if name, err = c.RequiredText("name"); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // SplitVector returns the points at which the shard that owns a range would cut
 // it, or this shard what it has of it (rules/03-commands §1.8).
 func SplitVector(c *call.Call) (bson.D, error) {
-	req, err := vectorRequest(c)
+	req, err := splitVectorRequest(c)
 	if err != nil {
 		return nil, err
 	}
@@ -29,8 +29,8 @@ func SplitVector(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "splitKeys", Value: points}}, nil
 }
 
-func vectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
-	if req.Namespace, err = c.Text("splitVector"); err != nil {
+func splitVectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
+	if req.Namespace, err = c.RequiredText("splitVector"); err != nil {
 		return req, err
 	}
 	if _, _, err := catalog.SplitNamespace(req.Namespace); err != nil {
@@ -38,7 +38,7 @@ func vectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 	}
 	if m := c.Node.Member; m != nil {
 		req.Shard = m.ID
-	} else if err := routedVector(c, req.Namespace); err != nil {
+	} else if err := checkRoutedSplitVector(c, req.Namespace); err != nil {
 		return req, err
 	}
 	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {
@@ -52,11 +52,11 @@ func vectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 	case (req.Min == nil) != (req.Max == nil):
 		return req, mongoerr.New(mongoerr.UnknownError, "either provide both min and max or leave both empty")
 	}
-	return req, vectorLimits(c, &req)
+	return req, readSplitVectorLimits(c, &req)
 }
 
-// routedVector returns why a router does not ask a shard.
-func routedVector(c *call.Call, ns string) error {
+// checkRoutedSplitVector returns an error if a router refuses splitVector.
+func checkRoutedSplitVector(c *call.Call, ns string) error {
 	if db, _, _ := strings.Cut(ns, "."); db != c.DB {
 		return mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
 	}
@@ -66,7 +66,7 @@ func routedVector(c *call.Call, ns string) error {
 	return nil
 }
 
-func vectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
+func readSplitVectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
 	req.Force = args.Truth(c.Body.Lookup("force"))
 	points, _ := args.Number(c.Body.Lookup("maxSplitPoints"))
 	req.MaxPoints = int64(points)

@@ -37,26 +37,26 @@ func removeShardFromZone(c *call.Call) (bson.D, error) {
 }
 
 func shardAndZone(c *call.Call, command string) (shard, zone string, err error) {
-	if shard, err = c.Text(command); err != nil {
+	if shard, err = c.RequiredText(command); err != nil {
 		return "", "", err
 	}
-	zone, err = c.Text("zone")
+	zone, err = c.RequiredText("zone")
 	return shard, zone, err
 }
 
 func updateZoneKeyRange(c *call.Call) (bson.D, error) {
-	ns, err := c.Text("updateZoneKeyRange")
+	ns, err := c.RequiredText("updateZoneKeyRange")
 	if err != nil {
 		return nil, err
 	}
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return nil, err
 	}
-	lower, err := boundOf(c, "min")
+	lower, err := readBound(c, "min")
 	if err != nil {
 		return nil, err
 	}
-	upper, err := boundOf(c, "max")
+	upper, err := readBound(c, "max")
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +71,13 @@ func updateZoneKeyRange(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"zone\" had the wrong type. Expected string or null, found %s",
 			args.TypeName(v.Type))
 	}
-	if _, err := c.Text("zone"); err != nil {
+	if _, err := c.RequiredText("zone"); err != nil {
 		return nil, err
 	}
 	return bson.D{}, c.Cluster.Zones().Assign(ns, lower, upper, zone)
 }
 
-func boundOf(c *call.Call, name string) (bson.Raw, error) {
+func readBound(c *call.Call, name string) (bson.Raw, error) {
 	v := c.Body.Lookup(name)
 	if v.IsZero() {
 		return nil, mongoerr.New(mongoerr.NoSuchKey,

@@ -39,7 +39,7 @@ func bulkOps() map[string]bulkOp {
 	}
 }
 
-// bulkStatement is one operation, read.
+// bulkStatement is one parsed operation.
 type bulkStatement struct {
 	kind string
 	ns   string
@@ -55,7 +55,7 @@ func bulkWrite(c *call.Call) (bson.D, error) {
 	if err := checkBulkUUIDs(c); err != nil {
 		return nil, err
 	}
-	size, err := c.SizeIn(c.Args.Object("cursor"))
+	size, err := c.CursorBatchSize(c.Args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func checkBulkUUIDs(c *call.Call) error {
 }
 
 func bulkInsert(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
-	return insertOne(c, ns, op.Lookup("document").Document(), insertionOf(c))
+	return insertOne(c, ns, op.Lookup("document").Document(), readInsertOptions(c))
 }
 
 func bulkUpdate(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
@@ -172,7 +172,7 @@ func bulkDelete(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
 // bulkTotals are the sums of a bulkWrite.
 type bulkTotals struct{ errors, inserted, matched, modified, upserted, deleted int32 }
 
-func (t *bulkTotals) add(kind string, e ended) {
+func (t *bulkTotals) add(kind string, e statementResult) {
 	if e.err != nil {
 		t.errors++
 	}
@@ -196,7 +196,7 @@ func (t *bulkTotals) add(kind string, e ended) {
 }
 
 // bulkItem returns what one operation did, as the reply's cursor has it.
-func bulkItem(kind string, e ended) bson.D {
+func bulkItem(kind string, e statementResult) bson.D {
 	item := bson.D{{Key: "ok", Value: 1.0}, {Key: "idx", Value: int32(e.index)}}
 	if e.err != nil {
 		item[0].Value = 0.0
@@ -220,7 +220,7 @@ func bulkReply(c *call.Call, ops []bulkStatement, b *batch, size int) (bson.D, e
 	var totals bulkTotals
 	var items []bson.Raw
 	onlyErrors := c.Args.Truth("errorsOnly")
-	for _, e := range b.ended {
+	for _, e := range b.results {
 		kind := ops[e.index].kind
 		totals.add(kind, e)
 		if onlyErrors && e.err == nil {
@@ -233,11 +233,11 @@ func bulkReply(c *call.Call, ops []bulkStatement, b *batch, size int) (bson.D, e
 		items = append(items, raw)
 	}
 	const ns = "admin.$cmd.bulkWrite"
-	cursor, err := call.OpenCursor(c, &call.Cursor{NS: ns, Left: items}, size, false)
+	cursor, err := call.OpenCursor(c, &call.Cursor{NS: ns, Buffered: items}, size, false)
 	if err != nil {
 		return nil, err
 	}
-	reply := b.statements.note(bson.D{
+	reply := b.statements.addRetried(bson.D{
 		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.ID}, {Key: "firstBatch", Value: cursor.Batch},
 			{Key: "ns", Value: ns}}},
 		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},

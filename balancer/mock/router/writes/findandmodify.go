@@ -23,7 +23,7 @@ func findAndModify(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := statements.once(c, 0, ns, func() (*call.Outcome, error) { return findAndModifyOnce(c, ns) })
+	done, err := statements.runOnce(c, 0, ns, func() (*call.Outcome, error) { return findAndModifyOnce(c, ns) })
 	if err != nil {
 		return nil, err
 	}
@@ -35,21 +35,21 @@ func findAndModify(c *call.Call) (bson.D, error) {
 }
 
 func findAndModifyOnce(c *call.Call, ns string) (*call.Outcome, error) {
-	req, err := call.Outside(c, func(context.Context) (mock.FindAndModifyRequest, error) { return FindOneRequest(c) })
+	req, err := call.WithoutLock(c, func(context.Context) (mock.FindAndModifyRequest, error) { return FindOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}
 	result, err := c.Request.FindAndModify(ns, req)
 	if err != nil {
-		return nil, whileExecuting("findAndModify", err)
+		return nil, wrapExecutionError("findAndModify", err)
 	}
 	return &call.Outcome{Matched: result.Matched, Modified: result.Modified, Upserted: result.UpsertedID,
-		Removed: req.Remove && result.Matched > 0, Reply: modified(result, req.Remove)}, nil
+		Removed: req.Remove && result.Matched > 0, Reply: findAndModifyReply(result, req.Remove)}, nil
 }
 
-// whileExecuting says of an error that arose at a document that it did, as the
+// wrapExecutionError adds to an error that occurred at a document the prefix that the
 // server does for updates.
-func whileExecuting(command string, err error) error {
+func wrapExecutionError(command string, err error) error {
 	code, known := mongoerr.CodeOf(err)
 	if !known || code == mongoerr.BadValue || code == mongoerr.CommandNotSupportedOnView ||
 		code == mongoerr.HostUnreachable {
@@ -58,9 +58,9 @@ func whileExecuting(command string, err error) error {
 	return mongoerr.Wrap(err, "Plan executor error during "+command)
 }
 
-// shownImage returns how a findAndModify shows its document, which is made before
+// imageFunc returns how a findAndModify shows its document, which is made before
 // anything is written: it may fail, or take long.
-func shownImage(c *call.Call, remove bool) (
+func imageFunc(c *call.Call, remove bool) (
 	func(ctx context.Context, before, after bson.Raw) (bson.Raw, error), error) {
 	fields, err := c.Document("fields")
 	if err != nil {
@@ -114,7 +114,7 @@ func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 		if req.Filter, err = c.Filter(query); err != nil {
 			return req, err
 		}
-		req.Sort, req.Hint, err = pick(c, c.Body.Raw, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: query},
+		req.Sort, req.Hint, err = readSortAndHint(c, c.Body.Raw, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: query},
 			bson.RawValue{})
 	default:
 		_, q, marshalErr := bson.MarshalValue(query)
@@ -128,12 +128,12 @@ func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 		return req, err
 	}
 	req.Retryable = isRetryable(c)
-	req.Show, err = shownImage(c, req.Remove)
+	req.Show, err = imageFunc(c, req.Remove)
 	return req, err
 }
 
-// modified returns the reply of findAndModify.
-func modified(result mock.UpdateResult, remove bool) bson.D {
+// findAndModifyReply returns the reply of findAndModify.
+func findAndModifyReply(result mock.UpdateResult, remove bool) bson.D {
 	n := result.Matched
 	last := bson.D{}
 	if !remove {

@@ -93,9 +93,14 @@ func (s *statementIDs) id(i int) int32 {
 	return s.first + int32(i)
 }
 
-// once runs the i-th statement, or gives what it did before: that is known no more where the
+// runOnce runs the i-th statement, or returns its earlier outcome: that is unknown if the
 // collection was rewritten since, as its shards don't take over what others had done.
-func (s *statementIDs) once(c *call.Call, i int, ns string, run func() (*call.Outcome, error)) (*call.Outcome, error) {
+func (s *statementIDs) runOnce(
+	c *call.Call,
+	i int,
+	ns string,
+	run func() (*call.Outcome, error),
+) (*call.Outcome, error) {
 	if s.write == nil {
 		return run()
 	}
@@ -119,13 +124,13 @@ func (s *statementIDs) once(c *call.Call, i int, ns string, run func() (*call.Ou
 			result = &own
 		}
 		s.write.Done[id] = result
-		s.write.Fresh = true
+		s.write.Unsaved = true
 	}
 	return result, err
 }
 
-// note adds to a reply which statements had been done before.
-func (s *statementIDs) note(reply bson.D) bson.D {
+// addRetried adds to a reply which statements had been done before.
+func (s *statementIDs) addRetried(reply bson.D) bson.D {
 	if len(s.retried) == 0 {
 		return reply
 	}
@@ -137,7 +142,7 @@ func (s *statementIDs) note(reply bson.D) bson.D {
 }
 
 // refuseMany refuses a statement that may touch many documents in a retryable
-// write, where it could not be told what a lost one had done.
+// write, because the outcome of a lost one could not be reconstructed.
 func refuseMany(c *call.Call, many bool, what string) error {
 	if !many || c.TxnNumber == nil {
 		return nil

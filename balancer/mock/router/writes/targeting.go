@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkForm refuses updates of sharded collections as a router does before it targets shards:
-// what a shard would say of them is never heard.
-func checkForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
+// checkUpdateForm refuses updates of sharded collections as a router does before it targets shards:
+// the shards never see them.
+func checkUpdateForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
 	doc, isDoc := u.DocumentOK()
 	if !isDoc {
 		return nil // a pipeline

@@ -20,7 +20,7 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	statements, err := statements(c, "updates")
+	statements, err := readStatements(c, "updates")
 	if err != nil {
 		return nil, err
 	}
@@ -28,11 +28,11 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 		if err := args.Check("update.updates", UpdateStatementFields(), s); err != nil {
 			return nil, err
 		}
-		if err := knownStages(s.Lookup("u")); err != nil {
+		if err := checkKnownStages(s.Lookup("u")); err != nil {
 			return nil, err
 		}
 	}
-	b, err := runBatch(c, len(statements), only(ns), func(i int) (*call.Outcome, error) {
+	b, err := runBatch(c, len(statements), sameNamespace(ns), func(i int) (*call.Outcome, error) {
 		s := statements[i]
 		return updateOne(c, ns, s.Lookup("q"), s.Lookup("u"), s)
 	})
@@ -48,10 +48,10 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 
 // updateOne runs one statement of an update.
 func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) (*call.Outcome, error) {
-	if err := checkForm(c, ns, u, args.Truth(statement.Lookup("multi"))); err != nil {
+	if err := checkUpdateForm(c, ns, u, args.Truth(statement.Lookup("multi"))); err != nil {
 		return nil, err
 	}
-	req, err := call.Outside(c, func(context.Context) (mock.UpdateRequest, error) {
+	req, err := call.WithoutLock(c, func(context.Context) (mock.UpdateRequest, error) {
 		return UpdateRequest(c, q, u, statement)
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) 
 	req.Retryable = isRetryable(c)
 	result, err := c.Request.Update(ns, req)
 	if err != nil {
-		return nil, whileExecuting("update", err)
+		return nil, wrapExecutionError("update", err)
 	}
 	done := &call.Outcome{Matched: result.Matched, Modified: result.Modified, Upserted: result.UpsertedID}
 	if !done.Upserted.IsZero() {
@@ -109,7 +109,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	}
 	update, err := update.Compile(u, update.Options{
 		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.Now, NewID: func() bson.ObjectID { return newID(c) },
-		Stamp: func(doc bson.Raw) bson.Raw { return stampedOutside(c, doc) }, Supplied: supplied, Language: c.Language(),
+		Stamp: func(doc bson.Raw) bson.Raw { return stampWithoutLock(c, doc) }, Supplied: supplied, Language: c.Language(),
 	})
 	if err != nil {
 		return req, err
@@ -119,7 +119,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 		Multi: args.Truth(options.Lookup("multi")), Upsert: args.Truth(options.Lookup("upsert")),
 		Unchecked: args.Truth(c.Body.Lookup("bypassDocumentValidation")),
 	}
-	if req.Sort, req.Hint, err = pick(c, options, q, u); err != nil {
+	if req.Sort, req.Hint, err = readSortAndHint(c, options, q, u); err != nil {
 		return req, err
 	}
 	if req.Multi && !req.Sort.IsEmpty() {
@@ -185,15 +185,15 @@ func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw
 	if err != nil {
 		return nil, err
 	}
-	return c.Settle(raw)
+	return c.EvaluateVariables(raw)
 }
 
-// comparedBy returns the parts of an update that compare what they hold with what documents hold.
-func comparedBy(u bson.RawValue) (parts []bson.RawValue) {
+// comparedParts returns the parts of an update whose values are compared with values of documents.
+func comparedParts(u bson.RawValue) (parts []bson.RawValue) {
 	if u.Type != bson.TypeEmbeddedDocument {
 		return []bson.RawValue{u}
 	}
-	for w := keyorder.WalkOf(u.Value); w.Next(); {
+	for w := keyorder.NewWalk(u.Value); w.Next(); {
 		switch string(w.Name) {
 		case "$addToSet", "$max", "$min", "$pull", "$pullAll", "$push":
 			parts = append(parts, w.Value)
@@ -202,9 +202,9 @@ func comparedBy(u bson.RawValue) (parts []bson.RawValue) {
 	return parts
 }
 
-// knownStages refuses the whole command for an update's pipeline with a stage
+// checkKnownStages refuses the whole command for an update's pipeline with a stage
 // that is none; what else is wrong with it fails its statement.
-func knownStages(u bson.RawValue) error {
+func checkKnownStages(u bson.RawValue) error {
 	known := pipeline.Stages()
 	for name := range call.StageNames(u) {
 		if !slices.Contains(known, name) {

@@ -29,21 +29,21 @@ type batch struct {
 	upserted          bson.A
 	failures          bson.A
 	errorBytes        int
-	ended             []ended
+	results           []statementResult
 	statements        *statementIDs
 }
 
-// ended is one statement that has been run: what it did, or why it failed.
-type ended struct {
+// statementResult is one statement that has been run: what it did, or why it failed.
+type statementResult struct {
 	index int
 	done  *call.Outcome
 	err   error
 }
 
-// statements reads the documents of a batch of writes: 1 to 100,000.
-func statements(c *call.Call, field string) ([]bson.Raw, error) {
+// readStatements reads the documents of a batch of writes: 1 to 100,000.
+func readStatements(c *call.Call, field string) ([]bson.Raw, error) {
 	if c.Body.Lookup(field).IsZero() {
-		return nil, args.Missing(c.Invoked, field)
+		return nil, args.MissingField(c.Invoked, field)
 	}
 	docs, err := args.DocumentsAt(c.Invoked+"."+field, c.Body.Lookup(field))
 	if err != nil {
@@ -63,9 +63,9 @@ func checkBatchSize(n int) error {
 // statementsAtOnce is how many statements run before others have their turn.
 const statementsAtOnce = 64
 
-// letOthers gives the lock away and takes it again, unless the command is to end.
-func letOthers(c *call.Call) error {
-	return c.Outside(func(ctx context.Context) error {
+// yieldLock releases the lock and takes it again, unless the command is to end.
+func yieldLock(c *call.Call) error {
+	return c.WithoutLock(func(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -81,27 +81,27 @@ func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*cal
 	if v := c.Body.Lookup("ordered"); !v.IsZero() {
 		ordered = args.Truth(v)
 	}
-	b := &batch{upserted: bson.A{}, failures: bson.A{}, ended: make([]ended, 0, n)}
+	b := &batch{upserted: bson.A{}, failures: bson.A{}, results: make([]statementResult, 0, n)}
 	var err error
 	if b.statements, err = beginRetryable(c, n); err != nil {
 		return nil, err
 	}
 	for i := range n {
 		if i%statementsAtOnce == statementsAtOnce-1 {
-			if err := letOthers(c); err != nil {
+			if err := yieldLock(c); err != nil {
 				return nil, err
 			}
 		}
-		done, err := b.statements.once(c, i, on(i), func() (*call.Outcome, error) { return each(i) })
-		b.ended = append(b.ended, ended{i, done, err})
+		done, err := b.statements.runOnce(c, i, on(i), func() (*call.Outcome, error) { return each(i) })
+		b.results = append(b.results, statementResult{i, done, err})
 		if done != nil {
 			b.add(i, done)
 		}
-		if interrupts(err) {
+		if endsCommand(err) {
 			return nil, err
 		}
 		if err != nil {
-			b.fail(i, err)
+			b.addFailure(i, err)
 			if ordered {
 				break
 			}
@@ -110,12 +110,12 @@ func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*cal
 	return b, nil
 }
 
-// only is the collection of all statements.
-func only(ns string) func(int) string { return func(int) string { return ns } }
+// sameNamespace returns a function that returns ns for every statement.
+func sameNamespace(ns string) func(int) string { return func(int) string { return ns } }
 
-// interrupts reports whether an error ends the whole command, and not only one of
+// endsCommand reports whether an error ends the whole command, and not only one of
 // its statements.
-func interrupts(err error) bool {
+func endsCommand(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -132,19 +132,19 @@ func (b *batch) add(i int, done *call.Outcome) {
 	}
 }
 
-// reply puts what all batches have after a command's own fields.
+// reply appends the fields that all batches have to a command's own fields.
 func (b *batch) reply(fields bson.D) bson.D {
 	if len(b.failures) > 0 {
 		fields = append(fields, bson.E{Key: "writeErrors", Value: b.failures})
 	}
-	return b.statements.note(fields)
+	return b.statements.addRetried(fields)
 }
 
 // maxErrorBytes is how much the texts of a batch's errors may take. Those after
 // that are empty, as on the server, so that the reply is not too large to send.
 const maxErrorBytes = 1 << 20
 
-func (b *batch) fail(i int, err error) {
+func (b *batch) addFailure(i int, err error) {
 	doc := writeError(i, err)
 	if b.errorBytes > maxErrorBytes {
 		doc[2].Value, doc = "", doc[:3]
@@ -165,37 +165,39 @@ func writeError(index int, err error) bson.D {
 	return append(doc, server.Extra...)
 }
 
-// inserted is what every insert does.
-var inserted = &call.Outcome{Matched: 1, Modified: 1}
+// insertedOne is what every insert does.
+var insertedOne = &call.Outcome{Matched: 1, Modified: 1}
 
-// insertion is how a command wants its documents to be inserted.
-type insertion struct {
-	unchecked bool // by the collection's validator
-	unstamped bool
+// insertOptions is how a command wants its documents to be inserted.
+type insertOptions struct {
+	skipValidation      bool // by the collection's validator
+	keepEmptyTimestamps bool
 }
 
-func insertionOf(c *call.Call) insertion {
-	return insertion{args.Truth(c.Body.Lookup("bypassDocumentValidation")), unstamped(c)}
+func readInsertOptions(c *call.Call) insertOptions {
+	return insertOptions{args.Truth(c.Body.Lookup("bypassDocumentValidation")), keepsEmptyTimestamps(c)}
 }
 
-func insertOne(c *call.Call, ns string, doc bson.Raw, how insertion) (*call.Outcome, error) {
-	if !how.unstamped {
+func insertOne(c *call.Call, ns string, doc bson.Raw, how insertOptions) (*call.Outcome, error) {
+	if !how.keepEmptyTimestamps {
 		doc = document.StampEmpty(doc, c.Cluster.IDs().Tick)
 	}
-	if err := c.Request.InsertChecked(ns, doc, !how.unchecked); err != nil {
+	if err := c.Request.InsertChecked(ns, doc, !how.skipValidation); err != nil {
 		return nil, err
 	}
-	return inserted, nil
+	return insertedOne, nil
 }
 
-// unstamped reports whether the client wants empty timestamps as they are, and not the
+// keepsEmptyTimestamps reports whether the client wants empty timestamps as they are, and not the
 // time in their place: what is copied from elsewhere keeps them.
-func unstamped(c *call.Call) bool { return args.Truth(c.Body.Lookup("bypassEmptyTsReplacement")) }
+func keepsEmptyTimestamps(c *call.Call) bool {
+	return args.Truth(c.Body.Lookup("bypassEmptyTsReplacement"))
+}
 
-// stampedOutside returns an update's new document, which is computed without the lock,
+// stampWithoutLock returns an update's new document, which is computed without the lock,
 // with the time in place of its empty timestamps.
-func stampedOutside(c *call.Call, doc bson.Raw) bson.Raw {
-	if unstamped(c) {
+func stampWithoutLock(c *call.Call, doc bson.Raw) bson.Raw {
+	if keepsEmptyTimestamps(c) {
 		return doc
 	}
 	return document.StampEmpty(doc, func() bson.Timestamp {
@@ -210,12 +212,12 @@ func insert(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := statements(c, "documents")
+	docs, err := readStatements(c, "documents")
 	if err != nil {
 		return nil, err
 	}
-	how := insertionOf(c)
-	b, err := runBatch(c, len(docs), only(ns), func(i int) (*call.Outcome, error) {
+	how := readInsertOptions(c)
+	b, err := runBatch(c, len(docs), sameNamespace(ns), func(i int) (*call.Outcome, error) {
 		return insertOne(c, ns, docs[i], how)
 	})
 	if err != nil {
@@ -224,9 +226,9 @@ func insert(c *call.Call) (bson.D, error) {
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-// pick reads what decides which document a write takes: sort and hint. Of a collation it refuses texts
+// readSortAndHint reads what decides which document a write takes: sort and hint. Of a collation it refuses texts
 // that the filter or the update u compares, and an order of documents that may hold some. u may be zero.
-func pick(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*order.Sort, bson.RawValue, error) {
+func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*order.Sort, bson.RawValue, error) {
 	hint, err := c.Hint(options)
 	if err != nil {
 		return nil, hint, err
@@ -234,7 +236,7 @@ func pick(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*order.Sort,
 	by := options.Lookup("sort")
 	collation, err := c.Collation(options)
 	if err == nil && collation != nil {
-		err = call.NoTexts(collation, append(comparedBy(u), filter, options.Lookup("arrayFilters"))...)
+		err = call.CheckNoTexts(collation, append(comparedParts(u), filter, options.Lookup("arrayFilters"))...)
 	}
 	if err != nil {
 		return nil, hint, err
@@ -274,13 +276,18 @@ func DeleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, stateme
 	}
 	var err error
 	if q.Filter, err = c.Filter(filter); err == nil {
-		_, q.Hint, err = pick(c, statement, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter}, bson.RawValue{})
+		_, q.Hint, err = readSortAndHint(
+			c,
+			statement,
+			bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter},
+			bson.RawValue{},
+		)
 	}
 	return q, err
 }
 
 func deleteMatching(c *call.Call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*call.Outcome, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) {
+	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) {
 		return DeleteQuery(c, ns, filter, justOne, statement)
 	})
 	if err != nil {
@@ -298,7 +305,7 @@ func deleteDocuments(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	statements, err := statements(c, "deletes")
+	statements, err := readStatements(c, "deletes")
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +314,7 @@ func deleteDocuments(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	b, err := runBatch(c, len(statements), only(ns), func(i int) (*call.Outcome, error) {
+	b, err := runBatch(c, len(statements), sameNamespace(ns), func(i int) (*call.Outcome, error) {
 		s := statements[i]
 		return deleteMatching(c, ns, s.Lookup("q").Document(), args.Truth(s.Lookup("limit")), s)
 	})

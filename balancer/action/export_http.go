@@ -1,0 +1,146 @@
+package action
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"shardsh/balancer/export"
+	"shardsh/balancer/report/machine"
+)
+
+// The content types of pages.
+const (
+	plainMetrics = "text/plain; version=0.0.4; charset=utf-8"
+	openMetrics  = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+)
+
+// exportState is a cluster as a page has it.
+type exportState struct {
+	labels          []string // cluster, and those of its target
+	lines           [][]byte // nil where they are stale
+	up              bool
+	read            time.Time
+	took            time.Duration
+	reads, failures int
+	stale           bool
+}
+
+// Handler answers for /metrics, and for /healthz that it runs.
+func (x *Exporter) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
+		w.Header().Set("Content-Type", map[bool]string{true: openMetrics, false: plainMetrics}[open])
+		_ = x.Write(w, open) // who asked has gone
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	return mux
+}
+
+// Write writes what is known now, for Prometheus or as OpenMetrics. It waits for no cluster.
+func (x *Exporter) Write(to io.Writer, open bool) error {
+	clusters, reloaded := x.states()
+	page := make([]byte, 0, 64<<10)
+	for i, f := range x.families {
+		begun := false
+		for _, c := range clusters {
+			lines := c.linesFor(i, f)
+			if len(lines) > 0 && !begun {
+				page, begun = append(page, f.Header(open)...), true
+			}
+			page = append(page, lines...)
+		}
+		if _, err := to.Write(page); err != nil {
+			return err
+		}
+		page = page[:0]
+	}
+	for _, f := range ownFamilies(clusters, reloaded) {
+		if len(f.Samples) > 0 {
+			page = f.AppendSamples(append(page, f.Header(open)...))
+		}
+	}
+	if open {
+		page = append(page, "# EOF\n"...)
+	}
+	_, err := to.Write(page)
+	return err
+}
+
+// states returns the clusters as they are known now.
+func (x *Exporter) states() (list []exportState, reloaded bool) {
+	x.mu.Lock()
+	clusters := x.clusters
+	reloaded = x.reloaded
+	x.mu.Unlock()
+	now := x.Clock.Now()
+	for _, c := range clusters {
+		list = append(list, c.state(now))
+	}
+	return list, reloaded
+}
+
+func (c *exportTarget) state(now time.Time) exportState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := exportState{labels: append([]string{"cluster", c.target.Name}, c.target.Labels...), up: c.up && !c.read.IsZero(),
+		read: c.read, took: c.took, reads: c.reads, failures: c.failures}
+	s.stale = c.read.IsZero() || now.Sub(c.read) > max(c.StaleAfter, staleReadFactor*c.readTook)
+	if s.stale {
+		s.up = false
+	} else {
+		s.lines = c.lines
+	}
+	return s
+}
+
+// linesFor returns the lines of a family. Whether a cluster answers is newer than the other values, and
+// not known before the end of the first read.
+func (c exportState) linesFor(i int, f machine.Family) []byte {
+	if c.reads > 0 && !c.up && (f.Name == export.Up || f.Name == export.OK) {
+		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: c.labels}}}.AppendSamples(nil)
+	}
+	if c.lines == nil {
+		return nil
+	}
+	return c.lines[i]
+}
+
+// ownFamilies are the metrics of the exporter itself.
+func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
+	list := []machine.Family{
+		family("shardsh_export_targets", "gauge", "Clusters that are read.",
+			machine.Sample{Value: float64(len(clusters))}),
+		family("shardsh_export_reload_successful", "gauge", "Whether the file of targets could be read when it changed last.",
+			machine.Sample{Value: machine.BoolValue(reloaded)}),
+	}
+	for _, of := range []struct {
+		machine.Family
+		value func(exportState) (float64, bool)
+	}{
+		{family("shardsh_export_stale", "gauge", "1 if the last successful read is older than the staleness limit."),
+			func(c exportState) (float64, bool) { return machine.BoolValue(c.stale), true }},
+		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
+			func(c exportState) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},
+		{family("shardsh_export_read_duration_seconds", "gauge", "How long the last read of a cluster took."),
+			func(c exportState) (float64, bool) { return c.took.Seconds(), c.reads > 0 }},
+		{family("shardsh_export_reads_total", "counter", "Reads of a cluster."),
+			func(c exportState) (float64, bool) { return float64(c.reads), true }},
+		{family("shardsh_export_read_failures_total", "counter", "Reads of a cluster that failed."),
+			func(c exportState) (float64, bool) { return float64(c.failures), true }},
+	} {
+		for _, c := range clusters {
+			if value, known := of.value(c); known {
+				of.Samples = append(of.Samples, machine.Sample{Value: value, Labels: c.labels})
+			}
+		}
+		list = append(list, of.Family)
+	}
+	return list
+}
+
+func family(name, kind, help string, samples ...machine.Sample) machine.Family {
+	return machine.Family{Name: name, Kind: kind, Help: help, Samples: samples}
+}

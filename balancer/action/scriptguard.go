@@ -1,0 +1,129 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/consent"
+)
+
+// ScriptGuard applies the policies to single commands of a script that change the distribution of data, such as
+// those of sh.moveRange, and records them in the audit. Several goroutines may use
+// it at once.
+type ScriptGuard struct {
+	consent Consent
+	clock   apply.Clock
+
+	mu     sync.Mutex
+	audits map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
+}
+
+// NewScriptGuard returns a Direct; nil where there is no policy and no audit.
+func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
+	if len(c.Policies)+len(c.AuditDestinations()) == 0 {
+		return nil
+	}
+	return &ScriptGuard{consent: c, clock: clock, audits: map[*mongo.Client]*changeLogger{}}
+}
+
+// distributingCommands are the commands that a Direct looks at, besides writes to config.
+var distributingCommands = []string{
+	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addshard", "addShardToZone",
+	"balancerStart", "balancerStop", "cleanupReshardCollection", "clearJumboFlag",
+	"commitReshardCollection", "commitShardRemoval", "commitTransitionToDedicatedConfigServer",
+	"configureCollectionBalancing", "enableSharding", "enablesharding", "mergeAllChunksOnShard", "mergeChunks",
+	"moveChunk", "movechunk", "moveCollection", "movePrimary", "moveprimary", "moveRange", "refineCollectionShardKey",
+	"removeShard", "removeshard", "removeShardFromZone", "reshardCollection", "setAllowMigrations", "shardCollection",
+	"shardcollection", "split", "startShardDraining", "startTransitionToDedicatedConfigServer", "stopShardDraining",
+	"stopTransitionToDedicatedConfigServer", "transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer",
+	"unshardCollection", "updateZoneKeyRange",
+}
+
+// stoppingCommands are commands that stop something, which is always allowed.
+var stoppingCommands = []string{
+	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "balancerStop", "stopShardDraining",
+	"stopTransitionToDedicatedConfigServer",
+}
+
+// isDistributing reports whether a command changes how data are distributed. Those of which
+// the name begins with _ are what routers send to the members.
+func isDistributing(database, name string) bool {
+	writes := []string{"delete", "findAndModify", "findandmodify", "insert", "update"}
+	return slices.Contains(distributingCommands, name) || database == "config" && slices.Contains(writes, name) ||
+		strings.HasPrefix(name, "_configsvr") || strings.HasPrefix(name, "_shardsvr")
+}
+
+// Begin lets a command be sent to the cluster of a client, once it is written down.
+// Answered takes what became of it; it is nil for a command that a Direct does not look at.
+func (d *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
+	answered func(bson.Raw, error), err error) {
+	var command bson.D
+	if err := bson.Unmarshal(raw, &command); err != nil || len(command) == 0 || !isDistributing(database, command[0].Key) {
+		return nil, nil //nolint:nilerr // the server refuses what can't be read
+	}
+	c := Cluster{Client: client, Clock: d.clock, Consent: d.consent}
+	names := namespacesOf(database, command)
+	if !slices.Contains(stoppingCommands, command[0].Key) {
+		o := consent.Request{Verb: consent.Commands, Namespaces: databasesAsPatterns(command[0].Key, names)}
+		if err := c.checkPermittedNow(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	a, err := d.changeLog(ctx, c)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	entry, err := a.logSending(ctx, database, command)
+	if err != nil {
+		return nil, err
+	}
+	return func(reply bson.Raw, err error) { a.logAnswer(ctx, entry, reply, err) }, nil
+}
+
+// databasesAsPatterns turns the database of a database command into a pattern for all of its collections.
+func databasesAsPatterns(name string, names []string) []string {
+	if len(names) == 1 && slices.Contains(databaseCommands, name) {
+		return []string{names[0] + ".*"}
+	}
+	return names
+}
+
+// databaseCommands are the commands that name a database.
+var databaseCommands = []string{"enableSharding", "enablesharding", "movePrimary", "moveprimary"}
+
+// changeLog opens the audit at the first command to a cluster; nil where none is asked for.
+func (d *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	destinations, a := c.AuditDestinations(), d.audits[c.Client]
+	if a != nil || len(destinations) == 0 {
+		return a, nil
+	}
+	a, err := newChangeLogger(ctx, c, destinations, runStart{verb: consent.Commands})
+	if err != nil {
+		return nil, err
+	}
+	d.audits[c.Client] = a
+	return a, nil
+}
+
+// Close closes the audit.
+func (d *ScriptGuard) Close() error {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	for _, a := range d.audits {
+		err = errors.Join(err, a.flushAll(context.Background()), a.sink.Close())
+	}
+	return err
+}

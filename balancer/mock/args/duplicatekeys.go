@@ -1,0 +1,179 @@
+package args
+
+import (
+	"bytes"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// CheckDuplicateKeys refuses duplicate keys wherever keys are options: in the
+// command, in the documents it takes, in the command it explains, and in the
+// stages of its pipelines. Code that reads the first of two and code that reads the last
+// would else see two commands. Documents, filters, expressions and patterns are
+// not looked into: there a key may come twice.
+func CheckDuplicateKeys(body bson.Raw) error {
+	if name, twice := duplicateKey(body); twice {
+		return mongoerr.New(mongoerr.FailedToParse, "Parsed command object contains duplicate top level key: %s", name)
+	}
+	w := keyorder.NewWalk(body)
+	if !w.Next() {
+		return nil
+	}
+	return checkFields(fieldPath{name: w.Name}, body, commandFields)
+}
+
+// fieldPath is where a document lies in a command, for messages.
+type fieldPath struct {
+	in   *fieldPath
+	name []byte
+}
+
+func (p fieldPath) String() string {
+	if p.in == nil {
+		return string(p.name)
+	}
+	return p.in.String() + "." + string(p.name)
+}
+
+// checkMode says how a value is inspected for duplicate keys.
+type checkMode uint8
+
+const (
+	options  checkMode = iota // a document of options, or an array of such
+	opaque                    // not at all
+	pipeline                  // as an array of stages
+	updating                  // a pipeline, or a document that is not looked at
+	patterns                  // options, or a pattern of keys that is not looked at
+)
+
+// shape is how a value is looked at and, of options, how the fields in it are:
+// those without an entry as the empty name says, or else as options themselves.
+type shape struct {
+	mode   checkMode
+	fields map[string]shape
+}
+
+// check looks at one value; at is its place in messages.
+func (s shape) check(at fieldPath, v bson.RawValue) error {
+	switch s.mode {
+	case opaque:
+		return nil
+	case pipeline, updating:
+		return checkStages(v)
+	case patterns:
+		doc, _ := v.DocumentOK()
+		if doc.Lookup("keyPattern").IsZero() && doc.Lookup("name").IsZero() {
+			return nil
+		}
+	}
+	return checkOptions(at, v, s.fields)
+}
+
+// checkStages checks the stages of a pipeline. Invalid pipelines fail later.
+func checkStages(v bson.RawValue) error {
+	list, err := Documents(v)
+	if err != nil {
+		return nil //nolint:nilerr // the command says what is wrong
+	}
+	for _, stage := range list {
+		elems, err := stage.Elements()
+		if err != nil || len(elems) != 1 {
+			continue
+		}
+		name := elems[0].Key()
+		stageShape, known := stageShapes[name]
+		if !known {
+			continue
+		}
+		if err := stageShape.check(fieldPath{name: []byte(name)}, elems[0].Value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOptions looks at a document, or at each of an array.
+func checkOptions(at fieldPath, v bson.RawValue, fields map[string]shape) error {
+	switch v.Type {
+	case bson.TypeArray:
+		for w := keyorder.NewWalk(v.Value); w.Next(); {
+			if err := checkOptions(at, w.Value, fields); err != nil {
+				return err
+			}
+		}
+	case bson.TypeEmbeddedDocument:
+		if name, twice := duplicateKey(v.Value); twice {
+			return duplicateError(at.String(), name)
+		}
+		return checkFields(at, v.Value, fields)
+	}
+	return nil
+}
+
+func checkFields(at fieldPath, doc []byte, fields map[string]shape) error {
+	for w := keyorder.NewWalk(doc); w.Next(); {
+		if w.Value.Type != bson.TypeEmbeddedDocument && w.Value.Type != bson.TypeArray {
+			continue
+		}
+		sub, known := fields[string(w.Name)]
+		if !known {
+			if sub, known = fields[""]; !known {
+				sub = shape{fields: fields}
+			}
+		}
+		if err := sub.check(fieldPath{&at, w.Name}, w.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// duplicateError returns the server's error for an option that is there twice.
+func duplicateError(at, name string) error {
+	if stage, _, _ := strings.Cut(at, "."); readByHand[stage] {
+		return mongoerr.New(mongoerr.FailedToParse, "duplicate argument to %s: %s", at, name)
+	}
+	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
+}
+
+// fewKeys are compared with each other, more than that go into a set.
+const fewKeys = 16
+
+// duplicateKey returns a key that stands twice.
+func duplicateKey(doc []byte) (name string, twice bool) {
+	var buf [fewKeys][]byte
+	few := buf[:0]
+	var seen map[string]bool
+	for w := keyorder.NewWalk(doc); w.Next(); {
+		switch {
+		case seen != nil:
+			if seen[string(w.Name)] {
+				return string(w.Name), true
+			}
+			seen[string(w.Name)] = true
+			continue
+		case contains(few, w.Name):
+			return string(w.Name), true
+		}
+		if few = append(few, w.Name); len(few) == fewKeys {
+			seen = make(map[string]bool, 2*fewKeys)
+			for _, name := range few {
+				seen[string(name)] = true
+			}
+		}
+	}
+	return "", false
+}
+
+func contains(names [][]byte, name []byte) bool {
+	for _, other := range names {
+		if bytes.Equal(other, name) {
+			return true
+		}
+	}
+	return false
+}

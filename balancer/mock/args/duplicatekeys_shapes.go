@@ -1,0 +1,59 @@
+package args
+
+// variables have names of their own, and any values.
+var variables = shape{fields: map[string]shape{"": {mode: opaque}}}
+
+// commandFields are the fields of commands, and of the documents in them, that
+// are more or less than options.
+var commandFields = map[string]shape{
+	"documents": {mode: opaque}, "document": {mode: opaque}, "filter": {mode: opaque}, "query": {mode: opaque},
+	"q": {mode: opaque}, "sort": {mode: opaque}, "projection": {mode: opaque}, "fields": {mode: opaque},
+	"arrayFilters": {mode: opaque}, "hint": {mode: opaque}, "comment": {mode: opaque}, "customData": {mode: opaque},
+	"validator": {mode: opaque}, "min": {mode: opaque}, "max": {mode: opaque}, "find": {mode: opaque},
+	"bounds": {mode: opaque}, "middle": {mode: opaque}, "key": {mode: opaque}, "keyPattern": {mode: opaque},
+	"partialFilterExpression": {mode: opaque}, "wildcardProjection": {mode: opaque}, "weights": {mode: opaque},
+	"storageEngine": {mode: opaque}, "runtimeConstants": {mode: opaque}, "legacyRuntimeConstants": {mode: opaque},
+	"let": variables, "c": variables, "constants": variables, "pipeline": {mode: pipeline},
+	"index": {mode: patterns, fields: map[string]shape{"keyPattern": {mode: opaque}}},
+	"u":     {mode: updating}, "update": {mode: updating}, "updateMods": {mode: updating},
+}
+
+var (
+	// computed are the outputs of $setWindowFields and $fill.
+	computed = shape{fields: map[string]shape{"": {fields: map[string]shape{"": {mode: opaque}, "window": {}}}}}
+	buckets  = shape{fields: map[string]shape{
+		"groupBy": {mode: opaque}, "boundaries": {mode: opaque}, "default": {mode: opaque}, "output": variables,
+	}}
+	partitions = shape{fields: map[string]shape{
+		"partitionBy": {mode: opaque}, "sortBy": {mode: opaque}, "output": computed,
+	}}
+)
+
+// stageShapes are the stages that take options. Those without an entry have
+// fields of the documents, and say themselves which may not come twice.
+var stageShapes = map[string]shape{
+	"$lookup": {fields: map[string]shape{"let": variables, "pipeline": {mode: pipeline}}},
+	"$graphLookup": {fields: map[string]shape{
+		"startWith": {mode: opaque}, "restrictSearchWithMatch": {mode: opaque},
+	}},
+	"$unionWith":       {fields: map[string]shape{"pipeline": {mode: pipeline}}},
+	"$facet":           {fields: map[string]shape{"": {mode: pipeline}}},
+	"$merge":           {fields: map[string]shape{"let": variables, "whenMatched": {mode: updating}}},
+	"$replaceRoot":     {fields: map[string]shape{"newRoot": {mode: opaque}}},
+	"$geoNear":         {fields: map[string]shape{"query": {mode: opaque}, "near": {mode: opaque}}},
+	"$bucket":          buckets,
+	"$bucketAuto":      buckets,
+	"$setWindowFields": partitions,
+	"$fill":            partitions,
+
+	"$out": {}, "$densify": {}, "$unwind": {}, "$sample": {}, "$changeStream": {}, "$collStats": {}, "$currentOp": {},
+	"$indexStats": {}, "$listCatalog": {}, "$listClusterCatalog": {}, "$listLocalSessions": {}, "$listSampledQueries": {},
+	"$listSearchIndexes": {}, "$listSessions": {}, "$planCacheStats": {}, "$queryStats": {},
+	"$shardedDataDistribution": {},
+}
+
+// readByHand are the stages that a server reads without its parser of options.
+var readByHand = map[string]bool{
+	"$lookup": true, "$graphLookup": true, "$facet": true, "$bucket": true, "$bucketAuto": true, "$unwind": true,
+	"$sample": true, "$geoNear": true, "$currentOp": true, "$indexStats": true, "$planCacheStats": true,
+}

@@ -1,0 +1,19 @@
+package commands
+
+import "slices"
+
+// collectionValued are the commands whose value servers take for the name of a collection, before they look
+// at anything else of them, whatever it is (recorded on 8.0.10).
+var collectionValued = []string{
+	"addShardToZone", "appendOplogNote", "balancerStart", "balancerStatus", "balancerStop", "buildInfo",
+	"checkMetadataConsistency", "compact", "connPoolStats", "connPoolSync", "createIndexes", "currentOp", "dbStats",
+	"dropIndexes", "dropRole", "dropUser", "flushRouterConfig", "getDiagnosticData", "getLog", "getParameter",
+	"getShardMap",
+	"isdbgrid", "killOp", "listCollections", "listCommands", "listShards", "mapReduce", "profile",
+	"removeShardFromZone", "replSetGetStatus", "serverStatus", "setDefaultRWConcern", "setIndexCommitQuorum",
+	"setParameter",
+	"setProfilingFilterGlobally", "updateRole", "updateUser", "updateZoneKeyRange", "whatsmyuri",
+}
+
+// NamesCollection reports whether a server takes the command's value for the name of a collection.
+func (c *Command) NamesCollection() bool { return slices.Contains(collectionValued, c.Name) }

@@ -1,0 +1,77 @@
+package call
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// The cluster keeps what retryable writes have done, so that one whose reply was lost
+// with the process is not done twice.
+
+// storedWrites is a session's newest retryable write.
+type storedWrites struct {
+	Number int64           `bson:"number"`
+	User   string          `bson:"user"`
+	Used   time.Time       `bson:"used"`
+	Done   []storedOutcome `bson:"done"`
+}
+
+type storedOutcome struct {
+	ID       int32         `bson:"id"`
+	Matched  int           `bson:"matched"`
+	Modified int           `bson:"modified"`
+	Upserted bson.RawValue `bson:"upserted,omitempty"`
+	Removed  bool          `bson:"removed,omitempty"`
+	Reply    bson.D        `bson:"reply,omitempty"`
+}
+
+// key is what the cluster keeps the writes of a session under.
+func (s SessionID) key() string { return string(s.ID[:]) + string(s.User[:]) }
+
+// StoreWrites keeps what a retryable command has done, and nothing more of
+// sessions that have ended.
+func (n *Node) StoreWrites(c *Call) {
+	for _, id := range n.Sessions.takeEnded() {
+		n.Cluster.Storage().StoreWrite(id.key(), nil)
+	}
+	if c.TxnNumber == nil || !n.Cluster.Storage().StoresWrites() || c.Session.Writes == nil || !c.Session.Writes.Unsaved {
+		return
+	}
+	w := c.Session.Writes
+	w.Unsaved = false
+	kept := storedWrites{Number: w.Number, User: c.Session.user, Used: time.Now()}
+	for id, o := range w.Done {
+		kept.Done = append(kept.Done, storedOutcome{id, o.Matched, o.Modified, o.Upserted, o.Removed, o.Reply})
+	}
+	raw, err := bson.Marshal(kept)
+	if err != nil {
+		n.Logger.Error("retryable write not kept", "error", err)
+		return
+	}
+	n.Cluster.Storage().StoreWrite(c.LSID.key(), raw)
+}
+
+// RestoreWrites is false for a session that is over.
+func (n *Node) RestoreWrites(session string, raw bson.Raw) bool {
+	var id SessionID
+	var kept storedWrites
+	if len(session) != len(id.ID)+sha256.Size || bson.Unmarshal(raw, &kept) != nil ||
+		time.Since(kept.Used) > SessionTimeout {
+		return false
+	}
+	copy(id.ID[:], session)
+	copy(id.User[:], session[len(id.ID):])
+	s, err := n.Sessions.Use(id, kept.User)
+	if err != nil {
+		return false
+	}
+	s.used = kept.Used
+	s.Writes = &RetryableWrite{Number: kept.Number, Done: map[int32]*Outcome{}}
+	for _, o := range kept.Done {
+		s.Writes.Done[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted, Removed: o.Removed,
+			Reply: o.Reply}
+	}
+	return true
+}

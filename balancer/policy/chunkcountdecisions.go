@@ -1,0 +1,98 @@
+package policy
+
+import "shardsh/balancer/catalog"
+
+// countPair is a donor and a recipient that the rules before 6.0 compare in a
+// zone. The ideal is zero for RulesSpread.
+type countPair struct {
+	donor, recipient *countMember
+	zone             int
+	ideal, threshold int
+}
+
+func (p countPair) numbers() Numbers {
+	n := Numbers{
+		Unit:      Chunks,
+		Donor:     int64(p.donor.chunksByZone[p.zone]),
+		Ideal:     int64(p.ideal),
+		Threshold: int64(p.threshold),
+	}
+	if p.recipient != nil {
+		n.Recipient = int64(p.recipient.chunksByZone[p.zone])
+	}
+	return n
+}
+
+func (sel *countSelection) logEvent(e Event) {
+	e.Namespace = sel.Namespace
+	sel.why.Log(e)
+}
+
+func (sel *countSelection) addDecision(d Decision) {
+	if sel.why.WantsDecisions() {
+		d.Namespace = sel.Namespace
+		sel.why.Add(d)
+	}
+}
+
+// reportNoDonor reports a zone of which no free shard has a chunk.
+func (sel *countSelection) reportNoDonor(zone int) {
+	sel.addDecision(Decision{
+		Code: NoDonor, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: Chunks},
+	})
+}
+
+// reportPair reports why a donor gives a recipient nothing; always false.
+func (sel *countSelection) reportPair(code Code, p countPair) bool {
+	if !sel.why.WantsDecisions() {
+		return false
+	}
+	d := Decision{
+		Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[p.zone],
+		Shard: p.donor.ID, Numbers: p.numbers(),
+	}
+	if p.recipient != nil {
+		d.Recipient = p.recipient.ID
+	}
+	if code == OnlyJumboChunks {
+		d.Count = p.donor.chunksByZone[p.zone]
+	}
+	sel.addDecision(d)
+	return false
+}
+
+// reportZone counts why each shard can't receive chunks of a zone.
+func (sel *countSelection) reportZone(donor *countMember, zone int, step Reason) {
+	if !sel.why.WantsDecisions() {
+		return
+	}
+	d := Decision{Code: NoRecipient, Step: step, Shard: donor.ID, Zone: sel.layout.names[zone]}
+	for i := range sel.members {
+		switch m := &sel.members[i]; {
+		case !sel.belongsToZone(m, zone):
+			d.Ineligible.OutsideZone++
+		case m.Full():
+			d.Ineligible.Full++
+		case m.Draining:
+			d.Ineligible.Draining++
+		case !m.free:
+			d.Ineligible.Busy++
+		}
+	}
+	sel.addDecision(d)
+}
+
+// reportFlagged reports the flagged chunks before the first that may move.
+func (sel *countSelection) reportFlagged(donor *countMember, zone int, step Reason) {
+	if !sel.why.WantsDecisions() || sel.Table.JumboCount(donor.ID) == 0 {
+		return
+	}
+	for c := range sel.layout.chunks(donor.ID, zone) {
+		if c.Jumbo != catalog.JumboTrue {
+			return
+		}
+		sel.addDecision(Decision{
+			Code: JumboFlag, Step: step, Shard: donor.ID, Zone: sel.layout.names[zone], Min: c.Min, Max: c.Max,
+		})
+	}
+}

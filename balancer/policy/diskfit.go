@@ -1,0 +1,63 @@
+package policy
+
+import "shardsh/balancer/catalog"
+
+// maxTriedChunks is how many chunks of a shard are tried for one that fits somewhere.
+const maxTriedChunks = 10_000
+
+// firstFitting returns the first unflagged chunk of a shard in a zone for which there is a
+// recipient with room, and that. tried is how many had none.
+func firstFitting[M any](l *zoneLayout, donor catalog.ShardID, zone int, recipient func(catalog.Chunk) *M) (
+	c catalog.Chunk, to *M, tried int) {
+	for c := range l.chunks(donor, zone) {
+		if c.Jumbo == catalog.JumboTrue {
+			continue
+		}
+		if to := recipient(c); to != nil {
+			return c, to, tried
+		}
+		if tried++; tried == maxTriedChunks {
+			break
+		}
+	}
+	return catalog.Chunk{}, nil, tried
+}
+
+// findFitting returns the first chunk of a shard in a zone that one of some shards has room for,
+// and the smallest of those shards.
+func (sel *selection) findFitting(donor *member, zone int, reason Reason, among func(*member) bool) (
+	c catalog.Chunk, to *member, ok bool) {
+	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *member {
+		return sel.smallestOf(zone, func(m *member) bool { return m != donor && among(m) && sel.Fits(m.ID, c) })
+	})
+	if to == nil && tried > 0 {
+		sel.addDecision(Decision{Code: NoRoom, Step: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
+	}
+	return c, to, to != nil
+}
+
+// moveFitting moves a chunk of a zone from the largest shard to the smallest one that has
+// room for it, if they differ enough. It is false where all of the donor's are flagged, too.
+func (sel *selection) moveFitting(donor *member, zone int, n Numbers) bool {
+	c, to, ok := sel.findFitting(donor, zone, ReasonChunksImbalance, func(m *member) bool {
+		return m.size < n.Ideal && donor.size-m.size >= n.Threshold
+	})
+	if ok {
+		n.Recipient = to.size
+		sel.addMigration(donor, to, zone, c, ReasonChunksImbalance, n)
+	}
+	return ok
+}
+
+// findFitting returns the first chunk of a shard in a zone that one of some shards has room for,
+// and that of those shards with the fewest chunks.
+func (sel *countSelection) findFitting(donor *countMember, zone int, reason Reason, among func(*countMember) bool) (
+	c catalog.Chunk, to *countMember, ok bool) {
+	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *countMember {
+		return sel.emptiestOf(zone, func(m *countMember) bool { return m.ID != donor.ID && among(m) && sel.Fits(m.ID, c) })
+	})
+	if to == nil && tried > 0 {
+		sel.addDecision(Decision{Code: NoRoom, Step: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
+	}
+	return c, to, to != nil
+}

@@ -1,0 +1,22 @@
+package machine
+
+import "strings"
+
+// Sanitize is shown, for those who fill files of JUnit XML themselves.
+func Sanitize(text string) string { return sanitize(text) }
+
+// sanitize replaces characters that a terminal would interpret instead of print: controls,
+// separators of lines, marks of direction. Formats of machines have no way to
+// write them that all of their readers understand.
+func sanitize(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20, r >= 0x7f && r <= 0x9f, r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e,
+			r >= 0x2066 && r <= 0x2069, r == 0xfffe, r == 0xffff:
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

@@ -1,0 +1,78 @@
+package expect
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+	"shardsh/bindings/values"
+)
+
+// Shown returns a value as messages have it.
+func Shown(js *script.Engine, v goja.Value) string {
+	if f, ok := asAsymmetric(v); ok {
+		return f.text()
+	}
+	o := values.DefaultInspect()
+	o.ErrorStacks = false
+	return js.Values.Inspect(v, o)
+}
+
+func (m *Match) shown(v goja.Value) string { return Shown(m.JS, v) }
+
+// Lines returns the expected and received text with aligned labels.
+func (m *Match) Lines(label, expected, received string) string {
+	kind := ""
+	if label != "" {
+		kind = " " + label
+	}
+	not := ""
+	if m.Not {
+		not = "not "
+	}
+	return "Expected" + kind + ": " + not + expected + "\nReceived" + kind + ": " + received
+}
+
+// expectedAndReceived is what most matchers say: a diff where that says more.
+func (m *Match) expectedAndReceived() string {
+	if len(m.Args) == 0 {
+		return "Received: " + m.shown(m.Received)
+	}
+	return m.comparisonText(m.Arg(0), m.Received)
+}
+
+// comparisonText shows two values: as a diff where both have more than one line.
+func (m *Match) comparisonText(expected, received goja.Value) string {
+	if m.Not {
+		return "Expected: not " + m.shown(expected)
+	}
+	if _, ok := asAsymmetric(expected); ok {
+		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)
+	}
+	a, b := Layout(m.JS, received), Layout(m.JS, expected)
+	if a == b {
+		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received) +
+			"\n\n(they look the same, and are not: another type, class or object)"
+	}
+	if !strings.Contains(a, "\n") && !strings.Contains(b, "\n") {
+		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)
+	}
+	return Diff(b, a)
+}
+
+// Diff shows how what was received differs from what was expected.
+func Diff(expected, received string) string {
+	return "- Expected\n+ Received\n\n" + strings.TrimRight(display.LineDiff(received, expected), "\n")
+}
+
+// Layout returns a value with each of its entries on a line; a text as it is.
+func Layout(js *script.Engine, v goja.Value) string {
+	if goja.IsString(v) {
+		return v.String()
+	}
+	o := values.UnlimitedInspect()
+	o.Compact = values.MultiLine
+	return js.Values.Inspect(v, o)
+}

@@ -1,0 +1,323 @@
+package script
+
+import (
+	"math"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// Limits on the size of what one call of an engine function creates. Within a
+// call nothing can stop it, and running out of memory ends the process.
+const (
+	maxStringLength = 1<<29 - 24 // as in Node
+	maxArrayLength  = 1 << 27
+	maxBufferLength = 1 << 33
+	// uncheckedSize is the size below which free memory is not checked.
+	uncheckedSize = 1 << 24
+)
+
+// valueSize is how much memory an element of an array takes.
+const valueSize = 16
+
+// throwRange throws a RangeError.
+func (s limits) throwRange(message string) {
+	e, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RangeError"), s.Runtime.ToValue(message))
+	s.Check(err)
+	panic(e)
+}
+
+// fitsInMemory reports whether an allocation stays below the memory limit.
+func (s limits) fitsInMemory(bytes float64) bool {
+	if bytes <= uncheckedSize {
+		return true
+	}
+	limit := s.cfg.memoryLimit()
+	return limit == 0 || float64(heapSize())+bytes <= float64(limit)
+}
+
+// checkStringLength throws unless a string may get so long.
+func (s limits) checkStringLength(length float64) {
+	if length > maxStringLength || !s.fitsInMemory(length) {
+		s.throwRange("Invalid string length")
+	}
+}
+
+// checkArrayLength throws unless an array may get so long.
+func (s limits) checkArrayLength(length float64) {
+	if length > maxArrayLength || !s.fitsInMemory(length*valueSize) {
+		s.throwRange("Invalid array length")
+	}
+}
+
+// numberArg reads an argument; NaN counts as 0, as it does for lengths. What can't
+// be read is for the function itself to refuse.
+func numberArg(v goja.Value) (f float64) {
+	if f = v.ToFloat(); math.IsNaN(f) {
+		return 0
+	}
+	return f
+}
+
+// numericArg makes an argument a number, once: looking at an object may have effects.
+func numericArg(s limits, call *goja.FunctionCall, i int) float64 {
+	if i >= len(call.Arguments) {
+		return 0
+	}
+	if _, ok := call.Arguments[i].(*goja.Object); ok {
+		call.Arguments[i] = s.Runtime.ToValue(call.Arguments[i].ToFloat())
+	}
+	if _, ok := call.Arguments[i].(*goja.Symbol); ok {
+		return 0
+	}
+	return numberArg(call.Arguments[i])
+}
+
+// textLength is how long a value is as a string.
+func textLength(v goja.Value) float64 {
+	if text, ok := v.(goja.String); ok {
+		return float64(text.Length())
+	}
+	return 0
+}
+
+// lengthOf is the property length of what a function works on.
+func lengthOf(v goja.Value) float64 {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return textLength(v)
+	}
+	length := o.Get("length")
+	if length == nil || !goja.IsNumber(length) {
+		return 0
+	}
+	return length.ToFloat()
+}
+
+// sizeGuards are the functions that make or go through much in one call, with what
+// they need.
+func sizeGuards() map[string]map[string]func(s limits, call *goja.FunctionCall) {
+	type check = func(s limits, call *goja.FunctionCall)
+	pads := func(s limits, call *goja.FunctionCall) {
+		if length := numericArg(s, call, 0); length > textLength(call.This) &&
+			(goja.IsUndefined(call.Argument(1)) || call.Argument(1).String() != "") {
+			s.checkStringLength(length)
+		}
+	}
+	whole := func(s limits, call *goja.FunctionCall) {
+		if length := lengthOf(call.This); length > maxArrayLength {
+			s.checkArrayLength(length)
+		}
+	}
+	copies := func(s limits, call *goja.FunctionCall) { s.checkArrayLength(lengthOf(call.This)) }
+	applies := func(s limits, list goja.Value) {
+		if lengthOf(list) > uncheckedSize/valueSize {
+			s.throwRange(nestingMessage)
+		}
+	}
+	arrays := map[string]check{
+		"fill":   copies,
+		"join":   limits.checkJoin,
+		"concat": limits.checkConcat,
+		"flat":   limits.checkFlat,
+	}
+	for name := range strings.FieldsSeq("indexOf lastIndexOf includes reverse copyWithin shift unshift splice sort") {
+		arrays[name] = whole
+	}
+	for name := range strings.FieldsSeq("toReversed toSorted toSpliced with") {
+		arrays[name] = copies
+	}
+	return map[string]map[string]check{
+		"Array.prototype": arrays,
+		"Array": {"from": func(s limits, call *goja.FunctionCall) {
+			s.checkArrayLength(lengthOf(call.Argument(0)))
+		}},
+		"String.prototype": {
+			"repeat": func(s limits, call *goja.FunctionCall) {
+				if count := numericArg(s, call, 0); count > 0 && !math.IsInf(count, 1) {
+					s.checkStringLength(textLength(call.This) * count)
+				}
+			},
+			"padStart": pads, "padEnd": pads,
+			"concat": func(s limits, call *goja.FunctionCall) {
+				length := textLength(call.This)
+				for _, v := range call.Arguments {
+					length += textLength(v)
+				}
+				s.checkStringLength(length)
+			},
+			"replace":    func(s limits, call *goja.FunctionCall) { s.checkReplace(call, false) },
+			"replaceAll": func(s limits, call *goja.FunctionCall) { s.checkReplace(call, true) },
+			"split": func(s limits, call *goja.FunctionCall) {
+				if goja.IsString(call.Argument(0)) {
+					s.checkArrayLength(textLength(call.This) / max(1, textLength(call.Argument(0))))
+				}
+			},
+		},
+		"Function.prototype": {"apply": func(s limits, call *goja.FunctionCall) { applies(s, call.Argument(1)) }},
+		"Reflect": {
+			"apply":     func(s limits, call *goja.FunctionCall) { applies(s, call.Argument(2)) },
+			"construct": func(s limits, call *goja.FunctionCall) { applies(s, call.Argument(1)) },
+		},
+		"JSON": {"parse": func(s limits, call *goja.FunctionCall) {
+			if goja.IsString(call.Argument(0)) && jsonNestsTooDeep(call.Argument(0).String()) {
+				s.throwRange(nestingMessage)
+			}
+		}},
+	}
+}
+
+// checkJoin bounds the text of an array, and how deep arrays in arrays join.
+func (s limits) checkJoin(call *goja.FunctionCall) {
+	separator := 1.0
+	if goja.IsString(call.Argument(0)) {
+		separator = textLength(call.Argument(0))
+	}
+	length := lengthOf(call.This)
+	if length > maxArrayLength {
+		s.checkArrayLength(length)
+	}
+	s.checkStringLength((length - 1) * separator)
+}
+
+func (s limits) checkConcat(call *goja.FunctionCall) {
+	length := lengthOf(call.This)
+	for _, v := range call.Arguments {
+		length += max(1, lengthOf(v))
+	}
+	s.checkArrayLength(length)
+}
+
+// checkFlat bounds how deep arrays are looked into.
+func (s limits) checkFlat(call *goja.FunctionCall) {
+	if len(call.Arguments) == 0 || numericArg(s, call, 0) <= maxCallDepth {
+		return
+	}
+	if s.arraysNestDeeper(call.This, maxCallDepth) {
+		s.throwRange(nestingMessage)
+	}
+}
+
+// arraysNestDeeper reports whether arrays stand in each other deeper than that. It
+// gives up, with yes, where it would take too long.
+func (s limits) arraysNestDeeper(v goja.Value, depth int) bool {
+	level, next := []goja.Value{v}, []goja.Value{}
+	for range depth {
+		for _, v := range level {
+			o, ok := v.(*goja.Object)
+			if !ok || o.ClassName() != "Array" {
+				continue
+			}
+			for i := range int64(lengthOf(o)) {
+				if inner, ok := o.Get(s.Runtime.ToValue(i).String()).(*goja.Object); ok && inner.ClassName() == "Array" {
+					next = append(next, inner)
+				}
+			}
+		}
+		if len(next) == 0 {
+			return false
+		}
+		level, next = next, level[:0]
+	}
+	return true
+}
+
+// checkReplace bounds what replacing by a text makes of a long one; all is true
+// for replaceAll.
+func (s limits) checkReplace(call *goja.FunctionCall, all bool) {
+	if !goja.IsString(call.Argument(1)) {
+		return
+	}
+	text, with := textLength(call.This), textLength(call.Argument(1))
+	if text*max(text, with) <= uncheckedSize {
+		return
+	}
+	times := 1.0
+	if pattern, ok := call.Argument(0).(*goja.Object); ok && pattern.ClassName() == "RegExp" {
+		if strings.Contains(OptionalText(pattern.Get("flags")), "g") {
+			times = text + 1
+		}
+	} else if all {
+		times = text/max(1, textLength(call.Argument(0))) + 1
+	}
+	by := call.Argument(1).String()
+	if strings.Contains(by, "$`") || strings.Contains(by, "$'") {
+		with += text / 2
+	}
+	s.checkStringLength(text + times*with)
+}
+
+// jsonNestsTooDeep reports whether JSON is nested so deep that reading it would
+// outgrow the stack.
+func jsonNestsTooDeep(text string) bool {
+	if strings.Count(text, "[")+strings.Count(text, "{") <= maxNesting {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			if depth++; depth > maxNesting {
+				return true
+			}
+		case ']', '}':
+			depth--
+		}
+	}
+	return false
+}
+
+// limitSizes guards the functions of guards, and the classes of buffers.
+func (s limits) limitSizes() {
+	global := s.Runtime.GlobalObject()
+	for path, list := range sizeGuards() {
+		name, _, onPrototype := strings.Cut(path, ".")
+		owner := global.Get(name).(*goja.Object)
+		if onPrototype {
+			owner = owner.Get("prototype").(*goja.Object)
+		}
+		for name, check := range list {
+			s.guardFunction(owner, name, func(call *goja.FunctionCall) { check(s, call) })
+		}
+	}
+	s.limitBuffers()
+}
+
+// limitBuffers guards the classes whose objects are as large as their argument
+// says.
+func (s limits) limitBuffers() {
+	global := s.Runtime.GlobalObject()
+	for name, size := range map[string]float64{
+		"ArrayBuffer": 1, "Int8Array": 1, "Uint8Array": 1, "Uint8ClampedArray": 1, "Int16Array": 2, "Uint16Array": 2,
+		"Int32Array": 4, "Uint32Array": 4, "Float32Array": 4, "Float64Array": 8, "BigInt64Array": 8, "BigUint64Array": 8,
+	} {
+		original, ok := global.Get(name).(*goja.Object)
+		if !ok {
+			continue
+		}
+		class := s.guardedConstructor(original, func(args []goja.Value) {
+			if len(args) == 0 {
+				return
+			}
+			length := lengthOf(args[0])
+			if _, ok := args[0].(*goja.Object); !ok && !goja.IsString(args[0]) {
+				length = numberArg(args[0])
+			}
+			if length*size <= maxBufferLength && s.fitsInMemory(length*size) {
+				return
+			}
+			if name == "ArrayBuffer" {
+				s.throwRange("Array buffer allocation failed")
+			}
+			s.throwRange("Invalid typed array length: " + s.Runtime.ToValue(length).String())
+		})
+		Define(original.Get("prototype").(*goja.Object), "constructor", class)
+		Define(global, name, class)
+	}
+}

@@ -1,0 +1,69 @@
+package script
+
+import "github.com/dop251/goja"
+
+// limits limit single calls of engine functions, which cannot be interrupted.
+type limits struct{ *Engine }
+
+func (s limits) define() {
+	s.defineEvals()
+	s.defineBigInts()
+	s.limitSizes()
+	s.limitDepths()
+	s.timeMatching()
+}
+
+// guardFunction puts a check in front of one of the engine's own functions; the
+// check may change the arguments. The function stays where it is when another
+// name is given, and the guarded one gets that.
+func (s limits) guardFunction(owner *goja.Object, name string, check func(call *goja.FunctionCall), as ...string) {
+	original, ok := owner.Get(name).(*goja.Object)
+	if !ok {
+		return
+	}
+	run, ok := goja.AssertFunction(original)
+	if !ok {
+		return
+	}
+	guarded := s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		check(&call)
+		v, err := run(call.This, call.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	}).(*goja.Object)
+	s.copyNameAndLength(guarded, original)
+	for _, other := range as {
+		name = other
+	}
+	Define(owner, name, guarded)
+}
+
+// copyNameAndLength copies the properties name and length from another function.
+func (s limits) copyNameAndLength(f, original *goja.Object) {
+	for _, property := range []string{"name", "length"} {
+		Must(f.DefineDataProperty(property, original.Get(property), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+}
+
+// guardedConstructor returns a class that is one of the engine's own but for a
+// check of its arguments, which may change them. It makes the same objects.
+func (s limits) guardedConstructor(original *goja.Object, check func(args []goja.Value)) *goja.Object {
+	construct, _ := goja.AssertConstructor(original)
+	class := s.Runtime.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		newTarget := call.NewTarget
+		if newTarget == nil {
+			newTarget = original
+		}
+		check(call.Arguments)
+		o, err := construct(newTarget, call.Arguments...)
+		s.Check(err)
+		return o
+	}).(*goja.Object)
+	proto := original.Get("prototype")
+	Must(class.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	s.copyNameAndLength(class, original)
+	Must(class.SetPrototype(original)) // for what is static
+	return class
+}

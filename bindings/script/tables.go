@@ -1,0 +1,97 @@
+package script
+
+import (
+	"errors"
+
+	"github.com/dop251/goja"
+)
+
+// OrUndefined returns a value, undefined for none.
+func OrUndefined(v goja.Value) goja.Value {
+	if v == nil {
+		return goja.Undefined()
+	}
+	return v
+}
+
+// OrNull returns a value, null for none.
+func OrNull(v goja.Value) goja.Value {
+	if v == nil {
+		return goja.Null()
+	}
+	return v
+}
+
+// ObjectOrUndefined returns an object as a value, undefined for none.
+func ObjectOrUndefined(o *goja.Object) goja.Value {
+	if o == nil {
+		return goja.Undefined()
+	}
+	return o
+}
+
+// JSON returns a value as JSON.stringify writes it, for messages.
+func (s *Engine) JSON(v goja.Value) string {
+	text, err := s.Values.EJSON(v, false, "")
+	if err != nil {
+		return v.String()
+	}
+	return text
+}
+
+// ThrownBy returns what a script threw; nil for errors of other kinds.
+func ThrownBy(err error) goja.Value {
+	if ex, ok := errors.AsType[*goja.Exception](err); ok {
+		return ex.Value()
+	}
+	return nil
+}
+
+// Methods are functions of objects of one kind, each as a [Method] has it.
+type Methods[T any] []struct {
+	Name, Signature string
+	Call            func(c *Call, on T) goja.Value
+	Help            string
+}
+
+// ClassOf returns the prototype of a kind of object, as [Prototype] does, of the methods
+// in tables.
+func ClassOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
+	if p := s.Classes.Prototype(label); p != nil {
+		return p
+	}
+	var list []Method[T]
+	for _, table := range tables {
+		for _, m := range table() {
+			list = append(list, Method[T]{Name: m.Name, Signature: m.Signature, Call: m.Call, Help: m.Help})
+		}
+	}
+	return Prototype(s, label, list)
+}
+
+// Globals are functions that scripts find under their names.
+type Globals []struct {
+	Name, Signature string
+	Call            func(c *Call) goja.Value
+	Help            string
+}
+
+// List returns them as the engine takes them.
+func (g Globals) List() []Global {
+	list := make([]Global, len(g))
+	for i, f := range g {
+		list[i] = Global{Name: f.Name, Signature: f.Signature, Call: f.Call, Help: f.Help}
+	}
+	return list
+}
+
+// Class returns a global class of the shell's own, whose prototype is there already.
+func Class(s *Engine, name string, proto *goja.Object, build func(c *Call) *goja.Object) goja.Value {
+	ctor := s.Runtime.ToValue(func(cc goja.ConstructorCall) *goja.Object {
+		defer s.RecoverFaults()
+		return build(&Call{JS: s, Args: cc.Arguments})
+	}).(*goja.Object)
+	Must(ctor.DefineDataProperty("name", s.Runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	Must(ctor.Set("prototype", proto))
+	return ctor
+}

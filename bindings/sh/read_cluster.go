@@ -1,0 +1,152 @@
+package sh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// shellRunner runs commands of a cluster reader like all commands of the
+// shell go: past its guard, in its session, to the connection of a database.
+type shellRunner struct {
+	gateway       *server.Gateway
+	admin, config *server.Database
+}
+
+func (a shellRunner) request(ctx context.Context, database string, command bson.D) server.Request {
+	if deadline, limited := ctx.Deadline(); limited && !server.HasField(command, "maxTimeMS") {
+		left := max(1, time.Until(deadline).Milliseconds())
+		command = append(slices.Clip(command), bson.E{Key: "maxTimeMS", Value: left})
+	}
+	d := a.admin.Sibling(database)
+	if database == "config" {
+		d = a.config
+	}
+	return d.Request(command, server.Reads)
+}
+
+// RunCommand sends a command. The shell's own context bounds it; servers keep to the deadline
+// of this one.
+func (a shellRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	return a.gateway.Send(a.request(ctx, database, command))
+}
+
+// RunCursorCommand returns the documents of a cursor.
+func (a shellRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	return a.gateway.TryReadAll(a.request(ctx, database, command))
+}
+
+// commandRunner returns the runner on the connection of the current db.
+func (sh *Helpers) commandRunner() shellRunner {
+	return shellRunner{sh.host.Gateway, sh.current().Sibling("admin"), sh.config()}
+}
+
+// clusterView is a Snapshot of parts of a cluster, with documents that Snapshots do not keep.
+type clusterView struct {
+	*catalog.Snapshot
+	raw map[string][]bson.Raw
+}
+
+// hasSizes reports whether the server has reported the sizes of data, as it does from 6.0.3 on.
+func (o *clusterView) hasSizes() bool { return o.raw["shardedDataDistribution"] != nil }
+
+// Parts that a helper requires: all except those that many users may not read, or
+// many servers don't have; the lenient set also omits the balancer's status.
+const (
+	strictParts  = live.All &^ (live.Sizes | live.Migrations | live.Reshardings)
+	lenientParts = strictParts &^ (live.Balancer | live.Statuses)
+)
+
+// readCluster reads parts of the cluster that a database belongs to; another config
+// database may stand in for its own. What fails is thrown.
+func (s *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *clusterView {
+	o.Required = cmp.Or(o.Required, strictParts)
+	seen, err := s.tryReadCluster(d, config, o)
+	var part *live.ReadError
+	switch {
+	case errors.As(err, &part):
+		s.Gateway.Throw(part.Err)
+	case err != nil:
+		s.Gateway.Throw(err)
+	}
+	return seen
+}
+
+// tryReadCluster is readCluster with no required parts; it returns errors.
+func (s *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) (*clusterView, error) {
+	o.Now = s.JS.Clock.Now()
+	seen := &clusterView{raw: map[string][]bson.Raw{}}
+	o.Documents = func(of string, docs []bson.Raw) { seen.raw[of] = append([]bson.Raw{}, docs...) }
+	read := func() (err error) {
+		seen.Snapshot, err = live.NewCommandReader(shellRunner{s.Gateway, d.Sibling("admin"), config}, o).Read(s.JS.Context())
+		return err
+	}
+	err := read()
+	if o.Parts&live.Balancer == 0 || o.Release != (catalog.Release{}) || !lacksBalancerCommand(seen, err) {
+		return seen, err
+	}
+	old, known := catalog.ReleaseOf(d.Conn.Version().String())
+	if !known || old.HasModes() {
+		return seen, err
+	}
+	o.Release = old // which has other places to look at
+	return seen, read()
+}
+
+// lacksBalancerCommand reports whether the server has no command that reports on the balancer.
+func lacksBalancerCommand(seen *clusterView, err error) bool {
+	if err != nil {
+		return server.CodeOf(err) == server.CommandNotFound
+	}
+	return slices.ContainsFunc(seen.Parts().Source.Gaps, func(g catalog.Gap) bool {
+		return g.What == "balancer" && g.Code == server.CommandNotFound
+	})
+}
+
+// ReadSnapshot reads parts of the cluster that a database belongs to. What fails is
+// thrown.
+func (s *Host) ReadSnapshot(d *server.Database, o live.ReaderOptions) *catalog.Snapshot {
+	return s.readCluster(d, d.Sibling("config"), o).Snapshot
+}
+
+func (sh *Helpers) readCluster(o live.ReaderOptions) *clusterView {
+	return sh.host.readCluster(sh.current(), sh.config(), o)
+}
+
+// release returns the line of releases the server belongs to, and whether its
+// version could be read.
+func (sh *Helpers) release() (r catalog.Release, known bool) {
+	v := sh.version()
+	return catalog.ReleaseOf(fmt.Sprintf("%d.%d", v[0], v[1]))
+}
+
+// configDocument returns one of the documents of config's small collections that were
+// read, by its _id; nil when there is none.
+func configDocument(seen *clusterView, collection, id string) bson.Raw {
+	for _, doc := range seen.Parts().Config[collection] {
+		if rawdoc.Text(doc, "_id") == id {
+			return doc
+		}
+	}
+	return nil
+}
+
+// unreadReason returns why something was not read; empty when it was.
+func unreadReason(seen *clusterView, what string) string {
+	for _, gap := range seen.Parts().Source.Gaps {
+		if gap.What == what {
+			return gap.Reason
+		}
+	}
+	return ""
+}

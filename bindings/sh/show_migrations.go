@@ -1,0 +1,108 @@
+package sh
+
+import (
+	"fmt"
+	"time"
+
+	"shardsh/balancer/humanize"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/report"
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// showMigrations shows running operations, then the last migrations, the newest
+// first, then how those of a day ended.
+func showMigrations(c *call, d *server.Database) goja.Value {
+	r := c.host.statusOf(d, d.Sibling("config"), live.Outcomes|live.Migrations|live.Reshardings|live.Moves)
+	if c.host.Display.ShowsTables() {
+		return c.host.Display.ShowTables(r.moveTables)
+	}
+	p := r.seen.Parts()
+	return c.host.Display.ShownValue(c.JS.NewObject(
+		"active", c.host.activeMigrations(p.Migrations), "reshardings", c.host.activeReshardings(p.Reshardings),
+		"last", r.recentMovesValue(), "last 24 hours", r.migrationResults(),
+	))
+}
+
+// recentMoves returns the last migrations, the newest first.
+func (r *statusReport) recentMoves() (list []report.Event) {
+	for _, e := range report.NewHistory(r.seen.Snapshot).Events {
+		if e.Kind == report.Moved || e.Kind == report.MoveFailed {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (r *statusReport) recentMovesValue() *goja.Object {
+	moves := r.recentMoves()
+	items := make([]any, len(moves))
+	for i, e := range moves {
+		o := r.s.JS.NewObject(
+			"ns",
+			e.Namespace,
+			"from",
+			string(e.From),
+			"to",
+			string(e.To),
+			"min",
+			r.boundValue(e.Lower),
+			"max",
+			r.boundValue(e.Upper),
+			"time",
+			r.s.timeOrNull(e.Time),
+			"tookMS",
+			e.Took.Milliseconds(),
+		)
+		if e.Error == "" {
+			script.Must(o.Set("bytes", e.Bytes))
+		} else {
+			script.Must(o.Set("error", e.Error))
+		}
+		items[i] = o
+	}
+	return r.s.JS.Runtime.NewArray(items...)
+}
+
+// boundValue returns a bound as a value.
+func (r *statusReport) boundValue(bound bson.Raw) goja.Value {
+	if bound == nil {
+		return goja.Null()
+	}
+	return r.s.JS.Values.DocToJS(bound)
+}
+
+func (r *statusReport) moveTables(t *display.Tables) {
+	moves := r.recentMoves()
+	t.Heading("Migrations")
+	r.activeOperationLines(t)
+	if len(moves) > 0 {
+		t.Heading("Recent migrations")
+		t.Grid(moveRows(moves, r.now))
+	}
+	r.outcomeLines(t)
+}
+
+// moveRows is a row for each migration.
+func moveRows(moves []report.Event, now time.Time) (header []string, rows [][]string) {
+	for _, e := range moves {
+		size, span := humanize.Bytes(e.Bytes), "?"
+		if e.Error != "" {
+			size = ""
+		}
+		if e.Lower != nil && e.Upper != nil {
+			span = fmt.Sprintf("%s to %s", bound(e.Lower), bound(e.Upper))
+		}
+		rows = append(rows, []string{
+			humanize.Duration(now.Sub(e.Time)), e.Namespace, span, string(e.From), string(e.To), size,
+			humanize.Duration(e.Took), e.Error,
+		})
+	}
+	return []string{"ago#", "collection", "range", "from", "to", "data#", "took#", "error"}, rows
+}

@@ -1,0 +1,174 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Timers are what earlier inputs left to run while the next line is read.
+type Timers interface {
+	// NextTimer tells in how long there will be something to run, if ever.
+	NextTimer() (wait time.Duration, ok bool)
+	// RunTimers runs what is due. The end of ctx interrupts it.
+	RunTimers(ctx context.Context) error
+}
+
+// maxDeferred is how much a Screen keeps, in bytes.
+const maxDeferred = 1 << 20
+
+// DeferredOutput buffers what timers print while a line is being edited. The zero value
+// is ready.
+type DeferredOutput struct {
+	mu            sync.Mutex
+	holding       bool
+	pieces        []piece
+	size          int
+	dropped       int
+	droppedWriter io.Writer // what the dropped was for
+}
+
+type piece struct {
+	to   io.Writer
+	text []byte
+}
+
+// Writer returns a writer to w whose output the screen may defer.
+func (s *DeferredOutput) Writer(w io.Writer) io.Writer { return screenWriter{s, w} }
+
+type screenWriter struct {
+	screen *DeferredOutput
+	to     io.Writer
+}
+
+func (w screenWriter) Write(p []byte) (int, error) {
+	s := w.screen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.holding {
+		return w.to.Write(p)
+	}
+	if s.size+len(p) > maxDeferred {
+		s.dropped, s.droppedWriter = s.dropped+len(p), w.to
+		return len(p), nil
+	}
+	s.size += len(p)
+	s.pieces = append(s.pieces, piece{w.to, bytes.Clone(p)})
+	return len(p), nil
+}
+
+func (s *DeferredOutput) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = true
+}
+
+func (s *DeferredOutput) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pieces) == 0 && s.dropped == 0
+}
+
+// flush writes what was held, with a line end behind it.
+func (s *DeferredOutput) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.pieces {
+		if i == len(s.pieces)-1 && !bytes.HasSuffix(p.text, []byte("\n")) {
+			p.text = append(p.text, '\n')
+		}
+		_, _ = p.to.Write(p.text)
+	}
+	if s.dropped > 0 {
+		fmt.Fprintf(s.droppedWriter, "(%d more bytes were printed by timers and left out)\n", s.dropped)
+	}
+	s.holding, s.pieces, s.size, s.dropped, s.droppedWriter = false, nil, 0, 0, nil
+}
+
+// nextTimer fires when there is something to run; nil never does.
+func (l *loop[R]) nextTimer() (due <-chan time.Time, stop func()) {
+	if l.Timers == nil {
+		return nil, func() {}
+	}
+	l.shellMu.Lock()
+	wait, ok := l.Timers.NextTimer()
+	l.shellMu.Unlock()
+	if !ok {
+		return nil, func() {}
+	}
+	t := time.NewTimer(wait)
+	return t.C, func() { t.Stop() }
+}
+
+// runTimers runs what is due while a line is read. Ctrl-C stops it, which is
+// errStopped, and drops the line. read is the line, when it came meanwhile.
+func (l *loop[R]) runTimers(ctx context.Context) (read *answer, err error) {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l.DeferredOutput.hold()
+	done := make(chan error, 1)
+	go func() {
+		l.shellMu.Lock()
+		defer l.shellMu.Unlock()
+		done <- l.Timers.RunTimers(running)
+	}()
+	stopped := false
+	stop := func() {
+		if !stopped {
+			stopped = true
+			fmt.Fprintln(l.Out, stoppingNotice)
+			cancel(errStopped)
+		}
+	}
+	reading := l.reading
+	for {
+		select {
+		case err := <-done:
+			if l.exiting, l.code = l.leaves(err); l.exiting {
+				l.DeferredOutput.flush()
+				return read, nil
+			}
+			if stopped {
+				return read, errStopped
+			}
+			if ctx.Err() != nil {
+				return read, context.Cause(ctx)
+			}
+			return read, nil
+		case a := <-reading:
+			read, reading = &a, nil
+			if errors.Is(a.err, ErrInterrupted) || errors.Is(a.err, ErrDropped) {
+				stop()
+			}
+		case <-l.Interrupts:
+			stop()
+		}
+	}
+}
+
+func (l *loop[R]) leaves(err error) (bool, int) {
+	code, leaves := l.exitCode(err)
+	return leaves, code
+}
+
+// promptPrinter is what editors may be able to do: run print above a prompt behind which
+// nothing has been typed, and show the prompt again. They report whether they
+// did.
+type promptPrinter interface {
+	Above(print func()) bool
+}
+
+// flushDeferred prints what timers have printed, if it does not disturb; else it
+// waits for the end of the line.
+func (l *loop[R]) flushDeferred() {
+	if l.DeferredOutput.empty() {
+		return
+	}
+	if editor, ok := l.Editor.(promptPrinter); ok {
+		editor.Above(l.DeferredOutput.flush)
+	}
+}
