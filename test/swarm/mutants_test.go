@@ -47,21 +47,21 @@ var mutants = []mutant{
 		"one move more than the limit", "balancer/pace/gate.go",
 		"next.Moves > r.MaxMoves && !m.Stays", "next.Moves > r.MaxMoves+1 && !m.Stays", "limit",
 	}, {
-		"a draining shard receives", "balancer/policy/sizes.go",
+		"a draining shard receives", "balancer/policy/sizebalancing.go",
 		"m.free && m.measured && !m.Draining && (best", "m.free && m.measured && (best", "S2",
 	}, {
-		"a round has one shard take part twice", "balancer/policy/sizes.go",
+		"a round has one shard take part twice", "balancer/policy/sizebalancing.go",
 		"if m.free && m.measured && !m.Draining && (best", "if m.measured && !m.Draining && (best", "S1, M1",
 	}, {
 		"the donor's range is deleted before the commit", "balancer/mock/migration_commit.go",
-		"	m.steps.endRecipients(m.ms.clock.Now(), 5)\n",
-		"	m.steps.endRecipients(m.ms.clock.Now(), 5)\n	m.ms.deleter.deleteSome(m.donor, m.local(m.donor), m.donorTask)\n", "writes",
+		"	m.steps.endRecipientSteps(m.ms.clock.Now(), 5)\n",
+		"	m.steps.endRecipientSteps(m.ms.clock.Now(), 5)\n	m.ms.deleter.deleteDocuments(m.donor, m.local(m.donor), m.donorTask)\n", "writes",
 	}, {
 		"a bound of a range belongs to it", "balancer/mock/migration_prepare.go",
 		"	if key.Compare(m.min) < 0 {", "	if key.Compare(m.min) <= 0 && !m.min.Equal(m.coll.Pattern.GlobalMin()) {", "writes, rest",
 	}, {
 		"what is written during the clone is not copied", "balancer/mock/migration_commit.go",
-		"	case is:\n		note(&m.mods.upserts, m.mods.deletes, after)\n", "	case is:\n", "writes, rest",
+		"	case is:\n		trackModification(&m.mods.upserts, m.mods.deletes, after)\n", "	case is:\n", "writes, rest",
 	}, {
 		"a commit keeps the collection's version", "balancer/catalog/commit.go",
 		"	version := ChunkVersion{Major: t.Version().Major + 1}\n	next := func() ChunkVersion {\n		version.Minor++\n		return version\n	}\n	moved",
