@@ -64,11 +64,8 @@ func isMock(s *catalog.Snapshot) bool {
 
 // readMovingPrimary reads the running movePrimary commands if a known fault depends on them.
 func (l *preflightLook) readMovingPrimary(ctx context.Context) {
-	if !l.run.Advisories.DependsOnState(
-		l.facts.Snapshot,
-		advisory.MovingPrimary,
-		preflight.SentCommands(l.run, l.facts.Snapshot),
-	) {
+	if !l.run.Advisories.DependsOnState(l.facts.Snapshot, advisory.MovingPrimary,
+		preflight.SentCommands(l.run, l.facts.Snapshot)) {
 		return
 	}
 	var err error
@@ -83,10 +80,8 @@ func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serial) error {
 		return err
 	}
 	run := preflight.Run{Plan: made, Advisories: list}
-	hits := list.BeforeCommands(
-		preflight.AdvisoryCluster(run, preflight.Facts{Snapshot: s}),
-		preflight.SentCommands(run, s),
-	)
+	hits := list.BeforeCommands(preflight.AdvisoryCluster(run, preflight.Facts{Snapshot: s}),
+		preflight.SentCommands(run, s))
 	const most = 3
 	for _, h := range hits[:min(len(hits), most)] {
 		r.note("Known fault: " + h.String() + ".")

@@ -70,11 +70,8 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 			return err
 		}
 	}
-	d.addUnsettled(
-		"%s: how many documents %s has changes too fast to be compared with what it counts",
-		d.coll.Namespace,
-		s.ID,
-	)
+	d.addUnsettled("%s: how many documents %s has changes too fast to be compared with what it counts", d.coll.Namespace,
+		s.ID)
 	return nil
 }
 

@@ -125,13 +125,8 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 		return nil
 	}
 	shard := r.audit.shards.Of(c.Shard)
-	docs, err := r.audit.find(
-		ctx,
-		shard,
-		r.coll.Namespace,
-		bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}},
-		nil,
-	)
+	docs, err := r.audit.find(ctx, shard, r.coll.Namespace, bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}},
+		nil)
 	if err != nil {
 		return err
 	}

@@ -217,11 +217,8 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	d.addUnseen(
-		"whether documents of %s that wait for range deletions were deleted since they moved: %v",
-		d.coll.Namespace,
-		err,
-	)
+	d.addUnseen("whether documents of %s that wait for range deletions were deleted since they moved: %v",
+		d.coll.Namespace, err)
 	n, first := 0, bson.RawValue{}
 	for _, s := range waiting {
 		if !s.verdict.HasState(placement.LoneWaiting) {

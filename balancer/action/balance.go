@@ -122,10 +122,8 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		return BalanceResult{}, err
 	}
 	if !b.DryRun && !b.Preflight {
-		if err := c.checkPermittedNow(
-			ctx,
-			consent.Request{Verb: "balance", Namespaces: b.Namespaces, All: b.All},
-		); err != nil {
+		if err := c.checkPermittedNow(ctx,
+			consent.Request{Verb: "balance", Namespaces: b.Namespaces, All: b.All}); err != nil {
 			return BalanceResult{}, err
 		}
 	}

@@ -110,10 +110,8 @@ func noteRestored(r *serial, lease *live.LeasedCluster, before []string) {
 	}
 	if len(kept) > 0 {
 		r.note(
-			fmt.Sprintf(
-				"Balancing of %s stays disabled: somebody disabled it during the run.",
-				humanize.AbbreviateCollections(kept),
-			),
+			fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.",
+				humanize.AbbreviateCollections(kept)),
 		)
 	}
 }

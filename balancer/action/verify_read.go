@@ -124,11 +124,8 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 		return nil
 	}
 	if c != nil && c.UUID != v.facts[ns].UUID {
-		return fmt.Errorf(
-			"%s is another collection than that of %s, which it was begun with: remove that",
-			ns,
-			v.progressFile(),
-		)
+		return fmt.Errorf("%s is another collection than that of %s, which it was begun with: remove that", ns,
+			v.progressFile())
 	}
 	scan := verify.NewScan()
 	if v.baseline != nil {

@@ -96,12 +96,8 @@ func (z *ZoneSet) Add(r ZoneRange) error {
 		if old.Min.Equal(r.Min) && old.Max.Equal(r.Max) && old.Zone == r.Zone {
 			return nil
 		}
-		return mongoerr.New(
-			mongoerr.RangeOverlapConflict,
-			"zone range %s overlaps the existing %s",
-			z.rangeText(r),
-			z.rangeText(old),
-		)
+		return mongoerr.New(mongoerr.RangeOverlapConflict, "zone range %s overlaps the existing %s", z.rangeText(r),
+			z.rangeText(old))
 	}
 	z.ranges = slices.Insert(z.ranges, i, r)
 	if at, found := slices.BinarySearch(z.names, r.Zone); !found {

@@ -16,12 +16,8 @@ func (d *differ) compareCluster() {
 			d.old.ClusterID.Hex(), d.new.ClusterID.Hex())
 	}
 	if d.bothHave("version", "") && d.old.Version != d.new.Version && d.old.Version != "" && d.new.Version != "" {
-		d.add(
-			Change{Kind: Version, Old: d.old.Version, New: d.new.Version},
-			"version %s, was %s",
-			d.new.Version,
-			d.old.Version,
-		)
+		d.add(Change{Kind: Version, Old: d.old.Version, New: d.new.Version}, "version %s, was %s", d.new.Version,
+			d.old.Version)
 	}
 	was, is := d.old.Compatibility, d.new.Compatibility
 	if d.bothHave("compatibility", "") && was != is && was.Version != "" && is.Version != "" {
@@ -162,22 +158,13 @@ func (d *differ) compareShard(older, newer *catalog.ShardState) {
 	}
 	d.compareHosts(older, newer)
 	if older.MaxSizeMB != newer.MaxSizeMB {
-		d.add(
-			Change{Kind: ShardLimit, Shard: newer.ID, Old: limitText(older), New: limitText(newer)},
-			"%s may have %s, was %s",
-			newer.ID,
-			limitText(newer),
-			limitText(older),
-		)
+		d.add(Change{Kind: ShardLimit, Shard: newer.ID, Old: limitText(older), New: limitText(newer)},
+			"%s may have %s, was %s", newer.ID, limitText(newer), limitText(older))
 	}
 	switch {
 	case older.Unreachable == "" && newer.Unreachable != "":
-		d.add(
-			Change{Kind: ShardDown, Shard: newer.ID, New: newer.Unreachable},
-			"%s can't be reached: %s",
-			newer.ID,
-			newer.Unreachable,
-		)
+		d.add(Change{Kind: ShardDown, Shard: newer.ID, New: newer.Unreachable}, "%s can't be reached: %s", newer.ID,
+			newer.Unreachable)
 	case older.Unreachable != "" && newer.Unreachable == "":
 		d.add(Change{Kind: ShardUp, Shard: newer.ID, Old: older.Unreachable}, "%s can be reached again", newer.ID)
 	}
@@ -188,12 +175,8 @@ func (d *differ) compareShard(older, newer *catalog.ShardState) {
 	}
 	for _, zone := range older.Zones {
 		if !newer.HasZone(zone) {
-			d.add(
-				Change{Kind: ZoneShardRemoved, Shard: newer.ID, Zone: zone},
-				"%s is not in the zone %s any more",
-				newer.ID,
-				zone,
-			)
+			d.add(Change{Kind: ZoneShardRemoved, Shard: newer.ID, Zone: zone}, "%s is not in the zone %s any more", newer.ID,
+				zone)
 		}
 	}
 }
@@ -213,13 +196,8 @@ func (d *differ) compareHosts(older, newer *catalog.ShardState) {
 	if len(d.old.Members) > 0 && len(d.new.Members) > 0 && !slices.Equal(list(older), list(newer)) {
 		return // members that are new or gone
 	}
-	d.add(
-		Change{Kind: ShardHost, Shard: newer.ID, Old: older.Host, New: newer.Host},
-		"%s is %s, was %s",
-		newer.ID,
-		newer.Host,
-		older.Host,
-	)
+	d.add(Change{Kind: ShardHost, Shard: newer.ID, Old: older.Host, New: newer.Host}, "%s is %s, was %s", newer.ID,
+		newer.Host, older.Host)
 }
 
 func limitText(s *catalog.ShardState) string {

@@ -21,12 +21,8 @@ func (d *differ) compareCollections() {
 		to, left := renamed[was.Namespace]
 		switch {
 		case left:
-			d.add(
-				Change{Kind: Renamed, Namespace: to, Old: was.Namespace, New: to},
-				"%s was renamed: it was %s",
-				displayName(to),
-				displayName(was.Namespace),
-			)
+			d.add(Change{Kind: Renamed, Namespace: to, Old: was.Namespace, New: to}, "%s was renamed: it was %s",
+				displayName(to), displayName(was.Namespace))
 			d.compareCollection(was, d.collectionNamed(d.newSnapshot, to))
 		case is == nil || arrived[is.Namespace]:
 			d.addDropped(was)
@@ -59,10 +55,7 @@ func (d *differ) findRenames() (to map[string]string, arrived map[string]bool) {
 	to, arrived = map[string]string{}, map[string]bool{}
 	for _, was := range d.old.Collections {
 		now, there := byUUID[string(was.UUID.Data)]
-		if is := d.collectionNamed(
-			d.newSnapshot,
-			was.Namespace,
-		); there && now != was.Namespace &&
+		if is := d.collectionNamed(d.newSnapshot, was.Namespace); there && now != was.Namespace &&
 			(is == nil || !sameUUID(was, is)) {
 			to[was.Namespace], arrived[now] = now, true
 		}

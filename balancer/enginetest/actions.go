@@ -239,11 +239,8 @@ func (s *suite) actMeasure() {
 		s.Errorf("measured %+v, want nothing", result)
 	}
 	r.Collection.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
-	s.wantCode(
-		"another collection",
-		s.runAction(r, policy.MeasureRange, "a", 0, 100, 1<<20).Err,
-		mongoerr.NamespaceNotFound,
-	)
+	s.wantCode("another collection", s.runAction(r, policy.MeasureRange, "a", 0, 100, 1<<20).Err,
+		mongoerr.NamespaceNotFound)
 }
 
 func (s *suite) actMergeAll() {

@@ -56,11 +56,8 @@ func (b basis) clockText() string {
 	case known.SeenAt.IsZero():
 		return "the time zone " + known.String()
 	case !known.IsKnownAt(b.at):
-		return fmt.Sprintf(
-			"the time zone of the config servers (%s, as of %s)",
-			known,
-			known.SeenAt.UTC().Format("2006-01-02"),
-		)
+		return fmt.Sprintf("the time zone of the config servers (%s, as of %s)", known,
+			known.SeenAt.UTC().Format("2006-01-02"))
 	default:
 		return fmt.Sprintf("the time zone of the config servers (%s)", known)
 	}

@@ -278,10 +278,8 @@ func join(prefixes [][]byte, b bounds) []Range {
 	list := []Range{}
 	for _, prefix := range prefixes {
 		for _, s := range b {
-			list = append(
-				list,
-				Range{catalog.KeyFromBytes(slices.Concat(prefix, s.from)), catalog.KeyFromBytes(slices.Concat(prefix, s.to))},
-			)
+			list = append(list,
+				Range{catalog.KeyFromBytes(slices.Concat(prefix, s.from)), catalog.KeyFromBytes(slices.Concat(prefix, s.to))})
 		}
 	}
 	return list

@@ -25,11 +25,8 @@ func (j *judge) explain(c *Candidate) {
 		}
 	}
 	for _, name := range c.Blocked {
-		add(
-			uniqueIndexFactor,
-			"the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed",
-			name,
-		)
+		add(uniqueIndexFactor,
+			"the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed", name)
 	}
 	if !c.zoned {
 		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",

@@ -37,12 +37,8 @@ func (e *BalancingError) Error() string {
 	if len(e.Namespaces) == 1 {
 		remedy = fmt.Sprintf("sh.enableBalancing(%q)", e.Namespaces[0])
 	}
-	return fmt.Sprintf(
-		"re-enabling balancing of %s: %v; run %s",
-		humanize.AbbreviateCollections(e.Namespaces),
-		e.First,
-		remedy,
-	)
+	return fmt.Sprintf("re-enabling balancing of %s: %v; run %s", humanize.AbbreviateCollections(e.Namespaces), e.First,
+		remedy)
 }
 
 // Unwrap returns the first error.

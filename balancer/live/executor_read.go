@@ -122,12 +122,8 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 		return r, err
 	}
 	// A chunk that changes during the read comes again, and the newer one counts.
-	r.Table, err = catalog.NewRoutingTableUnsorted(
-		r.Collection.Pattern,
-		r.Collection.Epoch,
-		r.Collection.Timestamp,
-		chunks,
-	)
+	r.Table, err = catalog.NewRoutingTableUnsorted(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp,
+		chunks)
 	if err != nil {
 		return r, err
 	}

@@ -185,12 +185,8 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 		}
 		cs.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
 	}
-	cs.log.writeChange(
-		primary,
-		"shardCollection.start",
-		req.Namespace,
-		shardingStartDetails(req.Namespace, pattern, primary),
-	)
+	cs.log.writeChange(primary, "shardCollection.start", req.Namespace,
+		shardingStartDetails(req.Namespace, pattern, primary))
 	if err := cs.config.writeCollectionEntry(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
@@ -431,19 +427,10 @@ func (cs *Collections) CreateSessions() error {
 	if err != nil {
 		return err
 	}
-	cs.log.writeChange(
-		ids[0],
-		"shardCollection.start",
-		sessionsNamespace,
-		shardingStartDetails(sessionsNamespace, pattern, ids[0]),
-	)
-	if err := cs.config.writeCollectionEntry(
-		ShardRequest{Namespace: sessionsNamespace},
-		pattern,
-		local.uuid,
-		epoch,
-		at,
-	); err != nil {
+	cs.log.writeChange(ids[0], "shardCollection.start", sessionsNamespace,
+		shardingStartDetails(sessionsNamespace, pattern, ids[0]))
+	if err := cs.config.writeCollectionEntry(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch,
+		at); err != nil {
 		return err
 	}
 	if cs.release.BalancesBySize() {

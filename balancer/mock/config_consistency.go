@@ -220,10 +220,8 @@ func (i *consistencyCheck) checkShards() {
 	options := bson.A{}
 	for _, text := range slices.Sorted(maps.Keys(byOptions)) {
 		like := c.shards[catalog.ShardID(byOptions[text][0])].colls[ns].options
-		options = append(
-			options,
-			bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orEmptyOptions(like)}},
-		)
+		options = append(options,
+			bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orEmptyOptions(like)}})
 	}
 	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
 		bson.E{Key: "options", Value: options})

@@ -294,10 +294,7 @@ func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 	if read == nil || len(read) > 5 {
 		return nil
 	}
-	_, err := cp.config.modify(
-		configSettings,
-		configConcerns,
-		func(doc *bson.D) { unsetDocField(doc, "defaultReadConcern") },
-	)
+	_, err := cp.config.modify(configSettings, configConcerns,
+		func(doc *bson.D) { unsetDocField(doc, "defaultReadConcern") })
 	return err
 }

@@ -171,12 +171,8 @@ func (cfg *ConfigDB) adaptEntries() error {
 			continue
 		}
 		// Where it is not asked for, collections may be sharded everywhere.
-		if err := updateDocument(
-			databases,
-			record,
-			raw,
-			func(doc *bson.D) { setDocField(doc, "partitioned", true) },
-		); err != nil {
+		if err := updateDocument(databases, record, raw,
+			func(doc *bson.D) { setDocField(doc, "partitioned", true) }); err != nil {
 			return err
 		}
 	}

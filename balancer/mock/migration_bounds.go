@@ -69,12 +69,8 @@ func (b requestedBounds) refusalError(bound bson.Raw, err error) error {
 		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound,
 			b.pattern.Doc())
 	case !slices.Equal(names, fields[:len(names)]):
-		return mongoerr.New(
-			mongoerr.BoundFieldMismatch,
-			"bound %s is not a prefix of the shard key %s",
-			bound,
-			b.pattern.Doc(),
-		)
+		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is not a prefix of the shard key %s", bound,
+			b.pattern.Doc())
 	}
 	return boundError{err}
 }

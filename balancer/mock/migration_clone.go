@@ -187,12 +187,9 @@ func (m *migration) prepareRecipientCollection() error {
 			continue
 		}
 		if to.docs.Count() > 0 {
-			return mongoerr.New(
-				mongoerr.CannotCreateCollection,
-				"CannotCreateCollection: shard %s has documents of the collection and lacks its index %s",
-				m.recipient.id,
-				spec.Name,
-			)
+			return mongoerr.New(mongoerr.CannotCreateCollection,
+				"CannotCreateCollection: shard %s has documents of the collection and lacks its index %s", m.recipient.id,
+				spec.Name)
 		}
 		if err := to.docs.CreateIndex(spec); err != nil {
 			return err

@@ -111,11 +111,8 @@ func (tb topologyBuilder) markDraining(shards []TopologyShard) error {
 		if !s.Draining {
 			continue
 		}
-		if _, err := tb.c.config.modify(
-			configShards,
-			s.ID,
-			func(doc *bson.D) { setDocField(doc, "draining", true) },
-		); err != nil {
+		if _, err := tb.c.config.modify(configShards, s.ID,
+			func(doc *bson.D) { setDocField(doc, "draining", true) }); err != nil {
 			return fmt.Errorf("shards[%d]: %w", i, err)
 		}
 	}

@@ -74,10 +74,8 @@ func GiveBackResult(r action.GiveBackResult) string {
 	var lines []string
 	switch {
 	case r.DryRun && len(r.Enabled) > 0:
-		lines = append(
-			lines,
-			fmt.Sprintf("Balancing of %s was disabled by a run.", humanize.AbbreviateCollections(r.Enabled)),
-		)
+		lines = append(lines,
+			fmt.Sprintf("Balancing of %s was disabled by a run.", humanize.AbbreviateCollections(r.Enabled)))
 	case len(r.Enabled) > 0:
 		lines = append(lines, fmt.Sprintf("Balancing of %s is on again.", humanize.AbbreviateCollections(r.Enabled)))
 	case len(r.Kept) == 0:

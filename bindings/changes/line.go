@@ -65,13 +65,8 @@ func summary(name string, command bson.Raw) string {
 		return fmt.Sprintf("%s: %d %s, %s", name, len(values), l.many, humanize.Bytes(len(things)))
 	}
 	one, _ := values[0].DocumentOK()
-	return fmt.Sprintf(
-		"%s: 1 %s, %s: %s",
-		name,
-		l.one,
-		humanize.Bytes(len(one)),
-		truncatedJSON(one, maxCommandText-len(name)),
-	)
+	return fmt.Sprintf("%s: 1 %s, %s: %s", name, l.one, humanize.Bytes(len(one)),
+		truncatedJSON(one, maxCommandText-len(name)))
 }
 
 // truncatedJSON returns the beginning of a document as JSON, and how large it is where that is

@@ -54,10 +54,8 @@ func (s *Completer) keysOf(
 	case help.Class == "Shard" && isBound(parameter):
 		return s.boundKeys(parameter, s.namespaceArgument(t, within[0].offset))
 	}
-	return expandCommandFields(
-		script.FieldNames(help.Signature, i),
-		append(script.ParameterNames(help.Signature), "find", "bounds"),
-	)
+	return expandCommandFields(script.FieldNames(help.Signature, i),
+		append(script.ParameterNames(help.Signature), "find", "bounds"))
 }
 
 // expandCommandFields replaces @command by the names of the command's fields, except

@@ -20,10 +20,8 @@ func (h *Host) Prototype() *goja.Object {
 		return h.newIterator(cur)
 	})
 	h.defineAsyncIterator(p)
-	refuse := h.JS.NewFunction(
-		"toBSON",
-		func(c *script.Call) goja.Value { c.JS.ThrowInvalid(NotSerializableText); return nil },
-	)
+	refuse := h.JS.NewFunction("toBSON",
+		func(c *script.Call) goja.Value { c.JS.ThrowInvalid(NotSerializableText); return nil })
 	script.Define(p, "toBSON", refuse)
 	script.Must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p

@@ -170,20 +170,12 @@ func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 			"estimated docs per chunk", script.IntegerIfExact(docsPerChunk),
 		)))
 	}
-	totals := js.NewObject(
-		"data",
-		plaintext.DistributionSizeText(data),
-		"docs",
-		script.IntegerIfExact(docs),
-		"chunks",
-		script.IntegerIfExact(chunks),
-	)
+	totals := js.NewObject("data", plaintext.DistributionSizeText(data), "docs", script.IntegerIfExact(docs), "chunks",
+		script.IntegerIfExact(chunks))
 	for _, sh := range shares {
-		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(
-			percentText(sh.data, data)+" % data",
+		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(percentText(sh.data, data)+" % data",
 			percentText(sh.docs, docs)+" % docs in cluster",
-			plaintext.DistributionSizeText(sh.average)+" avg obj size on shard",
-		)))
+			plaintext.DistributionSizeText(sh.average)+" avg obj size on shard")))
 	}
 	script.Must(result.Set("Totals", totals))
 	return result

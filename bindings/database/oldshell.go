@@ -21,10 +21,8 @@ func removedInVersion[T any](name, since, instead string) func(*script.Call, T) 
 }
 
 func databaseOldShellMethods() script.Methods[*Database] {
-	methods := writeConcernMethods(
-		func(d *Database) *bson.Raw { return &d.writeConcern },
-		(*Database).effectiveWriteConcern,
-	)
+	methods := writeConcernMethods(func(d *Database) *bson.Raw { return &d.writeConcern },
+		(*Database).effectiveWriteConcern)
 	return append(methods, script.Methods[*Database]{
 		{"tojson", "", func(c *script.Call, d *Database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, ""},
 		{"getSession", "", func(_ *script.Call, d *Database) goja.Value {
@@ -82,10 +80,8 @@ func objectOf(v goja.Value) *goja.Object {
 }
 
 func collectionOldShellMethods() script.Methods[*Collection] {
-	methods := writeConcernMethods(
-		func(coll *Collection) *bson.Raw { return &coll.writeConcern },
-		(*Collection).effectiveWriteConcern,
-	)
+	methods := writeConcernMethods(func(coll *Collection) *bson.Raw { return &coll.writeConcern },
+		(*Collection).effectiveWriteConcern)
 	secondary := func(c *script.Call, coll *Collection) goja.Value { return dbSecondaryOk(c, coll.d) }
 	allow := func(_ *script.Call, coll *Collection) goja.Value { coll.d.conn.AllowSecondaries(); return nil }
 	return append(methods, script.Methods[*Collection]{

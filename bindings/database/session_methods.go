@@ -188,10 +188,8 @@ func sessionMethods() script.Methods[*Session] {
 				c.JS.Throw("MongoInvalidArgumentError",
 					"Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
 			}
-			sess.checkTransactionStep(
-				c,
-				sess.driverSession.AdvanceClusterTime(rawdoc.MustMarshal(bson.D{{Key: "$clusterTime", Value: doc}})),
-			)
+			sess.checkTransactionStep(c,
+				sess.driverSession.AdvanceClusterTime(rawdoc.MustMarshal(bson.D{{Key: "$clusterTime", Value: doc}})))
 			return nil
 		}, "Takes over a cluster time another session saw."},
 		{"advanceOperationTime", "time:object", func(c *script.Call, sess *Session) goja.Value {

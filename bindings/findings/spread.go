@@ -44,10 +44,8 @@ func (p *page) writeShares(one diagnosis.Spread) {
 	}
 	p.writeGrid(rows, 1, 2, 3)
 	if rest := one.Shards[len(shown):]; len(rest) > 0 {
-		p.writeLine(
-			2,
-			fmt.Sprintf("and %d more within %s of that", len(rest), amountText(max(rest[0].Over, -rest[0].Over), one.Unit)),
-		)
+		p.writeLine(2,
+			fmt.Sprintf("and %d more within %s of that", len(rest), amountText(max(rest[0].Over, -rest[0].Over), one.Unit)))
 	}
 }
 

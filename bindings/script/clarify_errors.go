@@ -107,10 +107,7 @@ func clarifyCatches(tree *ast.Program) {
 		}
 		at := caught.Idx
 		c.Body.List = append([]ast.Statement{&ast.ExpressionStatement{Expression: &ast.CallExpression{
-			Callee: identifier(
-				clarifyGlobal,
-				at,
-			),
+			Callee:           identifier(clarifyGlobal, at),
 			LeftParenthesis:  at,
 			RightParenthesis: at,
 			ArgumentList:     []ast.Expression{caught},

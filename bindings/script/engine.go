@@ -175,11 +175,8 @@ func (s *Engine) defineImports() {
 	}))
 	defineAppend(s.Values)
 	defineSharing(s.Runtime)
-	Define(
-		s.Runtime.GlobalObject(),
-		importGlobal,
-		s.NewFunction(importGlobal, func(c *Call) goja.Value { return c.importModule() }),
-	)
+	Define(s.Runtime.GlobalObject(), importGlobal,
+		s.NewFunction(importGlobal, func(c *Call) goja.Value { return c.importModule() }))
 }
 
 // Result is what an input evaluated to.

@@ -144,10 +144,8 @@ func declareAndShare(variables, shared []unistring.String, at file.Idx) ast.Stat
 		args = append(args, &ast.StringLiteral{Idx: at, Literal: name.String(), Value: name}, arrowFunction(at, variable),
 			arrowFunction(at, &ast.AssignExpression{Operator: token.ASSIGN, Left: variable, Right: value}, value))
 	}
-	list = append(
-		list,
-		&ast.Binding{Target: identifier(unusedVariable, at), Initializer: hiddenCall(shareGlobal, at, args...)},
-	)
+	list = append(list,
+		&ast.Binding{Target: identifier(unusedVariable, at), Initializer: hiddenCall(shareGlobal, at, args...)})
 	return &ast.LexicalDeclaration{Idx: at, Token: token.LET, List: list}
 }
 

@@ -65,12 +65,8 @@ func (c *call) snapshotArgument(i int, name string) *catalog.Snapshot {
 			}
 		}
 	}
-	c.ThrowArgument(
-		"Shard.diff",
-		name,
-		"an object of sh.snapshot() or the name of a file",
-		c.host.Display.Inspect(c.Arg(i)),
-	)
+	c.ThrowArgument("Shard.diff", name, "an object of sh.snapshot() or the name of a file",
+		c.host.Display.Inspect(c.Arg(i)))
 	return nil
 }
 

@@ -216,10 +216,8 @@ func (sh *Helpers) removeDrained(id string) {
 // moveUnsharded moves databases and unsharded collections off a shard without chunks that the balancer would
 // move.
 func (sh *Helpers) moveUnsharded(d diagnosis.Drain) {
-	takers := action.TargetShardsFor(
-		sh.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
-		d.Shard,
-	)
+	takers := action.TargetShardsFor(sh.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
+		d.Shard)
 	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
 	if err := action.MoveUnsharded(sh.host.JS.Context(), admin, d, takers, sh.host.JS.Out.Warn); err != nil {
 		sh.host.JS.Throw(script.RuntimeError, "%s", err)

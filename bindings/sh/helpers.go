@@ -23,15 +23,12 @@ type Helpers struct {
 func helperTables() [][]helper {
 	return slices.Concat(
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
-		requiringMongos(
-			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
+		requiringMongos(shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
 			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardHistoryMethods(), shardVerifyMethods(),
-			shardAuditMethods(), shardMergeMethods(),
-			shardWindowMethods(), shardWhyMethods(),
+			shardAuditMethods(), shardMergeMethods(), shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
-			shardHeatMethods(),
-		),
+			shardHeatMethods()),
 		[][]helper{shardLegacyMethods()},
 	)
 }

@@ -73,11 +73,8 @@ func shardLegacyMethods() []helper {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.host.readCluster(
-				sh.current(),
-				c.configArgument(sh, 0),
-				live.ReaderOptions{Parts: live.Outcomes, Span: outcomesSpan},
-			)
+			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0),
+				live.ReaderOptions{Parts: live.Outcomes, Span: outcomesSpan})
 			for _, m := range recentOutcomes(seen) {
 				id := m.Error
 				id = cmp.Or(id, "Success")

@@ -157,11 +157,8 @@ func (c *call) goalOption(h helperOptions) plan.Goal {
 	}
 	goal, err := plan.ParseGoal(text)
 	if err != nil {
-		h.throwWrongOption(
-			"goal",
-			"balance, { drain: shard }, zones, defragment, consolidate or load",
-			c.host.Display.Inspect(v),
-		)
+		h.throwWrongOption("goal", "balance, { drain: shard }, zones, defragment, consolidate or load",
+			c.host.Display.Inspect(v))
 	}
 	return goal
 }

@@ -66,14 +66,8 @@ func showZones(c *call, d *server.Database) goja.Value {
 			list = c.JS.Runtime.NewArray()
 			script.Must(o.Set(ns, list))
 		}
-		entry := c.JS.NewObject(
-			"zone",
-			c.host.fieldValue(doc, "tag"),
-			"min",
-			c.host.fieldValue(doc, "min"),
-			"max",
-			c.host.fieldValue(doc, "max"),
-		)
+		entry := c.JS.NewObject("zone", c.host.fieldValue(doc, "tag"), "min", c.host.fieldValue(doc, "min"), "max",
+			c.host.fieldValue(doc, "max"))
 		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.host.Display.SetOneLine(entry)))
 	}
 	return c.host.Display.ShownValue(o)

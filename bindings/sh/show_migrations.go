@@ -44,22 +44,8 @@ func (r *statusReport) recentMovesValue() *goja.Object {
 	moves := r.recentMoves()
 	items := make([]any, len(moves))
 	for i, e := range moves {
-		o := r.s.JS.NewObject(
-			"ns",
-			e.Namespace,
-			"from",
-			string(e.From),
-			"to",
-			string(e.To),
-			"min",
-			r.boundValue(e.Lower),
-			"max",
-			r.boundValue(e.Upper),
-			"time",
-			r.s.timeOrNull(e.Time),
-			"tookMS",
-			e.Took.Milliseconds(),
-		)
+		o := r.s.JS.NewObject("ns", e.Namespace, "from", string(e.From), "to", string(e.To), "min", r.boundValue(e.Lower),
+			"max", r.boundValue(e.Upper), "time", r.s.timeOrNull(e.Time), "tookMS", e.Took.Milliseconds())
 		if e.Error == "" {
 			script.Must(o.Set("bytes", e.Bytes))
 		} else {

@@ -215,10 +215,8 @@ func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 func (r *statusReport) balancer() *goja.Object {
 	s := r.s
 	settings := r.setting("balancer")
-	o := s.JS.NewObject(
-		"Currently enabled", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")),
-		"Currently running", r.runningText(),
-	)
+	o := s.JS.NewObject("Currently enabled", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")),
+		"Currently running", r.runningText())
 	failed := s.failedRounds(r.seen)
 	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
 	if failed.count > 0 {

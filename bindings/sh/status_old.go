@@ -103,12 +103,8 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	w.writeLine(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")))
 	w.writeLine(8, "Currently running:  %s", r.runningText())
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		w.writeLine(
-			8,
-			"Balancer active window is set between %s and %s server local time",
-			s.plainText(window.Lookup("start")),
-			s.plainText(window.Lookup("stop")),
-		)
+		w.writeLine(8, "Balancer active window is set between %s and %s server local time",
+			s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
 	}
 	if active := listedMigrations(r.seen); len(active) > 0 {
 		w.writeLine(8, "Collections with active migrations: ")

@@ -112,19 +112,12 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 		collections[i] = o
 	}
 	parts := b.Parts()
-	o := c.JS.NewObject(
-		"balanced", b.Balanced(),
-		"mode", string(parts.Balancer.Mode),
-		"policy", b.policy,
-		"window", c.host.balancerWindow(b.settings, windowClock(b.Snapshot)),
-		"inBalancerRound", parts.Balancer.InRound,
+	o := c.JS.NewObject("balanced", b.Balanced(), "mode", string(parts.Balancer.Mode), "policy", b.policy,
+		"window", c.host.balancerWindow(b.settings, windowClock(b.Snapshot)), "inBalancerRound", parts.Balancer.InRound,
 		"activeMigrations", c.host.activeMigrations(parts.Migrations),
-		"reshardings", c.host.activeReshardings(parts.Reshardings),
-		"drainingShards", c.host.textArray(b.draining()),
-		"shards", b.shardValues(c.host),
-		"collections", c.JS.Runtime.NewArray(collections...),
-		"problems", c.host.textArray(b.problems()),
-	)
+		"reshardings", c.host.activeReshardings(parts.Reshardings), "drainingShards", c.host.textArray(b.draining()),
+		"shards", b.shardValues(c.host), "collections", c.JS.Runtime.NewArray(collections...),
+		"problems", c.host.textArray(b.problems()))
 	return c.host.Display.WithTable(o, b.draw)
 }
 

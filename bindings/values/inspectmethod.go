@@ -9,11 +9,8 @@ import (
 // inspectMethod is v.inspect() of every BSON value: its constructor's call, as
 // print shows it, but with texts in the double quotes of JSON.
 func inspectMethod(w *Realm) method {
-	return newMethod(
-		w,
-		"inspect",
-		func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) },
-	)
+	return newMethod(w, "inspect",
+		func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) })
 }
 
 func constructorCall(w *Realm, p payload) string {

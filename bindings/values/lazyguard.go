@@ -76,11 +76,8 @@ func (s *lazyGuard) wrapSettlers() {
 	for owner, names := range settlingFunctions() {
 		of := s.rt.GlobalObject().Get(owner).(*goja.Object)
 		for name := range strings.FieldsSeq(names) {
-			defineHidden(
-				of,
-				name,
-				s.settleBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }),
-			)
+			defineHidden(of, name,
+				s.settleBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
 		}
 	}
 	d, err := s.js.getOwn(nil, s.js.objectProto, s.rt.ToValue("__proto__"))

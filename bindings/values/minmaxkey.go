@@ -52,11 +52,8 @@ func boundClass(name, extended string, max bool) classSpec {
 		construct: func(*Realm, []goja.Value) payload { return &bound{max: max} },
 		methods: func(w *Realm) []method {
 			return []method{
-				newMethod(
-					w,
-					"toJSON",
-					func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) },
-				),
+				newMethod(w, "toJSON",
+					func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) }),
 				newMethod(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},

@@ -85,11 +85,8 @@ func timestampClass() classSpec {
 			of := func(n int64) goja.Value { return w.newTimestamp(uint32(uint64(n)>>32), uint32(n)) }
 			defineHidden(c.ctor, "MAX_VALUE", w.class(kindLong).ctor.Get("MAX_UNSIGNED_VALUE"))
 			w.defineStatic(c, "fromBits", func(args []goja.Value) goja.Value { return of(fromBits(arg(args, 0), arg(args, 1))) })
-			w.defineStatic(
-				c,
-				"fromInt",
-				func(args []goja.Value) goja.Value { return of(int64(uint32(arg(args, 0).ToInteger()))) },
-			)
+			w.defineStatic(c, "fromInt",
+				func(args []goja.Value) goja.Value { return of(int64(uint32(arg(args, 0).ToInteger()))) })
 			w.defineStatic(c, "fromNumber", func(args []goja.Value) goja.Value {
 				return of(clampInt64(arg(args, 0).ToFloat(), true))
 			})

@@ -136,13 +136,8 @@ func ParseOperation(js *script.Engine, item goja.Value, index int) Op {
 		}
 		return InsertOp(js, doc, index)
 	case "updateOne", "updateMany":
-		op = UpdateOp(
-			js,
-			RequireDocument(js, spec, "filter", index),
-			UpdateDocument(js, script.OrUndefined(spec.Get("update"))),
-			spec,
-			name == "updateMany",
-		)
+		op = UpdateOp(js, RequireDocument(js, spec, "filter", index),
+			UpdateDocument(js, script.OrUndefined(spec.Get("update"))), spec, name == "updateMany")
 	case "replaceOne":
 		op = UpdateOp(js, RequireDocument(js, spec, "filter", index),
 			ReplacementDocument(js, script.OrUndefined(spec.Get("replacement"))), spec, false)

@@ -92,12 +92,7 @@ func (h *heatFor) on(
 		Namespaces: namespaces,
 		For:        time.Duration(h.count),
 		Most:       most,
-	}.RunOnSnapshot(
-		ctx,
-		source,
-		s,
-		r,
-	)
+	}.RunOnSnapshot(ctx, source, s, r)
 	return result, orTimeout(ctx, wrongOptions(err))
 }
 

@@ -179,14 +179,9 @@ func FleetFrame(members []report.Member, now time.Time, width int, color bool) [
 	for _, m := range members {
 		l := line{cell(m.Verdict(), 9, stateStyles[m.Verdict()]), cell(m.Cluster, name+2, bold)}
 		if o := m.Overview; o != nil {
-			l = append(
-				l,
-				rightCell(humanize.Number(o.Totals.Shards), 7, plain),
-				rightCell(humanize.Bytes(o.Totals.Bytes), 11, plain),
-				rightCell(humanize.Number(o.Totals.NotBalanced), 8, plain),
-				rightCell(humanize.Number(len(o.UnderWay)), 8, plain),
-				rightCell(humanize.Number(o.History.Failed), 8, plain),
-			)
+			l = append(l, rightCell(humanize.Number(o.Totals.Shards), 7, plain),
+				rightCell(humanize.Bytes(o.Totals.Bytes), 11, plain), rightCell(humanize.Number(o.Totals.NotBalanced), 8, plain),
+				rightCell(humanize.Number(len(o.UnderWay)), 8, plain), rightCell(humanize.Number(o.History.Failed), 8, plain))
 		} else {
 			l = append(l, rightCell("", 42, plain))
 		}

@@ -39,12 +39,8 @@ func (r *reader) readCollections() error {
 		if c.Table, err = buildTable(entry, chunks[i]); err != nil {
 			r.addGap("chunks", entry.Namespace, "%v", err)
 		} else if at := slices.IndexFunc(c.Table.Owners(), func(id catalog.ShardID) bool { return !known[id] }); at >= 0 {
-			r.addGap(
-				"chunks",
-				entry.Namespace,
-				"some chunks are on the shard %s, which is not in the dump",
-				c.Table.Owners()[at],
-			)
+			r.addGap("chunks", entry.Namespace, "some chunks are on the shard %s, which is not in the dump",
+				c.Table.Owners()[at])
 			c.Table = nil
 		}
 		r.readZones(c, tags)

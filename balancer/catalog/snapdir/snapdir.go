@@ -34,10 +34,7 @@ func List(dir string) ([]File, error) {
 	}
 	var list []File
 	for _, e := range entries {
-		if at, err := time.Parse(
-			fileNameLayout,
-			e.Name(),
-		); err == nil && e.Type().IsRegular() &&
+		if at, err := time.Parse(fileNameLayout, e.Name()); err == nil && e.Type().IsRegular() &&
 			e.Name() == at.Format(fileNameLayout) {
 			list = append(list, File{filepath.Join(dir, e.Name()), at})
 		}

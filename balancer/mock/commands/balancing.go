@@ -29,12 +29,10 @@ func balancingCommands() []Command {
 		{
 			Name: "configureCollectionBalancing", Since: catalog.Release60, AdminOnly: true, Asks: ConfigServer,
 			Effect: Writes, Privilege: access.MayConfigureBalancing,
-			Fields: fields(
-				required(args.Namespace, "configureCollectionBalancing"),
+			Fields: fields(required(args.Namespace, "configureCollectionBalancing"),
 				typeOrder("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
 				optional(args.Bool, "defragmentCollection", "enableAutoMerger"),
-				[]args.Field{args.Optional("enableBalancing", args.Bool).Since(catalog.Release80)},
-			),
+				[]args.Field{args.Optional("enableBalancing", args.Bool).Since(catalog.Release80)}),
 		},
 		{
 			Name: "setAllowMigrations", Since: catalog.Release50, AdminOnly: true, WriteConcern: true,
@@ -104,10 +102,8 @@ func balancingCommands() []Command {
 			AdminOnly: true,
 			Asks:      ConfigServer,
 			Effect:    Writes,
-			Privilege: access.AnyOf(
-				access.OnCluster("enableSharding"),
-				access.AllOf(onShards("find", "update"), onTags("find")),
-			),
+			Privilege: access.AnyOf(access.OnCluster("enableSharding"),
+				access.AllOf(onShards("find", "update"), onTags("find"))),
 		},
 		{
 			Name: "updateZoneKeyRange", Aliases: []string{"updatezonekeyRange"}, Since: catalog.Release34,

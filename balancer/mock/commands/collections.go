@@ -12,11 +12,9 @@ func collectionCommands() []Command {
 		{
 			Name: "listDatabases", AdminOnly: true, Stable: true, Asks: ConfigServer | EveryShard,
 			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
-			Fields: fields(
-				required(args.Any, "listDatabases"), optional(args.Object, "filter"),
+			Fields: fields(required(args.Any, "listDatabases"), optional(args.Object, "filter"),
 				typeOrder("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
-				optional(args.Bool, "authorizedDatabases"),
-			),
+				optional(args.Bool, "authorizedDatabases")),
 		},
 		{
 			Name: "listCollections", Stable: true, Asks: Primary, Effect: Reads,
@@ -25,11 +23,7 @@ func collectionCommands() []Command {
 				required(args.Any, "listCollections"),
 				optional(args.Object, "filter"),
 				cursorFields(),
-				optional(
-					args.Bool,
-					"nameOnly",
-					"authorizedCollections",
-				),
+				optional(args.Bool, "nameOnly", "authorizedCollections"),
 				optional(args.SafeBool, "includePendingDrops"),
 				rawDataFields(),
 			),
@@ -62,29 +56,23 @@ func collectionCommands() []Command {
 		{
 			Name: "createIndexes", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
 			Privilege: access.OnCollection("createIndex"), ParsedAt: Late, Strict: true,
-			Fields: fields(
-				required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
+			Fields: fields(required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),
 				optional(args.SafeInt, "v"), optional(args.OptionalBool, "returnOnStart"),
-				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields(),
-			),
+				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields()),
 		},
 		{
 			Name: "listIndexes", Stable: true, Asks: Owners, Effect: Reads,
 			Privilege: access.OnCollection("listIndexes"), Strict: true,
-			Fields: fields(
-				required(args.Collection, "listIndexes"), cursorFields(),
+			Fields: fields(required(args.Collection, "listIndexes"), cursorFields(),
 				optional(args.SafeBool, "includeBuildUUIDs", "includeIndexBuildInfo"),
-				optional(args.Any, "queryOptions"), rawDataFields(), routerFields(),
-			),
+				optional(args.Any, "queryOptions"), rawDataFields(), routerFields()),
 		},
 		{
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
 			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), ParsedAt: Late, Strict: true,
-			Fields: fields(
-				required(args.Collection, "dropIndexes"), required(args.IndexesToDrop, "index"),
-				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields(),
-			),
+			Fields: fields(required(args.Collection, "dropIndexes"), required(args.IndexesToDrop, "index"),
+				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields()),
 		},
 
 		{
@@ -98,10 +86,8 @@ func collectionCommands() []Command {
 		{
 			Name: "convertToCapped", WriteConcern: true, Asks: Owners, Effect: Writes,
 			Privilege: access.OnCollection("convertToCapped"), ParsedAt: NameFirst,
-			Fields: fields(
-				required(args.OldCollection, "convertToCapped"),
-				[]args.Field{args.Required("size", args.SafeInt).WithMissingCode(mongoerr.InvalidOptions)},
-			),
+			Fields: fields(required(args.OldCollection, "convertToCapped"),
+				[]args.Field{args.Required("size", args.SafeInt).WithMissingCode(mongoerr.InvalidOptions)}),
 		},
 		{
 			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
@@ -134,10 +120,8 @@ func collectionCommands() []Command {
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Asks: Owners, Effect: Reads,
 			Privilege: access.OnCollection("collStats"), Strict: true,
-			Fields: fields(
-				required(args.OldCollection, "collStats"), optional(args.Any, "scale", "validationLevel"),
-				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawDataFields(), routerFields(),
-			),
+			Fields: fields(required(args.OldCollection, "collStats"), optional(args.Any, "scale", "validationLevel"),
+				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawDataFields(), routerFields()),
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,
@@ -150,11 +134,9 @@ func collectionCommands() []Command {
 		{
 			Name: "dataSize", Aliases: []string{"datasize"}, Asks: Owners, Effect: Reads,
 			Privilege: access.OnSubject("find"), Strict: true,
-			Fields: fields(
-				required(args.Namespace, "dataSize"), optional(args.Object, "keyPattern", "min", "max"),
+			Fields: fields(required(args.Namespace, "dataSize"), optional(args.Object, "keyPattern", "min", "max"),
 				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
-				typeOrder("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects")),
-			),
+				typeOrder("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects"))),
 		},
 	}
 }

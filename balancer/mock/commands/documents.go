@@ -15,8 +15,7 @@ func documentCommands() []Command {
 		{
 			Name: "find", Stable: true, ReadConcern: true, Effect: Reads,
 			Privilege: access.OnCollection("find"), Place: place("FindCommandRequest"), Strict: true,
-			Fields: fields(
-				required(args.OldCollection, "find"),
+			Fields: fields(required(args.OldCollection, "find"),
 				optional(args.FindObject, "filter", "projection", "sort", "collation", "min", "max"),
 				optional(args.Object, "let"), optional(args.Any, "maxTimeMS"),
 				optional(args.Hint, "hint"), optional(args.Count, "skip", "limit", "batchSize"),
@@ -25,18 +24,14 @@ func documentCommands() []Command {
 				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "readOnce", "includeQueryStatsMetrics"),
 				optional(args.SafeInt, "term"), optional(args.UUID, "collectionUUID"),
 				optional(args.Object, "encryptionInformation", "runtimeConstants", "querySettings"),
-				internalReadFields(), rawDataFields(), routerFields(),
-			),
+				internalReadFields(), rawDataFields(), routerFields()),
 		},
 		{
 			Name: "getMore", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
-			Fields: fields(
-				required(args.Long, "getMore"), required(args.String, "collection"),
+			Fields: fields(required(args.Long, "getMore"), required(args.String, "collection"),
 				typeOrder("decimal, double, long, int", optional(args.Count, "batchSize")),
 				typeOrder("decimal, double, long, int", optional(args.SafeInt, "maxTimeMS")),
-				optional(args.Any, "term", "lastKnownCommittedOpTime"),
-				optional(args.Bool, "includeQueryStatsMetrics"),
-			),
+				optional(args.Any, "term", "lastKnownCommittedOpTime"), optional(args.Bool, "includeQueryStatsMetrics")),
 		},
 		{
 			Name: "killCursors", Stable: true, Effect: Interrupts, Privilege: access.LoggedIn, Strict: true,
@@ -45,8 +40,7 @@ func documentCommands() []Command {
 		{
 			Name: "aggregate", Stable: true, ReadConcern: true, WriteConcern: true, Effect: Reads,
 			Privilege: access.MayAggregate, ParsedAt: Late, Strict: true,
-			Fields: fields(
-				required(args.CollectionOrOne, "aggregate"), required(args.Any, "pipeline"),
+			Fields: fields(required(args.CollectionOrOne, "aggregate"), required(args.Any, "pipeline"),
 				typeOrder("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
 				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "includeQueryStatsMetrics"),
 				typeOrder("int, double, long, decimal", optional(args.SafeInt, "maxTimeMS")),
@@ -54,8 +48,7 @@ func documentCommands() []Command {
 				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
 				optional(args.Object, "let", "collation", "encryptionInformation", "querySettings"),
 				optional(args.UUID, "collectionUUID", "sampleId"), optional(args.OptionalBool, "isMapReduceCommand"),
-				rawDataFields(), routerFields(),
-			),
+				rawDataFields(), routerFields()),
 		},
 		{
 			Name: "count", Stable: true, ReadConcern: true, Effect: Reads,
@@ -65,10 +58,7 @@ func documentCommands() []Command {
 				optional(args.Object, "query", "collation", "encryptionInformation"),
 				optional(args.Limit, "limit"),
 				typeOrder("decimal, int, long, double", optional(args.Count, "skip")),
-				optional(
-					args.Hint,
-					"hint",
-				),
+				optional(args.Hint, "hint"),
 				optional(args.Any, "fields", "queryOptions"),
 				internalReadFields(),
 				rawDataFields(),
@@ -78,11 +68,9 @@ func documentCommands() []Command {
 		{
 			Name: "distinct", ReadConcern: true, Effect: Reads, Privilege: access.OnCollection("find"),
 			Place: place("distinctCommandRequest"), ParsedAt: NameFirst, Strict: true,
-			Fields: fields(
-				required(args.OldCollection, "distinct"), required(args.String, "key"),
+			Fields: fields(required(args.OldCollection, "distinct"), required(args.String, "key"),
 				optional(args.Object, "query", "collation", "querySettings"), optional(args.Hint, "hint"),
-				optional(args.Any, "queryOptions", "unwrappedReadPref"), internalReadFields(), rawDataFields(), routerFields(),
-			),
+				optional(args.Any, "queryOptions", "unwrappedReadPref"), internalReadFields(), rawDataFields(), routerFields()),
 		},
 
 		{
@@ -95,46 +83,37 @@ func documentCommands() []Command {
 		{
 			Name: "update", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayUpdate, Strict: true,
-			Fields: fields(
-				required(args.Collection, "update"), required(args.Array, "updates"),
-				optional(args.Object, "let", "runtimeConstants"), writeFields(),
-			),
+			Fields: fields(required(args.Collection, "update"), required(args.Array, "updates"),
+				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
 			Name: "delete", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.OnCollection("remove"), Strict: true,
-			Fields: fields(
-				required(args.Collection, "delete"), required(args.Array, "deletes"),
-				optional(args.Object, "let", "runtimeConstants"), writeFields(),
-			),
+			Fields: fields(required(args.Collection, "delete"), required(args.Array, "deletes"),
+				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
 			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true,
 			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, ParsedAt: Late, Strict: true,
-			Fields: fields(
-				required(args.OldCollection, "findAndModify"),
+			Fields: fields(required(args.OldCollection, "findAndModify"),
 				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
-				optional(args.OldObject, "collation"),
-				optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
+				optional(args.OldObject, "collation"), optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
 				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement", allowsKeyUpdates),
 				optional(args.Any, "update", "stmtId", "batchSize"), optional(args.Bool, "singleBatch"),
 				optional(args.Object, "runtimeConstants", "$_originalQuery", "$_originalCollation"),
-				optional(args.UUID, "sampleId"), rawDataFields(), routerFields(),
-			),
+				optional(args.UUID, "sampleId"), rawDataFields(), routerFields()),
 		},
 
 		{
 			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true,
 			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, Place: place("clusterBulkWriteParse"),
 			Strict: true,
-			Fields: fields(
-				required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
+			Fields: fields(required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
 				typeOrder("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement"),
 				optional(args.Bool, "ordered", "errorsOnly"), optional(args.Any, "stmtId", "stmtIds"),
-				optional(args.Object, "let"), cursorFields(), rawDataFields(),
-			),
+				optional(args.Object, "let"), cursorFields(), rawDataFields()),
 		},
 
 		{

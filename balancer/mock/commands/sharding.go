@@ -18,14 +18,10 @@ func shardingCommands() []Command {
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
 			ParsedAt: NameFirst, Place: place(""),
-			Fields: fields(
-				required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
-				optional(args.Bool, "unique", "presplitHashedZones"),
-				optional(args.SafeInt, "numInitialChunks"),
+			Fields: fields(required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
+				optional(args.Bool, "unique", "presplitHashedZones"), optional(args.SafeInt, "numInitialChunks"),
 				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),
-				optional(args.Object, "collation"), optional(args.UUID, "collectionUUID"),
-				[]args.Field{timeSeriesField()},
-			),
+				optional(args.Object, "collation"), optional(args.UUID, "collectionUUID"), []args.Field{timeSeriesField()}),
 		},
 
 		{
@@ -105,11 +101,9 @@ func shardingCommands() []Command {
 			// It keeps the split points that it counts between in the config database.
 			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("analyzeShardKey"),
-			Fields: fields(
-				required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
+			Fields: fields(required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
-				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize")),
-			),
+				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize"))),
 		},
 		{
 			Name: "configureQueryAnalyzer", AdminOnly: true, WriteConcern: true, Effect: Writes,

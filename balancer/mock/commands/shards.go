@@ -32,11 +32,9 @@ func shardCommands() []Command {
 			Effect: Reads,
 			Privilege: access.AnyOf(access.OnCluster("checkMetadataConsistency"),
 				access.OnCollection("checkMetadataConsistency")),
-			Fields: fields(
-				required(args.CollectionOrOne, "checkMetadataConsistency"),
+			Fields: fields(required(args.CollectionOrOne, "checkMetadataConsistency"),
 				typeOrder("int, bool, long, decimal, double", optional(args.SafeBool, "checkIndexes")),
-				optional(args.Count, "dbMetadataLockMaxTimeMS"), cursorFields(),
-			),
+				optional(args.Count, "dbMetadataLockMaxTimeMS"), cursorFields()),
 		},
 
 		{

@@ -107,13 +107,11 @@ func rawDataFields() []args.Field {
 
 // writeFields are fields that insert, update and delete have in common.
 func writeFields() []args.Field {
-	return fields(
-		optional(args.SafeBool, "bypassDocumentValidation"), optional(args.Bool, "ordered"),
+	return fields(optional(args.SafeBool, "bypassDocumentValidation"), optional(args.Bool, "ordered"),
 		optional(args.OptionalBool, "bypassEmptyTsReplacement"), optional(args.Any, "stmtId"),
 		optional(args.Array, "stmtIds"), optional(args.UUID, "collectionUUID"),
 		optional(args.Object, "encryptionInformation", "$_originalQuery", "$_originalCollation"),
-		rawDataFields(), routerFields(),
-	)
+		rawDataFields(), routerFields())
 }
 
 // onSettings, shards and tags want actions on these collections of the config

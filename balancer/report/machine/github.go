@@ -55,11 +55,6 @@ var (
 )
 
 func annotate(to io.Writer, kind, title, text string) {
-	fmt.Fprintf(
-		to,
-		"::%s title=%s::%s\n",
-		kind,
-		commandProperty.Replace(sanitize(title)),
-		commandData.Replace(sanitize(text)),
-	)
+	fmt.Fprintf(to, "::%s title=%s::%s\n", kind, commandProperty.Replace(sanitize(title)),
+		commandData.Replace(sanitize(text)))
 }

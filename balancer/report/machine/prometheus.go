@@ -214,19 +214,13 @@ func perShard(
 }
 
 func collectionChunks(r *check.Result, sample func(float64, ...string)) {
-	perShard(
-		r,
-		sample,
-		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Chunks) },
-	)
+	perShard(r, sample,
+		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Chunks) })
 }
 
 func jumboChunks(r *check.Result, sample func(float64, ...string)) {
-	perShard(
-		r,
-		sample,
-		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Jumbo) },
-	)
+	perShard(r, sample,
+		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Jumbo) })
 }
 
 // perShardSize makes samples of what each shard has of each collection.

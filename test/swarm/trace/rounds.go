@@ -113,10 +113,7 @@ func (r *rounds) start(e Event) {
 		})
 	}
 	r.moved = true
-	if to, known := r.catalog.entry(
-		"shards",
-		e.To,
-	); known && to.Draining &&
+	if to, known := r.catalog.entry("shards", e.To); known && to.Draining &&
 		r.entriesAtBegin[[2]string{"shards", e.To}].Draining {
 		r.fail("S2", e, "the balancer moves to %s, which is draining", e.To)
 	}

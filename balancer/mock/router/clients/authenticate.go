@@ -89,12 +89,9 @@ func converse(c *call.Call, payload []byte) (bson.D, error) {
 // setUser authenticates the connection as u, unless it is another user already.
 func setUser(p *call.Peer, u *access.User) error {
 	if current := p.User; current != nil && !current.SameAs(u) {
-		return mongoerr.New(
-			mongoerr.AlreadyAuthenticated,
-			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s",
-			current.Name,
-			current.Database,
-		)
+		return mongoerr.New(mongoerr.AlreadyAuthenticated,
+			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", current.Name,
+			current.Database)
 	}
 	p.User = u
 	return nil

@@ -129,10 +129,8 @@ func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := call.WithoutLock(
-		c,
-		func(context.Context) (mock.FindAndModifyRequest, error) { return writes.FindOneRequest(c) },
-	)
+	req, err := call.WithoutLock(c,
+		func(context.Context) (mock.FindAndModifyRequest, error) { return writes.FindOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}

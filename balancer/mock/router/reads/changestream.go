@@ -260,10 +260,8 @@ func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 	if len(events) == 0 {
 		return nil
 	}
-	open.Buffered, err = call.WithoutLock(
-		c,
-		func(ctx context.Context) ([]bson.Raw, error) { return s.runPipeline(ctx, events) },
-	)
+	open.Buffered, err = call.WithoutLock(c,
+		func(ctx context.Context) ([]bson.Raw, error) { return s.runPipeline(ctx, events) })
 	return err
 }
 

@@ -52,12 +52,9 @@ func readMerge(c *call.Call, spec bson.RawValue) (Output, error) {
 		return nil, err
 	}
 	if !slices.Contains(mergeModes, m.whenMatched+" "+m.whenNotMatched) {
-		return nil, mongoerr.New(
-			51181,
-			"Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported",
-			m.whenMatched,
-			m.whenNotMatched,
-		)
+		return nil, mongoerr.New(51181,
+			"Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.whenMatched,
+			m.whenNotMatched)
 	}
 	if m.let != nil && m.whenMatched != "pipeline" {
 		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.whenMatched)
@@ -219,10 +216,8 @@ func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 	if m.whenMatched == "fail" {
 		return c.Request.Insert(m.NS, doc)
 	}
-	req, err := call.WithoutLock(
-		c,
-		func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) },
-	)
+	req, err := call.WithoutLock(c,
+		func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) })
 	if err != nil {
 		return err
 	}

@@ -243,14 +243,8 @@ func CatalogCache(s routing.Stats) bson.D {
 }
 
 func transactionStatus() bson.D {
-	doc := call.ZeroLongs(
-		"currentOpen",
-		"currentActive",
-		"currentInactive",
-		"totalStarted",
-		"totalCommitted",
-		"totalAborted",
-	)
+	doc := call.ZeroLongs("currentOpen", "currentActive", "currentInactive", "totalStarted", "totalCommitted",
+		"totalAborted")
 	doc = append(doc, bson.E{Key: "abortCause", Value: bson.D{}})
 	doc = append(
 		doc,

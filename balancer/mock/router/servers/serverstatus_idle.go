@@ -25,18 +25,8 @@ func IdleSections() []call.Section {
 				Value: bson.NewDateTimeFromTime(c.Node.Started)}}
 		}},
 		{Name: "indexBulkBuilder", Show: func(*call.Call) any {
-			return call.ZeroLongs(
-				"count",
-				"resumed",
-				"filesOpenedForExternalSort",
-				"filesClosedForExternalSort",
-				"spilledRanges",
-				"bytesSpilledUncompressed",
-				"bytesSpilled",
-				"numSorted",
-				"bytesSorted",
-				"memUsage",
-			)
+			return call.ZeroLongs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort",
+				"spilledRanges", "bytesSpilledUncompressed", "bytesSpilled", "numSorted", "bytesSorted", "memUsage")
 		}},
 		{Name: "indexStats", Show: func(*call.Call) any { return indexFeatures() }},
 		{Name: "internalTransactions",

@@ -6,11 +6,9 @@ import "shardsh/balancer/mock/router/call"
 
 // Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
-	return call.MergeMaps(
-		balancerHandlers(), moveHandlers(), chunkHandlers(), zoneHandlers(), shardingHandlers(),
+	return call.MergeMaps(balancerHandlers(), moveHandlers(), chunkHandlers(), zoneHandlers(), shardingHandlers(),
 		reshardingHandlers(), analyzerHandlers(), shardHandlers(), drainingHandlers(), clusterHandlers(),
-		clusterParameterHandlers(),
-	)
+		clusterParameterHandlers())
 }
 
 // Stages returns the initial pipeline stages that this package makes documents for.

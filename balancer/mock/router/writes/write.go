@@ -276,12 +276,8 @@ func DeleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, stateme
 	}
 	var err error
 	if q.Filter, err = c.Filter(filter); err == nil {
-		_, q.Hint, err = readSortAndHint(
-			c,
-			statement,
-			bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter},
-			bson.RawValue{},
-		)
+		_, q.Hint, err = readSortAndHint(c, statement, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter},
+			bson.RawValue{})
 	}
 	return q, err
 }
