@@ -76,7 +76,7 @@ func (a *auditRun) resumeAudit() error {
 	}
 	var k checkpoint
 	if err := bson.UnmarshalExtJSON(text, true, &k); err != nil || k.Format != checkpointFormat {
-		return refuse("{checkpoint} %s is not that of an audit: remove it, or name another file", a.Checkpoint)
+		return refuse("{checkpoint} %s is not the checkpoint of an audit: remove it, or name another file", a.Checkpoint)
 	}
 	if !slices.Equal(k.Names, a.checkpoint.Names) {
 		return refuse("{checkpoint} %s is of an audit of other collections: remove it, or name another file", a.Checkpoint)
@@ -97,7 +97,7 @@ func (k *checkpoint) save(now time.Time) error {
 		err = safefile.Replace(k.file, writeText(text))
 	}
 	if err != nil {
-		return fmt.Errorf("keeping the progress: %w", err)
+		return fmt.Errorf("saving the checkpoint: %w", err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 		if f.Collection.Namespace != c.Namespace { // it was renamed
 			return false, nil
 		}
-		a.report.note(fmt.Sprintf("%s was read before: %s.", c.Namespace, humanize.Count(f.Collection.Docs, "document")))
+		a.report.note(fmt.Sprintf("%s was read by an earlier run: %s.", c.Namespace, humanize.Count(f.Collection.Docs, "document")))
 		a.result.Collections = append(a.result.Collections, f.Collection)
 		a.result.Unseen, a.result.Unsettled = append(a.result.Unseen, f.Unseen...), append(a.result.Unsettled, f.Unsettled...)
 		a.addFindings(f.Findings...)
@@ -164,7 +164,7 @@ func (d *documentAudit) resumePoint() *auditedPart {
 		d.docsByShard[catalog.ShardID(id)] = n
 	}
 	d.allSuspects = slices.Clone(at.Suspects)
-	d.report.note(fmt.Sprintf("Goes on with %s after %s.", d.coll.Namespace, humanize.Count(at.Docs, "document")))
+	d.report.note(fmt.Sprintf("Resuming %s after %s.", d.coll.Namespace, humanize.Count(at.Docs, "document")))
 	return at
 }
 

@@ -121,8 +121,8 @@ func TestAuditRefusesCheckpoints(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kept")
 	for text, reason := range map[string]string{
 		`{"format": "shardsh audit 1", "namespaces": ["db.other"], "done": []}`: "of other collections",
-		`{"format": "shardsh verify"}`:                                          "is not that of an audit",
-		"":                                                                      "is not that of an audit",
+		`{"format": "shardsh verify"}`:                                          "is not the checkpoint of an audit",
+		"":                                                                      "is not the checkpoint of an audit",
 	} {
 		w.must(os.WriteFile(path, []byte(text), 0o600))
 		a := anAudit()

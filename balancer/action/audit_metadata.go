@@ -69,7 +69,7 @@ func (a *auditRun) checkNamespacesExist(ctx context.Context) error {
 			known = len(list) > 0
 		}
 		if !known {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "there is no %s to audit", ns)
+			return mongoerr.New(mongoerr.NamespaceNotFound, "%s does not exist", ns)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func (r readRetry) wait(ctx context.Context, failures int, err error) error {
 		return err
 	}
 	pause := time.Second << failures
-	r.report.note(fmt.Sprintf("%v; reads on in %v.", err, pause))
+	r.report.note(fmt.Sprintf("%v; retrying in %v.", err, pause))
 	return r.clock.Sleep(ctx, pause)
 }
 

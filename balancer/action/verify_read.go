@@ -95,7 +95,7 @@ func (v *verifyRun) saveProgress() error {
 		err = safefile.Replace(path, writeText(text))
 	}
 	if err != nil {
-		return fmt.Errorf("keeping the progress: %w", err)
+		return fmt.Errorf("saving the progress: %w", err)
 	}
 	v.hasProgress = true
 	return nil
@@ -158,7 +158,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 		}
 		done := scan.Total()
 		v.subtractDone(done)
-		v.report.note(fmt.Sprintf("Goes on with %s after %d documents, begun at %s.", ns, done.Docs,
+		v.report.note(fmt.Sprintf("Resuming %s after %d documents, begun at %s.", ns, done.Docs,
 			c.Began.UTC().Format(time.RFC3339)))
 	}
 	scan, err := v.scan(ctx, c, scan)

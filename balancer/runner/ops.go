@@ -132,7 +132,7 @@ func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.
 	s.stuck++
 	r.spread[ns] = s
 	if s.stuck >= maxStuck {
-		why := fmt.Sprintf("%d rounds of moves have not balanced its operations: a few keys may have most of them",
+		why := fmt.Sprintf("%d rounds of moves have not spread its operations better: a few keys may have most of them",
 			maxStuck)
 		r.skipped.hold(ns, why)
 		r.tell(Event{Kind: Aside, Namespace: ns, Why: why})

@@ -89,7 +89,7 @@ func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 	d.writeLine("\n%s", group)
 	for i, c := range list {
 		if !d.long && i == maxChanges && len(list) > maxChanges+1 {
-			d.writeLine("  and %d more (--long has all)", len(list)-i)
+			d.writeLine("  and %d more (--long shows all)", len(list)-i)
 			return
 		}
 		d.writeLine("  %s", visible(c.Text+loggedText(c.Logged)))
@@ -142,7 +142,7 @@ func (d *diffText) canWriteMore(i, of int, what string) bool {
 	if d.long || i < maxData {
 		return true
 	}
-	d.writeLine("  and %s more (--long has all)", humanize.Count(of-i, what))
+	d.writeLine("  and %s more (--long shows all)", humanize.Count(of-i, what))
 	return false
 }
 

@@ -12,7 +12,7 @@ import (
 func textMatchers() []Matcher {
 	throws := func(name string) Matcher {
 		return Matcher{name, "expected?:any", throwsError, explainThrown,
-			"A function that throws: anything, a message with this text, one that a pattern matches, a class of errors."}
+			"Passes if the function throws: anything, a message with this text, one that a pattern matches, a class of errors."}
 	}
 	return []Matcher{
 		{"toMatch", "expected:any", func(m *Match) bool {
@@ -20,7 +20,7 @@ func textMatchers() []Matcher {
 				m.throwUnsuitable("a text")
 			}
 			return m.matchesText(m.Received.String(), m.Arg(0))
-		}, explainContents, "A text that a pattern matches, or that has the other in it."},
+		}, explainContents, "Passes if the text matches the pattern, or contains the other text."},
 		throws("toThrow"), throws("toThrowError"),
 	}
 }

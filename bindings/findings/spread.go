@@ -45,14 +45,13 @@ func (p *page) writeShares(one diagnosis.Spread) {
 	p.writeGrid(rows, 1, 2, 3)
 	if rest := one.Shards[len(shown):]; len(rest) > 0 {
 		p.writeLine(2,
-			fmt.Sprintf("and %d more within %s of that", len(rest), amountText(max(rest[0].Over, -rest[0].Over), one.Unit)))
+			fmt.Sprintf("and %d more within %s of the ideal", len(rest), amountText(max(rest[0].Over, -rest[0].Over), one.Unit)))
 	}
 }
 
 func amountText(n int64, unit diagnosis.Unit) string {
-	shown := diagnosis.Number{Value: n, Unit: unit}.Text()
 	if unit == diagnosis.Count {
-		return shown + " chunks"
+		return humanize.Count(n, "chunk")
 	}
-	return shown
+	return diagnosis.Number{Value: n, Unit: unit}.Text()
 }

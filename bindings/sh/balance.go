@@ -120,7 +120,7 @@ func (sh *Helpers) waitForCollections(
 			case b.Balanced:
 				continue
 			case b.Hold != diagnosis.NotHeld:
-				stuck = fmt.Sprintf("%s is not balanced (%s), and %s for it: run sh.enableBalancing or sh.enableMigrations",
+				stuck = fmt.Sprintf("%s is not balanced (%s), and %s: run sh.enableBalancing or sh.enableMigrations",
 					b.Namespace, b.Why(), b.Hold)
 			}
 			list = append(list, b)

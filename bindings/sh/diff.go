@@ -16,7 +16,7 @@ func shardDiffMethods() []helper {
 	return []helper{
 		{"diff", "before:string|object after?:string|object|null options?:object{ignore,ns}", shDiff,
 			"Returns what has changed between two snapshots: objects of sh.snapshot(), or files of \"shardsh snapshot\". " +
-				"Without the second, the cluster as it is."},
+				"Without the second, the cluster as it is now."},
 	}
 }
 

@@ -47,7 +47,7 @@ func readMeta(raw []byte) (meta, error) {
 		return meta{}, errNoState
 	}
 	if v := order.Uint32(raw[4:]); v != metaVersion {
-		return meta{}, fmt.Errorf("it is of version %d", v)
+		return meta{}, fmt.Errorf("its version %d is not supported", v)
 	}
 	sum := fnv.New64a()
 	sum.Write(raw[:metaBytes-8])
@@ -143,10 +143,10 @@ func (p *fileReader) readTree(bucket string, id uint64, min, max []byte, depth i
 // readPage reads a page with its overflow pages.
 func (p *fileReader) readPage(id uint64, depth int) ([]byte, error) {
 	if id < 2 || id >= p.meta.pageCount {
-		return nil, errors.New("it is not there")
+		return nil, errors.New("it is beyond the end of the file")
 	}
 	if depth > maxDepth {
-		return nil, errors.New("it is too far down")
+		return nil, errors.New("the tree is too deep")
 	}
 	order := binary.NativeEndian
 	head := make([]byte, pageHeader)
@@ -154,15 +154,15 @@ func (p *fileReader) readPage(id uint64, depth int) ([]byte, error) {
 		return nil, err
 	}
 	if own := order.Uint64(head); own != id {
-		return nil, fmt.Errorf("it says that it is page %d", own)
+		return nil, fmt.Errorf("its header says page %d", own)
 	}
 	overflow := uint64(order.Uint32(head[12:]))
 	if overflow >= p.meta.pageCount-id {
-		return nil, fmt.Errorf("it goes on for %d pages", overflow)
+		return nil, fmt.Errorf("its overflow of %d pages does not fit in the file", overflow)
 	}
 	for i := id; i <= id+overflow; i++ {
 		if p.seen[i] {
-			return nil, errors.New("it belongs to something else, too")
+			return nil, errors.New("it is used twice")
 		}
 		p.seen[i] = true
 	}
@@ -177,7 +177,7 @@ func (p *fileReader) readElements(bucket string, id uint64, raw []byte, min, max
 	order := binary.NativeEndian
 	flags, count := order.Uint16(raw[8:]), int(order.Uint16(raw[10:]))
 	if flags != flagBranch && flags != flagLeaf {
-		return fmt.Errorf("it is of kind %#x", flags)
+		return fmt.Errorf("its type %#x is unknown", flags)
 	}
 	if pageHeader+count*pageElement > len(raw) || flags == flagBranch && count == 0 {
 		return fmt.Errorf("it has %d elements", count)
@@ -243,7 +243,7 @@ func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max
 // named, on page id.
 func (p *fileReader) readBucket(name string, id uint64, value []byte, depth int) {
 	if len(value) < bucketHead {
-		p.onDamage(damage{bucket: name, page: id, err: errors.New("it has no root")})
+		p.onDamage(damage{bucket: name, page: id, err: errors.New("its bucket header is too short")})
 		return
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
@@ -252,7 +252,7 @@ func (p *fileReader) readBucket(name string, id uint64, value []byte, depth int)
 	}
 	inside := value[bucketHead:]
 	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
-		p.onDamage(damage{bucket: name, page: id, err: errors.New("it has no entries of its own")})
+		p.onDamage(damage{bucket: name, page: id, err: errors.New("its inline bucket is invalid")})
 		return
 	}
 	if err := p.readElements(name, id, inside, nil, nil, depth); err != nil {

@@ -61,7 +61,7 @@ func (t Text) show(to io.Writer, r check.Report) {
 		case t.Long || shown[f.Rule] <= maxOfRule:
 			t.finding(to, r.Result, f)
 		case shown[f.Rule] == maxOfRule+1:
-			fmt.Fprintf(to, "%10sand %d more of rule %s (--long has all)\n", "", left[f.Rule]-maxOfRule, f.Rule)
+			fmt.Fprintf(to, "%10sand %d more of rule %s (--long shows all)\n", "", left[f.Rule]-maxOfRule, f.Rule)
 		}
 	}
 	if t.Long {
@@ -129,7 +129,7 @@ func (t Text) showCollections(to io.Writer, r *check.Result) {
 		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), plaintext.VisibleLine(stateOf(r, b)))
 	}
 	if uneven > 0 {
-		fmt.Fprintf(to, "and %d more that are not (--long has all)\n", uneven)
+		fmt.Fprintf(to, "and %d more that are not (--long shows all)\n", uneven)
 	}
 	switch {
 	case t.Quiet || more == 0:

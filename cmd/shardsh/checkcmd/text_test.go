@@ -29,9 +29,9 @@ func TestTextCountsTheRest(t *testing.T) {
 	Text{}.Write(&b, []check.Report{{Address: "a", Result: result}})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	for _, want := range []string{
-		"app.c039  NOT balanced: the server does not say why", "and 130 more that are not (--long has all)",
+		"app.c039  NOT balanced: the server does not say why", "and 130 more that are not (--long shows all)",
 		"the other 150 collections are balanced", "warning   app.c004 has 3 jumbo chunks (jumbo)",
-		"          and 295 more of rule jumbo (--long has all)",
+		"          and 295 more of rule jumbo (--long shows all)",
 		"FAILED: 450 findings, the first: app.c000 has 3 jumbo chunks",
 	} {
 		if !slices.Contains(lines, want) {

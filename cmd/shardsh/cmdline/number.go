@@ -14,7 +14,7 @@ type Number struct {
 // Set reads a number.
 func (n *Number) Set(text string) (err error) {
 	if n.N, err = strconv.ParseUint(text, 0, 63); err != nil {
-		return fmt.Errorf("expected a number from 0, not %q", text)
+		return fmt.Errorf("expected a non-negative integer, got %q", text)
 	}
 	n.Given = true
 	return nil

@@ -45,7 +45,7 @@ func refusedOptions() map[string]string {
 			"tlsCertificateSelector sslCertificateSelector"},
 		{"field level encryption is not built in; use mongosh for encrypted fields",
 			"awsAccessKeyId awsSecretAccessKey awsSessionToken keyVaultNamespace kmsURL csfleLibraryPath cryptSharedLibPath"},
-		{"Kerberos is not built in, as it needs a library of C; --authenticationMechanism names what is",
+		{"Kerberos is not supported, as it needs a C library; --authenticationMechanism names what is",
 			"gssapiServiceName gssapiHostName sspiHostnameCanonicalization sspiRealmOverride"},
 		{"there is no login with a browser; a machine's identity works in the connection string: " +
 			"authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:...",

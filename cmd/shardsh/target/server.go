@@ -61,7 +61,7 @@ func Mechanisms() []string {
 }
 
 // errKerberos is for the one mechanism of mongosh that needs a library of C.
-var errKerberos = cmdline.Usagef("Kerberos is not built in, as it needs a library of C; log in by %s",
+var errKerberos = cmdline.Usagef("Kerberos is not supported, as it needs a C library; log in by %s",
 	strings.Join(Mechanisms(), ", "))
 
 // Check refuses what makes no sense.
