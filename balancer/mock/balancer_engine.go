@@ -113,6 +113,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
+		Reason: m.Reason,
 	}
 	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.CommandFields()
 	if !m.Max.IsZero() {

@@ -53,6 +53,9 @@ type Balancer struct {
 // Balancer is that of the cluster.
 func (c *Cluster) Balancer() *Balancer { return c.balancer }
 
+// Runs reports whether the balancer runs, in rounds or between them: not while the config server is down.
+func (b *Balancer) Runs() bool { return b.scheduler != schedulerStopped }
+
 // RefreshSettings reads config.settings for the engine and the status
 // commands; what could be read takes effect even when it fails.
 func (b *Balancer) RefreshSettings() (catalog.Settings, error) {

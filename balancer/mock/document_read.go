@@ -29,6 +29,8 @@ type Read struct {
 	chunks    *chunkView        // of config.chunks
 	chunkDocs iter.Seq[bson.Raw]
 	rules     validation // of the collection there
+	// secondary is what it loses on a secondary; nil on a primary.
+	secondary *SecondaryRead
 }
 
 // Reads captures what a query is about: a part for each shard that can have
@@ -106,6 +108,9 @@ func (rq *Request) capture(targets []target) []Read {
 	reads := make([]Read, len(targets))
 	for i, t := range targets {
 		reads[i] = rq.env.locator.capture(t)
+		if rq.secondary.includes(t) {
+			reads[i].secondary = rq.secondary
+		}
 	}
 	rq.shardsReached = len(reads)
 	return reads
@@ -185,7 +190,7 @@ func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[sto
 	}
 	return func(yield func(store.Found, error) bool) {
 		for found, err := range r.Plan.Run(ctx, counts) {
-			if err == nil && !r.target.owns(found.Doc) {
+			if err == nil && (!r.target.owns(found.Doc) || !r.secondary.has(found.Doc)) {
 				continue
 			}
 			counts.Owned++

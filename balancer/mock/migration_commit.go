@@ -192,11 +192,15 @@ func (m *migration) commit() {
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func(m *migration) {
 		m.notifyEvent("committed")
+		end := (*migration).announceCommit
 		if failure != nil {
-			m.concludeUnanswered()
+			end = (*migration).concludeUnanswered
+		}
+		if lag := m.extraLatency(); lag > 0 { // slow shards learn of it later
+			m.after(lag, end)
 			return
 		}
-		m.announceCommit()
+		end(m)
 	})
 }
 

@@ -49,6 +49,8 @@ type MoveRequest struct {
 	WriteConcern      bson.Raw
 	// Comment is that of the command, which its donor shows since 8.0; zero for none.
 	Comment bson.RawValue
+	// Reason is what the balancer moves it for; empty by hand. No command says so: events do.
+	Reason policy.Reason
 }
 
 // Migrations are the chunk migrations of a cluster: at most one for each shard.
@@ -83,6 +85,10 @@ type MigrationEvent struct {
 	Namespace string
 	From, To  catalog.ShardID
 	Min, Max  bson.Raw // nil until it is known
+	// Reason is what the balancer moves it for; empty by hand. ChunkSize is by what the donor cuts, and
+	// Cloned are the bytes that were copied so far.
+	Reason            policy.Reason
+	ChunkSize, Cloned int64
 }
 
 // MigrationEvents are the names of the events of a migration, in their order:
@@ -108,6 +114,7 @@ func (m *migration) notifyEvent(event string) {
 	m.event = event
 	watch(MigrationEvent{
 		Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To, Min: m.req.Min, Max: m.req.Max,
+		Reason: m.req.Reason, ChunkSize: m.req.MaxChunkSizeBytes, Cloned: m.clonedSize,
 	})
 }
 

@@ -64,6 +64,8 @@ type Request struct {
 	waitsForNodes bool
 	// key is the newest document's shard key, and room for the next one's.
 	key []byte
+	// secondary is what its reads lose where they go to secondaries; nil of primaries.
+	secondary *SecondaryRead
 	// insertTarget is where its newest new document went.
 	insertTarget insertTarget
 }

@@ -130,12 +130,15 @@ func (mb *Membership) RemoveConfigShard() (Removal, error) {
 }
 
 // cleanConfigShard waits until a drained config server holds nothing of the
-// users any more: it stays a member of the cluster, so what it holds must go. Newer releases drop it.
+// users any more: it stays a member of the cluster, so what it holds must go. Newer releases drop it, once
+// no range deletion is left that has yet to become ready.
 func (mb *Membership) cleanConfigShard(r *Removal) {
+	s := mb.shards[configShard]
 	if mb.release.DropsOrphansOfConfig() {
+		r.PendingDeletions = int64(s.unready())
+		r.Cleaning = r.PendingDeletions > 0 && !mb.bugs.DropsUnreadyDeletions
 		return
 	}
-	s := mb.shards[configShard]
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
 		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {

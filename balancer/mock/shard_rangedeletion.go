@@ -23,8 +23,9 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// readers are the cursors that are open.
+	// readers are the cursors that are open, and opened is how many ever were.
 	readers map[*Reader]struct{}
+	opened  int
 }
 
 // RangeDeleter is that of the cluster.
@@ -45,6 +46,10 @@ type rangeDeletion struct {
 	timing   deletionTiming
 	// orphans is the number of documents that are still to be deleted.
 	orphans int64
+	// ready: its migration is decided, and the shard knows it.
+	ready bool
+	// begun: the first batch was, or is about to be, deleted.
+	begun bool
 	// donor is the shard that the migration came from, at when it began.
 	donor          catalog.ShardID
 	migrationStart bson.Timestamp
@@ -101,6 +106,7 @@ func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 // delete deletes a task's documents in batches, removes the task and
 // calls then, if there is one.
 func (rd *RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
+	task.ready = true
 	rd.scheduleBatch(delay, s, task, then)
 }
 
@@ -130,6 +136,7 @@ func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) 
 	local := s.colls[task.coll.Namespace]
 	// The task is gone when the collection was dropped.
 	if slices.Contains(s.deletions, task) && local != nil && local.uuid.Equal(task.coll.UUID) {
+		rd.applyToSecondaries(s, task)
 		deleted = rd.deleteDocuments(s, local, task)
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))
@@ -157,6 +164,18 @@ func (st *Statistics) ScheduledDeletions(id catalog.ShardID) int {
 	return len(st.shards[id].deletions)
 }
 
+// UnreadyDeletions counts those whose migration is not decided, or whose shard does not know it.
+func (st *Statistics) UnreadyDeletions(id catalog.ShardID) int { return st.shards[id].unready() }
+
+func (s *shard) unready() (n int) {
+	for _, task := range s.deletions {
+		if !task.ready {
+			n++
+		}
+	}
+	return n
+}
+
 // PendingDeletion is a range deletion task as a shard keeps it.
 type PendingDeletion struct {
 	Namespace string
@@ -182,7 +201,7 @@ func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 		list = append(list, PendingDeletion{
 			Namespace: task.coll.Namespace, UUID: task.coll.UUID, Donor: task.donor, Key: p.Doc(),
 			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.timing == deletionNow,
-			Pending: s.migration != nil && (s.migration.donorTask == task || s.migration.recipientTask == task),
+			Pending: !task.ready,
 			Orphans: task.orphans, At: task.migrationStart,
 		})
 	}

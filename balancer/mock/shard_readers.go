@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -17,11 +18,14 @@ const readerTimeout = 10 * time.Minute
 // Reader is an open cursor that reads a collection on some shards. The cluster's lock guards it.
 type Reader struct {
 	deleter       *RangeDeleter
+	id            int
 	ns            string
 	shards        []catalog.ShardID
 	noTimeout     bool // noCursorTimeout
 	lastUsed      time.Time
 	heldDeletions []*heldDeletion
+	// secondary is what it loses where it reads secondaries, which nothing waits for; nil of primaries.
+	secondary *SecondaryRead
 }
 
 // heldDeletion is a range deletion that waits for readers.
@@ -31,13 +35,35 @@ type heldDeletion struct {
 }
 
 // OpenReader notes a cursor that stays open, until it is closed.
-func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool) *Reader {
-	r := &Reader{deleter: rd, ns: ns, shards: shards, noTimeout: noTimeout, lastUsed: rd.clock.Now()}
+func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool, of *SecondaryRead) *Reader {
+	rd.opened++
+	r := &Reader{
+		deleter: rd, id: rd.opened, ns: ns, shards: shards, noTimeout: noTimeout, secondary: of, lastUsed: rd.clock.Now(),
+	}
 	if rd.readers == nil {
 		rd.readers = map[*Reader]struct{}{}
 	}
 	rd.readers[r] = struct{}{}
 	return r
+}
+
+// OpenReader is a cursor that is open, as Readers lists it.
+type OpenReader struct {
+	ID        int
+	Namespace string
+	Shards    []catalog.ShardID
+}
+
+// Readers lists the cursors on primaries that are open and were read not too long ago, in the order they were
+// opened.
+func (rd *RangeDeleter) Readers() (list []OpenReader) {
+	for r := range rd.readers {
+		if r.secondary == nil && (r.noTimeout || rd.clock.Now().Sub(r.lastUsed) < readerTimeout) {
+			list = append(list, OpenReader{r.id, r.ns, r.shards})
+		}
+	}
+	slices.SortFunc(list, func(a, b OpenReader) int { return cmp.Compare(a.ID, b.ID) })
+	return list
 }
 
 // Touch notes that the cursor was read. A nil Reader is none.
@@ -72,7 +98,7 @@ func (h *heldDeletion) releaseReader(r *Reader) {
 func (rd *RangeDeleter) afterReaders(ns string, shard catalog.ShardID, begin func()) {
 	held := &heldDeletion{readers: map[*Reader]struct{}{}, begin: begin}
 	for r := range rd.readers {
-		if r.ns == ns && slices.Contains(r.shards, shard) {
+		if r.ns == ns && slices.Contains(r.shards, shard) && r.secondary == nil {
 			r.heldDeletions = append(r.heldDeletions, held)
 			held.readers[r] = struct{}{}
 		}

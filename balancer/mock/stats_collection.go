@@ -286,6 +286,15 @@ func orEmpty(doc bson.Raw) bson.Raw {
 	return doc
 }
 
+// OwnedBytes returns the bytes that each shard owns of a tracked collection, as the balancer sees them.
+func (st *Statistics) OwnedBytes(ns string) map[catalog.ShardID]int64 {
+	coll, ok, err := st.config.Tracked(ns)
+	if err != nil || !ok {
+		return nil
+	}
+	return st.ownedBytes(coll, nil)
+}
+
 // ownedBytes asks every shard for the bytes it owns of a collection. The answer takes
 // the place of another one, if there is one.
 func (st *Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.ShardID]int64) map[catalog.ShardID]int64 {

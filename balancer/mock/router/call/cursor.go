@@ -62,6 +62,8 @@ type Cursor struct {
 	bytes int64
 	// reader keeps the ranges that it reads from being deleted; nil where it reads none.
 	reader *mock.Reader
+	// lost is what it loses on secondaries; nil where it reads primaries.
+	lost *mock.SecondaryRead
 }
 
 // Exhausted reports whether no document can follow, now or later.
@@ -292,7 +294,8 @@ func (c *Cursor) keepRanges(call *Call) {
 			shards = append(shards, id)
 		}
 	})
-	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout)
+	c.lost = call.Request.LostOnSecondaries()
+	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout, c.lost)
 }
 
 // watchRefusal gives back what a cursor keeps when the budget refuses it and
@@ -344,6 +347,9 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 		c.reader.Touch()
 	}()
 	call.limit = c.time // a getMore has none of its own
+	if err = c.lost.Failed(); err != nil {
+		return nil, err
+	}
 	if err = readMore(call, c); err == nil {
 		batch, err = c.nextBatch(call, size)
 	}

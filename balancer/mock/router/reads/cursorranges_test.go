@@ -1,11 +1,13 @@
 package reads_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/routertest"
 )
@@ -116,5 +118,68 @@ func TestMovesWaitForCursorsToDelete(t *testing.T) {
 	x.Sleep(time.Minute)
 	if n := x.Cluster.Statistics().ScheduledDeletions("shard0"); n != 0 {
 		t.Errorf("%d ranges are left", n)
+	}
+}
+
+// Range deletions wait for no cursor on a secondary. One that began before the range was given away goes on
+// without its documents up to 8.1, and is killed from 8.2 on, unless a parameter says otherwise; one that began
+// later has nothing of the range to lose.
+func TestRangeDeletionsAndReadsOfSecondaries(t *testing.T) {
+	off := map[string]any{"terminateSecondaryReadsOnOrphanCleanup": false}
+	for _, tt := range []struct {
+		name        string
+		release     catalog.Release
+		fcv         string
+		parameters  map[string]any
+		flaws       mock.ServerBugs
+		early, late int
+		code        int // of early, with which it ends
+	}{
+		{"8.0", catalog.Release80, "", nil, mock.ServerBugs{}, 5, 10, 0},
+		{"8.0, mended", catalog.Release80, "", nil, mock.ServerBugs{FixSecondaryReads: true}, 0, 10, 175},
+		{"8.2", catalog.Release82, "", nil, mock.ServerBugs{}, 0, 10, 175},
+		{"8.2 with the compatibility version 8.0", catalog.Release82, "8.0", nil, mock.ServerBugs{}, 5, 10, 0},
+		{"8.2, switched off", catalog.Release82, "", off, mock.ServerBugs{}, 5, 10, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			parameters := map[string]any{"orphanCleanupDelaySecs": 30}
+			maps.Copy(parameters, tt.parameters)
+			x := routertest.New(t, mock.Config{Version: tt.release, FCV: tt.fcv, Parameters: parameters, ServerBugs: tt.flaws})
+			x.OK("admin", d("balancerStop", 1))
+			x.OK("admin", d("enableSharding", "app", "primaryShard", "shard0"))
+			x.OK("admin", d("shardCollection", "app.c", "key", d("k", 1)))
+			docs := bson.A{}
+			for k := range 10 {
+				docs = append(docs, d("_id", k, "k", k))
+			}
+			x.OK("app", d("insert", "c", "documents", docs))
+			x.OK("admin", d("split", "app.c", "middle", d("k", 5)))
+			open := func() int64 {
+				// The projection leaves the key out: what is lost goes by the whole documents.
+				find := d("find", "c", "sort", d("k", 1), "projection", d("_id", 1), "batchSize", 0,
+					"$readPreference", d("mode", "secondaryPreferred"))
+				return x.OK("app", find).Lookup("cursor", "id").AsInt64()
+			}
+			read := func(id int64) (n, code int) {
+				reply := x.Run("app", d("getMore", id, "collection", "c", "batchSize", 100))
+				batch, _ := reply.Lookup("cursor", "nextBatch").ArrayOK()
+				values, _ := batch.Values()
+				got, _ := reply.Lookup("code").AsInt64OK()
+				return len(values), int(got)
+			}
+			early := open()
+			x.OK("admin", d("moveRange", "app.c", "min", d("k", 5), "toShard", "shard1"))
+			late := open()
+			x.Sleep(time.Minute)
+			if n := x.Cluster.Statistics().ScheduledDeletions("shard0"); n != 0 {
+				t.Errorf("%d ranges wait for a cursor on a secondary", n)
+			}
+			if n, code := read(early); n != tt.early || code != tt.code {
+				t.Errorf("the early one: %d documents and code %d, want %d and %d", n, code, tt.early, tt.code)
+			}
+			if n, code := read(late); n != tt.late || code != 0 {
+				t.Errorf("the late one: %d documents and code %d, want %d", n, code, tt.late)
+			}
+		})
 	}
 }

@@ -11,6 +11,9 @@ import (
 // readsFor captures the reads of a query: on a member, from that member only.
 func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	nodes, special, err := c.Nodes()
+	if c.Node.Member == nil && c.ReadPreference.AllowsSecondaries() && c.Snapshot == nil {
+		c.Request.FromSecondaries()
+	}
 	switch {
 	case err != nil:
 		return nil, err

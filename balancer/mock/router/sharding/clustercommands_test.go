@@ -156,3 +156,44 @@ func TestRefusalsOfAMongos(t *testing.T) {
 		{d("atlasVersion", 1), 59},
 	})
 }
+
+// A config server that becomes a dedicated one while its donor does not know yet that a migration has committed
+// waits for that; with the fault it drops the range deletion, and who waits for that waits for ever (SERVER-125663).
+func TestConfigShardWithUnreadyDeletion(t *testing.T) {
+	for _, flawed := range []bool{false, true} {
+		topology, err := mock.ParseTopology([]byte(routertest.StateS0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := routertest.New(t, mock.Config{
+			Topology: topology, Version: catalog.Release82.WithPatch(7), ServerBugs: mock.ServerBugs{DropsUnreadyDeletions: flawed},
+		})
+		x.OK("admin", d("balancerStop", 1))
+		x.OK("admin", d("transitionFromDedicatedConfigServer", 1))
+		x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "config"))
+		to := d("transitionToDedicatedConfigServer", 1)
+		x.OK("admin", to)
+		left := false
+		x.Cluster.Migrations().Watch(func(e mock.MigrationEvent) {
+			if e.Name != "committed" {
+				return
+			}
+			r, err := x.Cluster.Membership().RemoveConfigShard()
+			if left = r.Completed; err != nil {
+				t.Error(err)
+			}
+		})
+		code, _ := x.Run("admin", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "shardC", "_waitForDelete", true,
+			"maxTimeMS", 60_000)).Lookup("code").AsInt64OK()
+		want := map[bool]int64{true: 50}[flawed]
+		if left != flawed || code != want {
+			t.Errorf("flawed %v: completed %v, and the move ends with %d, want %d", flawed, left, code, want)
+		}
+		if flawed {
+			continue
+		}
+		if state := x.OK("admin", to).Lookup("state").StringValue(); state != "completed" {
+			t.Errorf("%s in the end", state)
+		}
+	}
+}
