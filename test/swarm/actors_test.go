@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/apply"
@@ -62,7 +63,11 @@ func (w *world) operation(p *process, r *rand.Rand, ns string, key int64) {
 	}
 }
 
-const patience = 20 * time.Second
+// patience is how long a writer waits, and longer where it reads slowly: a batch each so often.
+const (
+	patience = 20 * time.Second
+	slowly   = 10 * time.Second
+)
 
 func (w *world) collection(p *process, ns string) *mongo.Collection {
 	db, name, _ := catalog.SplitNamespace(ns)
@@ -75,7 +80,11 @@ func (w *world) did(p *process, what, ns string, key int64, do func(ctx context.
 	w.note(trace.Event{Ev: trace.OpBegin, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key})
 	ctx, cancel := context.WithCancel(context.Background()) // with a deadline the driver would never cease to retry
 	defer cancel()
-	defer time.AfterFunc(patience, cancel).Stop()
+	wait := patience
+	if what == "scan" {
+		wait += 12 * slowly
+	}
+	defer time.AfterFunc(wait, cancel).Stop()
 	number, rows, err := do(ctx)
 	end := trace.Event{Ev: trace.OpEnd, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key, Number: number, Rows: rows}
 	if err != nil {
@@ -120,12 +129,36 @@ func (w *world) read(p *process, ns string, key int64) {
 	})
 }
 
+// scan reads a collection, each other time slowly: ranges that it reads are moved, and to be deleted, meanwhile.
+// Some of these read secondaries, which show orphans up to 4.4.
 func (w *world) scan(p *process, ns string) {
+	p.scans++
+	slow := p.scans%2 == 0
 	w.did(p, "scan", ns, 0, func(ctx context.Context) (int64, []trace.Row, error) {
-		cursor, err := w.collection(p, ns).Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "x", Value: 1}}))
+		o := options.Find().SetSort(bson.D{{Key: "x", Value: 1}})
+		if slow {
+			o.SetBatchSize(3)
+		}
+		from := readpref.Primary()
+		if slow && p.scans%4 == 0 && !w.scenario.Release.SecondariesReturnOrphans() {
+			from = readpref.SecondaryPreferred()
+		}
+		db, name, _ := catalog.SplitNamespace(ns)
+		coll := p.client.Database(db).Collection(name, options.Collection().SetReadPreference(from))
+		cursor, err := coll.Find(ctx, bson.D{}, o)
 		var docs []document
+		for err == nil && cursor.Next(ctx) {
+			var doc document
+			err = cursor.Decode(&doc)
+			if docs = append(docs, doc); slow && cursor.RemainingBatchLength() == 0 {
+				time.Sleep(slowly)
+			}
+		}
 		if err == nil {
-			err = cursor.All(ctx, &docs)
+			err = cursor.Err()
+		}
+		if cursor != nil {
+			_ = cursor.Close(ctx) // what it has read counts
 		}
 		var rows []trace.Row
 		for _, doc := range docs {

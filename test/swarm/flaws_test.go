@@ -16,19 +16,21 @@ func TestKnownFlawsAreFound(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, rule string
-		flaws      mock.ServerBugs
+		has        func(*mock.ServerBugs)
 	}{
-		{"balancerStop after a step-down", "fence", mock.ServerBugs{}},
-		{"indexes during a migration", "indexes", mock.ServerBugs{FixBalancerStop: true, StaleRecipientIndexes: true}},
-		{"range deletions of an aborted migration", "rest", mock.ServerBugs{FixBalancerStop: true, KeepsAbortedDeletions: true}},
-		{"unshardCollection leaves old uuids", "C8", mock.ServerBugs{FixBalancerStop: true, UnshardKeepsUUIDs: true}},
-		{"an early abort of a resharding", "abort", mock.ServerBugs{FixBalancerStop: true, LosesEarlyAborts: true}},
+		{"balancerStop after a step-down", "fence", func(f *mock.ServerBugs) { f.FixBalancerStop = false }},
+		{"secondaries go on without a range", "writes", func(f *mock.ServerBugs) { f.FixSecondaryReads = false }},
+		{"indexes during a migration", "indexes", func(f *mock.ServerBugs) { f.StaleRecipientIndexes = true }},
+		{"range deletions of an aborted migration", "rest", func(f *mock.ServerBugs) { f.KeepsAbortedDeletions = true }},
+		{"range deletions that are not ready", "range deletions", func(f *mock.ServerBugs) { f.DropsUnreadyDeletions = true }},
+		{"unshardCollection leaves old uuids", "C8", func(f *mock.ServerBugs) { f.UnshardKeepsUUIDs = true }},
+		{"an early abort of a resharding", "abort", func(f *mock.ServerBugs) { f.LosesEarlyAborts = true }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const within = 2000
 			for seed := range uint64(within) {
 				s := draw(seed)
-				s.Flaws = tt.flaws
+				tt.has(&s.Flaws)
 				found := check(run(t, s))
 				if slices.ContainsFunc(found, func(v trace.Violation) bool { return v.Rule == tt.rule }) {
 					t.Logf("found by seed %d", seed)

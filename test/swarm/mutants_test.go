@@ -70,6 +70,20 @@ var mutants = []mutant{
 	}, {
 		"the recipient does not wait for its own deletions", "balancer/mock/migration_prepare.go",
 		"	case s.overlappingDeletion(deletionRange{m.coll.UUID, m.min, m.max}) == nil:\n", "	case true:\n", "M2",
+	}, {
+		"the repair of zones is said to even out sizes", "balancer/policy/chunkselection.go",
+		"sel.evict(donor, sel.layout.intervals[at].zone, ReasonZoneViolation)",
+		"sel.evict(donor, sel.layout.intervals[at].zone, ReasonChunksImbalance)", "S5",
+	}, {
+		"two chunk sizes are apart enough", "balancer/policy/sizebalancing.go",
+		"const ImbalanceFactor = 3", "const ImbalanceFactor = 2", "S6",
+	}, {
+		"a round does not end with its balancer", "balancer/round.go",
+		"	defer l.status.end()\n",
+		"	defer func() {\n		if !l.terminated() {\n			l.status.end()\n		}\n	}()\n", "S9",
+	}, {
+		"a range deletion waits for no cursor", "balancer/mock/shard_readers.go",
+		"slices.Contains(r.shards, shard) && r.secondary == nil {", "slices.Contains(r.shards, shard) && r.secondary != nil {", "M8",
 	},
 }
 

@@ -26,8 +26,11 @@ type observer struct {
 	rounds  int64
 	inRound bool
 	tasks   map[deletion]bool
-	waiting map[catalog.ShardID]int // tasks of each shard
-	movers  map[[3]string]string    // who has begun a migration of a collection, from and to a shard
+	ready   map[deletion]bool          // of the tasks
+	waiting map[catalog.ShardID][2]int // tasks of each shard, and those that are not ready
+	runs    bool                       // the balancer does
+	cursors map[int]bool               // that are open
+	movers  map[[3]string]string       // who has begun a migration of a collection, from and to a shard
 }
 
 // deletion is a range that waits for its deletion.
@@ -40,8 +43,8 @@ type deletion struct {
 func newObserver(w *world) *observer {
 	return &observer{
 		world: w, written: map[string]uint64{}, tables: map[string]*catalog.RoutingTable{},
-		entries: map[[2]string]trace.Entry{}, tasks: map[deletion]bool{},
-		waiting: map[catalog.ShardID]int{}, movers: map[[3]string]string{},
+		entries: map[[2]string]trace.Entry{}, tasks: map[deletion]bool{}, ready: map[deletion]bool{},
+		waiting: map[catalog.ShardID][2]int{}, movers: map[[3]string]string{}, cursors: map[int]bool{},
 	}
 }
 
@@ -66,7 +69,8 @@ func (o *observer) look() {
 	}
 	o.lookAtEntries(note)
 	o.lookAtTables(note)
-	o.lookAtRounds()
+	o.lookAtBalancer()
+	o.lookAtCursors()
 	o.lookAtDeletions()
 }
 
@@ -226,6 +230,41 @@ func bound(k catalog.Key) trace.Bound {
 	return trace.Bound(n)
 }
 
+// lookAtBalancer notes when it begins and ends, and its rounds between.
+func (o *observer) lookAtBalancer() {
+	runs, event := o.world.cluster.Balancer().Runs(), trace.Event{Node: "config", Term: o.world.cluster.Term()}
+	if event.Ev = trace.BalancerBegin; runs && !o.runs {
+		o.world.note(event)
+	}
+	o.lookAtRounds()
+	if event.Ev = trace.BalancerEnd; !runs && o.runs {
+		o.world.note(event)
+	}
+	o.runs = runs
+}
+
+// lookAtCursors notes which cursors were opened, and which are open no more.
+func (o *observer) lookAtCursors() {
+	now := map[int]bool{}
+	for _, c := range o.world.cluster.RangeDeleter().Readers() {
+		now[c.ID] = true
+		if o.cursors[c.ID] {
+			continue
+		}
+		e := trace.Event{Ev: trace.CursorOpen, Op: c.ID, NS: c.Namespace}
+		for _, id := range c.Shards {
+			e.Names = append(e.Names, string(id))
+		}
+		o.world.note(e)
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.cursors)) {
+		if !now[id] {
+			o.world.note(trace.Event{Ev: trace.CursorEnd, Op: id})
+		}
+	}
+	o.cursors = now
+}
+
 // lookAtRounds notes when rounds of the balancer begin and end.
 func (o *observer) lookAtRounds() {
 	b := o.world.cluster.Balancer()
@@ -244,16 +283,16 @@ func (o *observer) lookAtRounds() {
 	o.rounds = status.Rounds
 }
 
-// lookAtDeletions notes ranges that wait for their deletion, or have been deleted.
+// lookAtDeletions notes ranges that wait for their deletion, are ready for it, or have been deleted.
 func (o *observer) lookAtDeletions() {
 	c := o.world.cluster
 	for _, id := range c.ShardIDs() {
-		n := c.Statistics().ScheduledDeletions(id)
+		n := [2]int{c.Statistics().ScheduledDeletions(id), c.Statistics().UnreadyDeletions(id)}
 		if n == o.waiting[id] {
 			continue
 		}
 		o.waiting[id] = n
-		now := map[deletion]bool{}
+		now, ready := map[deletion]bool{}, map[deletion]bool{}
 		for _, t := range c.RangeDeleter().Tasks(id) {
 			raw, err := bson.Marshal(bson.D{{Key: "min", Value: t.Min}, {Key: "max", Value: t.Max}})
 			if err != nil {
@@ -261,17 +300,22 @@ func (o *observer) lookAtDeletions() {
 			}
 			min, max := boundIn(raw, "min"), boundIn(raw, "max")
 			if min != nil && max != nil { // those of the sessions have another key
-				now[deletion{id, t.Namespace, *min, *max}] = true
+				one := deletion{id, t.Namespace, *min, *max}
+				now[one], ready[one] = true, !t.Pending
 			}
 		}
 		o.tell(trace.RangeDone, id, o.tasks, now)
 		o.tell(trace.RangeRegistered, id, now, o.tasks)
+		maps.DeleteFunc(ready, func(t deletion, is bool) bool { return !is || o.ready[t] })
+		o.tell(trace.RangeReady, id, ready, nil)
 		for t := range o.tasks {
 			if t.shard == id && !now[t] {
 				delete(o.tasks, t)
+				delete(o.ready, t)
 			}
 		}
 		maps.Copy(o.tasks, now)
+		maps.Copy(o.ready, ready)
 	}
 }
 
@@ -300,8 +344,22 @@ func (o *observer) migration(m mock.MigrationEvent) {
 		e.Min, e.Max = boundIn(raw, "min"), boundIn(raw, "max")
 	}
 	e.By = o.mover(m, e.Min)
+	if e.By == "balancer" {
+		e.Reason, e.ChunkSize, e.Copied = string(m.Reason), m.ChunkSize, m.Cloned
+		e.Sizes = o.sizes(m)
+	}
 	o.world.note(e)
 	o.world.events.happened(m.Name, place{m.Namespace, keyIn(e)})
+}
+
+// sizes are the bytes that the two shards of a migration own of its collection when it starts, where the
+// release looks at them.
+func (o *observer) sizes(m mock.MigrationEvent) []int64 {
+	if m.Name != "start" || !o.world.scenario.Release.BalancesBySize() {
+		return nil
+	}
+	of := o.world.cluster.Statistics().OwnedBytes(m.Namespace)
+	return []int64{of[m.From], of[m.To]}
 }
 
 // mover returns who has begun a migration, which may go on when its command has ended.

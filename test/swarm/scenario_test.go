@@ -112,12 +112,16 @@ func releases() []catalog.Release {
 	}
 }
 
+// mended has the mock do without the faults that are in servers and would break rules in each run: what
+// balancerStop answers, and what secondaries show, means little with them.
+func mended() mock.ServerBugs { return mock.ServerBugs{FixBalancerStop: true, FixSecondaryReads: true} }
+
 // draw makes the scenario of a seed.
 func draw(seed uint64) *scenario {
 	r := rand.New(rand.NewPCG(seed, 15))
 	all := releases()
 	s := &scenario{
-		Flaws: mock.ServerBugs{FixBalancerStop: true}, // or else what balancerStop answers means little
+		Flaws: mended(),
 		Seed:  seed, Release: all[r.IntN(len(all))], Shards: 2 + r.IntN(3),
 		Balancer: []string{"full", "full", "off"}[r.IntN(3)],
 		Writers:  1 + r.IntN(2), Ops: 20 + r.IntN(20),
@@ -158,7 +162,36 @@ func draw(seed uint64) *scenario {
 	if s.Shards > 2 && s.Balancer == "full" && r.IntN(5) == 0 {
 		s.empty()
 	}
+	if s.Release.AtLeast(catalog.Release80) {
+		s.shardConfig(rand.New(rand.NewPCG(seed, 125)))
+	}
 	return s
+}
+
+// shardConfig has the config server be a shard for a while, in some scenarios: something is moved there, and it
+// is to become a dedicated one again while it is slow, so that what it gives away takes a while to come to its end.
+func (s *scenario) shardConfig(r *rand.Rand) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	admin := func(at time.Duration, format string, args ...any) {
+		s.Things = append(s.Things, thing{At: at, By: "admin", Command: fmt.Sprintf(format, args...)})
+	}
+	admin(time.Millisecond, `{"transitionFromDedicatedConfigServer": 1}`)
+	for range 1 + r.IntN(3) {
+		c := s.Colls[r.IntN(s.Writable)]
+		key, back := 10*r.IntN(len(c.Chunks))+1, r.IntN(s.Shards)
+		admin(time.Duration(1+r.IntN(20))*time.Second, `{"moveChunk": %q, "find": {"x": %d}, "to": "config"}`, c.NS, key)
+		admin(time.Duration(60+r.IntN(20))*time.Second,
+			`{"moveChunk": %q, "find": {"x": %d}, "to": "s%d", "_waitForDelete": true}`, c.NS, key, back)
+	}
+	slow := time.Duration(30+r.IntN(30)) * time.Second
+	s.Things = append(s.Things,
+		thing{At: slow, By: "fate", Command: fmt.Sprintf(`{"mockSlow": "config", "latency": "%dms"}`, 100+r.IntN(900))},
+		thing{At: 3 * slow, By: "fate", Command: `{"mockSlow": "config"}`})
+	for at := slow; at < 3*slow; at += time.Duration(300+r.IntN(1500)) * time.Millisecond {
+		admin(at, `{"transitionToDedicatedConfigServer": 1}`)
+	}
 }
 
 // empty has the last shard own nothing, and drain from early on, while others differ: it is the one with

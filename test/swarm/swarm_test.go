@@ -25,7 +25,7 @@ var (
 var checkers = []trace.Checker{
 	trace.CheckChunks, trace.CheckZones, trace.CheckOrphanedChunks, trace.CheckRemovedShards, trace.CheckWrites, trace.CheckRounds(throttle), trace.CheckFence,
 	trace.CheckMigrations, trace.CheckFailedCommands, trace.CheckOneRunner, trace.CheckSwitchedOff, trace.CheckUndone, trace.CheckIndexes, trace.CheckRest,
-	trace.CheckUUIDs, trace.CheckAborts,
+	trace.CheckUUIDs, trace.CheckAborts, trace.CheckSizes, trace.CheckDeletions,
 }
 
 // throttle is balancerMigrationsThrottlingMs, in microseconds.

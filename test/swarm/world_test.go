@@ -291,9 +291,14 @@ func (w *world) does(by, command string) bson.Raw {
 		panic(err)
 	}
 	p := &process{world: w, actor: by, name: by, gone: make(chan struct{})}
-	reply := p.Handle(context.Background(), wire.Request{
-		Database: db, Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1},
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	late := time.AfterFunc(longest, func() {
+		w.note(trace.Event{Ev: trace.Endless, By: by, Cmd: doc[0].Key})
+		cancel()
 	})
+	defer late.Stop()
+	reply := p.Handle(ctx, wire.Request{Database: db, Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1}})
 	if strings.HasPrefix(doc[0].Key, "mock") {
 		w.observer.watch() // the fault may have taken its place
 		w.note(trace.Event{Ev: trace.Fault, Text: command, Code: codeOf(reply)})
@@ -310,6 +315,7 @@ type process struct {
 	quiet   bool // its commands are not noted: what it does is
 	gone    chan struct{}
 	killed  bool // of the director
+	scans   int  // of a writer
 
 	ctx    context.Context
 	cancel context.CancelFunc // has it end as by Ctrl-C

@@ -10,7 +10,7 @@ import (
 
 // Kinds of events.
 const (
-	Start              = "start"                  // the first one: Text is the release
+	Start              = "start"                  // the first one: Text is the release, in full
 	Catalog            = "catalog"                // one document changes: a chunk, or Entry; same Op: at once
 	CmdBegin           = "cmd.begin"              // a command of By at a router
 	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the answer did not reach the sender
@@ -29,8 +29,13 @@ const (
 	Kill               = "kill"                   // a process ends where it stands
 	Fault              = "fault"                  // what happened to the servers
 	RangeRegistered    = "rangedeletion.register" // a range waits for its deletion on Node
+	RangeReady         = "rangedeletion.ready"    // its migration is decided, and Node knows it
 	RangeDone          = "rangedeletion.done"     // it was deleted, or is not to be
-	Endless            = "endless"                // a process still runs long after all has healed
+	CursorOpen         = "cursor.open"            // cursor Op reads NS on the shards Names
+	CursorEnd          = "cursor.end"             // cursor Op is closed
+	BalancerBegin      = "balancer.begin"         // the balancer of Term runs
+	BalancerEnd        = "balancer.end"           // it does not run any more
+	Endless            = "endless"                // a process, or the command Cmd, still runs long after all has healed
 	Metadata           = "metadata"               // Text is the uuid that NS has on Node, at rest
 	Index              = "index"                  // Names are the indexes of an owner of NS, at rest
 	Rest               = "rest"                   // the end; Names are what the cluster finds broken
@@ -143,6 +148,13 @@ type Event struct {
 	Limit  int      `json:"limit,omitempty"`
 	Names  []string `json:"names,omitempty"`
 	Text   string   `json:"text,omitempty"`
+	// Reason is what the balancer moves a range for. Sizes are the bytes that From and To own of the
+	// collection then, where the release looks at them, ChunkSize those of a chunk, and Copied those that
+	// were copied so far.
+	Reason    string  `json:"reason,omitempty"`
+	Sizes     []int64 `json:"sizes,omitempty"`
+	ChunkSize int64   `json:"chunkSize,omitempty"`
+	Copied    int64   `json:"copied,omitempty"`
 	// Rows are what a scan has read.
 	Rows []Row `json:"rows,omitempty"`
 }

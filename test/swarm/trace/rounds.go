@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	catalogs "shardsh/balancer/catalog"
 )
 
 // migration identifies a migration in the events.
@@ -20,8 +22,9 @@ func migrationOf(e Event) migration {
 	return m
 }
 
-// CheckRounds is S1 to S4, S7 and S8: what the rounds of the balancer choose, and how they
-// follow one another. throttle is the least time between two batches, in microseconds.
+// CheckRounds is S1 to S5 and S7 to S9: what the rounds of the balancer choose, how they
+// follow one another, and that there is none without a balancer. throttle is the least time between two batches, in
+// microseconds.
 func CheckRounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
 		r := &rounds{catalog: newCatalog(), throttle: throttle, ended: -1, open: map[migration]bool{}}
@@ -37,6 +40,8 @@ type rounds struct {
 	throttle int64
 	found    []Violation
 
+	zonal          bool // who gives data of a zone to even out sizes is in it
+	over           bool // the balancer does not run
 	inRound        bool
 	entriesAtBegin map[[2]string]Entry // the catalog's documents when the round began
 	number         int64               // of rounds that have ended, in the term
@@ -56,6 +61,15 @@ func (r *rounds) fail(rule string, e Event, format string, args ...any) {
 func (r *rounds) apply(e Event) {
 	r.catalog.apply(e)
 	switch e.Ev {
+	case Start:
+		release, _ := catalogs.ReleaseOf(e.Text)
+		r.zonal = release.DonorBelongsToZone()
+	case BalancerBegin:
+		r.over = false
+	case BalancerEnd:
+		if r.over = true; r.inRound {
+			r.fail("S9", e, "the balancer has ended, and is still in a round")
+		}
 	case RoundBegin, RoundEnd:
 		r.changeRound(e)
 	case MigrationStart:
@@ -82,6 +96,9 @@ func (r *rounds) changeRound(e Event) {
 		}
 	}
 	if e.Ev == RoundBegin {
+		if r.over {
+			r.fail("S9", e, "a round begins, and the balancer has ended")
+		}
 		if e.Number < r.number {
 			r.fail("S8", e, "the number of rounds falls from %d to %d", r.number, e.Number)
 		}
@@ -136,6 +153,11 @@ func (r *rounds) clone(e Event) {
 	had, has := r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
 	if was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S3", e, "the balancer moves a range of zone %s to %s, which is not in it", is, e.To)
+	}
+	shard[1] = e.From
+	had, has = r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
+	if r.zonal && e.Reason == "chunksImbalance" && was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
+		r.fail("S5", e, "the balancer evens out zone %s with a range of %s, which is not in it", is, e.From)
 	}
 }
 

@@ -207,7 +207,7 @@ func CheckRest(t Trace) (found []Violation) {
 				code = e.Code
 			}
 		case Endless:
-			found = append(found, Violation{"liveness", e.By + " does not end", []int{e.Seq}})
+			found = append(found, Violation{"liveness", strings.TrimSpace(e.By+" "+e.Cmd) + " does not end", []int{e.Seq}})
 		case Rest:
 			for _, text := range e.Names {
 				found = append(found, Violation{"rest", text, []int{e.Seq}})

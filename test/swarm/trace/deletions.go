@@ -1,0 +1,79 @@
+package trace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// CheckDeletions is M8, and that no range deletion gets lost: a range that a shard has given away is not deleted
+// there while a cursor is open that began to read it before. A config server that ceases to be a shard stays a
+// member of the cluster, and drops its range deletions: none of them has yet to become ready then.
+func CheckDeletions(t Trace) []Violation {
+	d := &deletions{cursors: map[int]Event{}, unready: map[string]Event{}}
+	for _, e := range t {
+		d.apply(e)
+	}
+	return d.found
+}
+
+type deletions struct {
+	cursors map[int]Event // that are open, by Op
+	given   []Event       // migrations that have committed
+	unready map[string]Event
+	found   []Violation
+}
+
+func (d *deletions) apply(e Event) {
+	key := fmt.Sprint(e.Node, e.NS, boundText(e.Min), boundText(e.Max))
+	switch e.Ev {
+	case CursorOpen:
+		d.cursors[e.Op] = e
+	case CursorEnd:
+		delete(d.cursors, e.Op)
+	case MigrationCommitted:
+		d.given = append(d.given, e)
+	case RangeRegistered:
+		d.unready[key] = e
+	case RangeReady:
+		delete(d.unready, key)
+	case RangeDone:
+		delete(d.unready, key)
+		d.done(e)
+	case Catalog:
+		if e.Entry != nil && e.Entry.Of == "shards" && e.Entry.Gone && e.Entry.ID == "config" {
+			d.dropped(e)
+		}
+	}
+}
+
+// done looks for cursors that read a range which was deleted.
+func (d *deletions) done(e Event) {
+	min, max := e.Range()
+	for _, op := range slices.Sorted(maps.Keys(d.cursors)) {
+		cursor := d.cursors[op]
+		owned := slices.ContainsFunc(d.given, func(g Event) bool {
+			a, b := g.Range()
+			return g.Seq > cursor.Seq && g.NS == e.NS && g.From == e.Node && a < max && min < b
+		})
+		if owned && cursor.NS == e.NS && slices.Contains(cursor.Names, e.Node) {
+			d.found = append(d.found, Violation{
+				"M8", fmt.Sprintf("%s deletes [%s, %s) of %s, which an open cursor reads", e.Node, min, max, e.NS),
+				[]int{cursor.Seq, e.Seq},
+			})
+		}
+	}
+}
+
+// dropped looks for range deletions that the config server drops.
+func (d *deletions) dropped(e Event) {
+	for _, key := range slices.Sorted(maps.Keys(d.unready)) {
+		if task := d.unready[key]; task.Node == e.Entry.ID {
+			d.found = append(d.found, Violation{
+				"range deletions", fmt.Sprintf("%s drops the deletion of a range of %s that is not ready", task.Node, task.NS),
+				[]int{task.Seq, e.Seq},
+			})
+			delete(d.unready, key)
+		}
+	}
+}
