@@ -225,3 +225,122 @@ func TestReadingKilled(t *testing.T) {
 		}
 	}
 }
+
+// digesting is "verify" with a list of documents, whose files are in a directory.
+type digesting struct {
+	*reading
+	*testing.T
+	dir string
+}
+
+func (d digesting) in(name string) string { return filepath.Join(d.dir, name) }
+
+func (d digesting) read(name string) string {
+	d.Helper()
+	text, err := os.ReadFile(d.in(name))
+	if err != nil {
+		d.Fatal(err)
+	}
+	return string(text)
+}
+
+// start are the arguments that make a digest and its list, compare those that name by them what differs.
+func (d digesting) start(to string) []string {
+	return []string{"verify", "start", "mongodb://" + d.address + "/?directConnection=true", "--quiet", "--ns", "app.c",
+		"-o", d.in(to), "--documents", d.in(to + ".list")}
+}
+
+func (d digesting) compare(with, told string) []string {
+	return []string{"verify", "mongodb://" + d.address + "/?directConnection=true", "--quiet", "--json", "--settle-pause", "1ms",
+		"--against", d.in(with), "--documents", d.in(with + ".list"), "--differences", d.in(told)}
+}
+
+// runs runs the program to its end, and returns how many documents it scanned.
+func (d digesting) runs(exit int, args []string) int {
+	d.Helper()
+	d.counting.Lock()
+	d.scanned = 0
+	d.counting.Unlock()
+	if got, out, errs := runProgram(d.T, "", args...); got != exit {
+		d.Fatalf("exit code %d, want %d: %s%s", got, exit, out, errs)
+	}
+	d.counting.Lock()
+	defer d.counting.Unlock()
+	return d.scanned
+}
+
+// The moments at which a process is killed.
+const (
+	atFirstRead  = "at the first read"
+	withProgress = "when progress is kept"
+	readingAgain = "while it reads again"
+)
+
+// killed kills the program at a moment, and enters it again.
+func (d digesting) killed(moment, part string, exit int, args []string, most int) {
+	d.Helper()
+	at, pause, kept := scans, "1ms", func() bool { return false }
+	switch moment {
+	case withProgress:
+		at, pause = func(wire.Request) bool { return false }, "5s"
+		some := regexp.MustCompile(`"docs": ?[1-9]`)
+		kept = func() bool {
+			text, err := os.ReadFile(d.in(part))
+			return err == nil && some.Match(text)
+		}
+	case readingAgain:
+		at = readsAgain
+	}
+	d.dies(d.T, at, kept, append(args, "--pause-between", pause)...)
+	scanned := d.runs(exit, args)
+	if scanned > most {
+		d.Errorf("%s killed %s scans %d documents, want %d at most", part, moment, scanned, most)
+	}
+	if _, err := os.Stat(d.in(part)); !errors.Is(err, os.ErrNotExist) {
+		d.Errorf("%s: the progress stays when it was killed %s", part, moment)
+	}
+	d.Logf("%s killed %s: %d documents are scanned again", part, moment, scanned)
+}
+
+// "verify start" with a list of documents, and a comparison by that list, are processes that are killed in the same
+// moments. Entered again the digest and the list tell the same as those of one that was not killed, and little is
+// read twice.
+func TestDigestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads for half a minute")
+	}
+	d := digesting{newReading(t), t, t.TempDir()}
+	all := d.runs(exitOK, d.start("whole"))
+	digests := map[string]int{atFirstRead: 2 * all, withProgress: readDocs - 64}
+	for moment, most := range digests {
+		d.killed(moment, moment+".part", exitOK, d.start(moment), most)
+		if d.read(moment+".list") != d.read("whole.list") {
+			t.Errorf("verify start killed %s has another list", moment)
+		}
+	}
+	d.insert(t, "b", "_id", 100.5, "x", 300) // added, past the router
+	for _, id := range d.mock.ShardIDs() {   // lost
+		_ = d.mock.Planter().Delete(id, "app.c", bson.RawValue{Type: bson.TypeInt32, Value: []byte{44, 1, 0, 0}}) // 300
+	}
+	coll := clientOf(t, d.address).Database("app").Collection("c")
+	if err := coll.FindOneAndDelete(t.Context(), document("_id", 200)).Err(); err != nil { // deleted by somebody
+		t.Fatal(err)
+	}
+	all = d.runs(exitFindings, d.compare("whole", "told"))
+	told := d.read("told")
+	if !strings.Contains(told, `"300"`) || !strings.Contains(told, `"100.5"`) {
+		t.Fatalf("not named: %s", told)
+	}
+	for moment := range digests {
+		d.runs(exitFindings, d.compare(moment, "told by "+moment))
+		if by := d.read("told by " + moment); by != told {
+			t.Errorf("by a digest killed %s other documents differ:\n%s\n%s", moment, by, told)
+		}
+	}
+	for moment, most := range map[string]int{atFirstRead: 2 * all, withProgress: readDocs - 64, readingAgain: 0} {
+		d.killed(moment, "whole.after.part", exitFindings, d.compare("whole", "told again"), most)
+		if again := d.read("told again"); again != told {
+			t.Errorf("killed %s other documents differ:\n%s\n%s", moment, again, told)
+		}
+	}
+}
