@@ -135,7 +135,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	began := c.Clock.Now()
 	report := &serial{next: r}
 	run := &auditRun{
-		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*ownerTable{},
+		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*ownerTable{}, untracked: map[string]bool{},
 		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxRate}, reread: readRetry{c.Clock, report},
 	}
 	if err := run.resumeAudit(); err != nil {
@@ -185,6 +185,8 @@ type auditRun struct {
 	checkpoint *checkpoint
 
 	tables map[string]*ownerTable // as they were at the latest look
+	// untracked are collections that config.collections does not have.
+	untracked map[string]bool
 
 	docs, docsRead int64
 }
@@ -216,9 +218,10 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	}
 	var read []*placement.Collection
 	for _, c := range a.colls {
-		if !c.Tracked || c.Unsplittable {
+		if (!c.Tracked || c.Unsplittable) && !a.misplaced(c) {
 			continue
 		}
+		a.untracked[c.Namespace] = !c.Tracked
 		if reason := whyNotComparable(c); reason != "" {
 			a.addUnseen("documents of %s: %s", c.Namespace, reason)
 			continue
@@ -255,6 +258,14 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	return nil
 }
 
+// misplaced reports whether a collection that is not sharded was found on a shard besides its own: its documents
+// there may exist nowhere else.
+func (a *auditRun) misplaced(c *placement.Collection) bool {
+	return slices.ContainsFunc(a.result.Findings, func(f placement.Finding) bool {
+		return f.Kind == placement.Misplaced && f.Namespace == c.Namespace
+	})
+}
+
 // whyNotComparable says why documents of a collection can't be compared by _id; empty if they can.
 func whyNotComparable(c *placement.Collection) string {
 	for _, h := range c.Holdings {
@@ -284,7 +295,7 @@ func (a *auditRun) reportCost(read []*placement.Collection) {
 		a.docs += n
 	}
 	a.report.note(fmt.Sprintf("Reads about %s of %s, past the router, from %s.", humanize.Count(a.docs, "document"),
-		humanize.Count(len(read), "sharded collection"), humanize.Count(len(a.shards.Seen()), "shard")))
+		humanize.Count(len(read), "collection"), humanize.Count(len(a.shards.Seen()), "shard")))
 }
 
 // find reads documents of a shard.

@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live/documents"
 	"shardsh/balancer/live/holdings"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/placement"
 )
@@ -56,7 +57,7 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 		return err
 	}
 	d := &documentAudit{auditRun: a, coll: c, table: t, docsByShard: map[catalog.ShardID]int64{}, step: readStepBytes,
-		summary: AuditCollection{Namespace: c.Namespace, Sharded: true}, recorded: newDocumentFindings(a, c)}
+		summary: AuditCollection{Namespace: c.Namespace, Sharded: c.Tracked && !c.Unsplittable}, recorded: newDocumentFindings(a, c)}
 	if err := d.measureDocuments(ctx); err != nil {
 		return err
 	}
@@ -86,6 +87,9 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 func (d *documentAudit) measureDocuments(ctx context.Context) error {
 	size, err := retryRead(ctx, d.reread, func() (int64, error) {
 		docs, bytes, err := documents.Sizes(ctx, d.cluster.Client, d.coll.Namespace)
+		if d.untracked[d.coll.Namespace] && mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+			err = nil // its primary does not have it
+		}
 		return bytes / max(1, docs), err
 	})
 	d.docBytes = max(1, size)

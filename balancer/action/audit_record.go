@@ -72,8 +72,8 @@ func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *
 	for i, c := range s.copies {
 		state := s.verdict.States[i]
 		kind, found := kindOf[state]
-		if !found {
-			continue
+		if !found || kind == placement.Orphan && !d.summary.Sharded {
+			continue // the whole collection is misplaced there
 		}
 		f := r.group(kind, c.Shard, state == placement.LoneWaiting)
 		f.count++

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live/holdings"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/placement"
 )
 
@@ -37,6 +38,9 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 		if err != nil {
 			return nil, err
 		}
+		if t.judge.Owners != nil {
+			return t, nil // it has no chunks
+		}
 		if was != nil && was.newest == t.newest && was.coll.UUID.Equal(t.coll.UUID) && was.coll.Epoch == t.coll.Epoch &&
 			was.coll.Pattern.Equal(t.coll.Pattern) {
 			t.judge.Owners, t.findings = was.judge.Owners, was.findings
@@ -63,6 +67,9 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 // readTableWithoutChunks is look without the chunks themselves.
 func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*ownerTable, error) {
 	coll, err := a.shards.Collection(ctx, ns)
+	if mongoerr.Is(err, mongoerr.NamespaceNotFound) && a.untracked[ns] {
+		return a.onPrimary(ctx, ns)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,5 +91,20 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 		}
 	}
 	t.fingerprint = stamp.String()
+	return t, nil
+}
+
+// onPrimary reads the table of a collection that config.collections does not have: it is on its database's primary.
+func (a *auditRun) onPrimary(ctx context.Context, ns string) (*ownerTable, error) {
+	primary, err := a.shards.Primary(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := catalog.ParseKeyPattern(byID)
+	if err != nil {
+		return nil, err
+	}
+	t := &ownerTable{coll: catalog.Collection{Namespace: ns, Pattern: pattern}, fingerprint: string(primary)}
+	t.judge = placement.Judge{Pattern: pattern, Owners: placement.NewOwnersOnOneShard(pattern, primary)}
 	return t, nil
 }

@@ -26,6 +26,11 @@ type ownedRange struct {
 	shard int32
 }
 
+// NewOwnersOnOneShard returns Owners of a collection that is on one shard.
+func NewOwnersOnOneShard(p catalog.KeyPattern, id catalog.ShardID) *Owners {
+	return &Owners{pattern: p, ranges: []ownedRange{{p.GlobalMin(), 0}}, shards: []catalog.ShardID{id}}
+}
+
 // OwnerOf returns the owner of a key; false where no chunk has it.
 func (o *Owners) OwnerOf(k catalog.Key) (catalog.ShardID, bool) {
 	i, found := slices.BinarySearchFunc(o.ranges, k, func(r ownedRange, k catalog.Key) int { return r.min.Compare(k) })

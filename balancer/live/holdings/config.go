@@ -77,6 +77,21 @@ func (s *Shards) Collection(ctx context.Context, ns string) (catalog.Collection,
 	return catalog.ParseCollection(docs[0])
 }
 
+// Primary returns the primary shard of a collection's database; the error is NamespaceNotFound where the
+// database is gone.
+func (s *Shards) Primary(ctx context.Context, ns string) (catalog.ShardID, error) {
+	database, _, _ := strings.Cut(ns, ".")
+	docs, err := s.config(ctx, "databases", bson.D{{Key: "_id", Value: database}})
+	if err == nil && len(docs) == 0 {
+		err = mongoerr.New(mongoerr.NamespaceNotFound, "the database of %s is gone", ns)
+	}
+	if err != nil {
+		return "", err
+	}
+	primary, _ := docs[0].Lookup("primary").StringValueOK()
+	return catalog.ShardID(primary), nil
+}
+
 // Zones returns the documents of config.tags of a collection.
 func (s *Shards) Zones(ctx context.Context, ns string) ([]bson.Raw, error) {
 	return s.config(ctx, "tags", bson.D{{Key: "ns", Value: ns}})
