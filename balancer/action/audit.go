@@ -135,7 +135,8 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	began := c.Clock.Now()
 	report := &serial{next: r}
 	run := &auditRun{
-		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*ownerTable{}, untracked: map[string]bool{},
+		Audit: a, cluster: c, report: report, result: &result,
+		tables: map[string]*ownerTable{}, untracked: map[string]bool{},
 		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxRate}, reread: readRetry{c.Clock, report},
 	}
 	if err := run.resumeAudit(); err != nil {

@@ -156,7 +156,8 @@ func (r *rounds) clone(e Event) {
 	}
 	shard[1] = e.From
 	had, has = r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
-	if r.zonal && e.Reason == "chunksImbalance" && was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
+	evens := r.zonal && e.Reason == "chunksImbalance"
+	if evens && was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S5", e, "the balancer evens out zone %s with a range of %s, which is not in it", is, e.From)
 	}
 }
