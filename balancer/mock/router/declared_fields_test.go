@@ -146,7 +146,8 @@ func statesOf(t *testing.T, newest catalog.Release, before []validCall) pairOfRe
 }
 
 // check asks both, and returns what is wrong with what they say; a command or field that is new is asked of 9.0 only.
-func (p pairOfReleases) check(t *testing.T, cmd *commands.Command, isNew bool, db string, body bson.D) (wrong []string) {
+func (p pairOfReleases) check(t *testing.T, cmd *commands.Command, isNew bool, db string,
+	body bson.D) (wrong []string) {
 	t.Helper()
 	is := answered(t, p.young.Run(db, body))
 	was := is
