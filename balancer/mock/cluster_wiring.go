@@ -88,9 +88,9 @@ func (c *Cluster) makeParts(configServer string) {
 		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
-		active: map[string]*resharding{}, results: map[string]finishedReshard{},
-		counts: map[Provenance]ReshardingCounts{}, rewriteCounts: map[string]int{}, failPoints: c.failPoints, zones: c.zones,
+		failPoints: c.failPoints, zones: c.zones,
 	}
+	c.reshardings.reset()
 	*c.clusterParameters = ClusterParameters{
 		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
 		migrations: c.migrations, reshardings: c.reshardings,

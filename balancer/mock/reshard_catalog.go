@@ -233,6 +233,21 @@ func (rs *Reshardings) List() []ReshardingInfo {
 // Counts returns what was counted of the operations that a command began.
 func (rs *Reshardings) Counts(by Provenance) ReshardingCounts { return rs.counts[by] }
 
+// TookPart reports whether a shard or the config server has taken part in an operation that a command began.
+func (rs *Reshardings) TookPart(id catalog.ShardID, by Provenance) bool { return rs.tookPart[by][id] }
+
+// noteParticipants notes who has a part in the operation.
+func (op *resharding) noteParticipants(ids ...catalog.ShardID) {
+	took := op.rs.tookPart[op.request.Provenance]
+	if took == nil {
+		took = map[catalog.ShardID]bool{}
+		op.rs.tookPart[op.request.Provenance] = took
+	}
+	for _, id := range ids {
+		took[id] = true
+	}
+}
+
 // count notes how an operation has ended.
 func (op *resharding) count(err error) {
 	n := op.rs.counts[op.request.Provenance]

@@ -205,7 +205,7 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 			return reshardPlan{}, err
 		}
 	}
-	return rs.singleShardPlan(m.Namespace, byBalancer, m.To)
+	return rs.singleShardPlan(m.Namespace, ByBalancer, m.To)
 }
 
 // incomingChunks counts the chunks that the operations under way will give a shard.

@@ -19,8 +19,8 @@ const (
 	ByReshard Provenance = "reshardCollection"
 	ByMove    Provenance = "moveCollection"
 	ByUnshard Provenance = "unshardCollection"
-
-	byBalancer Provenance = "balancerMoveCollection"
+	// ByBalancer is no command: the balancer moves an unsharded collection by itself.
+	ByBalancer Provenance = "balancerMoveCollection"
 )
 
 // reshardState is a state of the coordinator, as the change log has it
@@ -71,6 +71,8 @@ type Reshardings struct {
 	// namespace.
 	results map[string]finishedReshard
 	counts  map[Provenance]ReshardingCounts
+	// tookPart are the coordinator, donors and recipients since the process began.
+	tookPart map[Provenance]map[catalog.ShardID]bool
 	// rewriteCounts is how many have committed, by namespace.
 	rewriteCounts map[string]int
 }
@@ -83,6 +85,7 @@ type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 func (rs *Reshardings) reset() {
 	rs.active, rs.results = map[string]*resharding{}, map[string]finishedReshard{}
 	rs.counts, rs.rewriteCounts = map[Provenance]ReshardingCounts{}, map[string]int{}
+	rs.tookPart = map[Provenance]map[catalog.ShardID]bool{}
 }
 
 // RewriteCount returns how often the documents of a namespace were rewritten, by a resharding or a
@@ -196,6 +199,7 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	counts := rs.counts[plan.Provenance]
 	counts.Started++
 	rs.counts[plan.Provenance] = counts
+	op.noteParticipants(configShard)
 	if err := rs.config.insert(configReshardings, op.doc()); err != nil {
 		rs.logger.Warn("resharding operation not written", "error", err)
 	}
@@ -272,6 +276,7 @@ func (op *resharding) prepare() {
 		}
 	}
 	op.enterState(reshardPreparing)
+	op.noteParticipants(append(op.recipients(), op.donors...)...)
 	op.pause(pauseBeforeCloning, func() { op.after(reshardStepTime, op.clone) })
 }
 

@@ -32,6 +32,15 @@ func (f Field) Name() string { return f.name }
 // Kind returns what the field takes.
 func (f Field) Kind() Kind { return f.kind }
 
+// IsRequired reports whether a command can't go without it.
+func (f Field) IsRequired() bool { return f.required }
+
+// Subfields are those of the object, or of each of the objects; nil where nobody looks into it.
+func (f Field) Subfields() []Field { return f.subfields }
+
+// Texts are the texts that it may be; nil for all.
+func (f Field) Texts() []string { return f.oneOf }
+
 // Required declares a field that a command can't go without.
 func Required(name string, kind Kind) Field { return Field{name: name, kind: kind, required: true} }
 

@@ -84,7 +84,10 @@ func mutate(t *rapid.T, cmd *commands.Command, body bson.D) mutant {
 		}
 		return cmd.Fields[i], true
 	}
-	switch how := rapid.IntRange(0, 4).Draw(t, "how"); {
+	switch how := rapid.IntRange(0, 5).Draw(t, "how"); {
+	case how == 5 && len(cmd.Fields) > 0:
+		path := rapid.SampledFrom(declaredPaths(args.FieldsFor(catalog.Release80, cmd.Fields), nil)).Draw(t, "field")
+		return mutant{"a declared field", path.with(body, rapid.SampledFrom(odd()).Draw(t, "value")), 0}
 	case how == 0:
 		body = append(body, bson.E{Key: "frobnicate", Value: 1})
 		if cmd.Strict {

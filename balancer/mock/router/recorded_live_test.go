@@ -52,6 +52,16 @@ func itemOf(v bson.RawValue) string {
 	return "[]"
 }
 
+// shapeOf is the shape of a reply without the cluster's time.
+func shapeOf(reply bson.Raw) replyShape {
+	shape := replyShape{}
+	shape.addFields("", reply)
+	maps.DeleteFunc(shape, func(path string, _ map[string]bool) bool {
+		return path == "operationTime" || path == "$clusterTime" || strings.HasPrefix(path, "$clusterTime.")
+	})
+	return shape
+}
+
 func (s replyShape) add(path string, v bson.RawValue) {
 	if s[path] == nil {
 		s[path] = map[string]bool{}
@@ -114,10 +124,13 @@ func (s replyShape) differences(recorded map[string]string) []string {
 	return list
 }
 
-// liveState is the cluster before all situations.
-func liveState(t *testing.T) *tester {
+// liveState is the cluster before all situations, with thousands of documents that are split at some keys.
+func liveState(t *testing.T, start time.Time, thousands int, splits []int) *tester {
 	t.Helper()
-	x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(3), Parameters: map[string]any{
+	x := routertest.New(t, mock.Config{Start: start, Topology: &mock.Topology{Shards: []mock.TopologyShard{
+		{ID: "shard0", Host: "sh0/127.0.0.1:27120"}, {ID: "shard1", Host: "sh1/127.0.0.1:27121"},
+		{ID: "shard2", Host: "sh2/127.0.0.1:27122"},
+	}}, Parameters: map[string]any{
 		"enableTestCommands": true, "orphanCleanupDelaySecs": 0, "reshardingMinimumOperationDurationMillis": 0,
 	}})
 	x.OK("admin", d("balancerStop", 1))
@@ -126,12 +139,14 @@ func liveState(t *testing.T) *tester {
 	}
 	x.OK("admin", d("shardCollection", "shop.orders", "key", d("k", 1)))
 	x.OK("admin", d("configureCollectionBalancing", "shop.orders", "chunkSize", 1))
-	docs := bson.A{}
-	for k := range 1000 {
-		docs = append(docs, d("_id", k, "k", k, "pad", strings.Repeat("x", 4000)))
+	for n := range thousands {
+		docs := bson.A{}
+		for k := 1000 * n; k < 1000*(n+1); k++ {
+			docs = append(docs, d("_id", k, "k", k, "pad", strings.Repeat("x", 4000)))
+		}
+		x.OK("shop", d("insert", "orders", "documents", docs))
 	}
-	x.OK("shop", d("insert", "orders", "documents", docs))
-	for k := 100; k <= 800; k += 100 {
+	for _, k := range splits {
 		x.OK("admin", d("split", "shop.orders", "middle", d("k", k)))
 	}
 	x.OK("admin", d("shardCollection", "shop.hashed", "key", d("h", "hashed")))
@@ -243,18 +258,12 @@ func TestRecordedLiveShapes(t *testing.T) {
 	for q := range recordedLines[liveQuestion](t, "20-live-shapes.jsonl.gz") {
 		if q.Situation != at {
 			at = q.Situation
-			x = liveState(t)
+			x = liveState(t, time.Time{}, 1, []int{100, 200, 300, 400, 500, 600, 700, 800})
 			lead[at](x)
 		}
 		sent := withUUIDs(x, q.Sent).(bson.D)
-		reply := x.Run(q.DB, sent)
-		got := replyShape{}
-		got.addFields("", reply)
-		delete(got, "$clusterTime")
-		delete(got, "operationTime")
-		maps.DeleteFunc(got, func(path string, _ map[string]bool) bool { return strings.HasPrefix(path, "$clusterTime.") })
 		asked++
-		for _, difference := range got.differences(q.Shape) {
+		for _, difference := range shapeOf(x.Run(q.DB, sent)).differences(q.Shape) {
 			what := q.Sent[0].Key + " " + fmt.Sprint(q.Sent[0].Value) + ": " + difference
 			found[what] = append(found[what], at)
 		}

@@ -104,13 +104,20 @@ func TestMembersAnswerAsRecorded(t *testing.T) {
 }
 
 // recordedCluster is the cluster that was asked: sr.c by {k: 1} with 1,000
-// documents, split at 100 and 700, the last chunk moved to shard1.
+// documents, split at 100 and 700, the last chunk moved to shard1. A database that
+// is gone had taken every section of resharding into the statistics of members.
 func recordedCluster(t *testing.T) *tester {
 	t.Helper()
 	x := routertest.New(t, mock.Config{Topology: &mock.Topology{Shards: []mock.TopologyShard{
 		{ID: "shard0", Host: "shard0/127.0.0.1:27120"}, {ID: "shard1", Host: "shard1/127.0.0.1:27121"},
 	}}, ConfigServer: "127.0.0.1:27119", Parameters: map[string]any{"enableTestCommands": true}}) // its members list some
 	x.OK("admin", d("refreshLogicalSessionCacheNow", 1))
+	x.OK("admin", d("enableSharding", "gone", "primaryShard", "shard0"))
+	x.OK("admin", d("shardCollection", "gone.c", "key", d("k", 1)))
+	x.OK("admin", d("reshardCollection", "gone.c", "key", d("l", 1), "numInitialChunks", 1))
+	x.OK("admin", d("unshardCollection", "gone.c", "toShard", "shard1"))
+	x.OK("admin", d("moveCollection", "gone.c", "toShard", "shard0"))
+	x.OK("gone", d("dropDatabase", 1))
 	x.OK("admin", d("enableSharding", "sr", "primaryShard", "shard0"))
 	x.OK("admin", d("shardCollection", "sr.c", "key", d("k", 1)))
 	var docs bson.A

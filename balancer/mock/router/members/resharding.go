@@ -31,14 +31,20 @@ var (
 	}
 )
 
-// reshardingStatistics returns the three sections of shardingStatistics about
-// operations that the config server coordinates; shards show none.
+// reshardingStatistics returns the sections of shardingStatistics about operations that the node has
+// coordinated, given to or taken from: a server shows none before. Shards count nothing in them.
 func reshardingStatistics(c *call.Call) bson.D {
 	var stats bson.D
 	for _, kind := range []struct {
 		name string
 		by   mock.Provenance
-	}{{"resharding", mock.ByReshard}, {"moveCollection", mock.ByMove}, {"unshardCollection", mock.ByUnshard}} {
+	}{
+		{"resharding", mock.ByReshard}, {"moveCollection", mock.ByMove}, {"balancerMoveCollection", mock.ByBalancer},
+		{"unshardCollection", mock.ByUnshard},
+	} {
+		if !c.Cluster.Reshardings().TookPart(c.Node.Member.ID, kind.by) {
+			continue
+		}
 		doc := bson.D{}
 		if kind.by == mock.ByReshard {
 			doc = call.ZeroLongs("countSameKeyStarted", "countSameKeySucceeded", "countSameKeyFailed", "countSameKeyCanceled")

@@ -22,10 +22,12 @@ type Tester struct {
 	Cluster *mock.Cluster
 }
 
-// New returns a router in front of a new cluster, at noon of 2026-01-01.
+// New returns a router in front of a new cluster, at noon of 2026-01-01 where it says no other time.
 func New(t *testing.T, cfg mock.Config) *Tester {
 	t.Helper()
-	cfg.Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	if cfg.Start.IsZero() {
+		cfg.Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	}
 	c, err := mock.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 			hosts = append(hosts, bson.D{
 				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
 				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0},
-				{Key: "pingTimeMillis", Value: int32(c.Cluster.Faults().Ping(id).Milliseconds())},
+				{Key: "pingTimeMillis", Value: c.Cluster.Faults().Ping(id).Seconds() * 1000},
 			})
 		}
 		sets = append(sets, bson.E{Key: name, Value: bson.D{{Key: "hosts", Value: hosts}}})
