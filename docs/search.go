@@ -23,14 +23,14 @@ type Section struct {
 	Text string
 }
 
-// Place returns where the section is: docs/findings.md, and its title.
-func (s Section) Place() string { return "docs/" + s.Page + ": " + s.Heading }
+// Location returns where the section is: docs/findings.md, and its title.
+func (s Section) Location() string { return "docs/" + s.Page + ": " + s.Heading }
 
-// headline begins a section.
-var headline = regexp.MustCompile(`(?m)^#{1,4} .*$`)
+// headingPattern begins a section.
+var headingPattern = regexp.MustCompile(`(?m)^#{1,4} .*$`)
 
-// word is what a query is compared by.
-var word = regexp.MustCompile(`[\p{L}\p{N}_$]+`)
+// wordPattern is what a query is compared by.
+var wordPattern = regexp.MustCompile(`[\p{L}\p{N}_$]+`)
 
 var sections = sync.OnceValue(func() (list []Section) {
 	_ = fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
@@ -44,16 +44,16 @@ var sections = sync.OnceValue(func() (list []Section) {
 			title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 			list = append(list, Section{Page: name, Heading: title, Text: strings.TrimSpace(string(text))})
 		default:
-			list = append(list, split(name, string(text))...)
+			list = append(list, splitPage(name, string(text))...)
 		}
 		return err
 	}) // they are in the program
 	return list
 })
 
-// split cuts a page at its headings.
-func split(page, text string) (list []Section) {
-	starts := headline.FindAllStringIndex(text, -1)
+// splitPage cuts a page at its headings.
+func splitPage(page, text string) (list []Section) {
+	starts := headingPattern.FindAllStringIndex(text, -1)
 	for i, at := range starts {
 		end := len(text)
 		if i+1 < len(starts) {
@@ -71,15 +71,15 @@ func split(page, text string) (list []Section) {
 	return list
 }
 
-// longTable is from how many rows on each row of a table is a section: codes and helpers
+// minLongTable is the number of rows from which each row of a table is a section: codes and helpers
 // are explained so.
-const longTable = 8
+const minLongTable = 8
 
-// cutRows takes the rows of long tables out of a text. Each comes with the head of its table.
+// cutRows extracts the rows of long tables from a text, each with the header of its table.
 func cutRows(text string) (prose string, rows [][]string) {
 	var left, table []string
 	end := func() {
-		if len(table) < longTable+2 {
+		if len(table) < minLongTable+2 {
 			left = append(left, table...)
 		} else {
 			for _, row := range table[2:] {
@@ -103,7 +103,7 @@ func cutRows(text string) (prose string, rows [][]string) {
 // Search returns the sections that fit a query best, the best first, at most so many. A
 // word in a title counts more than in a text, and a rare one more than a common one.
 func Search(query string, most int) []Section {
-	words := word.FindAllString(strings.ToLower(query), -1)
+	words := wordPattern.FindAllString(strings.ToLower(query), -1)
 	slices.Sort(words)
 	words = slices.Compact(words)
 	type ranked struct {

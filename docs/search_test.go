@@ -19,7 +19,7 @@ func TestSearch(t *testing.T) {
 		}
 		places := ""
 		for _, s := range found {
-			places += s.Place() + "\n"
+			places += s.Location() + "\n"
 		}
 		if !strings.Contains(places, want) {
 			t.Errorf("%s: no %s in\n%s", query, want, places)
@@ -29,15 +29,15 @@ func TestSearch(t *testing.T) {
 		t.Errorf("found %v", found)
 	}
 	if first := Search("jumboChunks", 1)[0]; !strings.HasSuffix(first.Heading, "jumboChunks") {
-		t.Errorf("first comes %s", first.Place())
+		t.Errorf("first comes %s", first.Location())
 	}
 }
 
 // Each row of a long table is found alone, with the head of its table.
 func TestRowsAreSections(t *testing.T) {
-	rows := strings.Repeat("| `a` | b |\n", longTable)
-	list := split("page.md", "# Page\n\nProse.\n\n| code | meaning |\n| --- | --- |\n"+rows+"\nEnd.\n")
-	if len(list) != 1+longTable || list[1].Heading != "a" || list[1].Text != "| code | meaning |\n| --- | --- |\n| `a` | b |" ||
+	rows := strings.Repeat("| `a` | b |\n", minLongTable)
+	list := splitPage("page.md", "# Page\n\nProse.\n\n| code | meaning |\n| --- | --- |\n"+rows+"\nEnd.\n")
+	if len(list) != 1+minLongTable || list[1].Heading != "a" || list[1].Text != "| code | meaning |\n| --- | --- |\n| `a` | b |" ||
 		!strings.Contains(list[0].Text, "Prose.") || !strings.Contains(list[0].Text, "End.") {
 		t.Errorf("%q", list)
 	}

@@ -196,7 +196,7 @@ var metricName = regexp.MustCompile(`[a-z_]*:?shardsh_[a-z0-9_]+(:\w+)?`)
 // Queries name metrics that there are: of the exporter, of runs, or recorded.
 func TestMetricsOfQueriesExist(t *testing.T) {
 	known := map[string]bool{}
-	for _, f := range (export.Reading{}).Families(0) {
+	for _, f := range (export.ClusterReading{}).Families(0) {
 		known[f.Name] = true
 	}
 	for _, name := range []string{"targets", "reload_successful", "stale", "last_read_timestamp_seconds", "read_duration_seconds"} {

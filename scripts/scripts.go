@@ -23,8 +23,8 @@ type Script struct {
 
 const extension = ".js"
 
-// aboutLine is the sentence a script says of itself: to --help, too.
-var aboutLine = regexp.MustCompile(`(?m)^ {2,4}about: "(.+)",$`)
+// aboutPattern is the sentence a script says of itself: to --help, too.
+var aboutPattern = regexp.MustCompile(`(?m)^ {2,4}about: "(.+)",$`)
 
 // List returns the scripts by name. A file without such a sentence is a module, and is left out.
 func List() []Script {
@@ -38,7 +38,7 @@ func List() []Script {
 		if err != nil {
 			continue // it is there
 		}
-		if about := aboutLine.FindSubmatch(text); about != nil {
+		if about := aboutPattern.FindSubmatch(text); about != nil {
 			list = append(list, Script{Name: strings.TrimSuffix(file, extension), About: string(about[1])})
 		}
 	}

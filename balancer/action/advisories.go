@@ -69,7 +69,7 @@ func (l *preflightLook) readMovingPrimary(ctx context.Context) {
 		return
 	}
 	var err error
-	l.facts.MovingPrimary, err = live.MovingPrimary(ctx, live.NewCommandRunner(l.Client))
+	l.facts.MovingPrimary, err = live.MovePrimaryDatabases(ctx, live.NewCommandRunner(l.Client))
 	l.addUnread("movePrimary commands under way", err)
 }
 

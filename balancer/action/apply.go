@@ -99,18 +99,18 @@ func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 	if work.Plan.Goal.Kind != plan.Undo {
 		return
 	}
-	shard, removed := work.Marked()
+	shard, removed := work.MarkedShard()
 	if shard == "" && !removed {
 		return
 	}
-	o.Unmarks = shard
-	o.Before = func(ctx context.Context) error {
+	o.UnmarkedShard = shard
+	o.BeforeRun = func(ctx context.Context) error {
 		read := func(o live.ReaderOptions) (*catalog.Snapshot, error) {
 			s, err := live.NewCommandReader(l.runner, o).Read(ctx)
 			return s, live.ServerError(err)
 		}
-		release := l.steps.Router()
-		state, found, err := live.DrainOf(read, release, shard)
+		release := l.steps.RouterRelease()
+		state, found, err := live.ReadDrain(read, release, shard)
 		switch {
 		case err != nil:
 			return err
@@ -132,12 +132,12 @@ func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		admin := l.runner.RunCommand // of a dry run, which sends nothing
 		if l.lease != nil {
 			admin = func(ctx context.Context, _ string, command bson.D) (bson.Raw, error) {
-				return l.lease.Admin(ctx, command)
+				return l.lease.RunAdminCommand(ctx, command)
 			}
 		}
 		if _, err := admin(ctx, "admin", live.StopDrainCommand(shard)); err != nil || l.lease == nil {
 			return live.ServerError(err)
 		}
-		return work.Note(apply.Unmarked, shard, l.Clock.Now())
+		return work.RecordShard(apply.RecordUnmarked, shard, l.Clock.Now())
 	}
 }

@@ -59,7 +59,7 @@ func TestApprovedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := plan.Read(bytes.NewReader(text))
-	if err != nil || again.Hash != p.Hash || again.Approved(p.Hash) != nil {
+	if err != nil || again.Hash != p.Hash || again.CheckApprovedBy(p.Hash) != nil {
 		t.Error(err)
 	}
 	edited := bytes.Replace(text, []byte(p.Hash), []byte(strings.Repeat("1", 64)), 1)
@@ -101,7 +101,7 @@ func TestApprovedStops(t *testing.T) {
 	if err := l.lease.Do(t.Context(), move); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.lease.Leave(t.Context(), nil); err != nil {
+	if err := l.lease.EndRun(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	r, err = w.approved(old, old.Hash)

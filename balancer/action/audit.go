@@ -149,8 +149,8 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		return result, err
 	}
 	defer run.shards.Close(ctx)
-	run.gate = pace.NewGate(pace.Rules{For: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
-		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	run.gate = pace.NewGate(pace.Rules{MaxTime: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
+		pace.WithTime(c.now), pace.WithTell(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	if err = run.auditAll(ctx); err == nil {
 		err = run.checkpoint.remove()
 	} else if run.checkpoint.At != nil || len(run.checkpoint.Done) > 0 {
@@ -180,7 +180,7 @@ type auditRun struct {
 	rate       readRate
 	reread     readRetry
 	shards     *holdings.Shards
-	config     holdings.Config
+	config     holdings.ClusterConfig
 	colls      []*placement.Collection
 	result     *AuditResult
 	checkpoint *checkpoint
@@ -235,7 +235,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 			read = append(read, c)
 		}
 	}
-	if len(a.shards.Seen()) == 0 {
+	if len(a.shards.Readable()) == 0 {
 		if len(read) > 0 {
 			a.addUnseen("documents, for no shard can be read: where they lie, which are orphans, and what exists twice")
 		}
@@ -296,12 +296,12 @@ func (a *auditRun) reportCost(read []*placement.Collection) {
 		a.docs += n
 	}
 	a.report.note(fmt.Sprintf("Reads about %s of %s, past the router, from %s.", humanize.Count(a.docs, "document"),
-		humanize.Count(len(read), "collection"), humanize.Count(len(a.shards.Seen()), "shard")))
+		humanize.Count(len(read), "collection"), humanize.Count(len(a.shards.Readable()), "shard")))
 }
 
 // find reads documents of a shard.
 func (a *auditRun) find(
 	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
 ) ([]bson.Raw, error) {
-	return retryRead(ctx, a.reread, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
+	return retryRead(ctx, a.reread, func() ([]bson.Raw, error) { return s.FindDocs(ctx, ns, filter, projection) })
 }

@@ -126,7 +126,9 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 		if f.Collection.Namespace != c.Namespace { // it was renamed
 			return false, nil
 		}
-		a.report.note(fmt.Sprintf("%s was read by an earlier run: %s.", c.Namespace, humanize.Count(f.Collection.Docs, "document")))
+		a.report.note(
+			fmt.Sprintf("%s was read by an earlier run: %s.", c.Namespace, humanize.Count(f.Collection.Docs, "document")),
+		)
 		a.result.Collections = append(a.result.Collections, f.Collection)
 		a.result.Unseen, a.result.Unsettled = append(a.result.Unseen, f.Unseen...), append(a.result.Unsettled, f.Unsettled...)
 		a.addFindings(f.Findings...)

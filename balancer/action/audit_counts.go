@@ -12,7 +12,7 @@ import (
 // checkCounts compares the shards' document counts with the number of documents read. If they differ,
 // all documents are counted again until the difference is stable while the count is.
 func (d *documentAudit) checkCounts(ctx context.Context) error {
-	for _, s := range d.shards.Seen() {
+	for _, s := range d.shards.Readable() {
 		told, err := d.readCount(ctx, s)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 		if err != nil {
 			return err
 		}
-		has, err := retryRead(ctx, d.reread, func() (int64, error) { return s.CountAll(ctx, d.coll.Namespace) })
+		has, err := retryRead(ctx, d.reread, func() (int64, error) { return s.CountByScan(ctx, d.coll.Namespace) })
 		if err != nil {
 			return err
 		}

@@ -56,8 +56,18 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 	if err != nil {
 		return err
 	}
-	d := &documentAudit{auditRun: a, coll: c, table: t, docsByShard: map[catalog.ShardID]int64{}, step: readStepBytes,
-		summary: AuditCollection{Namespace: c.Namespace, Sharded: c.Tracked && !c.Unsplittable}, recorded: newDocumentFindings(a, c)}
+	d := &documentAudit{
+		auditRun:    a,
+		coll:        c,
+		table:       t,
+		docsByShard: map[catalog.ShardID]int64{},
+		step:        readStepBytes,
+		summary: AuditCollection{
+			Namespace: c.Namespace,
+			Sharded:   c.Tracked && !c.Unsplittable,
+		},
+		recorded: newDocumentFindings(a, c),
+	}
 	if err := d.measureDocuments(ctx); err != nil {
 		return err
 	}
@@ -86,7 +96,7 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 // measureDocuments finds out how large a document is.
 func (d *documentAudit) measureDocuments(ctx context.Context) error {
 	size, err := retryRead(ctx, d.reread, func() (int64, error) {
-		docs, bytes, err := documents.Sizes(ctx, d.cluster.Client, d.coll.Namespace)
+		docs, bytes, err := documents.ReadSizes(ctx, d.cluster.Client, d.coll.Namespace)
 		if d.untracked[d.coll.Namespace] && mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 			err = nil // its primary does not have it
 		}
@@ -110,8 +120,8 @@ func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, untold []string
 	return placement.UniqueIndexes(d.table.coll.Pattern, all)
 }
 
-func (d *documentAudit) newMerge(shards []*holdings.Shard, order bson.Raw, from bson.Raw) *holdings.Merge {
-	return &holdings.Merge{
+func (d *documentAudit) newMerge(shards []*holdings.Shard, order bson.Raw, from bson.Raw) *holdings.MergedReader {
+	return &holdings.MergedReader{
 		Namespace: d.coll.Namespace,
 		Shards:    shards,
 		Order:     order,
@@ -119,9 +129,9 @@ func (d *documentAudit) newMerge(shards []*holdings.Shard, order bson.Raw, from 
 		Secondary: d.Secondary,
 		Fields: append(
 			d.table.coll.Pattern.Fields(),
-			holdings.FieldsOf(order)...),
+			holdings.KeyFields(order)...),
 		MaxTime: 2 * maxCursorAge,
-		Again:   d.waitBeforeRetry,
+		OnError: d.waitBeforeRetry,
 	}
 }
 
@@ -149,7 +159,7 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		}
 	}
 	d.cursorOpened = d.cluster.Clock.Now()
-	m := d.newMerge(d.shards.Seen(), byID, from)
+	m := d.newMerge(d.shards.Readable(), byID, from)
 	groups := int64(0)
 	return m.Each(ctx, func(copies []placement.Copy) error {
 		if groups++; d.Sample > 0 && groups > d.Sample {
@@ -180,7 +190,7 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		if len(d.suspects) < maxSuspects {
 			return nil
 		}
-		m.Reopen(ctx) // for it takes a while
+		m.CloseCursors(ctx) // for it takes a while
 		return d.settle(ctx)
 	})
 }
@@ -190,8 +200,8 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 	if d.Sample == 0 {
 		return nil, nil
 	}
-	for _, s := range d.shards.Seen() {
-		from, err := s.Random(ctx, d.coll.Namespace)
+	for _, s := range d.shards.Readable() {
+		from, err := s.RandomID(ctx, d.coll.Namespace)
 		if err != nil || from != nil {
 			return from, err
 		}
@@ -200,20 +210,20 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 }
 
 // pace counts documents, and waits until more may be read.
-func (d *documentAudit) pace(ctx context.Context, m *holdings.Merge, docs int64) error {
+func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs int64) error {
 	d.summary.Docs += docs
 	d.docsRead += docs
 	if d.step += docs * d.docBytes; d.step >= cmp.Or(d.portion, readStepBytes) {
 		d.step = 0
 		began := d.cluster.Clock.Now()
-		move := pace.Move{Namespace: d.coll.Namespace, Stays: true}
+		move := pace.Move{Namespace: d.coll.Namespace, MovesNothing: true}
 		if err := d.gate.Enter(ctx, move); err != nil {
 			return err
 		}
 		d.gate.Leave(move, nil)
 		d.report.Report(AuditProgress{d.coll.Namespace, d.docsRead, d.docs})
 		if now := d.cluster.Clock.Now(); now.Sub(began) >= maxCursorIdle || now.Sub(d.cursorOpened) >= maxCursorAge {
-			m.Reopen(ctx)
+			m.CloseCursors(ctx)
 			d.cursorOpened = now
 		}
 	}

@@ -89,7 +89,7 @@ func (a *auditRun) compare(ctx context.Context) ([]placement.Finding, error) {
 }
 
 func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
-	if a.config, err = a.shards.Config(ctx); err != nil {
+	if a.config, err = a.shards.ReadConfig(ctx); err != nil {
 		return nil, err
 	}
 	colls, err := a.readHoldings(ctx)
@@ -124,8 +124,8 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 
 // busyNamespaces returns the namespaces that running commands such as movePrimary work on.
 func (a *auditRun) busyNamespaces(ctx context.Context) (names []string, err error) {
-	for _, s := range a.shards.Seen() {
-		list, err := s.Busy(ctx)
+	for _, s := range a.shards.Readable() {
+		list, err := s.BusyNamespaces(ctx)
 		if err != nil && !mongoerr.Is(err, mongoerr.Unauthorized) {
 			return nil, err
 		}
@@ -157,10 +157,10 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 			return ns == name || strings.HasPrefix(ns, name+".")
 		})
 	})
-	for _, s := range a.shards.Seen() {
+	for _, s := range a.shards.Readable() {
 		held, err := a.readShardHoldings(ctx, s, databases)
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
-			s.Leave(ctx, err)
+			s.MarkUnreadable(ctx, err)
 			a.addUnseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
 			continue
 		}
@@ -173,7 +173,7 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 		}
 	}
 	for _, c := range colls {
-		c.Unreadable = a.shards.Unseen()
+		c.Unreadable = a.shards.UnreadableIDs()
 	}
 	return colls, nil
 }
@@ -182,7 +182,7 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 func (a *auditRun) readShardHoldings(
 	ctx context.Context, s *holdings.Shard, databases []string,
 ) (map[string]*placement.Holding, error) {
-	held, err := s.Held(ctx, databases)
+	held, err := s.ReadHoldings(ctx, databases)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (a *auditRun) readShardHoldings(
 		if _, tracked := a.config.Collections[ns]; !tracked {
 			continue
 		}
-		if h.Indexes, err = s.Indexes(ctx, ns); err != nil {
+		if h.Indexes, err = s.ReadIndexes(ctx, ns); err != nil {
 			return nil, err
 		}
 	}
@@ -219,7 +219,7 @@ func (a *auditRun) compareCollection(
 		return !slices.Contains(a.shards.IDs(), id) // which the chunks are wrong about
 	})
 	if !c.Unsplittable { // which may have zones for a key to come
-		zones, err := a.shards.Zones(ctx, c.Namespace)
+		zones, err := a.shards.ReadZones(ctx, c.Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func (a *auditRun) addReported(ctx context.Context) error {
 	waited := new(live.NoAnswerError)
 	switch {
 	case mongoerr.Is(err, mongoerr.CommandNotFound):
-		if len(a.shards.Unseen()) > 0 {
+		if len(a.shards.UnreadableIDs()) > 0 {
 			a.addUnseen("indexes, options and UUIDs on those shards: before 7.0 a router does not compare them")
 		}
 		return nil
@@ -265,7 +265,8 @@ func (a *auditRun) addReported(ctx context.Context) error {
 }
 
 func (a *auditRun) readInconsistencies(ctx context.Context) ([]catalog.Inconsistency, error) {
-	list, err := live.Inconsistencies(ctx, live.NewCommandRunner(a.cluster.Client), len(a.shards.Unseen()) > 0)
+	list, err := live.CheckMetadataConsistency(ctx, live.NewCommandRunner(a.cluster.Client),
+		len(a.shards.UnreadableIDs()) > 0)
 	return slices.DeleteFunc(list, func(i catalog.Inconsistency) bool {
 		return !a.selects(i.Namespace) || strings.HasPrefix(i.Namespace, "config.")
 	}), live.ServerError(err)

@@ -124,7 +124,7 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 	if r.audit.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
 		return nil
 	}
-	shard := r.audit.shards.Of(c.Shard)
+	shard := r.audit.shards.ReadableShard(c.Shard)
 	docs, err := r.audit.find(ctx, shard, r.coll.Namespace, bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}},
 		nil)
 	if err != nil {
@@ -234,7 +234,7 @@ func (r *documentFindings) fixCommands(f *foundDocuments) []string {
 		return placement.RepairLone(r.coll.Namespace, lone, f.path)
 	case placement.Orphan:
 		host := ""
-		if shard := r.audit.shards.Of(f.shard); shard != nil {
+		if shard := r.audit.shards.ReadableShard(f.shard); shard != nil {
 			host = shard.Host
 		}
 		ids := f.ids

@@ -113,7 +113,7 @@ func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument)
 			of[string(keyorder.Append(nil, s.id))] = s
 			ids = append(ids, s.id)
 		}
-		for _, shard := range d.shards.Seen() {
+		for _, shard := range d.shards.Readable() {
 			docs, err := d.find(ctx, shard, d.coll.Namespace, inIDs(ids), projection)
 			if err != nil {
 				return err
@@ -165,7 +165,8 @@ func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) er
 
 // readRouted asks the router for a lone document: its owner may be a shard that can't be reached.
 func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) error {
-	doc, err := retryRead(ctx, d.reread, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.coll.Namespace, s.id) })
+	doc, err := retryRead(ctx, d.reread,
+		func() (bson.Raw, error) { return d.shards.FindByID(ctx, d.coll.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			err = nil // the shards have told
@@ -196,14 +197,14 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 			since = s.verdict.Since
 		}
 	}
-	until, now, err := documents.ClusterTime(ctx, d.cluster.Client)
+	until, now, err := documents.ReadClusterTime(ctx, d.cluster.Client)
 	if err != nil {
 		return err
 	}
 	if since.IsZero() { // before 6.0 range deletions don't tell
 		since.T = uint32(now.Add(-deletionLookback).Unix())
 	}
-	err = documents.Deleted(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
+	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
 			for i, state := range s.verdict.States {
 				if state == placement.LoneWaiting {

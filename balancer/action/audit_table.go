@@ -47,7 +47,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 			return t, nil
 		}
 		reader := placement.NewChunkReader(t.coll, a.shards.IDs())
-		if err := a.shards.Chunks(ctx, t.coll, reader.Put); err != nil {
+		if err := a.shards.EachChunk(ctx, t.coll, reader.Put); err != nil {
 			return nil, err
 		}
 		t.judge.Owners, t.findings = reader.Finish()
@@ -66,7 +66,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 
 // readTableWithoutChunks is look without the chunks themselves.
 func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*ownerTable, error) {
-	coll, err := a.shards.Collection(ctx, ns)
+	coll, err := a.shards.ReadCollection(ctx, ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) && a.untracked[ns] {
 		return a.onPrimary(ctx, ns)
 	}
@@ -75,17 +75,17 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 	}
 	t := &ownerTable{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
 		Deletions: map[catalog.ShardID][]placement.Deletion{}}}
-	if t.newest, err = a.shards.Newest(ctx, coll); err != nil {
+	if t.newest, err = a.shards.NewestVersion(ctx, coll); err != nil {
 		return nil, err
 	}
 	var stamp strings.Builder
 	fmt.Fprintf(&stamp, "%x %s %v %s", coll.UUID.Data, coll.Epoch.Hex(), t.newest, coll.Pattern)
-	for _, s := range a.shards.Seen() {
-		docs, err := s.Deletions(ctx, coll.UUID)
+	for _, s := range a.shards.Readable() {
+		docs, err := s.ReadDeletions(ctx, coll.UUID)
 		if err != nil {
 			return nil, err
 		}
-		t.judge.Deletions[s.ID] = holdings.DeletionsOf(coll, docs)
+		t.judge.Deletions[s.ID] = holdings.ParseDeletions(coll, docs)
 		for _, doc := range docs {
 			fmt.Fprintf(&stamp, " %s %s %s %s", s.ID, doc.Lookup("_id"), doc.Lookup("range"), doc.Lookup("pending"))
 		}

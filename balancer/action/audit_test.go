@@ -70,7 +70,7 @@ func newAudited(t testing.TB, release catalog.Release, seed uint64) *audited {
 	})
 	w.index(mongo.IndexModel{Keys: bson.D{{Key: "x", Value: 1}, {Key: "u", Value: 1}}, Options: options.Index().SetUnique(true)})
 	w.index(mongo.IndexModel{Keys: bson.D{{Key: "s", Value: 1}}})
-	w.must(documents.Watchable(t.Context(), w.client, "db.c")) // from here on the mock remembers what is written
+	w.must(documents.CheckWatchable(t.Context(), w.client, "db.c")) // from here on the mock remembers what is written
 	var docs []any
 	for i := range auditDocuments {
 		docs = append(docs, w.doc(idOf(i), i*300/auditDocuments))
@@ -493,7 +493,7 @@ func TestCheckAudits(t *testing.T) {
 	checked := func(rules ...string) check.Report {
 		t.Helper()
 		p := check.Default()
-		w.must(p.Choose(rules))
+		w.must(p.EnableOnly(rules))
 		report, err := Check{Policy: p}.Run(t.Context(), func(context.Context) (Source, error) {
 			return Source{Client: w.client, Settings: w.settings, Clock: w.clock}, nil
 		}, nil)
@@ -531,7 +531,7 @@ func TestAuditReadsOn(t *testing.T) {
 	w.must(err)
 	defer shards.Close(context.Background())
 	for _, every := range []int{1, 7, 1000} {
-		m := &holdings.Merge{Namespace: "db.c", Shards: shards.Seen(), Order: byID, Fields: []string{"x"}}
+		m := &holdings.MergedReader{Namespace: "db.c", Shards: shards.Readable(), Order: byID, Fields: []string{"x"}}
 		got, n := map[catalog.ShardID]int{}, 0
 		w.must(m.Each(t.Context(), func(copies []placement.Copy) error {
 			for _, c := range copies {
@@ -542,7 +542,7 @@ func TestAuditReadsOn(t *testing.T) {
 				got[c.Shard]++
 			}
 			if n++; n%every == 0 {
-				m.Reopen(t.Context())
+				m.CloseCursors(t.Context())
 			}
 			return nil
 		}))

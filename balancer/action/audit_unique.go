@@ -21,7 +21,7 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 		return nil
 	}
 	same := bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: c.Doc.Lookup("_id")}}}}
-	docs, err := d.find(ctx, d.shards.Of(c.Shard), d.coll.Namespace, same, nil)
+	docs, err := d.find(ctx, d.shards.ReadableShard(c.Shard), d.coll.Namespace, same, nil)
 	if err != nil || len(docs) == 0 {
 		return err
 	}
@@ -30,7 +30,7 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 		if !ok {
 			continue
 		}
-		for _, other := range d.shards.Seen() {
+		for _, other := range d.shards.Readable() {
 			if other.ID == c.Shard {
 				continue
 			}
@@ -52,7 +52,7 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 // or lies in an array.
 func uniqueKeyFilter(doc, spec bson.Raw) (filter bson.D, ok bool) {
 	key, _ := spec.Lookup("key").DocumentOK()
-	for _, f := range holdings.FieldsOf(key) {
+	for _, f := range holdings.KeyFields(key) {
 		if inArray(doc, f) {
 			return nil, false
 		}
@@ -111,8 +111,8 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 	for _, spec := range indexes {
 		key, _ := spec.Lookup("key").DocumentOK()
 		var having []*holdings.Shard
-		for _, s := range d.shards.Seen() {
-			specs, err := s.Indexes(ctx, d.coll.Namespace)
+		for _, s := range d.shards.Readable() {
+			specs, err := s.ReadIndexes(ctx, d.coll.Namespace)
 			if err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 }
 
 func inArrays(doc, key bson.Raw) bool {
-	return slices.ContainsFunc(holdings.FieldsOf(key), func(f string) bool { return inArray(doc, f) })
+	return slices.ContainsFunc(holdings.KeyFields(key), func(f string) bool { return inArray(doc, f) })
 }
 
 // countOwned is how many copies are on the shards that own their keys.
@@ -156,9 +156,9 @@ func (d *documentAudit) countOwned(copies []placement.Copy) (n int) {
 
 // confirmCollision rereads documents with the same value twice before they are recorded.
 func (d *documentAudit) confirmCollision(
-	ctx context.Context, m *holdings.Merge, spec bson.Raw, copies []placement.Copy,
+	ctx context.Context, m *holdings.MergedReader, spec bson.Raw, copies []placement.Copy,
 ) error {
-	m.Reopen(ctx)
+	m.CloseCursors(ctx)
 	filter, _ := uniqueKeyFilter(copies[0].Doc, spec)
 	for range 2 {
 		if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {

@@ -94,7 +94,7 @@ func besideTheAutoMerger(t *testing.T, w *world, goal plan.Goal, stops bool, see
 	if goal.Kind == plan.Presplit {
 		goal.Points = points(t, w.snapshot().Collection("db.c0").Pattern)
 	}
-	p, err := plan.Make(apply.Resumed(w.snapshot(), []string{"db.c0", "db.c1"}), plan.Options{Goal: goal, IgnoreWindow: true})
+	p, err := plan.Make(apply.WithBalancingResumed(w.snapshot(), []string{"db.c0", "db.c1"}), plan.Options{Goal: goal, IgnoreWindow: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func besideTheAutoMerger(t *testing.T, w *world, goal plan.Goal, stops bool, see
 	if stops {
 		w.admin(bson.D{{Key: "balancerStop", Value: 1}})
 	}
-	steps, err := live.NewSteps(t.Context(), live.NewCommandRunner(w.client))
+	steps, err := live.NewStepExecutor(t.Context(), live.NewCommandRunner(w.client))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type Balance struct {
 	// runner.Ops; zero is a minute.
 	OpsInterval time.Duration
 	// By is what counts for the goal runner.LoadGoal.
-	By heat.By
+	By heat.LoadKind
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
 	// WaitForLease is how long the end of somebody else's run is waited for.
@@ -71,10 +71,10 @@ func (b Balance) Validate() error {
 			return refuse("{order}: %v", err)
 		}
 	}
-	if b.OpsInterval != 0 && b.Goal != runner.Ops && b.Goal != runner.LoadGoal {
+	if b.OpsInterval != 0 && b.Goal != runner.GoalOps && b.Goal != runner.GoalLoad {
 		return refuse("{opsInterval} is for {goal} ops and load")
 	}
-	if b.By != "" && b.Goal != runner.LoadGoal {
+	if b.By != "" && b.Goal != runner.GoalLoad {
 		return refuse("{by} is for {goal} load")
 	}
 	if err := (Heat{By: b.By}).Validate(); err != nil {
@@ -183,14 +183,14 @@ func (b Balance) preflight(ctx context.Context, c Cluster, read *catalog.Snapsho
 func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
-	if b.Goal == runner.LoadGoal {
+	if b.Goal == runner.GoalLoad {
 		if !shown || b.Preflight {
 			return nil, result, nil
 		}
 		result.Heat, err = b.previewLoad(ctx, c, r)
 		return nil, result, err
 	}
-	if b.Goal == runner.Ops {
+	if b.Goal == runner.GoalOps {
 		if !shown || b.Preflight {
 			return nil, result, nil
 		}
@@ -212,7 +212,7 @@ func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 		return s, result, err
 	}
 	if shown && !b.PauseBalancing {
-		if busy := runner.InTheWay(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
+		if busy := runner.CheckBalancerIdle(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
 			r.Report(CannotStartYet{busy})
 		}
 	}
@@ -227,25 +227,25 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 		return nil, err
 	}
 	parts := s.Parts()
-	if version := b.Goal.Version(s.Release()); version != parts.Release {
+	if version := b.Goal.PolicyRelease(s.Release()); version != parts.Release {
 		parts.Release, parts.Settings.Release = version, version
 	}
 	parts.Settings.AutoMerge = false
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
 		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For, Disk: b.DiskLimit}, Seed: b.Seed,
-		IgnoreWindow: true, Unflag: b.ForceJumbo,
+		IgnoreWindow: true, IgnoreJumboFlags: b.ForceJumbo,
 	})
 }
 
 // names returns the collections that a run balances.
 func (b Balance) names(s *catalog.Snapshot) ([]string, error) {
-	names, err := plan.Namespaces(s, b.Namespaces)
+	names, err := plan.MatchNamespaces(s, b.Namespaces)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(runner.Ours(names, b.Namespaces), func(ns string) bool {
-		return s.Collection(ns).NoBalance && !plan.Named(b.Namespaces, ns)
+	names = slices.DeleteFunc(runner.WithoutServerOwned(names, b.Namespaces), func(ns string) bool {
+		return s.Collection(ns).NoBalance && !plan.IsNamed(b.Namespaces, ns)
 	})
 	if len(names) == 0 {
 		return nil, errors.New("no sharded collection to balance; name a collection whose balancing is off")
@@ -265,14 +265,28 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	defer leave()
 	r.Report(Started{gate, commentFunc(&lease)})
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
-		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
-		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
-		By: b.By, Heat: func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
-		DiskLimit: b.DiskLimit, Volumes: live.NewVolumes(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
-		Hard: b.Hard, ForceJumbo: b.ForceJumbo,
-		Tell: func(e runner.Event) {
+		Namespaces: b.Namespaces,
+		Goal:       b.Goal,
+		Order:      b.Order,
+		Parallel:   b.Parallel,
+		TakeOver:   b.PauseBalancing,
+		Rand: randomSource(
+			b.Seed,
+		),
+		Gate:        gate,
+		MaxTime:     b.For,
+		CoolDown:    b.CoolDown,
+		OpsInterval: b.OpsInterval,
+		Clock:       c.Clock,
+		LoadKind:    b.By,
+		Heat:        func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
+		DiskLimit:   b.DiskLimit,
+		Volumes:     live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
+		HardContext: b.Hard,
+		ForceJumbo:  b.ForceJumbo,
+		OnEvent: func(e runner.Event) {
 			if p != nil {
-				gate.Expect(pace.Left{
+				gate.SetRemaining(pace.Remaining{
 					Bytes: max(0, p.Totals.Bytes-e.Done.Bytes), Steps: max(0, p.Totals.Moves-e.Done.Moves),
 				})
 			}
@@ -307,7 +321,7 @@ func (b Balance) whileLeased(
 	}
 	off := lease.Leftover()
 	lease.OnGiveBack = restoreProgress(r)
-	ended := lease.Leave(ctx, b.Hard)
+	ended := lease.EndRun(ctx, b.Hard)
 	noteRestored(r, lease, off)
 	return result, errors.Join(err, ended)
 }

@@ -40,7 +40,7 @@ type HeatStep struct {
 // readHeat estimates where the load of collections goes, for a round.
 func (b Balance) readHeat(ctx context.Context, c Cluster, namespaces []string) ([]heat.Map, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: namespaces,
-		Direct: c.Settings}).Read(ctx)
+		MemberSettings: c.Settings}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (b Balance) sampleHeat(
 	s *catalog.Snapshot,
 	namespaces []string,
 ) ([]heat.Map, error) {
-	return readSampledHeat(ctx, c.Client, s, namespaces, load.Options{For: b.OpsInterval, Clock: c.Clock})
+	return readSampledHeat(ctx, c.Client, s, namespaces, load.Options{Duration: b.OpsInterval, Clock: c.Clock})
 }
 
 // readSampledHeat estimates where the load of collections goes, as runs go by it. It fails where no
@@ -61,7 +61,7 @@ func (b Balance) sampleHeat(
 func readSampledHeat(
 	ctx context.Context, client *mongo.Client, s *catalog.Snapshot, namespaces []string, o load.Options,
 ) (maps []heat.Map, err error) {
-	o.Back = maxSampleAge
+	o.MaxSampleAge = maxSampleAge
 	list, err := load.Read(ctx, live.NewCommandRunner(client), s, namespaces, o)
 	if err != nil {
 		return nil, err
@@ -88,11 +88,11 @@ func (s Source) readHeat(
 	if s.Client == nil {
 		return nil, refuse("{goal} load reads counters and samples, and a file has none: name a cluster")
 	}
-	names, err := plan.Namespaces(read, patterns)
+	names, err := plan.MatchNamespaces(read, patterns)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(runner.Ours(names, patterns), func(ns string) bool {
+	names = slices.DeleteFunc(runner.WithoutServerOwned(names, patterns), func(ns string) bool {
 		return read.Collection(ns).Table == nil
 	})
 	if len(names) == 0 {
@@ -118,15 +118,15 @@ func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serial) (*HeatPl
 	if err != nil {
 		return nil, err
 	}
-	names, err := plan.Namespaces(s, b.Namespaces)
+	names, err := plan.MatchNamespaces(s, b.Namespaces)
 	if err != nil {
 		return nil, err
 	}
-	maps, err := b.sampleHeat(ctx, c, s, runner.Ours(names, b.Namespaces))
+	maps, err := b.sampleHeat(ctx, c, s, runner.WithoutServerOwned(names, b.Namespaces))
 	if err != nil {
 		return nil, err
 	}
-	colls, places := heat.Situation(s, maps)
+	colls, places := heat.SnapshotInput(s, maps)
 	o := heat.Options{By: b.By, Horizon: b.CoolDown}
 	if b.DiskLimit > 0 {
 		o.Volumes = catalog.NewVolumes(s, b.DiskLimit)

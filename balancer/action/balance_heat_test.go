@@ -67,7 +67,7 @@ func (w *world) largest() (most float64) {
 		w.Fatal(err)
 	}
 	list, err := load.Read(w.Context(), live.NewCommandRunner(w.client), s, []string{"shop.orders"},
-		load.Options{For: 10 * time.Minute, Clock: w.cluster.Clock()})
+		load.Options{Duration: 10 * time.Minute, Clock: w.cluster.Clock()})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
 			return topology
 		})
 		before, seen := w.snapshot(), &timely{t: t}
-		result, err := Balance{Namespaces: []string{"shop.orders"}, Goal: runner.LoadGoal,
+		result, err := Balance{Namespaces: []string{"shop.orders"}, Goal: runner.GoalLoad,
 			Pace: Pace{Parallel: 1 + int(seed%2), DiskLimit: limit}}.Run(t.Context(), w.actionCluster(), seen)
 		if err != nil && !strings.Contains(err.Error(), "below the disk limit of 80%") {
 			t.Errorf("seed %d: %v", seed, err)
@@ -162,7 +162,7 @@ func TestBalanceByLoad(t *testing.T) {
 		{Rate: 5000, Keys: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
 	} {
 		moves := map[runner.Goal]int{}
-		for _, goal := range []runner.Goal{runner.LoadGoal, runner.Ops} {
+		for _, goal := range []runner.Goal{runner.GoalLoad, runner.GoalOps} {
 			w := loaded(t, 5, 8, spec, 50)
 			seen := &timely{t: t}
 			before := w.largest()
@@ -174,15 +174,15 @@ func TestBalanceByLoad(t *testing.T) {
 			moves[goal] = result.Moves
 			t.Logf("%s, %s: %.2f of the mean, %.2f after %d moves and %d splits", spec.Keys, goal, before, after, result.Moves,
 				result.Splits)
-			if goal == runner.LoadGoal && (after > 1.10 || len(result.Left) > 0) {
+			if goal == runner.GoalLoad && (after > 1.10 || len(result.Left) > 0) {
 				t.Errorf("%s: the largest load is %.2f of the mean, left are %v", spec.Keys, after, result.Left)
 			}
-			if goal == runner.LoadGoal {
+			if goal == runner.GoalLoad {
 				seen.once(t)
 			}
 		}
-		if 2*moves[runner.LoadGoal] > moves[runner.Ops] {
-			t.Errorf("%s: %d moves by load, %d by operations", spec.Keys, moves[runner.LoadGoal], moves[runner.Ops])
+		if 2*moves[runner.GoalLoad] > moves[runner.GoalOps] {
+			t.Errorf("%s: %d moves by load, %d by operations", spec.Keys, moves[runner.GoalLoad], moves[runner.GoalOps])
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestBalanceByLoadRefuses(t *testing.T) {
 		t.Skip("one goroutine, for long")
 	}
 	run := func(w *world) (BalanceResult, error) {
-		return Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: runner.LoadGoal}.Run(t.Context(), w.actionCluster(), nil)
+		return Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: runner.GoalLoad}.Run(t.Context(), w.actionCluster(), nil)
 	}
 	w := loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "latest", Mix: workload.Mix{Reads: 5, Inserts: 95}}, 50)
 	if r, err := run(w); err != nil || r.Moves != 0 || len(r.Left) != 1 || r.Left[0].Code != "monotonicKey" {

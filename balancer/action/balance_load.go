@@ -20,7 +20,7 @@ type Load struct {
 
 // load counts the operations of the collections of a run for a time.
 func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
-	steps, err := live.NewSteps(ctx, live.NewCommandRunner(c.Client))
+	steps, err := live.NewStepExecutor(ctx, live.NewCommandRunner(c.Client))
 	if err != nil {
 		return Load{}, &AccessError{err}
 	}
@@ -28,12 +28,12 @@ func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
 	if err != nil {
 		return Load{}, &AccessError{err}
 	}
-	names, err := plan.Namespaces(look, b.Namespaces)
+	names, err := plan.MatchNamespaces(look, b.Namespaces)
 	if err != nil {
 		return Load{}, err
 	}
 	interval := cmp.Or(b.OpsInterval, time.Minute)
-	counted, err := runner.CountOperations(ctx, steps, c.Clock, interval, runner.Ours(names, b.Namespaces))
+	counted, err := runner.CountOperations(ctx, steps, c.Clock, interval, runner.WithoutServerOwned(names, b.Namespaces))
 	for _, shards := range counted {
 		for _, s := range look.Shards() {
 			shards[s.ID] += 0 // one that has no chunk is not asked

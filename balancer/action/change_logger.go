@@ -153,7 +153,7 @@ type auditedRunner struct {
 // RunCommand sends a command once the audit has it. What gives back what the run has
 // switched off is sent even if the audit has failed meanwhile.
 func (r auditedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	if len(command) == 0 || live.Reads(command[0].Key) {
+	if len(command) == 0 || live.IsReadCommand(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
 	entry, err := r.audit.logSending(ctx, database, command)

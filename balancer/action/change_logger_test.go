@@ -29,7 +29,7 @@ type counter struct {
 
 func (c *counter) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	name := command[0].Key
-	if !live.Reads(name) {
+	if !live.IsReadCommand(name) {
 		c.mu.Lock()
 		c.sent = append(c.sent, name)
 		c.mu.Unlock()

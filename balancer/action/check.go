@@ -29,7 +29,7 @@ type Check struct {
 	Every time.Duration
 	// DescribeError describes an error that keeps the cluster from being checked. False
 	// ends the check with the error. Nil describes all by their text.
-	DescribeError func(error) (check.Trouble, bool)
+	DescribeError func(error) (check.CheckFailure, bool)
 }
 
 // Opener opens what is to be checked. It is called for each look, until all is well.
@@ -81,7 +81,7 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Rep
 		cluster, err = c.read(ctx, source)
 	}
 	if err == nil {
-		err = c.Policy.Unknown(cluster.Snapshot)
+		err = c.Policy.CheckNamespaces(cluster.Snapshot)
 	}
 	if err != nil {
 		report, err := c.troubleReport(err)
@@ -95,27 +95,27 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Rep
 		cluster.Advisories = &list
 	}
 	cluster.Watch = r.watch(ctx)
-	return c.Policy.Report(c.Address, cluster), source.Clock, nil
+	return c.Policy.Check(c.Address, cluster), source.Clock, nil
 }
 
 // troubleReport returns the report of a cluster that can't be checked for an error, or the
 // error where that is to end the check.
 func (c Check) troubleReport(err error) (check.Report, error) {
 	if c.DescribeError == nil {
-		return check.Report{Address: c.Address, Trouble: check.Trouble{Name: "Error", Message: err.Error()}}, nil
+		return check.Report{Address: c.Address, Failure: check.CheckFailure{Name: "Error", Message: err.Error()}}, nil
 	}
 	trouble, described := c.DescribeError(err)
 	if !described {
 		return check.Report{Address: c.Address}, err
 	}
-	return check.Report{Address: c.Address, Trouble: trouble}, nil
+	return check.Report{Address: c.Address, Failure: trouble}, nil
 }
 
 // read reads what the rules need of the cluster.
 func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, err error) {
 	if source.Snapshot != nil {
 		return check.Cluster{
-			Diagnosis: diagnosis.Of(source.Snapshot), Unasked: "the file does not record it",
+			Diagnosis: diagnosis.Diagnose(source.Snapshot), MetadataUnsupported: "the file does not record it",
 		}, nil
 	}
 	needs := c.needs()
@@ -123,7 +123,7 @@ func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, 
 	if err != nil {
 		return cluster, err
 	}
-	cluster.Diagnosis = diagnosis.Of(s)
+	cluster.Diagnosis = diagnosis.Diagnose(s)
 	if needs.Has(check.Metadata) {
 		err = askMetadata(ctx, live.NewCommandRunner(source.Client), &cluster)
 	}

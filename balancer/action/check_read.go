@@ -26,19 +26,19 @@ var checkParts = []struct {
 }{
 	{check.Verdicts, live.Statuses},
 	{check.Counts, live.Counts},
-	{check.Sizes, live.Sizes | live.OldSizes},
+	{check.Sizes, live.Sizes | live.LegacySizes},
 	{check.Switches, live.Switches},
 	{check.Rounds, live.Rounds},
 	{check.Outcomes, live.Outcomes},
 	{check.Zones, live.Zones},
 	{check.Drains, live.Drains | live.Databases | live.Unsharded},
 	{check.Activity, live.Migrations},
-	{check.Routers, live.Routers | live.Builds},
-	{check.Reach, live.Reach},
+	{check.Routers, live.Routers | live.MemberVersions},
+	{check.Reach, live.Reachability},
 	{check.Leases, live.Leases},
 	{check.Disks, live.Disks},
-	{check.Faults, live.Builds | live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings |
-		live.Compatible},
+	{check.Faults, live.MemberVersions | live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings |
+		live.Compatibility},
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.
@@ -48,7 +48,7 @@ func (c Check) snapshot(
 	o := live.ReaderOptions{
 		Parts:    live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections,
 		Required: live.Collections,
-		Source:   source.Origin, Span: c.Policy.Span, Selected: c.Policy.Namespaces.Match,
+		Source:   source.Origin, OutcomeSpan: c.Policy.FailureSpan, Selected: c.Policy.Namespaces.Match,
 	}
 	for _, p := range checkParts {
 		if needs.Has(p.need) {
@@ -64,13 +64,13 @@ func (c Check) snapshot(
 	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
 		return s, nil
 	}
-	o = live.ReaderOptions{Parts: live.WithStatus, Source: source.Origin}
+	o = live.ReaderOptions{Parts: live.DefaultPartsAndStatus, Source: source.Origin}
 	if refused {
-		o.Parts = live.Whole
+		o.Parts = live.DefaultParts
 	}
 	if !needs.Has(check.Tables) {
 		o.Parts |= live.Counts
-		o.Tabled = mayBeUneven()
+		o.WantsTable = mayBeUneven()
 	}
 	return source.Reader(o).Read(ctx)
 }
@@ -94,13 +94,13 @@ func isBalanceUnknown(s *catalog.Snapshot) bool {
 // askMetadata has the cluster compare its metadata.
 func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
-		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
+		c.MetadataUnsupported = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
 		return nil
 	}
 	down := slices.ContainsFunc(c.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
-	c.Inconsistencies, err = live.Inconsistencies(ctx, commands, down)
+	c.Inconsistencies, err = live.CheckMetadataConsistency(ctx, commands, down)
 	if err != nil && ctx.Err() == nil {
-		c.Refused = err.Error()
+		c.MetadataError = err.Error()
 		return nil
 	}
 	return err
@@ -115,9 +115,9 @@ func askShards(ctx context.Context, source Source, c *check.Cluster) error {
 	cluster := Cluster{Client: source.Client, Settings: source.Settings, Clock: source.Clock}
 	result, err := a.Run(ctx, cluster, nil)
 	if err != nil {
-		c.Unaudited = err.Error()
+		c.NotAuditedReason = err.Error()
 		return ctx.Err()
 	}
-	c.Audited = &check.Audit{Findings: result.Findings, Unseen: slices.Concat(result.Unseen, result.Unsettled)}
+	c.Audit = &check.Audit{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
 	return nil
 }

@@ -43,7 +43,7 @@ type Cluster struct {
 
 // now returns the cluster's time.
 func (c Cluster) now(ctx context.Context) (time.Time, error) {
-	return live.Now(ctx, live.NewCommandRunner(c.Client))
+	return live.RouterTime(ctx, live.NewCommandRunner(c.Client))
 }
 
 // withDiskLimit returns the cluster with the volumes of its shards read, if there is a disk limit.
@@ -55,9 +55,9 @@ func (c Cluster) withDiskLimit(limit float64) Cluster {
 // parts are what a plan reads.
 func (c Cluster) parts() live.Part {
 	if c.disks {
-		return live.Current | live.Disks | live.Reusable
+		return live.BalancerParts | live.Disks | live.Reusable
 	}
-	return live.Current
+	return live.BalancerParts
 }
 
 // withTimeZone returns the cluster with the time zone of its config servers; empty leaves it to
@@ -97,7 +97,7 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // plan can do without is noted when it could not be read.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
-		Parts: c.parts(), Zone: c.zone, Watch: r.reportRead, Direct: c.Settings,
+		Parts: c.parts(), Zone: c.zone, OnProgress: r.reportRead, MemberSettings: c.Settings,
 	}).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
@@ -108,7 +108,7 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (
 	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
 		r.note(text)
 	}
-	return apply.Resumed(s, live.PausedByUs(ctx, c.Client)), nil
+	return apply.WithBalancingResumed(s, live.PausedNames(ctx, c.Client)), nil
 }
 
 // GapError returns an error when what could not be read is needed for a plan of some
@@ -143,7 +143,7 @@ func checkSizesKnown(s *catalog.Snapshot, namespaces []string) error {
 	if !s.Release().BalancesBySize() || s.Parts().Source.Origin.Name != catalog.MongoDump {
 		return nil
 	}
-	names, _ := plan.Namespaces(s, namespaces) // invalid names are reported elsewhere
+	names, _ := plan.MatchNamespaces(s, namespaces) // invalid names are reported elsewhere
 	for _, gap := range s.Parts().Source.Gaps {
 		if gap.What != "sizes" {
 			continue
@@ -176,7 +176,7 @@ type recorder struct {
 
 // RunCommand answers what changes something by itself.
 func (r *recorder) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	if live.Reads(command[0].Key) {
+	if live.IsReadCommand(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
 	if err := r.recordUnsent(database, command); err != nil {

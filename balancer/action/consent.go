@@ -202,7 +202,7 @@ type allowedRunner struct {
 
 // RunCommand sends a command that is allowed, or gives back what was switched off.
 func (r allowedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	if len(command) > 0 && !live.Reads(command[0].Key) && !isRestoring(command) {
+	if len(command) > 0 && !live.IsReadCommand(command[0].Key) && !isRestoring(command) {
 		var errs []error
 		names := databasesAsPatterns(command[0].Key, namespacesOf(database, command))
 		for _, p := range r.policies {

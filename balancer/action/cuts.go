@@ -35,9 +35,9 @@ type Cuts struct {
 // LikeCluster reads what Cuts takes from a cluster.
 func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Context) (*catalog.Snapshot, error) {
 	return func(ctx context.Context) (*catalog.Snapshot, error) {
-		s, err := live.NewLooker(client, nil, live.ReaderOptions{
+		s, err := live.NewSecondaryReader(client, nil, live.ReaderOptions{
 			Parts: live.Identity | live.Settings | live.Shards | live.Collections | live.Chunks | live.Zones | live.Sizes |
-				live.OldSizes | live.Samples,
+				live.LegacySizes | live.Samples,
 			Required: live.Shards | live.Collections | live.Chunks | live.Zones,
 			Source:   catalog.Source{Kind: catalog.SourceLive, Name: address}, Namespaces: []string{ns},
 		}).Read(ctx)
@@ -77,7 +77,7 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 	c := s.Collection(p.Namespace)
 	if c == nil || c.Unsplittable {
 		return goal, fmt.Errorf("%w; sh.shardCollection(%q, { <key>: 1 })",
-			diagnosis.UnknownCollection(s, p.Namespace), p.Namespace)
+			diagnosis.NewCollectionNotFound(s, p.Namespace), p.Namespace)
 	}
 	var err error
 	switch {
@@ -86,7 +86,7 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 		if err != nil {
 			return goal, err
 		}
-		if goal, err = plan.Like(p.Namespace, s, other); err == nil && len(goal.Homes) > MaxChunks {
+		if goal, err = plan.LayoutGoal(p.Namespace, s, other); err == nil && len(goal.Homes) > MaxChunks {
 			err = refuse("{like} has more than %d chunks of %s", MaxChunks, p.Namespace)
 		}
 		return goal, err
@@ -172,7 +172,7 @@ func samplePoints(
 	size := min(max(docsPerChunk*chunks, minSampleSize), maxSampleSize)
 	database, name, _ := strings.Cut(c.Namespace, ".")
 	cursor, err := client.Database(database).Collection(name).Aggregate(ctx,
-		live.SampleOf(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))
+		live.SampleStages(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}

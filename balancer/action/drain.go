@@ -91,8 +91,8 @@ func (d *Drain) runGoal(c Cluster, r *serial, end **drainCompletion) runGoal {
 				limited: l.pace.mayEndAtLimit(work.Plan.Totals), journal: work, note: r.note,
 				gate: o.Pace,
 			}
-			o.Ready, o.Last = (*end).markBeforeSteps, (*end).markDraining
-			o.Finish, o.Unfinished = (*end).finish, (*end).unmarkOrWarn
+			o.OnReady, o.BeforeResume = (*end).markBeforeSteps, (*end).markDraining
+			o.OnAllDone, o.OnUnfinished = (*end).finish, (*end).unmarkOrWarn
 		},
 	}
 }
@@ -145,14 +145,14 @@ func (d *drainCompletion) markBeforeSteps(ctx context.Context) error {
 }
 
 // canUnmark reports whether a command takes the mark back.
-func (d *drainCompletion) canUnmark() bool { return d.lease.Router().HasDrainCommands() }
+func (d *drainCompletion) canUnmark() bool { return d.lease.RouterRelease().HasDrainCommands() }
 
 // markDraining marks the shard as draining, where it is to be removed.
 func (d *drainCompletion) markDraining(ctx context.Context) error {
 	if !d.remove {
 		return nil
 	}
-	state, found, err := d.lease.Drain(ctx, d.shard)
+	state, found, err := d.lease.ReadDrain(ctx, d.shard)
 	switch {
 	case err != nil:
 		return err
@@ -161,10 +161,10 @@ func (d *drainCompletion) markDraining(ctx context.Context) error {
 	case state.State != diagnosis.DrainOff:
 		return nil // before 8.3, repeating the command would remove an empty shard
 	}
-	if err := d.record(apply.Marked); err != nil {
+	if err := d.record(apply.RecordMarked); err != nil {
 		return err
 	}
-	_, err = d.lease.Admin(ctx, live.StartDrainCommand(d.lease.Router(), d.shard))
+	_, err = d.lease.RunAdminCommand(ctx, live.StartDrainCommand(d.lease.RouterRelease(), d.shard))
 	if err == nil {
 		d.note(fmt.Sprintf("Shard %s is marked as draining.", d.shard))
 	}
@@ -172,31 +172,31 @@ func (d *drainCompletion) markDraining(ctx context.Context) error {
 }
 
 // record writes down what becomes of the shard.
-func (d *drainCompletion) record(what apply.What) error {
-	d.marked = what == apply.Marked
+func (d *drainCompletion) record(what apply.RecordKind) error {
+	d.marked = what == apply.RecordMarked
 	if d.journal == nil {
 		return nil
 	}
-	return d.journal.Note(what, d.shard, d.Clock.Now())
+	return d.journal.RecordShard(what, d.shard, d.Clock.Now())
 }
 
 // unmarkOrWarn takes the mark back that this run has set, or says that the cluster's
 // balancer goes on.
 func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
-	state, found, err := d.lease.Drain(ctx, d.shard)
+	state, found, err := d.lease.ReadDrain(ctx, d.shard)
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}
 	if d.journal != nil {
-		earlier, _ := d.journal.Marked()
+		earlier, _ := d.journal.MarkedShard()
 		d.marked = d.marked || earlier == d.shard
 	}
 	if d.marked && d.canUnmark() {
-		if _, err := d.lease.Admin(ctx, live.StopDrainCommand(d.shard)); err != nil {
+		if _, err := d.lease.RunAdminCommand(ctx, live.StopDrainCommand(d.shard)); err != nil {
 			return err
 		}
 		d.note(fmt.Sprintf("Shard %s is not marked as draining any more: it is not empty yet.", d.shard))
-		return d.record(apply.Unmarked)
+		return d.record(apply.RecordUnmarked)
 	}
 	d.warning = fmt.Sprintf("Shard %s is still marked as draining: the cluster's balancer keeps moving data off it, "+
 		"without the limits of this run, unless it is stopped: sh.stopBalancer()", d.shard)
@@ -226,7 +226,7 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 		}
 	}
 	if !d.movePrimaries && len(left.Commands()) > 0 {
-		return refuse("%s; {movePrimaries} moves it", left.Remainder().Text())
+		return refuse("%s; {movePrimaries} moves it", left.OperatorFinding().Text())
 	}
 	if !d.remove {
 		return nil
@@ -240,26 +240,26 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 // sendAdmin sends a command that moves data, once the gate is open.
 func (d *drainCompletion) sendAdmin(ctx context.Context, command bson.D) (bson.Raw, error) {
 	for d.gate != nil {
-		if err := d.gate.Await(ctx); err != nil {
+		if err := d.gate.AwaitUnheld(ctx); err != nil {
 			return nil, err
 		}
-		if reply, err := d.lease.Admin(ctx, command); err == nil || !d.gate.Refused(ctx, err) {
+		if reply, err := d.lease.RunAdminCommand(ctx, command); err == nil || !d.gate.WasRefused(ctx, err) {
 			return reply, err
 		}
 	}
-	return d.lease.Admin(ctx, command)
+	return d.lease.RunAdminCommand(ctx, command)
 }
 
 // readRemaining reads what is on the shard, and which shards can take it.
 func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Drain, others TargetShards, err error) {
-	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
+	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
 	if err != nil {
 		return left, nil, err
 	}
-	s = apply.Resumed(s, d.lease.Leftover())
+	s = apply.WithBalancingResumed(s, d.lease.Leftover())
 	others = TargetShardsFor(s, d.shard)
 	left = remainingOn(s, d.shard)
-	left.Flagged, left.Force = 0, nil // the plan was done, and said so where it left some
+	left.WaitingJumbo, left.ForceCommands = 0, nil // the plan was done, and said so where it left some
 	return left, others, nil
 }
 
@@ -269,7 +269,7 @@ func remainingOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 	marked := shard.Draining
 	shard.Draining, shard.Reported = true, nil
 	left := diagnosis.DrainOf(s, shard)
-	left.Unmarked = !marked
+	left.NotMarked = !marked
 	return left
 }
 
@@ -283,7 +283,7 @@ const removalPause = 2 * time.Second
 func (d *drainCompletion) removeShard(ctx context.Context) error {
 	noted := false
 	for {
-		state, found, err := d.lease.Drain(ctx, d.shard)
+		state, found, err := d.lease.ReadDrain(ctx, d.shard)
 		if err != nil {
 			return err
 		}
@@ -294,13 +294,13 @@ func (d *drainCompletion) removeShard(ctx context.Context) error {
 			return &apply.ChangedError{What: state.String()}
 		}
 		why := string(state.State)
-		if state.Done() {
-			reply, err := d.lease.Admin(ctx, live.CommitDrainCommand(d.lease.Router(), d.shard))
+		if state.IsDone() {
+			reply, err := d.lease.RunAdminCommand(ctx, live.CommitDrainCommand(d.lease.RouterRelease(), d.shard))
 			if err != nil {
 				return err
 			}
 			if text, _ := reply.Lookup("state").StringValueOK(); text == "completed" ||
-				d.lease.Router().HasDrainCommands() {
+				d.lease.RouterRelease().HasDrainCommands() {
 				break
 			}
 			why = reply.String()
@@ -314,5 +314,5 @@ func (d *drainCompletion) removeShard(ctx context.Context) error {
 		}
 	}
 	d.note(fmt.Sprintf("Shard %s is removed.", d.shard))
-	return d.record(apply.Removed)
+	return d.record(apply.RecordRemoved)
 }

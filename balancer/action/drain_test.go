@@ -27,11 +27,11 @@ func TestDrainOfWhatCame(t *testing.T) {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
 		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leasedRun) {
 			d := &drainCompletion{leasedRun: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
-			o.Ready = func(ctx context.Context) error {
+			o.OnReady = func(ctx context.Context) error {
 				w.moveTo("s0")
 				return d.markDraining(ctx)
 			}
-			o.Finish = d.finish
+			o.OnAllDone = d.finish
 		})
 		if err != nil || !r.Finished || r.Replans == 0 {
 			t.Errorf("%s: finished %v, %d new plans, %v", release, r.Finished, r.Replans, err)
@@ -62,7 +62,7 @@ func TestDrainOfWhatStays(t *testing.T) {
 	w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), catalog.Release80, 1)
 	looks := 0
 	_, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, _ *leasedRun) {
-		o.Finish = func(context.Context) error {
+		o.OnAllDone = func(context.Context) error {
 			looks++
 			return &apply.ChangedError{What: "shard s0 is draining, 1 chunk left"}
 		}

@@ -109,7 +109,7 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 	x := &Exporter{
 		Export:        e,
 		advisories:    faults,
-		families:      export.Reading{}.Families(0),
+		families:      export.ClusterReading{}.Families(0),
 		forecastQueue: make(chan *exportTarget),
 		reloaded:      true,
 	}

@@ -32,7 +32,7 @@ type exportTarget struct {
 	flagsReadAt time.Time // when all chunks were read for their flags
 	moves       export.Moves
 	lastLogged  string // the last trouble
-	last        export.Reading
+	last        export.ClusterReading
 
 	mu          sync.Mutex
 	snapshot    *catalog.Snapshot // the last; nil is none
@@ -50,7 +50,7 @@ type exportTarget struct {
 
 const (
 	// exportParts are what is read each time.
-	exportParts = live.Whole&^(live.Flags|live.EachSize) | live.Drains
+	exportParts = live.DefaultParts&^(live.Flags|live.CollectionSizes) | live.Drains
 	// flagsEvery is how often flags of chunks are read, which change without a new version.
 	flagsEvery = 5 * time.Minute
 	// restFactor is the ratio of the pause after a read to the duration of the read.
@@ -132,9 +132,9 @@ func (c *exportTarget) readOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cluster := check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the exporter does not ask for it",
-		Unaudited: "the exporter does not ask for it", Advisories: &c.advisories}
-	r := export.Reading{Report: c.Policy.Report(c.target.Name, cluster), Moves: &c.moves}
+	cluster := check.Cluster{Diagnosis: diagnosis.Diagnose(s), MetadataUnsupported: "the exporter does not ask for it",
+		NotAuditedReason: "the exporter does not ask for it", Advisories: &c.advisories}
+	r := export.ClusterReading{Report: c.Policy.Check(c.target.Name, cluster), Moves: &c.moves}
 	if !isMock(s) {
 		r.Advisories = c.advisories.Matching(advisory.Cluster{Snapshot: s})
 	}
@@ -194,7 +194,7 @@ func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error)
 }
 
 // publish keeps the lines of a reading for callers that ask.
-func (c *exportTarget) publish(r export.Reading) {
+func (c *exportTarget) publish(r export.ClusterReading) {
 	lines := c.linesOf(r)
 	c.last = r
 	c.mu.Lock()
@@ -203,7 +203,7 @@ func (c *exportTarget) publish(r export.Reading) {
 }
 
 // linesOf returns the lines of all families of a reading.
-func (c *exportTarget) linesOf(r export.Reading) [][]byte {
+func (c *exportTarget) linesOf(r export.ClusterReading) [][]byte {
 	lines := make([][]byte, len(c.families))
 	for i, f := range r.Families(c.Collections) {
 		for k, s := range f.Samples { // the label cluster is the first
@@ -244,7 +244,7 @@ func (c *exportTarget) forecast(ctx context.Context) {
 	defer cancel()
 	var made *forecast.Forecast
 	err := mongoerr.CatchPanic(nil, "the forecast", func() error {
-		f, err := forecast.Of(s, forecast.Options{Watch: (&serial{}).watch(ctx)})
+		f, err := forecast.Make(s, forecast.Options{Watch: (&serial{}).watch(ctx)})
 		if err == nil {
 			made = &f
 		}

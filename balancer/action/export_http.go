@@ -99,7 +99,7 @@ func (c *exportTarget) state(now time.Time) exportState {
 // linesFor returns the lines of a family. Whether a cluster answers is newer than the other values, and
 // not known before the end of the first read.
 func (c exportState) linesFor(i int, f machine.Family) []byte {
-	if c.reads > 0 && !c.up && (f.Name == export.Up || f.Name == export.OK) {
+	if c.reads > 0 && !c.up && (f.Name == export.UpMetric || f.Name == export.OKMetric) {
 		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: c.labels}}}.AppendSamples(nil)
 	}
 	if c.lines == nil {

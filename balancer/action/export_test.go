@@ -177,7 +177,7 @@ func TestExportFollowsACluster(t *testing.T) {
 	one.Labels = []string{"team", "shop"}
 	e.SetTargets([]Target{one})
 	e.clock.settle(1)
-	e.want(1, export.Up, "cluster", "eu", "team", "shop")
+	e.want(1, export.UpMetric, "cluster", "eu", "team", "shop")
 	e.want(2, "shardsh_collection_chunks", "ns", "db.c", "shard", "s0", "team", "shop")
 	e.want(0, "shardsh_balancer_enabled")
 	e.want(1, "shardsh_findings", "code", string(diagnosis.BalancerOff))
@@ -234,7 +234,7 @@ func TestExportOfAClusterThatIsDown(t *testing.T) {
 	e.SetTargets([]Target{w.target("eu"), us, hangs})
 	e.clock.settle(2)
 	for name, up := range map[string]float64{"eu": 1, "us": 1, "hangs": math.NaN()} { // nobody knows yet
-		e.want(up, export.Up, "cluster", name)
+		e.want(up, export.UpMetric, "cluster", name)
 	}
 	e.want(0, "shardsh_export_stale", "cluster", "us")
 	e.want(1, "shardsh_export_stale", "cluster", "hangs")
@@ -243,8 +243,8 @@ func TestExportOfAClusterThatIsDown(t *testing.T) {
 	e.clock.pass(time.Minute)
 	e.until(1, "shardsh_export_read_failures_total", "cluster", "us")
 	e.until(2, "shardsh_export_reads_total", "cluster", "eu")
-	e.want(0, export.Up, "cluster", "us")
-	e.want(0, export.OK, "cluster", "us")
+	e.want(0, export.UpMetric, "cluster", "us")
+	e.want(0, export.OKMetric, "cluster", "us")
 	e.want(2, "shardsh_collection_chunks", "cluster", "us")
 	for range 5 {
 		e.clock.settle(2)
@@ -254,7 +254,7 @@ func TestExportOfAClusterThatIsDown(t *testing.T) {
 	}
 	e.want(math.NaN(), "shardsh_collection_chunks", "cluster", "us")
 	e.want(1, "shardsh_export_stale", "cluster", "us")
-	e.want(0, export.Up, "cluster", "us")
+	e.want(0, export.UpMetric, "cluster", "us")
 	e.want(2, "shardsh_collection_chunks", "cluster", "eu")
 	e.clock.settle(2)
 	if text := e.log.String(); strings.Contains(text, "hunter2") || strings.Count(text, "can't log in") != 1 {
@@ -297,14 +297,14 @@ func TestExportOfOtherTargets(t *testing.T) {
 	e.want(0, "shardsh_export_reload_successful")
 	e.want(3, "shardsh_export_targets")
 	e.SetTargets([]Target{target("b", "1"), target("c", "2"), target("d", "1")})
-	e.until(1, export.Up, "cluster", "d")
-	e.until(1, export.Up, "cluster", "c")
+	e.until(1, export.UpMetric, "cluster", "d")
+	e.until(1, export.UpMetric, "cluster", "c")
 	for name, want := range map[string]int32{"a": 1, "b": 1, "c": 2, "d": 1} {
 		if got := opened[name].Load(); got != want {
 			t.Errorf("%s was opened %d times, want %d", name, got, want)
 		}
 	}
-	e.want(math.NaN(), export.Up, "cluster", "a")
+	e.want(math.NaN(), export.UpMetric, "cluster", "a")
 	e.want(1, "shardsh_export_reload_successful")
 }
 
@@ -347,7 +347,7 @@ func largeExport(t testing.TB) *exporting {
 	e := startExport(t)
 	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Collections: 50, Chunks: 1_000_000, Alike: true})
 	c := &exportTarget{Exporter: e.Exporter, target: Target{Name: "large"}, cancel: func() {}, up: true, read: e.clock.Now()}
-	c.publish(export.Reading{Report: check.Default().Report("large", check.Cluster{Diagnosis: diagnosis.Of(s)}), Moves: &c.moves})
+	c.publish(export.ClusterReading{Report: check.Default().Check("large", check.Cluster{Diagnosis: diagnosis.Diagnose(s)}), Moves: &c.moves})
 	e.clusters = append(e.clusters, c)
 	return e
 }
@@ -470,7 +470,7 @@ func TestExportChangesNothing(t *testing.T) {
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	for name := range seen.names {
-		if !live.Reads(name) {
+		if !live.IsReadCommand(name) {
 			t.Errorf("it sends %s", name)
 		}
 	}

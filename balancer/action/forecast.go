@@ -71,7 +71,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 		}
 	}
 	err = source.compute(func() (err error) {
-		made, err = forecast.Of(s, o)
+		made, err = forecast.Make(s, o)
 		return err
 	})
 	return made, err

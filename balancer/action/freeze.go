@@ -14,11 +14,11 @@ import (
 // way, its lease says so: a quiesce does not wait for it then.
 func (c Cluster) holdReason(
 	lease *atomic.Pointer[live.LeasedCluster], r *serial,
-) func(context.Context, pace.Moment) (string, error) {
-	freeze := live.NewFreeze(c.Client, c.Clock.Now)
+) func(context.Context, pace.HoldState) (string, error) {
+	freeze := live.NewFreezeChecker(c.Client, c.Clock.Now)
 	looking := make(chan struct{}, 1) // full during a look
 	resting := false
-	return func(ctx context.Context, at pace.Moment) (string, error) {
+	return func(ctx context.Context, at pace.HoldState) (string, error) {
 		select {
 		case looking <- struct{}{}:
 		case <-ctx.Done(): // a look may take as long as the network
@@ -26,34 +26,34 @@ func (c Cluster) holdReason(
 		}
 		defer func() { <-looking }()
 		if at.Refused {
-			freeze.Forget()
+			freeze.Invalidate()
 		}
-		is, err := freeze.Look(ctx, at.Stopped)
-		if err == nil && is.Gone {
+		is, err := freeze.Check(ctx, at.Stopped)
+		if err == nil && is.Abandoned {
 			is, err = c.restoreThenCheck(ctx, freeze, is, at, r)
 		}
 		l := lease.Load()
 		if err != nil || l == nil {
-			return is.Why, err
+			return is.Reason, err
 		}
 		switch {
-		case is.Why != "" && at.Idle && !resting:
-			err = l.Rest(ctx, true)
+		case is.Reason != "" && at.Idle && !resting:
+			err = l.SetResting(ctx, true)
 			resting = err == nil
-		case is.Why == "" && resting:
-			if err = l.Rest(ctx, false); err == nil { // a quiesce that began before this has seen it rest
+		case is.Reason == "" && resting:
+			if err = l.SetResting(ctx, false); err == nil { // a quiesce that began before this has seen it rest
 				resting = false
-				is, err = freeze.Look(ctx, at.Stopped)
+				is, err = freeze.Check(ctx, at.Stopped)
 			}
 		}
-		return is.Why, err
+		return is.Reason, err
 	}
 }
 
 // restoreThenCheck gives back what a quiesce has stopped whose process is gone.
 func (c Cluster) restoreThenCheck(
-	ctx context.Context, freeze *live.Freeze, is live.Frozen, at pace.Moment, r *serial,
-) (live.Frozen, error) {
+	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldState, r *serial,
+) (live.FreezeState, error) {
 	note, err := c.restoreKilledQuiesce(ctx)
 	if errors.As(err, new(*live.HeldError)) {
 		return is, nil
@@ -64,13 +64,13 @@ func (c Cluster) restoreThenCheck(
 	if note != "" {
 		r.note(note)
 	}
-	return freeze.Look(ctx, at.Stopped)
+	return freeze.Check(ctx, at.Stopped)
 }
 
 // explainEnabled adds to the error about balancing enabled during a run who enabled it, as
 // far as the logs of the cluster tell.
 func explainEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
-	if e, is := errors.AsType[*apply.BalancerError](err); is && e.Meanwhile && len(e.Namespaces) > 0 {
-		e.Who = lease.WhoEnabled(ctx, e.Namespaces[0])
+	if e, is := errors.AsType[*apply.BalancerError](err); is && e.Reenabled && len(e.Namespaces) > 0 {
+		e.ReenabledBy = lease.ReadWhoEnabled(ctx, e.Namespaces[0])
 	}
 }

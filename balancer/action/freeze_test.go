@@ -102,7 +102,7 @@ func freezes() map[string]struct {
 			func(w *world) error {
 				return (&live.QuiesceRecord{Host: "ops2", Since: time.Now(), Until: w.cluster.Clock().Now().Add(time.Hour)}).Save(w.Context(), w.client)
 			},
-			func(w *world) error { return live.ForgetQuiesced(w.Context(), w.client) },
+			func(w *world) error { return live.RemoveQuiesceRecord(w.Context(), w.client) },
 			"paused: shardsh quiesce on ops2 keeps the cluster quiet"},
 	}
 }
@@ -137,7 +137,7 @@ func TestHeld(t *testing.T) {
 					if r.moves != atWait {
 						t.Errorf("%d moves while it waited", r.moves-atWait)
 					}
-					if busy, err := live.RunUnderWay(t.Context(), w.client); err != nil || len(busy) > 0 {
+					if busy, err := live.ReadRunUnderWay(t.Context(), w.client); err != nil || len(busy) > 0 {
 						t.Errorf("a run is under way: %v, %v", busy, err)
 					}
 					check(freeze.end(w))
@@ -205,13 +205,13 @@ func TestHoldsHearsTheEnd(t *testing.T) {
 	var over sync.WaitGroup
 	defer over.Wait()
 	defer cancel()
-	over.Go(func() { _, _ = look(first, pace.Moment{}) })
+	over.Go(func() { _, _ = look(first, pace.HoldState{}) })
 	<-asked
 	ended, end := context.WithCancel(t.Context())
 	end()
 	told := make(chan error, 1)
 	over.Go(func() {
-		_, err := look(ended, pace.Moment{})
+		_, err := look(ended, pace.HoldState{})
 		told <- err
 	})
 	select {

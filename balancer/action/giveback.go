@@ -60,13 +60,13 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 		return result, err
 	}
 	defer func() { err = ended("", err) }()
-	lease, err := live.AcquireDead(ctx, c.Client, c.runner(), live.Self("enabling balancing again"), waits)
+	lease, err := live.AcquireAbandoned(ctx, c.Client, c.runner(), live.NewHolder("enabling balancing again"), waits)
 	if err != nil {
 		return result, err
 	}
 	before := lease.Leftover()
 	lease.OnGiveBack = restoreProgress(reporter)
-	err = lease.Leave(ctx, g.Hard)
+	err = lease.EndRun(ctx, g.Hard)
 	result.Enabled, result.Kept = restoredAndKept(lease, before)
 	if err != nil {
 		result.Error = err.Error()
@@ -76,7 +76,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 
 // restoredAndKept returns which of some collections a lease has given back, and which it kept.
 func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
-	enabled, kept = []string{}, append([]string{}, lease.Kept()...)
+	enabled, kept = []string{}, append([]string{}, lease.LeftDisabled()...)
 	not := map[string]bool{}
 	for _, ns := range append(lease.Leftover(), kept...) {
 		not[ns] = true

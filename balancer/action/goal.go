@@ -83,7 +83,7 @@ func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snaps
 	p, err := c.compute(func() (*plan.Plan, error) {
 		return plan.Make(s, plan.Options{
 			Goal: goal, IgnoreWindow: true, Limits: plan.Limits{Disk: a.DiskLimit},
-			Unflag: a.ForceJumbo && a.kind == plan.Balance,
+			IgnoreJumboFlags: a.ForceJumbo && a.kind == plan.Balance,
 		})
 	})
 	return s, p, err

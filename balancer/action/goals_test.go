@@ -126,7 +126,7 @@ func testDrain(w *world, remove bool) {
 	goal := plan.Goal{Kind: plan.Drain, Shard: "s0"}
 	w.mustReach(goal, func(o *apply.Options, t *leasedRun) {
 		d := &drainCompletion{leasedRun: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
-		o.Ready, o.Finish = d.markDraining, d.finish
+		o.OnReady, o.OnAllDone = d.markDraining, d.finish
 	})
 	s := w.snapshot()
 	shard, there := s.Shard("s0")

@@ -26,7 +26,7 @@ type Heat struct {
 	// For is how long counters are counted; a minute when it is zero. Back is how long ago
 	// samples may have been taken; an hour when it is zero.
 	For, Back time.Duration
-	By        heat.By
+	By        heat.LoadKind
 	// Top is how many chunks are named; 10 when it is zero.
 	Top int
 	// Most is how many collections are looked at; 0 is all.
@@ -48,7 +48,7 @@ const maxSampleRate = 50
 // Validate checks the options.
 func (h Heat) Validate() error {
 	switch {
-	case h.By != "" && !slices.Contains(heat.Bys(), h.By):
+	case h.By != "" && !slices.Contains(heat.LoadKinds(), h.By):
 		return refuse("{by}: %q is none of reads, writes, mixed", string(h.By))
 	case h.For < 0 || h.Back < 0:
 		return refuse("{for} and {back} are times")
@@ -64,7 +64,7 @@ func (h Heat) Validate() error {
 
 // HeatResult is what was found, a collection after the other.
 type HeatResult struct {
-	By          heat.By          `json:"by"`
+	By          heat.LoadKind    `json:"by"`
 	Seconds     float64          `json:"seconds"` // counted
 	Collections []CollectionHeat `json:"collections"`
 }
@@ -140,7 +140,7 @@ type HotKeyLoad struct {
 }
 
 // heatParts are what heat reads of the metadata.
-const heatParts = live.Identity | live.Compatible | live.Settings | live.Shards | live.Collections | live.Chunks |
+const heatParts = live.Identity | live.Compatibility | live.Settings | live.Shards | live.Collections | live.Chunks |
 	live.Zones
 
 // Run reads the load and says where it goes.
@@ -178,17 +178,17 @@ func (h Heat) runOnSnapshot(
 	s *catalog.Snapshot,
 	report *serial,
 ) (HeatResult, error) {
-	names, err := plan.Namespaces(s, h.Namespaces)
+	names, err := plan.MatchNamespaces(s, h.Namespaces)
 	if err != nil {
 		return HeatResult{}, err
 	}
-	names = slices.DeleteFunc(runner.Ours(names, h.Namespaces), func(ns string) bool {
+	names = slices.DeleteFunc(runner.WithoutServerOwned(names, h.Namespaces), func(ns string) bool {
 		return s.Collection(ns).Table == nil
 	})
 	if h.Most > 0 && len(names) > h.Most {
-		names = sortHeatedFirst(names, s, load.Sampled(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
+		names = sortHeatedFirst(names, s, load.SampledCollections(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
 	}
-	var lines map[string][]heat.Logged
+	var lines map[string][]heat.LoggedOperation
 	if len(h.Logs) > 0 {
 		if lines, err = readLoggedOperations(ctx, h.Logs, names, cmp.Or(h.Back, time.Hour)); err != nil {
 			return HeatResult{}, err
@@ -198,7 +198,7 @@ func (h Heat) runOnSnapshot(
 	if err != nil {
 		return HeatResult{}, err
 	}
-	list, err := load.Read(ctx, runner, s, names, load.Options{For: h.For, Back: h.Back,
+	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.For, MaxSampleAge: h.Back,
 		SampleRate: h.Sample, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &AccessError{err}
@@ -259,11 +259,11 @@ func literalNames(names []string) []string {
 	return names
 }
 
-func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
+func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	m := &r.Map
 	w := m.WeightsFor(by)
 	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
-		Monotonic: m.Monotonic, Findings: diagnosis.OfHeat(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
+		Monotonic: m.Monotonic, Findings: diagnosis.HeatFindings(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
 		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts, Logged: r.Logged,
 			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
@@ -271,7 +271,7 @@ func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
 		c.Source.Enter = samplingCommand(m.Namespace)
 	}
 	if c.Source.Samples > 0 {
-		course := heat.CourseOf(r.Input, m, courseRanges, courseTimes)
+		course := heat.MakeCourse(r.Input, m, courseRanges, courseTimes)
 		for i := range course.Ranges {
 			course.Ranges[i].From = boundText(m, course.Ranges[i].Min)
 		}
@@ -281,7 +281,7 @@ func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
 	for _, s := range m.Shards {
 		one := ShardLoad{s.Shard, s.Load, s.Scatter, s.Unplaced, 0, s.Time, s.Chunks}
 		if mean > 0 {
-			one.OfMean = w.Of(s.Load) / mean
+			one.OfMean = w.Weigh(s.Load) / mean
 		}
 		c.Shards = append(c.Shards, one)
 	}

@@ -25,13 +25,13 @@ func readLoggedOperations(
 	ctx context.Context,
 	files, namespaces []string,
 	back time.Duration,
-) (map[string][]heat.Logged, error) {
-	all := map[string][]heat.Logged{}
+) (map[string][]heat.LoggedOperation, error) {
+	all := map[string][]heat.LoggedOperation{}
 	for _, ns := range namespaces {
 		all[ns] = nil
 	}
 	for _, path := range files {
-		if err := readLog(ctx, path, func(one heat.Logged) {
+		if err := readLog(ctx, path, func(one heat.LoggedOperation) {
 			list, wanted := all[one.Namespace]
 			if !wanted {
 				return
@@ -51,17 +51,17 @@ func readLoggedOperations(
 }
 
 // newestLogged returns the newest operations, oldest first.
-func newestLogged(list []heat.Logged, back time.Duration) []heat.Logged {
+func newestLogged(list []heat.LoggedOperation, back time.Duration) []heat.LoggedOperation {
 	if len(list) == 0 {
 		return list
 	}
-	slices.SortStableFunc(list, func(a, b heat.Logged) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(list, func(a, b heat.LoggedOperation) int { return a.At.Compare(b.At) })
 	since := list[len(list)-1].At.Add(-back)
-	list = slices.DeleteFunc(list, func(l heat.Logged) bool { return l.At.Before(since) })
+	list = slices.DeleteFunc(list, func(l heat.LoggedOperation) bool { return l.At.Before(since) })
 	return slices.Clip(list[max(0, len(list)-maxLoggedOps):])
 }
 
-func readLog(ctx context.Context, path string, take func(heat.Logged)) error {
+func readLog(ctx context.Context, path string, take func(heat.LoggedOperation)) error {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func readLog(ctx context.Context, path string, take func(heat.Logged)) error {
 			return err
 		}
 		if !skip {
-			for _, one := range heat.LoggedBy(line) {
+			for _, one := range heat.ParseLogLine(line) {
 				take(one)
 			}
 		}

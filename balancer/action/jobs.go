@@ -100,7 +100,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if _, err := c.limitPace(e.Pace); err != nil {
 		return JobStatus{}, err
 	}
-	jobs := live.JobsOf(c.Client)
+	jobs := live.NewJobs(c.Client)
 	job, err := jobs.Get(ctx, id)
 	if err == nil && job == nil {
 		err = live.CheckSharded(ctx, c.runner()) // nothing is written elsewhere
@@ -157,7 +157,7 @@ func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	if err != nil {
 		return JobStatus{}, err
 	}
-	job, err := live.JobsOf(c.Client).Get(ctx, id)
+	job, err := live.NewJobs(c.Client).Get(ctx, id)
 	if err != nil {
 		return JobStatus{}, &AccessError{err}
 	}
@@ -165,7 +165,7 @@ func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 		return c.noJobStatus(id, opts), nil
 	}
 	status := c.statusOf(job)
-	holder, held, err := live.EngineHolder(ctx, c.Client)
+	holder, held, err := live.ReadEngineHolder(ctx, c.Client)
 	if err == nil && held && holder.Doing == doingJob(id) {
 		status.Worker = holder.String()
 	}
@@ -180,7 +180,7 @@ func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 }
 
 // doingJob is the lease's description of work on a job.
-func doingJob(id string) string { return live.JobDoing + id }
+func doingJob(id string) string { return live.JobDoingPrefix + id }
 
 // JobCancel cancels a job: a running call stops before its next step, and what is paused
 // and marked is restored. What was moved stays.
@@ -203,7 +203,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	if err := c.refuseIfGuarded(ctx); err != nil {
 		return JobStatus{}, err
 	}
-	jobs := live.JobsOf(c.Client)
+	jobs := live.NewJobs(c.Client)
 	job, err := jobs.Get(ctx, id)
 	switch {
 	case err != nil:
@@ -225,7 +225,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 
 // undoJob prepares the undoing of a job that has ended; resumed is only one that was begun.
 func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
-	jobs := live.JobsOf(c.Client)
+	jobs := live.NewJobs(c.Client)
 	job, err := jobs.Get(ctx, id)
 	switch {
 	case err != nil:
@@ -243,7 +243,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	if h == nil {
 		return nil, fmt.Errorf("the job %s: %w", id, apply.ErrNothingToUndo)
 	}
-	work := apply.ResumeKept(h, journal)
+	work := apply.ResumeInStore(h, journal)
 	if resumed && work.Plan.Goal.Kind != plan.Undo {
 		return nil, fmt.Errorf("no undo of job %s was started; to continue the job: %s", id,
 			c.commandOf(optionsOf(job), "start")+" --replace")

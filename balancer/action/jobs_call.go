@@ -115,7 +115,7 @@ func (j *jobCall) statusHeldBy(held *live.HeldError) JobStatus {
 
 // runLeased works with the lease, which it gives back.
 func (j *jobCall) runLeased(ctx context.Context, l *leasedRun, left time.Duration) (JobStatus, error) {
-	job, err := j.jobs.Begin(ctx, j.job, l.lease.Holder().Host)
+	job, err := j.jobs.BeginCall(ctx, j.job, l.lease.Holder().Host)
 	if err == nil {
 		j.job = job
 		if o := optionsOf(job); !job.Cancel && o.text() != j.jobOpts.text() {
@@ -152,7 +152,7 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	if j.gate != nil {
 		j.job.Worked = j.gate.Spent()
 	}
-	saving, cancel := live.Outlive(ctx, ctx, jobStepGrace)
+	saving, cancel := live.OutlivingContext(ctx, ctx, jobStepGrace)
 	defer cancel()
 	job, err := j.jobs.Save(saving, j.job)
 	switch {
@@ -212,14 +212,14 @@ func (j *jobCall) prepareExecution(
 		if err != nil {
 			return nil, err
 		}
-		work := apply.BeginKept(p, journal)
+		work := apply.BeginInStore(p, journal)
 		return work, j.preflight(ctx, a, work, read)
 	}
-	h.PausedStill(l.lease.Leftover())
+	h.KeepPaused(l.lease.Leftover())
 	moves, is := h.Moved(false)
 	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, is.Bytes
-	work := apply.ResumeKept(h, journal)
-	if j.resumed = h.Begun(); j.resumed {
+	work := apply.ResumeInStore(h, journal)
+	if j.resumed = h.HasBegun(); j.resumed {
 		return work, nil
 	}
 	return work, j.preflight(ctx, a, work, nil)
@@ -245,7 +245,7 @@ func (j *jobCall) countsTimeBetween() bool {
 		return true
 	case live.JobWaiting:
 		return !slices.ContainsFunc(j.job.BlockedBy, func(b live.JobBlock) bool {
-			return b.What == string(pace.Shut) || b.What == string(pace.Held)
+			return b.What == string(pace.WaitWindow) || b.What == string(pace.WaitHold)
 		})
 	}
 	return false
@@ -255,15 +255,15 @@ func (j *jobCall) countsTimeBetween() bool {
 // have worked, counts.
 func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
 	rules := e.rules()
-	rules.Working, rules.Spent = true, j.job.Worked
+	rules.OnlyWorkingTime, rules.SpentBefore = true, j.job.Worked
 	if h == nil {
 		return rules, nil
 	}
 	if j.countsTimeBetween() {
-		rules.Spent += j.job.Updated.Sub(j.job.Before)
+		rules.SpentBefore += j.job.Updated.Sub(j.job.Before)
 	}
 	moves, is := h.Moved(true)
-	rules.Before = pace.Done{Moves: moves, Bytes: is.Bytes}
+	rules.MovedBefore = pace.Done{Moves: moves, Bytes: is.Bytes}
 	if rules.Pause == 0 {
 		return rules, nil
 	}
@@ -271,8 +271,8 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	if err != nil {
 		return rules, &AccessError{err}
 	}
-	if last := h.LastStep(); !last.IsZero() { // by the clock of another machine
-		rules.Rest = min(rules.Pause-now.Sub(last), rules.Pause)
+	if last := h.LastStepTime(); !last.IsZero() { // by the clock of another machine
+		rules.FirstPause = min(rules.Pause-now.Sub(last), rules.Pause)
 	}
 	return rules, nil
 }
@@ -339,7 +339,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 			return w, err
 		}
 	}
-	if w.Left() == 0 { // what is left to do moves nothing
+	if w.StepsLeft() == 0 { // what is left to do moves nothing
 		return w, nil
 	}
 	return w, j.awaitGate(ctx, w.gate, j.timeLeft(left, began))
@@ -350,7 +350,7 @@ func (j *jobCall) awaitGate(ctx context.Context, gate *pace.Gate, left time.Dura
 	over, end := context.WithCancelCause(ctx) // the driver takes a deadline for a cluster that is slow
 	defer end(nil)
 	defer time.AfterFunc(left, func() { end(errCallTimeOver) }).Stop()
-	return gate.Opens(over)
+	return gate.AwaitOpen(over)
 }
 
 // timeLeft is what is left of the time of a call, with some for what has taken long to prepare:
@@ -397,7 +397,8 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 func (j *jobCall) keepsPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.job.Cancel || j.waiting != nil && slices.Contains([]pace.Reason{pace.Shut, pace.Held}, j.waiting.Reason) {
+	if j.job.Cancel ||
+		j.waiting != nil && slices.Contains([]pace.Reason{pace.WaitWindow, pace.WaitHold}, j.waiting.Reason) {
 		return false
 	}
 	return errors.Is(err, errCallTimeOver) || errors.As(err, new(*movingError))
@@ -410,7 +411,7 @@ func (j *jobCall) releaseLease(ctx context.Context, l *leasedRun) error {
 	if j.Hard != nil {
 		defer context.AfterFunc(j.Hard, hurry)()
 	}
-	return l.lease.Leave(ctx, hard)
+	return l.lease.EndRun(ctx, hard)
 }
 
 // isShardRemoved reports whether the shard has left the cluster.
@@ -456,11 +457,11 @@ func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	if err != nil || h == nil || j.jobOpts.Shard == "" {
 		return err
 	}
-	work := apply.ResumeKept(h, journal)
-	if marked, removed := work.Marked(); marked == "" || removed {
+	work := apply.ResumeInStore(h, journal)
+	if marked, removed := work.MarkedShard(); marked == "" || removed {
 		return nil
 	}
-	state, found, err := l.lease.Drain(ctx, j.jobOpts.Shard)
+	state, found, err := l.lease.ReadDrain(ctx, j.jobOpts.Shard)
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}

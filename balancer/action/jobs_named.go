@@ -23,10 +23,10 @@ func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 		return &AccessError{live.ServerError(err)}
 	}
 	if o.Shard == "" {
-		_, err = plan.Namespaces(s, o.Namespaces)
+		_, err = plan.MatchNamespaces(s, o.Namespaces)
 		return err
 	}
-	err = diagnosis.Check(s, diagnosis.Scope{Shard: o.Shard})
+	err = diagnosis.CheckScope(s, diagnosis.Scope{Shard: o.Shard})
 	if err != nil && o.Remove && WasRemoved(ctx, c.Client, o.Shard) {
 		return nil
 	}

@@ -28,7 +28,7 @@ func TestJobOfNothing(t *testing.T) {
 	} {
 		for _, workFor := range []time.Duration{0, time.Second} {
 			_, err := JobStart{Verb: verb, WorkFor: workFor}.Run(t.Context(), w.actionCluster(), nil)
-			if !errors.As(err, new(*diagnosis.UnknownError)) || !strings.Contains(err.Error(), want) {
+			if !errors.As(err, new(*diagnosis.NotFoundError)) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %s", verb, err, want)
 			}
 		}

@@ -64,7 +64,7 @@ func (b Balance) asJob() (string, jobOptions, error) {
 	switch {
 	case err != nil:
 		return "", o, err
-	case b.Goal != "" && b.Goal != runner.Size || b.Order != "" && b.Order != runner.AsChosen || b.CoolDown > 0 ||
+	case b.Goal != "" && b.Goal != runner.GoalSize || b.Order != "" && b.Order != runner.OrderChosen || b.CoolDown > 0 ||
 		b.Seed > 0:
 		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: " +
 			"it balances as the cluster's balancer does")
@@ -97,7 +97,7 @@ func (o *jobOptions) addRunOptions(e RunOptions) error {
 		return refuse("the journal of a job lies in the cluster: leave out {journal} and {resume}")
 	case e.Metrics != "":
 		return refuse("a job has no {metrics}: status shows its progress")
-	case e.Window != nil && e.Window.Local:
+	case e.Window != nil && e.Window.IsLocal:
 		return refuse("the {window} of a job needs its time zone, as its calls come from many machines: \"%s UTC\"",
 			e.Window.Window.String())
 	}

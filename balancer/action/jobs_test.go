@@ -263,7 +263,7 @@ func TestJobIsBlocked(t *testing.T) {
 	if s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.OnTrack() {
 		t.Errorf("beside another run: %+v", s)
 	}
-	if err := l.lease.Leave(t.Context(), nil); err != nil {
+	if err := l.lease.EndRun(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	d.MovePrimaries = false
@@ -289,7 +289,7 @@ func TestJobIsCancelled(t *testing.T) {
 				t.Fatalf("%s: %+v", release, s)
 			}
 		}
-		if paused := live.PausedByUs(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
+		if paused := live.PausedNames(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
 			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
 		}
 		if l := w.snapshot().Parts().Lease; l == nil || !l.Running || l.Doing != "job drain:s0" {

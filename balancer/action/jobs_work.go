@@ -33,20 +33,20 @@ func (j *jobCall) execute(
 	o := planRun{
 		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, addHooks: w.addHooks,
 	}.options(l, w.Execution, w.gate, j.report)
-	ready, tell := o.Ready, o.Tell
-	o.Ready = func(ctx context.Context) error {
+	ready, tell := o.OnReady, o.OnEvent
+	o.OnReady = func(ctx context.Context) error {
 		timer.Reset(left)
 		if ready == nil {
 			return nil
 		}
 		return ready(ctx)
 	}
-	o.Tell = func(e apply.Event) {
+	o.OnEvent = func(e apply.Event) {
 		j.recordProgress(e.Progress)
 		tell(e)
 	}
-	o.Checked = j.resumed
-	o.Keeps = func() bool { return j.keepsPaused(context.Cause(running)) }
+	o.AlreadyChecked = j.resumed
+	o.WillContinue = func() bool { return j.keepsPaused(context.Cause(running)) }
 	l.steps = cancellableSteps{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.report)
 	j.recordProgress(result.Progress)
@@ -168,13 +168,13 @@ func (j *jobCall) Report(e Event) {
 // awaitEarlierMoves waits for the end of the moves that calls before this one have begun and left to
 // the cluster. The error is a *movingError when one outlasts this call.
 func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
-	steps := h.Unended()
+	steps := h.UnfinishedSteps()
 	if len(steps) == 0 {
 		return nil
 	}
 	for began := time.Now(); ; {
 		s, err := live.NewCommandReader(l.runner, live.ReaderOptions{
-			Parts: live.Migrations, Required: live.Migrations, Release: l.lease.Release(), Wait: time.Minute,
+			Parts: live.Migrations, Required: live.Migrations, Release: l.lease.Release(), MaxWait: time.Minute,
 		}).Read(ctx)
 		if err != nil {
 			return &AccessError{live.ServerError(err)}

@@ -34,8 +34,8 @@ type leasedRun struct {
 // stepper carries out steps on servers of some releases.
 type stepper interface {
 	apply.Cluster
-	Release() catalog.Release // by which rounds go
-	Router() catalog.Release  // by which commands go
+	Release() catalog.Release       // by which rounds go
+	RouterRelease() catalog.Release // by which commands go
 }
 
 // acquire takes the lease, to do what a few words say. The error is a *live.HeldError
@@ -46,15 +46,15 @@ func (c Cluster) acquire(
 	l := &leasedRun{Cluster: c, runner: runner}
 	var err error
 	if dryRun {
-		var steps *live.Steps
-		if steps, err = live.NewSteps(ctx, runner); err == nil {
+		var steps *live.StepExecutor
+		if steps, err = live.NewStepExecutor(ctx, runner); err == nil {
 			c.configureSteps(ctx, steps)
 			l.steps = steps
 		}
 	} else {
-		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
+		l.lease, err = live.Acquire(ctx, c.Client, runner, live.NewHolder(doing))
 		if l.steps = l.lease; err == nil {
-			c.configureSteps(ctx, l.lease.Steps)
+			c.configureSteps(ctx, l.lease.StepExecutor)
 		}
 	}
 	if err == nil && l.lease != nil {
@@ -69,10 +69,10 @@ func (c Cluster) acquire(
 }
 
 // configureSteps passes what is known of the config servers to steps.
-func (c Cluster) configureSteps(ctx context.Context, steps *live.Steps) {
-	steps.SetZone(c.zone)
+func (c Cluster) configureSteps(ctx context.Context, steps *live.StepExecutor) {
+	steps.SetLocation(c.zone)
 	if c.Settings != nil {
-		steps.AskConfigServers(ctx, c.Settings)
+		steps.DetectConfigRelease(ctx, c.Settings)
 	}
 }
 
@@ -92,7 +92,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 		return ended(err.Error(), nil)
 	}
 	if err == nil {
-		err = l.lease.Leave(ctx, nil)
+		err = l.lease.EndRun(ctx, nil)
 	}
 	return ended("", err)
 }
@@ -109,11 +109,11 @@ func (l *leasedRun) run(
 	held := l.lease.Held()
 	hard, leave := context.WithCancelCause(held)
 	defer leave(nil)
-	if o.Hard != nil {
-		defer context.AfterFunc(o.Hard, func() { leave(context.Cause(o.Hard)) })()
+	if o.HardContext != nil {
+		defer context.AfterFunc(o.HardContext, func() { leave(context.Cause(o.HardContext)) })()
 	}
-	given := o.Hard
-	o.Hard = hard
+	given := o.HardContext
+	o.HardContext = hard
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
@@ -127,24 +127,25 @@ func (l *leasedRun) run(
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
-	if err == nil && !result.Finished && o.Keeps != nil && o.Keeps() {
+	if err == nil && !result.Finished && o.WillContinue != nil && o.WillContinue() {
 		return result, l.lease.Suspend(ctx, cmp.Or(l.releaseCtx, given))
 	}
 	off := l.lease.Leftover()
 	l.lease.OnGiveBack = restoreProgress(r)
-	err = errors.Join(err, l.lease.Leave(ctx, cmp.Or(l.releaseCtx, given)))
+	err = errors.Join(err, l.lease.EndRun(ctx, cmp.Or(l.releaseCtx, given)))
 	noteRestored(r, l.lease, off)
 	return result, err
 }
 
 // replan makes a plan from the cluster as it is. What is switched off only because
 // of us, or of a run before this one that was killed, counts as on.
-func (l *leasedRun) replan(ctx context.Context, w apply.Wanted) (*plan.Plan, error) {
-	parts := live.Whole
+func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Plan, error) {
+	parts := live.DefaultParts
 	if w.Limits.Disk > 0 {
 		parts |= live.Reusable
 	}
-	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone, Direct: l.Settings}).Read(ctx)
+	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone, MemberSettings: l.Settings}).
+		Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
 	}
@@ -152,8 +153,11 @@ func (l *leasedRun) replan(ctx context.Context, w apply.Wanted) (*plan.Plan, err
 	if l.lease != nil {
 		paused = slices.Concat(paused, l.lease.Leftover())
 	}
-	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: w.Goal, Limits: w.Limits, IgnoreWindow: true,
-		Model: plan.AfterMerges(w.Merged)})
+	return plan.Make(
+		apply.WithBalancingResumed(s, paused),
+		plan.Options{Goal: w.Goal, Limits: w.Limits, IgnoreWindow: true,
+			Model: plan.MeasuredAfterMerges(w.Merged)},
+	)
 }
 
 // holderFunc says who holds a lease, once it is ours; metrics are asked before that.
@@ -210,7 +214,7 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 func stoppedMoveText(s live.StoppedMove) string {
 	move := fmt.Sprintf("the move of %s from %s to %s", s.Namespace, s.From, s.To)
 	switch {
-	case !s.Over:
+	case !s.Answered:
 		return fmt.Sprintf("Shard %s was asked to stop %s. Waiting for its answer; Ctrl-C again leaves it to the cluster.",
 			s.From, move)
 	case s.Stopped():

@@ -76,13 +76,13 @@ func defaultLimitNote(given bool, flag, option string) string {
 }
 
 // limitNote says whose a limit is: of a policy, or by default.
-func limitNote(policy, byDefault string) pace.Note {
-	return pace.Note{Text: cmp.Or(policy, byDefault), Fixed: policy != ""}
+func limitNote(policy, byDefault string) pace.LimitNote {
+	return pace.LimitNote{Text: cmp.Or(policy, byDefault), Fixed: policy != ""}
 }
 
 func (p Pace) rules() pace.Rules {
 	return pace.Rules{
-		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
+		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), MaxTime: p.For, Pause: p.PauseBetween, Window: p.Window,
 		PauseWhen: p.PauseWhen, Hours: p.hours, DiskLimit: p.DiskLimit,
 		ForNote:   limitNote(p.forNote, ""),
 		MovesNote: limitNote(p.movesNote, defaultLimitNote(p.MaxMoves != 0, "max-moves", "maxMoves")),

@@ -26,11 +26,11 @@ func TestForecastAndSimulationOfLoad(t *testing.T) {
 	if err != nil || f.Never || f.Done || f.Moves == 0 || f.Low > f.Likely || f.Likely > f.High || f.Low < 2*60e9 {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	change, err := whatif.ParseAll("goal load")
+	change, err := whatif.ParseChanges("goal load")
 	if err != nil {
 		t.Fatal(err)
 	}
-	more, err := whatif.ParseAll("addShard 2; goal load reads")
+	more, err := whatif.ParseChanges("addShard 2; goal load reads")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestForecastAndSimulationOfLoad(t *testing.T) {
 			t.Errorf("%s is new, and gets nothing", shard.Shard)
 		}
 	}
-	dry, err := Balance{Namespaces: []string{"shop.orders"}, Goal: runner.LoadGoal, DryRun: true,
+	dry, err := Balance{Namespaces: []string{"shop.orders"}, Goal: runner.GoalLoad, DryRun: true,
 		Pace: Pace{Parallel: 1}}.Run(t.Context(), w.actionCluster(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestGoalLoadIsRefused(t *testing.T) {
 	if _, err := (Forecast{Goal: goal}).Run(t.Context(), file, nil); !errors.As(err, new(*OptionError)) {
 		t.Errorf("of a file: %v", err)
 	}
-	change, err := whatif.ParseAll("goal load")
+	change, err := whatif.ParseChanges("goal load")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestGoalLoadIsRefused(t *testing.T) {
 		t.Errorf("a plan: %v", err)
 	}
 	for _, text := range []string{"goal", "goal balance", "goal load bytes", "goal drain s1"} {
-		if _, err := whatif.ParseAll(text); err == nil {
+		if _, err := whatif.ParseChanges(text); err == nil {
 			t.Errorf("%q is a change", text)
 		}
 	}

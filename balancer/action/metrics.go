@@ -75,8 +75,9 @@ func writeProgress(to io.Writer, s pace.Stats) error {
 			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
 		})
 	}
-	for _, reason := range []pace.Reason{pace.Pausing, pace.Failing, pace.Shut, pace.NoAnswer, pace.Busy, pace.Held,
-		pace.Overload} {
+	for _, reason := range []pace.Reason{pace.WaitPause, pace.WaitFailures, pace.WaitWindow, pace.WaitNoAnswer,
+		pace.WaitBusy, pace.WaitHold,
+		pace.WaitOverload} {
 		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})
 	}
 	return errors.Join(

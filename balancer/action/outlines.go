@@ -25,18 +25,18 @@ func (s Source) withOutlines(ctx context.Context, goal plan.Goal, o live.ReaderO
 		return o
 	}
 	if o.Parts == 0 {
-		o.Parts = live.Whole
+		o.Parts = live.DefaultParts
 	}
 	o.Parts |= live.Counts
-	o.Tabled = func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }
-	o.Outlined = settledFilter(goal)
+	o.WantsTable = func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }
+	o.WantsOutline = settledFilter(goal)
 	return o
 }
 
 // settledFilter selects the collections in which there is nothing to do for a goal.
 func settledFilter(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	if goal.Kind != plan.Drain {
-		return diagnosis.Settled
+		return diagnosis.IsSettled
 	}
 	var once sync.Once
 	var draining *catalog.Snapshot
@@ -47,7 +47,7 @@ func settledFilter(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionSt
 				draining = s.WithShard(shard)
 			}
 		})
-		return draining != nil && diagnosis.Settled(draining, c)
+		return draining != nil && diagnosis.IsSettled(draining, c)
 	}
 }
 

@@ -24,12 +24,13 @@ func (p Pace) newGate(
 		rules.PauseWhen, rules.DiskLimit = nil, 0
 	}
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
-	given := []pace.Option{pace.Time(c.now), pace.Tell(wait)}
+	given := []pace.Option{pace.WithTime(c.now), pace.WithTell(wait)}
 	if !dryRun {
-		given = append(given, pace.Holds(c.holdReason(lease, r)))
+		given = append(given, pace.WithHold(c.holdReason(lease, r)))
 	}
 	if rules.DiskLimit > 0 {
-		given = append(given, pace.Volumes(live.NewVolumes(live.NewCommandRunner(c.Client), rules.DiskLimit).Room))
+		given = append(given,
+			pace.WithVolumes(live.NewVolumeReader(live.NewCommandRunner(c.Client), rules.DiskLimit).ReadRoom))
 	}
 	leave := func() {}
 	if rules.PauseWhen != nil {
@@ -46,7 +47,7 @@ func (p Pace) newGate(
 			leave()
 			return nil, nil, err
 		}
-		given = append(given, pace.Members(m.Read))
+		given = append(given, pace.WithMembers(m.Read))
 	}
 	gate := pace.NewGate(rules, c.Clock, given...)
 	if p.Metrics == "" {

@@ -59,7 +59,7 @@ func (p Pause) Validate() error {
 
 // endTime returns the end of a pause with Until.
 func (p Pause) endTime(now time.Time) (time.Time, error) {
-	now = now.In(pace.MachineZone())
+	now = now.In(pace.LocalLocation())
 	for _, layout := range []string{"15:04", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
 		until, err := time.ParseInLocation(layout, p.Until, now.Location())
 		switch {
@@ -164,7 +164,7 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 	if err != nil && !errors.As(err, new(*live.PauseError)) {
 		return result, err
 	}
-	status, asked := (&live.Quiet{Commands: live.NewCommandRunner(c.Client)}).Status(ctx)
+	status, asked := (&live.ActivityReader{Commands: live.NewCommandRunner(c.Client)}).ReadStatus(ctx)
 	result.Balancer = asked == nil && status.Mode != catalog.ModeOff
 	return result, err
 }

@@ -21,7 +21,7 @@ func (p *pauses) Report(e Event) {
 			*p = append(*p, strings.Join(e.Namespaces, " "))
 		}
 	case Step:
-		if e.Kind == apply.Paused {
+		if e.Kind == apply.BalancingPaused {
 			*p = append(*p, strings.Join(e.Namespaces, " "))
 		}
 	}

@@ -91,7 +91,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	options := live.ReaderOptions{Zone: zone}
 	switch {
 	case p.DiskLimit > 0:
-		options.Parts = live.Whole | live.Reusable
+		options.Parts = live.DefaultParts | live.Reusable
 	case p.Cuts == nil:
 		options = source.withOutlines(ctx, p.Goal, options)
 	}

@@ -92,7 +92,7 @@ func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Pla
 		}
 	}
 	if p.approved != "" {
-		if err := planned.Approved(p.approved); err != nil {
+		if err := planned.CheckApprovedBy(p.approved); err != nil {
 			return err
 		}
 		p.Pace = p.withPlanLimits(planned.Limits)
@@ -148,7 +148,7 @@ func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, 
 	}
 	result = planResult(did, err, dryRun)
 	result.Commands = recorded.unsentCommands
-	if work.Acted() {
+	if work.HasRecords() {
 		result.Journal = work.Path()
 	}
 	if p.goal && !dryRun && ctx.Err() == nil {
@@ -224,7 +224,7 @@ func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execut
 	}
 	run := p.preflightRun
 	left := *work.Plan
-	left.Steps = work.Remaining()
+	left.Steps = work.RemainingSteps()
 	run.Verb, run.Plan = p.verb, &left
 	run.ForceJumbo, run.PauseBalancing = p.ForceJumbo, p.PauseBalancing
 	run.Limited = p.MaxMoves > 0 || p.MaxBytes > 0 || p.For > 0
@@ -242,10 +242,10 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: p.onChange, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
-		Clock:      l.Clock, Pace: gate, Hard: p.Hard, Tick: p.Tick,
-		Tell: func(e apply.Event) {
+		Clock:      l.Clock, Pace: gate, HardContext: p.Hard, Tick: p.Tick,
+		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
-				gate.Expect(pace.Left{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
+				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
 			}
 			r.Report(Step{e})
 		},

@@ -46,8 +46,8 @@ func (b PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
 }
 
 // preflightParts are what is read of the cluster where no plan was made from it just now.
-const preflightParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Clock | live.Shards |
-	live.Limits | live.Reach | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones |
+const preflightParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Clock | live.Shards |
+	live.Limits | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones |
 	live.Routers | live.Sizes | live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
 
 // preflight looks at what is in the way of a run. had is the cluster as a plan was made
@@ -70,8 +70,8 @@ func (c Cluster) preflight(
 	}
 	look.facts.NoPlan = noPlan
 	if run.Plan == nil { // by rounds
-		names, _ := plan.Namespaces(look.facts.Snapshot, run.Namespaces) // which the run refuses by itself
-		look.run.Namespaces = runner.Ours(names, run.Namespaces)
+		names, _ := plan.MatchNamespaces(look.facts.Snapshot, run.Namespaces) // which the run refuses by itself
+		look.run.Namespaces = runner.WithoutServerOwned(names, run.Namespaces)
 	}
 	look.facts.IsOwn = isOwn
 	look.facts.Balancing = look.balancerConflict()
@@ -110,7 +110,7 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 		o.Namespaces = l.namespaces()
 	}
 	if had == nil {
-		o.Direct = l.Settings
+		o.MemberSettings = l.Settings
 	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	l.unread = catalog.GapTexts(s.Parts().Source.Gaps)
 	switch {
 	case had == nil:
-		s = apply.Resumed(s, live.PausedByUs(ctx, l.Client))
+		s = apply.WithBalancingResumed(s, live.PausedNames(ctx, l.Client))
 	default:
 		parts := had.Parts()
 		parts.Changes, parts.Shards = s.Parts().Changes, slices.Clone(parts.Shards)
@@ -162,16 +162,16 @@ func (l *preflightLook) balancerConflict() error {
 		})
 	}
 	if l.run.Verb == "balance" {
-		return runner.InTheWay(l.facts.Snapshot, names, within)
+		return runner.CheckBalancerIdle(l.facts.Snapshot, names, within)
 	}
-	return apply.BalancerWorks(l.facts.Snapshot, names, within)
+	return apply.CheckBalancerIdle(l.facts.Snapshot, names, within)
 }
 
 // readServer asks who else is at work, what the user may, and which version counts.
 func (l *preflightLook) readServer(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
-	l.facts.LeaseHeld, l.facts.Quiesced, err = live.InTheWay(ctx, l.Client, l.facts.Snapshot.Time())
+	l.facts.LeaseHeld, l.facts.Quiesced, err = live.FindHolders(ctx, l.Client, l.facts.Snapshot.Time())
 	l.addUnread("the lease", err)
 	l.facts.Privileges, l.facts.Roles, err = live.ReadPrivileges(ctx, commands)
 	l.addUnread("the privileges", err)
@@ -223,7 +223,7 @@ const maxFlaggedChunks = 100
 // chunk that nobody has flagged yet shows itself when it is reached.
 func (l *preflightLook) readJumbo(ctx context.Context) {
 	donors := l.donorsByNamespace()
-	var steps *live.Steps
+	var steps *live.StepExecutor
 	looked := 0
 	for _, ns := range slices.Sorted(maps.Keys(donors)) {
 		coll := l.facts.Snapshot.Collection(ns)
@@ -233,7 +233,7 @@ func (l *preflightLook) readJumbo(ctx context.Context) {
 			}
 			var err error
 			if steps == nil {
-				if steps, err = live.NewSteps(ctx, live.NewCommandRunner(l.Client)); err != nil {
+				if steps, err = live.NewStepExecutor(ctx, live.NewCommandRunner(l.Client)); err != nil {
 					l.addUnread("jumbo chunks", err)
 					return
 				}
@@ -247,7 +247,7 @@ func (l *preflightLook) readJumbo(ctx context.Context) {
 }
 
 // readUnmovable returns the flagged chunks of a shard that can't be cut.
-func readUnmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.ShardID, most int) (
+func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, from catalog.ShardID, most int) (
 	list []preflight.Unmovable, err error) {
 	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
 	if err != nil {
@@ -273,8 +273,12 @@ func readUnmovable(ctx context.Context, steps *live.Steps, ns string, from catal
 			continue // only the flag is left
 		}
 		list = append(list, preflight.Unmovable{
-			Namespace: ns, Pattern: coll.Pattern, Chunk: chunk, Bytes: size.Bytes, WriteBlock: apply.ForcedOf(size.Bytes).For,
-			Estimated: !size.Counted,
+			Namespace:  ns,
+			Pattern:    coll.Pattern,
+			Chunk:      chunk,
+			Bytes:      size.Bytes,
+			WriteBlock: apply.EstimateForced(size.Bytes).BlockedFor,
+			Estimated:  !size.Counted,
 		})
 	}
 	return list, nil

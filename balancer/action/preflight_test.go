@@ -190,7 +190,7 @@ func waysNotToDrain() []way {
 			}},
 		{name: "another run", code: diagnosis.LeaseHeld, says: "process 42", drain: whole, prepare: func(w *world) {
 			_, err := live.AcquireLease(w.Context(), live.LeaseCollectionOf(w.client), live.LeaseOptions{
-				Name: "engine", For: time.Hour, Holder: live.Holder{Host: "ops1", PID: 42, Doing: "drain s1"}})
+				Name: "engine", Duration: time.Hour, Holder: live.Holder{Host: "ops1", PID: 42, Doing: "drain s1"}})
 			if err != nil {
 				w.Fatal(err)
 			}

@@ -37,7 +37,7 @@ func (p Price) Validate() error {
 
 // Run reads the cluster and compares. It fails where something could not be read without
 // which nothing could be compared.
-func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.Quote, err error) {
+func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.Comparison, err error) {
 	if err := p.Validate(); err != nil {
 		return quote, err
 	}
@@ -46,7 +46,7 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	if err != nil {
 		return quote, err
 	}
-	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.Whole | live.Reusable, Zone: zone}, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable, Zone: zone}, reporter)
 	if err != nil {
 		return quote, err
 	}
@@ -59,7 +59,7 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 		}
 	}
 	err = source.compute(func() (err error) {
-		quote, err = price.Of(s, price.Options{
+		quote, err = price.Compare(s, price.Options{
 			Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.watch(ctx),
 		})
 		return err

@@ -55,7 +55,7 @@ func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Executio
 		}
 	}
 	if verb.Output != "" && fileExists(verb.Output) {
-		if work.Resumes() {
+		if work.IsResumed() {
 			verb.Output, verb.Against = "", verb.Output
 			proof.verb = verb
 			r.note(fmt.Sprintf("At the end the documents are compared with %s.", verb.Against))
@@ -66,7 +66,7 @@ func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Executio
 		}
 	}
 	begun := verb.Output != "" && fileExists(verb.progressFile())
-	if !p.Verify && !(begun && work.Resumes()) {
+	if !p.Verify && !(begun && work.IsResumed()) {
 		return nil, nil //nolint:nilnil // nobody has asked for it
 	}
 	var err error
@@ -76,7 +76,7 @@ func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Executio
 	if len(verb.Namespaces) == 0 {
 		return nil, nil //nolint:nilnil // nothing moves
 	}
-	if work.Resumes() && !begun {
+	if work.IsResumed() && !begun {
 		r.note("Some steps were done before: the documents are compared from now on.")
 	}
 	r.note(fmt.Sprintf("Before the first step the documents of %s are read, to compare them at the end.",
@@ -113,7 +113,7 @@ func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]
 // compare reads the documents again, and reports whether they are unchanged; nil if the run has
 // done nothing, or was interrupted.
 func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
-	if p.verb.Against != "" && !p.work.Acted() {
+	if p.verb.Against != "" && !p.work.HasRecords() {
 		return nil, os.Remove(p.verb.Against)
 	}
 	later := "the documents are not compared"
@@ -147,7 +147,7 @@ func fileExists(path string) bool {
 
 // unshardedOn returns the unsharded collections that leave a shard with its databases.
 func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err error) {
-	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
+	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}

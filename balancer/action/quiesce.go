@@ -134,7 +134,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 		q.Timeout = DefaultQuiesceTimeout
 	}
 	run := &quiesceRun{Quiesce: q, cluster: c, report: &serial{next: r}}
-	run.activity = live.Quiet{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
+	run.activity = live.ActivityReader{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
 	if c.Settings != nil {
 		run.activity.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
 		defer func() {
@@ -174,7 +174,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 type quiesceRun struct {
 	Quiesce
 	cluster  Cluster
-	activity live.Quiet
+	activity live.ActivityReader
 	report   *serial
 	result   QuiesceResult
 
@@ -206,12 +206,12 @@ func (q *quiesceRun) send(ctx context.Context, database string, command bson.D) 
 // rehearse looks once, and reports what would be sent.
 func (q *quiesceRun) rehearse(ctx context.Context) error {
 	q.result.Verdict = VerdictDryRun
-	status, err := q.activity.Status(ctx)
+	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
 	q.result.Was, q.result.Term = status.Mode, status.Term
-	busy, err := q.activity.Look(ctx, true)
+	busy, err := q.activity.ReadBusy(ctx, true)
 	if err != nil {
 		return &AccessError{err}
 	}
@@ -243,9 +243,9 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 			delay = max(delay, b.Left)
 		}
 		if b.Kind == live.BusyMigration {
-			takes = max(time.Second, q.activity.MedianMigrationTime(ctx)-b.Running)
+			takes = max(time.Second, q.activity.ReadMedianMigrationTime(ctx)-b.Running)
 			if !q.IgnoreDeletions {
-				kept := q.activity.CleanupDelay(ctx, b.Shard)
+				kept := q.activity.ReadCleanupDelay(ctx, b.Shard)
 				takes, delay = takes+kept, max(delay, kept)
 			}
 		}
@@ -410,7 +410,7 @@ func (q *quiesceRun) retry(ctx context.Context, do func(context.Context) error) 
 // restoreBalancer starts the balancer again if it was on, unless somebody else has stopped it
 // meanwhile, and removes the record.
 func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
-	status, err := q.activity.Status(ctx)
+	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
 		return err
 	}
@@ -430,7 +430,7 @@ func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 		text = "the balancer is on again"
 	}
 	q.result.GivenBack = text
-	return live.ForgetQuiesced(ctx, q.cluster.Client)
+	return live.RemoveQuiesceRecord(ctx, q.cluster.Client)
 }
 
 // stoppedByOthers reports whether the balancer was stopped more often than by us.

@@ -21,7 +21,7 @@ func (q *quiesceRun) end(ctx context.Context) error {
 		return q.timeoutError(ctx, opening, err)
 	}
 	held, leave := q.lease.KeepAlive(ctx)
-	if q.record, err = live.ReadQuiesced(opening, q.cluster.Client); err != nil || q.record == nil {
+	if q.record, err = live.ReadQuiesceRecord(opening, q.cluster.Client); err != nil || q.record == nil {
 		q.result.Verdict = VerdictEnded
 		if err != nil {
 			err = q.timeoutError(ctx, opening, &AccessError{err})
@@ -50,7 +50,7 @@ func (q *quiesceRun) reportRecorded() {
 // or whose time is over, and says so. The error is a *live.HeldError while the cluster is
 // kept quiet.
 func (c Cluster) restoreKilledQuiesce(ctx context.Context) (note string, err error) {
-	record, err := live.ReadQuiesced(ctx, c.Client)
+	record, err := live.ReadQuiesceRecord(ctx, c.Client)
 	if err != nil || record == nil {
 		return "", err
 	}
@@ -58,10 +58,10 @@ func (c Cluster) restoreKilledQuiesce(ctx context.Context) (note string, err err
 	if err != nil {
 		return "", err
 	}
-	if record.Lasts(now) {
+	if record.IsActive(now) {
 		return "", record.HeldError()
 	}
-	q := &quiesceRun{cluster: c, activity: live.Quiet{Commands: c.runner()}, report: &serial{}, record: record}
+	q := &quiesceRun{cluster: c, activity: live.ActivityReader{Commands: c.runner()}, report: &serial{}, record: record}
 	if q.lease, err = live.AcquireQuiesce(ctx, c.Client, "giving back what quiesce has stopped"); err != nil {
 		return "", err
 	}

@@ -274,7 +274,7 @@ func TestQuiesceDetached(t *testing.T) {
 	if err != nil || !strings.Contains(l.restoredNote, "the balancer is on again") || c.balancer() != "full" {
 		t.Fatalf("%s, %+v, %v", c.balancer(), l, err)
 	}
-	if err := l.lease.Leave(t.Context(), nil); err != nil {
+	if err := l.lease.EndRun(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	c.well()

@@ -64,7 +64,7 @@ func (q *quiesceRun) timeoutError(ctx, opening context.Context, err error) error
 // acquire takes the lease. The error is a *live.HeldError while another process has it.
 func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 	err := q.retry(ctx, func(ctx context.Context) (err error) {
-		if err := live.CheckSettings(ctx, q.cluster.Client); err != nil {
+		if err := live.CheckCanWriteSettings(ctx, q.cluster.Client); err != nil {
 			return err
 		}
 		q.lease, err = live.AcquireQuiesce(ctx, q.cluster.Client, doing)
@@ -82,17 +82,17 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 	if err != nil {
 		return &AccessError{err}
 	}
-	if q.record, err = live.ReadQuiesced(ctx, q.cluster.Client); err != nil {
+	if q.record, err = live.ReadQuiesceRecord(ctx, q.cluster.Client); err != nil {
 		return &AccessError{err}
 	}
-	status, err := q.activity.Status(ctx)
+	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
-	if q.record != nil && q.record.Lasts(now) {
+	if q.record != nil && q.record.IsActive(now) {
 		return q.record.HeldError()
 	}
-	self := live.Self("")
+	self := live.NewHolder("")
 	if q.record != nil {
 		q.report.note(fmt.Sprintf("The balancer was stopped by shardsh quiesce on %s, which is gone: this one takes over.",
 			q.record.Host))
@@ -104,7 +104,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 		}
 	} else {
 		q.record = &live.QuiesceRecord{Mode: status.Mode}
-		if q.record.Disabled, err = q.activity.DisabledSwitches(ctx); err != nil {
+		if q.record.Disabled, err = q.activity.ReadDisabledSwitches(ctx); err != nil {
 			return &AccessError{err}
 		}
 		mark, err := live.LogEnd(ctx, q.activity.Commands, live.ActionLog)
@@ -169,7 +169,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 			stepDown, first, clean = true, s.after, nil
 			q.result.StepDown = true
 		}
-		q.result.WaitedFor = live.AddBusy(q.result.WaitedFor, s.busy)
+		q.result.WaitedFor = live.MergeBusy(q.result.WaitedFor, s.busy)
 		q.result.Running = s.busy
 		switch {
 		case !off || !s.quiet():
@@ -247,7 +247,7 @@ func (q *quiesceRun) readQuietCheck(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (s *quietCheck, err error) {
 	s = new(quietCheck)
-	if s.before, err = q.activity.Status(ctx); err != nil {
+	if s.before, err = q.activity.ReadStatus(ctx); err != nil {
 		return s, err
 	}
 	s.after = s.before
@@ -258,7 +258,7 @@ func (q *quiesceRun) readQuietCheck(
 		if err := q.stopBalancer(ctx, left); err != nil {
 			return s, err
 		}
-		if s.before, err = q.activity.Status(ctx); err != nil {
+		if s.before, err = q.activity.ReadStatus(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -266,15 +266,15 @@ func (q *quiesceRun) readQuietCheck(
 	if s.mark, err = live.LogEnd(ctx, q.activity.Commands, live.ChangeLog); err != nil {
 		return s, err
 	}
-	runs, err := live.RunUnderWay(ctx, q.cluster.Client)
+	runs, err := live.ReadRunUnderWay(ctx, q.cluster.Client)
 	if err != nil {
 		return s, err
 	}
-	busy, err := q.activity.Look(ctx, all)
+	busy, err := q.activity.ReadBusy(ctx, all)
 	if err != nil {
 		return s, err
 	}
-	if s.after, err = q.activity.Status(ctx); err != nil {
+	if s.after, err = q.activity.ReadStatus(ctx); err != nil {
 		return s, err
 	}
 	s.busy = append(runs, busy...)
@@ -436,7 +436,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	}
 	ctx, cancel := withTimer(ctx, watchEvery)
 	defer cancel()
-	status, err := q.activity.Status(ctx)
+	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
 		return
 	}
@@ -456,7 +456,7 @@ func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
 	if len(list) > 0 {
 		return list
 	}
-	status, err := q.activity.Status(ctx)
+	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
 		q.unanswered = !isAnswer(err)
 		return []string{fmt.Sprintf("can't reach the cluster to ask whether it stayed quiet: %v", err)}

@@ -119,7 +119,7 @@ func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) 
 		names = append(names, of.Namespace)
 	}
 	s, err := live.NewCommandReader(live.NewCommandRunner(c.Client), live.ReaderOptions{
-		Parts: live.Collections | live.Counts, Required: live.All, Namespaces: names,
+		Parts: live.Collections | live.Counts, Required: live.AllParts, Namespaces: names,
 	}).Read(ctx)
 	if err != nil {
 		return nil

@@ -60,7 +60,7 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 		}
 	}
 	err = source.compute(func() (err error) {
-		out, err = whatif.Of(s, v.Alternatives, o)
+		out, err = whatif.Simulate(s, v.Alternatives, o)
 		return err
 	})
 	return out, err

@@ -62,10 +62,10 @@ func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapsh
 // Reader returns what reads parts of the cluster, again and again.
 func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
-		o.Watch = s.report.reportRead
+		o.OnProgress = s.report.reportRead
 	}
-	o.Direct = s.Settings
-	return live.NewLooker(s.Client, s.ReadPreference, o)
+	o.MemberSettings = s.Settings
+	return live.NewSecondaryReader(s.Client, s.ReadPreference, o)
 }
 
 // readAndReport reads the cluster and reports that it is read.

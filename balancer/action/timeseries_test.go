@@ -31,7 +31,7 @@ func TestTimeSeriesByItsOwnName(t *testing.T) {
 		if err != nil || why.About.About.Namespace != buckets || why.About.Healthy() {
 			t.Errorf("why %s: %+v, %v", name, why.About, err)
 		}
-		s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current, Namespaces: []string{name}}).Read(t.Context())
+		s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{name}}).Read(t.Context())
 		if err != nil || len(s.Collections()) != 1 || s.Collection(name) == nil {
 			t.Errorf("reading %s alone: %d collections, %v", name, len(s.Collections()), err)
 		}
@@ -42,7 +42,7 @@ func TestTimeSeriesByItsOwnName(t *testing.T) {
 	}
 	for _, name := range []string{"app.t", "app.tss", "other.ts", "app.system.ts"} {
 		_, err := Why{Namespace: name}.Run(t.Context(), Source{Client: w.client}, nil)
-		if !errors.As(err, new(*diagnosis.UnknownError)) {
+		if !errors.As(err, new(*diagnosis.NotFoundError)) {
 			t.Errorf("why %s: %v", name, err)
 		}
 	}

@@ -200,7 +200,7 @@ func TestWhyWhileTheVersionIsSet(t *testing.T) {
 		}
 		w.cluster.Unlock()
 		var texts []string
-		for _, f := range diagnosis.Frozen(w.snapshot()) {
+		for _, f := range diagnosis.PausedRunFindings(w.snapshot()) {
 			texts = append(texts, f.Sentence)
 		}
 		if len(texts) != 1 || texts[0] != tt.text {

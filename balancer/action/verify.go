@@ -235,8 +235,8 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	if err := run.resume(); err != nil {
 		return result, err
 	}
-	run.gate = pace.NewGate(pace.Rules{For: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
-		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	run.gate = pace.NewGate(pace.Rules{MaxTime: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
+		pace.WithTime(c.now), pace.WithTell(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	if err = run.createList(); err != nil {
 		return result, err
 	}
@@ -301,7 +301,7 @@ func worstVerdict(a, b string) string {
 
 // reportCost says what the read costs, before it begins.
 func (v *verifyRun) reportCost(ctx context.Context) error {
-	v.facts = map[string]documents.Facts{}
+	v.facts = map[string]documents.CollectionFacts{}
 	for _, ns := range v.Namespaces {
 		f, err := documents.Inspect(ctx, v.cluster.Client, ns)
 		switch {

@@ -140,12 +140,12 @@ func (v *verifyRun) readRange(
 	s *differingRange,
 	put func(bson.Raw) error,
 ) error {
-	after, _, err := documents.ClusterTime(ctx, v.cluster.Client)
+	after, _, err := documents.ReadClusterTime(ctx, v.cluster.Client)
 	if err != nil {
 		return err
 	}
 	r := v.rangeOf(c, s.from, s.to)
-	r.After = after
+	r.AfterClusterTime = after
 	return r.Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
 		if err := put(doc); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (v *verifyRun) readRange(
 func (v *verifyRun) findWrites(
 	ctx context.Context, was *verify.Collection, suspects []*differingRange, result *VerifyCollection,
 ) error {
-	until, _, err := documents.ClusterTime(ctx, v.cluster.Client)
+	until, _, err := documents.ReadClusterTime(ctx, v.cluster.Client)
 	if err != nil {
 		return err
 	}
@@ -169,13 +169,13 @@ func (v *verifyRun) findWrites(
 	}
 	v.report.note(fmt.Sprintf("%s: reads which documents were written since, which takes some seconds.", was.Namespace))
 	count := 0
-	err = documents.Written(ctx, v.cluster.Client, was.Namespace, was.Since, until, func(w documents.Write) error {
+	err = documents.ReadWrites(ctx, v.cluster.Client, was.Namespace, was.Since, until, func(w documents.Write) error {
 		s := suspectWith(suspects, w.ID)
 		if s == nil {
 			return nil
 		}
 		known := s.writes.Len()
-		s.writes.Add(w.ID, w.New, w.At.Compare(was.Until) <= 0)
+		s.writes.Add(w.ID, w.Inserted, w.At.Compare(was.Until) <= 0)
 		if count += s.writes.Len() - known; count > verify.MaxWrites {
 			return verify.ErrTooManyWrites
 		}
@@ -188,7 +188,7 @@ func (v *verifyRun) findWrites(
 		s.writes = verify.Writes{}
 	}
 	reason := err.Error()
-	if lost := errors.Is(err, documents.ErrEnded) || errors.Is(err, verify.ErrTooManyWrites); !lost {
+	if lost := errors.Is(err, documents.ErrCollectionGone) || errors.Is(err, verify.ErrTooManyWrites); !lost {
 		reason = "the change stream can't be read: " + reason
 	}
 	result.Notes = append(result.Notes, "writes since the digest are not known, and explain nothing: "+reason)

@@ -46,7 +46,7 @@ type verifyRun struct {
 	gate     *pace.Gate
 	baseline *verify.File // nil without Against
 	file     verify.File  // as far as it is
-	facts    map[string]documents.Facts
+	facts    map[string]documents.CollectionFacts
 
 	docs, bytes         int64 // of all collections, about
 	docsRead, bytesRead int64
@@ -132,10 +132,10 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 		scan = verify.NewScanLike(*v.rangesOf(ns))
 	}
 	if c == nil {
-		if err := documents.Watchable(ctx, v.cluster.Client, ns); err != nil && v.baseline == nil {
+		if err := documents.CheckWatchable(ctx, v.cluster.Client, ns); err != nil && v.baseline == nil {
 			v.report.note(fmt.Sprintf("Writes to %s will not be known: %v.", ns, err))
 		}
-		since, now, err := documents.ClusterTime(ctx, v.cluster.Client)
+		since, now, err := documents.ReadClusterTime(ctx, v.cluster.Client)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 	if again, err := documents.Inspect(ctx, v.cluster.Client, ns); err != nil || again.UUID != c.UUID {
 		return errors.Join(fmt.Errorf("%s was dropped, renamed or replaced while it was read", ns), err)
 	}
-	if c.Until, c.Ended, err = documents.ClusterTime(ctx, v.cluster.Client); err != nil {
+	if c.Until, c.Ended, err = documents.ReadClusterTime(ctx, v.cluster.Client); err != nil {
 		return err
 	}
 	c.Digest = scan.Finish()
@@ -257,17 +257,17 @@ func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify
 }
 
 func (v *verifyRun) rangeOf(c *verify.Collection, from, to bson.RawValue) documents.Range {
-	return documents.Range{Namespace: c.Namespace, From: from, To: to, After: c.Since, Secondary: v.Secondary,
+	return documents.Range{Namespace: c.Namespace, From: from, To: to, AfterClusterTime: c.Since, Secondary: v.Secondary,
 		MaxTime: 2 * maxCursorAge}
 }
 
 // awaitTurn waits until more may be read, and keeps the progress now and then.
 func (v *verifyRun) awaitTurn(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
 	began := v.cluster.Clock.Now()
-	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, Stays: true}); err != nil {
+	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, MovesNothing: true}); err != nil {
 		return err
 	}
-	v.gate.Leave(pace.Move{Namespace: c.Namespace, Stays: true}, nil)
+	v.gate.Leave(pace.Move{Namespace: c.Namespace, MovesNothing: true}, nil)
 	v.report.Report(VerifyProgress{c.Namespace, v.docsRead, v.bytesRead, v.docs, v.bytes})
 	now := v.cluster.Clock.Now()
 	if now.Sub(v.savedAt) >= saveInterval {

@@ -114,7 +114,7 @@ func (w *verified) forget() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	now, _, err := documents.ClusterTime(w.Context(), w.client)
+	now, _, err := documents.ReadClusterTime(w.Context(), w.client)
 	if err != nil {
 		w.Fatal(err)
 	}

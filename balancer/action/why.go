@@ -68,14 +68,14 @@ const defaultFullTableLimit = 500_000
 // readerOptions returns what to read: the routing tables of the named collection, or
 // of those that may not be balanced; in a small cluster of all.
 func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
-	o := live.ReaderOptions{Parts: live.WithStatus | live.Causes | live.Counts, Zone: zone}
+	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts, Zone: zone}
 	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsNamespace(w.Namespace) }
 	if w.Namespace != "" {
 		o.Selected = asked
-		o.Tabled = func(_ *catalog.Snapshot, c *catalog.CollectionState) bool { return asked(c.Namespace) }
+		o.WantsTable = func(_ *catalog.Snapshot, c *catalog.CollectionState) bool { return asked(c.Namespace) }
 		return o
 	}
-	o.Tabled = mayBeUneven()
+	o.WantsTable = mayBeUneven()
 	return o
 }
 
@@ -90,7 +90,7 @@ func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 				chunks += c.Count().Chunks
 			}
 		}
-		return chunks <= defaultFullTableLimit || !c.Unsplittable && !diagnosis.Evident(s, c)
+		return chunks <= defaultFullTableLimit || !c.Unsplittable && !diagnosis.IsBalancedByTotals(s, c)
 	}
 }
 
@@ -109,9 +109,9 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 		return WhyResult{}, err
 	}
 	scope := diagnosis.Scope{Namespace: w.Namespace, Shard: w.Shard, Zone: w.Zone}
-	if err := diagnosis.Check(s, scope); err != nil {
+	if err := diagnosis.CheckScope(s, scope); err != nil {
 		if w.Key == nil && w.Namespace != "" {
-			if a, ok := diagnosis.NotSharded(s, w.Namespace, source.hasCollection(ctx, w.Namespace)); ok {
+			if a, ok := diagnosis.WhyNotSharded(s, w.Namespace, source.hasCollection(ctx, w.Namespace)); ok {
 				return WhyResult{About: &a}, nil
 			}
 		}

@@ -95,7 +95,7 @@ func TestNothingBesideAWindowElsewhere(t *testing.T) {
 				if busy != tt.refused || !busy && err != nil {
 					t.Fatalf("%v", err)
 				}
-				if busy && (works.Unplaced != "") != tt.unknown {
+				if busy && (works.UnresolvedWindow != "") != tt.unknown {
 					t.Errorf("%v", err)
 				}
 				if tt.unknown && !strings.Contains(err.Error(), `timeZone: "Europe/Berlin"`) {

@@ -57,7 +57,8 @@ func (c Cluster) InState(state State) bool {
 	case MovingPrimary:
 		return len(c.MovingPrimary) > 0
 	case Upgrading:
-		return p.Compatibility.Changing() || p.Compatibility.IsBehind(p.Version) || len(diagnosis.Versions(c.Snapshot)) > 0
+		return p.Compatibility.Changing() || p.Compatibility.IsBehind(p.Version) ||
+			len(diagnosis.VersionFindings(c.Snapshot)) > 0
 	}
 	return false
 }

@@ -36,7 +36,7 @@ func simple() string {
 	return text + "]}]}"
 }
 
-func balanced(t *testing.T) (*world, *plan.Plan) {
+func newBalancerError(t *testing.T) (*world, *plan.Plan) {
 	w := newWorld(t, simple(), catalog.Release80, 1)
 	p := w.plan(plan.Goal{Kind: plan.Balance})
 	if p.Totals.Moves < 3 {
@@ -105,7 +105,7 @@ func TestMovedOn(t *testing.T) {
 		}, `migrations of db.c are forbidden: sh.enableMigrations("db.c")`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, p := balanced(t)
+			w, p := newBalancerError(t)
 			c.change(w, p)
 			after := w.layout()
 			r, err := apply.Run(t.Context(), &hooked{Cluster: w.steps, before: func(int, apply.Command) error {
@@ -139,15 +139,15 @@ func (w *world) astray(s plan.Step) {
 	}
 }
 
-func (w *world) replan(_ context.Context, want apply.Wanted) (*plan.Plan, error) {
-	return plan.Make(apply.Resumed(w.snapshot(), want.Paused), plan.Options{Goal: want.Goal, Limits: want.Limits,
-		Model: plan.AfterMerges(want.Merged)})
+func (w *world) replan(_ context.Context, want apply.ReplanRequest) (*plan.Plan, error) {
+	return plan.Make(apply.WithBalancingResumed(w.snapshot(), want.Paused), plan.Options{Goal: want.Goal, Limits: want.Limits,
+		Model: plan.MeasuredAfterMerges(want.Merged)})
 }
 
 // What has changed only around a step is not a reason to stop: chunks that were cut
 // or merged, and steps that somebody else has done.
 func TestChangesThatDoNotMatter(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	first, second := p.Steps[0], p.Steps[1]
 	w.moveStep(first, string(first.To))
 	pattern := w.snapshot().Collection("db.c").Pattern
@@ -156,11 +156,11 @@ func TestChangesThatDoNotMatter(t *testing.T) {
 		t.Fatal("the second chunk can't be cut")
 	}
 	w.run("admin", bson.D{{Key: "split", Value: "db.c"}, {Key: "middle", Value: pattern.Bound(point)}})
-	var told []apply.Kind
+	var told []apply.EventKind
 	o := w.options()
-	o.Tell = func(e apply.Event) { told = append(told, e.Kind) }
+	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	r := w.mustRun(p, o)
-	if r.Progress.StepsHere != len(p.Steps)-1 || told[0] != apply.Already {
+	if r.Progress.StepsHere != len(p.Steps)-1 || told[0] != apply.AlreadyDone {
 		t.Errorf("%+v, told %v", r.Progress, told)
 	}
 	table := w.snapshot().Collection("db.c").Table
@@ -173,7 +173,7 @@ func TestChangesThatDoNotMatter(t *testing.T) {
 
 // Another plan takes over, with the same goal, as often as the cluster changes.
 func TestReplan(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := apply.CreateJournal(path)
 	if err != nil {
@@ -181,8 +181,8 @@ func TestReplan(t *testing.T) {
 	}
 	o := w.options()
 	o.OnChange, o.Replan, o.Log = apply.Replan, w.replan, j
-	var told []apply.Kind
-	o.Tell = func(e apply.Event) { told = append(told, e.Kind) }
+	var told []apply.EventKind
+	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	before := w.layout()
 	c := &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 		if n == 1 {
@@ -209,7 +209,7 @@ func TestReplan(t *testing.T) {
 	w.life(path, nil, undo, 1<<30)
 	w.sameLayout("undone", before)
 	o = w.options()
-	o.OnChange, o.Replan = apply.Replan, func(context.Context, apply.Wanted) (*plan.Plan, error) {
+	o.OnChange, o.Replan = apply.Replan, func(context.Context, apply.ReplanRequest) (*plan.Plan, error) {
 		return p, nil // for ever the same
 	}
 	w.astray(p.Steps[0])
@@ -219,7 +219,7 @@ func TestReplan(t *testing.T) {
 }
 
 func TestBalancerIsOn(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	w.run("admin", bson.D{{Key: "balancerStart", Value: 1}})
 	o := w.options()
 	_, err := apply.Run(t.Context(), w.steps, p, o)
@@ -238,7 +238,7 @@ func TestBalancerIsOn(t *testing.T) {
 				{Key: "stop", Value: now.Add(from + time.Hour).Format("15:04")}}}}}}}}}}})
 	}
 	window(time.Minute)
-	if _, err = apply.Run(t.Context(), w.steps, p, o); !errors.As(err, &works) || works.Opens.IsZero() ||
+	if _, err = apply.Run(t.Context(), w.steps, p, o); !errors.As(err, &works) || works.OpensAt.IsZero() ||
 		!strings.Contains(err.Error(), "its window opens at 2026-03-02T12:0") {
 		t.Errorf("got %v", err)
 	}
@@ -248,7 +248,7 @@ func TestBalancerIsOn(t *testing.T) {
 
 // Somebody switches the balancer on while a plan is carried out.
 func TestBalancerComesOn(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	c := &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 		if n == 2 {
 			w.run("admin", bson.D{{Key: "balancerStart", Value: 1}})
@@ -264,7 +264,7 @@ func TestBalancerComesOn(t *testing.T) {
 // With its balancing paused nobody else moves a collection meanwhile, and it is
 // balanced again afterwards; one that was switched off before stays so.
 func TestPauseBalancing(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	w.run("admin", bson.D{{Key: "balancerStart", Value: 1}})
 	o := w.options()
 	o.PauseBalancing = true
@@ -336,7 +336,7 @@ func (c *counting) Do(ctx context.Context, command apply.Command) error {
 
 // While a step is under way it is told how long it has been, and nothing when none is.
 func TestStepThatGoesOn(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	tick := make(chan time.Time)
 	o := w.options()
 	o.Tick = tick
@@ -350,8 +350,8 @@ func TestStepThatGoesOn(t *testing.T) {
 		return send()
 	}}
 	var told []apply.Event
-	o.Tell = func(e apply.Event) {
-		if e.Kind == apply.Going {
+	o.OnEvent = func(e apply.Event) {
+		if e.Kind == apply.StillRunning {
 			told = append(told, e)
 		}
 	}
@@ -369,7 +369,7 @@ func TestStepThatGoesOn(t *testing.T) {
 }
 
 func TestLimitsAndStops(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := apply.CreateJournal(path)
 	if err != nil {
@@ -398,10 +398,10 @@ func TestLimitsAndStops(t *testing.T) {
 		<-seen
 		return nil
 	}}
-	var told []apply.Kind
-	o.Tell = func(e apply.Event) {
+	var told []apply.EventKind
+	o.OnEvent = func(e apply.Event) {
 		told = append(told, e.Kind)
-		if e.Kind == apply.Waiting {
+		if e.Kind == apply.WaitingToStop {
 			close(seen)
 		}
 	}
@@ -409,7 +409,7 @@ func TestLimitsAndStops(t *testing.T) {
 	if err != nil || r.Finished || r.Stopped != "interrupted" || c.sent != 1 || r.Progress.StepsHere != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if !slices.Contains(told, apply.Waiting) {
+	if !slices.Contains(told, apply.WaitingToStop) {
 		t.Errorf("told %v", told)
 	}
 }
@@ -417,7 +417,7 @@ func TestLimitsAndStops(t *testing.T) {
 // An error that passes is waited out; another one stops the run, and the step can
 // be tried again later.
 func TestErrors(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	failing := func(err error, times int) *hooked {
 		return &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 			if n <= times {
@@ -473,7 +473,7 @@ type nothing struct{ apply.Cluster }
 func (nothing) SetBalancing(context.Context, []string, bool) error { return nil }
 
 func TestAnotherCluster(t *testing.T) {
-	_, p := balanced(t)
+	_, p := newBalancerError(t)
 	p.Basis.ClusterID[0]++
 	other := newWorld(t, simple(), catalog.Release80, 2)
 	if _, err := apply.Run(t.Context(), other.steps, p, other.options()); !errors.As(err, new(*apply.BlockedError)) ||
@@ -483,7 +483,7 @@ func TestAnotherCluster(t *testing.T) {
 }
 
 func TestJournalFile(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	w.life(path, p, w.options(), 9)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

@@ -11,17 +11,17 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// ChangedError says that the cluster is not any more what a plan was made for.
+// ChangedError says that the cluster no longer matches what the plan was made for.
 type ChangedError struct {
 	Step int // its number; 0 for the plan as a whole
 	What string
-	// Contents says that only what chunks hold is not as was expected.
-	Contents bool
+	// ContentsOnly says that only what chunks hold is not as was expected.
+	ContentsOnly bool
 }
 
 // Error names the step and what has changed.
 func (e *ChangedError) Error() string {
-	if e.Contents {
+	if e.ContentsOnly {
 		return fmt.Sprintf("stopped after step %d: %s", e.Step, e.What)
 	}
 	if e.Step == 0 {
@@ -30,7 +30,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the cluster has changed, step %d can't be done: %s", e.Step, e.What)
 }
 
-// BlockedError says what stands in the way of a step, and will of any other plan.
+// BlockedError says what blocks a step, and would block any other plan too.
 type BlockedError struct {
 	What, Remedy string
 }
@@ -38,106 +38,106 @@ type BlockedError struct {
 // Error is what is in the way, and what to do.
 func (e *BlockedError) Error() string { return e.What + ": " + e.Remedy }
 
-// piece is a chunk as it was, as far as undoing needs it.
-type piece struct {
+// priorChunk is a chunk before a step: the fields that undo needs.
+type priorChunk struct {
 	Min   catalog.Key     `json:"min"`
 	Max   catalog.Key     `json:"max"`
 	Shard catalog.ShardID `json:"shard"`
 }
 
-// remainder is what is left of a step.
-type remainder struct {
-	commands []Command  // none: the step is done
-	before   []piece    // the chunks that it touches, as they are now
-	span     plan.Range // what it is about, where only the cluster could say that
+// remainingWork is what is left of a step.
+type remainingWork struct {
+	commands []Command    // none: the step is done
+	before   []priorChunk // the chunks that it touches, as they are now
+	span     plan.Range   // what it is about, where only the cluster could say that
 }
 
 // clusterState is a cluster at one moment, as steps find it.
 type clusterState struct {
-	look    *catalog.Snapshot
-	chunks  func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
-	basis   map[string]plan.CollectionBasis
-	spans   map[int]plan.Range    // by step: what those are about that have begun
-	cuts    map[int][]catalog.Key // by step, besides those of the plan
-	before  map[int][]piece       // by step, where cuts may not know all that was cut
-	unmarks catalog.ShardID       // is not draining when this begins
-	undoes  bool                  // zones are not kept: the plan goes back to what was
+	snapshot      *catalog.Snapshot
+	readChunks    func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
+	basis         map[string]plan.CollectionBasis
+	spans         map[int]plan.Range    // by step: what those are about that have begun
+	splitPoints   map[int][]catalog.Key // by step, besides those of the plan
+	priorChunks   map[int][]priorChunk  // by step, where cuts may not know all that was cut
+	unmarkedShard catalog.ShardID       // is not draining when this begins
+	isUndo        bool                  // zones are not kept: the plan goes back to what was
 }
 
 // check compares a step with the cluster. The error is a *ChangedError or a
 // *BlockedError where the cluster is in the way.
-func (g clusterState) check(ctx context.Context, s plan.Step) (remainder, error) {
+func (g clusterState) check(ctx context.Context, s plan.Step) (remainingWork, error) {
 	coll, err := g.collection(s)
 	if err != nil {
-		return remainder{}, err
+		return remainingWork{}, err
 	}
 	lower, upper := s.Min, s.Max
 	if s.Within != nil {
 		lower, upper = s.Within.Min, s.Within.Max
 	}
-	chunks, err := g.chunks(ctx, coll.Collection, lower, upper)
+	chunks, err := g.readChunks(ctx, coll.Collection, lower, upper)
 	if err != nil {
-		return remainder{}, err
+		return remainingWork{}, err
 	}
 	if len(chunks) == 0 {
-		return remainder{}, changed(s, "%s has no chunks there", s.Namespace)
+		return remainingWork{}, newChangedError(s, "%s has no chunks there", s.Namespace)
 	}
-	t := remainder{}
+	t := remainingWork{}
 	for _, c := range chunks {
-		t.before = append(t.before, piece{c.Min, c.Max, c.Shard})
+		t.before = append(t.before, priorChunk{c.Min, c.Max, c.Shard})
 	}
-	at := stepOn{g, s, coll, chunks}
+	at := stepCheck{g, s, coll, chunks}
 	if s.Within != nil {
-		t.commands, t.span, err = at.within(*s.Within)
+		t.commands, t.span, err = at.withinCommands(*s.Within)
 		return t, err
 	}
 	switch s.Kind {
 	case plan.Move:
-		t.commands, err = at.move()
+		t.commands, err = at.moveCommands()
 	case plan.Split:
-		t.commands, err = at.split()
+		t.commands, err = at.splitCommands()
 	case plan.Merge:
-		t.commands, err = at.merge()
+		t.commands, err = at.mergeCommands()
 	default:
 		err = fmt.Errorf("step %d is of the unknown kind %q", s.Number, s.Kind)
 	}
 	return t, err
 }
 
-func changed(s plan.Step, format string, args ...any) error {
+func newChangedError(s plan.Step, format string, args ...any) error {
 	return &ChangedError{Step: s.Number, What: fmt.Sprintf(format, args...)}
 }
 
-// collection returns the one of a step, if it is still the one of the plan.
+// collection returns the step's collection, if it is still the one that the plan was made for.
 func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) {
-	coll := g.look.Collection(s.Namespace)
+	coll := g.snapshot.Collection(s.Namespace)
 	if coll == nil || coll.Unsplittable {
-		return nil, changed(s, "%s is not a sharded collection any more", s.Namespace)
+		return nil, newChangedError(s, "%s is not a sharded collection any more", s.Namespace)
 	}
 	was, known := g.basis[s.Namespace]
 	if !known {
 		return nil, fmt.Errorf("step %d is for %s, which is not in the plan's collections", s.Number, s.Namespace)
 	}
-	key, err := patternOf(was.Key)
+	key, err := parsePattern(was.Key)
 	if err != nil {
 		return nil, fmt.Errorf("the plan's shard key of %s: %w", s.Namespace, err)
 	}
 	switch {
 	case coll.Resharding:
 		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for it, or sh.abortReshardCollection"}
-	case coll.Frozen(g.look.Release()):
+	case coll.Frozen(g.snapshot.Release()):
 		return nil, &BlockedError{"splits, merges and migrations of " + s.Namespace + " are forbidden by the server",
 			"wait for the operation that forbade them (allowChunkOperations in config.collections)"}
 	case was.UUID != plan.UUIDText(coll.UUID):
-		return nil, changed(s, "%s was dropped and made again since the plan (uuid %s, was %s)",
+		return nil, newChangedError(s, "%s was dropped and made again since the plan (uuid %s, was %s)",
 			s.Namespace, plan.UUIDText(coll.UUID), was.UUID)
 	case !key.Equal(coll.Pattern):
-		return nil, changed(s, "the shard key of %s is %s, was %s", s.Namespace, coll.Pattern, key)
+		return nil, newChangedError(s, "the shard key of %s is %s, was %s", s.Namespace, coll.Pattern, key)
 	}
 	return coll, nil
 }
 
-func patternOf(text json.RawMessage) (catalog.KeyPattern, error) {
+func parsePattern(text json.RawMessage) (catalog.KeyPattern, error) {
 	var doc bson.Raw
 	if err := bson.UnmarshalExtJSON(text, true, &doc); err != nil {
 		return catalog.KeyPattern{}, err

@@ -13,51 +13,51 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// stepOn is a step and the chunks that it is about.
-type stepOn struct {
+// stepCheck is a step and the chunks that it concerns.
+type stepCheck struct {
 	clusterState
 	step   plan.Step
 	coll   *catalog.CollectionState
 	chunks []catalog.Chunk // that overlap the step's range
 }
 
-func (s stepOn) command(kind plan.Kind) Command {
-	settings := s.look.Settings()
+func (s stepCheck) newCommand(kind plan.Kind) Command {
+	settings := s.snapshot.Settings()
 	return Command{
 		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
 		MaxBytes: cmp.Or(s.coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes),
 	}
 }
 
-// byRange reports whether parts of chunks can be moved.
-func (s stepOn) byRange() bool { return s.look.Release().AtLeast(catalog.Release60) }
+// canMoveRanges reports whether parts of chunks can be moved.
+func (s stepCheck) canMoveRanges() bool { return s.snapshot.Release().AtLeast(catalog.Release60) }
 
-func (s stepOn) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
+func (s stepCheck) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
 
-// move returns the moves of what lies on the donor yet. The range is explicit in
+// moveCommands returns the moves of what is still on the donor. The range is explicit in
 // the plan; chunks may have been cut or merged around it since.
-func (s stepOn) move() (commands []Command, err error) {
+func (s stepCheck) moveCommands() (commands []Command, err error) {
 	for _, c := range s.chunks {
 		switch c.Shard {
 		case s.step.To: // done
 		case s.step.From:
-			commands = append(commands, s.movePart(c)...)
+			commands = append(commands, s.movePartCommands(c)...)
 		default:
-			return nil, changed(s.step, "the chunk of %s from %s to %s is on %s; the plan moves it from %s to %s",
+			return nil, newChangedError(s.step, "the chunk of %s from %s to %s is on %s; the plan moves it from %s to %s",
 				s.step.Namespace, s.bound(c.Min), s.bound(c.Max), c.Shard, s.step.From, s.step.To)
 		}
 	}
 	if len(commands) == 0 {
-		return s.mergeCut(), nil
+		return s.mergeCutCommands(), nil
 	}
-	return commands, s.allowed(commands)
+	return commands, s.checkMigrationsAllowed(commands)
 }
 
-// mergeCut makes one chunk again of what was cut only to be moved: by an undoing, and up
+// mergeCutCommands merges chunks again that were split only to be moved: in an undo, and up
 // to 5.0 by a drain, for which the balancer would have forced it, as it goes by the number
 // of chunks.
-func (s stepOn) mergeCut() (commands []Command) {
-	if !s.undoes && (s.byRange() || s.step.Reason != policy.ReasonDrain) {
+func (s stepCheck) mergeCutCommands() (commands []Command) {
+	if !s.isUndo && (s.canMoveRanges() || s.step.Reason != policy.ReasonDrain) {
 		return nil
 	}
 	for first := 0; first < len(s.chunks); {
@@ -66,7 +66,7 @@ func (s stepOn) mergeCut() (commands []Command) {
 			next++
 		}
 		if next > first+1 && catalog.CoverExactly(s.chunks[first:next], s.chunks[first].Min, s.chunks[next-1].Max) {
-			m := s.command(plan.Merge)
+			m := s.newCommand(plan.Merge)
 			m.Min, m.Max = s.chunks[first].Min, s.chunks[next-1].Max
 			commands = append(commands, m)
 		}
@@ -77,15 +77,15 @@ func (s stepOn) mergeCut() (commands []Command) {
 
 // isCut reports whether the step has cut there. Donors that halve ranges have done so before
 // the journal could say it.
-func (s stepOn) isCut(bound catalog.Key) bool {
-	before, known := s.before[s.step.Number]
-	return slices.ContainsFunc(s.cuts[s.step.Number], bound.Equal) ||
+func (s stepCheck) isCut(bound catalog.Key) bool {
+	before, known := s.priorChunks[s.step.Number]
+	return slices.ContainsFunc(s.splitPoints[s.step.Number], bound.Equal) ||
 		known && s.step.Min.Less(bound) && bound.Less(s.step.Max) &&
-			!slices.ContainsFunc(before, func(p piece) bool { return p.Min.Equal(bound) })
+			!slices.ContainsFunc(before, func(p priorChunk) bool { return p.Min.Equal(bound) })
 }
 
-// allowed returns what keeps some moves from being carried out.
-func (s stepOn) allowed(moves []Command) error {
+// checkMigrationsAllowed returns an error if the collection does not allow migrations.
+func (s stepCheck) checkMigrationsAllowed(moves []Command) error {
 	if len(moves) == 0 {
 		return nil
 	}
@@ -93,12 +93,12 @@ func (s stepOn) allowed(moves []Command) error {
 		return &BlockedError{"migrations of " + s.step.Namespace + " are forbidden",
 			fmt.Sprintf("sh.enableMigrations(%q)", s.step.Namespace)}
 	}
-	return s.recipient()
+	return s.checkRecipient()
 }
 
-// movePart moves what the range has of one chunk, in pieces where it has to be cut.
+// movePartCommands moves what the range has of one chunk, in pieces where it has to be cut.
 // Before 6.0 only whole chunks move, so it is cut out first.
-func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
+func (s stepCheck) movePartCommands(c catalog.Chunk) (commands []Command) {
 	lower, upper := c.Min, c.Max
 	if lower.Less(s.step.Min) {
 		lower = s.step.Min
@@ -107,7 +107,7 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 		upper = s.step.Max
 	}
 	bounds := []catalog.Key{lower}
-	for _, point := range s.cuts[s.step.Number] {
+	for _, point := range s.splitPoints[s.step.Number] {
 		if lower.Less(point) && point.Less(upper) {
 			bounds = append(bounds, point)
 		}
@@ -116,34 +116,35 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 	bounds = append(bounds, upper)
 	for i, point := range bounds {
 		outer := i == 0 || i == len(bounds)-1
-		if !point.Equal(c.Min) && !point.Equal(c.Max) && !(outer && s.byRange()) {
-			cut := s.command(plan.Split)
+		if !point.Equal(c.Min) && !point.Equal(c.Max) && !(outer && s.canMoveRanges()) {
+			cut := s.newCommand(plan.Split)
 			cut.Point = point
 			commands = append(commands, cut)
 		}
 	}
 	for i, upper := range bounds[1:] {
-		m := s.command(plan.Move)
+		m := s.newCommand(plan.Move)
 		m.Min, m.Max, m.From, m.To = bounds[i], upper, s.step.From, s.step.To
 		m.Expected = []catalog.Key{upper}
 		// As the balancer has it: the donor cuts what holds more than it should. A
 		// defragmentation moves what it has to whole, and an undoing what was.
-		m.Open = s.byRange() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation && !s.undoes
+		m.DonorChoosesEnd = s.canMoveRanges() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation &&
+			!s.isUndo
 		commands = append(commands, m)
 	}
 	return commands
 }
 
-// recipient checks the shard that a move goes to.
-func (s stepOn) recipient() error {
-	to, there := s.look.Shard(s.step.To)
+// checkRecipient checks the shard that a move goes to.
+func (s stepCheck) checkRecipient() error {
+	to, there := s.snapshot.Shard(s.step.To)
 	switch {
 	case !there:
-		return changed(s.step, "its recipient %s is not in the cluster any more", s.step.To)
-	case to.Draining && s.step.To != s.unmarks:
-		return changed(s.step, "its recipient %s is draining", s.step.To)
-	case to.Full() && s.look.Release().HasMaxShardSize():
-		return changed(s.step, "its recipient %s has reached its maxSize", s.step.To)
+		return newChangedError(s.step, "its recipient %s is not in the cluster any more", s.step.To)
+	case to.Draining && s.step.To != s.unmarkedShard:
+		return newChangedError(s.step, "its recipient %s is draining", s.step.To)
+	case to.Full() && s.snapshot.Release().HasMaxShardSize():
+		return newChangedError(s.step, "its recipient %s has reached its maxSize", s.step.To)
 	}
 	// As the balancer has it: what lies across the bound of a zone is in none. A
 	// defragmentation does not ask.
@@ -154,30 +155,30 @@ func (s stepOn) recipient() error {
 	what := fmt.Sprintf("%s to %s of %s is in zone %s now, and shard %s is not",
 		humanize.Literal(s.bound(s.step.Min)), humanize.Literal(s.bound(s.step.Max)), s.step.Namespace, zone, s.step.To)
 	switch {
-	case !s.undoes:
-		return changed(s.step, "%s", what)
-	case s.look.Release().BalancesBySize(): // which moves by hand what it is told to
+	case !s.isUndo:
+		return newChangedError(s.step, "%s", what)
+	case s.snapshot.Release().BalancesBySize(): // which moves by hand what it is told to
 		return nil
 	}
 	return &BlockedError{fmt.Sprintf("step %d: %s, and servers up to 5.0 refuse such a move", s.step.Number, what),
 		"remove the range from the zone first (sh.removeRangeFromZone)"}
 }
 
-// split returns the cuts at the points that are not bounds yet, the last one
+// splitCommands returns the cuts at the points that are not bounds yet, the last one
 // first, so that the chunk keeps its lower bound.
-func (s stepOn) split() (commands []Command, err error) {
+func (s stepCheck) splitCommands() (commands []Command, err error) {
 	for i := len(s.step.Points) - 1; i >= 0; i-- {
 		point := s.step.Points[i]
 		c, found := s.chunkAt(point)
 		switch {
 		case !found:
-			return nil, changed(s.step, "no chunk of %s contains %s", s.step.Namespace, s.bound(point))
+			return nil, newChangedError(s.step, "no chunk of %s contains %s", s.step.Namespace, s.bound(point))
 		case c.Min.Equal(point): // done
 		case c.Shard != s.step.From:
-			return nil, changed(s.step, "the chunk of %s that contains %s is on %s, was on %s",
+			return nil, newChangedError(s.step, "the chunk of %s that contains %s is on %s, was on %s",
 				s.step.Namespace, s.bound(point), c.Shard, s.step.From)
 		default:
-			cut := s.command(plan.Split)
+			cut := s.newCommand(plan.Split)
 			cut.Point = point
 			commands = append(commands, cut)
 		}
@@ -185,7 +186,7 @@ func (s stepOn) split() (commands []Command, err error) {
 	return commands, nil
 }
 
-func (s stepOn) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
+func (s stepCheck) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 	for _, c := range s.chunks {
 		if !k.Less(c.Min) && k.Less(c.Max) {
 			return c, true
@@ -194,22 +195,22 @@ func (s stepOn) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 	return catalog.Chunk{}, false
 }
 
-// merge returns the merge, unless the range lies in one chunk already.
-func (s stepOn) merge() ([]Command, error) {
+// mergeCommands returns the merge, unless the range lies in one chunk already.
+func (s stepCheck) mergeCommands() ([]Command, error) {
 	if len(s.chunks) == 1 {
 		return nil, nil
 	}
 	for _, c := range s.chunks {
 		if c.Shard != s.step.From {
-			return nil, changed(s.step, "the chunk of %s from %s to %s is on %s; the plan merges it on %s",
+			return nil, newChangedError(s.step, "the chunk of %s from %s to %s is on %s; the plan merges it on %s",
 				s.step.Namespace, s.bound(c.Min), s.bound(c.Max), c.Shard, s.step.From)
 		}
 	}
 	if !catalog.CoverExactly(s.chunks, s.step.Min, s.step.Max) {
-		return nil, changed(s.step, "no chunks of %s cover exactly %s to %s any more",
+		return nil, newChangedError(s.step, "no chunks of %s cover exactly %s to %s any more",
 			s.step.Namespace, s.bound(s.step.Min), s.bound(s.step.Max))
 	}
-	m := s.command(plan.Merge)
+	m := s.newCommand(plan.Merge)
 	m.Min, m.Max = s.step.Min, s.step.Max
 	return []Command{m}, nil
 }

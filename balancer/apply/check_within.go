@@ -7,32 +7,32 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// within returns what a step does whose bounds were only computed: it is about what is
+// withinCommands returns the commands of a step whose bounds are only estimates: it applies to what is
 // on its shard of a range, and the donor says where that is cut. A step that has begun
-// is about what it began with.
-func (s stepOn) within(r plan.Range) (commands []Command, span plan.Range, err error) {
+// keeps the range that it began with.
+func (s stepCheck) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
 	if begun, has := s.spans[s.step.Number]; has {
 		span = begun
-	} else if span, has = s.choose(r); !has {
+	} else if span, has = s.chooseSpan(r); !has {
 		return nil, span, nil // its chunks hold less than the plan expected
 	}
 	switch s.step.Kind {
 	case plan.Move:
-		commands, err = s.moveWithin(span)
+		commands, err = s.moveWithinCommands(span)
 	case plan.Split:
-		commands = s.splitWithin(span)
+		commands = s.splitWithinCommands(span)
 	default:
-		commands = s.mergeWithin(span)
+		commands = s.mergeWithinCommands(span)
 	}
 	return commands, span, err
 }
 
-// choose returns what a step is about that has not begun: the chunk on its shard where
+// chooseSpan returns the range of a step that has not begun: the chunk on its shard where
 // the plan expects it, else the first one that is left there; for a merge the neighbours
 // where the plan expects them. It reports whether there is any.
-func (s stepOn) choose(r plan.Range) (span plan.Range, found bool) {
+func (s stepCheck) chooseSpan(r plan.Range) (span plan.Range, found bool) {
 	if s.step.Kind == plan.Merge {
-		return s.neighbours(r)
+		return s.chooseMergeSpan(r)
 	}
 	for _, c := range s.chunks {
 		if c.Shard != s.step.From {
@@ -40,7 +40,7 @@ func (s stepOn) choose(r plan.Range) (span plan.Range, found bool) {
 		}
 		here := !s.step.Min.Less(c.Min) && s.step.Min.Less(c.Max)
 		if !found || here {
-			span, found = s.untilZone(clip(c, r), c), true
+			span, found = s.extendToZoneBound(clip(c, r), c), true
 		}
 		if here {
 			break
@@ -49,9 +49,9 @@ func (s stepOn) choose(r plan.Range) (span plan.Range, found bool) {
 	return span, found
 }
 
-// untilZone returns a part of a chunk that goes on to its end, or to the next bound of a
+// extendToZoneBound returns a part of a chunk that goes on to its end, or to the next bound of a
 // zone: chunks may have been merged meanwhile.
-func (s stepOn) untilZone(part plan.Range, c catalog.Chunk) plan.Range {
+func (s stepCheck) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.Range {
 	part.Max = c.Max
 	for _, zone := range s.coll.Zones.Ranges() {
 		for _, bound := range []catalog.Key{zone.Min, zone.Max} {
@@ -63,10 +63,10 @@ func (s stepOn) untilZone(part plan.Range, c catalog.Chunk) plan.Range {
 	return part
 }
 
-// neighbours returns the range of the first ones on the shard of a merge.
-func (s stepOn) neighbours(r plan.Range) (span plan.Range, found bool) {
+// chooseMergeSpan returns the range of the first ones on the shard of a merge.
+func (s stepCheck) chooseMergeSpan(r plan.Range) (span plan.Range, found bool) {
 	for _, c := range s.chunks {
-		there := c.Shard == s.step.From && overlap(c.Min, c.Max, s.step.Min, s.step.Max)
+		there := c.Shard == s.step.From && rangesOverlap(c.Min, c.Max, s.step.Min, s.step.Max)
 		switch {
 		case there && span.Min.IsZero():
 			span = clip(c, r)
@@ -91,21 +91,21 @@ func clip(c catalog.Chunk, r plan.Range) plan.Range {
 	return part
 }
 
-// moveWithin moves about one chunk size from the lower bound on.
-func (s stepOn) moveWithin(span plan.Range) ([]Command, error) {
+// moveWithinCommands moves about one chunk size from the lower bound on.
+func (s stepCheck) moveWithinCommands(span plan.Range) ([]Command, error) {
 	c, found := s.chunkAt(span.Min)
 	switch {
 	case !found:
-		return nil, changed(s.step, "no chunk of %s contains %s", s.step.Namespace, s.bound(span.Min))
+		return nil, newChangedError(s.step, "no chunk of %s contains %s", s.step.Namespace, s.bound(span.Min))
 	case c.Shard == s.step.To:
 		return nil, nil
 	case c.Shard != s.step.From:
-		return nil, changed(s.step, "the chunk of %s that contains %s is on %s, was on %s",
+		return nil, newChangedError(s.step, "the chunk of %s that contains %s is on %s, was on %s",
 			s.step.Namespace, s.bound(span.Min), c.Shard, s.step.From)
 	}
 	at := s
 	at.step.Min, at.step.Max = span.Min, span.Max
-	commands := at.movePart(c)
+	commands := at.movePartCommands(c)
 	last := slices.IndexFunc(commands, func(c Command) bool { return c.Kind == plan.Move })
 	commands = commands[:last+1]
 	if m := &commands[last]; m.Min.Less(s.step.Max) && !m.Max.Less(s.step.Max) {
@@ -113,22 +113,22 @@ func (s stepOn) moveWithin(span plan.Range) ([]Command, error) {
 	} else {
 		m.Expected = nil
 	}
-	return commands, s.allowed(commands)
+	return commands, s.checkMigrationsAllowed(commands)
 }
 
-// splitWithin cuts a chunk where its donor says. Until that has said so there is one cut
+// splitWithinCommands cuts a chunk where its donor says. Until that has said so there is one cut
 // without a point.
-func (s stepOn) splitWithin(span plan.Range) (commands []Command) {
-	points, asked := s.cuts[s.step.Number]
+func (s stepCheck) splitWithinCommands(span plan.Range) (commands []Command) {
+	points, asked := s.splitPoints[s.step.Number]
 	if !asked {
-		cut := s.command(plan.Split)
-		cut.Min, cut.Max, cut.From, cut.Open = span.Min, span.Max, s.step.From, true
+		cut := s.newCommand(plan.Split)
+		cut.Min, cut.Max, cut.From, cut.DonorChoosesEnd = span.Min, span.Max, s.step.From, true
 		cut.Expected = s.step.Points
 		return []Command{cut}
 	}
 	for _, point := range slices.Backward(points) {
 		if c, found := s.chunkAt(point); found && !c.Min.Equal(point) && c.Shard == s.step.From {
-			cut := s.command(plan.Split)
+			cut := s.newCommand(plan.Split)
 			cut.Point = point
 			commands = append(commands, cut)
 		}
@@ -136,15 +136,15 @@ func (s stepOn) splitWithin(span plan.Range) (commands []Command) {
 	return commands
 }
 
-// mergeWithin merges neighbours, unless they are one chunk.
-func (s stepOn) mergeWithin(span plan.Range) []Command {
+// mergeWithinCommands merges neighbours, unless they are one chunk.
+func (s stepCheck) mergeWithinCommands(span plan.Range) []Command {
 	inside := slices.DeleteFunc(slices.Clone(s.chunks), func(c catalog.Chunk) bool {
 		return c.Shard != s.step.From || c.Min.Less(span.Min) || span.Max.Less(c.Max)
 	})
 	if len(inside) < 2 || !catalog.CoverExactly(inside, inside[0].Min, inside[len(inside)-1].Max) {
 		return nil
 	}
-	m := s.command(plan.Merge)
+	m := s.newCommand(plan.Merge)
 	m.Min, m.Max = inside[0].Min, inside[len(inside)-1].Max
 	return []Command{m}
 }

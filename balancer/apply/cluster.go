@@ -49,9 +49,9 @@ type Command struct {
 	From, To catalog.ShardID
 	// MaxBytes is the chunk size of the collection.
 	MaxBytes int64
-	// Open leaves it to the donor where a move ends, at Max or before: at about one chunk
+	// DonorChoosesEnd leaves it to the donor where a move ends, at Max or before: at about one chunk
 	// size. Max is the upper bound of the chunk then. From 6.0 on.
-	Open bool
+	DonorChoosesEnd bool
 	// Halve has the donor split the chunk from Min to Max at its median.
 	Halve bool
 	// Expected is where an open move is expected to end, or an open split to cut.

@@ -9,14 +9,14 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// maxCuts is how often what is still too large is cut again: a half may be, many times.
+// maxCuts limits how often a range that is still too large is split again.
 const maxCuts = 1000
 
-// cut notes where what a command could not move at once is to be split: where the
-// donor says. How much lies where, a plan could only guess.
-func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
-	ask := func() ([]catalog.Key, error) { return r.cluster.Cuts(r.hard, c) }
-	if r.halves {
+// noteSplitPoints notes where what a command could not move at once is to be split: where the
+// donor says. A plan can only estimate the distribution of the data.
+func (r *run) noteSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
+	ask := func() ([]catalog.Key, error) { return r.cluster.Cuts(r.hardCtx, c) }
+	if r.donorsOnlyHalve {
 		ask = func() ([]catalog.Key, error) { return r.halve(s, c) }
 	}
 	points, err := ask()
@@ -27,13 +27,13 @@ func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
 		points = points[:min(1, len(points))] // it moves one piece
 	}
 	if len(points) > 0 {
-		if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
+		if err := r.write(Record{What: recordCut, Step: s.Number, Points: points}); err != nil {
 			return nil, err
 		}
 	}
-	r.shared.Lock()
-	defer r.shared.Unlock()
-	r.cuts[s.Number] = append(slices.Clip(r.cuts[s.Number]), points...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.splitPoints[s.Number] = append(slices.Clip(r.splitPoints[s.Number]), points...)
 	return points, nil
 }
 
@@ -41,17 +41,17 @@ func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
 // many pieces as are expected: routers up to 5.0 do not say where it would cut. It returns
 // the bounds in the range that there are then.
 func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
-	look, err := r.cluster.Snapshot(r.hard, r.namespaces)
+	look, err := r.cluster.Snapshot(r.hardCtx, r.namespaces)
 	if err != nil {
 		return nil, err
 	}
 	coll := look.Collection(s.Namespace)
 	if coll == nil {
-		return nil, changed(s, "%s is not a sharded collection any more", s.Namespace)
+		return nil, newChangedError(s, "%s is not a sharded collection any more", s.Namespace)
 	}
 	var chunks []catalog.Chunk
 	for before := 0; ; before = len(chunks) {
-		chunks, err = r.cluster.Chunks(r.hard, coll.Collection, c.Min, c.Max)
+		chunks, err = r.cluster.Chunks(r.hardCtx, coll.Collection, c.Min, c.Max)
 		n := len(chunks)
 		if err != nil || n == before || n > max(1, len(c.Expected)) {
 			break
@@ -77,7 +77,7 @@ func (r *run) halveChunk(c Command, chunk catalog.Chunk) error {
 			continue
 		}
 		split.Point = bound
-		if err := r.cluster.Do(r.hard, split); err != nil {
+		if err := r.cluster.Do(r.hardCtx, split); err != nil {
 			return err
 		}
 		if bound.Equal(c.Min) {
@@ -87,7 +87,7 @@ func (r *run) halveChunk(c Command, chunk catalog.Chunk) error {
 		}
 	}
 	split.Point, split.Halve, split.Min, split.Max = catalog.Key{}, true, chunk.Min, chunk.Max
-	err := r.cluster.Do(r.hard, split)
+	err := r.cluster.Do(r.hardCtx, split)
 	if mongoerr.Is(err, mongoerr.CannotSplit) || mongoerr.Is(err, mongoerr.OperationFailed) {
 		return nil // all of it has one key, or it is empty
 	}

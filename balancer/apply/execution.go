@@ -12,34 +12,34 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Execution is a plan and the journal of its carrying out.
+// Execution is a plan and the journal of applying it.
 type Execution struct {
 	// Plan is what is to be carried out.
 	Plan *plan.Plan
 	// Journal is nil where nothing is written down, or Kept has it.
 	Journal *Journal
-	// Kept is a journal that is not a file; nil is none.
-	Kept Kept
+	// Store is a journal that is not a file; nil is none.
+	Store JournalStore
 
-	history *History
-	fresh   bool // this made the journal
-	undo    bool
+	history        *History
+	createdJournal bool // this made the journal
+	isUndo         bool
 }
 
-// Kept is a journal that is kept elsewhere than in a file of this machine.
-type Kept interface {
+// JournalStore is a journal that is kept elsewhere than in a file of this machine.
+type JournalStore interface {
 	Log
 	// Name is what it is resumed and undone by, in place of a path.
 	Name() string
 }
 
-// BeginKept prepares a plan for its first run, with a new journal.
-func BeginKept(p *plan.Plan, in Kept) *Execution { return &Execution{Plan: p, Kept: in} }
+// BeginInStore prepares a plan for its first run, with a new journal.
+func BeginInStore(p *plan.Plan, in JournalStore) *Execution { return &Execution{Plan: p, Store: in} }
 
-// ResumeKept prepares the next run of what a journal reports.
-func ResumeKept(h *History, in Kept) *Execution {
+// ResumeInStore prepares the next run of what a journal reports.
+func ResumeInStore(h *History, in JournalStore) *Execution {
 	h.path = in.Name()
-	return &Execution{Plan: h.Plan(), Kept: in, history: h}
+	return &Execution{Plan: h.Plan(), Store: in, history: h}
 }
 
 // Begin prepares a plan for its first run, with a new journal; an empty path
@@ -60,7 +60,7 @@ func Begin(p *plan.Plan, path string) (*Execution, error) {
 	}
 	var err error
 	w.Journal, err = CreateJournal(path)
-	w.fresh = true
+	w.createdJournal = true
 	return w, err
 }
 
@@ -91,17 +91,17 @@ func (w *Execution) Undo() (err error) {
 	if w.Plan.Goal.Kind == plan.Undo && !w.history.Finished() {
 		return nil
 	}
-	w.undo = true
+	w.isUndo = true
 	if w.Plan, err = Undo(w.history); err != nil {
 		return fmt.Errorf("%s: %w", w.Path(), err)
 	}
 	return nil
 }
 
-// Note writes down what becomes of a shard besides the steps.
-func (w *Execution) Note(what What, shard catalog.ShardID, at time.Time) error {
+// RecordShard records that a shard was marked as draining, unmarked or removed.
+func (w *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.Time) error {
 	if w.history != nil {
-		w.history.marked = map[What]catalog.ShardID{Marked: shard}[what]
+		w.history.marked = map[RecordKind]catalog.ShardID{RecordMarked: shard}[what]
 	}
 	log := w.log()
 	if log == nil {
@@ -112,34 +112,35 @@ func (w *Execution) Note(what What, shard catalog.ShardID, at time.Time) error {
 
 func (w *Execution) log() Log {
 	switch {
-	case w.Kept != nil:
-		return w.Kept
+	case w.Store != nil:
+		return w.Store
 	case w.Journal != nil:
 		return w.Journal
 	}
 	return nil
 }
 
-// Marked returns the shard that earlier runs have marked as draining, if that was not
+// MarkedShard returns the shard that earlier runs have marked as draining, if that was not
 // taken back, and whether it has left the cluster.
-func (w *Execution) Marked() (shard catalog.ShardID, removed bool) {
+func (w *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
 	if w.history == nil {
 		return "", false
 	}
 	return w.history.marked, w.history.removed
 }
 
-// Remaining are the steps that are to be done.
-func (w *Execution) Remaining() []plan.Step {
-	if w.history == nil || w.undo {
+// RemainingSteps are the steps that are to be done.
+func (w *Execution) RemainingSteps() []plan.Step {
+	if w.history == nil || w.isUndo {
 		return w.Plan.Steps
 	}
-	return slices.DeleteFunc(slices.Clone(w.Plan.Steps), func(s plan.Step) bool { return w.history.last().done[s.Number] })
+	return slices.DeleteFunc(slices.Clone(w.Plan.Steps),
+		func(s plan.Step) bool { return w.history.lastChapter().done[s.Number] })
 }
 
 // Run carries the plan out.
 func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.Resume, o.Undo = w.history, w.undo
+	o.Resume, o.Undo = w.history, w.isUndo
 	if !o.DryRun {
 		o.Log = w.log()
 	}
@@ -149,39 +150,39 @@ func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, erro
 // Path is where the journal lies; empty without one.
 func (w *Execution) Path() string {
 	switch {
-	case w.Kept != nil:
-		return w.Kept.Name()
+	case w.Store != nil:
+		return w.Store.Name()
 	case w.Journal != nil:
 		return w.Journal.Path()
 	}
 	return ""
 }
 
-// Close ends the work with the journal. A new one that tells of nothing is taken
-// away: the plan can be carried out later as if nothing had been.
+// Close closes the journal. A new one without records is removed:
+// the plan can still be applied later.
 func (w *Execution) Close() error {
 	if w.Journal == nil {
 		return nil
 	}
 	err := w.Journal.Close()
-	if w.fresh && !w.Journal.acted {
+	if w.createdJournal && !w.Journal.acted {
 		err = errors.Join(err, os.Remove(w.Path()))
 	}
 	return err
 }
 
-// Acted reports whether there is a journal that tells of something.
-func (w *Execution) Acted() bool {
-	return w.Kept != nil || w.Journal != nil && (!w.fresh || w.Journal.acted)
+// HasRecords reports whether there is a journal that tells of something.
+func (w *Execution) HasRecords() bool {
+	return w.Store != nil || w.Journal != nil && (!w.createdJournal || w.Journal.acted)
 }
 
-// Resumes reports whether this goes on with an earlier run.
-func (w *Execution) Resumes() bool { return w.history != nil && !w.undo }
+// IsResumed reports whether this goes on with an earlier run.
+func (w *Execution) IsResumed() bool { return w.history != nil && !w.isUndo }
 
-// Left is how many steps are to be done.
-func (w *Execution) Left() int {
-	if w.history == nil || w.undo {
+// StepsLeft is how many steps are to be done.
+func (w *Execution) StepsLeft() int {
+	if w.history == nil || w.isUndo {
 		return len(w.Plan.Steps)
 	}
-	return len(w.Plan.Steps) - w.history.Done()
+	return len(w.Plan.Steps) - w.history.StepsDone()
 }

@@ -49,14 +49,14 @@ func TestForceOnlyOnDemand(t *testing.T) {
 			}}
 			o := w.options()
 			o.OnChange, o.Replan = apply.Replan, w.replan
-			o.Tell = func(e apply.Event) {
-				if e.Kind == apply.Stays || e.Kind == apply.Forcing {
+			o.OnEvent = func(e apply.Event) {
+				if e.Kind == apply.LeftInPlace || e.Kind == apply.ForcingMove {
 					told = append(told, e)
 				}
 			}
 			r, err := apply.Run(t.Context(), c, p, o)
 			left, is := errors.AsType[*apply.LeftError](err)
-			if !is || r.Finished || forced != 0 || len(left.Stay) != 1 || left.Stay[0].Bytes < 3<<20 ||
+			if !is || r.Finished || forced != 0 || len(left.Left) != 1 || left.Left[0].Bytes < 3<<20 ||
 				!strings.Contains(err.Error(), "stays on a") || !strings.Contains(err.Error(), "--force-jumbo") {
 				t.Fatalf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
 			}
@@ -72,7 +72,7 @@ func TestForceOnlyOnDemand(t *testing.T) {
 			if err != nil || !r.Finished || forced != 1 || w.snapshot().Collection("db.c").Table.Count("a") != 0 {
 				t.Errorf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
 			}
-			if len(told) != 1 || told[0].Kind != apply.Forcing || told[0].Forced.Bytes < 3<<20 || told[0].Forced.For <= 0 {
+			if len(told) != 1 || told[0].Kind != apply.ForcingMove || told[0].Forced.Bytes < 3<<20 || told[0].Forced.BlockedFor <= 0 {
 				t.Errorf("%s%s: told %+v", release, flag, told)
 			}
 		}

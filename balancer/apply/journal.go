@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// Journal is a file with what was done, one JSON document a line. Each is on the
-// disk before what it tells of begins.
+// Journal is a write-ahead log in a file, one JSON document a line. Each is on the
+// disk before the action that it records begins.
 type Journal struct {
 	file *os.File
 	// History is what the file told when it was opened; nil for a new one.
@@ -29,9 +29,9 @@ var ErrJournalInUse = errors.New("another shardsh uses this journal")
 func CreateJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return recreated(path)
+		return recreateJournal(path)
 	}
-	j, err := lockedJournal(file, err)
+	j, err := lockJournal(file, err)
 	if err != nil {
 		return nil, err
 	}
@@ -42,18 +42,18 @@ func CreateJournal(path string) (*Journal, error) {
 	return j, nil
 }
 
-// beginning is how every journal begins.
-const beginning = `{"what":"plan",`
+// journalPrefix is how every journal begins.
+const journalPrefix = `{"what":"plan",`
 
-func recreated(path string) (*Journal, error) {
+func recreateJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	j, err := lockedJournal(file, err)
+	j, err := lockJournal(file, err)
 	if err != nil {
 		return nil, err
 	}
 	head, err := bufio.NewReader(file).ReadBytes('\n')
-	n := min(len(head), len(beginning))
-	if !errors.Is(err, io.EOF) || string(head[:n]) != beginning[:n] {
+	n := min(len(head), len(journalPrefix))
+	if !errors.Is(err, io.EOF) || string(head[:n]) != journalPrefix[:n] {
 		_ = file.Close() // nothing was written
 		return nil, fmt.Errorf("%s exists already: resume it (--resume), undo it (--undo), or name another "+
 			"journal", path)
@@ -69,7 +69,7 @@ func recreated(path string) (*Journal, error) {
 // OpenJournal opens a journal to go on with it.
 func OpenJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	j, err := lockedJournal(file, err)
+	j, err := lockJournal(file, err)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func LoadJournal(path string) (*History, error) {
 	return h, nil
 }
 
-// lockedJournal takes a file for this process alone. The lock ends with the
+// lockJournal takes a file for this process alone. The lock ends with the
 // process, however that ends.
-func lockedJournal(file *os.File, err error) (*Journal, error) {
+func lockJournal(file *os.File, err error) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Write appends a record, and returns when it is on the disk.
 func (j *Journal) Write(r Record) error {
-	j.acted = j.acted || r.What == began || r.What == pausing || r.What == Marked
+	j.acted = j.acted || r.What == recordBegan || r.What == recordPausing || r.What == RecordMarked
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

@@ -101,7 +101,7 @@ func tear(path string, r apply.Record) error {
 // expected: uneven ones may.
 func holdsOther(err error) bool {
 	changed, is := errors.AsType[*apply.ChangedError](err)
-	return is && changed.Contents
+	return is && changed.ContentsOnly
 }
 
 // life runs a plan, or goes on with a journal, until it is done or dies after so
@@ -127,7 +127,7 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	hard, end := context.WithCancel(context.Background())
 	defer end()
 	m := &mortal{Cluster: w.steps, journal: j, left: moments, end: end}
-	o.Log, o.Hard = m, hard
+	o.Log, o.HardContext = m, hard
 	r, err := apply.Run(hard, m, p, o)
 	switch {
 	case m.dead:

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// OnChange says what becomes of an applying when the cluster has moved on.
+// OnChange says what a run does when the cluster no longer matches its plan.
 type OnChange string
 
 // The ways.
@@ -21,8 +21,8 @@ const (
 	Replan OnChange = "replan"
 )
 
-// Wanted is what a new plan is to be made for.
-type Wanted struct {
+// ReplanRequest is the input for a new plan.
+type ReplanRequest struct {
 	Goal   plan.Goal
 	Limits plan.Limits
 	// Paused are the collections whose balancing is off only because of the run.
@@ -33,8 +33,8 @@ type Wanted struct {
 
 // Options say how a plan is carried out.
 type Options struct {
-	// Log is where everything is written down first; nil: nowhere, and there is no
-	// going on after a kill and no undoing.
+	// Log is the write-ahead journal; without one (nil) there is no
+	// resuming after a kill and no undo.
 	Log Log
 	// Resume is what the journal tells of earlier runs; nil for the first one.
 	Resume *History
@@ -42,59 +42,59 @@ type Options struct {
 	// place of what is left of the journal's own.
 	Undo bool
 	// DryRun gives commands to a cluster that does not carry them out, and goes on
-	// as if it had. Its Result has nothing as done.
+	// as if it had. In its Result no step is done.
 	DryRun bool
 
 	OnChange OnChange
 	// Replan makes a plan from the cluster as it is. Nil: can't be done.
-	Replan func(context.Context, Wanted) (*plan.Plan, error)
+	Replan func(context.Context, ReplanRequest) (*plan.Plan, error)
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool
-	// Before is called before anything else, also in a dry run. Nil does nothing.
-	Before func(ctx context.Context) error
-	// Unmarks is the shard whose mark as draining Before takes back: a dry run goes on as if
+	// BeforeRun is called before anything else, also in a dry run. Nil does nothing.
+	BeforeRun func(ctx context.Context) error
+	// UnmarkedShard is the shard whose mark as draining Before takes back: a dry run goes on as if
 	// it had.
-	Unmarks catalog.ShardID
-	// Ready is called once, when it is certain that all steps can be carried out and
+	UnmarkedShard catalog.ShardID
+	// OnReady is called once, when it is certain that all steps can be carried out and
 	// before the first one is. Nil does nothing.
-	Ready func(ctx context.Context) error
-	// Last is called when all steps are done and a new plan has none, before balancing is
+	OnReady func(ctx context.Context) error
+	// BeforeResume is called when all steps are done and a new plan has none, before balancing is
 	// switched on again; a dry run leaves it out. Nil does nothing.
-	Last func(ctx context.Context) error
-	// Unfinished is called when a run that was Ready ends before all is done, before
+	BeforeResume func(ctx context.Context) error
+	// OnUnfinished is called when a run that was Ready ends before all is done, before
 	// balancing is switched on again. Nil does nothing.
-	Unfinished func(ctx context.Context) error
-	// Keeps reports whether another run goes on right after this one: when it ends before all
+	OnUnfinished func(ctx context.Context) error
+	// WillContinue reports whether another run goes on right after this one: when it ends before all
 	// is done, Unfinished is not called and balancing stays off. Nil is never.
-	Keeps func() bool
-	// Checked says that it was certain already that all steps can be carried out.
-	Checked bool
-	// Finish is called when all steps are done and a new plan has none. A
+	WillContinue func() bool
+	// AlreadyChecked says that it was certain already that all steps can be carried out.
+	AlreadyChecked bool
+	// OnAllDone is called when all steps are done and a new plan has none. A
 	// *ChangedError of it says that there are some again, and has another plan take
 	// over. Nil does nothing, and a dry run leaves it out.
-	Finish func(ctx context.Context) error
+	OnAllDone func(ctx context.Context) error
 	// ForceJumbo moves by force what is too large to be moved otherwise, where all of it
 	// has one shard key: no write to the collection goes on meanwhile. Else it stays.
 	ForceJumbo bool
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
-	// Pace lets steps begin, and those start over that failed. Its limits are of this
-	// run, and can be passed by the next one. Nil lets all of them, later after
+	// Pace decides when steps may begin or be retried. Its limits apply to this
+	// run only. Nil lets all steps begin, with delays after
 	// failures.
 	Pace *pace.Gate
 
 	Clock Clock
-	// Tell is called with everything that happens, never twice at once; nil tells
-	// nobody.
-	Tell func(Event)
-	// Tick has an Event of the kind Going told with each of its values while a step
+	// OnEvent is called for each event, never concurrently; nil ignores
+	// them.
+	OnEvent func(Event)
+	// Tick makes an Event of the kind Going be sent with each of its values while a step
 	// is under way; nil has none.
 	Tick <-chan time.Time
-	// Hard ends what is under way. The context of Run only has nothing more begin.
+	// HardContext cancels running steps. The context of Run only keeps new ones from starting.
 	// Nil never ends.
-	Hard context.Context
+	HardContext context.Context
 }
 
 // Progress is how far a plan is.
@@ -111,31 +111,31 @@ type Progress struct {
 	BytesHere            int64
 }
 
-// Kind says what an Event tells.
-type Kind string
+// EventKind says what an Event tells.
+type EventKind string
 
 // The kinds of events.
 const (
-	Began     Kind = "began"
-	Going     Kind = "going" // the oldest step under way goes on
-	Ended     Kind = "ended"
-	Already   Kind = "already"  // there was nothing to do
-	Again     Kind = "again"    // it failed in passing, and is tried again
-	Deleting  Kind = "deleting" // it waits until its recipient has deleted what it gave away
-	Failed    Kind = "failed"
-	Forcing   Kind = "forcing" // a migration begins that blocks writes
-	Stays     Kind = "stays"   // only force could do it
-	Replanned Kind = "replanned"
-	Paused    Kind = "paused"
-	Restored  Kind = "restored"
-	Waiting   Kind = "waiting" // for the end of steps under way, to stop
-	Away      Kind = "away"    // the router does not answer, and is waited for
+	Began              EventKind = "began"
+	StillRunning       EventKind = "going" // the oldest step under way goes on
+	Ended              EventKind = "ended"
+	AlreadyDone        EventKind = "already"  // there was nothing to do
+	Retrying           EventKind = "again"    // it failed transiently, and is retried
+	WaitingForDeletion EventKind = "deleting" // it waits for a range deletion on its recipient
+	Failed             EventKind = "failed"
+	ForcingMove        EventKind = "forcing" // a migration begins that blocks writes
+	LeftInPlace        EventKind = "stays"   // only force could do it
+	Replanned          EventKind = "replanned"
+	BalancingPaused    EventKind = "paused"
+	BalancingResumed   EventKind = "restored"
+	WaitingToStop      EventKind = "waiting" // for the running steps to end, before stopping
+	RouterUnreachable  EventKind = "away"    // the router does not answer; the run waits for it
 )
 
 // Event is something that has happened. Fields that do not belong to its kind are
 // zero.
 type Event struct {
-	Kind       Kind
+	Kind       EventKind
 	Step       plan.Step
 	Namespaces []string // of Paused and Restored
 	Err        error
@@ -155,10 +155,10 @@ type Result struct {
 	Stopped  string
 	// Fixed tells of a limit that no option of the run lifts it.
 	Fixed bool
-	// Possible tells of a dry run that all that is left could be carried out. A dry
+	// Possible says of a dry run that all remaining steps could be carried out. A dry
 	// run is never Finished.
 	Possible bool
-	// Left is what keeps the goal from being reached though all is done.
+	// Left says why the goal is not reached although all steps are done.
 	Left     []diagnosis.Finding
 	Progress Progress
 	// Replans is how often another plan took over, Failures how many steps failed.

@@ -20,7 +20,7 @@ var busy = mongoerr.New(mongoerr.ConflictingOperationInProgress, "a shard is bus
 // What fails in passing is tried again, after longer and longer waits, up to ten
 // times in a row; then somebody is asked, and going on goes on.
 func TestTriesAgainAndAsks(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := apply.CreateJournal(path)
 	if err != nil {
@@ -37,17 +37,17 @@ func TestTriesAgainAndAsks(t *testing.T) {
 		return nil
 	}}
 	o := w.options()
-	var told []apply.Kind
-	o.Log, o.Tell = j, func(e apply.Event) { told = append(told, e.Kind) }
+	var told []apply.EventKind
+	o.Log, o.OnEvent = j, func(e apply.Event) { told = append(told, e.Kind) }
 	r, err := apply.Run(t.Context(), c, p, o)
-	if err != nil || !r.Finished || !slices.Contains(told, apply.Again) {
+	if err != nil || !r.Finished || !slices.Contains(told, apply.Retrying) {
 		t.Fatalf("%+v, %v, told %v", r, err, told)
 	}
 	if want := []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}; !slices.Equal(at[:4], want) {
 		t.Errorf("tried at %v, want %v", at[:4], want)
 	}
 
-	w, p = balanced(t)
+	w, p = newBalancerError(t)
 	fail, c.sent, c.Cluster, o = 1<<30, 0, w.steps, w.options()
 	_, err = apply.Run(t.Context(), c, p, o)
 	if !errors.As(err, new(*pace.AskError)) || !errors.Is(err, busy) || c.sent != 10 ||
@@ -58,7 +58,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 
 // A server with too much to do is waited for: more refusals than a run may have failures.
 func TestWaitsForOverload(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	c := &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 		if n <= 30 {
 			return mongoerr.New(mongoerr.IngressRequestRateLimitExceeded, "slow down")
@@ -66,10 +66,10 @@ func TestWaitsForOverload(t *testing.T) {
 		return nil
 	}}
 	o := w.options()
-	var told []apply.Kind
-	o.Tell = func(e apply.Event) { told = append(told, e.Kind) }
+	var told []apply.EventKind
+	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	r, err := apply.Run(t.Context(), c, p, o)
-	if err != nil || !r.Finished || slices.Contains(told, apply.Again) || c.sent <= 30 {
+	if err != nil || !r.Finished || slices.Contains(told, apply.Retrying) || c.sent <= 30 {
 		t.Errorf("%+v after %d commands, %v, told %v", r, c.sent, err, told)
 	}
 }
@@ -77,7 +77,7 @@ func TestWaitsForOverload(t *testing.T) {
 // What would fail the same way again is not tried again.
 func TestAsksAtOnce(t *testing.T) {
 	for _, code := range []mongoerr.Code{mongoerr.Unauthorized, mongoerr.IndexNotFound, mongoerr.DuplicateKey} {
-		w, p := balanced(t)
+		w, p := newBalancerError(t)
 		c := &hooked{Cluster: w.steps, before: func(int, apply.Command) error { return mongoerr.New(code, "no") }}
 		if _, err := apply.Run(t.Context(), c, p, w.options()); !mongoerr.Is(err, code) || c.sent != 1 {
 			t.Errorf("%s: sent %d times, %v", code.Name(), c.sent, err)
@@ -87,7 +87,7 @@ func TestAsksAtOnce(t *testing.T) {
 
 // Nothing begins outside of the window, what failed neither.
 func TestWindow(t *testing.T) {
-	w, p := balanced(t) // at noon
+	w, p := newBalancerError(t) // at noon
 	window, err := pace.ParseWindow("22:00-22:01", time.UTC)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestWindow(t *testing.T) {
 // Who waits for a window can be stopped, and hears at once of steps that end
 // meanwhile.
 func TestWaitsBesideSteps(t *testing.T) {
-	w, p := balanced(t)
+	w, p := newBalancerError(t)
 	moves := slices.DeleteFunc(slices.Clone(p.Steps), func(s plan.Step) bool { return s.Kind != plan.Move })
 	if len(moves) < 2 {
 		t.Fatal("the plan has too few moves")
@@ -124,15 +124,15 @@ func TestWaitsBesideSteps(t *testing.T) {
 	defer cancel()
 	o := w.options()
 	o.Parallel, o.Pace = 2, pace.NewGate(pace.Rules{Pause: time.Hour}, stuck{w.cluster.Clock()})
-	var told []apply.Kind
-	o.Tell = func(e apply.Event) {
+	var told []apply.EventKind
+	o.OnEvent = func(e apply.Event) {
 		told = append(told, e.Kind)
 		if e.Kind == apply.Ended { // the second one waits for its pause, which has no end
 			cancel()
 		}
 	}
 	r, err := apply.Run(ctx, w.steps, p, o)
-	if err != nil || r.Stopped != "interrupted" || r.Progress.StepsHere != 1 || slices.Contains(told, apply.Waiting) {
+	if err != nil || r.Stopped != "interrupted" || r.Progress.StepsHere != 1 || slices.Contains(told, apply.WaitingToStop) {
 		t.Errorf("%+v, %v, told %v", r, err, told)
 	}
 }

@@ -91,8 +91,8 @@ func TestARouterThatGoesAway(t *testing.T) {
 		o := w.options()
 		o.PauseBalancing = true
 		told := 0
-		o.Tell = func(e apply.Event) {
-			if e.Kind == apply.Away {
+		o.OnEvent = func(e apply.Event) {
+			if e.Kind == apply.RouterUnreachable {
 				told++
 			}
 		}
@@ -125,7 +125,7 @@ func TestHowLongARouterIsWaitedFor(t *testing.T) {
 		{"gone for good, no limit", 0, 0, 25 * time.Hour},
 	} {
 		o := w.options()
-		o.Pace = pace.NewGate(pace.Rules{For: tt.limit}, o.Clock)
+		o.Pace = pace.NewGate(pace.Rules{MaxTime: tt.limit}, o.Clock)
 		began := w.cluster.Clock().Now()
 		b := &blinking{Cluster: w.steps, stays: 1 << 30, away: tt.stays}
 		_, err := apply.Run(t.Context(), b, p, o)

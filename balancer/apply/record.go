@@ -9,49 +9,49 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// What says what a line of a journal is about.
-type What string
+// RecordKind says what a line of a journal is about.
+type RecordKind string
 
 // The kinds of lines.
 const (
-	// planned begins a journal, and stands wherever another plan takes over: after
+	// recordPlan begins a journal, and stands wherever another plan takes over: after
 	// re-planning, and for an undoing.
-	planned What = "plan"
-	began   What = "began"
-	ended   What = "ended"
-	failed  What = "failed"
-	// cut stands before a range that is too large is split, at points that the plan
+	recordPlan   RecordKind = "plan"
+	recordBegan  RecordKind = "began"
+	recordEnded  RecordKind = "ended"
+	recordFailed RecordKind = "failed"
+	// recordCut is written before a range that is too large is split, at points that the plan
 	// knows nothing of.
-	cut What = "cut"
-	// moved stands after each migration of a step: what it has moved.
-	moved What = "moved"
-	// stays stands for a step that is not done, as only force could.
-	stays What = "stays"
-	// Marked stands before a shard is marked as draining, Unmarked after that was taken
+	recordCut RecordKind = "cut"
+	// recordMoved stands after each migration of a step: what it has moved.
+	recordMoved RecordKind = "moved"
+	// recordStays stands for a step that is not done, as only force could.
+	recordStays RecordKind = "stays"
+	// RecordMarked stands before a shard is marked as draining, Unmarked after that was taken
 	// back, Removed after it has left the cluster.
-	Marked   What = "marked"
-	Unmarked What = "unmarked"
-	Removed  What = "removed"
-	// pausing stands before a collection's balancing is switched off, balancing
+	RecordMarked   RecordKind = "marked"
+	RecordUnmarked RecordKind = "unmarked"
+	RecordRemoved  RecordKind = "removed"
+	// recordPausing stands before a collection's balancing is switched off, balancing
 	// after it was switched on again.
-	pausing   What = "pausing"
-	balancing What = "balancing"
-	// finished ends what a plan is about, stopped one run of it.
-	finished What = "finished"
-	stopped  What = "stopped"
+	recordPausing RecordKind = "pausing"
+	recordResumed RecordKind = "balancing"
+	// recordFinished ends what a plan is about, stopped one run of it.
+	recordFinished RecordKind = "finished"
+	recordStopped  RecordKind = "stopped"
 )
 
 // Record is one line of a journal. Fields that do not belong to its kind are
 // zero.
 type Record struct {
-	What What      `json:"what"`
-	At   time.Time `json:"at"`
+	What RecordKind `json:"what"`
+	At   time.Time  `json:"at"`
 	// Cluster and Plan belong to a plan.
 	Cluster bson.ObjectID   `json:"clusterId,omitzero"`
 	Plan    json.RawMessage `json:"plan,omitempty"`
 	// Step is the number of one, Before are the chunks that it touches.
-	Step   int     `json:"step,omitzero"`
-	Before []piece `json:"before,omitempty"`
+	Step   int          `json:"step,omitzero"`
+	Before []priorChunk `json:"before,omitempty"`
 	// Min and Max bound what it is about, where only the cluster could say that, and what
 	// was moved.
 	Min catalog.Key `json:"min,omitzero"`

@@ -13,27 +13,27 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// rehearsal is a cluster on which commands change nothing but what is said of its
-// chunks. A plan that can be carried out there can be on the cluster, as long as
+// rehearsal is a cluster on which commands change only a copy of its routing table.
+// A plan that can be carried out there can be on the cluster, as long as
 // nobody else changes that.
 type rehearsal struct {
 	Cluster
-	// send has commands sent as well, for a cluster that only prints them.
-	send bool
+	// alsoSend has commands sent as well, for a cluster that only prints them.
+	alsoSend bool
 
 	mu     sync.Mutex
 	tables map[string]*catalog.RoutingTable
 	paused map[string]bool
-	ids    uint64
+	lastID uint64
 }
 
-func rehearsalOf(c Cluster, send bool) *rehearsal {
+func newRehearsal(c Cluster, send bool) *rehearsal {
 	return &rehearsal{
-		Cluster: c, send: send, tables: map[string]*catalog.RoutingTable{}, paused: map[string]bool{},
+		Cluster: c, alsoSend: send, tables: map[string]*catalog.RoutingTable{}, paused: map[string]bool{},
 	}
 }
 
-// Snapshot is that of the cluster, with the collections off that would be.
+// Snapshot is the cluster's, with balancing off where the run would have paused it.
 func (r *rehearsal) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	s, err := r.Cluster.Snapshot(ctx, namespaces)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *rehearsal) Chunks(ctx context.Context, c catalog.Collection, lower, upp
 
 // Do changes the chunks as the command would.
 func (r *rehearsal) Do(ctx context.Context, c Command) error {
-	if r.send {
+	if r.alsoSend {
 		if err := r.Cluster.Do(ctx, c); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (r *rehearsal) Do(ctx context.Context, c Command) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tables[c.Namespace]
-	changed := r.commit(t, c)
+	changed := r.commitCommand(t, c)
 	next, err := t.Apply(changed)
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (r *rehearsal) Do(ctx context.Context, c Command) error {
 	return nil
 }
 
-func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
+func (r *rehearsal) commitCommand(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 	commit := catalog.Commit{NewID: r.newID}
 	switch c.Kind {
 	case plan.Move:
-		upper := c.upper()
+		upper := c.expectedMax()
 		if upper.IsZero() {
 			return nil // as if hardly anything had moved
 		}
@@ -104,7 +104,7 @@ func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 			}
 			return commit.Split(t, t.Find(point), []catalog.Key{point})
 		}
-		if !c.Open {
+		if !c.DonorChoosesEnd {
 			return commit.Split(t, t.Find(c.Point), []catalog.Key{c.Point})
 		}
 		chunk := t.Find(c.Min)
@@ -121,10 +121,10 @@ func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 	return nil
 }
 
-// upper is where a move is expected to end; zero where it is not known.
-func (c Command) upper() catalog.Key {
+// expectedMax is where a move is expected to end; zero where it is not known.
+func (c Command) expectedMax() catalog.Key {
 	switch middle, ok := c.Pattern.Between(c.Min, c.Max, 0.5); {
-	case !c.Open:
+	case !c.DonorChoosesEnd:
 		return c.Max
 	case len(c.Expected) > 0:
 		return c.Expected[0]
@@ -140,8 +140,8 @@ func (r *rehearsal) Moved(_ context.Context, c Command) (Moved, error) {
 }
 
 func (r *rehearsal) newID() (id bson.ObjectID) {
-	r.ids++
-	binary.BigEndian.PutUint64(id[4:], r.ids)
+	r.lastID++
+	binary.BigEndian.PutUint64(id[4:], r.lastID)
 	return id
 }
 
@@ -152,7 +152,7 @@ func (r *rehearsal) SetBalancing(ctx context.Context, namespaces []string, on bo
 		r.paused[ns] = !on
 	}
 	r.mu.Unlock()
-	if r.send {
+	if r.alsoSend {
 		return r.Cluster.SetBalancing(ctx, namespaces, on)
 	}
 	return nil
@@ -169,9 +169,9 @@ func withBalancing(s *catalog.Snapshot, ns string, on bool) *catalog.Snapshot {
 	return s.WithCollection(&next)
 }
 
-// Resumed returns a Snapshot in which the balancing of collections is on again
+// WithBalancingResumed returns a Snapshot in which the balancing of collections is on again
 // that an applying has switched off: what a new plan is to be made from.
-func Resumed(s *catalog.Snapshot, paused []string) *catalog.Snapshot {
+func WithBalancingResumed(s *catalog.Snapshot, paused []string) *catalog.Snapshot {
 	for _, ns := range paused {
 		s = withBalancing(s, ns, true)
 	}

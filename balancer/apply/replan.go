@@ -16,48 +16,48 @@ import (
 // works again meanwhile. What is found to be moved again may be gone when the cluster
 // is looked at; then it is done once more.
 func (r *run) finish(ctx context.Context) (more bool, err error) {
-	if err := r.mayNot(ctx, r.o.Pace.Await(ctx)); err != nil || r.result.Stopped != "" {
+	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" {
 		return false, err
 	}
-	if r.o.Last != nil && !r.o.DryRun {
-		if err := r.o.Last(ctx); err != nil {
+	if r.o.BeforeResume != nil && !r.o.DryRun {
+		if err := r.o.BeforeResume(ctx); err != nil {
 			return false, err
 		}
 	}
-	if r.o.Finish == nil || r.o.DryRun {
+	if r.o.OnAllDone == nil || r.o.DryRun {
 		return false, nil
 	}
-	if err := r.restore(); err != nil {
+	if err := r.resumeBalancing(); err != nil {
 		return false, err
 	}
 	for looks := 0; ; looks++ {
-		err := r.o.Finish(ctx)
+		err := r.o.OnAllDone(ctx)
 		if errors.As(err, new(*pace.OverError)) {
-			return false, r.mayNot(ctx, err)
+			return false, r.handlePaceError(ctx, err)
 		}
 		changed, is := errors.AsType[*ChangedError](err)
-		if !is || !r.mayReplan() || looks == maxReplans {
+		if !is || !r.canReplan() || looks == maxReplans {
 			return false, err
 		}
 		p, err := r.newPlan(ctx)
 		switch {
 		case err != nil:
 			return false, err
-		case r.workIn(p):
-			return true, r.follow(p, changed)
+		case r.hasWork(p):
+			return true, r.switchToPlan(p, changed)
 		case !p.Reached:
 			return false, changed
 		}
-		if err := r.o.Clock.Sleep(ctx, roundPause); err != nil {
+		if err := r.o.Clock.Sleep(ctx, roundPollInterval); err != nil {
 			return false, err
 		}
 	}
 }
 
-// maxReplans is after how many new plans nobody believes in the next one.
+// maxReplans limits how many new plans a run makes.
 const maxReplans = 20
 
-func (r *run) mayReplan() bool {
+func (r *run) canReplan() bool {
 	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
 }
 
@@ -69,16 +69,16 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 		return false, nil
 	}
 	p, err := r.newPlan(ctx)
-	if err != nil || because == nil && !r.workIn(p) {
+	if err != nil || because == nil && !r.hasWork(p) {
 		return false, err
 	}
-	return true, r.follow(p, because)
+	return true, r.switchToPlan(p, because)
 }
 
 // newPlan makes another plan with the same goal.
 func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
-	err = r.waits.ask(ctx, func() (err error) {
-		p, err = r.o.Replan(ctx, Wanted{r.plan.Goal, r.plan.Limits, slices.Clone(r.paused), r.merges()})
+	err = r.retrying.retry(ctx, func() (err error) {
+		p, err = r.o.Replan(ctx, ReplanRequest{r.plan.Goal, r.plan.Limits, slices.Clone(r.paused), r.mergeSteps()})
 		return err
 	})
 	if err != nil {
@@ -88,9 +88,9 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 	return p, nil
 }
 
-// merges returns the steps that have merged chunks, of plans before this one, too: how large those
+// mergeSteps returns the steps that have merged chunks, of plans before this one, too: how large those
 // chunks are is known by how many they were.
-func (r *run) merges() []plan.Step {
+func (r *run) mergeSteps() []plan.Step {
 	list := slices.Clip(r.merged)
 	for _, s := range r.plan.Steps {
 		if s.Kind == plan.Merge && r.done[s.Number] {
@@ -100,21 +100,21 @@ func (r *run) merges() []plan.Step {
 	return list
 }
 
-// follow has another plan take over.
-func (r *run) follow(p *plan.Plan, because *ChangedError) error {
+// switchToPlan has another plan take over.
+func (r *run) switchToPlan(p *plan.Plan, because *ChangedError) error {
 	r.result.Replans++
-	if because == nil || !because.Contents { // which takes a step each time
+	if because == nil || !because.ContentsOnly { // which takes a step each time
 		r.replans++
 	}
 	if r.replans > maxReplans {
 		return fmt.Errorf(
 			"the goal is not reached after %d new plans: the cluster changes too fast", maxReplans)
 	}
-	r.closeTally()
-	r.merged = r.merges()
-	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
-	r.spans, r.before, r.moves = map[int]plan.Range{}, map[int][]piece{}, map[int]tally{}
-	r.leaveBehind()
+	r.carryTallyOver()
+	r.merged = r.mergeSteps()
+	r.plan, r.done, r.began, r.splitPoints = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
+	r.spans, r.priorChunks, r.moves = map[int]plan.Range{}, map[int][]priorChunk{}, map[int]tally{}
+	r.markStays()
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return err
 	}

@@ -28,43 +28,48 @@ import (
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
-		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, cuts: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, before: map[int][]piece{}, moves: map[int]tally{}, stays: map[int]bool{},
+		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
+		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, moves: map[int]tally{}, stays: map[int]bool{},
 	}
-	if r.hard = o.Hard; r.hard == nil {
-		r.hard = context.WithoutCancel(ctx)
+	if r.hardCtx = o.HardContext; r.hardCtx == nil {
+		r.hardCtx = context.WithoutCancel(ctx)
 	}
 	if o.Pace == nil {
 		r.o.Pace = pace.NewGate(pace.Rules{}, o.Clock)
 	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
+		r.cluster, r.o.Log, r.o.Pace = newRehearsal(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
-	r.waits = &retryingCluster{Cluster: r.cluster, clock: o.Clock, until: r.o.Pace.Ends(), tell: r.tellAway}
-	r.cluster = r.waits
+	r.retrying = &retryingCluster{
+		Cluster:       r.cluster,
+		clock:         o.Clock,
+		deadline:      r.o.Pace.EndTime(),
+		onUnreachable: r.tellUnreachable,
+	}
+	r.cluster = r.retrying
 	if o.Resume != nil {
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
 			r.plan = o.Resume.Plan()
-			maps.Copy(r.done, o.Resume.last().done)
-			for _, b := range o.Resume.last().began {
-				r.recall(b)
+			maps.Copy(r.done, o.Resume.lastChapter().done)
+			for _, b := range o.Resume.lastChapter().startedSteps {
+				r.restoreStep(b)
 			}
 		}
 	}
 	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
 	before := maps.Clone(r.done)
-	err := r.begins(ctx)
+	err := r.awaitStart(ctx)
 	if err == nil && r.result.Stopped == "" {
-		err = r.carryOut(ctx)
+		err = r.runPlans(ctx)
 	}
-	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
-		err = r.leave(err)
+	if !errors.As(err, new(*logError)) && r.hardCtx.Err() == nil {
+		err = r.finishRun(err)
 	}
 	if o.DryRun {
 		r.result.Possible, r.result.Finished = r.result.Finished && err == nil, false
-		r.done, r.here, r.moves = before, Progress{}, map[int]tally{}
+		r.done, r.thisRun, r.moves = before, Progress{}, map[int]tally{}
 	}
 	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
 	return r.result, err
@@ -72,47 +77,47 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 
 // run is a plan under way.
 type run struct {
-	cluster Cluster // which is
-	waits   *retryingCluster
-	hard    context.Context
-	o       Options
+	cluster  Cluster // the same as waits, with retries
+	retrying *retryingCluster
+	hardCtx  context.Context
+	o        Options
 
-	plan       *plan.Plan
-	namespaces []string
-	basis      map[string]plan.CollectionBasis
-	done       map[int]bool      // by number of the step
-	began      map[int]time.Time // in this run
-	paused     []string          // collections that are to be switched on again
-	here       Progress          // what this run did; shared holds it
-	replans    int               // that count
-	merged     []plan.Step       // of plans before this one
-	ready      bool              // Options.Ready was called
-	most       map[string]int64  // what a move may move, by collection
-	bySize     bool              // the plan evens out bytes
-	halves     bool              // donors cut ranges in half: the router does not say where they would
+	plan            *plan.Plan
+	namespaces      []string
+	basis           map[string]plan.CollectionBasis
+	done            map[int]bool      // by number of the step
+	began           map[int]time.Time // in this run
+	paused          []string          // collections that are to be switched on again
+	thisRun         Progress          // what this run did; shared holds it
+	replans         int               // that count
+	merged          []plan.Step       // of plans before this one
+	ready           bool              // Options.Ready was called
+	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
+	bySize          bool              // the plan evens out bytes
+	donorsOnlyHalve bool              // donors cut ranges in half: the router does not say where they would
 
-	shared    sync.Mutex            // holds the log and, by step,
-	cuts      map[int][]catalog.Key // where ranges are cut, as the donor said
-	before    map[int][]piece       // the chunks that they touch, as they were
-	spans     map[int]plan.Range    // what those are about that only the cluster could say that of
-	moves     map[int]tally         // what they have moved
-	chunkSize int64                 // the largest of their collections
-	earlier   tally                 // of the plans before this one, which expected
-	planned   int64
-	// stays are the steps that only force could do, behind is what they leave.
-	stays  map[int]bool
-	behind []*StaysError
-	result Result
+	mu                  sync.Mutex            // holds the log and, by step,
+	splitPoints         map[int][]catalog.Key // where ranges are cut, as the donor said
+	priorChunks         map[int][]priorChunk  // the chunks that they touch, before the step
+	spans               map[int]plan.Range    // the actual range of steps with estimated bounds
+	moves               map[int]tally         // what they have moved
+	chunkSize           int64                 // the largest of their collections
+	earlierPlans        tally                 // of the plans before this one, which expected
+	earlierPlannedBytes int64
+	// stays are the steps that need force, behind is what they leave in place.
+	stays      map[int]bool
+	leftBehind []*StaysError
+	result     Result
 
-	telling sync.Mutex
+	tellMu sync.Mutex
 }
 
-// recall takes over what a journal knows of a step.
-func (r *run) recall(b startedStep) {
+// restoreStep restores the state of a step from a journal.
+func (r *run) restoreStep(b startedStep) {
 	n := b.step.Number
-	r.before[n] = b.before
+	r.priorChunks[n] = b.priorChunks
 	if b.cuts != nil {
-		r.cuts[n] = b.cuts
+		r.splitPoints[n] = b.cuts
 	}
 	if b.step.Within != nil {
 		r.spans[n] = b.span
@@ -164,8 +169,8 @@ func (r *run) write(rec Record) error {
 		return nil
 	}
 	rec.At = r.o.Clock.Now().UTC()
-	r.shared.Lock()
-	defer r.shared.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := r.o.Log.Write(rec); err != nil {
 		return &logError{err}
 	}
@@ -173,115 +178,116 @@ func (r *run) write(rec Record) error {
 }
 
 func (r *run) tell(e Event) {
-	if r.o.Tell != nil {
+	if r.o.OnEvent != nil {
 		e.Progress = r.progress()
-		r.telling.Lock()
-		defer r.telling.Unlock()
-		r.o.Tell(e)
+		r.tellMu.Lock()
+		defer r.tellMu.Unlock()
+		r.o.OnEvent(e)
 	}
 }
 
-// tellAway is for steps under way, which don't know how far the others are.
-func (r *run) tellAway(err error) {
-	if r.o.Tell != nil {
-		r.telling.Lock()
-		defer r.telling.Unlock()
-		r.o.Tell(Event{Kind: Away, Err: err})
+// tellUnreachable is for running steps, which don't know the progress of the others.
+func (r *run) tellUnreachable(err error) {
+	if r.o.OnEvent != nil {
+		r.tellMu.Lock()
+		defer r.tellMu.Unlock()
+		r.o.OnEvent(Event{Kind: RouterUnreachable, Err: err})
 	}
 }
 
-// begins waits until nobody holds the run: nothing is changed before that.
-func (r *run) begins(ctx context.Context) error {
-	if err := r.mayNot(ctx, r.o.Pace.Await(ctx)); err != nil || r.result.Stopped != "" || r.o.Before == nil {
+// awaitStart waits until the pace lets the run start; nothing is changed before that.
+func (r *run) awaitStart(ctx context.Context) error {
+	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" ||
+		r.o.BeforeRun == nil {
 		return err
 	}
-	return r.because(ctx, r.o.Before(ctx))
+	return r.stopOrError(ctx, r.o.BeforeRun(ctx))
 }
 
-// carryOut runs plans until one is done, or something keeps it from being.
-func (r *run) carryOut(ctx context.Context) error {
+// runPlans runs plans until one is done, or something keeps it from being.
+func (r *run) runPlans(ctx context.Context) error {
 	for first := true; ; first = false {
-		err := r.attempt(ctx, first)
+		err := r.runPlan(ctx, first)
 		changed, isChanged := errors.AsType[*ChangedError](err)
 		if err != nil && !isChanged || r.result.Stopped != "" {
-			return r.because(ctx, err)
+			return r.stopOrError(ctx, err)
 		}
 		more := false
-		if r.mayReplan() {
+		if r.canReplan() {
 			more, err = r.replan(ctx, changed)
 		}
-		if err == nil && !more && len(r.behind) > 0 && !r.o.DryRun {
-			return &LeftError{r.behind}
+		if err == nil && !more && len(r.leftBehind) > 0 && !r.o.DryRun {
+			return &LeftError{r.leftBehind}
 		}
 		if err == nil && !more {
 			more, err = r.finish(ctx)
 		}
 		if err != nil || !more {
-			return r.because(ctx, err)
+			return r.stopOrError(ctx, err)
 		}
 	}
 }
 
-// attempt carries out the plan that is in force.
-func (r *run) attempt(ctx context.Context, first bool) error {
-	if err := r.adopt(); err != nil {
+// runPlan carries out the current plan.
+func (r *run) runPlan(ctx context.Context, first bool) error {
+	if err := r.adoptPlan(); err != nil {
 		return err
 	}
-	look, err := r.look(ctx)
+	look, err := r.readSnapshot(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.identify(look); err != nil {
+	if err := r.checkClusterID(look); err != nil {
 		return err
 	}
-	r.most = map[string]int64{}
+	r.maxMoveBytes = map[string]int64{}
 	for _, c := range look.Collections() { // donors take up to twice the chunk size for one chunk
-		r.most[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
+		r.maxMoveBytes[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
 	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
-	r.halves = !look.Release().ShowsSplitPoints()
-	r.o.Pace.Balancer(balancerOn(look))
+	r.donorsOnlyHalve = !look.Release().ShowsSplitPoints()
+	r.o.Pace.NoteBalancer(isBalancerOn(look))
 	if first && (r.o.Resume == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
 			return err
 		}
 	}
 	if r.o.PauseBalancing {
-		if look, err = r.pause(ctx, look); err != nil {
+		if look, err = r.pauseBalancing(ctx, look); err != nil {
 			return err
 		}
 	}
-	if err := Undisturbed(ctx, r.cluster, look, r.namespaces, r.remaining(), r.o.Clock); err != nil {
-		return r.switchedOn(err)
+	if err := CheckUndisturbed(ctx, r.cluster, look, r.namespaces, r.remainingTime(), r.o.Clock); err != nil {
+		return r.markReenabled(err)
 	}
-	if !r.o.Checked || !first {
+	if !r.o.AlreadyChecked || !first {
 		if err := r.rehearse(ctx, look); err != nil {
 			return err
 		}
 	}
-	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
+	if r.o.OnReady != nil && !r.ready && !r.o.DryRun {
 		r.ready = true
-		if err := r.o.Ready(ctx); err != nil {
+		if err := r.o.OnReady(ctx); err != nil {
 			return err
 		}
 	}
-	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
-		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
+	for round := range groupConsecutive(r.remainingSteps(), func(s plan.Step) int { return s.Round }) {
+		if err := r.runRound(ctx, round); err != nil || r.result.Stopped != "" {
 			return err
 		}
 	}
 	return nil
 }
 
-// left are the steps that are not done.
-func (r *run) left() []plan.Step {
+// remainingSteps are the steps that are not done.
+func (r *run) remainingSteps() []plan.Step {
 	return slices.DeleteFunc(slices.Clone(r.plan.Steps), func(s plan.Step) bool {
 		return r.done[s.Number] || r.stays[s.Number]
 	})
 }
 
-// chunkBy cuts a list where a key changes.
-func chunkBy[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T] {
+// groupConsecutive cuts a list where a key changes.
+func groupConsecutive[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(list) > 0 {
 			n := 1
@@ -296,17 +302,17 @@ func chunkBy[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T] {
 	}
 }
 
-// because has the end of the context stand for what it made fail.
-func (r *run) because(ctx context.Context, err error) error {
+// stopOrError replaces an error caused by the end of the context by a stopped result.
+func (r *run) stopOrError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.As(err, new(*logError)) {
-		r.result.Stopped = interrupted
+		r.result.Stopped = stoppedByInterrupt
 		return nil
 	}
 	return err
 }
 
-// adopt makes the plan the one to carry out.
-func (r *run) adopt() error {
+// adoptPlan makes the plan the one to carry out.
+func (r *run) adoptPlan() error {
 	r.basis = map[string]plan.CollectionBasis{}
 	for _, c := range r.plan.Basis.Collections {
 		r.basis[c.Namespace] = c
@@ -323,16 +329,16 @@ func (r *run) adopt() error {
 	return nil
 }
 
-// identify refuses another cluster than that of the plan, or of the journal.
-func (r *run) identify(look *catalog.Snapshot) error {
-	is := look.Parts().ClusterID
-	was := r.plan.Basis.ClusterID
+// checkClusterID refuses another cluster than that of the plan, or of the journal.
+func (r *run) checkClusterID(look *catalog.Snapshot) error {
+	actual := look.Parts().ClusterID
+	expected := r.plan.Basis.ClusterID
 	if r.o.Resume != nil {
-		was = r.o.Resume.Cluster
+		expected = r.o.Resume.Cluster
 	}
-	if was != is && !was.IsZero() {
+	if expected != actual && !expected.IsZero() {
 		return &BlockedError{
-			fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
+			fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", expected.Hex(), actual.Hex()),
 			"give the address of that cluster, or make a plan for this one",
 		}
 	}
@@ -344,16 +350,16 @@ func (r *run) writePlan(cluster bson.ObjectID) error {
 	if err != nil {
 		return err
 	}
-	return r.write(Record{What: planned, Cluster: cluster, Plan: text})
+	return r.write(Record{What: recordPlan, Cluster: cluster, Plan: text})
 }
 
 // rehearse finds out whether all steps that are left could be carried out, before
 // the first one is.
 func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
-	stage := rehearsalOf(r.cluster, false)
-	g := r.ground(look)
-	g.chunks = stage.Chunks
-	for _, s := range r.left() {
+	stage := newRehearsal(r.cluster, false)
+	g := r.newClusterState(look)
+	g.readChunks = stage.Chunks
+	for _, s := range r.remainingSteps() {
 		t, err := g.check(ctx, s)
 		if err != nil {
 			return err
@@ -367,36 +373,42 @@ func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
 	return nil
 }
 
-func (r *run) ground(look *catalog.Snapshot) clusterState {
-	r.shared.Lock()
-	defer r.shared.Unlock()
-	var before map[int][]piece
-	if r.halves {
-		before = maps.Clone(r.before)
+func (r *run) newClusterState(look *catalog.Snapshot) clusterState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var before map[int][]priorChunk
+	if r.donorsOnlyHalve {
+		before = maps.Clone(r.priorChunks)
 	}
 	return clusterState{
-		before: before, look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts),
-		spans: maps.Clone(r.spans), undoes: r.plan.Goal.Kind == plan.Undo, unmarks: r.o.Unmarks,
+		priorChunks:   before,
+		snapshot:      look,
+		readChunks:    r.cluster.Chunks,
+		basis:         r.basis,
+		splitPoints:   maps.Clone(r.splitPoints),
+		spans:         maps.Clone(r.spans),
+		isUndo:        r.plan.Goal.Kind == plan.Undo,
+		unmarkedShard: r.o.UnmarkedShard,
 	}
 }
 
-// leave tidies up, however the run ended.
-func (r *run) leave(err error) error {
-	rec := Record{What: stopped, Reason: r.result.Stopped}
+// finishRun cleans up, however the run ended.
+func (r *run) finishRun(err error) error {
+	rec := Record{What: recordStopped, Reason: r.result.Stopped}
 	switch {
 	case err != nil:
 		rec.Reason = err.Error()
 	case r.result.Stopped == "":
 		r.result.Finished = true
-		rec = Record{What: finished}
+		rec = Record{What: recordFinished}
 	}
-	if !r.result.Finished && err == nil && r.o.Keeps != nil && r.o.Keeps() {
+	if !r.result.Finished && err == nil && r.o.WillContinue != nil && r.o.WillContinue() {
 		return r.write(rec)
 	}
-	if !r.result.Finished && r.ready && r.o.Unfinished != nil {
-		err = errors.Join(err, r.o.Unfinished(r.hard))
+	if !r.result.Finished && r.ready && r.o.OnUnfinished != nil {
+		err = errors.Join(err, r.o.OnUnfinished(r.hardCtx))
 	}
-	if restored := r.restore(); restored != nil {
+	if restored := r.resumeBalancing(); restored != nil {
 		return errors.Join(err, restored)
 	}
 	return errors.Join(err, r.write(rec))
@@ -404,12 +416,12 @@ func (r *run) leave(err error) error {
 
 // progress adds up the steps.
 func (r *run) progress() Progress {
-	r.shared.Lock()
-	defer r.shared.Unlock()
-	p := r.here
-	p.Moves, p.MovesDone = r.earlier.moves, r.earlier.moves
-	p.Bytes, p.BytesDone, p.DocumentsDone = r.earlier.bytes, r.earlier.bytes, r.earlier.documents
-	p.BytesPlanned = r.planned + r.plan.Totals.Bytes
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.thisRun
+	p.Moves, p.MovesDone = r.earlierPlans.moves, r.earlierPlans.moves
+	p.Bytes, p.BytesDone, p.DocumentsDone = r.earlierPlans.bytes, r.earlierPlans.bytes, r.earlierPlans.documents
+	p.BytesPlanned = r.earlierPlannedBytes + r.plan.Totals.Bytes
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]
 		p.Steps++
@@ -433,15 +445,15 @@ func (r *run) progress() Progress {
 	return p
 }
 
-// remaining is how long the plan thinks that the steps that are left take.
-func (r *run) remaining() time.Duration {
-	left := r.left()
+// remainingTime returns the plan's estimate of the time of the remaining steps.
+func (r *run) remainingTime() time.Duration {
+	left := r.remainingSteps()
 	if len(left) == 0 {
 		return 0
 	}
 	last := left[len(left)-1]
-	return last.After + last.Takes - left[0].After + aStep
+	return last.After + last.Takes - left[0].After + defaultStepTime
 }
 
-// aStep is how long a step is taken to need when nothing is known.
-const aStep = time.Minute
+// defaultStepTime is the assumed time of a step without an estimate.
+const defaultStepTime = time.Minute

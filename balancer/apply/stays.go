@@ -17,23 +17,23 @@ const forcedRate = 45_000_000
 // Forced is a migration that blocks writes to its collection.
 type Forced struct {
 	Bytes int64
-	// For is about how long no write goes on.
-	For time.Duration
+	// BlockedFor is about how long no write goes on.
+	BlockedFor time.Duration
 }
 
-// ForcedOf returns what a forced migration of so many bytes takes.
-func ForcedOf(bytes int64) Forced {
+// EstimateForced returns what a forced migration of so many bytes takes.
+func EstimateForced(bytes int64) Forced {
 	return Forced{bytes, time.Duration(float64(bytes) / forcedRate * float64(time.Second))}
 }
 
 // String says how much moves, and for how long writes wait.
 func (f Forced) String() string {
 	return fmt.Sprintf("%s, writes to the collection wait for about %s", humanize.Bytes(f.Bytes),
-		humanize.Duration(max(time.Second, f.For.Round(time.Second))))
+		humanize.Duration(max(time.Second, f.BlockedFor.Round(time.Second))))
 }
 
-// Stays says why such a range is not moved unless that is asked for, and what to do.
-func (f Forced) Stays() string {
+// StaysText says why such a range is not moved unless that is asked for, and what to do.
+func (f Forced) StaysText() string {
 	return fmt.Sprintf("it is too large to be moved, and can't be cut, as all of it has one shard key; force it "+
 		"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
 }
@@ -48,81 +48,83 @@ type StaysError struct {
 // Error says why, and what to do.
 func (e *StaysError) Error() string {
 	return fmt.Sprintf("the range of %s from %s to %s stays on %s: %s", e.Step.Namespace, e.Range.Min, e.Range.Max,
-		e.Step.From, e.Stays())
+		e.Step.From, e.StaysText())
 }
 
-// LeftError says that all steps are done but for some, and why.
-type LeftError struct{ Stay []*StaysError }
+// LeftError lists the steps that could not be done, and why; all others are done.
+type LeftError struct{ Left []*StaysError }
 
 // Error lists what stays.
 func (e *LeftError) Error() string {
-	list := make([]string, len(e.Stay))
-	for i, s := range e.Stay {
+	list := make([]string, len(e.Left))
+	for i, s := range e.Left {
 		list[i] = s.Error()
 	}
 	return strings.Join(list, "; ")
 }
 
-// force moves what can't be cut, where that was asked for.
-func (k *stepRun) force(c Command) error {
-	size, err := k.cluster.Size(k.hard, c)
+// forceMove moves what can't be cut, where that was asked for.
+func (k *stepRun) forceMove(c Command) error {
+	size, err := k.cluster.Size(k.hardCtx, c)
 	if err != nil {
 		return &StepError{k.step, err}
 	}
-	f := ForcedOf(size.Bytes)
+	f := EstimateForced(size.Bytes)
 	if !k.o.ForceJumbo {
 		return &StaysError{k.step, plan.Range{Min: c.Min, Max: c.Max}, f}
 	}
 	k.tellForced(k.step, f)
-	c.Force, c.Open = true, false
-	if err := k.cluster.Do(k.hard, c); err != nil {
+	c.Force, c.DonorChoosesEnd = true, false
+	if err := k.cluster.Do(k.hardCtx, c); err != nil {
 		return &StepError{k.step, err}
 	}
-	k.count(c)
+	k.countMove(c)
 	return nil
 }
 
-// tellForced is for steps under way, as tellAway.
+// tellForced is for steps under way, as tellUnreachable.
 func (r *run) tellForced(s plan.Step, f Forced) {
-	if r.o.Tell != nil {
-		r.telling.Lock()
-		defer r.telling.Unlock()
-		r.o.Tell(Event{Kind: Forcing, Step: s, Forced: f})
+	if r.o.OnEvent != nil {
+		r.tellMu.Lock()
+		defer r.tellMu.Unlock()
+		r.o.OnEvent(Event{Kind: ForcingMove, Step: s, Forced: f})
 	}
 }
 
-// stay notes what a step leaves. The others go on.
-func (r *run) stay(e *StaysError) error {
-	r.behind = append(r.behind, e)
-	r.leaveBehind()
-	r.tell(Event{Kind: Stays, Step: e.Step, Err: e})
-	return r.write(Record{What: stays, Step: e.Step.Number, Error: e.Error()})
+// noteStay notes what a step leaves. The others go on.
+func (r *run) noteStay(e *StaysError) error {
+	r.leftBehind = append(r.leftBehind, e)
+	r.markStays()
+	r.tell(Event{Kind: LeftInPlace, Step: e.Step, Err: e})
+	return r.write(Record{What: recordStays, Step: e.Step.Number, Error: e.Error()})
 }
 
-// leaveBehind marks the steps of the plan whose range was found to stay.
-func (r *run) leaveBehind() {
+// markStays marks the steps of the plan whose range was found to stay.
+func (r *run) markStays() {
 	r.stays = map[int]bool{}
 	for _, s := range r.plan.Steps {
-		r.stays[s.Number] = !r.done[s.Number] && r.staysOf(s)
+		r.stays[s.Number] = !r.done[s.Number] && r.stepStays(s)
 	}
 }
 
-func (r *run) staysOf(s plan.Step) bool {
-	for _, e := range r.behind {
+func (r *run) stepStays(s plan.Step) bool {
+	for _, e := range r.leftBehind {
 		if s.Kind == plan.Move && s.Namespace == e.Step.Namespace && s.From == e.Step.From &&
-			overlap(s.Min, s.Max, e.Range.Min, e.Range.Max) {
+			rangesOverlap(s.Min, s.Max, e.Range.Min, e.Range.Max) {
 			return true
 		}
 	}
 	return false
 }
 
-func overlap(min1, max1, min2, max2 catalog.Key) bool { return min1.Less(max2) && min2.Less(max1) }
+func rangesOverlap(min1, max1, min2, max2 catalog.Key) bool {
+	return min1.Less(max2) && min2.Less(max1)
+}
 
-// workIn reports whether a plan has steps besides those that stay.
-func (r *run) workIn(p *plan.Plan) bool {
+// hasWork reports whether a plan has steps besides those that stay.
+func (r *run) hasWork(p *plan.Plan) bool {
 	for _, s := range p.Steps {
-		if !r.staysOf(s) {
+		if !r.stepStays(s) {
 			return true
 		}
 	}

@@ -13,20 +13,20 @@ import (
 // ErrNothingToUndo says that a journal tells of nothing that can be undone.
 var ErrNothingToUndo = errors.New("there is nothing to undo")
 
-// Undo returns the plan that takes back what a journal tells was begun: ranges go
+// Undo returns the plan that reverts the steps that a journal records as begun: ranges go
 // back to the shards they were on, and chunks get the bounds they had. What was
 // not carried out after all turns out to be done already.
 //
 // It does not bring back the history and the versions of chunks, flags that a
 // move or a split has cleared, and the time a range deletion takes.
 func Undo(h *History) (*plan.Plan, error) {
-	if h.last().plan.Goal.Kind == plan.Undo {
+	if h.lastChapter().plan.Goal.Kind == plan.Undo {
 		if h.Finished() {
 			return nil, fmt.Errorf("%w: it is undone already", ErrNothingToUndo)
 		}
 		return nil, errors.New("its undo has begun: resume it (--resume)")
 	}
-	p := plan.Plan{Basis: h.last().plan.Basis, Model: h.last().plan.Model, Undoes: h.path}
+	p := plan.Plan{Basis: h.lastChapter().plan.Basis, Model: h.lastChapter().plan.Model, Undoes: h.path}
 	p.Goal.Kind = plan.Undo
 	u := undoBuilder{}
 	bases := map[string]plan.CollectionBasis{}
@@ -35,8 +35,8 @@ func Undo(h *History) (*plan.Plan, error) {
 		for _, b := range c.plan.Basis.Collections {
 			bases[b.Namespace] = b
 		}
-		for j := len(c.began) - 1; j >= 0; j-- {
-			u.back(c.began[j])
+		for j := len(c.startedSteps) - 1; j >= 0; j-- {
+			u.undoStep(c.startedSteps[j])
 		}
 	}
 	if len(u.steps) == 0 {
@@ -57,8 +57,8 @@ type undoBuilder struct{ steps []plan.Step }
 
 func (u *undoBuilder) add(s plan.Step) { u.steps = append(u.steps, s) }
 
-// back takes one step back.
-func (u *undoBuilder) back(b startedStep) {
+// undoStep adds the steps that undo one step.
+func (u *undoBuilder) undoStep(b startedStep) {
 	s := b.step
 	back := plan.Step{Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
 	back.Why = fmt.Sprintf("undoes step %d", s.Number)
@@ -68,27 +68,27 @@ func (u *undoBuilder) back(b startedStep) {
 		if s.Within != nil {
 			points = slices.Clone(b.cuts)
 		}
-		ranges := b.ranges()
+		ranges := b.movedRanges()
 		for _, m := range slices.Backward(ranges) {
-			u.moves(back, b, m)
+			u.addMovesBack(back, b, m)
 		}
 		for _, m := range b.moved {
 			points = append(points, m.Min, m.Max)
 		}
-		u.whole(back, b, points)
+		u.addMerges(back, b, points)
 	case plan.Split:
 		points := s.Points
 		if s.Within != nil {
 			points = b.cuts
 		}
-		u.whole(back, b, points)
+		u.addMerges(back, b, points)
 	case plan.Merge:
 		back.Kind = plan.Split
 		upper := s.Max
 		if s.Within != nil {
 			back.Min, back.Max, upper = b.span.Min, b.span.Max, b.span.Max
 		}
-		for _, c := range b.before {
+		for _, c := range b.priorChunks {
 			if back.Min.Less(c.Min) && c.Min.Less(upper) {
 				back.Points = append(back.Points, c.Min)
 			}
@@ -99,8 +99,8 @@ func (u *undoBuilder) back(b startedStep) {
 	}
 }
 
-// ranges are what a step has moved or, where it is not known to be done, may have.
-func (b startedStep) ranges() []Moved {
+// movedRanges are what a step has moved or, where it is not known to be done, may have.
+func (b startedStep) movedRanges() []Moved {
 	whole := Moved{Min: b.step.Min, Max: b.step.Max, Documents: b.step.Documents, Bytes: b.step.Bytes}
 	if b.step.Within == nil {
 		if len(b.moved) > 0 && b.done {
@@ -118,8 +118,8 @@ func (b startedStep) ranges() []Moved {
 	return []Moved{whole}
 }
 
-// moves brings back what was on the donor, in as few ranges as it lay in.
-func (u *undoBuilder) moves(back plan.Step, b startedStep, m Moved) {
+// addMovesBack adds the moves back to the donor, in as few ranges as possible.
+func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m Moved) {
 	back.Kind, back.From, back.To, back.Min = plan.Move, b.step.To, b.step.From, m.Min
 	back.Bytes, back.Documents = m.Bytes, m.Documents
 	add := func() {
@@ -129,7 +129,7 @@ func (u *undoBuilder) moves(back plan.Step, b startedStep, m Moved) {
 		}
 	}
 	back.Max = back.Min
-	for _, c := range b.before {
+	for _, c := range b.priorChunks {
 		lower, upper := c.Min, c.Max
 		if lower.Less(m.Min) {
 			lower = m.Min
@@ -152,18 +152,18 @@ func (u *undoBuilder) moves(back plan.Step, b startedStep, m Moved) {
 
 // mayHaveCut reports whether the donor may have cut a chunk for a step that is not known
 // to be done: for a move, or for a split at points that only the donor knows.
-func (b startedStep) mayHaveCut(c piece) bool {
+func (b startedStep) mayHaveCut(c priorChunk) bool {
 	if b.done || b.step.Within != nil && !c.Min.Equal(b.span.Min) {
 		return false
 	}
 	return b.step.Kind == plan.Move && c.Shard == b.step.From || b.step.Kind == plan.Split && b.step.Within != nil
 }
 
-// whole merges the chunks that points lay inside of, and one that the donor may have
+// addMerges merges the chunks that points lay inside of, and one that the donor may have
 // cut at an unknown place.
-func (u *undoBuilder) whole(back plan.Step, b startedStep, points []catalog.Key) {
+func (u *undoBuilder) addMerges(back plan.Step, b startedStep, points []catalog.Key) {
 	back.Kind = plan.Merge
-	for _, c := range b.before {
+	for _, c := range b.priorChunks {
 		back.Chunks = 1
 		if b.mayHaveCut(c) {
 			back.Chunks = 2

@@ -29,7 +29,7 @@ type world struct {
 	testing.TB
 	cluster *mock.Cluster
 	client  *mongo.Client
-	steps   *live.Steps
+	steps   *live.StepExecutor
 }
 
 func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64) *world {
@@ -37,7 +37,7 @@ func newWorld(t testing.TB, topology string, release catalog.Release, seed uint6
 	w := &world{TB: t}
 	w.cluster, w.client = mocktest.New(t, topology, mock.Config{Version: release, Start: noon, Seed: seed})
 	var err error
-	if w.steps, err = live.NewSteps(t.Context(), live.NewCommandRunner(w.client)); err != nil {
+	if w.steps, err = live.NewStepExecutor(t.Context(), live.NewCommandRunner(w.client)); err != nil {
 		t.Fatal(err)
 	}
 	return w

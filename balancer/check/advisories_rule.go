@@ -4,12 +4,12 @@ import (
 	"shardsh/balancer/advisory"
 )
 
-// advisories finds known faults of the servers' versions. Each has a severity of its own; that
-// of the rule is the most that one has.
-func (l *ruleRun) advisories() {
+// checkAdvisories finds known bugs of the servers' versions. Each has a severity of its own; that
+// of the rule is the maximum.
+func (l *ruleRun) checkAdvisories() {
 	c := advisory.Cluster{Snapshot: l.Snapshot}
 	if len(advisory.VersionsOf(l.Snapshot)) == 0 {
-		l.silent("whether the servers have known faults is unknown: their version is not recorded")
+		l.addUnavailable("whether the servers have known faults is unknown: their version is not recorded")
 		return
 	}
 	list := advisory.Embedded()
@@ -18,7 +18,7 @@ func (l *ruleRun) advisories() {
 	}
 	for _, h := range list.Matching(c) {
 		f := h.Finding()
-		found := taken(f)
+		found := fromDiagnosis(f)
 		found.Severity = min(f.Severity, l.choice.Severity)
 		l.add(found)
 	}

@@ -10,22 +10,22 @@ import (
 // Audit is what an audit found, of samples of the documents.
 type Audit struct {
 	Findings []placement.Finding
-	// Unseen is what could not be seen or did not settle, and why.
-	Unseen []string
+	// Unread is what could not be read or kept changing, and why.
+	Unread []string
 }
 
-// audit finds what lies on shards where it should not.
-func (l *ruleRun) audit() {
+// checkAudit finds data on shards that do not own it.
+func (l *ruleRun) checkAudit() {
 	const notKnown = "whether everything lies on the shards where it should is unknown: "
 	switch {
-	case l.Audited == nil && l.Unaudited == "":
-		l.silent(notKnown + "the file does not record it")
+	case l.Audit == nil && l.NotAuditedReason == "":
+		l.addUnavailable(notKnown + "the file does not record it")
 		return
-	case l.Audited == nil:
-		l.unknown(diagnosis.Scope{}, notKnown+"%s", l.Unaudited)
+	case l.Audit == nil:
+		l.addUnknown(diagnosis.Scope{}, notKnown+"%s", l.NotAuditedReason)
 		return
 	}
-	for _, f := range l.Audited.Findings {
+	for _, f := range l.Audit.Findings {
 		if !l.policy.Namespaces.Match(f.Namespace) {
 			continue
 		}
@@ -33,10 +33,13 @@ func (l *ruleRun) audit() {
 		if len(f.Shards) == 1 {
 			about.Shard = f.Shards[0]
 		}
-		l.measured(count(f.Count), Finding{About: about, Sentence: fmt.Sprintf("%s: %s: %s", f.Namespace, f.Kind, f.Text),
-			Commands: f.Mend})
+		l.addIfOverMax(
+			countQuantity(f.Count),
+			Finding{About: about, Sentence: fmt.Sprintf("%s: %s: %s", f.Namespace, f.Kind, f.Text),
+				Commands: f.Mend},
+		)
 	}
-	for _, text := range l.Audited.Unseen {
-		l.unknown(diagnosis.Scope{}, "the audit could not see %s", text)
+	for _, text := range l.Audit.Unread {
+		l.addUnknown(diagnosis.Scope{}, "the audit could not see %s", text)
 	}
 }

@@ -23,7 +23,7 @@ func auditCases() []ruleCase {
 		{"nothing", "audit", "", nil, audited(&check.Audit{}, ""), "passed"},
 		{"findings", "audit", "", nil, audited(found, ""), "failed; critical x.ya 5; critical x.z 1"},
 		{"as many as may be", "audit", "5", nil, audited(found, ""), "passed"},
-		{"not all was seen", "audit", "", nil, audited(&check.Audit{Unseen: []string{"a shard"}}, ""), "unknown; unknown"},
+		{"not all was seen", "audit", "", nil, audited(&check.Audit{Unread: []string{"a shard"}}, ""), "unknown; unknown"},
 		{"a file", "audit", "", nil, newCluster(), "unknown; unknown"},
 		{"refused", "audit", "", nil, audited(nil, "not allowed"), "unknown; unknown"},
 	}
@@ -37,10 +37,10 @@ func TestAllRulesLeaveAuditOut(t *testing.T) {
 		if words == "all,audit" {
 			list = []string{"all", "audit"}
 		}
-		if err := p.Choose(list); err != nil {
+		if err := p.EnableOnly(list); err != nil {
 			t.Fatal(err)
 		}
-		on := slices.ContainsFunc(p.Choices, func(c check.Choice) bool { return c.Name == "audit" && c.On })
+		on := slices.ContainsFunc(p.Choices, func(c check.RuleChoice) bool { return c.Name == "audit" && c.On })
 		if on != want || p.Needs().Has(check.Audits) != want {
 			t.Errorf("%s: %v", words, on)
 		}

@@ -47,9 +47,9 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	return &b, nil
 }
 
-// excuse excuses what was found before and is no worse now. Clusters are told by
+// excuseKnown excuses findings of the baseline that are no worse now. Clusters are matched by
 // their ids, and by their addresses where a document has none.
-func (b *Baseline) excuse(r Report) {
+func (b *Baseline) excuseKnown(r Report) {
 	if b == nil || r.Result == nil {
 		return
 	}
@@ -58,22 +58,22 @@ func (b *Baseline) excuse(r Report) {
 			continue
 		}
 		for i := range r.Result.Findings {
-			if f := &r.Result.Findings[i]; !f.Unknown && f.Excuse == "" && c.had(*f) {
+			if f := &r.Result.Findings[i]; !f.Unknown && f.Excuse == "" && c.hasFinding(*f) {
 				f.Excuse = "as in the baseline"
 			}
 		}
 	}
 }
 
-// had reports whether the same was found then, and was as bad.
-func (c baselineJSON) had(f Finding) bool {
+// hasFinding reports whether the baseline has the same finding, at least as severe.
+func (c baselineJSON) hasFinding(f Finding) bool {
 	about, err := json.Marshal(f.About)
 	if err != nil {
 		return false
 	}
 	for _, then := range c.Findings {
 		severity, err := ParseSeverity(then.Severity)
-		if err != nil || then.Rule != f.Rule || string(compact(then.About)) != string(about) || severity < f.Severity {
+		if err != nil || then.Rule != f.Rule || string(compactScope(then.About)) != string(about) || severity < f.Severity {
 			continue
 		}
 		if f.Number == nil || then.Number != nil && then.Number.Unit == f.Number.Unit && then.Number.Value >= f.Number.Value {
@@ -83,8 +83,8 @@ func (c baselineJSON) had(f Finding) bool {
 	return false
 }
 
-// compact brings a scope into the form in which it is written here.
-func compact(about json.RawMessage) []byte {
+// compactScope brings a scope into the form in which it is written here.
+func compactScope(about json.RawMessage) []byte {
 	var scope diagnosis.Scope
 	if err := json.Unmarshal(about, &scope); err != nil {
 		return nil

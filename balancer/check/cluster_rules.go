@@ -11,59 +11,59 @@ import (
 
 // The rules about the cluster as such.
 
-func (l *ruleRun) shards() {
-	if l.gap("shards", "reach") {
+func (l *ruleRun) checkShards() {
+	if l.reportGap("shards", "reach") {
 		return
 	}
-	list := l.About(diagnosis.ShardUnreachable)
+	list := l.WithCodes(diagnosis.ShardUnreachable)
 	if len(list) == 0 && l.Parts().Source.Kind == catalog.SourceFile {
-		l.silent("whether every shard answers is unknown: not recorded in a file")
+		l.addUnavailable("whether every shard answers is unknown: not recorded in a file")
 	}
 	for _, f := range list {
-		l.take(f)
+		l.addDiagnosed(f)
 	}
 }
 
-// balancer finds the balancer off for longer than the threshold. Nobody writes
-// down who set the mode by hand: what is not known counts as long.
-func (l *ruleRun) balancer() {
-	for _, f := range l.About(diagnosis.SettingsUnreadable) {
-		l.take(f)
+// checkBalancer checks how long the balancer has been off. It is not recorded
+// when the mode was set by hand: an unknown time counts as too long.
+func (l *ruleRun) checkBalancer() {
+	for _, f := range l.WithCodes(diagnosis.SettingsUnreadable) {
+		l.addDiagnosed(f)
 	}
-	if mode := diagnosis.ModeOf(l.Snapshot); mode == "" && l.gap("settings", "balancer") {
+	if mode := diagnosis.ModeOf(l.Snapshot); mode == "" && l.reportGap("settings", "balancer") {
 		return
 	}
-	for _, f := range l.About(diagnosis.BalancerOff) {
-		found := taken(f)
+	for _, f := range l.WithCodes(diagnosis.BalancerOff) {
+		found := fromDiagnosis(f)
 		if f.Since.IsZero() || l.Time().IsZero() {
 			found.Sentence += ", since when is not recorded"
 			l.add(found)
 			continue
 		}
-		off := seconds(max(0, l.Time().Sub(f.Since)))
+		off := secondsQuantity(max(0, l.Time().Sub(f.Since)))
 		found.Sentence += fmt.Sprintf(", for %s", off)
-		l.measured(off, found)
+		l.addIfOverMax(off, found)
 	}
 }
 
-func (l *ruleRun) rounds() {
-	if l.gap("actionlog") {
+func (l *ruleRun) checkRounds() {
+	if l.reportGap("actionlog") {
 		return
 	}
-	for _, f := range l.About(diagnosis.RoundsFailing) {
-		l.measured(count(int64(diagnosis.RoundsOf(l.Snapshot).Failed)), taken(f))
+	for _, f := range l.WithCodes(diagnosis.RoundsFailing) {
+		l.addIfOverMax(countQuantity(int64(diagnosis.RoundsOf(l.Snapshot).Failed)), fromDiagnosis(f))
 	}
 }
 
-// moves counts the migrations that failed, for each pair of shards.
-func (l *ruleRun) moves() {
-	if l.gap("changelog") {
+// checkMoves counts the migrations that failed, for each pair of shards.
+func (l *ruleRun) checkMoves() {
+	if l.reportGap("changelog") {
 		return
 	}
 	type pair struct{ from, to catalog.ShardID }
 	failed, worst := map[pair]int64{}, map[pair]catalog.Outcome{}
 	var pairs []pair
-	for _, o := range diagnosis.OutcomesSince(l.Snapshot, l.Time().Add(-l.policy.Span)) {
+	for _, o := range diagnosis.OutcomesSince(l.Snapshot, l.Time().Add(-l.policy.FailureSpan)) {
 		if o.Error == "" {
 			continue
 		}
@@ -76,16 +76,16 @@ func (l *ruleRun) moves() {
 		}
 	}
 	for _, p := range pairs {
-		n := count(failed[p])
-		l.measured(n, Finding{About: diagnosis.Scope{Shard: p.from, To: p.to}, Sentence: fmt.Sprintf(
+		n := countQuantity(failed[p])
+		l.addIfOverMax(n, Finding{About: diagnosis.Scope{Shard: p.from, To: p.to}, Sentence: fmt.Sprintf(
 			"%s of the migrations from %s to %s failed in the last %s, most of them with: %s",
-			n, p.from, p.to, seconds(l.policy.Span), worst[p].Error)})
+			n, p.from, p.to, secondsQuantity(l.policy.FailureSpan), worst[p].Error)})
 	}
 }
 
-// draining finds shards of which all that is left waits for the operator.
-func (l *ruleRun) draining() {
-	if l.gap("shards", "draining", "chunks", "databases") {
+// checkDraining finds shards whose remaining data waits for the operator.
+func (l *ruleRun) checkDraining() {
+	if l.reportGap("shards", "draining", "chunks", "databases") {
 		return
 	}
 	for _, shard := range l.Shards() {
@@ -93,15 +93,15 @@ func (l *ruleRun) draining() {
 		scope := diagnosis.Scope{Shard: shard.ID}
 		switch {
 		case !shard.Draining:
-		case d.Done():
-			for _, f := range diagnosis.Drained(l.Snapshot, shard) {
-				found := taken(f)
+		case d.IsDone():
+			for _, f := range diagnosis.DrainedFindings(l.Snapshot, shard) {
+				found := fromDiagnosis(f)
 				found.Severity = f.Severity
 				l.add(found)
 			}
-		case d.Stuck():
-			l.take(d.Remainder())
-		case d.Chunks > 0 && d.Jumbo >= d.Chunks-d.HeldChunks:
+		case d.IsStuck():
+			l.addDiagnosed(d.OperatorFinding())
+		case d.Chunks > 0 && d.Jumbo >= d.Chunks-d.DisabledChunks:
 			l.add(Finding{About: scope, Sentence: fmt.Sprintf(
 				"shard %s is draining, and its last %d chunks can't be moved by the balancer, %d of them jumbo",
 				shard.ID, d.Chunks, d.Jumbo), Commands: d.Commands()})
@@ -111,24 +111,24 @@ func (l *ruleRun) draining() {
 	}
 }
 
-// paused finds what a run has left disabled; one that is running does not count. It names a
+// checkPaused finds balancing that a finished run has left disabled. It also names a
 // pause of all runs.
-func (l *ruleRun) paused() {
-	if l.gap("lease") {
+func (l *ruleRun) checkPaused() {
+	if l.reportGap("lease") {
 		return
 	}
-	for _, f := range l.About(diagnosis.LeftPaused) {
-		l.take(f)
+	for _, f := range l.WithCodes(diagnosis.LeftPaused) {
+		l.addDiagnosed(f)
 	}
-	for _, f := range l.About(diagnosis.RunsPaused) {
-		shown := taken(f)
+	for _, f := range l.WithCodes(diagnosis.RunsPaused) {
+		shown := fromDiagnosis(f)
 		shown.Severity, shown.Excuse = diagnosis.Info, "somebody wants it"
 		l.add(shown)
 	}
 }
 
-func (l *ruleRun) zones() {
-	if l.gap("shards", "tags") {
+func (l *ruleRun) checkZones() {
+	if l.reportGap("shards", "tags") {
 		return
 	}
 	concerned := map[string]bool{}
@@ -137,33 +137,33 @@ func (l *ruleRun) zones() {
 			return l.policy.Namespaces.Match(r.Namespace)
 		})
 	}
-	for _, f := range l.About(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap,
+	for _, f := range l.WithCodes(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap,
 		diagnosis.ZoneEndsEarly) {
 		if ns := f.Scope.Namespace; ns == "" && concerned[f.Scope.Zone] || ns != "" && l.policy.Namespaces.Match(ns) {
-			l.take(f)
+			l.addDiagnosed(f)
 		}
 	}
 }
 
-// chunks adds up the chunks of all collections that the policy is about.
-func (l *ruleRun) chunks() {
-	if l.gap("shards", "chunks") {
+// checkChunks adds up the chunks of all collections that the policy is about.
+func (l *ruleRun) checkChunks() {
+	if l.reportGap("shards", "chunks") {
 		return
 	}
 	for _, shard := range l.Shards() {
 		var n int64
-		for _, c := range l.chosen() {
+		for _, c := range l.policyCollections() {
 			n += c.CountOn(shard.ID).Chunks
 		}
-		l.measured(count(n), Finding{About: diagnosis.Scope{Shard: shard.ID},
+		l.addIfOverMax(countQuantity(n), Finding{About: diagnosis.Scope{Shard: shard.ID},
 			Sentence: fmt.Sprintf("shard %s has %d chunks", shard.ID, n)})
 	}
 }
 
-// versions compares what routers run, and what members run that could be reached.
-func (l *ruleRun) versions() {
+// checkVersions compares the versions of the routers, and of the members that could be reached.
+func (l *ruleRun) checkVersions() {
 	members := diagnosis.MemberVersions(l.Snapshot)
-	if !members.Known() && l.gap("mongos") {
+	if !members.HasAnswers() && l.reportGap("mongos") {
 		return
 	}
 	routers := diagnosis.RouterVersions(l.Snapshot)
@@ -178,14 +178,14 @@ func (l *ruleRun) versions() {
 	}
 }
 
-func (l *ruleRun) metadata() {
+func (l *ruleRun) checkMetadata() {
 	const notKnown = "whether the metadata is consistent is unknown: "
 	switch {
-	case l.Unasked != "":
-		l.silent(notKnown + l.Unasked)
+	case l.MetadataUnsupported != "":
+		l.addUnavailable(notKnown + l.MetadataUnsupported)
 		return
-	case l.Refused != "":
-		l.unknown(diagnosis.Scope{}, notKnown+"%s", l.Refused)
+	case l.MetadataError != "":
+		l.addUnknown(diagnosis.Scope{}, notKnown+"%s", l.MetadataError)
 		return
 	}
 	byNamespace := map[string][]catalog.Inconsistency{}
@@ -205,23 +205,23 @@ func (l *ruleRun) metadata() {
 		if n > 1 {
 			more = fmt.Sprintf(", and %d more", n-1)
 		}
-		l.measured(count(n), Finding{About: diagnosis.Scope{Namespace: ns, Shard: first.Shard},
+		l.addIfOverMax(countQuantity(n), Finding{About: diagnosis.Scope{Namespace: ns, Shard: first.Shard},
 			Sentence: fmt.Sprintf("the metadata of %s is inconsistent: %s: %s%s", ns, first.Type, first.Description, more),
 			Commands: []string{"sh.checkMetadataConsistency()"}})
 	}
 }
 
-func (l *ruleRun) collections() {
+func (l *ruleRun) checkCollections() {
 	missing := l.policy.Namespaces.Missing(l.Snapshot)
 	for _, name := range missing {
-		sentence := diagnosis.UnknownCollection(l.Snapshot, name).Error()
+		sentence := diagnosis.NewCollectionNotFound(l.Snapshot, name).Error()
 		if l.policy.AllowMissing {
-			l.unknown(diagnosis.Scope{}, "%s", sentence)
+			l.addUnknown(diagnosis.Scope{}, "%s", sentence)
 		} else {
 			l.add(Finding{Sentence: sentence})
 		}
 	}
-	if len(missing) == 0 && len(l.chosen()) == 0 && !l.policy.AllowMissing {
+	if len(missing) == 0 && len(l.policyCollections()) == 0 && !l.policy.AllowMissing {
 		l.add(Finding{Sentence: "there is no sharded collection to check"})
 	}
 }

@@ -11,9 +11,9 @@ import (
 // Deviation is how far a shard is from its fair share of a collection.
 type Deviation struct {
 	Shard catalog.ShardID
-	// Has and Share are bytes; Bytes is what it has above its share, less than 0
+	// ActualBytes and Share are bytes; Bytes is what it has above its share, less than 0
 	// below it, and Percent the same as a part of the share.
-	Has, Share, Bytes, Percent float64
+	ActualBytes, ShareBytes, ExcessBytes, ExcessPercent float64
 }
 
 // Deviations returns those of all shards that can have their share; nil where
@@ -28,7 +28,7 @@ func Deviations(s *catalog.Snapshot, c *catalog.CollectionState) (list []Deviati
 	}
 	for _, shard := range s.Shards() {
 		if !shard.Draining && shard.Unreachable == "" {
-			list = append(list, Deviation{Shard: shard.ID, Has: float64(c.Sizes[shard.ID].Bytes)})
+			list = append(list, Deviation{Shard: shard.ID, ActualBytes: float64(c.Sizes[shard.ID].Bytes)})
 		}
 	}
 	if total == 0 {
@@ -36,9 +36,9 @@ func Deviations(s *catalog.Snapshot, c *catalog.CollectionState) (list []Deviati
 	}
 	for i := range list {
 		d := &list[i]
-		d.Share = total / float64(len(list))
-		d.Bytes = d.Has - d.Share
-		d.Percent = 100 * d.Bytes / d.Share
+		d.ShareBytes = total / float64(len(list))
+		d.ExcessBytes = d.ActualBytes - d.ShareBytes
+		d.ExcessPercent = 100 * d.ExcessBytes / d.ShareBytes
 	}
 	return list
 }

@@ -9,10 +9,10 @@ import (
 
 // The rules about the volumes of shards, and what is to be deleted there.
 
-// disk measures how full volumes are. Of one whose size is not known it says nothing: not
-// every storage engine and file system tells.
-func (l *ruleRun) disk() {
-	if l.gap("shards", "disks") {
+// checkDisk measures how full volumes are. Volumes of unknown size are ignored: not
+// every storage engine and file system reports a size.
+func (l *ruleRun) checkDisk() {
+	if l.reportGap("shards", "disks") {
 		return
 	}
 	known := false
@@ -21,19 +21,19 @@ func (l *ruleRun) disk() {
 			continue
 		}
 		known = true
-		l.measured(Quantity{100 * shard.Disk.UsedShare(), Percent}, Finding{About: diagnosis.Scope{Shard: shard.ID},
+		l.addIfOverMax(Quantity{100 * shard.Disk.UsedShare(), Percent}, Finding{About: diagnosis.Scope{Shard: shard.ID},
 			Sentence: fmt.Sprintf("the volume of shard %s is %s full: %s of %s are free", shard.ID,
 				humanize.Percent(shard.Disk.UsedShare()), humanize.Bytes(shard.Disk.Free()), humanize.Bytes(shard.Disk.Total))})
 	}
-	if !known && l.choice.Named {
-		l.silent("how full the volumes are is unknown: no shard tells")
+	if !known && l.choice.ExplicitlyNamed {
+		l.addUnavailable("how full the volumes are is unknown: no shard tells")
 	}
 }
 
-// deletions counts what is left behind by migrations on each shard, in all collections that
+// checkDeletions counts the pending range deletions on each shard, in all collections that
 // the policy is about.
-func (l *ruleRun) deletions() {
-	if l.gap("shards", "sizes") {
+func (l *ruleRun) checkDeletions() {
+	if l.reportGap("shards", "sizes") {
 		return
 	}
 	ranges := map[string]int64{}
@@ -42,7 +42,7 @@ func (l *ruleRun) deletions() {
 	}
 	for _, shard := range l.Shards() {
 		var docs, bytes int64
-		for _, c := range l.chosen() {
+		for _, c := range l.policyCollections() {
 			docs, bytes = docs+c.Sizes[shard.ID].Orphans, bytes+c.Sizes[shard.ID].OrphanBytes
 		}
 		sentence := fmt.Sprintf("shard %s has yet to delete %s (%s)", shard.ID,
@@ -50,6 +50,6 @@ func (l *ruleRun) deletions() {
 		if n := ranges[string(shard.ID)]; n > 0 {
 			sentence += fmt.Sprintf(", in %s", humanize.Count(n, "range"))
 		}
-		l.measured(count(docs), Finding{About: diagnosis.Scope{Shard: shard.ID}, Sentence: sentence})
+		l.addIfOverMax(countQuantity(docs), Finding{About: diagnosis.Scope{Shard: shard.ID}, Sentence: sentence})
 	}
 }

@@ -18,7 +18,7 @@ type reportJSON struct {
 	// Cluster and Labels are those of a cluster of a fleet.
 	Cluster string            `json:"cluster,omitzero"`
 	Labels  map[string]string `json:"labels,omitzero"`
-	Error   *Trouble          `json:"error,omitempty"`
+	Error   *CheckFailure     `json:"error,omitempty"`
 	*resultJSON
 }
 
@@ -28,7 +28,7 @@ type resultJSON struct {
 	Version   string        `json:"version"`
 	Time      time.Time     `json:"time"`
 	FailOn    string        `json:"failOn"`
-	Allow     []Work        `json:"allow,omitempty"`
+	Allow     []AllowedWork `json:"allow,omitempty"`
 	Compliant bool          `json:"compliant"`
 	Rules     []ruleJSON    `json:"rules"`
 	Findings  []findingJSON `json:"findings"`
@@ -72,7 +72,7 @@ type collJSON struct {
 	Shards      []shareJSON `json:"shards,omitempty"`
 }
 
-// shareJSON is what a shard has of a collection. The deviation is that from its
+// shareJSON is a shard's part of a collection. The deviation is that from its
 // fair share.
 type shareJSON struct {
 	Shard     catalog.ShardID `json:"shard"`
@@ -98,14 +98,14 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	doc := reportJSON{OK: r.Status() == Passed, Status: r.Status(), Address: r.Address,
 		Cluster: r.Cluster, Labels: r.Labels}
 	if r.Result == nil {
-		doc.Error = &r.Trouble
+		doc.Error = &r.Failure
 	} else {
-		doc.resultJSON = r.Result.form()
+		doc.resultJSON = r.Result.toJSON()
 	}
 	return json.Marshal(doc)
 }
 
-func (r *Result) form() *resultJSON {
+func (r *Result) toJSON() *resultJSON {
 	p := r.Parts()
 	form := &resultJSON{
 		ClusterID: p.ClusterID, Source: string(p.Source.Kind), Version: p.Version, Time: p.Time,
@@ -120,7 +120,8 @@ func (r *Result) form() *resultJSON {
 		if len(c.Units) > 0 {
 			limits[c.Name] = &c.Max
 		}
-		form.Rules = append(form.Rules, ruleJSON{c.Name, c.About, r.Status(c.Name), c.Severity.String(), limits[c.Name]})
+		form.Rules = append(form.Rules,
+			ruleJSON{c.Name, c.Description, r.RuleStatus(c.Name), c.Severity.String(), limits[c.Name]})
 	}
 	for _, f := range r.Findings {
 		form.Findings = append(form.Findings, findingJSON{
@@ -129,21 +130,21 @@ func (r *Result) form() *resultJSON {
 		})
 	}
 	for _, b := range r.Chosen() {
-		form.Colls = append(form.Colls, r.collection(b))
+		form.Colls = append(form.Colls, r.collectionToJSON(b))
 		form.Compliant = form.Compliant && b.Balanced
 	}
 	for _, shard := range r.Shards() {
-		form.Shards = append(form.Shards, r.shard(shard))
+		form.Shards = append(form.Shards, r.shardToJSON(shard))
 	}
 	return form
 }
 
-func (r *Result) collection(b diagnosis.Balance) collJSON {
+func (r *Result) collectionToJSON(b diagnosis.Balance) collJSON {
 	c := r.Collection(b.Namespace)
 	n := c.Count()
 	form := collJSON{
 		Namespace: b.Namespace, Compliant: b.Balanced, Known: b.Known, Violation: b.Violation, Reason: b.Reason,
-		ChunkSizeMB: b.ChunkSizeMB, NoBalance: b.Hold == diagnosis.HeldNoBalance, Chunks: n.Chunks, Jumbo: n.Jumbo,
+		ChunkSizeMB: b.ChunkSizeMB, NoBalance: b.DisabledBy == diagnosis.DisabledNoBalance, Chunks: n.Chunks, Jumbo: n.Jumbo,
 	}
 	shares := map[catalog.ShardID]Deviation{}
 	for _, d := range Deviations(r.Snapshot, c) {
@@ -157,7 +158,7 @@ func (r *Result) collection(b diagnosis.Balance) collJSON {
 		}
 		d, fair := shares[shard.ID]
 		if fair {
-			share.FairShare, share.Deviation = &d.Share, &d.Percent
+			share.FairShare, share.Deviation = &d.ShareBytes, &d.ExcessPercent
 		}
 		if told || fair || share.Chunks > 0 {
 			form.Shards = append(form.Shards, share)
@@ -166,7 +167,7 @@ func (r *Result) collection(b diagnosis.Balance) collJSON {
 	return form
 }
 
-func (r *Result) shard(s catalog.ShardState) shardJSON {
+func (r *Result) shardToJSON(s catalog.ShardState) shardJSON {
 	form := shardJSON{Shard: s.ID, Draining: s.Draining, Unreachable: s.Unreachable}
 	for _, c := range diagnosis.Sharded(r.Snapshot) {
 		form.Chunks += c.CountOn(s.ID).Chunks

@@ -10,53 +10,53 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Policy says which rules hold, and for what.
+// Policy says which rules are checked, and on which collections.
 type Policy struct {
 	// Choices has every rule, in the order of Rules.
-	Choices []Choice
+	Choices []RuleChoice
 	// Namespaces are the collections to look at.
 	Namespaces Patterns
 	// AllowMissing has a name or pattern of Namespaces.Only that no collection has leave
 	// the check unknown; otherwise the cluster is not checked.
 	AllowMissing bool
 	// Allow is the work in progress that excuses what comes of it.
-	Allow []Work
+	Allow []AllowedWork
 	// FailOn is the severity from which on findings fail.
 	FailOn diagnosis.Severity
-	// Span is how far back failed migrations count.
-	Span time.Duration
+	// FailureSpan is how far back failed migrations count.
+	FailureSpan time.Duration
 	// Baseline excuses what was found before; nil = nothing.
 	Baseline *Baseline
 }
 
-// Choice is a rule with what a policy makes of it.
-type Choice struct {
+// RuleChoice is a rule with a policy's settings for it.
+type RuleChoice struct {
 	Rule
 	On bool
-	// Named: somebody asked for this very rule, so that not knowing is an answer
-	// they have to hear of.
-	Named bool
+	// ExplicitlyNamed: the user named this rule, so an unknown result
+	// has to be reported.
+	ExplicitlyNamed bool
 }
 
-// Work is work in progress that a policy may allow.
-type Work string
+// AllowedWork is work in progress that a policy may allow.
+type AllowedWork string
 
 // The kinds of work.
 const (
-	Draining      Work = "draining"
-	Defragmenting Work = "defragmenting"
-	Resharding    Work = "resharding"
+	Draining      AllowedWork = "draining"
+	Defragmenting AllowedWork = "defragmenting"
+	Resharding    AllowedWork = "resharding"
 )
 
-// Works returns all kinds of work.
-func Works() []Work { return []Work{Draining, Defragmenting, Resharding} }
+// AllWork returns all kinds of work.
+func AllWork() []AllowedWork { return []AllowedWork{Draining, Defragmenting, Resharding} }
 
-// Default returns the policy for those who say nothing: the usual rules, for all
+// Default returns the policy without options: the default rules, for all
 // collections.
 func Default() *Policy {
-	p := &Policy{FailOn: diagnosis.Warning, Span: diagnosis.FailureSpan}
+	p := &Policy{FailOn: diagnosis.Warning, FailureSpan: diagnosis.FailureSpan}
 	for _, r := range Rules() {
-		p.Choices = append(p.Choices, Choice{Rule: r, On: r.Usual})
+		p.Choices = append(p.Choices, RuleChoice{Rule: r, On: r.Default})
 	}
 	return p
 }
@@ -71,8 +71,8 @@ type UnknownError struct {
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
 
 // Choice returns what the policy makes of a rule, to be changed.
-func (p *Policy) Choice(rule string) (*Choice, error) {
-	i := ruleAt(rule)
+func (p *Policy) Choice(rule string) (*RuleChoice, error) {
+	i := ruleIndex(rule)
 	if i < 0 {
 		return nil, &UnknownError{"rule", rule, RuleNames()}
 	}
@@ -85,18 +85,19 @@ const (
 	UsualRules = "usual"
 )
 
-// Choose has only these rules hold; AllRules and UsualRules are among the words.
-func (p *Policy) Choose(names []string) error {
+// EnableOnly enables only these rules; AllRules and UsualRules are accepted as names.
+func (p *Policy) EnableOnly(names []string) error {
 	on := map[string]bool{} // true where it was named
 	for _, name := range names {
 		switch {
 		case name == AllRules || name == UsualRules:
 			for _, r := range Rules() {
-				if _, there := on[r.Name]; !there && (r.Usual || name == AllRules && !r.Needs.Has(Audits) && r.Name != requires) {
+				if _, there := on[r.Name]; !there &&
+					(r.Default || name == AllRules && !r.Needs.Has(Audits) && r.Name != collectionsRule) {
 					on[r.Name] = false
 				}
 			}
-		case ruleAt(name) < 0:
+		case ruleIndex(name) < 0:
 			return &UnknownError{"rule", name, append(RuleNames(), AllRules, UsualRules)}
 		default:
 			on[name] = true
@@ -104,30 +105,30 @@ func (p *Policy) Choose(names []string) error {
 	}
 	for i := range p.Choices {
 		c := &p.Choices[i]
-		c.Named, c.On = on[c.Name]
+		c.ExplicitlyNamed, c.On = on[c.Name]
 	}
 	return nil
 }
 
-// requires is the rule that somebody has to ask for by its name: a cluster without
+// collectionsRule is the rule that somebody has to ask for by its name: a cluster without
 // collections is fine.
-const requires = "collections"
+const collectionsRule = "collections"
 
-// RequireCollections has a cluster without collections to check fail.
+// RequireCollections makes a cluster fail that has no collections to check.
 func (p *Policy) RequireCollections() {
-	if i := ruleAt(requires); i >= 0 {
+	if i := ruleIndex(collectionsRule); i >= 0 {
 		p.Choices[i].On = true
 	}
 }
 
-// LetMiss has a name that no collection has leave the check unknown.
-func (p *Policy) LetMiss() {
+// SetAllowMissing makes the check unknown, and not an error, if a name matches no collection.
+func (p *Policy) SetAllowMissing() {
 	p.AllowMissing = true
 	p.RequireCollections()
 }
 
 // SetMax sets the threshold of a rule, which holds from then on.
-func (c *Choice) SetMax(text string) error {
+func (c *RuleChoice) SetMax(text string) error {
 	if len(c.Units) == 0 {
 		return fmt.Errorf("the rule %s has no threshold", c.Name)
 	}
@@ -155,14 +156,14 @@ func ParseSeverity(text string) (diagnosis.Severity, error) {
 func (p *Policy) SetAllow(names []string) error {
 	p.Allow = nil
 	for _, name := range names {
-		if !slices.Contains(Works(), Work(name)) {
+		if !slices.Contains(AllWork(), AllowedWork(name)) {
 			var known []string
-			for _, w := range Works() {
+			for _, w := range AllWork() {
 				known = append(known, string(w))
 			}
 			return &UnknownError{"work to allow", name, known}
 		}
-		p.Allow = append(p.Allow, Work(name))
+		p.Allow = append(p.Allow, AllowedWork(name))
 	}
 	return nil
 }
@@ -180,24 +181,26 @@ func (p *Policy) Needs() (all Need) {
 	return all
 }
 
-func (p *Policy) allows(w Work) bool { return slices.Contains(p.Allow, w) }
+func (p *Policy) allows(w AllowedWork) bool { return slices.Contains(p.Allow, w) }
 
 // Patterns choose namespaces: those that one of Only matches, or all when there
 // is none, but for those that one of Except matches. A star stands for any
 // characters, a question mark for one. The buckets of a time series have its name, too.
-type Patterns struct{ Only, Except []string }
+type Patterns struct{ Include, Exclude []string }
 
 // Match reports whether a namespace is chosen.
 func (p Patterns) Match(ns string) bool {
-	matches := func(pattern string) bool { return glob(pattern, ns) || glob(pattern, catalog.TimeSeriesNamespace(ns)) }
-	return (len(p.Only) == 0 || slices.ContainsFunc(p.Only, matches)) && !slices.ContainsFunc(p.Except, matches)
+	matches := func(pattern string) bool {
+		return matchGlob(pattern, ns) || matchGlob(pattern, catalog.TimeSeriesNamespace(ns))
+	}
+	return (len(p.Include) == 0 || slices.ContainsFunc(p.Include, matches)) && !slices.ContainsFunc(p.Exclude, matches)
 }
 
 // Missing returns those of Only that no sharded collection of a cluster has.
 func (p Patterns) Missing(s *catalog.Snapshot) (list []string) {
 	sharded := diagnosis.Sharded(s)
-	for _, pattern := range p.Only {
-		only := Patterns{Only: []string{pattern}}
+	for _, pattern := range p.Include {
+		only := Patterns{Include: []string{pattern}}
 		if !slices.ContainsFunc(sharded, func(c *catalog.CollectionState) bool { return only.Match(c.Namespace) }) {
 			list = append(list, pattern)
 		}
@@ -205,18 +208,18 @@ func (p Patterns) Missing(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// Unknown returns an error for what the policy names and the cluster does not have, unless
+// CheckNamespaces returns an error for namespaces of the policy that the cluster does not have, unless
 // that is a finding.
-func (p *Policy) Unknown(s *catalog.Snapshot) error {
+func (p *Policy) CheckNamespaces(s *catalog.Snapshot) error {
 	missing := p.Namespaces.Missing(s)
-	if len(missing) == 0 || p.AllowMissing || p.Choices[ruleAt(requires)].On {
+	if len(missing) == 0 || p.AllowMissing || p.Choices[ruleIndex(collectionsRule)].On {
 		return nil
 	}
-	return diagnosis.UnknownCollection(s, missing[0])
+	return diagnosis.NewCollectionNotFound(s, missing[0])
 }
 
-// glob goes back to the last star only, which is enough.
-func glob(pattern, text string) bool {
+// matchGlob matches a pattern; backtracking to the last star only is enough.
+func matchGlob(pattern, text string) bool {
 	p, t := []rune(pattern), []rune(text)
 	star, from := -1, 0
 	i, j := 0, 0

@@ -48,12 +48,12 @@ func TestPatterns(t *testing.T) {
 		letters := rapid.SampledFrom([]rune("ab.*?é"))
 		pattern := string(rapid.SliceOfN(letters, 0, 6).Draw(t, "pattern"))
 		ns := string(rapid.SliceOfN(letters, 0, 6).Draw(t, "ns"))
-		got := check.Patterns{Only: []string{pattern}}.Match(ns)
+		got := check.Patterns{Include: []string{pattern}}.Match(ns)
 		if want := matches([]rune(pattern), []rune(ns)); got != want {
 			t.Fatalf("%q matches %q: %v, want %v", pattern, ns, got, want)
 		}
 	})
-	p := check.Patterns{Only: []string{"shop.*", "crm.people", "iot.t?"}, Except: []string{"*.tmp_?"}}
+	p := check.Patterns{Include: []string{"shop.*", "crm.people", "iot.t?"}, Exclude: []string{"*.tmp_?"}}
 	for ns, want := range map[string]bool{
 		"shop.orders": true, "shop.a/b.c": true, "crm.people": true, "crm.peoples": false, "x.y": false, "shop.tmp_1": false,
 		"iot.system.buckets.ts": true, "iot.system.buckets.x": false, "shop.system.buckets.tmp_1": false,
@@ -81,7 +81,7 @@ func TestNeeds(t *testing.T) {
 		"collections": 0, "window": check.Tables,
 	} {
 		p := check.Default()
-		if err := p.Choose(strings.Split(words, ",")); err != nil {
+		if err := p.EnableOnly(strings.Split(words, ",")); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.Needs(); got != want {
@@ -97,7 +97,7 @@ func TestNeeds(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	p := check.Default()
 	_, severity := check.ParseSeverity("fatal")
-	for _, err := range []error{p.Choose([]string{"jumbos"}), p.SetAllow([]string{"moving"}), severity} {
+	for _, err := range []error{p.EnableOnly([]string{"jumbos"}), p.SetAllow([]string{"moving"}), severity} {
 		var unknown *check.UnknownError
 		if !errors.As(err, &unknown) || len(unknown.Known) == 0 {
 			t.Errorf("error %v", err)
@@ -174,7 +174,7 @@ func TestWorst(t *testing.T) {
 	for want, list := range map[check.Status][]check.Report{
 		check.Passed: {fine, fine}, check.Failed: {fine, silent, bad, silent}, check.Unknown: {fine, silent},
 	} {
-		if got := check.Worst(list); got != want {
+		if got := check.WorstStatus(list); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

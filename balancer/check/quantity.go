@@ -24,9 +24,9 @@ type Quantity struct {
 	Unit  diagnosis.Unit `json:"unit,omitzero"`
 }
 
-func count(n int64) Quantity { return Quantity{Value: float64(n)} }
+func countQuantity(n int64) Quantity { return Quantity{Value: float64(n)} }
 
-func seconds(d time.Duration) Quantity { return Quantity{d.Seconds(), diagnosis.Seconds} }
+func secondsQuantity(d time.Duration) Quantity { return Quantity{d.Seconds(), diagnosis.Seconds} }
 
 // String returns the quantity as ParseQuantity reads it, rounded.
 func (q Quantity) String() string {

@@ -8,12 +8,12 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Finding is what breaks a rule, or why nobody can tell whether it is broken.
+// Finding is a violation of a rule, or why it is unknown whether there is one.
 type Finding struct {
 	Rule     string
 	Severity diagnosis.Severity
 	About    diagnosis.Scope
-	// Unknown: it could not be found out, for what the Sentence says.
+	// Unknown: it could not be determined, for the reason in Sentence.
 	Unknown bool
 	// Number is what was measured; nil where nothing is.
 	Number *Quantity
@@ -49,7 +49,7 @@ type Result struct {
 	Findings []Finding
 }
 
-// Report is what came of checking one cluster.
+// Report is the result of checking one cluster.
 type Report struct {
 	Address string // as it may be shown
 	// Cluster and Labels are those of a cluster of a fleet; else empty.
@@ -57,12 +57,12 @@ type Report struct {
 	Labels  map[string]string
 	// Result is nil when the cluster could not be asked, for the Trouble.
 	Result  *Result
-	Trouble Trouble
+	Failure CheckFailure
 }
 
-// Trouble is why a cluster could not be asked. Code and CodeName are the
+// CheckFailure is why a cluster could not be asked. Code and CodeName are the
 // server's, if one refused.
-type Trouble struct {
+type CheckFailure struct {
 	Name     string `json:"name"`
 	Message  string `json:"message"`
 	Code     int32  `json:"code,omitzero"`
@@ -78,12 +78,12 @@ func (r Report) Status() Status {
 	if r.Result == nil {
 		return Unknown
 	}
-	return r.Result.Overall()
+	return r.Result.OverallStatus()
 }
 
-// Worst returns the status of several clusters: failed when one of them is, else
+// WorstStatus returns the status of several clusters: failed when one of them is, else
 // unknown when one is.
-func Worst(reports []Report) Status {
+func WorstStatus(reports []Report) Status {
 	worst := Passed
 	for _, r := range reports {
 		switch s := r.Status(); {
@@ -96,23 +96,23 @@ func Worst(reports []Report) Status {
 	return worst
 }
 
-// Report holds a cluster to the policy.
-func (p *Policy) Report(address string, c Cluster) Report {
+// Check checks a cluster against the policy.
+func (p *Policy) Check(address string, c Cluster) Report {
 	r := &Result{Diagnosis: c.Diagnosis, Policy: p}
 	for _, choice := range p.Choices {
 		if choice.On {
 			l := &ruleRun{Cluster: c, policy: p, choice: choice}
-			choice.look(l)
+			choice.check(l)
 			r.Findings = append(r.Findings, l.findings...)
 		}
 	}
 	report := Report{Address: address, Result: r}
-	p.Baseline.excuse(report)
+	p.Baseline.excuseKnown(report)
 	return report
 }
 
-// Status returns how a rule was kept.
-func (r *Result) Status(rule string) Status {
+// RuleStatus returns how a rule was kept.
+func (r *Result) RuleStatus(rule string) Status {
 	status := Passed
 	for _, f := range r.Findings {
 		switch {
@@ -140,12 +140,12 @@ func (r *Result) Failing() []Finding {
 	return list
 }
 
-// Overall returns the status of the whole: failed when a rule is, else unknown when it is not known
+// OverallStatus returns the status of the whole: failed when a rule is, else unknown when it is not known
 // of one.
-func (r *Result) Overall() Status {
+func (r *Result) OverallStatus() Status {
 	status := Passed
 	for _, c := range r.Policy.Choices {
-		switch s := r.Status(c.Name); {
+		switch s := r.RuleStatus(c.Name); {
 		case s == Failed:
 			return Failed
 		case s == Unknown:

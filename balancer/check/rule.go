@@ -6,24 +6,24 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Rule is something that a cluster is held to. Names are stable.
+// Rule is a check of a cluster. Names are stable.
 type Rule struct {
-	Name  string
-	About string // what has to be so, in a few words
+	Name        string
+	Description string // what has to be so, in a few words
 	// Severity is that of its findings, unless a policy sets another.
 	Severity diagnosis.Severity
-	// Max is the most that is fine, unless a policy sets another; it is of one of
+	// Max is the default threshold; its unit is one of
 	// the Units. A rule without units has no threshold.
 	Max   Quantity
 	Units []diagnosis.Unit
-	// Usual rules hold unless a policy says otherwise.
-	Usual bool
-	Needs Need
+	// Default rules hold unless a policy says otherwise.
+	Default bool
+	Needs   Need
 
-	look func(*ruleRun)
+	check func(*ruleRun)
 }
 
-// Need is what a rule has to know of a cluster; needs are added up.
+// Need is a set of the data that rules read of a cluster.
 type Need uint
 
 // The needs. All but Tables cost as much as a cluster has collections and shards,
@@ -42,7 +42,7 @@ const (
 	Reach                     // which shards answer
 	Leases                    // the lease of shardsh
 	Disks                     // volumes of the shards
-	Faults                    // what known faults of servers depend on
+	Faults                    // data that known server bugs depend on
 	Metadata                  // checkMetadataConsistency
 	Audits                    // samples of the documents, on each shard
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
@@ -56,48 +56,48 @@ func Rules() []Rule {
 	counts, spans := []diagnosis.Unit{diagnosis.Count}, []diagnosis.Unit{diagnosis.Seconds}
 	return []Rule{
 		{"shards", "every shard answers", diagnosis.Critical,
-			Quantity{}, nil, true, Reach, (*ruleRun).shards},
+			Quantity{}, nil, true, Reach, (*ruleRun).checkShards},
 		{"balancer", "how long the balancer may be off", diagnosis.Warning,
-			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*ruleRun).balancer},
+			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*ruleRun).checkBalancer},
 		{"rounds", "rounds that may fail of the last five", diagnosis.Warning,
-			count(0), counts, true, Rounds, (*ruleRun).rounds},
+			countQuantity(0), counts, true, Rounds, (*ruleRun).checkRounds},
 		{"moves", "migrations that may fail from one shard to another", diagnosis.Warning,
-			count(0), counts, true, Outcomes, (*ruleRun).moves},
+			countQuantity(0), counts, true, Outcomes, (*ruleRun).checkMoves},
 		{"compliant", "every collection is balanced", diagnosis.Warning,
-			Quantity{}, nil, true, Verdicts, (*ruleRun).compliant},
+			Quantity{}, nil, true, Verdicts, (*ruleRun).checkCompliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
-			Quantity{}, nil, true, Drains | Counts | Zones, (*ruleRun).draining},
+			Quantity{}, nil, true, Drains | Counts | Zones, (*ruleRun).checkDraining},
 		{"zones", "every zone with ranges has a shard to take their chunks, and its ranges are what was meant",
-			diagnosis.Warning, Quantity{}, nil, true, Zones, (*ruleRun).zones},
+			diagnosis.Warning, Quantity{}, nil, true, Zones, (*ruleRun).checkZones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
-			count(0), counts, true, Counts, (*ruleRun).jumbo},
+			countQuantity(0), counts, true, Counts, (*ruleRun).checkJumbo},
 		{"paused", "no run of shardsh that has ended left balancing disabled", diagnosis.Warning,
-			Quantity{}, nil, true, Leases, (*ruleRun).paused},
+			Quantity{}, nil, true, Leases, (*ruleRun).checkPaused},
 		{"versions", "all routers, and all members that can be reached, run the same version", diagnosis.Warning,
-			Quantity{}, nil, true, Routers, (*ruleRun).versions},
+			Quantity{}, nil, true, Routers, (*ruleRun).checkVersions},
 		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
-			Quantity{}, nil, false, Faults, (*ruleRun).advisories},
+			Quantity{}, nil, false, Faults, (*ruleRun).checkAdvisories},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
-			count(100_000), counts, false, Sizes, (*ruleRun).orphans},
+			countQuantity(100_000), counts, false, Sizes, (*ruleRun).checkOrphans},
 		{"disk", "how full the volume of a shard may be", diagnosis.Warning,
-			Quantity{85, Percent}, []diagnosis.Unit{Percent}, false, Disks, (*ruleRun).disk},
+			Quantity{85, Percent}, []diagnosis.Unit{Percent}, false, Disks, (*ruleRun).checkDisk},
 		{"deletions", "orphaned documents that a shard may have to delete", diagnosis.Warning,
-			count(1_000_000), counts, false, Sizes, (*ruleRun).deletions},
+			countQuantity(1_000_000), counts, false, Sizes, (*ruleRun).checkDeletions},
 		{"uneven", "how far a shard may be from its fair share", diagnosis.Warning,
 			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
-			(*ruleRun).uneven},
+			(*ruleRun).checkUneven},
 		{"fragmentation", "chunks that may be more than their data need", diagnosis.Warning,
-			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*ruleRun).fragmentation},
+			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*ruleRun).checkFragmentation},
 		{"chunks", "chunks that a shard may have", diagnosis.Warning,
-			count(100_000), counts, false, Counts, (*ruleRun).chunks},
+			countQuantity(100_000), counts, false, Counts, (*ruleRun).checkChunks},
 		{"window", "how long the balancer may need in its window", diagnosis.Warning,
-			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*ruleRun).window},
+			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*ruleRun).checkWindow},
 		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,
-			count(0), counts, false, Metadata, (*ruleRun).metadata},
+			countQuantity(0), counts, false, Metadata, (*ruleRun).checkMetadata},
 		{"audit", "documents, indexes or chunks that may be where they should not, by a sample of the documents",
-			diagnosis.Critical, count(0), counts, false, Audits, (*ruleRun).audit},
-		{requires, "there is a sharded collection to check", diagnosis.Critical,
-			Quantity{}, nil, false, 0, (*ruleRun).collections},
+			diagnosis.Critical, countQuantity(0), counts, false, Audits, (*ruleRun).checkAudit},
+		{collectionsRule, "there is a sharded collection to check", diagnosis.Critical,
+			Quantity{}, nil, false, 0, (*ruleRun).checkCollections},
 	}
 }
 
@@ -109,6 +109,6 @@ func RuleNames() (list []string) {
 	return list
 }
 
-func ruleAt(name string) int {
+func ruleIndex(name string) int {
 	return slices.IndexFunc(Rules(), func(r Rule) bool { return r.Name == name })
 }

@@ -93,16 +93,16 @@ func (c *cluster) draining(id catalog.ShardID) *cluster {
 }
 
 func (c *cluster) report(p *check.Policy) check.Report {
-	of := check.Cluster{Diagnosis: diagnosis.Of(catalog.NewSnapshot(c.SnapshotParts)), Inconsistencies: c.found,
-		Unasked: c.unasked, Refused: c.refused, Audited: c.audited, Unaudited: c.unaudited}
-	return p.Report("h:27017", of)
+	of := check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(c.SnapshotParts)), Inconsistencies: c.found,
+		MetadataUnsupported: c.unasked, MetadataError: c.refused, Audit: c.audited, NotAuditedReason: c.unaudited}
+	return p.Check("h:27017", of)
 }
 
 // policy has one rule hold, as options would say: a threshold, and work to allow.
 func policy(t *testing.T, rule, limit string, allow ...string) *check.Policy {
 	t.Helper()
 	p := check.Default()
-	if err := p.Choose([]string{rule}); err != nil {
+	if err := p.EnableOnly([]string{rule}); err != nil {
 		t.Fatal(err)
 	}
 	choice, err := p.Choice(rule)
@@ -452,14 +452,14 @@ func TestSilentSources(t *testing.T) {
 	refused := newCluster()
 	refused.refused = "not allowed"
 	all := check.Default()
-	if err := all.Choose([]string{"all"}); err != nil || refused.report(all).Status() != check.Unknown {
+	if err := all.EnableOnly([]string{"all"}); err != nil || refused.report(all).Status() != check.Unknown {
 		t.Errorf("%v, or what was refused counts as well", err)
 	}
 	for words, want := range map[string]string{
 		"all": "passed", "usual": "passed", "usual,metadata": "unknown", "shards": "unknown", "jumbo": "passed",
 	} {
 		p := check.Default()
-		if err := p.Choose(strings.Split(words, ",")); err != nil {
+		if err := p.EnableOnly(strings.Split(words, ",")); err != nil {
 			t.Fatal(err)
 		}
 		if got := file.report(p).Status(); string(got) != want {
@@ -492,10 +492,10 @@ func TestHelperOfFragmentation(t *testing.T) {
 		}))
 		c.Release = release
 		p := check.Default()
-		if err := p.Choose([]string{"fragmentation"}); err != nil {
+		if err := p.EnableOnly([]string{"fragmentation"}); err != nil {
 			t.Fatal(err)
 		}
-		report := p.Report("", check.Cluster{Diagnosis: diagnosis.Of(catalog.NewSnapshot(c.SnapshotParts))})
+		report := p.Check("", check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(c.SnapshotParts))})
 		if f := report.Result.Failing(); len(f) != 1 || len(f[0].Commands) != 1 || f[0].Commands[0] != want {
 			t.Errorf("%s: %+v", release, f)
 		}

@@ -8,28 +8,28 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// window forecasts how long the balancer needs in its window for the collections
+// checkWindow forecasts how long the balancer needs in its window for the collections
 // that it may touch.
-func (l *ruleRun) window() {
+func (l *ruleRun) checkWindow() {
 	settings := l.Settings()
-	if settings.Window == nil && len(settings.Days) == 0 || l.gap("settings") {
+	if settings.Window == nil && len(settings.Days) == 0 || l.reportGap("settings") {
 		return
 	}
 	var work []string
-	for _, c := range l.chosen() {
-		if diagnosis.HoldOf(c.Collection, l.Release()) == diagnosis.NotHeld {
+	for _, c := range l.policyCollections() {
+		if diagnosis.DisabledByOf(c.Collection, l.Release()) == diagnosis.NotDisabled {
 			work = append(work, c.Namespace)
 		}
 	}
 	if len(work) == 0 {
 		return
 	}
-	f, err := forecast.Of(l.Snapshot, forecast.Options{
+	f, err := forecast.Make(l.Snapshot, forecast.Options{
 		Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}, Watch: l.Watch,
 	})
 	switch {
 	case err != nil:
-		l.unknown(diagnosis.Scope{}, "how long the balancer needs in its window is unknown: %s", err)
+		l.addUnknown(diagnosis.Scope{}, "how long the balancer needs in its window is unknown: %s", err)
 	case f.Never:
 		because := ""
 		if len(f.Because) > 0 {
@@ -37,8 +37,13 @@ func (l *ruleRun) window() {
 		}
 		l.add(Finding{Sentence: "the balancer has a window and can't finish" + because})
 	case !f.Done:
-		l.measured(seconds(f.Likely), Finding{Sentence: fmt.Sprintf(
+		l.addIfOverMax(secondsQuantity(f.Likely), Finding{Sentence: fmt.Sprintf(
 			"in its window the balancer needs %s, between %s and %s",
-			forecast.Text(f.Likely), forecast.Text(f.Low), forecast.Text(f.High)), Commands: []string{"sh.balancerWindow()"}})
+			forecast.RoundedDuration(
+				f.Likely,
+			),
+			forecast.RoundedDuration(f.Low),
+			forecast.RoundedDuration(f.High),
+		), Commands: []string{"sh.balancerWindow()"}})
 	}
 }

@@ -136,7 +136,7 @@ func (p *Policy) CheckHours(now time.Time) error {
 	var opens time.Time
 	var texts []string
 	for _, w := range p.Hours {
-		next := w.Opens(now)
+		next := w.NextOpen(now)
 		if !next.After(now) {
 			return nil
 		}

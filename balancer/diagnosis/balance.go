@@ -18,55 +18,55 @@ type Balance struct {
 	Known  bool
 	Reason string
 	// Balanced: the balancer would leave the collection as it is. Else Violation
-	// is the first thing it would mend, in the server's words (policy.Violation…);
+	// is the first thing it would fix, in the server's words (policy.Violation…);
 	// empty when the server does not say.
 	Balanced  bool
 	Violation string
 	// Computed: by the rules of the release, for lack of an answer of the server.
 	Computed bool
-	// First is the first move that the rules would choose; nil unless Computed and
+	// FirstMove is the first move that the rules would choose; nil unless Computed and
 	// not Balanced, and where chunks have to be split or merged first.
-	First *policy.Decision
-	// Hold is why the balancer leaves the collection alone.
-	Hold Hold
+	FirstMove *policy.Decision
+	// DisabledBy is why the balancer leaves the collection alone.
+	DisabledBy DisabledBy
 	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
 	ChunkSizeMB     float64
 	Defragmentation Defragmentation
 }
 
-// Hold is why the balancer leaves a collection alone.
-type Hold uint8
+// DisabledBy is why the balancer leaves a collection alone.
+type DisabledBy uint8
 
 // The holds. A collection can have both; switched off comes first.
 const (
-	NotHeld Hold = iota
-	HeldNoBalance
-	HeldNoMigrations
-	HeldFrozen
+	NotDisabled DisabledBy = iota
+	DisabledNoBalance
+	DisabledNoMigrations
+	DisabledFrozen
 )
 
-// String returns the hold in words, empty for NotHeld.
-func (h Hold) String() string {
+// String returns the hold in words, empty for NotDisabled.
+func (h DisabledBy) String() string {
 	return [...]string{"", "balancing is disabled", "migrations are disabled",
 		"splits, merges and migrations are forbidden by the server"}[h]
 }
 
-// HoldOf returns why the balancer of a release leaves a collection alone.
-func HoldOf(c catalog.Collection, r catalog.Release) Hold {
+// DisabledByOf returns why the balancer of a release leaves a collection alone.
+func DisabledByOf(c catalog.Collection, r catalog.Release) DisabledBy {
 	switch {
 	case c.NoBalance:
-		return HeldNoBalance
+		return DisabledNoBalance
 	case !c.PermitMigrations, !c.AllowMigrations:
-		return HeldNoMigrations
+		return DisabledNoMigrations
 	case c.Frozen(r):
-		return HeldFrozen
+		return DisabledFrozen
 	}
-	return NotHeld
+	return NotDisabled
 }
 
-// Why returns the violation, or that the server does not say which; empty when
+// ViolationText returns the violation, or that the server does not say which; empty when
 // the collection is balanced.
-func (b Balance) Why() string {
+func (b Balance) ViolationText() string {
 	switch {
 	case b.Balanced:
 		return ""
@@ -81,12 +81,12 @@ func (b Balance) Why() string {
 // reshardings, which nobody but the resharding may touch.
 func Sharded(s *catalog.Snapshot) []*catalog.CollectionState {
 	return slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
-		return c.Unsplittable || temporary(c.Namespace)
+		return c.Unsplittable || isReshardingTemp(c.Namespace)
 	})
 }
 
-// temporary reports whether a collection is what a resharding copies into.
-func temporary(ns string) bool {
+// isReshardingTemp reports whether a collection is what a resharding copies into.
+func isReshardingTemp(ns string) bool {
 	_, name, _ := strings.Cut(ns, ".")
 	return strings.HasPrefix(name, "system.resharding.")
 }
@@ -104,16 +104,20 @@ func Balances(s *catalog.Snapshot) []Balance {
 // BalanceOf returns the balance of a collection: what the server reported, else
 // what the rules of its release say of its chunks and sizes.
 func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
-	b := Balance{Namespace: c.Namespace, Hold: HoldOf(c.Collection, s.Release()), Defragmentation: DefragmentationOf(c)}
-	if _, under := ReshardingOf(s, c.Namespace); under && b.Hold == HeldNoMigrations {
-		b.Hold = NotHeld // the resharding holds it, and lets it go
+	b := Balance{
+		Namespace:       c.Namespace,
+		DisabledBy:      DisabledByOf(c.Collection, s.Release()),
+		Defragmentation: DefragmentationOf(c),
+	}
+	if _, under := ReshardingOf(s, c.Namespace); under && b.DisabledBy == DisabledNoMigrations {
+		b.DisabledBy = NotDisabled // the resharding holds it, and lets it go
 	}
 	if r := c.Reported; r != nil {
 		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
 		return b
 	}
 	var why policy.Report
-	status, reason := compute(s, c, b.Defragmentation, &why)
+	status, reason := computeCompliance(s, c, b.Defragmentation, &why)
 	if gap, found := gapOf(s, c.Namespace, "zones"); found {
 		reason = gap.Reason // without them all zones look fine
 	} else if gap, found := gapOf(s, c.Namespace, ""); found && reason != "" {
@@ -126,7 +130,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 		return b
 	}
 	for first := range why.Chosen() {
-		b.First = &first
+		b.FirstMove = &first
 		break
 	}
 	b.Known, b.Computed = true, true
@@ -145,17 +149,17 @@ func gapOf(s *catalog.Snapshot, ns, what string) (gap catalog.Gap, found bool) {
 	return catalog.Gap{}, false
 }
 
-// compute asks the rules of the release.
-func compute(
+// computeCompliance asks the rules of the release.
+func computeCompliance(
 	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation, why *policy.Report,
 ) (status policy.Compliance, reason string) {
 	if c.Table == nil {
-		if status, even := byTotals(s, c); even {
+		if status, even := complianceFromTotals(s, c); even {
 			return status, ""
 		}
 		return status, "its chunks were not read"
 	}
-	situation := situation(s, c)
+	situation := newSituation(s, c)
 	var err error
 	if rules := policy.RulesOf(s.Release()); rules != policy.RulesDataSize {
 		status, err = policy.ExplainCountStatus(policy.CountSituation{Situation: situation, Rules: rules}, why)
@@ -172,15 +176,15 @@ func compute(
 	return status, ""
 }
 
-// Evident reports whether a collection is balanced, and has nothing to explain, by how many
+// IsBalancedByTotals reports whether a collection is balanced, without anything to explain, from how many
 // chunks and bytes each shard has of it. Its routing table need not be read.
-func Evident(s *catalog.Snapshot, c *catalog.CollectionState) bool {
-	_, even := byTotals(s, c)
+func IsBalancedByTotals(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+	_, even := complianceFromTotals(s, c)
 	return even && c.Count().Jumbo == 0 && !c.NoBalance
 }
 
-// byTotals asks the rules about a collection whose chunks were only counted.
-func byTotals(s *catalog.Snapshot, c *catalog.CollectionState) (status policy.Compliance, even bool) {
+// complianceFromTotals applies the rules to a collection of which only the chunk counts are known.
+func complianceFromTotals(s *catalog.Snapshot, c *catalog.CollectionState) (status policy.Compliance, even bool) {
 	if c.Defragment || s.HasZones(c) || c.Counts == nil {
 		return status, false
 	}
@@ -188,11 +192,11 @@ func byTotals(s *catalog.Snapshot, c *catalog.CollectionState) (status policy.Co
 	for id, n := range c.Counts {
 		counts[id] = n.Chunks
 	}
-	return policy.StatusByTotals(policy.RulesOf(s.Release()), situation(s, c), counts)
+	return policy.StatusByTotals(policy.RulesOf(s.Release()), newSituation(s, c), counts)
 }
 
-// situation is a collection as a round would see it.
-func situation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation {
+// newSituation is a collection as a round would see it.
+func newSituation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation {
 	settings := s.Settings()
 	now := policy.Situation{
 		Namespace: c.Namespace, UUID: c.UUID, Table: c.Table, Zones: c.Zones,
@@ -207,10 +211,10 @@ func situation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation
 	return now
 }
 
-// Misplaced returns how many bytes of a collection have to move before the
+// MisplacedBytes returns how many bytes of a collection have to move before the
 // violation is gone: what lies on draining shards, or above an even share. It is
 // not known where zones are, for other violations, and without sizes.
-func Misplaced(s *catalog.Snapshot, c *catalog.CollectionState, violation string) (bytes int64, known bool) {
+func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation string) (bytes int64, known bool) {
 	var draining, total, staying int64
 	for _, shard := range s.Shards() {
 		if !shard.Draining {
@@ -240,61 +244,65 @@ func Misplaced(s *catalog.Snapshot, c *catalog.CollectionState, violation string
 	return bytes, true
 }
 
-// collections returns the findings about each sharded collection.
-func (d *Diagnosis) collections() (list []Finding) {
+// collectionFindings returns the findings about each sharded collection.
+func (d *Diagnosis) collectionFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
-		list = append(list, ofBalance(d.Snapshot, c, d.Balances[i])...)
-		list = append(list, ofDefragmentation(c)...)
-		list = append(list, UnindexedOf(c)...)
-		list = append(list, ofJumbo(c)...)
-		list = append(list, ofOrphans(c)...)
+		list = append(list, balanceFindings(d.Snapshot, c, d.Balances[i])...)
+		list = append(list, defragmentationFindings(c)...)
+		list = append(list, UnindexedFindings(c)...)
+		list = append(list, jumboFindings(c)...)
+		list = append(list, orphanFindings(c)...)
 	}
 	return list
 }
 
-func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list []Finding) {
+func balanceFindings(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list []Finding) {
 	scope := Scope{Namespace: c.Namespace}
 	switch {
 	case !b.Known:
 		list = append(list, finding(BalanceUnknown, scope,
 			fmt.Sprintf("unknown whether %s is balanced: %s", c.Namespace, b.Reason)))
-	case !b.Balanced && b.Hold == HeldNoBalance && s.BalancingDisabledBy(c.Namespace) != nil:
-		list = append(list, notBalancedPaused(c.Namespace, b, s.BalancingDisabledBy(c.Namespace)))
-	case !b.Balanced && b.Hold != NotHeld:
+	case !b.Balanced && b.DisabledBy == DisabledNoBalance && s.BalancingDisabledBy(c.Namespace) != nil:
+		list = append(list, notBalancedPausedFinding(c.Namespace, b, s.BalancingDisabledBy(c.Namespace)))
+	case !b.Balanced && b.DisabledBy != NotDisabled:
 		list = append(list, finding(NotBalancedHeld, scope,
-			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold),
-			release(c.Namespace, b.Hold)...))
+			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.ViolationText(), b.DisabledBy),
+			enableCommand(c.Namespace, b.DisabledBy)...))
 	case !b.Balanced && !b.Defragmentation.Running:
-		f := finding(NotBalanced, scope, fmt.Sprintf("%s is not balanced (%s)", c.Namespace, b.Why()))
-		if bytes, known := Misplaced(s, c, b.Violation); known {
+		f := finding(NotBalanced, scope, fmt.Sprintf("%s is not balanced (%s)", c.Namespace, b.ViolationText()))
+		if bytes, known := MisplacedBytes(s, c, b.Violation); known {
 			f.Numbers = []Number{{Name: "misplaced", Value: bytes, Unit: Bytes}}
 		}
-		f.Numbers = append(f.Numbers, b.numbers()...)
+		f.Numbers = append(f.Numbers, b.firstMoveNumbers()...)
 		list = append(list, f)
 	}
-	if b.Hold == NotHeld || b.Known && !b.Balanced ||
-		b.Hold == HeldNoBalance && s.BalancingDisabledBy(c.Namespace) != nil {
+	if b.DisabledBy == NotDisabled || b.Known && !b.Balanced ||
+		b.DisabledBy == DisabledNoBalance && s.BalancingDisabledBy(c.Namespace) != nil {
 		return list
 	}
-	return append(list, ofHold(c.Namespace, b.Hold))
+	return append(list, disabledFinding(c.Namespace, b.DisabledBy))
 }
 
-// ofHold finds the flag of a collection.
-func ofHold(ns string, hold Hold) Finding {
-	return finding(holdCodes[hold], Scope{Namespace: ns}, fmt.Sprintf("%s for %s", hold, ns), release(ns, hold)...)
+// disabledFinding finds the flag of a collection.
+func disabledFinding(ns string, hold DisabledBy) Finding {
+	return finding(
+		disabledCodes[hold],
+		Scope{Namespace: ns},
+		fmt.Sprintf("%s for %s", hold, ns),
+		enableCommand(ns, hold)...)
 }
 
-// numbers returns what the rules compared for the first move, in what they
+// firstMoveNumbers returns what the rules compared for the first move, in what they
 // count.
-func (b Balance) numbers() []Number {
-	if b.First == nil {
+func (b Balance) firstMoveNumbers() []Number {
+	if b.FirstMove == nil {
 		return nil
 	}
-	return comparedBy(b.First.Numbers)
+	return comparedNumbers(b.FirstMove.Numbers)
 }
 
-// comparedBy returns what a rule compared; none where it compared nothing.
-func comparedBy(n policy.Numbers) []Number {
+// comparedNumbers returns what a rule compared; none where it compared nothing.
+func comparedNumbers(n policy.Numbers) []Number {
 	if n == (policy.Numbers{}) {
 		return nil
 	}
@@ -309,27 +317,27 @@ func comparedBy(n policy.Numbers) []Number {
 	return list
 }
 
-// release returns the command that ends a hold; there is none for the server's own.
-func release(ns string, hold Hold) []string {
+// enableCommand returns the command that ends a hold; there is none for the server's own.
+func enableCommand(ns string, hold DisabledBy) []string {
 	switch hold {
-	case HeldNoBalance:
+	case DisabledNoBalance:
 		return []string{fmt.Sprintf("sh.enableBalancing(%q)", ns)}
-	case HeldNoMigrations:
+	case DisabledNoMigrations:
 		return []string{fmt.Sprintf("sh.enableMigrations(%q)", ns)}
 	}
 	return nil
 }
 
-// releases returns the commands that end all that holds a collection.
-func releases(c catalog.Collection, r catalog.Release) (list []string) {
+// enableCommands returns all commands that enable the balancing of a collection again.
+func enableCommands(c catalog.Collection, r catalog.Release) (list []string) {
 	if c.NoBalance {
-		list = release(c.Namespace, HeldNoBalance)
+		list = enableCommand(c.Namespace, DisabledNoBalance)
 		c.NoBalance = false
 	}
-	return append(list, release(c.Namespace, HoldOf(c, r))...)
+	return append(list, enableCommand(c.Namespace, DisabledByOf(c, r))...)
 }
 
-func ofOrphans(c *catalog.CollectionState) []Finding {
+func orphanFindings(c *catalog.CollectionState) []Finding {
 	var documents, bytes, shards int64
 	for _, data := range c.Sizes {
 		documents, bytes = documents+data.Orphans, bytes+data.OrphanBytes
@@ -342,7 +350,7 @@ func ofOrphans(c *catalog.CollectionState) []Finding {
 	}
 	f := finding(Orphans, Scope{Namespace: c.Namespace},
 		fmt.Sprintf("%s has %s on %s", c.Namespace, humanize.Count(documents, "orphan"), humanize.Count(shards, "shard")))
-	f.Numbers = numbered("orphans", documents, Number{Name: "shards", Value: shards},
+	f.Numbers = countNumbers("orphans", documents, Number{Name: "shards", Value: shards},
 		Number{Name: "orphanBytes", Value: bytes, Unit: Bytes})
 	return []Finding{f}
 }

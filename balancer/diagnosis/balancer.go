@@ -13,23 +13,23 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// roundsLookedAt is how many of the newest rounds Rounds counts.
-const roundsLookedAt = 5
+// maxRounds is how many of the newest rounds Rounds counts.
+const maxRounds = 5
 
-// whatRound is what the action log calls an entry about a round.
-const whatRound = "balancer.round"
+// roundAction is what the action log calls an entry about a round.
+const roundAction = "balancer.round"
 
 // Rounds is what the action log says of the newest rounds of the balancer.
 type Rounds struct {
-	// Looked is how many there are, at most five; Failed how many of them ended
+	// Seen is how many there are, at most five; Failed how many of them ended
 	// with an error.
-	Looked, Failed int
-	// Newest is the newest that failed; nil when none did. Since is when the first
-	// failed of those that failed one after the other up to it.
-	Newest *catalog.LogEntry
-	Since  time.Time
-	// Day is how many of the whole log failed.
-	Day int
+	Seen, Failed int
+	// NewestFailed is the newest failed round, nil without one. Since is when the first
+	// of the consecutive failures up to it happened.
+	NewestFailed *catalog.LogEntry
+	FailingSince time.Time
+	// FailedInLog is how many of the whole log failed.
+	FailedInLog int
 }
 
 // RoundsOf looks at the newest five rounds. Servers write errorOccurred, once it
@@ -39,36 +39,36 @@ func RoundsOf(s *catalog.Snapshot) Rounds {
 	log := s.Parts().Actions
 	looked, unbroken := 0, true
 	for i := len(log) - 1; i >= 0; i-- {
-		if log[i].What != whatRound {
+		if log[i].What != roundAction {
 			continue
 		}
 		looked++
-		failed := isSet(log[i].Detail("errorOccured")) || isSet(log[i].Detail("errorOccurred"))
+		failed := isTruthy(log[i].Detail("errorOccured")) || isTruthy(log[i].Detail("errorOccurred"))
 		if !failed {
-			unbroken = unbroken && r.Newest == nil
+			unbroken = unbroken && r.NewestFailed == nil
 			continue
 		}
-		r.Day++
-		if looked <= roundsLookedAt {
-			if r.Failed++; r.Newest == nil {
-				r.Newest = &log[i]
+		r.FailedInLog++
+		if looked <= maxRounds {
+			if r.Failed++; r.NewestFailed == nil {
+				r.NewestFailed = &log[i]
 			}
 		}
-		if unbroken && r.Newest != nil {
-			r.Since = log[i].Time
+		if unbroken && r.NewestFailed != nil {
+			r.FailingSince = log[i].Time
 		}
 	}
-	r.Looked = min(looked, roundsLookedAt)
+	r.Seen = min(looked, maxRounds)
 	return r
 }
 
 // Message returns the error of the newest round that failed; empty when it wrote
 // none down.
 func (r Rounds) Message() string {
-	if r.Newest == nil {
+	if r.NewestFailed == nil {
 		return ""
 	}
-	text, _ := r.Newest.Detail("errmsg").StringValueOK()
+	text, _ := r.NewestFailed.Detail("errmsg").StringValueOK()
 	return text
 }
 
@@ -81,44 +81,44 @@ func ModeOf(s *catalog.Snapshot) catalog.Mode {
 	return s.Settings().Mode
 }
 
-// balancer returns the findings about the balancer itself.
-func (d *Diagnosis) balancer() (list []Finding) {
+// balancerFindings returns the findings about the balancer itself.
+func (d *Diagnosis) balancerFindings() (list []Finding) {
 	if problem := d.Parts().SettingsProblem; problem != "" {
 		list = append(list, finding(SettingsUnreadable, Scope{}, "the balancer skips its rounds: "+problem,
-			mends(d.Snapshot)...))
+			settingsRepairs(d.Snapshot)...))
 	}
-	list = append(list, d.mode()...)
+	list = append(list, d.modeFindings()...)
 	if ModeOf(d.Snapshot) != catalog.ModeOff {
-		list = append(list, ofWindow(d.Snapshot)...)
+		list = append(list, windowFindings(d.Snapshot)...)
 	}
 	rounds := RoundsOf(d.Snapshot)
 	if rounds.Failed == 0 {
 		return list
 	}
-	return append(list, ofRounds(rounds))
+	return append(list, roundsFinding(rounds))
 }
 
 // sameMachineID are words of the errors of rounds that found two shards with the
 // same machine id: the server's, and ours.
 var sameMachineID = []string{"oids broken after resetting", "same machine id"}
 
-func ofRounds(rounds Rounds) Finding {
+func roundsFinding(rounds Rounds) Finding {
 	message := orElse(rounds.Message(), "no error recorded")
 	code := RoundsFailing
 	if slices.ContainsFunc(sameMachineID, func(words string) bool { return strings.Contains(message, words) }) {
 		code = DuplicateMachineIDs
 	}
 	f := finding(code, Scope{}, fmt.Sprintf("%d of the last %s of the balancer failed: %s",
-		rounds.Failed, humanize.Count(int64(rounds.Looked), "round"), message))
-	f.Numbers = numbered("failedRounds", int64(rounds.Failed), Number{Name: "rounds", Value: int64(rounds.Looked)},
-		Number{Name: "failedInLog", Value: int64(rounds.Day)})
-	f.Since = rounds.Since
+		rounds.Failed, humanize.Count(int64(rounds.Seen), "round"), message))
+	f.Numbers = countNumbers("failedRounds", int64(rounds.Failed), Number{Name: "rounds", Value: int64(rounds.Seen)},
+		Number{Name: "failedInLog", Value: int64(rounds.FailedInLog)})
+	f.Since = rounds.FailingSince
 	return f
 }
 
-// mends returns what takes out the documents of config.settings that can't be
-// read, which have it that their defaults count.
-func mends(s *catalog.Snapshot) (list []string) {
+// settingsRepairs returns the commands that remove the documents of config.settings that can't be
+// read, so that their defaults apply.
+func settingsRepairs(s *catalog.Snapshot) (list []string) {
 	for _, doc := range s.Parts().Config["settings"] {
 		id, _ := doc.Lookup("_id").StringValueOK()
 		settings := catalog.DefaultSettingsOf(s.Release())
@@ -142,7 +142,7 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-func (d *Diagnosis) mode() []Finding {
+func (d *Diagnosis) modeFindings() []Finding {
 	sentence := "the balancer is off"
 	switch ModeOf(d.Snapshot) {
 	case catalog.ModeOff:
@@ -163,14 +163,14 @@ func (d *Diagnosis) mode() []Finding {
 	} else if last != nil {
 		f.Sentence += "; the last command turned it on, but config.settings was edited directly since"
 	}
-	if d.Balanced() {
+	if d.IsBalanced() {
 		f.Severity = Info
 	}
 	return []Finding{f}
 }
 
-// ofWindow says that the window is closed, or that it may be.
-func ofWindow(s *catalog.Snapshot) []Finding {
+// windowFindings says that the window is closed, or that it may be.
+func windowFindings(s *catalog.Snapshot) []Finding {
 	opening, now := s.NextOpening(), s.Time()
 	if now.IsZero() || opening.Never || opening.Latest.Equal(now) {
 		return nil
@@ -181,11 +181,11 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	case s.Parts().Clock.Location == nil:
 		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
 			"the balancing window is %s, as the config servers' logs do not show theirs: it %s",
-			s.WindowText(), maybeOpen(opening, now)))
+			s.WindowText(), openingText(opening, now)))
 	case !opening.IsExact():
 		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
 			"the balancing window is %s, and daylight saving may have begun or ended since: it %s",
-			s.WindowText(), maybeOpen(opening, now)))
+			s.WindowText(), openingText(opening, now)))
 	default:
 		f = finding(WindowShut, Scope{}, fmt.Sprintf("the balancing window %s is closed; it opens in %s, at %s",
 			s.WindowText(), humanize.Duration(wait), opening.Latest.Format("Monday 15:04")))
@@ -200,8 +200,8 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	return []Finding{f}
 }
 
-// maybeOpen says between what the opening of a window lies that can't be placed.
-func maybeOpen(o catalog.Opening, now time.Time) string {
+// openingText says between which times a window opens whose time zone is unknown.
+func openingText(o catalog.Opening, now time.Time) string {
 	latest := humanize.Duration(o.Latest.Sub(now))
 	if o.Earliest.Equal(now) {
 		return fmt.Sprintf("may be open now, or open in up to %s", latest)

@@ -157,7 +157,7 @@ func logged(t testing.TB, log *[]catalog.LogEntry, what string, ago time.Duratio
 }
 
 func (c *cluster) round(ago time.Duration, details ...bson.E) *cluster {
-	logged(c.t, &c.Actions, whatRound, ago, details)
+	logged(c.t, &c.Actions, roundAction, ago, details)
 	return c
 }
 

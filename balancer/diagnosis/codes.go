@@ -3,7 +3,7 @@ package diagnosis
 import "shardsh/balancer/policy"
 
 // Code names what a finding says. Codes are stable: scripts and checks may
-// compare with them. What keeps the balancer from choosing a move has the same
+// compare with them. An obstacle that keeps the balancer from a move has the same
 // code as a finding that it has in a policy.Decision.
 type Code = policy.Code
 
@@ -77,7 +77,7 @@ const (
 	MixedVersions   Code = "mixedVersions"
 	KnownFault      Code = "knownFault"
 
-	// What a heat finds: where the load goes.
+	// Codes of load findings (heat).
 	HotShard     Code = "hotShard"
 	HotChunk     Code = "hotChunk"
 	HotKey       Code = "hotKey"
@@ -87,7 +87,7 @@ const (
 	PlanLimited Code = "planLimited"
 	PlanStuck   Code = "planStuck"
 
-	// What a preflight finds in the way of a run.
+	// Codes of preflight findings: what blocks a run.
 	NoPlan                Code = "noPlan"
 	LastShard             Code = "lastShard"
 	OnlyShardOfZone       Code = "onlyShardOfZone"
@@ -135,7 +135,7 @@ func Definitions() []Definition {
 		{DuplicateMachineIDs, Warning, Balancer,
 			"Two shards generate ObjectIds with the same machine id, and the round failed.",
 			"No action needed: the balancer has changed both ids and continues in its next round."},
-		ofPolicy(BalancerOff, Warning, Operator),
+		policyDefinition(BalancerOff, Warning, Operator),
 		{RoundsFailing, Warning, Operator,
 			"Some of the last five balancer rounds ended with an error.",
 			"Fix the cause that the error names; the next round runs in any case."},
@@ -158,7 +158,7 @@ func Definitions() []Definition {
 			"A shard has no index on a collection's shard key, so no chunk can move off it. Since 8.0 the balancer " +
 				"disables balancing of a collection whose hashed shard key has lost its index.",
 			"Create the index, then run sh.enableBalancing."},
-		ofPolicy(ZoneWithoutShards, Warning, Operator),
+		policyDefinition(ZoneWithoutShards, Warning, Operator),
 		{ZoneDraining, Warning, Operator,
 			"All shards of a zone are draining, so no shard can receive its chunks.",
 			"Add another shard with sh.addShardToZone."},
@@ -169,10 +169,10 @@ func Definitions() []Definition {
 			"A zone range ends at MaxKey in the first fields of the shard key and at MinKey in the others: documents with " +
 				"MaxKey there are outside. That is how servers completed { x: MaxKey }; config servers of 9.0 look for it, too.",
 			"Assign the range again, up to MaxKey in all fields."},
-		ofPolicy(UnalignedZones, Warning, Balancer),
-		ofPolicy(NoSizeEntry, Warning, Operator),
-		ofPolicy(NoRecipient, Warning, Operator),
-		ofPolicy(OnlyJumboChunks, Warning, Operator),
+		policyDefinition(UnalignedZones, Warning, Balancer),
+		policyDefinition(NoSizeEntry, Warning, Operator),
+		policyDefinition(NoRecipient, Warning, Operator),
+		policyDefinition(OnlyJumboChunks, Warning, Operator),
 		{DrainNeedsOperator, Warning, Operator,
 			"A draining shard has databases or collections that the balancer does not move.",
 			"Run sh.movePrimary, sh.moveCollection or sh.enableBalancing for each."},
@@ -220,11 +220,11 @@ func Definitions() []Definition {
 		{LittleRoom, Warning, Operator,
 			"Preflight: a shard is to receive more than the volume of its primary has free, before compression.",
 			"Free or add space, or move less with --max-bytes (maxBytes)."},
-		ofPolicy(NoRoom, Warning, Operator),
+		policyDefinition(NoRoom, Warning, Operator),
 		{PrivilegeMissing, Warning, Operator,
 			"Preflight: the user lacks a privilege that a run needs.",
 			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},
-		ofPolicy(WindowShut, Info, Balancer),
+		policyDefinition(WindowShut, Info, Balancer),
 		{WindowUnplaced, Info, Balancer,
 			"The balancer has a window in the local time of the config servers' primary, and what time that is is not known.",
 			"Name the time zone with --time-zone (timeZone)."},
@@ -243,9 +243,9 @@ func Definitions() []Definition {
 		{NotBalanced, Info, Balancer,
 			"A collection is not balanced yet.",
 			"The balancer moves its chunks by itself while it is on."},
-		ofPolicy(BalancingOff, Info, Operator),
-		ofPolicy(MigrationsForbidden, Info, Operator),
-		ofPolicy(ChunksFrozen, Info, Operator),
+		policyDefinition(BalancingOff, Info, Operator),
+		policyDefinition(MigrationsForbidden, Info, Operator),
+		policyDefinition(ChunksFrozen, Info, Operator),
 		{Defragmenting, Info, Balancer,
 			"A collection is being defragmented; it is balanced afterwards.",
 			"Wait, or run sh.stopDefragment."},
@@ -272,14 +272,14 @@ func Definitions() []Definition {
 			"A draining shard is empty.",
 			"Remove it with sh.drain and {remove: true}."},
 		{MigrationUnderWay, Info, Balancer, "A chunk is being moved.", "No action needed."},
-		ofPolicy(Resharding, Info, Nobody),
-		ofPolicy(ShardFull, Info, Operator),
-		ofPolicy(LargestOutsideZone, Info, Operator),
-		ofPolicy(NoChunkInZone, Info, Operator),
+		policyDefinition(Resharding, Info, Nobody),
+		policyDefinition(ShardFull, Info, Operator),
+		policyDefinition(LargestOutsideZone, Info, Operator),
+		policyDefinition(NoChunkInZone, Info, Operator),
 		{PendingDeletion, Info, Balancer,
 			"A shard still has orphans of a range that would move to it.",
 			"No action needed: it deletes them orphanCleanupDelaySecs after the migration."},
-		ofPolicy(BelowThreshold, Info, Nobody),
+		policyDefinition(BelowThreshold, Info, Nobody),
 		{CountsUneven, Info, Nobody,
 			"Shards have equal data of a collection in different numbers of chunks. Since 6.0 that is balanced.",
 			"No action needed; sh.defragment merges small chunks."},
@@ -304,8 +304,8 @@ func Definitions() []Definition {
 	}
 }
 
-// ofPolicy returns the definition of a code that decisions have, too.
-func ofPolicy(code Code, severity Severity, actor Actor) Definition {
+// policyDefinition returns the definition of a code that decisions have, too.
+func policyDefinition(code Code, severity Severity, actor Actor) Definition {
 	info := code.Info()
 	return Definition{code, severity, actor, info.Meaning, info.Remedy}
 }
@@ -320,7 +320,7 @@ func Define(code Code) Definition {
 	return Definition{}
 }
 
-// NewFinding begins a finding that others than this package found, with what its
+// NewFinding makes a finding for other packages, filled from its
 // definition says.
 func NewFinding(code Code, scope Scope, sentence string, commands ...string) Finding {
 	return finding(code, scope, sentence, commands...)

@@ -34,16 +34,16 @@ func DefragmentationOf(c *catalog.CollectionState) Defragmentation {
 	return Defragmentation{Remaining: -1}
 }
 
-// Idle reports whether the collection waits for the balancer to begin, or to
+// IsIdle reports whether the collection waits for the balancer to begin, or to
 // clean up after a stop.
-func (d Defragmentation) Idle() bool { return d.Running && (d.Phase == "" || d.Phase == "none") }
+func (d Defragmentation) IsIdle() bool { return d.Running && (d.Phase == "" || d.Phase == "none") }
 
 // String returns how far it is in words.
 func (d Defragmentation) String() string {
 	switch {
 	case !d.Running:
 		return "not running"
-	case d.Idle():
+	case d.IsIdle():
 		return "waiting for the balancer"
 	case d.Remaining >= 0:
 		return fmt.Sprintf("%s, %s left", d.Phase, humanize.Count(d.Remaining, "chunk"))
@@ -51,19 +51,19 @@ func (d Defragmentation) String() string {
 	return d.Phase
 }
 
-func ofDefragmentation(c *catalog.CollectionState) []Finding {
+func defragmentationFindings(c *catalog.CollectionState) []Finding {
 	d := DefragmentationOf(c)
 	if !d.Running {
 		return nil
 	}
 	code := Defragmenting
-	if d.Idle() {
+	if d.IsIdle() {
 		code = DefragmentationIdle
 	}
 	f := finding(code, Scope{Namespace: c.Namespace}, fmt.Sprintf("%s is being defragmented (%s)", c.Namespace, d))
 	f.Instead = []string{fmt.Sprintf("sh.stopDefragment(%q)", c.Namespace)}
 	if d.Remaining >= 0 {
-		f.Numbers = numbered("remainingChunks", d.Remaining)
+		f.Numbers = countNumbers("remainingChunks", d.Remaining)
 	}
 	return []Finding{f}
 }

@@ -13,24 +13,24 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// pendingRange is a range that a shard has given away and has still documents of.
+// pendingRange is a range that a shard has given away and has not deleted yet.
 type pendingRange struct {
 	catalog.RangeDeletion
 	since, due time.Time // due is zero when that is not known
 }
 
-// leftovers returns the ranges of a collection that shards have still to delete: as
-// the shards say, where the reader had a way there, else what the change log says
+// deletionsWithDocuments returns the ranges of a collection that shards have not deleted yet: from
+// the shards if they were reachable, else inferred from what the change log says
 // they gave away a short while ago, if they have orphans of the collection.
-func (d *Diagnosis) leftovers(c *catalog.CollectionState) []pendingRange {
-	return slices.DeleteFunc(d.givenAway(c), func(l pendingRange) bool {
+func (d *Diagnosis) deletionsWithDocuments(c *catalog.CollectionState) []pendingRange {
+	return slices.DeleteFunc(d.pendingRanges(c), func(l pendingRange) bool {
 		return !d.Parts().DeletionsKnown && l.Orphans == 0
 	})
 }
 
-// givenAway is leftovers with the ranges of which shards have no documents: these
-// stand in the way of migrations, too, until their time has come.
-func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []pendingRange) {
+// pendingRanges is leftovers plus ranges without documents on the shard: these
+// block migrations, too, until they are due.
+func (d *Diagnosis) pendingRanges(c *catalog.CollectionState) (list []pendingRange) {
 	p := d.Parts()
 	for _, deletion := range p.Deletions {
 		if deletion.Namespace == c.Namespace {
@@ -71,7 +71,7 @@ func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 	}
 	d := &Diagnosis{Snapshot: s}
 	for _, c := range Sharded(s) {
-		for _, left := range d.givenAway(c) {
+		for _, left := range d.pendingRanges(c) {
 			one := left.RangeDeletion
 			one.UUID, one.Delayed = c.UUID, !left.due.IsZero()
 			one.Timestamp = bson.Timestamp{T: uint32(left.since.Unix())}
@@ -90,10 +90,10 @@ func CleanupDelayOf(s *catalog.Snapshot, id catalog.ShardID) time.Duration {
 	return s.Release().CleanupDelay()
 }
 
-// ofDeletions finds range deletions that the moves which would be chosen have to
+// deletionFindings finds range deletions that the moves which would be chosen have to
 // wait for: the recipient still has documents of the range.
-func (d *Diagnosis) ofDeletions(c *catalog.CollectionState, report *policy.Report) (list []Finding) {
-	all := d.leftovers(c)
+func (d *Diagnosis) deletionFindings(c *catalog.CollectionState, report *policy.Report) (list []Finding) {
+	all := d.deletionsWithDocuments(c)
 	for move := range report.Chosen() {
 		for _, left := range all {
 			if left.Shard != move.Recipient || !overlaps(c, left.Min, left.Max, move) {
@@ -103,7 +103,7 @@ func (d *Diagnosis) ofDeletions(c *catalog.CollectionState, report *policy.Repor
 				"waiting for range deletion on %s: %s from %s to %s",
 				left.Shard, c.Namespace, humanize.Literal(left.Min), humanize.Literal(left.Max)))
 			f.Since, f.Due = left.since, left.due
-			f.Numbers = numbered("orphans", left.Orphans)
+			f.Numbers = countNumbers("orphans", left.Orphans)
 			if !slices.ContainsFunc(list, func(have Finding) bool { return have.Sentence == f.Sentence }) {
 				list = append(list, f)
 			}

@@ -16,12 +16,13 @@ type Diagnosis struct {
 	Findings []Finding
 }
 
-// Of looks at a cluster. The Diagnosis belongs to the caller.
-func Of(s *catalog.Snapshot) *Diagnosis {
+// Diagnose derives the diagnosis of a cluster. The Diagnosis belongs to the caller.
+func Diagnose(s *catalog.Snapshot) *Diagnosis {
 	d := &Diagnosis{Snapshot: s, Balances: Balances(s)}
 	for _, look := range []func() []Finding{
-		d.reader, d.reach, d.balancer, func() []Finding { return Frozen(s) }, d.paused, d.migrations, d.collections,
-		d.zones, d.shards, d.unsharded,
+		d.gapFindings, d.unreachableFindings, d.balancerFindings,
+		func() []Finding { return PausedRunFindings(s) }, d.pausedFindings, d.migrationFindings, d.collectionFindings,
+		d.zoneFindings, d.shardFindings, d.unshardedFindings,
 	} {
 		d.Findings = append(d.Findings, look()...)
 	}
@@ -29,19 +30,19 @@ func Of(s *catalog.Snapshot) *Diagnosis {
 	return d
 }
 
-// Balanced reports whether the balancer has nothing left to do: no shard drains,
+// IsBalanced reports whether the balancer has nothing left to do: no shard drains,
 // and every collection that it may touch is balanced.
-func (d *Diagnosis) Balanced() bool {
+func (d *Diagnosis) IsBalanced() bool {
 	for _, shard := range d.Shards() {
 		if shard.Draining {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(d.Balances, func(b Balance) bool { return !b.Balanced && b.Hold == NotHeld })
+	return !slices.ContainsFunc(d.Balances, func(b Balance) bool { return !b.Balanced && b.DisabledBy == NotDisabled })
 }
 
-// About returns the findings with one of the codes, in order.
-func (d *Diagnosis) About(codes ...Code) (list []Finding) {
+// WithCodes returns the findings with one of the codes, in order.
+func (d *Diagnosis) WithCodes(codes ...Code) (list []Finding) {
 	for _, f := range d.Findings {
 		if slices.Contains(codes, f.Code) {
 			list = append(list, f)

@@ -176,7 +176,7 @@ func TestFindings(t *testing.T) {
 				"draining info shard: shard c is draining, 2 chunks left, databases to move: d"}},
 	} {
 		var got []string
-		for _, f := range Of(tc.c.snapshot()).Findings {
+		for _, f := range Diagnose(tc.c.snapshot()).Findings {
 			got = append(got, string(f.Code)+" "+f.Severity.String()+" "+string(f.Scope.Kind())+": "+f.Text())
 		}
 		if !slices.Equal(got, tc.want) {
@@ -282,9 +282,9 @@ func pageOfFindings() string {
 }
 
 func TestNumbers(t *testing.T) {
-	d := Of(newCluster(t).collection("x.y", []string{"a"}, reported("chunksImbalance"),
+	d := Diagnose(newCluster(t).collection("x.y", []string{"a"}, reported("chunksImbalance"),
 		sized(map[catalog.ShardID]int64{"a": 900, "b": 100})).snapshot())
-	f := d.About(NotBalanced)[0]
+	f := d.WithCodes(NotBalanced)[0]
 	if n, ok := f.Number("misplaced"); !ok || n != 400*mib {
 		t.Errorf("misplaced %d %v", n, ok)
 	}
@@ -305,7 +305,7 @@ func TestNumbers(t *testing.T) {
 		sizes := sized(map[catalog.ShardID]int64{"a": 900, "b": 100})
 		c := newCluster(t).collection("x.y", []string{"a", "a", "a", "a"}, sizes)
 		c.Release = tc.release
-		if f := Of(c.snapshot()).About(NotBalanced)[0]; !slices.Equal(f.Numbers, tc.want) {
+		if f := Diagnose(c.snapshot()).WithCodes(NotBalanced)[0]; !slices.Equal(f.Numbers, tc.want) {
 			t.Errorf("%s: numbers %v, want %v", tc.release, f.Numbers, tc.want)
 		}
 	}
@@ -338,10 +338,10 @@ func TestComputedBalance(t *testing.T) {
 		tc.c.Release = tc.release
 		tc.want.Namespace, tc.want.Known, tc.want.Computed, tc.want.Defragmentation.Remaining = "x.y", true, true, -1
 		got := Balances(tc.c.snapshot())[0]
-		if first := got.First; (first == nil) != got.Balanced || first != nil && string(first.Step) == "" {
+		if first := got.FirstMove; (first == nil) != got.Balanced || first != nil && string(first.Step) == "" {
 			t.Errorf("%s: the first move is %+v", tc.name, first)
 		}
-		got.First = nil
+		got.FirstMove = nil
 		if got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
@@ -394,7 +394,7 @@ func TestMisplaced(t *testing.T) {
 		{"chunksImbalance", nil, -1},
 	} {
 		s := newCluster(t).shard("c").draining().collection("x.y", []string{"a"}, tc.alter...).snapshot()
-		got, known := Misplaced(s, s.Collection("x.y"), tc.violation)
+		got, known := MisplacedBytes(s, s.Collection("x.y"), tc.violation)
 		if !known {
 			got = -mib
 		}
@@ -403,7 +403,7 @@ func TestMisplaced(t *testing.T) {
 		}
 	}
 	tagged := newCluster(t).collection("x.y", []string{"a"}, sizes).tag("x.y", "Z", 0, 1).snapshot()
-	if _, known := Misplaced(tagged, tagged.Collection("x.y"), "chunksImbalance"); known {
+	if _, known := MisplacedBytes(tagged, tagged.Collection("x.y"), "chunksImbalance"); known {
 		t.Error("zones of an overview are overlooked")
 	}
 }
@@ -435,7 +435,7 @@ func TestRounds(t *testing.T) {
 			bson.E{Key: "errmsg", Value: "error " + string(rune('0'+i))})
 		logged(t, &c.Actions, "other", 0, nil)
 	}
-	if got := RoundsOf(c.snapshot()); got.Looked != 5 || got.Failed != 1 || got.Message() != "error 4" {
+	if got := RoundsOf(c.snapshot()); got.Seen != 5 || got.Failed != 1 || got.Message() != "error 4" {
 		t.Errorf("rounds %+v, error %s", got, got.Message())
 	}
 }
@@ -504,7 +504,7 @@ func randomCluster(t *rapid.T, tb testing.TB) *cluster {
 func TestFindingsAreWellFormed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := randomCluster(rt, t).snapshot()
-		d := Of(s)
+		d := Diagnose(s)
 		last := Critical
 		for _, f := range d.Findings {
 			def := Define(f.Code)
@@ -519,10 +519,10 @@ func TestFindingsAreWellFormed(t *testing.T) {
 				rt.Errorf("%s tells the operator nothing to do: %s", f.Code, f.Text())
 			}
 		}
-		if again := Of(s); !reflect.DeepEqual(again.Findings, d.Findings) {
+		if again := Diagnose(s); !reflect.DeepEqual(again.Findings, d.Findings) {
 			rt.Error("a second look finds something else")
 		}
-		if d.Balanced() && len(d.About(NotBalanced, Draining, DrainNeedsOperator)) > 0 {
+		if d.IsBalanced() && len(d.WithCodes(NotBalanced, Draining, DrainNeedsOperator)) > 0 {
 			rt.Errorf("balanced, with %v", d.Findings)
 		}
 	})
@@ -548,7 +548,7 @@ func TestOverviewTellsTheSame(t *testing.T) {
 			}
 			overview.Collections = append(overview.Collections, &one)
 		}
-		want, got := Of(full.snapshot()), Of(overview.snapshot())
+		want, got := Diagnose(full.snapshot()), Diagnose(overview.snapshot())
 		for _, d := range []*Diagnosis{want, got} {
 			for i, f := range d.Findings {
 				if f.Code == DrainNeedsOperator {
@@ -570,7 +570,7 @@ func TestTemporaryCollectionOfAResharding(t *testing.T) {
 		Collection: catalog.Collection{Namespace: "shop.system.resharding.fa431a05-70ec-41f3-84f7-b82fc61544d5"},
 		Reported:   &catalog.ReportedStatus{Violation: "chunksImbalance"},
 	})
-	d := Of(catalog.NewSnapshot(c.SnapshotParts))
+	d := Diagnose(catalog.NewSnapshot(c.SnapshotParts))
 	if len(d.Findings)+len(d.Balances) > 0 {
 		t.Errorf("%+v, %+v", d.Findings, d.Balances)
 	}

@@ -30,24 +30,24 @@ type Drain struct {
 	// Databases have the shard as their primary, Collections are unsharded ones
 	// that lie on it: an operator has to move them.
 	Databases, Collections []string
-	// Held are the sharded collections with HeldChunks on the shard that the
+	// Disabled are the sharded collections with DisabledChunks on the shard that the
 	// balancer leaves alone.
-	Held       []HeldCollection
-	HeldChunks int64
-	// Flagged counts the chunks flagged jumbo of other collections that wait for the operator;
+	Disabled       []DisabledCollection
+	DisabledChunks int64
+	// WaitingJumbo counts the chunks flagged jumbo of other collections that wait for the operator;
 	// Force is how to move them.
-	Flagged int64
-	Force   []string
-	// Unmarked: the shard is not marked as draining, and is looked at as if it were.
-	Unmarked bool
-	// Left says that a run of shardsh has left the balancing of some of Held disabled.
-	Left bool
+	WaitingJumbo  int64
+	ForceCommands []string
+	// NotMarked: the shard is not marked as draining, and is looked at as if it were.
+	NotMarked bool
+	// LeftByRun says that a run of shardsh has left the balancing of some of Held disabled.
+	LeftByRun bool
 }
 
-// HeldCollection is one that the balancer leaves alone, with the commands that end that.
-type HeldCollection struct {
-	Namespace string
-	Release   []string
+// DisabledCollection is a collection with balancing disabled, and the commands that enable it.
+type DisabledCollection struct {
+	Namespace      string
+	EnableCommands []string
 }
 
 // DrainOf returns how far the draining of a shard is: what the server reported,
@@ -56,16 +56,25 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
 	waits := s.Release().ForcesJumbo()
 	for _, c := range Sharded(s) {
-		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection, s.Release()), s.BalancingDisabledBy(c.Namespace)
+		n, hold, run := c.CountOn(
+			shard.ID,
+		).Chunks, DisabledByOf(
+			c.Collection,
+			s.Release(),
+		), s.BalancingDisabledBy(
+			c.Namespace,
+		)
 		switch jumbo := c.CountOn(shard.ID).Jumbo; {
-		case hold == NotHeld && jumbo > 0 && waits:
-			d.Flagged, d.Force = d.Flagged+jumbo, append(d.Force, forcedMoves(c, shard.ID, s.Release())...)
-		case n == 0, hold == NotHeld, hold == HeldNoBalance && run != nil && run.Running:
-		case hold == HeldNoBalance && run != nil:
-			d.Left, d.HeldChunks = true, d.HeldChunks+n
+		case hold == NotDisabled && jumbo > 0 && waits:
+			d.WaitingJumbo, d.ForceCommands = d.WaitingJumbo+jumbo, append(
+				d.ForceCommands,
+				forcedMoves(c, shard.ID, s.Release())...)
+		case n == 0, hold == NotDisabled, hold == DisabledNoBalance && run != nil && run.Running:
+		case hold == DisabledNoBalance && run != nil:
+			d.LeftByRun, d.DisabledChunks = true, d.DisabledChunks+n
 		default:
-			d.Held = append(d.Held, HeldCollection{c.Namespace, releases(c.Collection, s.Release())})
-			d.HeldChunks += n
+			d.Disabled = append(d.Disabled, DisabledCollection{c.Namespace, enableCommands(c.Collection, s.Release())})
+			d.DisabledChunks += n
 		}
 	}
 	if r := shard.Reported; r != nil {
@@ -90,34 +99,36 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 		}
 	}
 	d.State = DrainOngoing
-	if d.empty() {
+	if d.isEmpty() {
 		d.State = DrainFinished
 	}
 	return d
 }
 
-func (d Drain) empty() bool { return d.Chunks == 0 && len(d.Databases) == 0 && len(d.Collections) == 0 }
-
-// Done reports whether nothing is left to move.
-func (d Drain) Done() bool {
-	return d.State == DrainFinished || d.State == "completed" || d.State == DrainOngoing && d.empty()
+func (d Drain) isEmpty() bool {
+	return d.Chunks == 0 && len(d.Databases) == 0 && len(d.Collections) == 0
 }
 
-// Stuck reports whether the balancer can't move anything of what is left, and an
+// IsDone reports whether nothing is left to move.
+func (d Drain) IsDone() bool {
+	return d.State == DrainFinished || d.State == "completed" || d.State == DrainOngoing && d.isEmpty()
+}
+
+// IsStuck reports whether the balancer can't move anything of what is left, and an
 // operator can.
-func (d Drain) Stuck() bool {
-	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks+d.Flagged
+func (d Drain) IsStuck() bool {
+	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.DisabledChunks+d.WaitingJumbo
 }
 
 // Commands returns what an operator has to do before the shard is empty.
 func (d Drain) Commands() (list []string) {
-	if d.Left {
-		list = append(list, giveBack)
+	if d.LeftByRun {
+		list = append(list, giveBackCommand)
 	}
-	for _, held := range d.Held {
-		list = append(list, held.Release...)
+	for _, held := range d.Disabled {
+		list = append(list, held.EnableCommands...)
 	}
-	list = append(list, d.Force...)
+	list = append(list, d.ForceCommands...)
 	for _, ns := range d.Collections {
 		list = append(list, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
 	}
@@ -135,7 +146,7 @@ func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Relea
 			forcedMove(r, c.Namespace, "<min>", "<max>")}
 	}
 	for chunk := range c.Table.JumboChunks() {
-		if len(list) == jumboShown {
+		if len(list) == maxJumboCommands {
 			break
 		}
 		if chunk.Shard == id {
@@ -158,7 +169,7 @@ func forcedMove(r catalog.Release, ns, lower, upper string) string {
 // String returns how far the draining is in words.
 func (d Drain) String() string {
 	text := fmt.Sprintf("shard %s is draining", d.Shard)
-	if d.Unmarked {
+	if d.NotMarked {
 		text = fmt.Sprintf("shard %s is not empty", d.Shard)
 	}
 	if d.Chunks >= 0 {
@@ -173,30 +184,30 @@ func (d Drain) String() string {
 	return text
 }
 
-// Remainder returns a finding about what an operator has to do before the shard is
+// OperatorFinding returns a finding about what an operator has to do before the shard is
 // empty. It makes no sense when Commands is empty.
-func (d Drain) Remainder() Finding {
+func (d Drain) OperatorFinding() Finding {
 	state := "is draining"
 	switch {
-	case d.Unmarked:
+	case d.NotMarked:
 		state = "is not empty"
-	case d.Stuck():
+	case d.IsStuck():
 		state = "is stuck draining"
 	}
-	sentence := fmt.Sprintf("shard %s %s; you must %s", d.Shard, state, strings.Join(d.duties(), ", "))
+	sentence := fmt.Sprintf("shard %s %s; you must %s", d.Shard, state, strings.Join(d.commandCounts(), ", "))
 	return finding(DrainNeedsOperator, Scope{Shard: d.Shard}, sentence, d.Commands()...)
 }
 
-// duties returns what Commands do, counted.
-func (d Drain) duties() (list []string) {
-	if d.Flagged > 0 {
-		list = append(list, "move "+humanize.Count(d.Flagged, "jumbo chunk")+" by force")
+// commandCounts returns a counted summary of Commands.
+func (d Drain) commandCounts() (list []string) {
+	if d.WaitingJumbo > 0 {
+		list = append(list, "move "+humanize.Count(d.WaitingJumbo, "jumbo chunk")+" by force")
 	}
 	for _, of := range []struct {
 		n          int
 		verb, what string
 	}{
-		{len(d.Held), "enable balancing of", "collection"},
+		{len(d.Disabled), "enable balancing of", "collection"},
 		{len(d.Collections), "move", "unsharded collection"},
 		{len(d.Databases), "move", "database"},
 	} {
@@ -207,20 +218,20 @@ func (d Drain) duties() (list []string) {
 	return list
 }
 
-// shards returns the findings about each shard.
-func (d *Diagnosis) shards() (list []Finding) {
+// shardFindings returns the findings about each shard.
+func (d *Diagnosis) shardFindings() (list []Finding) {
 	for _, shard := range d.Shards() {
 		if shard.Draining {
-			list = append(list, ofDrain(d.Snapshot, shard)...)
+			list = append(list, drainFindings(d.Snapshot, shard)...)
 		}
 	}
 	return list
 }
 
-// Drained returns the findings about a shard that is empty: that it can be removed, or what
-// it can't be removed for.
-func Drained(s *catalog.Snapshot, shard catalog.ShardState) []Finding {
-	if kept := OnlyShardOf(s, shard); len(kept) > 0 {
+// DrainedFindings returns the findings about an empty shard: that it can be removed, or why
+// it can't be.
+func DrainedFindings(s *catalog.Snapshot, shard catalog.ShardState) []Finding {
+	if kept := OnlyShardFindings(s, shard); len(kept) > 0 {
 		return kept
 	}
 	sentence := fmt.Sprintf("shard %s is empty and can be removed", shard.ID)
@@ -228,17 +239,17 @@ func Drained(s *catalog.Snapshot, shard catalog.ShardState) []Finding {
 		fmt.Sprintf("sh.drain(%q, { remove: true })", shard.ID))}
 }
 
-func ofDrain(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
+func drainFindings(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
 	d, scope := DrainOf(s, shard), Scope{Shard: shard.ID}
-	if d.Done() {
-		return Drained(s, shard)
+	if d.IsDone() {
+		return DrainedFindings(s, shard)
 	}
 	if len(d.Commands()) > 0 {
-		list = append(list, d.Remainder())
+		list = append(list, d.OperatorFinding())
 	}
 	f := finding(Draining, scope, d.String())
 	if d.Chunks >= 0 {
-		f.Numbers = numbered("chunks", d.Chunks, Number{Name: "jumboChunks", Value: d.Jumbo})
+		f.Numbers = countNumbers("chunks", d.Chunks, Number{Name: "jumboChunks", Value: d.Jumbo})
 	}
 	f.Numbers = append(f.Numbers, Number{Name: "databases", Value: int64(len(d.Databases))},
 		Number{Name: "collections", Value: int64(len(d.Collections))})

@@ -17,14 +17,14 @@ func TestStuckDrain(t *testing.T) {
 	}{
 		{"chunks and collections", Drain{Chunks: 2, Collections: three}, false},
 		{"collections alone", Drain{Collections: three}, true},
-		{"chunks that are held", Drain{Chunks: 2, Held: []HeldCollection{{Namespace: "x.y"}}, HeldChunks: 2, Collections: three}, true},
-		{"one that is not", Drain{Chunks: 3, Held: []HeldCollection{{Namespace: "x.y"}}, HeldChunks: 2}, false},
-		{"jumbo chunks that are not forced", Drain{Chunks: 2, Flagged: 2, Force: []string{"sh.moveRange"}}, true},
-		{"some of them", Drain{Chunks: 3, Flagged: 2, Force: []string{"sh.moveRange"}}, false},
+		{"chunks that are held", Drain{Chunks: 2, Disabled: []DisabledCollection{{Namespace: "x.y"}}, DisabledChunks: 2, Collections: three}, true},
+		{"one that is not", Drain{Chunks: 3, Disabled: []DisabledCollection{{Namespace: "x.y"}}, DisabledChunks: 2}, false},
+		{"jumbo chunks that are not forced", Drain{Chunks: 2, WaitingJumbo: 2, ForceCommands: []string{"sh.moveRange"}}, true},
+		{"some of them", Drain{Chunks: 3, WaitingJumbo: 2, ForceCommands: []string{"sh.moveRange"}}, false},
 		{"unknown", Drain{Chunks: -1, Collections: three}, false},
 		{"nothing", Drain{}, false},
 	} {
-		if got := tt.d.Stuck(); got != tt.want {
+		if got := tt.d.IsStuck(); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}
@@ -53,7 +53,7 @@ func TestJumboChunksOfADrain(t *testing.T) {
 		shard, _ := s.Shard("c")
 		d := DrainOf(s, shard)
 		got := ""
-		if d.Stuck() {
+		if d.IsStuck() {
 			got = "stuck"
 		}
 		if got != tt.want || (len(d.Commands()) == 1) != (tt.want != "") {
@@ -67,7 +67,7 @@ func TestJumboChunksOfADrain(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.release, d.Commands()[0], first)
 		}
 		const sentence = "shard c is stuck draining; you must move 1 jumbo chunk by force"
-		if f := d.Remainder(); tt.want != "" && f.Sentence != sentence {
+		if f := d.OperatorFinding(); tt.want != "" && f.Sentence != sentence {
 			t.Errorf("%s: %s", tt.release, f.Sentence)
 		}
 	}

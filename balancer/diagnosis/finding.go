@@ -17,20 +17,20 @@ type Finding struct {
 	Severity Severity
 	Actor    Actor
 	Scope    Scope
-	// Numbers are what the finding was made from, in the order of its Sentence.
+	// Numbers are the quantities behind the finding, in the order of its Sentence.
 	Numbers []Number
 	// Since is when it began; zero when that is not known.
 	Since time.Time
 	// Due is when the balancer can act next by itself; zero when that is not
 	// known, or in its next round.
 	Due time.Time
-	// Sentence says what is the case, without what to do about it. It has no
+	// Sentence states the finding, without the remedy. It has no
 	// full stop, as it stands in lists and before commands.
 	Sentence string
 	// Commands are what the operator would enter in the shell. A word in angle
 	// brackets is for the operator to choose.
 	Commands []string
-	// Instead are commands that end what Nobody or the Balancer would end in time.
+	// Instead are commands that end at once what would end by itself later.
 	Instead []string
 }
 
@@ -41,7 +41,7 @@ type Severity uint8
 const (
 	Info     Severity = iota + 1 // work in progress, or as somebody wants it
 	Warning                      // keeps the cluster from being balanced, or will
-	Critical                     // nothing is balanced at all before it is mended
+	Critical                     // nothing is balanced until it is fixed
 )
 
 // String returns the severity as info, warning or critical.
@@ -75,26 +75,26 @@ type ScopeKind string
 
 // The kinds of Scope.
 const (
-	OfCluster    ScopeKind = "cluster"
-	OfCollection ScopeKind = "collection"
-	OfShard      ScopeKind = "shard"
-	OfZone       ScopeKind = "zone"
-	OfChunk      ScopeKind = "chunk"
+	ClusterScope    ScopeKind = "cluster"
+	CollectionScope ScopeKind = "collection"
+	ShardScope      ScopeKind = "shard"
+	ZoneScope       ScopeKind = "zone"
+	ChunkScope      ScopeKind = "chunk"
 )
 
 // Kind returns the smallest thing that the Scope names.
 func (s Scope) Kind() ScopeKind {
 	switch {
 	case !s.Chunk.IsZero():
-		return OfChunk
+		return ChunkScope
 	case s.Zone != "":
-		return OfZone
+		return ZoneScope
 	case s.Shard != "":
-		return OfShard
+		return ShardScope
 	case s.Namespace != "":
-		return OfCollection
+		return CollectionScope
 	}
-	return OfCluster
+	return ClusterScope
 }
 
 // Number is a named quantity of a finding. Names are stable.
@@ -142,7 +142,7 @@ func (f Finding) Text() string {
 	return f.Sentence + ": " + strings.Join(f.Commands, ", ")
 }
 
-// numbered makes the Numbers that count things.
-func numbered(name string, value int64, more ...Number) []Number {
+// countNumbers makes the Numbers that count things.
+func countNumbers(name string, value int64, more ...Number) []Number {
 	return append([]Number{{Name: name, Value: value}}, more...)
 }

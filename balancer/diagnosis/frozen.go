@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Frozen finds what has the runs of shardsh wait.
-func Frozen(s *catalog.Snapshot) (list []Finding) {
+// PausedRunFindings finds what makes the runs of shardsh wait.
+func PausedRunFindings(s *catalog.Snapshot) (list []Finding) {
 	p := s.Parts()
 	if p.Pause != nil && p.Pause.Active {
 		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh pause --end")

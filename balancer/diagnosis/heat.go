@@ -9,27 +9,27 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// From when on load is worth a finding.
+// Thresholds of load findings.
 const (
-	hotShardOver   = 1.25 // of the mean of the shards
-	hotChunkShare  = 0.25 // of what a shard has on average
-	hotChunkOver   = 3    // times the average chunk
-	hotChunksNamed = 3
-	scatterShare   = 0.2 // of the sampled reads or writes
-	scatterSamples = 50
-	loadPerShard   = 1 // operations a second on average: less is nobody's load
+	minHotShardRatio  = 1.25 // of the mean of the shards
+	minHotChunkShare  = 0.25 // of what a shard has on average
+	minHotChunkRatio  = 3    // times the average chunk
+	maxHotChunks      = 3
+	minScatterShare   = 0.2 // of the sampled reads or writes
+	minScatterSamples = 50
+	minLoadPerShard   = 1 // operations a second on average: less is ignored
 )
 
-// OfHeat returns what is to be said about where the load of a collection goes.
-func OfHeat(m *heat.Map, by heat.By) (list []Finding) {
+// HeatFindings returns findings about how the load of a collection is distributed.
+func HeatFindings(m *heat.Map, by heat.LoadKind) (list []Finding) {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
-	if mean == 0 || len(m.Shards) < 2 || m.Total.Total() < loadPerShard*float64(len(m.Shards)) {
+	if mean == 0 || len(m.Shards) < 2 || m.Total.Total() < minLoadPerShard*float64(len(m.Shards)) {
 		return nil
 	}
-	list = append(list, hotShards(m, w, mean)...)
-	list = append(list, hotKeys(m)...)
-	list = append(list, hotChunks(m, w, mean)...)
+	list = append(list, hotShardFindings(m, w, mean)...)
+	list = append(list, hotKeyFindings(m)...)
+	list = append(list, hotChunkFindings(m, w, mean)...)
 	if is := m.Monotonic; is != nil {
 		end := "MaxKey"
 		if !is.AtMax {
@@ -38,14 +38,14 @@ func OfHeat(m *heat.Map, by heat.By) (list []Finding) {
 		f := finding(MonotonicKey, Scope{Namespace: m.Namespace, Shard: is.Shard}, fmt.Sprintf(
 			"%s of the inserts into %s go to the chunk at %s, on %s", humanize.Percent(is.Share), m.Namespace, end, is.Shard),
 			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
-		f.Numbers = numbered("insertsPerSecond", perSecond(is.Load))
+		f.Numbers = countNumbers("insertsPerSecond", perSecond(is.Load))
 		list = append(list, f)
 	}
-	if m.Samples >= scatterSamples && max(m.Scattered.Reads, m.Scattered.Writes) >= scatterShare {
+	if m.Samples >= minScatterSamples && max(m.Scattered.Reads, m.Scattered.Writes) >= minScatterShare {
 		f := finding(Scatter, Scope{Namespace: m.Namespace}, fmt.Sprintf(
 			"%s of the reads and %s of the updates and deletes of %s go to all shards", humanize.Percent(m.Scattered.Reads),
 			humanize.Percent(m.Scattered.Writes), m.Namespace), fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
-		f.Numbers = numbered("readsPercent", int64(math.Round(m.Scattered.Reads*100)),
+		f.Numbers = countNumbers("readsPercent", int64(math.Round(m.Scattered.Reads*100)),
 			Number{Name: "writesPercent", Value: int64(math.Round(m.Scattered.Writes * 100))})
 		list = append(list, f)
 	}
@@ -54,17 +54,17 @@ func OfHeat(m *heat.Map, by heat.By) (list []Finding) {
 
 func perSecond(n float64) int64 { return int64(math.Round(n)) }
 
-func hotShards(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
+func hotShardFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
 	for _, s := range m.Shards {
-		share := w.Of(s.Load) / mean
+		share := w.Weigh(s.Load) / mean
 		low, _ := s.Between.Low, s.Between.High
-		if share < hotShardOver || s.Load.Total() > 0 && share*low/s.Load.Total() < 1 {
+		if share < minHotShardRatio || s.Load.Total() > 0 && share*low/s.Load.Total() < 1 {
 			continue
 		}
 		f := finding(HotShard, Scope{Namespace: m.Namespace, Shard: s.Shard}, fmt.Sprintf(
 			"%s has %.1f times the load of %s that a shard has on average: %s", s.Shard, share, m.Namespace, LoadText(s.Load)),
 			fmt.Sprintf(`sh.balance(%q, { goal: "load" })`, m.Namespace))
-		f.Numbers = numbered("readsPerSecond", perSecond(s.Load.Reads),
+		f.Numbers = countNumbers("readsPerSecond", perSecond(s.Load.Reads),
 			Number{Name: "writesPerSecond", Value: perSecond(s.Load.Writes)},
 			Number{Name: "percentOfMean", Value: int64(math.Round(share * 100))})
 		list = append(list, f)
@@ -78,41 +78,41 @@ func LoadText(l heat.Load) string {
 		humanize.Number(perSecond(l.Writes)))
 }
 
-func hotKeys(m *heat.Map) (list []Finding) {
+func hotKeyFindings(m *heat.Map) (list []Finding) {
 	for _, k := range m.HotKeys {
 		f := finding(HotKey, Scope{Namespace: m.Namespace, Shard: k.Shard, Chunk: m.Chunks[k.Chunk].Min}, fmt.Sprintf(
 			"one shard key of %s, %s, has %s of the load that a shard has on average: %s, on %s", m.Namespace,
 			humanize.Literal(m.Pattern.Bound(k.Key)), humanize.Percent(k.OfShard), LoadText(k.Load), k.Shard),
 			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
-		f.Numbers = numbered("samples", int64(k.Samples),
+		f.Numbers = countNumbers("samples", int64(k.Samples),
 			Number{Name: "percentOfMean", Value: int64(math.Round(k.OfShard * 100))})
 		list = append(list, f)
 	}
 	return list
 }
 
-// hotChunks names those that are hot for another reason than one key.
-func hotChunks(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
+// hotChunkFindings names those that are hot for another reason than one key.
+func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
 	var sum float64
 	for _, c := range m.Chunks {
-		sum += w.Of(c.Load)
+		sum += w.Weigh(c.Load)
 	}
-	if m.Samples == m.Inserts { // of other operations nobody knows the chunk
+	if m.Samples == m.Inserts { // of other operations the chunk is unknown
 		return nil
 	}
 	average := sum / float64(len(m.Chunks))
-	for _, c := range m.Hottest(w, hotChunksNamed) {
-		value := w.Of(c.Load)
+	for _, c := range m.Hottest(w, maxHotChunks) {
+		value := w.Weigh(c.Load)
 		sure := value * c.Between.Low / max(c.Load.Total(), 1e-9)
 		one := slices.ContainsFunc(m.HotKeys, func(k heat.HotKey) bool { return m.Chunks[k.Chunk].Min.Equal(c.Min) })
-		if one || sure < max(hotChunkShare*mean, hotChunkOver*average) {
+		if one || sure < max(minHotChunkShare*mean, minHotChunkRatio*average) {
 			continue
 		}
 		f := finding(HotChunk, Scope{Namespace: m.Namespace, Shard: c.Shard, Chunk: c.Min}, fmt.Sprintf(
 			"the chunk of %s at %s has %.0f times the load of the average chunk: %s, on %s", m.Namespace,
 			humanize.Literal(m.Pattern.Bound(c.Min)), value/average, LoadText(c.Load), c.Shard),
 			fmt.Sprintf(`sh.balance(%q, { goal: "load" })`, m.Namespace))
-		f.Numbers = numbered("readsPerSecond", perSecond(c.Load.Reads),
+		f.Numbers = countNumbers("readsPerSecond", perSecond(c.Load.Reads),
 			Number{Name: "writesPerSecond", Value: perSecond(c.Load.Writes)})
 		list = append(list, f)
 	}
@@ -145,8 +145,8 @@ func keyText(maps []heat.Map, s heat.Stuck) string {
 	return s.Key.String()
 }
 
-// OfStuck returns what keeps shards from having no more load than the others.
-func OfStuck(d heat.Decision, maps []heat.Map) (list []Finding) {
+// StuckLoadFindings returns findings about shards whose load cannot be evened out.
+func StuckLoadFindings(d heat.Decision, maps []heat.Map) (list []Finding) {
 	codes := map[heat.Obstacle]Code{heat.ObstacleKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
 	for _, s := range d.Stuck {
 		code, named := codes[s.Why]

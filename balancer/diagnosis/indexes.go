@@ -9,26 +9,26 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// UnindexedOf finds that shards have no index for the shard key: nothing can be
+// UnindexedFindings finds that shards have no index for the shard key: nothing can be
 // moved off them, and from 8.0 on the balancer switches itself off for a
 // collection whose hashed key has lost its index.
-func UnindexedOf(c *catalog.CollectionState) []Finding {
+func UnindexedFindings(c *catalog.CollectionState) []Finding {
 	if len(c.Unindexed) == 0 {
 		return nil
 	}
-	commands := []string{fmt.Sprintf("%s.createIndex(%s)", Handle(c.Namespace), keyLiteral(c.Pattern))}
+	commands := []string{fmt.Sprintf("%s.createIndex(%s)", CollectionExpr(c.Namespace), keyLiteral(c.Pattern))}
 	if c.NoBalance {
-		commands = append(commands, release(c.Namespace, HeldNoBalance)...)
+		commands = append(commands, enableCommand(c.Namespace, DisabledNoBalance)...)
 	}
 	f := finding(ShardKeyIndexMissing, Scope{Namespace: c.Namespace}, fmt.Sprintf(
 		"%s has no index on its shard key on %s: no chunk can be moved off",
-		c.Namespace, strings.Join(names(c.Unindexed), " ")), commands...)
-	f.Numbers = numbered("shards", int64(len(c.Unindexed)))
+		c.Namespace, strings.Join(shardNames(c.Unindexed), " ")), commands...)
+	f.Numbers = countNumbers("shards", int64(len(c.Unindexed)))
 	return []Finding{f}
 }
 
-// Handle writes a collection as it is entered in the shell.
-func Handle(ns string) string {
+// CollectionExpr writes a collection as it is entered in the shell.
+func CollectionExpr(ns string) string {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return ns

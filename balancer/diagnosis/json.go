@@ -34,7 +34,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON returns the answer as an object, with lists that are empty rather
 // than missing.
-func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.form()) }
+func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.toJSON()) }
 
 type answerJSON struct {
 	Headline string    `json:"headline"`
@@ -48,7 +48,7 @@ type answerJSON struct {
 	Spreads  []Spread  `json:"spreads,omitempty"`
 }
 
-func (a Answer) form() answerJSON {
+func (a Answer) toJSON() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
 	return answerJSON{
 		a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Faults, a.Spreads,
@@ -75,7 +75,7 @@ type decisionJSON struct {
 // MarshalJSON returns the answer as an object: that of the collection, and the
 // chunk's own.
 func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
-	form := chunkAnswerJSON{a.form(), a.Chunk, a.Zone, []decisionJSON{}, a.Verdicts}
+	form := chunkAnswerJSON{a.toJSON(), a.Chunk, a.Zone, []decisionJSON{}, a.Verdicts}
 	form.Headline = a.Headline()
 	for _, d := range a.Decisions {
 		form.Decisions = append(form.Decisions,

@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// jumboShown is how many jumbo chunks of a collection a finding has commands for.
-const jumboShown = 5
+// maxJumboCommands is the maximum number of jumbo chunks that a finding has commands for.
+const maxJumboCommands = 5
 
-// ofJumbo finds chunks that are flagged jumbo.
-func ofJumbo(c *catalog.CollectionState) []Finding {
+// jumboFindings finds chunks that are flagged jumbo.
+func jumboFindings(c *catalog.CollectionState) []Finding {
 	n := c.Count().Jumbo
 	if n == 0 {
 		return nil
@@ -22,13 +22,13 @@ func ofJumbo(c *catalog.CollectionState) []Finding {
 	f := finding(JumboChunks, Scope{Namespace: c.Namespace},
 		fmt.Sprintf("%s has %s, which the balancer does not move", c.Namespace, humanize.Count(n, "jumbo chunk")),
 		fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace))
-	f.Numbers = numbered("jumboChunks", n)
+	f.Numbers = countNumbers("jumboChunks", n)
 	return []Finding{f}
 }
 
-// explainJumbo adds to the finding of jumbo chunks how large they are, as far as
-// somebody measured them, and whether and how they can be split.
-func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
+// withJumboSizes adds to the finding of jumbo chunks how large they are, as far as
+// they were measured, and whether and how they can be split.
+func withJumboSizes(c *catalog.CollectionState, f Finding) Finding {
 	f.Commands = jumboCommands(c)
 	var measured, single, bytes, documents int64
 	for chunk, size := range jumboSizes(c) {
@@ -36,7 +36,7 @@ func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
 			continue
 		}
 		measured, bytes, documents = measured+1, bytes+size.Bytes, documents+size.Documents
-		if size.single() {
+		if size.hasSingleKey() {
 			single++
 		}
 		if measured == 1 {
@@ -54,15 +54,15 @@ func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
 // jumboSize is what was measured of a jumbo chunk.
 type jumboSize struct{ catalog.ChunkSize }
 
-// single reports whether all documents of the chunk have one key: it can't be
+// hasSingleKey reports whether all documents of the chunk have one key: it can't be
 // split.
-func (s *jumboSize) single() bool { return !s.First.IsZero() && s.First.Equal(s.Last) }
+func (s *jumboSize) hasSingleKey() bool { return !s.First.IsZero() && s.First.Equal(s.Last) }
 
 // String says how much the chunk has, and where it can be split.
 func (s *jumboSize) String() string {
 	text := fmt.Sprintf("%s in %s", humanize.Bytes(s.Bytes), humanize.Count(s.Documents, "document"))
 	switch {
-	case s.single():
+	case s.hasSingleKey():
 		return text + ", all with the same shard key: it cannot be split"
 	case !s.First.IsZero():
 		return text + ", and can be split"
@@ -95,13 +95,13 @@ func jumboCommands(c *catalog.CollectionState) (list []string) {
 	var splits []string
 	refine := false
 	for chunk, size := range jumboSizes(c) {
-		if len(splits) == jumboShown {
+		if len(splits) == maxJumboCommands {
 			break
 		}
 		if size == nil || size.First.IsZero() {
 			continue
 		}
-		refined := size.single()
+		refined := size.hasSingleKey()
 		refine = refine || refined
 		splits = append(splits, splitCommand(c, chunk, refined))
 	}
@@ -142,7 +142,7 @@ func refineCommands(c *catalog.CollectionState) []string {
 	}
 	key := strings.TrimSuffix(keyLiteral(c.Pattern), "}") + `, "_id": 1}`
 	return []string{
-		fmt.Sprintf("%s.createIndex(%s)", Handle(c.Namespace), key),
+		fmt.Sprintf("%s.createIndex(%s)", CollectionExpr(c.Namespace), key),
 		fmt.Sprintf("sh.refineCollectionShardKey(%q, %s)", c.Namespace, key),
 	}
 }

@@ -18,7 +18,7 @@ const FailureSpan = 10 * time.Minute
 
 // OutcomesSince counts how the migrations after a moment ended, successes first
 // (rules/03-helpers-examples-traps §6.1, rows 12 and 13). A Snapshot with counts in place of the
-// change log has one moment only, and answers for that.
+// change log has counts since one fixed moment only, and returns those.
 func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	if of := s.Parts().Outcomes; of != nil {
 		return of.Counts
@@ -29,7 +29,7 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 			continue
 		}
 		if m, ended := entry.Migration(); ended {
-			counts[outcome(m)]++
+			counts[outcomeKey(m)]++
 		}
 	}
 	var list []catalog.Outcome
@@ -44,16 +44,16 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	return list
 }
 
-// outcome is what migrations that end alike have in common.
-func outcome(m catalog.EndedMigration) catalog.Outcome {
+// outcomeKey is the key by which ended migrations are counted together.
+func outcomeKey(m catalog.EndedMigration) catalog.Outcome {
 	if m.Error == "" {
 		return catalog.Outcome{}
 	}
 	return catalog.Outcome{Error: m.Error, From: m.From, To: m.To}
 }
 
-// migrations finds what failed and what is under way.
-func (d *Diagnosis) migrations() (list []Finding) {
+// migrationFindings finds what failed and what is under way.
+func (d *Diagnosis) migrationFindings() (list []Finding) {
 	since := d.Time().Add(-FailureSpan)
 	for _, o := range OutcomesSince(d.Snapshot, since) {
 		if o.Error == "" {
@@ -62,8 +62,8 @@ func (d *Diagnosis) migrations() (list []Finding) {
 		f := finding(MigrationsFailing, Scope{Shard: o.From, To: o.To},
 			fmt.Sprintf("migrations from %s to %s failed in the last %d minutes: %s, %s",
 				o.From, o.To, int(FailureSpan.Minutes()), o.Error, humanize.Times(o.Count)))
-		f.Numbers = numbered("failed", o.Count)
-		f.Since = firstFailure(d.Snapshot, o)
+		f.Numbers = countNumbers("failed", o.Count)
+		f.Since = failingSince(d.Snapshot, o)
 		list = append(list, f)
 	}
 	for _, m := range d.Parts().Migrations {
@@ -83,13 +83,13 @@ func MigrationFinding(s *catalog.Snapshot, m catalog.ActiveMigration) Finding {
 	}
 	f := finding(MigrationUnderWay, Scope{Namespace: m.Namespace, Shard: m.From, To: m.To}, sentence)
 	f.Since = m.Since
-	f.Numbers = movedBytes(s, m)
+	f.Numbers = migrationBytes(s, m)
 	return f
 }
 
-// firstFailure returns when the migrations between two shards began to fail in
+// failingSince returns when the migrations between two shards began to fail in
 // this way, without one that succeeded since; zero where only counts are known.
-func firstFailure(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
+func failingSince(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
 	for _, entry := range slices.Backward(s.Parts().Changes) {
 		m, ended := entry.Migration()
 		switch {
@@ -103,9 +103,9 @@ func firstFailure(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
 	return since
 }
 
-// movedBytes returns how much the range of a migration has, where it is a chunk
+// migrationBytes returns the size of a migration's range, if it is a chunk
 // that was measured.
-func movedBytes(s *catalog.Snapshot, m catalog.ActiveMigration) []Number {
+func migrationBytes(s *catalog.Snapshot, m catalog.ActiveMigration) []Number {
 	c := s.Collection(m.Namespace)
 	if c == nil || c.Pattern.IsZero() || len(m.Min) == 0 {
 		return nil
@@ -122,8 +122,8 @@ func movedBytes(s *catalog.Snapshot, m catalog.ActiveMigration) []Number {
 	return nil
 }
 
-// aborts are the helpers that end what changes a whole collection.
-var aborts = map[string]string{
+// abortHelpers are the helpers that end what changes a whole collection.
+var abortHelpers = map[string]string{
 	"reshardCollection": "sh.abortReshardCollection", "moveCollection": "sh.abortMoveCollection",
 	"unshardCollection": "sh.abortUnshardCollection",
 }
@@ -149,7 +149,7 @@ func ReshardingFinding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding 
 		sentence += fmt.Sprintf(", %s of %s copied", humanize.Bytes(r.CopiedBytes), humanize.Bytes(r.TotalBytes))
 	}
 	f := finding(Resharding, Scope{Namespace: r.Namespace}, sentence)
-	if abort, known := aborts[r.Kind]; known {
+	if abort, known := abortHelpers[r.Kind]; known {
 		f.Instead = []string{fmt.Sprintf("%s(%q)", abort, r.Namespace)}
 	}
 	f.Since = r.Since

@@ -8,11 +8,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// NotSharded answers Why for a collection that is not sharded, which the balancer
-// leaves where it is. It reports false where nothing shows that there is such a
-// collection: the catalog has those that were moved since 8.0, of others the caller
+// WhyNotSharded answers Why for a collection that is not sharded, which the balancer
+// leaves where it is. It reports false if it is not known that there is such a
+// collection: the catalog has those that were moved since 8.0; for others the caller
 // has to know that they exist.
-func NotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool) {
+func WhyNotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool) {
 	database, _, _ := strings.Cut(ns, ".")
 	on, where := catalog.ShardID(""), ""
 	if c := s.Collection(ns); c != nil && c.Unsplittable && len(c.Owners()) > 0 {

@@ -18,18 +18,18 @@ func TestNotSharded(t *testing.T) {
 		if release == catalog.Release70 {
 			command = `sh.movePrimary("x", "b")`
 		}
-		a, ok := NotSharded(s, "x.logs", true)
+		a, ok := WhyNotSharded(s, "x.logs", true)
 		if !ok || !a.Healthy() || len(a.Notes) != 1 || len(a.Notes[0].Commands) != 1 || a.Notes[0].Commands[0] != command ||
 			a.Notes[0].Sentence != "x.logs is not sharded: all of it is on shard a, the primary shard of x, "+
 				"and the balancer does not move it" {
 			t.Errorf("%s: %+v", release, a)
 		}
-		a, ok = NotSharded(s, "x.moved", false)
+		a, ok = WhyNotSharded(s, "x.moved", false)
 		if !ok || a.Notes[0].Scope.Shard != "b" {
 			t.Errorf("%s: %+v", release, a)
 		}
 		for ns, exists := range map[string]bool{"x.sharde": false, "y.z": true} {
-			if a, ok := NotSharded(s, ns, exists); ok {
+			if a, ok := WhyNotSharded(s, ns, exists); ok {
 				t.Errorf("%s: %+v", ns, a)
 			}
 		}

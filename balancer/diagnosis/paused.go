@@ -8,12 +8,12 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// giveBack is the command that enables what a run has left disabled.
-const giveBack = "shardsh balance --give-back"
+// giveBackCommand is the command that enables the balancing that a run has left disabled.
+const giveBackCommand = "shardsh balance --give-back"
 
-// paused finds collections whose balancing a run of shardsh has disabled. They are one
+// pausedFindings finds collections whose balancing a run of shardsh has disabled. They are one
 // finding, however many they are.
-func (d *Diagnosis) paused() []Finding {
+func (d *Diagnosis) pausedFindings() []Finding {
 	l := d.Parts().Lease
 	if l == nil {
 		return nil
@@ -27,35 +27,36 @@ func (d *Diagnosis) paused() []Finding {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Finding{PausedOf(*l, names)}
+	return []Finding{PausedFinding(*l, names)}
 }
 
-// PausedOf says that the holder of a lease has disabled the balancing of collections, and
+// PausedFinding says that the holder of a lease has disabled the balancing of collections, and
 // whether it still runs.
-func PausedOf(l catalog.Lease, names []string) Finding {
+func PausedFinding(l catalog.Lease, names []string) Finding {
 	of := humanize.Count(int64(len(names)), "collection")
-	if len(names) <= pausedShown {
+	if len(names) <= maxPausedNames {
 		of = strings.Join(names, ", ")
 	}
 	f := finding(LeftPaused, Scope{},
-		fmt.Sprintf("balancing of %s was disabled by a run that is gone: %s", of, l.Holder()), giveBack)
+		fmt.Sprintf("balancing of %s was disabled by a run that is gone: %s", of, l.Holder()), giveBackCommand)
 	if l.Running {
 		f = finding(PausedByRun, Scope{},
 			fmt.Sprintf("balancing of %s is disabled by a run that is running: %s", of, l.Holder()))
 	}
-	f.Numbers, f.Since = numbered("collections", int64(len(names))), l.Since
+	f.Numbers, f.Since = countNumbers("collections", int64(len(names))), l.Since
 	return f
 }
 
-// pausedShown is how many collections a sentence names.
-const pausedShown = 3
+// maxPausedNames is how many collections a sentence names.
+const maxPausedNames = 3
 
-// notBalancedPaused finds a collection that is not balanced, while a run of shardsh has its
-// balancing disabled. People have nothing to do while it runs.
-func notBalancedPaused(ns string, b Balance, l *catalog.Lease) Finding {
-	sentence := fmt.Sprintf("%s is not balanced (%s), but a run of shardsh has its balancing disabled", ns, b.Why())
+// notBalancedPausedFinding finds a collection that is not balanced, while a run of shardsh has its
+// balancing disabled. The operator has nothing to do while it runs.
+func notBalancedPausedFinding(ns string, b Balance, l *catalog.Lease) Finding {
+	sentence := fmt.Sprintf("%s is not balanced (%s), but a run of shardsh has its balancing disabled", ns,
+		b.ViolationText())
 	if l.Running {
 		return finding(NotBalancedPaused, Scope{Namespace: ns}, sentence)
 	}
-	return finding(NotBalancedHeld, Scope{Namespace: ns}, sentence, giveBack)
+	return finding(NotBalancedHeld, Scope{Namespace: ns}, sentence, giveBackCommand)
 }

@@ -11,59 +11,59 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// UnknownError says that a cluster does not have what was asked about.
-type UnknownError struct {
-	Kind ScopeKind // OfCollection, OfShard or OfZone
+// NotFoundError says that a named collection, shard or zone does not exist.
+type NotFoundError struct {
+	Kind ScopeKind // CollectionScope, ShardScope or ZoneScope
 	Name string
-	// Names are those that there are.
-	Names []string
+	// Existing are those that there are.
+	Existing []string
 }
 
 // Error names what is not there.
-func (e *UnknownError) Error() string {
+func (e *NotFoundError) Error() string {
 	switch {
-	case e.Kind == OfCollection && strings.ContainsAny(e.Name, "*?["):
+	case e.Kind == CollectionScope && strings.ContainsAny(e.Name, "*?["):
 		return "no sharded collection of this cluster matches " + e.Name
-	case e.Kind == OfCollection:
+	case e.Kind == CollectionScope:
 		return e.Name + " is not a sharded collection of this cluster"
 	}
 	return fmt.Sprintf("the cluster has no %s %q", e.Kind, e.Name)
 }
 
-// UnknownCollection returns the error for a name, or a pattern of names, that is of no
+// NewCollectionNotFound returns the error for a name, or a pattern of names, that is of no
 // sharded collection.
-func UnknownCollection(s *catalog.Snapshot, name string) *UnknownError {
-	e := &UnknownError{Kind: OfCollection, Name: name}
+func NewCollectionNotFound(s *catalog.Snapshot, name string) *NotFoundError {
+	e := &NotFoundError{Kind: CollectionScope, Name: name}
 	for _, c := range Sharded(s) {
-		e.Names = append(e.Names, c.Namespace)
+		e.Existing = append(e.Existing, c.Namespace)
 	}
 	return e
 }
 
-// Check returns an *UnknownError when the cluster does not have what a Scope
+// CheckScope returns an *NotFoundError when the cluster does not have what a Scope
 // names: a collection, a shard, or a zone.
-func Check(s *catalog.Snapshot, about Scope) error {
-	unknown := &UnknownError{}
+func CheckScope(s *catalog.Snapshot, about Scope) error {
+	unknown := &NotFoundError{}
 	switch {
 	case about.Namespace != "":
-		unknown = UnknownCollection(s, about.Namespace)
+		unknown = NewCollectionNotFound(s, about.Namespace)
 		if c := s.Collection(about.Namespace); c != nil { // of a time series that of its buckets
 			unknown.Name = c.Namespace
 		}
 	case about.Shard != "":
-		unknown.Kind, unknown.Name = OfShard, string(about.Shard)
+		unknown.Kind, unknown.Name = ShardScope, string(about.Shard)
 		for _, shard := range s.Shards() {
-			unknown.Names = append(unknown.Names, string(shard.ID))
+			unknown.Existing = append(unknown.Existing, string(shard.ID))
 		}
 	case about.Zone != "":
-		unknown.Kind, unknown.Name = OfZone, about.Zone
+		unknown.Kind, unknown.Name = ZoneScope, about.Zone
 		for _, z := range Zones(s, "") {
-			unknown.Names = append(unknown.Names, z.Name)
+			unknown.Existing = append(unknown.Existing, z.Name)
 		}
 	default:
 		return nil
 	}
-	for _, name := range unknown.Names {
+	for _, name := range unknown.Existing {
 		if name == unknown.Name {
 			return nil
 		}
@@ -72,7 +72,7 @@ func Check(s *catalog.Snapshot, about Scope) error {
 	return unknown
 }
 
-// KeyError says that a document has no shard key of a collection.
+// KeyError says that a document is not a valid shard key of a collection.
 type KeyError struct {
 	Namespace string
 	Pattern   catalog.KeyPattern
@@ -88,25 +88,25 @@ func (e *KeyError) Error() string {
 func (e *KeyError) Unwrap() error { return e.Err }
 
 // WhyKey is WhyChunk for the chunk that has a document with these fields. Its
-// error is an *UnknownError, a *KeyError, or says that the chunks were not read.
+// error is an *NotFoundError, a *KeyError, or says that the chunks were not read.
 func WhyKey(s *catalog.Snapshot, ns string, doc bson.Raw) (ChunkAnswer, error) {
-	if err := Check(s, Scope{Namespace: ns}); err != nil {
+	if err := CheckScope(s, Scope{Namespace: ns}); err != nil {
 		return ChunkAnswer{}, err
 	}
 	c := s.Collection(ns)
 	if c.Table == nil {
 		return ChunkAnswer{}, fmt.Errorf("the chunks of %s could not be read", ns)
 	}
-	key, err := keyOf(c, doc)
+	key, err := parseKey(c, doc)
 	if err != nil {
 		return ChunkAnswer{}, &KeyError{ns, c.Pattern, err}
 	}
 	return WhyChunk(s, c, key), nil
 }
 
-// keyOf reads a shard key as users have it: the bound of a chunk, or the fields
+// parseKey parses a shard key given by the user: the bound of a chunk, or the fields
 // of a document, whose hashed one is not hashed yet.
-func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
+func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	key, err := c.Pattern.Key(doc)
 	switch {
 	case err != nil:

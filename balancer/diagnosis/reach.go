@@ -9,31 +9,31 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// slowPing is how long a shard may take to answer its router before migrations
+// minSlowPing is how long a shard may take to answer its router before migrations
 // and whatever else goes there suffer.
-const slowPing = 250 * time.Millisecond
+const minSlowPing = 250 * time.Millisecond
 
-// reach finds which nodes do not answer, or take long to.
-func (d *Diagnosis) reach() (list []Finding) {
+// unreachableFindings finds which nodes do not answer, or take long to.
+func (d *Diagnosis) unreachableFindings() (list []Finding) {
 	if gap, found := configGap(d.Snapshot); found {
 		list = append(list, finding(ConfigUnreachable, Scope{}, "the config server does not answer: "+gap.Reason))
 	}
 	for _, shard := range d.Shards() {
 		switch {
 		case shard.Unreachable != "":
-			list = append(list, UnreachableOf(shard))
-		case shard.Ping >= slowPing:
+			list = append(list, UnreachableFinding(shard))
+		case shard.Ping >= minSlowPing:
 			f := finding(ShardSlow, Scope{Shard: shard.ID},
 				fmt.Sprintf("shard %s takes %s to answer the router", shard.ID, humanize.Duration(shard.Ping)))
-			f.Numbers = numbered("milliseconds", shard.Ping.Milliseconds())
+			f.Numbers = countNumbers("milliseconds", shard.Ping.Milliseconds())
 			list = append(list, f)
 		}
 	}
 	return list
 }
 
-// UnreachableOf says why a shard does not answer.
-func UnreachableOf(shard catalog.ShardState) Finding {
+// UnreachableFinding says why a shard does not answer.
+func UnreachableFinding(shard catalog.ShardState) Finding {
 	return finding(ShardUnreachable, Scope{Shard: shard.ID},
 		fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable))
 }
@@ -49,9 +49,9 @@ func configGap(s *catalog.Snapshot) (catalog.Gap, bool) {
 	return gaps[i], true
 }
 
-// reader finds what the reader of the Snapshot could not read. A node that does not
+// gapFindings finds what the reader of the Snapshot could not read. A node that does not
 // answer is one finding, however many parts are missing because of it.
-func (d *Diagnosis) reader() (list []Finding) {
+func (d *Diagnosis) gapFindings() (list []Finding) {
 	_, told := configGap(d.Snapshot)
 	told = told || slices.ContainsFunc(d.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
 	for _, gap := range d.Parts().Source.Gaps {

@@ -7,10 +7,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Settled reports whether no round changes anything of a collection, whatever happens to
+// IsSettled reports whether no round changes anything of a collection, whatever happens to
 // others, as long as nobody writes to it: it is even, no two neighbouring chunks may be merged,
-// and nothing of it is under way. Its Outline is enough to plan then.
-func Settled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+// and no operation on it is running. Its Outline is enough to plan then.
+func IsSettled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	if c.Table == nil || c.Unsplittable || c.Namespace == policy.SessionsNamespace || len(c.ChunkSizes) > 0 ||
 		!s.Release().BalancesBySize() || len(c.Table.ShardsWithNeighbours()) > 0 {
 		return false
@@ -20,5 +20,5 @@ func Settled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 		return m.Namespace == c.Namespace
 	})
 	_, reshards := ReshardingOf(s, c.Namespace)
-	return !moves && !reshards && Evident(s, c.WithOutline())
+	return !moves && !reshards && IsBalancedByTotals(s, c.WithOutline())
 }

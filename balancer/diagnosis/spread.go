@@ -14,7 +14,7 @@ import (
 type Spread struct {
 	Zone string `json:"zone,omitzero"` // empty for keys in none
 	Unit Unit   `json:"unit,omitzero"`
-	// Ideal is what each shard that stays has when they are even, Threshold the
+	// Ideal is the even share of each shard that is not draining, Threshold the
 	// difference from which on data moves; 0 where it depends on the round.
 	Ideal     int64 `json:"ideal"`
 	Threshold int64 `json:"threshold,omitzero"`
@@ -64,7 +64,7 @@ func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 			continue
 		}
 		share := Share{Shard: shard.ID, Bytes: data.Bytes, Chunks: c.CountOn(shard.ID).Chunks, Draining: shard.Draining}
-		sp.Shards, total = append(sp.Shards, share), total+sp.of(share)
+		sp.Shards, total = append(sp.Shards, share), total+sp.amount(share)
 		if !shard.Draining {
 			stay++
 		}
@@ -72,22 +72,22 @@ func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 	sp.Ideal = total / max(1, stay) // a round counts those that drain, too, but they will have nothing
 	for i := range sp.Shards {
 		share := &sp.Shards[i]
-		if share.Over = sp.of(*share); !share.Draining {
+		if share.Over = sp.amount(*share); !share.Draining {
 			share.Over -= sp.Ideal
 		}
 	}
 	slices.SortFunc(sp.Shards, func(a, b Share) int {
-		return cmp.Or(cmp.Compare(distance(b.Over), distance(a.Over)), cmp.Compare(b.Over, a.Over),
+		return cmp.Or(cmp.Compare(absolute(b.Over), absolute(a.Over)), cmp.Compare(b.Over, a.Over),
 			strings.Compare(string(a.Shard), string(b.Shard)))
 	})
 }
 
-// of returns what a share has in the Spread's unit.
-func (sp *Spread) of(share Share) int64 {
+// amount returns what a share has in the Spread's unit.
+func (sp *Spread) amount(share Share) int64 {
 	if sp.Unit == Count {
 		return share.Chunks
 	}
 	return share.Bytes
 }
 
-func distance(n int64) int64 { return max(n, -n) }
+func absolute(n int64) int64 { return max(n, -n) }

@@ -10,11 +10,11 @@ import (
 type Summary struct {
 	// ToDo are those that the operator has to act on, the gravest first.
 	ToDo []Group
-	// Then are those that end by themselves once what they wait for in ToDo is done.
+	// Then are findings that resolve themselves once their causes in ToDo are done.
 	Then []Group
 	// ByItself are those that end by themselves.
 	ByItself []Group
-	// Notes are what is worth knowing and keeps nothing from its place.
+	// Notes are worth knowing, but prevent nothing.
 	Notes []Group
 }
 
@@ -39,10 +39,10 @@ func (a Answer) Summary() Summary {
 	}
 	sortCauses(own)
 	slices.SortStableFunc(own, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	s.ToDo = grouped(own)
+	s.ToDo = groupByCode(own)
 	var waiting, alone []Finding
 	for _, f := range others {
-		if slices.ContainsFunc(own, func(cause Finding) bool { return holds(cause, f) }) {
+		if slices.ContainsFunc(own, func(cause Finding) bool { return isCauseOf(cause, f) }) {
 			waiting = append(waiting, f)
 		} else {
 			alone = append(alone, f)
@@ -51,21 +51,21 @@ func (a Answer) Summary() Summary {
 	if len(own) == 0 && len(alone) == 1 {
 		alone = nil // the headline says it
 	}
-	s.Then, s.ByItself, s.Notes = grouped(waiting), grouped(alone), grouped(a.Notes)
+	s.Then, s.ByItself, s.Notes = groupByCode(waiting), groupByCode(alone), groupByCode(a.Notes)
 	return s
 }
 
-// Grouped returns findings each thing once, the gravest first, those together that differ only
+// GroupFindings returns findings each thing once, the gravest first, those together that differ only
 // in what they are about.
-func Grouped(list []Finding) []Group {
+func GroupFindings(list []Finding) []Group {
 	rest := withoutRepeats(list)
 	slices.SortStableFunc(rest, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	return grouped(rest)
+	return groupByCode(rest)
 }
 
-// Repeats reports whether the answer's headline says no more than the first thing to do.
-func (s Summary) Repeats(a Answer) bool {
-	return len(s.ToDo) > 0 && sameThing(s.ToDo[0].First(), a.gravest())
+// HeadlineIsFirst reports whether the answer's headline says no more than the first thing to do.
+func (s Summary) HeadlineIsFirst(a Answer) bool {
+	return len(s.ToDo) > 0 && isSameFinding(s.ToDo[0].First(), a.headlineFinding())
 }
 
 // withoutRepeats leaves out findings that say nothing new: the same thing, what the same
@@ -77,25 +77,25 @@ func withoutRepeats(list []Finding) (rest []Finding) {
 		}) {
 			continue // which says where they are
 		}
-		if !slices.ContainsFunc(rest, func(said Finding) bool { return repeats(said, f) }) {
+		if !slices.ContainsFunc(rest, func(said Finding) bool { return saysNothingNew(said, f) }) {
 			rest = append(rest, f)
 		}
 	}
 	return rest
 }
 
-func repeats(said, f Finding) bool {
+func saysNothingNew(said, f Finding) bool {
 	near := said.Scope == f.Scope || said.Scope == Scope{}
-	return sameThing(said, f) || near && len(f.Commands) > 0 && slices.Equal(said.Commands, f.Commands) ||
+	return isSameFinding(said, f) || near && len(f.Commands) > 0 && slices.Equal(said.Commands, f.Commands) ||
 		f.Code == Draining && said.Code == DrainNeedsOperator && said.Scope.Shard == f.Scope.Shard
 }
 
-// holds reports whether a cause keeps something from ending: it is about the whole
+// isCauseOf reports whether a cause keeps something from ending: it is about the whole
 // cluster, or about the same collection, zone or shard.
-func holds(cause, f Finding) bool {
+func isCauseOf(cause, f Finding) bool {
 	switch of := cause.Scope; {
 	case of == Scope{}:
-		return slices.Contains(causes, cause.Code)
+		return slices.Contains(causeCodes, cause.Code)
 	case f.Code == Draining && (cause.Code == NoRecipient || of.Shard == f.Scope.Shard):
 		return true
 	case of.Namespace != "":
@@ -107,9 +107,9 @@ func holds(cause, f Finding) bool {
 	}
 }
 
-// grouped puts findings together that differ only in what they are about, in the order
+// groupByCode puts findings together that differ only in what they are about, in the order
 // of the first of each.
-func grouped(list []Finding) (groups []Group) {
+func groupByCode(list []Finding) (groups []Group) {
 	for _, f := range list {
 		i := slices.IndexFunc(groups, func(g Group) bool {
 			first := g.First()

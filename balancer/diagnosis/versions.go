@@ -11,7 +11,7 @@ import (
 // RouterVersions returns the versions of the routers that still run, each once.
 func RouterVersions(s *catalog.Snapshot) (list []string) {
 	for _, r := range s.Parts().Routers {
-		if s.Time().Sub(r.Ping) < routerAlive && !slices.Contains(list, r.Version) {
+		if s.Time().Sub(r.Ping) < maxPingAge && !slices.Contains(list, r.Version) {
 			list = append(list, r.Version)
 		}
 	}
@@ -19,8 +19,8 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// behind finds a compatibility version older than the router.
-func (d *Diagnosis) behind() []Finding {
+// fcvFindings finds a compatibility version older than the router.
+func (d *Diagnosis) fcvFindings() []Finding {
 	p := d.Parts()
 	if !p.Compatibility.IsBehind(p.Version) || p.Compatibility.Changing() {
 		return nil
@@ -29,13 +29,13 @@ func (d *Diagnosis) behind() []Finding {
 		"version is %s: what differs by release goes by %[2]s", p.Version, p.Compatibility.Version))}
 }
 
-// Versions finds routers, config servers and shards of more than one release: of several
+// VersionFindings finds routers, config servers and shards of more than one release: of several
 // lines, or of patches that balance differently. Config servers and shards report theirs where
-// the reader had a way there. It also finds a release that is newer than all that is known.
-func Versions(s *catalog.Snapshot) (list []Finding) {
-	v := versions{}
+// the reader could reach them. It also finds a release that is newer than all known ones.
+func VersionFindings(s *catalog.Snapshot) (list []Finding) {
+	v := versionCollector{}
 	for _, r := range s.Parts().Routers {
-		if s.Time().Sub(r.Ping) < routerAlive {
+		if s.Time().Sub(r.Ping) < maxPingAge {
 			v.add("routers", r.Version)
 		}
 	}
@@ -53,14 +53,17 @@ func Versions(s *catalog.Snapshot) (list []Finding) {
 	counts := MemberVersions(s)
 	if len(v.lines) > 1 {
 		slices.Sort(v.lines)
-		who := "the " + v.who[0]
-		if last := len(v.who) - 1; last > 0 {
-			who = strings.Join(v.who[:last], ", ") + " and " + v.who[last]
+		who := "the " + v.components[0]
+		if last := len(v.components) - 1; last > 0 {
+			who = strings.Join(v.components[:last], ", ") + " and " + v.components[last]
 		}
-		list = append(list,
-			finding(MixedVersions, Scope{}, who+" are of different releases: "+strings.Join(v.lines, " and ")+counts.aside()))
-	} else if f, differ := v.patches(s); differ {
-		f.Sentence += counts.aside()
+		list = append(
+			list,
+			finding(MixedVersions, Scope{},
+				who+" are of different releases: "+strings.Join(v.lines, " and ")+counts.bracketedText()),
+		)
+	} else if f, differ := v.patchFinding(s); differ {
+		f.Sentence += counts.bracketedText()
 		list = append(list, f)
 	} else if counts.Differ() {
 		list = append(list, finding(MixedVersions, Scope{}, "members run different versions: "+counts.String()))
@@ -72,19 +75,19 @@ func Versions(s *catalog.Snapshot) (list []Finding) {
 	return list
 }
 
-// versions collects who runs what.
-type versions struct {
-	who, lines []string
-	releases   []catalog.Release
+// versionCollector collects which components run which release.
+type versionCollector struct {
+	components, lines []string
+	releases          []catalog.Release
 }
 
-func (v *versions) add(who, version string) {
+func (v *versionCollector) add(who, version string) {
 	r, known := catalog.ReleaseOf(version)
 	if !known {
 		return
 	}
-	if !slices.Contains(v.who, who) {
-		v.who = append(v.who, who)
+	if !slices.Contains(v.components, who) {
+		v.components = append(v.components, who)
 	}
 	if line := r.Line().String(); !slices.Contains(v.lines, line) {
 		v.lines = append(v.lines, line)
@@ -94,8 +97,8 @@ func (v *versions) add(who, version string) {
 	}
 }
 
-// patches finds patches of one line of which some choose donors in another way.
-func (v *versions) patches(s *catalog.Snapshot) (Finding, bool) {
+// patchFinding finds patches of one line of which some choose donors in another way.
+func (v *versionCollector) patchFinding(s *catalog.Snapshot) (Finding, bool) {
 	for _, r := range v.releases {
 		if r.DonorBelongsToZone() == v.releases[0].DonorBelongsToZone() {
 			continue

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Answer is why a cluster, or a part of it, is as it is.
+// Answer explains the state of a cluster or of a part of it.
 type Answer struct {
 	// About is what was asked about: the cluster, a collection, a shard, a zone.
 	About Scope
@@ -24,7 +24,7 @@ type Answer struct {
 	// collection, then from a shard or a zone, then from a chunk. Where there are
 	// symptoms and no causes the balancer is at work.
 	Causes []Finding
-	// Notes are what is worth knowing and keeps nothing from its place.
+	// Notes are worth knowing, but prevent nothing.
 	Notes []Finding
 	// Faults are known faults of the servers that concern what was asked about: others than
 	// this package find them.
@@ -36,12 +36,12 @@ type Answer struct {
 // Healthy reports whether nothing is wrong.
 func (a Answer) Healthy() bool { return len(a.Symptoms) == 0 }
 
-// symptoms are the codes that say what is wrong, but not why.
-var symptoms = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUnknown, DrainNeedsOperator, Draining}
+// symptomCodes are the codes that say what is wrong, but not why.
+var symptomCodes = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUnknown, DrainNeedsOperator, Draining}
 
-// causes are the codes that say why, in the order in which a balancer meets
+// causeCodes are the codes that say why, in the order in which a balancer meets
 // them: one that comes first hides those after it.
-var causes = []Code{
+var causeCodes = []Code{
 	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, WindowUnplaced, DuplicateMachineIDs,
 	RoundsFailing, Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden,
 	ChunksFrozen, Defragmenting, DefragmentationIdle,
@@ -50,19 +50,19 @@ var causes = []Code{
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
 }
 
-// Prevents reports whether what the finding says keeps a cluster from being balanced,
+// PreventsBalance reports whether what the finding says keeps a cluster from being balanced,
 // however long its balancer works.
-func (f Finding) Prevents() bool {
+func (f Finding) PreventsBalance() bool {
 	switch f.Code {
 	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing, JumboChunks: // what jumbo chunks keep uneven has a finding
 		return false
 	}
-	return f.Severity > Info || slices.Contains(symptoms, f.Code)
+	return f.Severity > Info || slices.Contains(symptomCodes, f.Code)
 }
 
-// AtWork returns the cluster as it would be with its balancer on, without what was only
+// WithBalancerOn returns the cluster as it would be with its balancer on, without what was only
 // under way when it was read.
-func AtWork(s *catalog.Snapshot) *catalog.Snapshot {
+func WithBalancerOn(s *catalog.Snapshot) *catalog.Snapshot {
 	parts := s.Parts()
 	parts.Settings.Mode, parts.Settings.Window, parts.Settings.Days = catalog.ModeFull, nil, nil
 	parts.Balancer.Mode = catalog.ModeFull
@@ -77,54 +77,54 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	if c := s.Collection(about.Namespace); c != nil {
 		about.Namespace = c.Namespace // of a time series that of its buckets
 	}
-	d := Of(s)
+	d := Diagnose(s)
 	a := Answer{About: about, Time: s.Time()}
-	findings := slices.Concat(d.Findings, d.explained(), d.notes())
+	findings := slices.Concat(d.Findings, d.decisionFindings(), d.noteFindings())
 	if ModeOf(s) == catalog.ModeOff {
-		findings = append(findings, ofWindow(s)...) // the next thing in the way
+		findings = append(findings, windowFindings(s)...) // the next thing in the way
 	}
 	for i, f := range findings {
 		switch f.Code {
 		case JumboChunks:
-			findings[i] = explainJumbo(s.Collection(f.Scope.Namespace), f)
+			findings[i] = withJumboSizes(s.Collection(f.Scope.Namespace), f)
 		case NotBalanced:
-			findings[i] = d.explainBalance(f)
+			findings[i] = d.withComparison(f)
 		}
 	}
 	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !concerns(s, f, about) })
 	sortCauses(findings)
-	wrong := slices.ContainsFunc(findings, wrongful)
+	wrong := slices.ContainsFunc(findings, isProblem)
 	for _, f := range findings {
 		switch {
-		case slices.Contains(symptoms, f.Code):
+		case slices.Contains(symptomCodes, f.Code):
 			a.Symptoms = append(a.Symptoms, f)
 			if f.Code == NotBalancedHeld {
-				a.Causes = append(a.Causes, heldBy(s, f)...)
+				a.Causes = append(a.Causes, disabledFindings(s, f)...)
 			}
-		case slices.Contains(causes, f.Code) && wrong:
+		case slices.Contains(causeCodes, f.Code) && wrong:
 			a.Causes = append(a.Causes, f)
 		default:
 			a.Notes = append(a.Notes, f)
 		}
 	}
 	sortCauses(a.Causes)
-	a.Causes = slices.CompactFunc(a.Causes, sameThing)
-	a.standAlone()
+	a.Causes = slices.CompactFunc(a.Causes, isSameFinding)
+	a.promoteCauses()
 	if c := s.Collection(about.Namespace); c != nil {
 		a.Spreads = Spreads(s, c)
 	}
 	return a
 }
 
-// wrongful reports whether a finding is of something wrong: a symptom, or a cause
+// isProblem reports whether a finding is a problem: a symptom, or a cause
 // that the operator has to end in any case.
-func wrongful(f Finding) bool {
-	return slices.Contains(symptoms, f.Code) || f.Severity > Info && slices.Contains(causes, f.Code)
+func isProblem(f Finding) bool {
+	return slices.Contains(symptomCodes, f.Code) || f.Severity > Info && slices.Contains(causeCodes, f.Code)
 }
 
-// standAlone makes symptoms of causes that nothing suffers from yet and that
+// promoteCauses turns causes into symptoms that have no effect yet but that
 // the operator has to end all the same.
-func (a *Answer) standAlone() {
+func (a *Answer) promoteCauses() {
 	if len(a.Symptoms) > 0 {
 		return
 	}
@@ -135,36 +135,36 @@ func (a *Answer) standAlone() {
 	}
 }
 
-// heldBy are the flags of a collection that is not balanced because of them.
-func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
+// disabledFindings are the flags of a collection that is not balanced because of them.
+func disabledFindings(s *catalog.Snapshot, f Finding) (list []Finding) {
 	c := s.Collection(f.Scope.Namespace)
 	_, resharding := ReshardingOf(s, c.Namespace)
 	for _, flag := range []struct {
 		set  bool
-		hold Hold
+		hold DisabledBy
 	}{
-		{c.NoBalance && s.BalancingDisabledBy(c.Namespace) == nil, HeldNoBalance},
-		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations},
-		{c.Frozen(s.Release()), HeldFrozen},
+		{c.NoBalance && s.BalancingDisabledBy(c.Namespace) == nil, DisabledNoBalance},
+		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, DisabledNoMigrations},
+		{c.Frozen(s.Release()), DisabledFrozen},
 	} {
 		if flag.set {
-			list = append(list, ofHold(c.Namespace, flag.hold))
+			list = append(list, disabledFinding(c.Namespace, flag.hold))
 		}
 	}
 	return list
 }
 
-// sameThing reports whether two findings say the same: the same code about the same,
+// isSameFinding reports whether two findings say the same: the same code about the same,
 // as one is found in the catalog and the other by trying.
-func sameThing(a, b Finding) bool { return a.Code == b.Code && a.Scope == b.Scope }
+func isSameFinding(a, b Finding) bool { return a.Code == b.Code && a.Scope == b.Scope }
 
 // sortCauses puts what hides other causes before them.
 func sortCauses(list []Finding) {
 	place := func(f Finding) int {
-		if i := slices.Index(causes, f.Code); i >= 0 {
+		if i := slices.Index(causeCodes, f.Code); i >= 0 {
 			return i
 		}
-		return len(causes)
+		return len(causeCodes)
 	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b.Severity, a.Severity),
@@ -186,7 +186,7 @@ func concerns(s *catalog.Snapshot, f Finding, about Scope) bool {
 		return of.Namespace == about.Namespace || of.Namespace == "" && concernsCollection(s, f, about.Namespace)
 	case about.Shard != "":
 		return of.Shard == about.Shard || of.To == about.Shard || of.Shard == "" && of.Namespace != "" &&
-			owns(s, about.Shard, of.Namespace)
+			ownsChunks(s, about.Shard, of.Namespace)
 	}
 	return of.Zone == about.Zone || of.Zone == "" && of.Namespace != "" && hasRange(s, of.Namespace, about.Zone)
 }
@@ -197,10 +197,10 @@ func concernsCollection(s *catalog.Snapshot, f Finding, ns string) bool {
 	if f.Scope.Zone != "" {
 		return hasRange(s, ns, f.Scope.Zone)
 	}
-	return f.Code == ShardUnreachable || f.Code == MigrationsFailing || owns(s, f.Scope.Shard, ns)
+	return f.Code == ShardUnreachable || f.Code == MigrationsFailing || ownsChunks(s, f.Scope.Shard, ns)
 }
 
-func owns(s *catalog.Snapshot, shard catalog.ShardID, ns string) bool {
+func ownsChunks(s *catalog.Snapshot, shard catalog.ShardID, ns string) bool {
 	c := s.Collection(ns)
 	return c != nil && c.CountOn(shard).Chunks > 0
 }
@@ -214,13 +214,13 @@ func hasRange(s *catalog.Snapshot, ns, zone string) bool {
 	return false
 }
 
-// gravest returns what the headline is about: the first symptom, unless something graver
-// than all that holds it needs the operator. Then it is what that holds, or the thing itself.
-func (a Answer) gravest() Finding {
+// headlineFinding returns the finding of the headline: the first symptom, unless a graver cause
+// needs the operator. Then it is a symptom that this causes, or the cause itself.
+func (a Answer) headlineFinding() Finding {
 	first := a.Symptoms[0]
 	grave := first.Severity
 	for _, f := range a.Causes {
-		if holds(f, first) {
+		if isCauseOf(f, first) {
 			grave = max(grave, f.Severity)
 		}
 	}
@@ -229,7 +229,7 @@ func (a Answer) gravest() Finding {
 			continue
 		}
 		first, grave = f, f.Severity
-		if i := slices.IndexFunc(a.Symptoms, func(s Finding) bool { return holds(f, s) }); i >= 0 {
+		if i := slices.IndexFunc(a.Symptoms, func(s Finding) bool { return isCauseOf(f, s) }); i >= 0 {
 			first = a.Symptoms[i]
 		}
 	}
@@ -241,11 +241,11 @@ func (a Answer) Headline() string {
 	if a.Healthy() {
 		return "nothing is wrong"
 	}
-	first := a.gravest()
+	first := a.headlineFinding()
 	text := first.Sentence
-	cause := slices.IndexFunc(a.Causes, func(f Finding) bool { return holds(f, first) })
+	cause := slices.IndexFunc(a.Causes, func(f Finding) bool { return isCauseOf(f, first) })
 	switch {
-	case cause >= 0 && !sameThing(a.Causes[cause], first):
+	case cause >= 0 && !isSameFinding(a.Causes[cause], first):
 		joint := ": "
 		if strings.Contains(text, joint) {
 			joint = "; the reason: "
@@ -258,7 +258,7 @@ func (a Answer) Headline() string {
 	case cause < 0 && first.Actor == Balancer && first.Code != Draining:
 		text += ": the balancer is working on it"
 	}
-	others := slices.DeleteFunc(withoutRepeats(a.Symptoms), func(f Finding) bool { return sameThing(f, first) })
+	others := slices.DeleteFunc(withoutRepeats(a.Symptoms), func(f Finding) bool { return isSameFinding(f, first) })
 	if more := int64(len(others)); more > 0 {
 		text += "; " + humanize.Count(more, "more problem")
 	}

@@ -42,7 +42,7 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 	a.About.Chunk = a.Chunk.Min
 	a.Zone = c.Zones.ZoneOf(a.Chunk.Min, a.Chunk.Max)
 	d := &Diagnosis{Snapshot: s}
-	if report := d.explain(c); report != nil {
+	if report := d.tryDecisions(c); report != nil {
 		for decision := range report.AboutChunk(c.Namespace, a.Chunk, a.Zone) {
 			if decision.Code == policy.OtherChunkFirst && a.Chunk.Jumbo == catalog.JumboTrue {
 				decision.Code, decision.Min, decision.Max = policy.JumboFlag, a.Chunk.Min, a.Chunk.Max // whatever is first
@@ -54,18 +54,18 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 		})
 	}
 	for _, shard := range s.Shards() {
-		v := verdict(s, c, shard, a.Chunk, a.Zone)
+		v := newVerdict(s, c, shard, a.Chunk, a.Zone)
 		if v.Can {
-			v.Can, v.Reason = d.free(c, shard.ID, a.Chunk)
+			v.Can, v.Reason = d.canReceiveNow(c, shard.ID, a.Chunk)
 		}
 		a.Verdicts = append(a.Verdicts, v)
 	}
 	return a
 }
 
-// free reports whether nothing that will pass keeps a shard from receiving a chunk
+// canReceiveNow reports whether no temporary obstacle keeps a shard from receiving a chunk
 // now.
-func (d *Diagnosis) free(
+func (d *Diagnosis) canReceiveNow(
 	c *catalog.CollectionState, id catalog.ShardID, chunk catalog.Chunk,
 ) (can bool, reason string) {
 	for _, m := range d.Parts().Migrations {
@@ -73,7 +73,7 @@ func (d *Diagnosis) free(
 			return false, fmt.Sprintf("takes part in the migration of %s from %s to %s", m.Namespace, m.From, m.To)
 		}
 	}
-	for _, left := range d.leftovers(c) {
+	for _, left := range d.deletionsWithDocuments(c) {
 		if left.Shard == id && overlaps(c, left.Min, left.Max, policy.Decision{Min: chunk.Min, Max: chunk.Max}) {
 			reason = "is waiting for range deletion"
 			if !left.due.IsZero() {
@@ -85,7 +85,7 @@ func (d *Diagnosis) free(
 	return true, "can receive it"
 }
 
-func verdict(
+func newVerdict(
 	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
 ) Verdict {
 	v := Verdict{Shard: shard.ID, Bytes: -1}
@@ -125,20 +125,20 @@ func (a ChunkAnswer) Headline() string {
 		case d.Chosen() && d.Min.Equal(a.Chunk.Min) && hindered != "":
 			return fmt.Sprintf("%s, and would move to %s, but %s", where, d.Recipient, hindered)
 		case d.Chosen() && d.Min.Equal(a.Chunk.Min):
-			return fmt.Sprintf("%s, and moves to %s next: %s", where, d.Recipient, inside(d.Text()))
+			return fmt.Sprintf("%s, and moves to %s next: %s", where, d.Recipient, asClause(d.Text()))
 		case hindered == "" && (subject == policy.SubjectCluster || subject == policy.SubjectCollection):
-			hindered = inside(d.Text())
+			hindered = asClause(d.Text())
 		}
 	}
-	if d, ok := a.telling(); ok {
-		return where + ", and stays: " + inside(d.Text())
+	if d, ok := a.decisive(); ok {
+		return where + ", and stays: " + asClause(d.Text())
 	}
 	return where + ", and nothing requires it to move"
 }
 
-// telling returns the decision that says most about a chunk that stays: the first about
+// decisive returns the decision that says most about a chunk that stays: the first about
 // itself, or else the last.
-func (a ChunkAnswer) telling() (d policy.Decision, ok bool) {
+func (a ChunkAnswer) decisive() (d policy.Decision, ok bool) {
 	n := len(a.Decisions)
 	if n == 0 {
 		return d, false

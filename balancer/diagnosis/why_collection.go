@@ -13,35 +13,35 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// explained finds what a dry run of the balancer's choice stumbles over, in each
+// decisionFindings returns the obstacles that a dry run of the balancer's choice meets, in each
 // collection whose chunks and sizes were read.
-func (d *Diagnosis) explained() (list []Finding) {
+func (d *Diagnosis) decisionFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
-		if report := d.explain(c); report != nil {
-			list = append(list, d.ofDecisions(report, c.Namespace)...)
-			list = append(list, waitsForDefragmentation(d.Balances[i], report)...)
+		if report := d.tryDecisions(c); report != nil {
+			list = append(list, d.rejectedFindings(report, c.Namespace)...)
+			list = append(list, heldByDefragmentation(d.Balances[i], report)...)
 			if d.Balances[i].Known && !d.Balances[i].Balanced {
-				list = append(list, d.ofDeletions(c, report)...)
+				list = append(list, d.deletionFindings(c, report)...)
 			}
 		}
 	}
 	return list
 }
 
-// explainBalance adds to what is not balanced what the rules compare for the first
+// withComparison adds to what is not balanced what the rules compare for the first
 // move, with the distance to the threshold, when a server said no more than that.
-func (d *Diagnosis) explainBalance(f Finding) Finding {
+func (d *Diagnosis) withComparison(f Finding) Finding {
 	c := d.Collection(f.Scope.Namespace)
 	if _, there := f.Number("donor"); there || c == nil {
 		return f
 	}
-	report := d.explain(c)
+	report := d.tryDecisions(c)
 	if report == nil {
 		return f
 	}
 	for first := range report.Chosen() {
 		n := first.Numbers
-		f.Numbers = append(slices.Clip(f.Numbers), comparedBy(n)...)
+		f.Numbers = append(slices.Clip(f.Numbers), comparedNumbers(n)...)
 		if first.Shard != "" && n.Unit != policy.Chunks && n.Threshold > 0 {
 			f.Sentence += fmt.Sprintf(": %s has %s, %s has %s", first.Shard, humanize.Bytes(n.Donor), first.Recipient,
 				humanize.Bytes(n.Recipient))
@@ -51,13 +51,13 @@ func (d *Diagnosis) explainBalance(f Finding) Finding {
 	return f
 }
 
-// explain tries what the balancer would choose; nil where that can't be known.
-func (d *Diagnosis) explain(c *catalog.CollectionState) *policy.Report {
+// tryDecisions tries what the balancer would choose; nil where that can't be known.
+func (d *Diagnosis) tryDecisions(c *catalog.CollectionState) *policy.Report {
 	if c.Table == nil || len(c.Sizes) == 0 && d.Release().BalancesBySize() {
 		return nil
 	}
 	report, err := policy.Explain(policy.ExplainInput{
-		Collection: c.Collection, Settings: d.Settings(), Now: d.BalancerTime(), Situation: situation(d.Snapshot, c),
+		Collection: c.Collection, Settings: d.Settings(), Now: d.BalancerTime(), Situation: newSituation(d.Snapshot, c),
 	})
 	if err != nil {
 		return nil
@@ -65,9 +65,9 @@ func (d *Diagnosis) explain(c *catalog.CollectionState) *policy.Report {
 	return report
 }
 
-// waitsForDefragmentation finds that chunks would move if the collection were not
+// heldByDefragmentation finds that chunks would move if the collection were not
 // being defragmented, which servers don't call a violation.
-func waitsForDefragmentation(b Balance, report *policy.Report) []Finding {
+func heldByDefragmentation(b Balance, report *policy.Report) []Finding {
 	if !b.Defragmentation.Running {
 		return nil
 	}
@@ -77,36 +77,36 @@ func waitsForDefragmentation(b Balance, report *policy.Report) []Finding {
 	return nil
 }
 
-// stumbled are the codes of decisions that keep something from its place.
-var stumbled = []Code{
+// obstacleCodes are the codes of decisions that keep a chunk on the wrong shard.
+var obstacleCodes = []Code{
 	UnalignedZones, NoSizeEntry, ZoneWithoutShards, NoRecipient, ShardFull, LargestOutsideZone, NoChunkInZone,
 	OnlyJumboChunks,
 }
 
-func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Finding) {
+func (d *Diagnosis) rejectedFindings(report *policy.Report, ns string) (list []Finding) {
 	for decision := range report.Rejected() {
-		if !slices.Contains(stumbled, decision.Code) || d.harmless(decision) || passing(decision) {
+		if !slices.Contains(obstacleCodes, decision.Code) || d.isHarmless(decision) || isPassing(decision) {
 			continue
 		}
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
-			ns+": "+inside(decision.Text())+d.faultOf(decision), d.commandsFor(decision)...)
-		f.Numbers = comparedBy(decision.Numbers)
+			ns+": "+asClause(decision.Text())+d.knownBugText(decision), d.commandsFor(decision)...)
+		f.Numbers = comparedNumbers(decision.Numbers)
 		if f.Code == UnalignedZones { // a finding of its own says what keeps the balancer from it
 			f.Commands, f.Instead = nil, f.Commands
 		}
-		if !slices.ContainsFunc(list, func(have Finding) bool { return sameThing(have, f) }) {
+		if !slices.ContainsFunc(list, func(have Finding) bool { return isSameFinding(have, f) }) {
 			list = append(list, f)
 		}
 	}
 	return list
 }
 
-// passing reports whether only what a round has already chosen keeps a chunk from a
+// isPassing reports whether only moves already chosen in the round keep a chunk from a
 // shard: in the next one that is free again.
-func passing(d policy.Decision) bool { return d.Code == NoRecipient && d.Ineligible.Busy > 0 }
+func isPassing(d policy.Decision) bool { return d.Code == NoRecipient && d.Ineligible.Busy > 0 }
 
-// inside makes a sentence a part of another.
-func inside(sentence string) string {
+// asClause turns a sentence into a clause of another one.
+func asClause(sentence string) string {
 	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
 }
 
@@ -122,16 +122,16 @@ func (d *Diagnosis) commandsFor(of policy.Decision) []string {
 	case OnlyJumboChunks:
 		return jumboCommands(c)
 	case UnalignedZones:
-		return alignments(c)
+		return alignmentCommands(c)
 	case LargestOutsideZone, NoChunkInZone:
-		return evenByHand(d.Snapshot, c, of.Zone)
+		return evenOutCommands(d.Snapshot, c, of.Zone)
 	}
 	return nil
 }
 
-// faultOf names the fault of the server that is behind a decision, and the release that has
+// knownBugText names the server bug that causes a decision, and the release that has
 // the fix.
-func (d *Diagnosis) faultOf(of policy.Decision) string {
+func (d *Diagnosis) knownBugText(of policy.Decision) string {
 	r := d.Release()
 	if of.Code != LargestOutsideZone || r.DonorBelongsToZone() {
 		return ""
@@ -139,20 +139,20 @@ func (d *Diagnosis) faultOf(of policy.Decision) string {
 	return fmt.Sprintf("; this is SERVER-115962, a fault of %s: upgrade to %s, or move by hand", r, r.FirstWithDonorFix())
 }
 
-// harmless reports whether a zone that another one hides from the balancer has
+// isHarmless reports whether a zone that another one hides from the balancer has
 // nothing to be evened out.
-func (d *Diagnosis) harmless(of policy.Decision) bool {
+func (d *Diagnosis) isHarmless(of policy.Decision) bool {
 	return (of.Code == LargestOutsideZone || of.Code == NoChunkInZone) && d.commandsFor(of) == nil
 }
 
-// evenByHand moves data of a zone from its largest shard to its smallest one,
+// evenOutCommands moves data of a zone from its largest shard to its smallest one,
 // which nothing forbids where rounds don't get to it. It is nothing for a zone
 // whose own shards are even.
-func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []string {
+func evenOutCommands(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []string {
 	var of []Share
 	for _, one := range Spreads(s, c) {
 		if one.Zone == zone {
-			of = inZone(c, one)
+			of = zoneShares(c, one)
 		}
 	}
 	of = slices.DeleteFunc(of, func(one Share) bool {
@@ -182,9 +182,9 @@ func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []
 	return nil
 }
 
-// inZone returns those of the shards that have chunks of the zone, or nothing at
+// zoneShares returns those of the shards that have chunks of the zone, or nothing at
 // all: what others have may be of another zone.
-func inZone(c *catalog.CollectionState, of Spread) (list []Share) {
+func zoneShares(c *catalog.CollectionState, of Spread) (list []Share) {
 	for _, share := range of.Shards {
 		has := share.Chunks == 0
 		for chunk := range c.Table.OwnedChunks(share.Shard, catalog.Key{}, catalog.Key{}) {
@@ -199,14 +199,14 @@ func inZone(c *catalog.CollectionState, of Spread) (list []Share) {
 	return list
 }
 
-// alignmentsShown is how many splits a finding has commands for.
-const alignmentsShown = 5
+// maxAlignments is how many splits a finding has commands for.
+const maxAlignments = 5
 
-// alignments returns the splits at the bounds of zones that lie inside a chunk.
-func alignments(c *catalog.CollectionState) (list []string) {
+// alignmentCommands returns the splits at the bounds of zones that lie inside a chunk.
+func alignmentCommands(c *catalog.CollectionState) (list []string) {
 	for _, z := range c.Zones.Ranges() {
 		for _, bound := range []catalog.Key{z.Min, z.Max} {
-			if len(list) == alignmentsShown || !bound.Less(c.Pattern.GlobalMax()) || c.Table.HasLowerBound(bound) {
+			if len(list) == maxAlignments || !bound.Less(c.Pattern.GlobalMax()) || c.Table.HasLowerBound(bound) {
 				continue
 			}
 			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, humanize.Literal(c.Pattern.Bound(bound)))
@@ -218,28 +218,28 @@ func alignments(c *catalog.CollectionState) (list []string) {
 	return list
 }
 
-// holdCodes are those of the flags that keep the balancer from a collection.
-var holdCodes = map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden,
-	HeldFrozen: ChunksFrozen}
+// disabledCodes are those of the flags that keep the balancer from a collection.
+var disabledCodes = map[DisabledBy]Code{DisabledNoBalance: BalancingOff, DisabledNoMigrations: MigrationsForbidden,
+	DisabledFrozen: ChunksFrozen}
 
-// notes find what looks wrong and is not.
-func (d *Diagnosis) notes() (list []Finding) {
+// noteFindings returns findings that look like problems but are none.
+func (d *Diagnosis) noteFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if d.Balances[i].Known && d.Balances[i].Balanced {
-			list = append(list, d.looksUneven(c)...)
+			list = append(list, d.looksUnevenFindings(c)...)
 		}
 	}
-	return slices.Concat(list, Versions(d.Snapshot), d.behind())
+	return slices.Concat(list, VersionFindings(d.Snapshot), d.fcvFindings())
 }
 
-// uneven is how much more the fullest shard has than the emptiest before people
+// unevenRatio is how much more the fullest shard has than the emptiest before people
 // ask why.
-const uneven = 1.5
+const unevenRatio = 1.5
 
-// looksUneven finds balanced collections that don't look it: those below the
+// looksUnevenFindings finds balanced collections that don't look it: those below the
 // threshold, and those that are even by what the release doesn't count.
-func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
-	bytes, chunks := spread{}, spread{}
+func (d *Diagnosis) looksUnevenFindings(c *catalog.CollectionState) []Finding {
+	bytes, chunks := extremes{}, extremes{}
 	for _, shard := range d.Shards() {
 		if data, known := d.OwnedData(c, shard); known && !shard.Draining {
 			bytes.add(shard.ID, data.Bytes)
@@ -249,49 +249,49 @@ func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 	scope := Scope{Namespace: c.Namespace}
 	bySize := d.Release().BalancesBySize()
 	switch {
-	case bySize && bytes.uneven():
+	case bySize && bytes.isUneven():
 		threshold := 3 * c.DataSizes(d.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
-		if bytes.most-bytes.least >= threshold {
+		if bytes.max-bytes.min >= threshold {
 			return nil // by zones: the balancer compares within them
 		}
 		f := finding(BelowThreshold, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"the threshold is a difference of %s", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
-			humanize.Bytes(bytes.least), bytes.emptiest, humanize.Bytes(threshold)))
-		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}, {"threshold", threshold, Bytes}}
+			"the threshold is a difference of %s", c.Namespace, humanize.Bytes(bytes.max), bytes.fullest,
+			humanize.Bytes(bytes.min), bytes.emptiest, humanize.Bytes(threshold)))
+		f.Numbers = []Number{{"most", bytes.max, Bytes}, {"least", bytes.min, Bytes}, {"threshold", threshold, Bytes}}
 		return []Finding{f}
-	case bySize && chunks.uneven():
+	case bySize && chunks.isUneven():
 		f := finding(CountsUneven, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"since 6.0 the balancer compares data sizes, not chunk counts", c.Namespace, humanize.Count(chunks.most, "chunk"),
-			chunks.fullest, humanize.Count(chunks.least, "chunk"), chunks.emptiest))
-		f.Numbers = numbered("most", chunks.most, Number{Name: "least", Value: chunks.least})
+			"since 6.0 the balancer compares data sizes, not chunk counts", c.Namespace, humanize.Count(chunks.max, "chunk"),
+			chunks.fullest, humanize.Count(chunks.min, "chunk"), chunks.emptiest))
+		f.Numbers = countNumbers("most", chunks.max, Number{Name: "least", Value: chunks.min})
 		return []Finding{f}
-	case !bySize && bytes.uneven():
+	case !bySize && bytes.isUneven():
 		f := finding(BalancesByCount, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"before 6.0 the balancer compares chunk counts, not data sizes", c.Namespace, humanize.Bytes(bytes.most),
+			"before 6.0 the balancer compares chunk counts, not data sizes", c.Namespace, humanize.Bytes(bytes.max),
 			bytes.fullest,
-			humanize.Bytes(bytes.least), bytes.emptiest))
-		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}}
+			humanize.Bytes(bytes.min), bytes.emptiest))
+		f.Numbers = []Number{{"most", bytes.max, Bytes}, {"least", bytes.min, Bytes}}
 		return []Finding{f}
 	}
 	return nil
 }
 
-// spread is the most and the least that shards have of something.
-type spread struct {
-	most, least       int64
+// extremes is the maximum and minimum over the shards.
+type extremes struct {
+	max, min          int64
 	fullest, emptiest catalog.ShardID
 }
 
-func (s *spread) add(id catalog.ShardID, n int64) {
-	if s.fullest == "" || n > s.most {
-		s.most, s.fullest = n, id
+func (s *extremes) add(id catalog.ShardID, n int64) {
+	if s.fullest == "" || n > s.max {
+		s.max, s.fullest = n, id
 	}
-	if s.emptiest == "" || n < s.least {
-		s.least, s.emptiest = n, id
+	if s.emptiest == "" || n < s.min {
+		s.min, s.emptiest = n, id
 	}
 }
 
-func (s *spread) uneven() bool { return s.most > 1 && float64(s.most) > uneven*float64(s.least) }
+func (s *extremes) isUneven() bool { return s.max > 1 && float64(s.max) > unevenRatio*float64(s.min) }
 
-// routerAlive is how old the last ping of a mongos may be that still runs.
-const routerAlive = 10 * time.Minute
+// maxPingAge is the age of its last ping up to which a mongos counts as running.
+const maxPingAge = 10 * time.Minute

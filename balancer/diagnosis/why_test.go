@@ -263,9 +263,9 @@ func TestWhyJumboChunkStays(t *testing.T) {
 // What a round passes over since its other moves take the shards is not a finding: nobody has
 // to add a shard to a cluster whose balancer is at work.
 func TestBusyShardsAreNoFinding(t *testing.T) {
-	d := Of(newCluster(t).collection("x.y", []string{"a", "b"}).snapshot())
+	d := Diagnose(newCluster(t).collection("x.y", []string{"a", "b"}).snapshot())
 	decided := func(why policy.Ineligible) []Code {
-		return codesOf(d.ofDecisions(&policy.Report{Decisions: []policy.Decision{
+		return codesOf(d.rejectedFindings(&policy.Report{Decisions: []policy.Decision{
 			{Code: NoRecipient, Namespace: "x.y", Shard: "a", Step: policy.ReasonDrain, Ineligible: why},
 		}}, "x.y"))
 	}

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// names turns ids into texts.
-func names(ids []catalog.ShardID) []string {
+// shardNames turns ids into texts.
+func shardNames(ids []catalog.ShardID) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {
 		list[i] = string(id)
@@ -15,9 +15,9 @@ func names(ids []catalog.ShardID) []string {
 	return list
 }
 
-// isSet reports whether a field of a log counts as true: there, and neither
+// isTruthy reports whether a field of a log counts as true: there, and neither
 // false, null nor 0.
-func isSet(v bson.RawValue) bool {
+func isTruthy(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeNull, bson.TypeUndefined:
 		return false

@@ -102,9 +102,9 @@ func (z Zone) Problem() string {
 	return ""
 }
 
-// OnlyShardOf returns a finding for each zone that has ranges and no other shard: servers
+// OnlyShardFindings returns a finding for each zone that has ranges and no other shard: servers
 // refuse to remove the shard.
-func OnlyShardOf(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
+func OnlyShardFindings(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
 	for _, z := range Zones(s, "") {
 		if len(z.Ranges) == 0 || len(z.Shards) != 1 || z.Shards[0] != shard.ID {
 			continue
@@ -122,23 +122,23 @@ func OnlyShardOf(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding)
 	return list
 }
 
-// zones returns the findings about each zone.
-func (d *Diagnosis) zones() (list []Finding) {
+// zoneFindings returns the findings about each zone.
+func (d *Diagnosis) zoneFindings() (list []Finding) {
 	for _, z := range Zones(d.Snapshot, "") {
-		f, ok := ofZone(z)
+		f, ok := zoneFinding(z)
 		if ok {
-			f.Numbers = numbered("ranges", int64(len(z.Ranges)), Number{Name: "shards", Value: int64(len(z.Shards))})
+			f.Numbers = countNumbers("ranges", int64(len(z.Ranges)), Number{Name: "shards", Value: int64(len(z.Shards))})
 			list = append(list, f)
 		}
 	}
 	for _, c := range Sharded(d.Snapshot) {
-		list = append(list, ofEmptyZones(c)...)
+		list = append(list, emptyZoneFindings(c)...)
 	}
-	return slices.Concat(list, ofOverlaps(d.Snapshot), ofEarlyEnds(d.Snapshot))
+	return slices.Concat(list, overlapFindings(d.Snapshot), earlyEndFindings(d.Snapshot))
 }
 
-// ofEarlyEnds finds ranges that end before MaxKey where that was meant.
-func ofEarlyEnds(s *catalog.Snapshot) (list []Finding) {
+// earlyEndFindings finds ranges that end before MaxKey where that was meant.
+func earlyEndFindings(s *catalog.Snapshot) (list []Finding) {
 	for zone, r := range zoneRanges(s) {
 		end, early := catalog.IntendedEnd(r.Max)
 		if c := s.Collection(r.Namespace); !early || c == nil || c.Unsplittable {
@@ -153,13 +153,13 @@ func ofEarlyEnds(s *catalog.Snapshot) (list []Finding) {
 	return list
 }
 
-// emptyZonesShown is how many ranges without data of a collection are reported.
-const emptyZonesShown = 5
+// maxEmptyZones is how many ranges without data of a collection are reported.
+const maxEmptyZones = 5
 
-// ofEmptyZones finds ranges of zones in which no document lies.
-func ofEmptyZones(c *catalog.CollectionState) (list []Finding) {
+// emptyZoneFindings finds ranges of zones in which no document lies.
+func emptyZoneFindings(c *catalog.CollectionState) (list []Finding) {
 	for _, r := range c.Zones.Ranges() {
-		if len(list) == emptyZonesShown || !slices.ContainsFunc(c.EmptyZones, r.Min.Equal) {
+		if len(list) == maxEmptyZones || !slices.ContainsFunc(c.EmptyZones, r.Min.Equal) {
 			continue
 		}
 		lower, upper := humanize.Literal(c.Pattern.Bound(r.Min)), humanize.Literal(c.Pattern.Bound(r.Max))
@@ -171,7 +171,7 @@ func ofEmptyZones(c *catalog.CollectionState) (list []Finding) {
 	return list
 }
 
-func ofZone(z Zone) (f Finding, ok bool) {
+func zoneFinding(z Zone) (f Finding, ok bool) {
 	scope := Scope{Zone: z.Name}
 	another := fmt.Sprintf("sh.addShardToZone(<shard>, %q)", z.Name)
 	switch {
@@ -181,14 +181,14 @@ func ofZone(z Zone) (f Finding, ok bool) {
 		return finding(ZoneWithoutRanges, scope, fmt.Sprintf("zone %s has no range: it has no effect", z.Name)), true
 	case z.Draining == len(z.Shards):
 		return finding(ZoneDraining, scope, fmt.Sprintf("zone %s has only shards that are draining: %s",
-			z.Name, strings.Join(names(z.Shards), " ")), another), true
+			z.Name, strings.Join(shardNames(z.Shards), " ")), another), true
 	}
 	return f, false
 }
 
-// ofOverlaps compares the ranges of config.tags: a ZoneSet takes none that
-// overlap, and no more does the server unless they are written by hand.
-func ofOverlaps(s *catalog.Snapshot) (list []Finding) {
+// overlapFindings compares the ranges of config.tags: a ZoneSet rejects ranges that
+// overlap, and so does the server, but documents may be written by hand.
+func overlapFindings(s *catalog.Snapshot) (list []Finding) {
 	sets := map[string]*catalog.ZoneSet{}
 	for _, doc := range s.Parts().Config["tags"] {
 		ns, _ := doc.Lookup("ns").StringValueOK()

@@ -11,20 +11,20 @@ import (
 	"shardsh/balancer/report/machine"
 )
 
-// Rest is the namespace of what is summed up. No collection has a name without a dot.
-const Rest = "other"
+// OtherNamespace is the ns label of the sum over all other collections. Real namespaces have a dot.
+const OtherNamespace = "other"
 
-// summed are the metrics of collections whose values add up. The others are left out of the
+// additiveMetrics are the additive metrics of collections. The others are left out of the
 // rest.
-var summed = []string{
+var additiveMetrics = []string{
 	"shardsh_collection_chunks", "shardsh_collection_jumbo_chunks", "shardsh_collection_bytes",
 	"shardsh_collection_orphan_documents",
 }
 
-// Worst returns the collections that have series of their own: first those that are not
+// WorstCollections returns the collections that have series of their own: first those that are not
 // balanced, then those of which most bytes lie where they should not, then those with most
 // jumbo chunks, then the largest.
-func Worst(r *check.Result, most int) map[string]bool {
+func WorstCollections(r *check.Result, most int) map[string]bool {
 	type rank struct {
 		ns                  string
 		state               int
@@ -38,7 +38,7 @@ func Worst(r *check.Result, most int) map[string]bool {
 			k.state = 1
 		}
 		for _, d := range check.Deviations(r.Snapshot, c) {
-			k.off += math.Abs(d.Bytes)
+			k.off += math.Abs(d.ExcessBytes)
 		}
 		list = append(list, k)
 	}
@@ -53,16 +53,16 @@ func Worst(r *check.Result, most int) map[string]bool {
 	return worst
 }
 
-// Bound sums up the samples of all collections but some.
-func Bound(list []machine.Family, own map[string]bool) []machine.Family {
+// SumUpOthers sums up the samples of all collections but some.
+func SumUpOthers(list []machine.Family, own map[string]bool) []machine.Family {
 	for i, f := range list {
-		list[i].Samples = bound(f, own)
+		list[i].Samples = sumUpSamples(f, own)
 	}
 	return list
 }
 
-func bound(f machine.Family, own map[string]bool) (kept []machine.Sample) {
-	adds := slices.Contains(summed, f.Name)
+func sumUpSamples(f machine.Family, own map[string]bool) (kept []machine.Sample) {
+	adds := slices.Contains(additiveMetrics, f.Name)
 	rest := map[string]machine.Sample{}
 	for _, s := range f.Samples {
 		at := slices.Index(s.Labels, "ns") + 1
@@ -71,7 +71,7 @@ func bound(f machine.Family, own map[string]bool) (kept []machine.Sample) {
 			kept = append(kept, s)
 		case adds:
 			labels := slices.Clone(s.Labels)
-			labels[at] = Rest
+			labels[at] = OtherNamespace
 			key := strings.Join(labels, "\x00")
 			rest[key] = machine.Sample{Value: rest[key].Value + s.Value, Labels: labels}
 		}

@@ -10,52 +10,52 @@ import (
 // Moves counts migrations that end, by the shard that gave the chunk. The zero value has
 // counted none.
 type Moves struct {
-	of    map[catalog.ShardID]ended
-	until time.Time            // what is older was counted
-	seen  map[string]time.Time // by id: of what is not older, these were
+	byDonor      map[catalog.ShardID]donorCounts
+	countedUntil time.Time            // what is older was counted
+	seen         map[string]time.Time // by id: of what is not older, these were
 }
 
-// ended are migrations off a shard.
-type ended struct{ moves, failures, bytes int64 }
+// donorCounts are migrations off a shard.
+type donorCounts struct{ moves, failures, bytes int64 }
 
-// late is how much older than the newest entry of a change log one can be that comes after it:
-// shards write it, each by its own clock.
-const late = 10 * time.Minute
+// maxLateness is how much older than the newest entry a later written entry of a change log can be:
+// each shard writes with its own clock.
+const maxLateness = 10 * time.Minute
 
-// Add counts those that a change log has in addition to what was added before. Those of the
-// first one are old.
+// Add counts the migrations of a change log that were not added before. Those of the
+// first log are not counted.
 func (m *Moves) Add(changes []catalog.LogEntry) {
-	first := m.of == nil
+	first := m.byDonor == nil
 	if first {
-		m.of, m.seen = map[catalog.ShardID]ended{}, map[string]time.Time{}
+		m.byDonor, m.seen = map[catalog.ShardID]donorCounts{}, map[string]time.Time{}
 	}
 	var log catalog.MigrationLog
-	until := m.until
+	until := m.countedUntil
 	for _, e := range changes {
 		end, is := log.Next(e)
 		id := string(e.Raw.Lookup("_id").Value)
-		if _, known := m.seen[id]; !is || known || e.Time.Before(m.until) {
+		if _, known := m.seen[id]; !is || known || e.Time.Before(m.countedUntil) {
 			continue
 		}
 		m.seen[id] = e.Time
-		if from := e.Time.Add(-late); from.After(until) {
+		if from := e.Time.Add(-maxLateness); from.After(until) {
 			until = from
 		}
 		if !first {
-			m.count(end)
+			m.countMove(end)
 		}
 	}
-	m.until = until
+	m.countedUntil = until
 	maps.DeleteFunc(m.seen, func(_ string, at time.Time) bool { return at.Before(until) })
 }
 
-func (m *Moves) count(end catalog.EndedMigration) {
-	of := m.of[end.From]
+func (m *Moves) countMove(end catalog.EndedMigration) {
+	of := m.byDonor[end.From]
 	if end.Error != "" {
 		of.failures++
 	} else {
 		of.moves++
 		of.bytes += end.Bytes
 	}
-	m.of[end.From] = of
+	m.byDonor[end.From] = of
 }

@@ -15,9 +15,9 @@ import (
 	"shardsh/balancer/report/machine"
 )
 
-// Reading is what is known of a cluster.
-type Reading struct {
-	// Report is what its check found. Without a Result nothing is known of the cluster.
+// ClusterReading is what one scrape reads of a cluster.
+type ClusterReading struct {
+	// Report is the result of its check. Without a Result the cluster could not be read.
 	Report check.Report
 	// Advisories are the known faults that concern it.
 	Advisories []advisory.Hit
@@ -32,7 +32,7 @@ type Reading struct {
 // metric is a metric of a cluster, with the samples of one that could be read.
 type metric struct {
 	name, kind, help string
-	samples          func(Reading, func(value float64, labels ...string))
+	samples          func(ClusterReading, func(value float64, labels ...string))
 }
 
 const (
@@ -43,44 +43,49 @@ const (
 // metrics are those beside the check's.
 func metrics() []metric {
 	return []metric{
-		{"shardsh_balancer_enabled", gauge, "Whether the balancer is switched on.", enabled},
-		{"shardsh_balancer_in_round", gauge, "Whether the balancer is in a round now.", inRound},
-		{"shardsh_balancer_window_open", gauge, "Whether the balancing window is open, as it is without one.", windowOpen},
-		{"shardsh_balancer_failed_rounds", gauge, "How many of the last five rounds failed.", failedRounds},
-		{"shardsh_balanced", gauge, "Whether the balancer has nothing left to do.", balanced},
-		{"shardsh_collections", gauge, "Sharded collections by state.", collectionStates},
-		{"shardsh_findings", gauge, "Findings by code and severity.", findings},
-		{"shardsh_advisory", gauge, "A known fault of the servers that concerns the cluster.", advisories},
-		{"shardsh_migrations_running", gauge, "Migrations under way.", running},
+		{"shardsh_balancer_enabled", gauge, "Whether the balancer is switched on.", sampleEnabled},
+		{"shardsh_balancer_in_round", gauge, "Whether the balancer is in a round now.", sampleInRound},
+		{
+			"shardsh_balancer_window_open",
+			gauge,
+			"Whether the balancing window is open, as it is without one.",
+			sampleWindowOpen,
+		},
+		{"shardsh_balancer_failed_rounds", gauge, "How many of the last five rounds failed.", sampleFailedRounds},
+		{"shardsh_balanced", gauge, "Whether the balancer has nothing left to do.", sampleBalanced},
+		{"shardsh_collections", gauge, "Sharded collections by state.", sampleCollectionStates},
+		{"shardsh_findings", gauge, "Findings by code and severity.", sampleFindings},
+		{"shardsh_advisory", gauge, "A known fault of the servers that concerns the cluster.", sampleAdvisories},
+		{"shardsh_migrations_running", gauge, "Migrations under way.", sampleRunningMigrations},
 		{"shardsh_moves_total", counter, "Migrations off a shard that succeeded since the exporter began.",
-			moved(func(e ended) float64 { return float64(e.moves) })},
+			sampleMoves(func(e donorCounts) float64 { return float64(e.moves) })},
 		{"shardsh_moved_bytes_total", counter, "Bytes that those migrations copied.",
-			moved(func(e ended) float64 { return float64(e.bytes) })},
+			sampleMoves(func(e donorCounts) float64 { return float64(e.bytes) })},
 		{"shardsh_move_failures_total", counter, "Migrations off a shard that failed since the exporter began.",
-			moved(func(e ended) float64 { return float64(e.failures) })},
+			sampleMoves(func(e donorCounts) float64 { return float64(e.failures) })},
 		{"shardsh_time_to_balance_seconds", gauge, "How long balancing takes at least and at most (90 % range), and likely.",
-			timeToBalance},
-		{"shardsh_balance_reachable", gauge, "Whether the balancer will get there as things stand.", reachable},
-		{"shardsh_balance_left_bytes", gauge, "Bytes that have to move until then.", leftBytes},
+			sampleTimeToBalance},
+		{"shardsh_balance_reachable", gauge, "Whether the balancer will get there as things stand.", sampleReachable},
+		{"shardsh_balance_left_bytes", gauge, "Bytes that have to move until then.", sampleLeftBytes},
 		{"shardsh_shard_disk_size_bytes", gauge, "Size of the volume of a shard.",
-			disks(func(d catalog.Disk) int64 { return d.Total })},
+			sampleDisks(func(d catalog.Disk) int64 { return d.Total })},
 		{"shardsh_shard_disk_used_bytes", gauge, "What is used of the volume of a shard.",
-			disks(func(d catalog.Disk) int64 { return d.Used })},
-		{"shardsh_shard_ping_seconds", gauge, "How long a router waits for an answer of a shard's primary.", pings},
-		{"shardsh_shard_operations_per_second", gauge, "Operations of sharded collections on a shard.", operations},
-		{"shardsh_run_lease_info", gauge, machine.LeaseHelp, lease},
-		{"shardsh_run_lease_since_seconds", gauge, machine.LeaseSinceHelp, leaseSince},
-		{"shardsh_run_lease_expires_seconds", gauge, machine.LeaseExpiresHelp, leaseExpires},
-		{"shardsh_runs_paused", gauge, "Whether somebody has paused all runs of shardsh.", paused},
+			sampleDisks(func(d catalog.Disk) int64 { return d.Used })},
+		{"shardsh_shard_ping_seconds", gauge, "How long a router waits for an answer of a shard's primary.", samplePings},
+		{"shardsh_shard_operations_per_second", gauge, "Operations of sharded collections on a shard.", sampleOperations},
+		{"shardsh_run_lease_info", gauge, machine.LeaseHelp, sampleLease},
+		{"shardsh_run_lease_since_seconds", gauge, machine.LeaseSinceHelp, sampleLeaseSince},
+		{"shardsh_run_lease_expires_seconds", gauge, machine.LeaseExpiresHelp, sampleLeaseExpires},
+		{"shardsh_runs_paused", gauge, "Whether somebody has paused all runs of shardsh.", samplePaused},
 	}
 }
 
 // Families returns all metrics of a cluster, always the same in the same order, with the
 // collections that keep does not select summed up.
-func (r Reading) Families(collections int) []machine.Family {
+func (r ClusterReading) Families(collections int) []machine.Family {
 	list := machine.Families([]check.Report{r.Report})
 	if r.Report.Result != nil {
-		list = Bound(list, Worst(r.Report.Result, collections))
+		list = SumUpOthers(list, WorstCollections(r.Report.Result, collections))
 	}
 	for _, m := range metrics() {
 		f := machine.Family{Name: m.name, Kind: m.kind, Help: m.help}
@@ -96,19 +101,19 @@ func (r Reading) Families(collections int) []machine.Family {
 	return list
 }
 
-func enabled(r Reading, sample func(float64, ...string)) {
+func sampleEnabled(r ClusterReading, sample func(float64, ...string)) {
 	if mode := diagnosis.ModeOf(r.Report.Result.Snapshot); mode != "" {
 		sample(machine.BoolValue(mode == catalog.ModeFull))
 	}
 }
 
-func inRound(r Reading, sample func(float64, ...string)) {
+func sampleInRound(r ClusterReading, sample func(float64, ...string)) {
 	if state := r.Report.Result.Parts().Balancer; state.Mode != "" {
 		sample(machine.BoolValue(state.InRound))
 	}
 }
 
-func windowOpen(r Reading, sample func(float64, ...string)) {
+func sampleWindowOpen(r ClusterReading, sample func(float64, ...string)) {
 	s := r.Report.Result.Snapshot
 	if now := s.Time(); !now.IsZero() {
 		opening := s.NextOpening()
@@ -116,16 +121,16 @@ func windowOpen(r Reading, sample func(float64, ...string)) {
 	}
 }
 
-func failedRounds(r Reading, sample func(float64, ...string)) {
+func sampleFailedRounds(r ClusterReading, sample func(float64, ...string)) {
 	sample(float64(diagnosis.RoundsOf(r.Report.Result.Snapshot).Failed))
 }
 
-// balanced has no sample where that is not known.
-func balanced(r Reading, sample func(float64, ...string)) {
-	unknown, all := false, r.Report.Result.Balanced()
+// sampleBalanced has no sample where that is not known.
+func sampleBalanced(r ClusterReading, sample func(float64, ...string)) {
+	unknown, all := false, r.Report.Result.IsBalanced()
 	for _, b := range r.Report.Result.Balances {
-		unknown = unknown || !b.Known && b.Hold == diagnosis.NotHeld
-		if b.Known && !b.Balanced && b.Hold == diagnosis.NotHeld {
+		unknown = unknown || !b.Known && b.DisabledBy == diagnosis.NotDisabled
+		if b.Known && !b.Balanced && b.DisabledBy == diagnosis.NotDisabled {
 			sample(0)
 			return
 		}
@@ -135,32 +140,32 @@ func balanced(r Reading, sample func(float64, ...string)) {
 	}
 }
 
-// collectionStates counts each collection once.
-func collectionStates(r Reading, sample func(float64, ...string)) {
+// sampleCollectionStates counts each collection once.
+func sampleCollectionStates(r ClusterReading, sample func(float64, ...string)) {
 	states := []string{"balanced", "unbalanced", "disabled", "unknown"}
 	count := map[string]int{}
 	for _, b := range r.Report.Result.Chosen() {
-		count[states[stateOf(b)]]++
+		count[states[stateIndex(b)]]++
 	}
 	for _, state := range states {
 		sample(float64(count[state]), "state", state)
 	}
 }
 
-// stateOf returns the place of a collection's state among those that there are.
-func stateOf(b diagnosis.Balance) int {
+// stateIndex returns the place of a collection's state among those that there are.
+func stateIndex(b diagnosis.Balance) int {
 	switch {
 	case !b.Known:
 		return 3
 	case b.Balanced:
 		return 0
-	case b.Hold != diagnosis.NotHeld:
+	case b.DisabledBy != diagnosis.NotDisabled:
 		return 2
 	}
 	return 1
 }
 
-func findings(r Reading, sample func(float64, ...string)) {
+func sampleFindings(r ClusterReading, sample func(float64, ...string)) {
 	type kind struct {
 		code     diagnosis.Code
 		severity diagnosis.Severity
@@ -181,29 +186,29 @@ func findings(r Reading, sample func(float64, ...string)) {
 	}
 }
 
-func advisories(r Reading, sample func(float64, ...string)) {
+func sampleAdvisories(r ClusterReading, sample func(float64, ...string)) {
 	for _, h := range r.Advisories {
 		sample(1, "advisory", h.ID, "severity", h.Finding().Severity.String())
 	}
 }
 
-func running(r Reading, sample func(float64, ...string)) {
+func sampleRunningMigrations(r ClusterReading, sample func(float64, ...string)) {
 	sample(float64(len(r.Report.Result.Parts().Migrations)))
 }
 
-// moved makes the samples of all shards: a counter that begins with 1 has no rate.
-func moved(of func(ended) float64) func(Reading, func(float64, ...string)) {
-	return func(r Reading, sample func(float64, ...string)) {
+// sampleMoves emits samples for all shards, also 0: a counter that begins with 1 has no rate.
+func sampleMoves(of func(donorCounts) float64) func(ClusterReading, func(float64, ...string)) {
+	return func(r ClusterReading, sample func(float64, ...string)) {
 		if r.Moves == nil {
 			return
 		}
 		for _, s := range r.Report.Result.Shards() {
-			sample(of(r.Moves.of[s.ID]), "shard", string(s.ID))
+			sample(of(r.Moves.byDonor[s.ID]), "shard", string(s.ID))
 		}
 	}
 }
 
-func timeToBalance(r Reading, sample func(float64, ...string)) {
+func sampleTimeToBalance(r ClusterReading, sample func(float64, ...string)) {
 	if f := r.Forecast; f != nil && !f.Never {
 		sample(f.Low.Seconds(), "bound", "low")
 		sample(f.Likely.Seconds(), "bound", "likely")
@@ -211,20 +216,20 @@ func timeToBalance(r Reading, sample func(float64, ...string)) {
 	}
 }
 
-func reachable(r Reading, sample func(float64, ...string)) {
+func sampleReachable(r ClusterReading, sample func(float64, ...string)) {
 	if r.Forecast != nil {
 		sample(machine.BoolValue(!r.Forecast.Never && !r.Forecast.IfOn))
 	}
 }
 
-func leftBytes(r Reading, sample func(float64, ...string)) {
+func sampleLeftBytes(r ClusterReading, sample func(float64, ...string)) {
 	if r.Forecast != nil {
 		sample(float64(r.Forecast.Bytes))
 	}
 }
 
-func disks(of func(catalog.Disk) int64) func(Reading, func(float64, ...string)) {
-	return func(r Reading, sample func(float64, ...string)) {
+func sampleDisks(of func(catalog.Disk) int64) func(ClusterReading, func(float64, ...string)) {
+	return func(r ClusterReading, sample func(float64, ...string)) {
 		for _, s := range r.Report.Result.Shards() {
 			if s.Disk.Known() {
 				sample(float64(of(s.Disk)), "shard", string(s.ID))
@@ -233,7 +238,7 @@ func disks(of func(catalog.Disk) int64) func(Reading, func(float64, ...string)) 
 	}
 }
 
-func pings(r Reading, sample func(float64, ...string)) {
+func samplePings(r ClusterReading, sample func(float64, ...string)) {
 	for _, s := range r.Report.Result.Shards() {
 		if s.Ping > 0 {
 			sample(s.Ping.Seconds(), "shard", string(s.ID))
@@ -241,7 +246,7 @@ func pings(r Reading, sample func(float64, ...string)) {
 	}
 }
 
-func operations(r Reading, sample func(float64, ...string)) {
+func sampleOperations(r ClusterReading, sample func(float64, ...string)) {
 	for _, s := range r.Report.Result.Shards() {
 		if load, counted := r.Operations[s.ID]; counted {
 			sample(load.Reads, "shard", string(s.ID), "kind", "reads")
@@ -250,30 +255,30 @@ func operations(r Reading, sample func(float64, ...string)) {
 	}
 }
 
-// leased calls of with the lease of a run that goes on.
-func leased(r Reading, of func(*catalog.Lease)) {
+// withRunningLease calls a function with the lease if its run is still running.
+func withRunningLease(r ClusterReading, of func(*catalog.Lease)) {
 	if l := r.Report.Result.Parts().Lease; l != nil && l.Running {
 		of(l)
 	}
 }
 
-func lease(r Reading, sample func(float64, ...string)) {
-	leased(r, func(l *catalog.Lease) {
+func sampleLease(r ClusterReading, sample func(float64, ...string)) {
+	withRunningLease(r, func(l *catalog.Lease) {
 		sample(1, "host", l.Host, "pid", strconv.Itoa(l.PID), "doing", l.Doing)
 	})
 }
 
-func leaseSince(r Reading, sample func(float64, ...string)) {
-	leased(r, func(l *catalog.Lease) { sample(unix(l.Since)) })
+func sampleLeaseSince(r ClusterReading, sample func(float64, ...string)) {
+	withRunningLease(r, func(l *catalog.Lease) { sample(unixSeconds(l.Since)) })
 }
 
-func leaseExpires(r Reading, sample func(float64, ...string)) {
-	leased(r, func(l *catalog.Lease) { sample(unix(l.Expires)) })
+func sampleLeaseExpires(r ClusterReading, sample func(float64, ...string)) {
+	withRunningLease(r, func(l *catalog.Lease) { sample(unixSeconds(l.Expires)) })
 }
 
-func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-func paused(r Reading, sample func(float64, ...string)) {
+func samplePaused(r ClusterReading, sample func(float64, ...string)) {
 	p := r.Report.Result.Parts().Pause
 	sample(machine.BoolValue(p != nil && p.Active))
 }
@@ -281,12 +286,12 @@ func paused(r Reading, sample func(float64, ...string)) {
 // The metrics that say whether a cluster answers, and whether it is well: both 0 for one that
 // does not.
 const (
-	Up = "shardsh_check_up"
-	OK = "shardsh_check_ok"
+	UpMetric = "shardsh_check_up"
+	OKMetric = "shardsh_check_ok"
 )
 
-// Labels are the names of labels that metrics have of their own.
-func Labels() []string {
+// LabelNames are the names of labels that metrics have of their own.
+func LabelNames() []string {
 	return []string{"cluster", "ns", "shard", "rule", "status", "severity", "version", "cluster_id", "state", "code",
 		"advisory", "bound", "kind", "host", "pid", "doing", "le", "quantile"}
 }

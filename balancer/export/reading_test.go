@@ -26,12 +26,12 @@ import (
 	"shardsh/balancer/report/machine"
 )
 
-func readingOf(s *catalog.Snapshot) Reading {
-	return Reading{Report: check.Default().Report("eu", check.Cluster{Diagnosis: diagnosis.Of(s)})}
+func readingOf(s *catalog.Snapshot) ClusterReading {
+	return ClusterReading{Report: check.Default().Check("eu", check.Cluster{Diagnosis: diagnosis.Diagnose(s)})}
 }
 
 // full is a reading that has a sample of every metric.
-func full(s *catalog.Snapshot) Reading {
+func full(s *catalog.Snapshot) ClusterReading {
 	r := readingOf(s)
 	r.Moves, r.Forecast = new(Moves), &forecast.Forecast{Low: time.Minute, Likely: time.Hour, High: 2 * time.Hour}
 	r.Advisories = []advisory.Hit{{Advisory: advisory.Advisory{ID: "SERVER-1"}}}
@@ -63,7 +63,7 @@ func TestConventions(t *testing.T) {
 			t.Fatalf("%v %v in\n%s", problems, err, text)
 		}
 		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(text, -1) {
-			if !slices.Contains(Labels(), label[1]) {
+			if !slices.Contains(LabelNames(), label[1]) {
 				t.Fatalf("Labels lacks %s", label[1])
 			}
 		}
@@ -87,7 +87,7 @@ func TestFamiliesAreAlwaysTheSame(t *testing.T) {
 		}
 		return names
 	}
-	want := names(Reading{}.Families(0))
+	want := names(ClusterReading{}.Families(0))
 	rapid.Check(t, func(t *rapid.T) {
 		if got := names(readingOf(snaptest.Draw(t)).Families(1)); !slices.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
@@ -125,7 +125,7 @@ func TestBoundKeepsSums(t *testing.T) {
 		s := snaptest.Draw(t)
 		r, most := readingOf(s), rapid.IntRange(0, 4).Draw(t, "collections")
 		all, few := r.Families(1000), r.Families(most)
-		for _, name := range summed {
+		for _, name := range additiveMetrics {
 			for _, shard := range s.Shards() {
 				want, _ := value(all, name, "shard", string(shard.ID))
 				got, series := value(few, name, "shard", string(shard.ID))
@@ -150,7 +150,7 @@ func TestWorst(t *testing.T) {
 		one("a.uneven", 40, func(int) int { return 0 }),
 	)
 	r := readingOf(s)
-	if got := Worst(r.Report.Result, 1); !got["a.uneven"] || len(got) != 1 {
+	if got := WorstCollections(r.Report.Result, 1); !got["a.uneven"] || len(got) != 1 {
 		t.Errorf("the worst is %v", got)
 	}
 	list := r.Families(1)
@@ -160,8 +160,8 @@ func TestWorst(t *testing.T) {
 		labels []string
 	}{
 		{40, "shardsh_collection_chunks", []string{"ns", "a.uneven", "shard", "s00"}},
-		{100, "shardsh_collection_chunks", []string{"ns", Rest, "shard", "s00"}},
-		{100, "shardsh_collection_chunks", []string{"ns", Rest, "shard", "s01"}},
+		{100, "shardsh_collection_chunks", []string{"ns", OtherNamespace, "shard", "s00"}},
+		{100, "shardsh_collection_chunks", []string{"ns", OtherNamespace, "shard", "s01"}},
 		{1, "shardsh_collections", []string{"state", "balanced"}},
 		{1, "shardsh_collections", []string{"state", "unbalanced"}},
 		{0, "shardsh_balanced", nil},
@@ -235,18 +235,18 @@ func TestMoves(t *testing.T) {
 	var m Moves
 	for i, read := range []struct {
 		entries []catalog.LogEntry
-		want    ended
+		want    donorCounts
 	}{
-		{[]catalog.LogEntry{entry("a", 0), entry("b", 10)}, ended{}},
-		{[]catalog.LogEntry{entry("a", 0), entry("b", 10)}, ended{}},
-		{[]catalog.LogEntry{entry("b", 10), entry("c", 10), entry("d", 20)}, ended{moves: 2}},
+		{[]catalog.LogEntry{entry("a", 0), entry("b", 10)}, donorCounts{}},
+		{[]catalog.LogEntry{entry("a", 0), entry("b", 10)}, donorCounts{}},
+		{[]catalog.LogEntry{entry("b", 10), entry("c", 10), entry("d", 20)}, donorCounts{moves: 2}},
 		{[]catalog.LogEntry{entry("late", 5), entry("d", 20), migration(t, "bad", at(30), "lock")},
-			ended{moves: 3, failures: 1}},
-		{[]catalog.LogEntry{entry("later", 7200)}, ended{moves: 4, failures: 1}},
-		{[]catalog.LogEntry{entry("d", 20), entry("later", 7200)}, ended{moves: 4, failures: 1}},
+			donorCounts{moves: 3, failures: 1}},
+		{[]catalog.LogEntry{entry("later", 7200)}, donorCounts{moves: 4, failures: 1}},
+		{[]catalog.LogEntry{entry("d", 20), entry("later", 7200)}, donorCounts{moves: 4, failures: 1}},
 	} {
 		m.Add(read.entries)
-		if got := m.of["s00"]; got != read.want {
+		if got := m.byDonor["s00"]; got != read.want {
 			t.Errorf("after read %d: %+v, want %+v", i, got, read.want)
 		}
 	}
@@ -280,7 +280,7 @@ func TestPage(t *testing.T) {
 	})
 	var b strings.Builder
 	b.WriteString("| metric | labels | meaning |\n| --- | --- | --- |\n")
-	for _, f := range (Reading{}).Families(0) {
+	for _, f := range (ClusterReading{}).Families(0) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, strings.Join(labels[f.Name], ", "), f.Help)
 	}
 	want := head + begin + b.String() + end + tail

@@ -87,7 +87,7 @@ func hold(t *testing.T, seed uint64) (f forecast.Forecast, truth time.Duration, 
 		if d.finished(t) {
 			return
 		}
-		if f, err = forecast.Of(s, forecast.Options{Goal: d.goal, Seed: seed}); err != nil {
+		if f, err = forecast.Make(s, forecast.Options{Goal: d.goal, Seed: seed}); err != nil {
 			t.Fatal(err)
 		}
 		if f.Never {

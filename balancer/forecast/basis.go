@@ -7,37 +7,45 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// basis is what the times come from.
+// basis is the evidence that the times are computed from.
 type basis struct {
 	rates     rates
-	past      evidence
+	evidence  evidence
 	clock     clock
 	simulated simulation
 	at        time.Time
 	deletions int // of ranges, that are pending
 }
 
-// longIdle is how long nothing moves in a simulation before the basis says why.
-const longIdle = 5 * time.Minute
+// minReportedIdle is how long nothing moves in a simulation before the basis says why.
+const minReportedIdle = 5 * time.Minute
 
-// words returns the basis as sentences without a full stop, the weightiest first.
-func (b basis) words() (list []string) {
+// sentences returns the basis as sentences without a full stop, the weightiest first.
+func (b basis) sentences() (list []string) {
 	switch {
-	case b.rates.known == 0:
+	case b.rates.measuredCount == 0:
 		list = append(list, "no migration in the change log: assuming 4 to 64 MiB/s for a pair of shards")
 	case b.rates.unmeasured:
-		list = append(list, fmt.Sprintf("%s in the last %s: a median of %s each, but they copied too little to "+
-			"tell a rate: assuming 4 to 64 MiB/s for a pair of shards",
-			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median)))
+		list = append(list, fmt.Sprintf(
+			"%s in the last %s: a median of %s each, but they copied too little to "+
+				"tell a rate: assuming 4 to 64 MiB/s for a pair of shards",
+			humanize.Count(b.rates.measuredCount, "migration"),
+			RoundedDuration(max(b.rates.span, time.Minute)),
+			RoundedDuration(b.rates.medianTime),
+		))
 	default:
-		list = append(list, fmt.Sprintf("%s in the last %s: a median of %s each, %s while copying",
-			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median),
-			humanize.Rate(b.rates.perSecond)))
+		list = append(list, fmt.Sprintf(
+			"%s in the last %s: a median of %s each, %s while copying",
+			humanize.Count(b.rates.measuredCount, "migration"),
+			RoundedDuration(max(b.rates.span, time.Minute)),
+			RoundedDuration(b.rates.medianTime),
+			humanize.Rate(b.rates.perSecond),
+		))
 	}
 	if f := b.rates.failing; f >= 0.005 {
 		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))
 	}
-	if b.deletions > 0 && b.simulated.longestGap(b.at) > longIdle {
+	if b.deletions > 0 && b.simulated.longestGap(b.at) > minReportedIdle {
 		list = append(list, "ranges that a shard gave away lately come back only once it has deleted them, "+
 			"orphanCleanupDelaySecs after the move")
 	}
@@ -63,9 +71,9 @@ func (b basis) clockText() string {
 	}
 }
 
-// rounded returns a time as exact as forecasts are: to a second below 100 seconds, to a
+// roundDuration rounds a duration to the precision of forecasts: to a second below 100 seconds, to a
 // minute below two hours, to five minutes below two days, and to an hour.
-func rounded(d time.Duration) time.Duration {
+func roundDuration(d time.Duration) time.Duration {
 	switch {
 	case d < time.Second:
 		return d
@@ -79,5 +87,5 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(time.Hour)
 }
 
-// Text returns a time in words, as exact as forecasts are.
-func Text(d time.Duration) string { return humanize.Duration(rounded(d)) }
+// RoundedDuration formats a duration with the precision of forecasts.
+func RoundedDuration(d time.Duration) string { return humanize.Duration(roundDuration(d)) }

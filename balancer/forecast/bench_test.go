@@ -13,7 +13,7 @@ func BenchmarkManyMoves(b *testing.B) {
 	s := measured(snaptest.Row(b, 100, 200_000, func(i int) (int, int64) { return i % 10, 100 << 20 }), 2000, 5*time.Second)
 	moves := 0
 	for b.Loop() {
-		f, err := forecast.Of(s, forecast.Options{})
+		f, err := forecast.Make(s, forecast.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

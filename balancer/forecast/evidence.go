@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// migration is one that succeeded, as the change log tells it.
-type migration struct {
+// pastMigration is one that succeeded, as the change log tells it.
+type pastMigration struct {
 	at       time.Time
 	ns       string
 	from, to catalog.ShardID
@@ -19,8 +19,8 @@ type migration struct {
 	took, copied time.Duration
 }
 
-// failure is a migration that failed after it was begun.
-type failure struct {
+// pastFailure is a migration that failed after it was begun.
+type pastFailure struct {
 	at       time.Time
 	from, to catalog.ShardID
 	took     time.Duration
@@ -29,28 +29,28 @@ type failure struct {
 // evidence is what the logs of a snapshot tell of past migrations, the newest
 // first.
 type evidence struct {
-	moves    []migration
-	failures []failure
+	moves    []pastMigration
+	failures []pastFailure
 	// refused counts those that a donor did not begin to copy, as too large ones and
 	// those that wait for a range deletion: a simulation has these by itself.
 	refused int64
 	// tried and moved count the migrations of rounds, those included that no shard
 	// has logged.
 	tried, moved int64
-	// round is what the last rounds took on average that moved something.
-	round time.Duration
+	// roundTime is what the last rounds took on average that moved something.
+	roundTime time.Duration
 }
 
-// most is how many migrations and how many rounds are looked at. More would not
+// maxEvidence limits the migrations and the rounds that are looked at. More would not
 // make the medians any better.
-const most = 2000
+const maxEvidence = 2000
 
-// evidenceOf reads the logs.
-func evidenceOf(s *catalog.Snapshot) evidence {
+// readEvidence reads the logs.
+func readEvidence(s *catalog.Snapshot) evidence {
 	var e evidence
 	parts := s.Parts()
-	e.migrations(parts.Changes)
-	e.rounds(parts.Actions)
+	e.addMigrations(parts.Changes)
+	e.addRounds(parts.Actions)
 	return e
 }
 
@@ -58,9 +58,9 @@ func evidenceOf(s *catalog.Snapshot) evidence {
 // copies.
 const stepsToClone = 3
 
-// migrations keeps the newest of those that have ended. What nobody counted says
+// addMigrations keeps the newest ended migrations. Those without counts say
 // nothing about speed.
-func (e *evidence) migrations(log []catalog.LogEntry) {
+func (e *evidence) addMigrations(log []catalog.LogEntry) {
 	var ended []catalog.EndedMigration
 	var reader catalog.MigrationLog
 	for _, entry := range log {
@@ -69,31 +69,31 @@ func (e *evidence) migrations(log []catalog.LogEntry) {
 		}
 	}
 	for _, m := range slices.Backward(ended) {
-		if len(e.moves)+len(e.failures) >= most {
+		if len(e.moves)+len(e.failures) >= maxEvidence {
 			return
 		}
 		took, copied, steps := m.Durations()
 		switch {
 		case m.Error == "" && m.Counted:
-			e.moves = append(e.moves, migration{
+			e.moves = append(e.moves, pastMigration{
 				at: m.Time, ns: m.Namespace, from: m.From, to: m.To, bytes: m.Bytes, took: took, copied: copied,
 			})
 		case m.Error == "":
 		case steps < stepsToClone:
 			e.refused++
 		default:
-			e.failures = append(e.failures, failure{m.Time, m.From, m.To, took})
+			e.failures = append(e.failures, pastFailure{m.Time, m.From, m.To, took})
 		}
 	}
 }
 
-// recentRounds are those that tell what a round takes.
-const recentRounds = 20
+// maxRecentRounds are those that tell what a round takes.
+const maxRecentRounds = 20
 
-// rounds counts what rounds tried and moved.
-func (e *evidence) rounds(log []catalog.LogEntry) {
+// addRounds counts what rounds tried and moved.
+func (e *evidence) addRounds(log []catalog.LogEntry) {
 	var took, lasting time.Duration
-	for i, n := len(log)-1, 0; i >= 0 && n < most; i-- {
+	for i, n := len(log)-1, 0; i >= 0 && n < maxEvidence; i-- {
 		if log[i].What != "balancer.round" {
 			continue
 		}
@@ -104,18 +104,18 @@ func (e *evidence) rounds(log []catalog.LogEntry) {
 		moved, _ := log[i].Detail("chunksMoved").AsInt64OK()
 		e.tried, e.moved = e.tried+tried, e.moved+min(moved, tried)
 		n++
-		if ms, ok := log[i].Detail("executionTimeMillis").AsInt64OK(); ok && moved > 0 && lasting < recentRounds {
+		if ms, ok := log[i].Detail("executionTimeMillis").AsInt64OK(); ok && moved > 0 && lasting < maxRecentRounds {
 			took += time.Duration(ms) * time.Millisecond
 			lasting++
 		}
 	}
-	e.round = took / max(1, lasting)
+	e.roundTime = took / max(1, lasting)
 }
 
-// failing returns the share of migrations that fail, and that of those which shards
+// failureShares returns the share of migrations that fail, and that of those which shards
 // have begun and logged. Some fail before a shard logs anything; rounds count these,
 // too.
-func (e *evidence) failing() (all, logged float64) {
+func (e *evidence) failureShares() (all, logged float64) {
 	logged = float64(len(e.failures)) / math.Max(1, float64(len(e.moves)+len(e.failures)))
 	if e.tried < 10 {
 		return logged, logged

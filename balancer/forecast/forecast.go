@@ -26,7 +26,7 @@ type Forecast struct {
 	Bytes int64
 	// Basis says in words what the times come from, the weightiest first.
 	Basis []string
-	// Never tells that the goal is not reached as things stand; Because is what
+	// Never says that the goal is not reached with the current settings; Because is what
 	// keeps the balancer from it.
 	Never   bool
 	Because []diagnosis.Finding

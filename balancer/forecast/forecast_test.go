@@ -16,7 +16,7 @@ import (
 
 func of(t *testing.T, s *catalog.Snapshot, o forecast.Options) forecast.Forecast {
 	t.Helper()
-	f, err := forecast.Of(s, o)
+	f, err := forecast.Make(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestWindow(t *testing.T) {
 func TestEmptySettings(t *testing.T) {
 	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	began := time.Now()
-	_, err := forecast.Of(s.WithSettings(catalog.Settings{}), forecast.Options{Watch: func(sim.Progress) error {
+	_, err := forecast.Make(s.WithSettings(catalog.Settings{}), forecast.Options{Watch: func(sim.Progress) error {
 		if time.Since(began) > time.Minute {
 			t.Error("it does not end")
 			return errors.New("stopped")

@@ -14,45 +14,45 @@ import (
 type links struct {
 	rates *rates
 	// copying is the part that grows with the bytes, rest are the other steps.
-	copying, rest ratios
-	past          map[[2]catalog.ShardID]tally
+	copying, otherSteps ratios
+	tallies             map[[2]catalog.ShardID]tally
 }
 
-// between returns what migrations from one shard to another take.
-func (l links) between(from, to catalog.ShardID) sim.Link {
+// link returns the simulated link between two shards.
+func (l links) link(from, to catalog.ShardID) sim.Link {
 	r := l.rates
-	if r.known == 0 {
+	if r.measuredCount == 0 {
 		return sim.Link{Refused: r.failing}
 	}
 	return sim.Link{
-		Bandwidth: int64(math.Max(1, r.perSecond/l.copying.slower(from, to))),
-		Move:      r.waiting + time.Duration(float64(r.steps)*l.rest.slower(from, to)),
-		Spread:    r.spread, Failing: l.failing(from, to), FailsAfter: r.failsAfter, Refused: r.refused,
+		Bandwidth: int64(math.Max(1, r.perSecond/l.copying.slowdown(from, to))),
+		Move:      r.waiting + time.Duration(float64(r.steps)*l.otherSteps.slowdown(from, to)),
+		Spread:    r.timeStdDev, Failing: l.failureShare(from, to), FailsAfter: r.failsAfter, Refused: r.refused,
 	}
 }
 
 // ratios are how migrations differed from what the fit says of them: what they
 // took, over what it says that they do.
 type ratios struct {
-	pairs   map[[2]catalog.ShardID]ratio
-	shards  map[catalog.ShardID]float64         // the least of a shard's links
-	fastest map[catalog.ShardID]catalog.ShardID // the other end of that link
-	all     ratio
+	pairs        map[[2]catalog.ShardID]ratio
+	fastestRatio map[catalog.ShardID]float64         // the least of a shard's links
+	fastestPeer  map[catalog.ShardID]catalog.ShardID // the other end of that link
+	all          ratio
 }
 
-// ratio is a sum of times over one of times that were foreseen, and how many
-// migrations made it.
-type ratio struct{ took, said, weight float64 }
+// ratio is a sum of measured times over the predicted ones, and how many
+// migrations they come from.
+type ratio struct{ measured, predicted, weight float64 }
 
 func (r ratio) plus(o ratio) ratio {
-	return ratio{r.took + o.took, r.said + o.said, r.weight + o.weight}
+	return ratio{r.measured + o.measured, r.predicted + o.predicted, r.weight + o.weight}
 }
 
-func (r ratio) mean() float64 { return r.took / r.said }
+func (r ratio) mean() float64 { return r.measured / r.predicted }
 
 func newRatios() ratios {
-	return ratios{pairs: map[[2]catalog.ShardID]ratio{}, shards: map[catalog.ShardID]float64{},
-		fastest: map[catalog.ShardID]catalog.ShardID{}}
+	return ratios{pairs: map[[2]catalog.ShardID]ratio{}, fastestRatio: map[catalog.ShardID]float64{},
+		fastestPeer: map[catalog.ShardID]catalog.ShardID{}}
 }
 
 func (r *ratios) add(pair [2]catalog.ShardID, x ratio) {
@@ -60,39 +60,39 @@ func (r *ratios) add(pair [2]catalog.ShardID, x ratio) {
 	r.all = r.all.plus(x)
 }
 
-// findEnds notes for each shard the fastest link that it is an end of.
-func (r *ratios) findEnds() {
+// setFastestLinks notes for each shard the fastest link that it is an end of.
+func (r *ratios) setFastestLinks() {
 	pairs := slices.SortedFunc(maps.Keys(r.pairs), func(a, b [2]catalog.ShardID) int { return slices.Compare(a[:], b[:]) })
 	for _, pair := range pairs {
 		x := r.pairs[pair].mean()
 		for i, id := range pair {
-			if least, known := r.shards[id]; !known || x < least {
-				r.shards[id], r.fastest[id] = x, pair[1-i]
+			if least, known := r.fastestRatio[id]; !known || x < least {
+				r.fastestRatio[id], r.fastestPeer[id] = x, pair[1-i]
 			}
 		}
 	}
 }
 
-// lead returns by how much the fastest shard is usually faster than the next one, as a logarithm.
-func (r ratios) lead() float64 {
+// fastestLead returns by how much the fastest shard is usually faster than the next one, as a logarithm.
+func (r ratios) fastestLead() float64 {
 	var n, sum, squares float64
-	for _, id := range slices.Sorted(maps.Keys(r.shards)) { // in one order: sums of floats hang on it
-		l := math.Log(r.shards[id])
+	for _, id := range slices.Sorted(maps.Keys(r.fastestRatio)) { // in one order: sums of floats hang on it
+		l := math.Log(r.fastestRatio[id])
 		n, sum, squares = n+1, sum+l, squares+l*l
 	}
 	const doubt = 1
-	variance := (math.Max(0, squares-sum*sum/n) + doubt*unseen*unseen) / (n - 1 + doubt)
+	variance := (math.Max(0, squares-sum*sum/n) + doubt*unusedLinkStdDev*unusedLinkStdDev) / (n - 1 + doubt)
 	return math.Sqrt(variance) * (0.4 + 1.2/n) // of normally distributed ones, within a tenth up to 50
 }
 
-// slower returns how a link differs: as it was itself, the less so the less often
+// slowdown returns how a link differs: as it was itself, the less so the less often
 // it was used, else as the slower one of its ends.
-func (r ratios) slower(from, to catalog.ShardID) float64 {
-	if r.all.said == 0 {
+func (r ratios) slowdown(from, to catalog.ShardID) float64 {
+	if r.all.predicted == 0 {
 		return 1
 	}
 	const doubt = 1 // counts as one migration of what the ends tell
-	prior := r.ends(from, to)
+	prior := r.endsSlowdown(from, to)
 	own, known := r.pairs[[2]catalog.ShardID{from, to}]
 	if !known {
 		return prior
@@ -100,13 +100,13 @@ func (r ratios) slower(from, to catalog.ShardID) float64 {
 	return (own.weight*own.mean() + doubt*prior) / (own.weight + doubt)
 }
 
-// ends returns how a link differs by what its ends do on their fastest links: as the slower one.
-func (r ratios) ends(from, to catalog.ShardID) (slower float64) {
-	if r.all.said == 0 {
+// endsSlowdown returns how a link differs by what its ends do on their fastest links: as the slower one.
+func (r ratios) endsSlowdown(from, to catalog.ShardID) (slower float64) {
+	if r.all.predicted == 0 {
 		return 1
 	}
 	for _, id := range []catalog.ShardID{from, to} {
-		least, known := r.shards[id]
+		least, known := r.fastestRatio[id]
 		if !known {
 			least = r.all.mean()
 		}
@@ -115,14 +115,14 @@ func (r ratios) ends(from, to catalog.ShardID) (slower float64) {
 	return slower
 }
 
-// unknown returns how little is known of a link: 0 for one that was used, 1 for
+// unknownShare returns how little is known of a link: 0 for one that was used, 1 for
 // one with an end that had no migration.
-func (l links) unknown(from, to catalog.ShardID) float64 {
-	if _, used := l.rest.pairs[[2]catalog.ShardID{from, to}]; used {
+func (l links) unknownShare(from, to catalog.ShardID) float64 {
+	if _, used := l.otherSteps.pairs[[2]catalog.ShardID{from, to}]; used {
 		return 0
 	}
-	_, one := l.rest.shards[from]
-	_, other := l.rest.shards[to]
+	_, one := l.otherSteps.fastestRatio[from]
+	_, other := l.otherSteps.fastestRatio[to]
 	if one && other {
 		return 0.4
 	}
@@ -146,10 +146,10 @@ func (e *evidence) tallies() map[[2]catalog.ShardID]tally {
 	return out
 }
 
-// failing returns the share of migrations between two shards that fail after they
+// failureShare returns the share of migrations between two shards that fail after they
 // began: that of all, the more their own the more there were.
-func (l links) failing(from, to catalog.ShardID) float64 {
+func (l links) failureShare(from, to catalog.ShardID) float64 {
 	const doubt = 5
-	own := l.past[[2]catalog.ShardID{from, to}]
+	own := l.tallies[[2]catalog.ShardID{from, to}]
 	return (own.failed + doubt*l.rates.failed) / (own.all + doubt)
 }

@@ -9,16 +9,16 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// countedFor is how long operations are counted before each round, rounds how many there are:
+// countingTime is how long operations are counted before each round, rounds how many there are:
 // the last one finds nothing to do.
 const (
-	countedFor = time.Minute
-	rounds     = 2
+	countingTime   = time.Minute
+	countingRounds = 2
 )
 
-// evenOut says how long a run takes to even out the load: the moves that it would choose first,
+// forecastLoad says how long a run takes to even out the load: the moves that it would choose first,
 // one after another. It works beside the balancer, whose mode and window do not matter.
-func (o Options) evenOut(s *catalog.Snapshot) (Forecast, error) {
+func (o Options) forecastLoad(s *catalog.Snapshot) (Forecast, error) {
 	f := Forecast{Goal: o.Goal, At: s.BalancerTime()}
 	p, err := plan.Make(s, plan.Options{Goal: o.Goal, Maps: o.Maps, IgnoreWindow: true, Seed: o.Seed})
 	if err != nil {
@@ -32,11 +32,12 @@ func (o Options) evenOut(s *catalog.Snapshot) (Forecast, error) {
 	if len(p.Steps) == 0 {
 		return f, nil
 	}
-	speeds := SpeedsOf(s)
-	f.Low, f.Likely, f.High = speeds.Steps(p.Steps, 0)
-	f.Low, f.Likely, f.High = f.Low+rounds*countedFor, f.Likely+rounds*countedFor, f.High+rounds*countedFor
+	speeds := MeasureSpeeds(s)
+	f.Low, f.Likely, f.High = speeds.StepsTime(p.Steps, 0)
+	const counting = countingRounds * countingTime
+	f.Low, f.Likely, f.High = f.Low+counting, f.Likely+counting, f.High+counting
 	f.Basis = append(f.Basis, speeds.Basis(), fmt.Sprintf("operations are counted for %s before each round, and "+
-		"the moves run one after another", humanize.Duration(countedFor)),
+		"the moves run one after another", humanize.Duration(countingTime)),
 		"the load stays as it is; a later round chooses again")
 	return f, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // Options say what is asked.
 type Options struct {
-	// Goal is what the time is asked for; the zero value is balance. Consolidating
+	// Goal is the goal of the forecast; the zero value is balance. Consolidating
 	// is nothing that a balancer does, and has no forecast.
 	Goal plan.Goal
 	// Maps are where the load goes, which the goal load needs.
@@ -41,7 +41,7 @@ func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	case kind == plan.Defragment && !s.Release().Defragments():
 		return o, fmt.Errorf("forecast: servers of release %s do not defragment", s.Release())
 	case kind == plan.Drain:
-		if err := diagnosis.Check(s, diagnosis.Scope{Shard: o.Goal.Shard}); err != nil {
+		if err := diagnosis.CheckScope(s, diagnosis.Scope{Shard: o.Goal.Shard}); err != nil {
 			return o, err
 		}
 	}
@@ -49,12 +49,12 @@ func (o Options) check(s *catalog.Snapshot) (Options, error) {
 		if strings.ContainsAny(ns, "*?[") {
 			continue
 		}
-		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: ns}); err != nil {
+		if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: ns}); err != nil {
 			return o, err
 		}
 	}
 	if len(o.Goal.Namespaces) > 0 {
-		names, err := plan.Namespaces(s, o.Goal.Namespaces)
+		names, err := plan.MatchNamespaces(s, o.Goal.Namespaces)
 		if err != nil {
 			return o, err
 		}
@@ -80,13 +80,13 @@ func (o Options) prepare(s *catalog.Snapshot) (prepared *catalog.Snapshot, chang
 		}
 	case plan.Defragment:
 		under := slices.ContainsFunc(diagnosis.Sharded(s), func(c *catalog.CollectionState) bool {
-			return o.asksFor(c) && c.Defragment
+			return o.includes(c) && c.Defragment
 		})
 		if under && len(o.Goal.Namespaces) == 0 {
 			return s, nil
 		}
 		for _, c := range diagnosis.Sharded(s) {
-			if o.asksFor(c) && !c.Defragment {
+			if o.includes(c) && !c.Defragment {
 				next := *c
 				next.Defragment = true
 				s = s.WithCollection(&next)
@@ -97,6 +97,6 @@ func (o Options) prepare(s *catalog.Snapshot) (prepared *catalog.Snapshot, chang
 	return s, changed
 }
 
-func (o Options) asksFor(c *catalog.CollectionState) bool {
+func (o Options) includes(c *catalog.CollectionState) bool {
 	return len(o.Goal.Namespaces) == 0 || slices.Contains(o.Goal.Namespaces, c.Namespace)
 }

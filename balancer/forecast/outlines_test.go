@@ -17,7 +17,7 @@ import (
 func outlined(s, judged *catalog.Snapshot) (next *catalog.Snapshot, n int) {
 	next = s
 	for _, c := range s.Collections() {
-		if diagnosis.Settled(judged, c) {
+		if diagnosis.IsSettled(judged, c) {
 			next, n = next.WithCollection(c.WithOutline()), n+1
 		}
 	}
@@ -40,11 +40,11 @@ func TestOutlinesAreEnough(t *testing.T) {
 			judged = s.WithShard(shard)
 		}
 		less, n := outlined(s, judged)
-		want, err := forecast.Of(s, o)
+		want, err := forecast.Make(s, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := forecast.Of(less, o)
+		got, err := forecast.Make(less, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,21 +17,21 @@ const (
 	assumedSkew   = 0.5  // of the logarithm of what chunks hold
 )
 
-// measurable is how much migrations must copy on average to tell a rate: the time of less
+// minMeasurableBytes is how much migrations must copy on average to tell a rate: the time of less
 // than that is waiting.
-const measurable = 1 << 20
+const minMeasurableBytes = 1 << 20
 
-// halfLife is how much older evidence is that counts half.
+// halfLife is the age difference at which evidence counts half.
 const halfLife = 3 * time.Hour
 
 // rates are what migrations take, and how sure that is.
 type rates struct {
 	costs sim.Costs
 	links links
-	// known counts the migrations that it was measured on; 0 means assumed.
-	known int
-	// median is that of the measured times.
-	median time.Duration
+	// measuredCount counts the migrations that it was measured on; 0 means assumed.
+	measuredCount int
+	// medianTime is that of the measured times.
+	medianTime time.Duration
 	// perSecond is the rate while a clone is copied; waiting is the part of that
 	// step that does not grow with the bytes, and steps is what all others take.
 	perSecond      float64
@@ -41,30 +41,30 @@ type rates struct {
 	// failing is the share of migrations that fail: refused of them at once, failed
 	// after failsAfter of the time that they would take.
 	failing, refused, failed, failsAfter float64
-	// spread is the standard deviation of the logarithm of single times around what
+	// timeStdDev is the standard deviation of the logarithm of single times around what
 	// the links say; effective is how many migrations of equal weight tell that.
-	spread, effective float64
-	// load is that of the mean times of different spells, in which other load
+	timeStdDev, effectiveCount float64
+	// loadStdDev is that of the mean times of different spells, in which other load
 	// differs; span is what the evidence covers.
-	load float64
-	span time.Duration
-	// skew is that of the bytes of single migrations of a collection.
-	skew float64
+	loadStdDev float64
+	span       time.Duration
+	// bytesStdDev is that of the bytes of single migrations of a collection.
+	bytesStdDev float64
 }
 
-// fits is how often migrations are fitted: at first as if nothing of them were fixed, which finds
+// fitIterations is how often migrations are fitted: at first as if nothing of them were fixed, which finds
 // the fast shards by their large migrations, and then each time with what shards were seen to do.
 // If all counted as equally fast, the fixed part would hang on who had the large migrations.
-const fits = 5
+const fitIterations = 5
 
-// ratesOf makes what migrations take of what they took.
-func ratesOf(e evidence, usual sim.Costs) rates {
-	r := rates{costs: usual, known: len(e.moves)}
-	r.failing, r.failed = e.failing()
+// fitRates estimates the rates of migrations from past ones.
+func fitRates(e evidence, usual sim.Costs) rates {
+	r := rates{costs: usual, measuredCount: len(e.moves)}
+	r.failing, r.failed = e.failureShares()
 	r.refused = r.failing - r.failed
-	if r.known == 0 {
-		r.costs.Bandwidth, r.perSecond, r.skew = assumedRate, assumedRate, assumedSkew
-		r.links = links{rates: &r, copying: newRatios(), rest: newRatios(), past: e.tallies()}
+	if r.measuredCount == 0 {
+		r.costs.Bandwidth, r.perSecond, r.bytesStdDev = assumedRate, assumedRate, assumedSkew
+		r.links = links{rates: &r, copying: newRatios(), otherSteps: newRatios(), tallies: e.tallies()}
 		return r
 	}
 	newest := e.moves[0].at
@@ -74,23 +74,28 @@ func ratesOf(e evidence, usual sim.Costs) rates {
 		r.span = max(r.span, newest.Sub(m.at))
 	}
 	copying, rest := newRatios(), newRatios()
-	for i := range fits {
-		r.fit(e.moves, weights, copying.ends, i > 0)
-		copying, rest = r.compare(e.moves, weights)
+	for i := range fitIterations {
+		r.fit(e.moves, weights, copying.endsSlowdown, i > 0)
+		copying, rest = r.compareByLink(e.moves, weights)
 	}
-	r.scatter(e.moves, weights, func(m migration) float64 {
-		return r.waiting.Seconds() + float64(m.bytes)/r.perSecond*copying.slower(m.from, m.to) +
-			r.steps.Seconds()*rest.slower(m.from, m.to)
+	r.measureScatter(e.moves, weights, func(m pastMigration) float64 {
+		return r.waiting.Seconds() + float64(m.bytes)/r.perSecond*copying.slowdown(m.from, m.to) +
+			r.steps.Seconds()*rest.slowdown(m.from, m.to)
 	})
 	r.links = links{&r, copying, rest, e.tallies()}
 	r.failsAfter = e.failsAfter()
-	r.skew = skewOf(e.moves)
+	r.bytesStdDev = bytesStdDevOf(e.moves)
 	return r
 }
 
 // fit finds the fixed part and the rate of a migration: the copying grows with the bytes, the more
 // the slower its shards are, and the other steps do not.
-func (r *rates) fit(moves []migration, weights []float64, slower func(from, to catalog.ShardID) float64, fixed bool) {
+func (r *rates) fit(
+	moves []pastMigration,
+	weights []float64,
+	slower func(from, to catalog.ShardID) float64,
+	fixed bool,
+) {
 	var took []time.Duration
 	var w, rest, bytes, x, y float64
 	for i, m := range moves {
@@ -100,14 +105,14 @@ func (r *rates) fit(moves []migration, weights []float64, slower func(from, to c
 		x, y = x+weights[i]*float64(m.bytes)*slower(m.from, m.to), y+weights[i]*m.copied.Seconds()
 	}
 	slices.Sort(took)
-	r.median = took[len(took)/2]
+	r.medianTime = took[len(took)/2]
 	waiting := 0.0
 	if fixed {
-		waiting = waitingOf(moves, weights, slower)
+		waiting = fitWaiting(moves, weights, slower)
 	}
 	perByte := (y - waiting*w) / math.Max(1, x)
 	perByte *= x / math.Max(1, bytes) // of all links
-	if r.unmeasured = bytes/w < measurable; r.unmeasured {
+	if r.unmeasured = bytes/w < minMeasurableBytes; r.unmeasured {
 		waiting, perByte = y/w, 1.0/assumedRate
 	}
 	r.perSecond = 1 / math.Max(perByte, 1e-12)
@@ -116,9 +121,9 @@ func (r *rates) fit(moves []migration, weights []float64, slower func(from, to c
 	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.perSecond)), r.waiting+r.steps
 }
 
-// waitingOf returns the part of copying that does not grow with the bytes, where their amounts
+// fitWaiting returns the part of copying that does not grow with the bytes, where their amounts
 // differ enough for it to show. Times scatter by a share of themselves: the squares of that are least.
-func waitingOf(moves []migration, weights []float64, slower func(from, to catalog.ShardID) float64) float64 {
+func fitWaiting(moves []pastMigration, weights []float64, slower func(from, to catalog.ShardID) float64) float64 {
 	var w, x, y, xx, xy float64
 	least := math.Inf(1)
 	for i, m := range moves {
@@ -141,9 +146,9 @@ func waitingOf(moves []migration, weights []float64, slower func(from, to catalo
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// skewOf returns the standard deviation of the logarithm of the bytes that moved,
+// bytesStdDevOf returns the standard deviation of the logarithm of the bytes that moved,
 // around what moved of the same collection.
-func skewOf(moves []migration) float64 {
+func bytesStdDevOf(moves []pastMigration) float64 {
 	type sums struct{ n, sum, squares float64 }
 	by := map[string]sums{}
 	for _, m := range moves {
@@ -161,8 +166,8 @@ func skewOf(moves []migration) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// compare groups what migrations took, over what the fit says, by links.
-func (r *rates) compare(moves []migration, weights []float64) (copying, rest ratios) {
+// compareByLink groups what migrations took, over what the fit says, by links.
+func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying, rest ratios) {
 	copying, rest = newRatios(), newRatios()
 	const least = 0.001
 	for i, m := range moves {
@@ -174,14 +179,14 @@ func (r *rates) compare(moves []migration, weights []float64) (copying, rest rat
 		took := math.Max(least, (m.took - m.copied).Seconds())
 		rest.add(pair, ratio{took * weights[i], r.steps.Seconds() * weights[i], weights[i]})
 	}
-	copying.findEnds()
-	rest.findEnds()
+	copying.setFastestLinks()
+	rest.setFastestLinks()
 	return copying, rest
 }
 
-// scatter measures how single migrations and spells differ from what is said of
+// measureScatter measures how single migrations and spells differ from what is said of
 // them. Long migrations make up the time: they count for more.
-func (r *rates) scatter(moves []migration, weights []float64, say func(migration) float64) {
+func (r *rates) measureScatter(moves []pastMigration, weights []float64, say func(pastMigration) float64) {
 	var all, squares, saidSquares float64
 	spells := map[int64]ratio{}
 	for i, m := range moves {
@@ -191,9 +196,9 @@ func (r *rates) scatter(moves []migration, weights []float64, say func(migration
 		at := int64(moves[0].at.Sub(m.at) / loadPeriod)
 		spells[at] = spells[at].plus(ratio{took, said, 1})
 	}
-	r.effective = all * all / saidSquares
-	r.spread = math.Sqrt(squares / all)
-	r.load = loadSpread(spells)
+	r.effectiveCount = all * all / saidSquares
+	r.timeStdDev = math.Sqrt(squares / all)
+	r.loadStdDev = loadSpread(spells)
 }
 
 // failsAfter returns the part of its time after which a migration fails that fails

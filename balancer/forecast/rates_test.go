@@ -33,13 +33,13 @@ func TestSpeedsOfShards(t *testing.T) {
 			link := math.Min(speeds[from], speeds[to])
 			shown[from], shown[to] = math.Max(shown[from], link), math.Max(shown[to], link)
 			copied := wait + seconds(bytes/link*math.Exp(noise*r.NormFloat64()))
-			e.moves = append(e.moves, migration{
+			e.moves = append(e.moves, pastMigration{
 				at: time.Unix(1e6, 0).Add(-time.Duration(i) * time.Minute), from: shardName(from), to: shardName(to),
 				bytes: int64(bytes), copied: copied, took: copied + 100*time.Millisecond,
 			})
 		}
-		v := Speeds{rates: ratesOf(e, sim.Costs{})}
-		most := math.Exp(v.rates.links.copying.lead() / 2) // what is added where nothing says who is faster
+		v := Speeds{rates: fitRates(e, sim.Costs{})}
+		most := math.Exp(v.rates.links.copying.fastestLead() / 2) // what is added where nothing says who is faster
 		for i, x := range shown {
 			is := v.Rate(shardName(i))
 			if off := 0.02 + 6*noise; is < x*math.Exp(-off) || is > x*most*math.Exp(off) {

@@ -7,10 +7,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// resumed gives the chunks that a defragmentation has merged while it moves chunks
+// withMergedSizes gives the chunks that a defragmentation has merged while it moves chunks
 // the sizes that it knows and the catalog does not: a simulation would measure all
 // of them once more, and move others, where the cluster goes on.
-func resumed(s *catalog.Snapshot) *catalog.Snapshot {
+func withMergedSizes(s *catalog.Snapshot) *catalog.Snapshot {
 	for _, c := range s.Collections() {
 		if !c.Defragment || c.DefragmentationPhase != string(policy.PhaseMoveAndMerge) || c.Table == nil {
 			continue
@@ -18,7 +18,7 @@ func resumed(s *catalog.Snapshot) *catalog.Snapshot {
 		unmeasured := func(chunk catalog.Chunk) bool { return !chunk.Estimate.Known() }
 		var changed []catalog.Chunk
 		c, joined := withMerges(s, c)
-		p := newPieces(s, c, joined)
+		p := newMergedChunks(s, c, joined)
 		for chunk := range c.Table.All() {
 			if unmeasured(chunk) {
 				chunk.Estimate = catalog.NewEstimate(p.size(chunk))
@@ -36,19 +36,19 @@ func resumed(s *catalog.Snapshot) *catalog.Snapshot {
 	return s
 }
 
-// pieces are what the change log tells that chunks were made of.
-type pieces struct {
-	// merges are the lower bounds that were in chunks, by the lower bound of what
+// mergedChunks says from how many chunks each chunk was merged, by the change log.
+type mergedChunks struct {
+	// counts are the lower bounds that were in chunks, by the lower bound of what
 	// they were merged into: how many chunks of old there are in each.
-	merges map[catalog.Key]int
-	each   int64 // bytes of a chunk of old of which nothing else is known
+	counts    map[catalog.Key]int
+	bytesEach int64 // bytes of a chunk of old of which nothing else is known
 }
 
-func newPieces(s *catalog.Snapshot, c *catalog.CollectionState, joined []catalog.Chunk) *pieces {
-	p := &pieces{merges: map[catalog.Key]int{}}
-	for _, e := range mergesOf(s, c) {
+func newMergedChunks(s *catalog.Snapshot, c *catalog.CollectionState, joined []catalog.Chunk) *mergedChunks {
+	p := &mergedChunks{counts: map[catalog.Key]int{}}
+	for _, e := range mergeEntries(s, c) {
 		n, _ := e.Detail("numChunks").AsInt64OK()
-		if lower, upper, ok := boundsOf(c, e); ok {
+		if lower, upper, ok := parseBounds(c, e); ok {
 			p.merge(lower, upper, int(n))
 		}
 	}
@@ -70,34 +70,34 @@ func newPieces(s *catalog.Snapshot, c *catalog.CollectionState, joined []catalog
 			left -= size
 		}
 	}
-	p.each = max(0, left) / max(1, unknown)
+	p.bytesEach = max(0, left) / max(1, unknown)
 	return p
 }
 
 // merge makes one of n chunks in a range.
-func (p *pieces) merge(lower, upper catalog.Key, n int) {
-	for key, had := range p.merges {
+func (p *mergedChunks) merge(lower, upper catalog.Key, n int) {
+	for key, had := range p.counts {
 		if key.Compare(lower) >= 0 && key.Less(upper) {
 			n += had - 1
-			delete(p.merges, key)
+			delete(p.counts, key)
 		}
 	}
-	p.merges[lower] = n
+	p.counts[lower] = n
 }
 
 // count returns how many chunks of old are in a chunk.
-func (p *pieces) count(chunk catalog.Chunk) int { return max(1, p.merges[chunk.Min]) }
+func (p *mergedChunks) count(chunk catalog.Chunk) int { return max(1, p.counts[chunk.Min]) }
 
-func (p *pieces) size(chunk catalog.Chunk) int64 { return int64(p.count(chunk)) * p.each }
+func (p *mergedChunks) size(chunk catalog.Chunk) int64 { return int64(p.count(chunk)) * p.bytesEach }
 
-// mergesOf returns the merges of a collection, from the oldest on.
-func mergesOf(s *catalog.Snapshot, c *catalog.CollectionState) []catalog.LogEntry {
+// mergeEntries returns the merges of a collection, from the oldest on.
+func mergeEntries(s *catalog.Snapshot, c *catalog.CollectionState) []catalog.LogEntry {
 	return slices.DeleteFunc(slices.Clone(s.Parts().Changes), func(e catalog.LogEntry) bool {
 		return e.What != "merge" || e.Namespace != c.Namespace
 	})
 }
 
-func boundsOf(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper catalog.Key, ok bool) {
+func parseBounds(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper catalog.Key, ok bool) {
 	key := func(name string) (catalog.Key, bool) {
 		doc, there := e.Detail(name).DocumentOK()
 		if !there {
@@ -116,20 +116,20 @@ func boundsOf(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper cata
 func withMerges(
 	s *catalog.Snapshot, c *catalog.CollectionState,
 ) (next *catalog.CollectionState, joined []catalog.Chunk) {
-	merged := mergesOf(s, c)
+	merged := mergeEntries(s, c)
 	for _, e := range s.Parts().Changes {
-		lower, upper, ok := boundsOf(c, e)
+		lower, upper, ok := parseBounds(c, e)
 		if e.What != catalog.MigrationCommitted || e.Namespace != c.Namespace || !ok {
 			continue
 		}
 		done := slices.ContainsFunc(merged, func(m catalog.LogEntry) bool {
-			from, to, ok := boundsOf(c, m)
+			from, to, ok := parseBounds(c, m)
 			return ok && !m.Time.Before(e.Time) && from.Compare(lower) <= 0 && upper.Compare(to) <= 0
 		})
 		if done {
 			continue
 		}
-		if table, chunk, ok := join(c.Table, lower, upper); ok {
+		if table, chunk, ok := joinNeighbour(c.Table, lower, upper); ok {
 			changed := *c
 			changed.Table = table
 			c, joined = &changed, append(joined, chunk)
@@ -138,9 +138,9 @@ func withMerges(
 	return c, joined
 }
 
-// join makes one of a chunk and its neighbour on the same shard, the one after it if
+// joinNeighbour makes one of a chunk and its neighbour on the same shard, the one after it if
 // there are two.
-func join(
+func joinNeighbour(
 	t *catalog.RoutingTable, lower, upper catalog.Key,
 ) (next *catalog.RoutingTable, sum catalog.Chunk, ok bool) {
 	at := t.IndexOf(lower)

@@ -61,7 +61,7 @@ func defragmenting(t *testing.T) *catalog.Snapshot {
 // has moved is merged. What the catalog does not know is the sum of what it was.
 func TestResumed(t *testing.T) {
 	s := defragmenting(t)
-	c := resumed(s).Collection("db.c")
+	c := withMergedSizes(s).Collection("db.c")
 	var sizes []int64
 	for chunk := range c.Table.All() {
 		if !chunk.Estimate.Known() {
@@ -73,7 +73,7 @@ func TestResumed(t *testing.T) {
 	if want := []int64{20, 10, 10, 20, 10, 10}; !slices.Equal(sizes, want) {
 		t.Errorf("the chunks have %v MiB, not %v", sizes, want)
 	}
-	for name, at := range map[string]*catalog.Snapshot{"as it is": s, "resumed": resumed(s)} {
+	for name, at := range map[string]*catalog.Snapshot{"as it is": s, "resumed": withMergedSizes(s)} {
 		r, err := sim.New(at, sim.Config{Location: time.UTC})
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestNotResumed(t *testing.T) {
 	} {
 		c := *s.Collection("db.c")
 		change(&c)
-		if got := resumed(s.WithCollection(&c)).Collection("db.c").Table; got != c.Table {
+		if got := withMergedSizes(s.WithCollection(&c)).Collection("db.c").Table; got != c.Table {
 			t.Errorf("%q, %v: the chunks changed", c.DefragmentationPhase, c.Defragment)
 		}
 	}
@@ -110,7 +110,7 @@ func TestNotResumed(t *testing.T) {
 func TestWatchEndsAForecast(t *testing.T) {
 	stop := errors.New("enough")
 	s := snaptest.Row(t, 4, 400, func(int) (int, int64) { return 0, 128 * mib })
-	_, err := Of(s, Options{Watch: func(sim.Progress) error { return stop }})
+	_, err := Make(s, Options{Watch: func(sim.Progress) error { return stop }})
 	if !errors.Is(err, stop) {
 		t.Errorf("it ended with %v", err)
 	}

@@ -16,25 +16,25 @@ import (
 type simulation struct {
 	// work are the times in which something moved, in order, apart.
 	work []span
-	// done is when the goal was reached, or the last thing done for it.
-	done    time.Time
-	reached bool
-	moves   int
-	bytes   int64
-	failed  int
-	left    int // chunks on a shard that drains
-	end     *catalog.Snapshot
-	// links is what moves between two shards took altogether.
-	links map[[2]catalog.ShardID]time.Duration
+	// doneAt is when the goal was reached, or the last thing done for it.
+	doneAt     time.Time
+	reached    bool
+	moves      int
+	bytes      int64
+	failed     int
+	chunksLeft int // chunks on a shard that drains
+	end        *catalog.Snapshot
+	// linkTimes is what moves between two shards took altogether.
+	linkTimes map[[2]catalog.ShardID]time.Duration
 }
 
-// idle reports whether nothing had to be done.
-func (c simulation) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
+// isIdle reports whether nothing had to be done.
+func (c simulation) isIdle(start time.Time) bool { return c.moves == 0 && !c.doneAt.After(start) }
 
-// working returns how long something moved.
-func (c simulation) working() (sum time.Duration) {
+// workingTime returns how long something moved.
+func (c simulation) workingTime() (sum time.Duration) {
 	for _, s := range c.work {
-		if !s.began.After(c.done) {
+		if !s.began.After(c.doneAt) {
 			sum += s.ended.Sub(s.began)
 		}
 	}
@@ -45,7 +45,7 @@ func (c simulation) working() (sum time.Duration) {
 func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 	last := start
 	for _, s := range c.work {
-		if s.began.After(c.done) {
+		if s.began.After(c.doneAt) {
 			break
 		}
 		longest = max(longest, s.began.Sub(last))
@@ -58,9 +58,9 @@ func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 // by how little is known of each.
 func (c simulation) unmeasuredShare(l links) float64 {
 	var unused, all float64
-	for pair, took := range c.links {
+	for pair, took := range c.linkTimes {
 		all += took.Seconds()
-		unused += took.Seconds() * l.unknown(pair[0], pair[1])
+		unused += took.Seconds() * l.unknownShare(pair[0], pair[1])
 	}
 	return unused / math.Max(1, all)
 }
@@ -68,10 +68,10 @@ func (c simulation) unmeasuredShare(l links) float64 {
 // span is a time in which something moved.
 type span struct{ began, ended time.Time }
 
-// longest is how long a simulation goes on, patience how long without anything done.
+// maxSimulated limits the simulated time, patience the simulated time without progress.
 const (
-	longest  = 10 * 365 * 24 * time.Hour
-	patience = 6 * time.Hour
+	maxSimulated = 10 * 365 * 24 * time.Hour
+	maxIdle      = 6 * time.Hour
 )
 
 // simulate runs the balancer to a goal.
@@ -81,10 +81,10 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 		return simulation{}, err
 	}
 	defer r.Close()
-	c := simulation{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
+	c := simulation{doneAt: s.Time(), linkTimes: map[[2]catalog.ShardID]time.Duration{}}
 	last := s.Time()
-	check := func(e sim.Event) bool { return c.note(r, goal, e) }
-	events := r.EventsToRest(s.Time().Add(longest))
+	check := func(e sim.Event) bool { return c.addEvent(r, goal, e) }
+	events := r.EventsToRest(s.Time().Add(maxSimulated))
 	if goal.Kind == plan.Drain && r.Chunks(goal.Shard, goal.Namespaces...) == 0 {
 		c.reached = true
 	}
@@ -93,7 +93,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 			if e.Kind != sim.MoveFailed {
 				last = e.Ended
 			}
-			if check(e) || e.Ended.Sub(last) > patience {
+			if check(e) || e.Ended.Sub(last) > maxIdle {
 				break
 			}
 		}
@@ -102,15 +102,15 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 		return simulation{}, err
 	}
 	if goal.Kind == plan.Drain {
-		c.left = r.Chunks(goal.Shard, goal.Namespaces...)
+		c.chunksLeft = r.Chunks(goal.Shard, goal.Namespaces...)
 	}
 	c.end = r.Snapshot()
-	c.join()
+	c.joinSpans()
 	return c, nil
 }
 
-// note takes an event down, and reports whether the goal is reached.
-func (c *simulation) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
+// addEvent takes an event down, and reports whether the goal is reached.
+func (c *simulation) addEvent(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	switch e.Kind {
 	case sim.MoveFailed:
 		c.failed++
@@ -120,12 +120,12 @@ func (c *simulation) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 		c.work = append(c.work, span{e.Began, e.Ended})
 	}
 	if e.Kind == sim.Moved {
-		c.links[[2]catalog.ShardID{e.From, e.To}] += e.Ended.Sub(e.Began)
+		c.linkTimes[[2]catalog.ShardID{e.From, e.To}] += e.Ended.Sub(e.Began)
 	}
-	if !serves(goal, e) {
+	if !servesGoal(goal, e) {
 		return false
 	}
-	c.done = e.Ended
+	c.doneAt = e.Ended
 	if e.Kind == sim.Moved {
 		c.moves++
 		c.bytes += e.Bytes
@@ -139,9 +139,9 @@ func (c *simulation) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	return c.reached
 }
 
-// serves reports whether an event brings a goal nearer. The merges of the
+// servesGoal reports whether an event brings a goal nearer. The merges of the
 // auto-merger bring none.
-func serves(goal plan.Goal, e sim.Event) bool {
+func servesGoal(goal plan.Goal, e sim.Event) bool {
 	if len(goal.Namespaces) > 0 && !slices.Contains(goal.Namespaces, e.Namespace) {
 		return false
 	}
@@ -156,8 +156,8 @@ func serves(goal plan.Goal, e sim.Event) bool {
 	return e.Kind == sim.Moved || e.Kind == sim.Defragmented
 }
 
-// join makes one span of those that overlap.
-func (c *simulation) join() {
+// joinSpans makes one span of those that overlap.
+func (c *simulation) joinSpans() {
 	slices.SortFunc(c.work, func(a, b span) int {
 		return cmp.Or(a.began.Compare(b.began), a.ended.Compare(b.ended))
 	})
@@ -178,18 +178,18 @@ func (c *simulation) join() {
 type clock struct {
 	settings catalog.Settings
 	known    catalog.BalancerClock
-	// in are the candidates for the time zone of the window, in order; the first and the last
+	// locations are the candidates for the time zone of the window, in order; the first and the last
 	// are the same when the zone is known.
-	in []*time.Location
+	locations []*time.Location
 }
 
-// take returns how long the trajectory takes when all that moves takes a multiple of
+// duration returns how long the trajectory takes when all that moves takes a multiple of
 // the time, and rounds begin only while the window is open, in a time zone; pauses
 // stay as they are. It reports false when the window never opens.
-func (k clock) take(c simulation, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
+func (k clock) duration(c simulation, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
 	at, last := start, start
 	for _, s := range c.work {
-		if s.began.After(c.done) {
+		if s.began.After(c.doneAt) {
 			break
 		}
 		opens, ok := k.settings.NextOpen(at.Add(s.began.Sub(last)).In(in))
@@ -197,8 +197,8 @@ func (k clock) take(c simulation, start time.Time, in *time.Location, factor flo
 			return 0, false
 		}
 		ended := s.ended
-		if c.done.Before(ended) {
-			ended = c.done
+		if c.doneAt.Before(ended) {
+			ended = c.doneAt
 		}
 		spent := time.Duration(math.Round(float64(ended.Sub(s.began)) * factor))
 		at = opens.Add(spent)

@@ -9,24 +9,24 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Speeds are what migrations take, as the logs of a Snapshot tell, or as is assumed where they
-// tell nothing.
+// Speeds are the times of migrations, measured from the logs of a Snapshot, or assumed where they
+// have none.
 type Speeds struct {
 	rates rates
 	at    time.Time
 }
 
-// SpeedsOf reads the logs of a Snapshot.
-func SpeedsOf(s *catalog.Snapshot) Speeds {
-	return Speeds{ratesOf(evidenceOf(s), sim.SnapshotCosts(s)), s.Time()}
+// MeasureSpeeds reads the logs of a Snapshot.
+func MeasureSpeeds(s *catalog.Snapshot) Speeds {
+	return Speeds{fitRates(readEvidence(s), sim.SnapshotCosts(s)), s.Time()}
 }
 
 // Costs are those of a migration between any two shards.
 func (v Speeds) Costs() sim.Costs { return v.rates.costs }
 
-// Move returns what a migration of so many bytes takes, those that fail before it included.
-func (v Speeds) Move(from, to catalog.ShardID, bytes int64) time.Duration {
-	link, costs := v.rates.links.between(from, to), v.rates.costs
+// MoveTime returns what a migration of so many bytes takes, those that fail before it included.
+func (v Speeds) MoveTime(from, to catalog.ShardID, bytes int64) time.Duration {
+	link, costs := v.rates.links.link(from, to), v.rates.costs
 	took := costs.MoveTime(bytes)
 	if link.Bandwidth > 0 {
 		took = link.Move + seconds(float64(bytes)/float64(link.Bandwidth))
@@ -40,13 +40,13 @@ func (v Speeds) Move(from, to catalog.ShardID, bytes int64) time.Duration {
 // faster than it, and nothing says which, or by how much: what is usual is halved between them.
 func (v Speeds) Rate(id catalog.ShardID) float64 {
 	copying := v.rates.links.copying
-	slower, known := copying.shards[id]
+	slower, known := copying.fastestRatio[id]
 	if !known || slower <= 0 {
 		return v.rates.perSecond
 	}
 	rate := v.rates.perSecond / slower
-	if copying.fastest[copying.fastest[id]] == id {
-		rate *= math.Exp(copying.lead() / 2)
+	if copying.fastestPeer[copying.fastestPeer[id]] == id {
+		rate *= math.Exp(copying.fastestLead() / 2)
 	}
 	return rate
 }
@@ -60,18 +60,18 @@ func (v Speeds) Range(likely time.Duration, bytes int64, unused, other float64) 
 	return seconds(likely.Seconds() / f), seconds(likely.Seconds() * f)
 }
 
-// Steps returns what steps take that are carried out one after another: nine in ten times
+// StepsTime returns what steps take that are carried out one after another: nine in ten times
 // between low and high. other is as that of Range.
-func (v Speeds) Steps(steps []plan.Step, other float64) (low, likely, high time.Duration) {
+func (v Speeds) StepsTime(steps []plan.Step, other float64) (low, likely, high time.Duration) {
 	var moving, rest time.Duration
 	var bytes int64
 	unused := 0.0
 	for _, s := range steps {
 		switch s.Kind {
 		case plan.Move:
-			took := v.Move(s.From, s.To, s.Bytes)
+			took := v.MoveTime(s.From, s.To, s.Bytes)
 			moving, bytes = moving+took, bytes+s.Bytes
-			unused += took.Seconds() * v.Unknown(s.From, s.To)
+			unused += took.Seconds() * v.UnknownShare(s.From, s.To)
 		case plan.Merge:
 			rest += v.rates.costs.Merge
 		case plan.Split:
@@ -82,9 +82,11 @@ func (v Speeds) Steps(steps []plan.Step, other float64) (low, likely, high time.
 	return low + rest, moving + rest, high + rest
 }
 
-// Unknown returns how little is known of a link: 0 for one that was used, 1 for one with an
+// UnknownShare returns how little is known of a link: 0 for one that was used, 1 for one with an
 // end that had no migration.
-func (v Speeds) Unknown(from, to catalog.ShardID) float64 { return v.rates.links.unknown(from, to) }
+func (v Speeds) UnknownShare(from, to catalog.ShardID) float64 {
+	return v.rates.links.unknownShare(from, to)
+}
 
 // Basis says what the speeds come from.
-func (v Speeds) Basis() string { return basis{rates: v.rates, at: v.at}.words()[0] }
+func (v Speeds) Basis() string { return basis{rates: v.rates, at: v.at}.sentences()[0] }

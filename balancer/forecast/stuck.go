@@ -24,9 +24,9 @@ func (f Forecast) Obstacles() (list []diagnosis.Finding) {
 	return list
 }
 
-// Stuck returns Obstacles where nothing more is done for the goal as things stand, and
+// StuckObstacles returns Obstacles if the balancer makes no more progress towards the goal, and
 // nothing where the balancer has yet to do a part of it.
-func (f Forecast) Stuck() []diagnosis.Finding {
+func (f Forecast) StuckObstacles() []diagnosis.Finding {
 	if !f.IfOn && f.High > 0 {
 		return nil
 	}

@@ -19,11 +19,11 @@ func (f Forecast) Latest() time.Time { return f.At.Add(f.High) }
 func (f Forecast) Headline() string {
 	switch {
 	case f.Done:
-		return f.goal() + ": nothing to do"
+		return f.goalText() + ": nothing to do"
 	case !f.Never:
-		return fmt.Sprintf("%s in %s: done by %s%s", f.goal(), f.Range(), humanize.Time(f.Latest()), f.proviso())
+		return fmt.Sprintf("%s in %s: done by %s%s", f.goalText(), f.Range(), humanize.Time(f.Latest()), f.windowProviso())
 	}
-	text := f.missed() + " as things stand"
+	text := f.missedText() + " as things stand"
 	if f.Left > 0 {
 		text += fmt.Sprintf(", %s would stay", humanize.Count(f.Left, "chunk"))
 	}
@@ -43,28 +43,28 @@ func (f Forecast) Headline() string {
 
 // Range returns the times in words: 3h20m to 5h, likely 4h.
 func (f Forecast) Range() string {
-	low, likely, high := Text(f.Low), Text(f.Likely), Text(f.High)
+	low, likely, high := RoundedDuration(f.Low), RoundedDuration(f.Likely), RoundedDuration(f.High)
 	if low == high {
 		return "about " + likely
 	}
 	return fmt.Sprintf("%s to %s, likely %s", low, high, likely)
 }
 
-// goal returns the goal as a state of what it is about: shop.orders balanced.
-func (f Forecast) goal() string {
-	about, state := f.state()
+// goalText returns the goal as a state of what it is about: shop.orders balanced.
+func (f Forecast) goalText() string {
+	about, state := f.goalState()
 	return strings.TrimSpace(about + " " + state)
 }
 
-// missed returns that the goal is not reached: shop.orders not balanced.
-func (f Forecast) missed() string {
-	about, state := f.state()
+// missedText returns the negated goal: shop.orders not balanced.
+func (f Forecast) missedText() string {
+	about, state := f.goalState()
 	return strings.TrimSpace(about + " not " + state)
 }
 
-// state returns what the goal is about, nothing for the whole cluster, and how that is
+// goalState returns what the goal is about, nothing for the whole cluster, and how that is
 // to be.
-func (f Forecast) state() (about, state string) {
+func (f Forecast) goalState() (about, state string) {
 	const named = 3
 	of := strings.Join(f.Goal.Namespaces, ", ")
 	if n := len(f.Goal.Namespaces); n > named {
@@ -86,8 +86,8 @@ func (f Forecast) state() (about, state string) {
 	return of, "balanced"
 }
 
-// proviso returns what has to stay as it is.
-func (f Forecast) proviso() string {
+// windowProviso returns the condition of the forecast: an unchanged balancer window.
+func (f Forecast) windowProviso() string {
 	if f.Windowed {
 		return ", if the balancer window stays as it is"
 	}
@@ -119,10 +119,27 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		InTheWay []diagnosis.Finding `json:"obstacles"`
 		Basis    []string            `json:"basis"`
 	}{
-		f.Headline(), f.Goal, f.At, f.Done, f.Never, f.IfOn,
-		f.Low.Milliseconds(), f.Likely.Milliseconds(), f.High.Milliseconds(),
-		f.At.Add(f.Low), f.At.Add(f.Likely), f.Latest(), f.Moves, f.Bytes, f.Left, f.Windowed,
-		append([]diagnosis.Finding{}, f.Because...), len(f.Stuck()) > 0, append([]diagnosis.Finding{}, f.Obstacles()...),
+		f.Headline(),
+		f.Goal,
+		f.At,
+		f.Done,
+		f.Never,
+		f.IfOn,
+		f.Low.Milliseconds(),
+		f.Likely.Milliseconds(),
+		f.High.Milliseconds(),
+		f.At.Add(f.Low),
+		f.At.Add(f.Likely),
+		f.Latest(),
+		f.Moves,
+		f.Bytes,
+		f.Left,
+		f.Windowed,
+		append(
+			[]diagnosis.Finding{},
+			f.Because...),
+		len(f.StuckObstacles()) > 0,
+		append([]diagnosis.Finding{}, f.Obstacles()...),
 		append([]string{}, f.Basis...),
 	})
 }

@@ -12,10 +12,10 @@ const loadPeriod = 30 * time.Minute
 const (
 	// assumedLoad is the spread between periods while few of them were measured.
 	assumedLoad = 0.1
-	// surprise remains however many periods were measured.
-	surprise = 0.1
-	// unseen is the spread of the speeds of links that nothing has used yet.
-	unseen = 0.35
+	// minStdDev remains however many periods were measured.
+	minStdDev = 0.1
+	// unusedLinkStdDev is the spread of the speeds of links that nothing has used yet.
+	unusedLinkStdDev = 0.35
 )
 
 // loadSpread returns the standard deviation of the logarithm of the measured time of
@@ -25,7 +25,7 @@ func loadSpread(periods map[int64]ratio) float64 {
 	n, squares := 0.0, doubt*assumedLoad*assumedLoad
 	var sum, weight float64
 	for _, x := range periods {
-		sum, weight = sum+x.said*math.Log(x.mean()), weight+x.said
+		sum, weight = sum+x.predicted*math.Log(x.mean()), weight+x.predicted
 	}
 	for _, x := range periods {
 		d := math.Log(x.mean()) - sum/weight
@@ -39,15 +39,16 @@ func loadSpread(periods map[int64]ratio) float64 {
 // that works for so long and copies so many bytes, with a share of it on links that were
 // never used.
 func (r rates) logStdDev(work time.Duration, bytes int64, unused float64) float64 {
-	if r.known == 0 {
+	if r.measuredCount == 0 {
 		return assumedSpread
 	}
 	past := math.Max(1, float64(r.span)/float64(loadPeriod))
 	future := math.Max(1, float64(work)/float64(loadPeriod))
-	variance := surprise*surprise + r.load*r.load*(1/past+1/future) + (r.spread*r.spread+0.1)/r.effective
+	variance := minStdDev*minStdDev + r.loadStdDev*r.loadStdDev*(1/past+1/future) +
+		(r.timeStdDev*r.timeStdDev+0.1)/r.effectiveCount
 	if r.unmeasured {
 		copying := math.Min(1, float64(bytes)/r.perSecond/math.Max(0.001, work.Seconds()))
 		variance += copying * copying * assumedSpread * assumedSpread
 	}
-	return math.Sqrt(variance + unused*unused*unseen*unseen)
+	return math.Sqrt(variance + unused*unused*unusedLinkStdDev*unusedLinkStdDev)
 }

@@ -113,7 +113,7 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 		if len(m.HotKeys) != 1 {
 			t.Fatalf("%d: %d hot keys for one of %.0f %% on %d shards", i, len(m.HotKeys), hot*100, shards)
 		}
-		d := heat.Decide([]heat.Collection{{Map: m, Bytes: w.average()}}, w.places, heat.Options{By: heat.ByMixed})
+		d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{By: heat.ByMixed})
 		if !slices.ContainsFunc(d.Stuck, func(s heat.Stuck) bool {
 			return s.Why == heat.ObstacleKey && s.Key.Equal(m.HotKeys[0].Key)
 		}) {
@@ -141,7 +141,7 @@ func TestMonotonicKey(t *testing.T) {
 		m.Monotonic.Load > 2000 {
 		t.Fatalf("monotonic: %+v of 1900 inserts a second", m.Monotonic)
 	}
-	d := heat.Decide([]heat.Collection{{Map: m, Bytes: w.average()}}, w.places, heat.Options{By: heat.ByWrites})
+	d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{By: heat.ByWrites})
 	if len(d.Stuck) != 1 || d.Stuck[0].Why != heat.ObstacleMonotonic || len(d.Steps) != 0 {
 		t.Errorf("%d steps, %+v", len(d.Steps), d.Stuck)
 	}

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Course is when how much of the load of a collection went where: what a heat map shows. Servers
-// sample so many queries a second at most, so that it is of shares and not of amounts.
+// Course is the load of a collection by key range and time: the data of a heat map. Servers
+// limit the sampled queries a second, so it has shares and not amounts.
 type Course struct {
 	From time.Time     `json:"from"`
 	Step time.Duration `json:"stepNanos"`
@@ -30,25 +30,25 @@ type CourseRange struct {
 	Shares []float64 `json:"shares"`
 }
 
-// CourseOf lays the samples of a Map out over keys and time, in so many parts at most.
-func CourseOf(in Input, m *Map, ranges, times int) Course {
+// MakeCourse lays the samples of a Map out over keys and time, in so many parts at most.
+func MakeCourse(in Input, m *Map, ranges, times int) Course {
 	samples := slices.DeleteFunc(slices.Clone(in.Samples), func(s Sample) bool {
-		return s.Kind == Insert || s.everywhere() || s.At.IsZero()
+		return s.Kind == Insert || s.isScattered() || s.At.IsZero()
 	})
 	if len(samples) == 0 || len(m.Chunks) == 0 || ranges < 1 || times < 1 {
 		return Course{Samples: []int{}, Ranges: []CourseRange{}}
 	}
 	order := func(a, b Sample) int { return a.At.Compare(b.At) }
 	first, last := slices.MinFunc(samples, order).At, slices.MaxFunc(samples, order).At
-	c := Course{From: first, Step: stepOf(last.Sub(first), times)}
+	c := Course{From: first, Step: roundStep(last.Sub(first), times)}
 	c.Samples = make([]int, int(last.Sub(first)/c.Step)+1)
-	c.lay(m, min(ranges, len(m.Chunks)))
-	c.fill(in, m, samples)
+	c.addRanges(m, min(ranges, len(m.Chunks)))
+	c.countSamples(in, m, samples)
 	return c
 }
 
-// stepOf is a round part of a time.
-func stepOf(span time.Duration, parts int) time.Duration {
+// roundStep is a round part of a time.
+func roundStep(span time.Duration, parts int) time.Duration {
 	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
 		30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute} {
 		if span < d*time.Duration(parts) {
@@ -58,8 +58,8 @@ func stepOf(span time.Duration, parts int) time.Duration {
 	return (span/time.Duration(parts) + time.Hour).Truncate(time.Hour)
 }
 
-// lay makes the ranges, of as many chunks each as any other.
-func (c *Course) lay(m *Map, n int) {
+// addRanges makes n ranges of equally many chunks.
+func (c *Course) addRanges(m *Map, n int) {
 	for i := range n {
 		chunks := m.Chunks[i*len(m.Chunks)/n : (i+1)*len(m.Chunks)/n]
 		hottest := slices.MaxFunc(chunks, func(a, b Chunk) int { return cmp.Compare(a.Samples, b.Samples) })
@@ -68,14 +68,14 @@ func (c *Course) lay(m *Map, n int) {
 	}
 }
 
-// fill counts the samples. A query of several chunks counts in part for each.
-func (c *Course) fill(in Input, m *Map, samples []Sample) {
+// countSamples counts the samples. A query of several chunks counts in part for each.
+func (c *Course) countSamples(in Input, m *Map, samples []Sample) {
 	e := estimate{in: in, m: m}
 	sums := make([]float64, len(c.Samples))
 	for _, s := range samples {
 		at := int(s.At.Sub(c.From) / c.Step)
 		c.Samples[at]++
-		reached := e.reach(s)
+		reached := e.reachedChunks(s)
 		chunks := 0
 		for _, r := range reached {
 			chunks += r[1] - r[0]

@@ -10,44 +10,44 @@ import (
 
 // Options say how far a Decision goes.
 type Options struct {
-	By By
-	// Trigger is from which multiple of the mean on a shard has too much, Target to which
+	By LoadKind
+	// Trigger is the multiple of the mean load from which a shard has too much, Target the one to which
 	// it is brought: less is not worth a move. 1.10 and 1.05 when they are zero.
 	Trigger, Target float64
-	// Moves is how many moves there are at most; 0 for any number.
-	Moves int
+	// MaxMoves is how many moves there are at most; 0 for any number.
+	MaxMoves int
 	// Horizon is how long a move has to be worth it: what it takes off a shard in that time
 	// is more than the move itself costs both. An hour when it is zero.
 	Horizon time.Duration
-	// Volumes say what there is room for on disks; nil does not ask.
+	// Volumes say how much space the disks have; nil ignores disks.
 	Volumes *catalog.Volumes
 }
 
-// moveBytes is how many bytes a second a move is taken to copy: both shards count as
+// moveBytesPerSecond is how many bytes a second a move is taken to copy: both shards count as
 // occupied as long as that takes.
-const moveBytes = 20 << 20
+const moveBytesPerSecond = 20 << 20
 
 // minRelief is the part of the mean load that a move has to take off a shard.
 const minRelief = 0.005
 
-// Place is a shard as one to put chunks on.
+// Place is a shard as a possible recipient.
 type Place struct {
-	Shard   catalog.ShardID
-	Accepts bool // it does not drain, and answers
-	Zones   []string
-	// Room is how many bytes of data it may receive; negative where nobody limits them.
-	Room int64
+	Shard      catalog.ShardID
+	CanReceive bool // it does not drain, and answers
+	Zones      []string
+	// MaxBytes is how many bytes of data it may receive; negative where nobody limits them.
+	MaxBytes int64
 }
 
 // Collection is one that is evened out.
 type Collection struct {
 	Map   *Map
 	Zones *catalog.ZoneSet // nil = none
-	// Bytes is how much a chunk of a shard holds on average.
-	Bytes map[catalog.ShardID]int64
-	// Stays reports whether a chunk is left alone: it was moved recently, or is jumbo.
+	// ChunkBytes is how much a chunk of a shard holds on average.
+	ChunkBytes map[catalog.ShardID]int64
+	// IsFixed reports whether a chunk is left alone: it was moved recently, or is jumbo.
 	// Nil leaves none.
-	Stays func(lower catalog.Key) bool
+	IsFixed func(lower catalog.Key) bool
 }
 
 // Step is a split or a move.
@@ -111,28 +111,28 @@ func Decide(colls []Collection, places []Place, o Options) Decision {
 		o.Volumes = o.Volumes.Clone()
 	}
 	d := newDecider(colls, places, o)
-	out := &d.out
-	out.Before = d.largest()
-	for d.step() {
+	out := &d.decision
+	out.Before = d.maxLoadRatio()
+	for d.addStep() {
 	}
-	out.After = d.largest()
+	out.After = d.maxLoadRatio()
 	return *out
 }
 
 // piece is a chunk, or a part of one that is to be split.
 type piece struct {
-	coll     int
-	min, max catalog.Key
-	zone     string
-	value    float64
-	bytes    int64
-	keys     []KeyLoad
-	stays    bool
-	whole    bool // it can't be split
+	coll         int
+	min, max     catalog.Key
+	zone         string
+	load         float64
+	bytes        int64
+	keys         []KeyLoad
+	isFixed      bool
+	unsplittable bool // it can't be split
 	// anchored says that no shard could have it without having too much.
-	unmovable Obstacle
-	key       catalog.Key // the hot one of it
-	keyValue  float64
+	unmovable  Obstacle
+	hotKey     catalog.Key // the hot one of it
+	hotKeyLoad float64
 }
 
 // shardState is a shard with its pieces.
@@ -140,19 +140,19 @@ type shardState struct {
 	Place
 	load float64
 	// scatter and unknown are parts of the load that no chunk has.
-	scatter, unknown float64
-	pieces           []*piece
-	done             bool
+	scatter, unplaced float64
+	pieces            []*piece
+	done              bool
 }
 
 type decider struct {
-	o       Options
-	colls   []Collection
-	weights []Weights
-	seats   []*shardState
-	mean    float64 // of the load, over the shards that accept some
-	out     Decision
-	moves   int
+	o        Options
+	colls    []Collection
+	weights  []Weights
+	shards   []*shardState
+	mean     float64 // of the load, over the shards that accept some
+	decision Decision
+	moves    int
 }
 
 func newDecider(colls []Collection, places []Place, o Options) *decider {
@@ -161,56 +161,56 @@ func newDecider(colls []Collection, places []Place, o Options) *decider {
 	for _, p := range places {
 		s := &shardState{Place: p}
 		at[p.Shard] = s
-		d.seats = append(d.seats, s)
+		d.shards = append(d.shards, s)
 	}
 	for i, c := range colls {
 		w := c.Map.WeightsFor(o.By)
 		d.weights = append(d.weights, w)
 		for _, s := range c.Map.Shards {
 			if seat := at[s.Shard]; seat != nil {
-				seat.load += w.Of(s.Load)
-				seat.scatter += w.Of(s.Scatter)
-				seat.unknown += w.Of(s.Unplaced)
+				seat.load += w.Weigh(s.Load)
+				seat.scatter += w.Weigh(s.Scatter)
+				seat.unplaced += w.Weigh(s.Unplaced)
 			}
 		}
 		for j := range c.Map.Chunks {
 			if seat := at[c.Map.Chunks[j].Shard]; seat != nil {
-				seat.pieces = append(seat.pieces, d.pieceOf(i, j))
+				seat.pieces = append(seat.pieces, d.newPiece(i, j))
 			}
 		}
 	}
-	d.average()
-	d.anchor()
+	d.setMean()
+	d.markUnmovable()
 	return d
 }
 
-// anchor holds the pieces with a key that is too much for any shard.
-func (d *decider) anchor() {
+// markUnmovable marks the pieces as unmovable that have a key too hot for any shard.
+func (d *decider) markUnmovable() {
 	least := math.Inf(1)
-	for _, s := range d.seats {
+	for _, s := range d.shards {
 		least = min(least, s.scatter)
 	}
-	for _, s := range d.seats {
+	for _, s := range d.shards {
 		for _, p := range s.pieces {
-			if p.keyValue > 0 && least+p.keyValue > d.o.Trigger*d.mean {
+			if p.hotKeyLoad > 0 && least+p.hotKeyLoad > d.o.Trigger*d.mean {
 				p.unmovable = ObstacleKey
 			}
 		}
 	}
 }
 
-func (d *decider) pieceOf(coll, chunk int) *piece {
+func (d *decider) newPiece(coll, chunk int) *piece {
 	c, w := d.colls[coll], d.weights[coll]
 	m := c.Map
 	of := m.Chunks[chunk]
-	p := &piece{coll: coll, min: of.Min, max: of.Max, value: w.Of(of.Load), bytes: c.Bytes[of.Shard], keys: of.Keys}
-	p.stays = c.Stays != nil && c.Stays(of.Min)
+	p := &piece{coll: coll, min: of.Min, max: of.Max, load: w.Weigh(of.Load), bytes: c.ChunkBytes[of.Shard], keys: of.Keys}
+	p.isFixed = c.IsFixed != nil && c.IsFixed(of.Min)
 	if c.Zones != nil {
 		p.zone = c.Zones.ZoneOf(of.Min, of.Max)
 	}
 	for _, hot := range m.HotKeys {
-		if value := w.Of(hot.Load); hot.Chunk == chunk && value > p.keyValue {
-			p.key, p.keyValue = hot.Key, value
+		if value := w.Weigh(hot.Load); hot.Chunk == chunk && value > p.hotKeyLoad {
+			p.hotKey, p.hotKeyLoad = hot.Key, value
 		}
 	}
 	if end := m.Monotonic; end != nil && w.Write > 0 {
@@ -222,11 +222,11 @@ func (d *decider) pieceOf(coll, chunk int) *piece {
 	return p
 }
 
-// average finds the mean.
-func (d *decider) average() {
+// setMean finds the mean.
+func (d *decider) setMean() {
 	var sum, n float64
-	for _, s := range d.seats {
-		if s.Accepts {
+	for _, s := range d.shards {
+		if s.CanReceive {
 			n++
 		}
 		sum += s.load
@@ -236,63 +236,63 @@ func (d *decider) average() {
 	}
 }
 
-// largest is the largest load as a multiple of the mean of all.
-func (d *decider) largest() float64 {
+// maxLoadRatio is the largest load as a multiple of the mean of all.
+func (d *decider) maxLoadRatio() float64 {
 	var sum, most float64
-	for _, s := range d.seats {
+	for _, s := range d.shards {
 		sum, most = sum+s.load, max(most, s.load)
 	}
 	if sum == 0 {
 		return 0
 	}
-	return most / (sum / float64(len(d.seats)))
+	return most / (sum / float64(len(d.shards)))
 }
 
-// step adds one step; false when nothing is left to be done.
-func (d *decider) step() bool {
-	donor := d.donor()
-	if donor == nil || d.o.Moves > 0 && d.moves >= d.o.Moves {
+// addStep adds one step; false when nothing is left to be done.
+func (d *decider) addStep() bool {
+	donor := d.chooseDonor()
+	if donor == nil || d.o.MaxMoves > 0 && d.moves >= d.o.MaxMoves {
 		return false
 	}
-	if donor.anchored() >= mostlyAnchored*donor.load { // what else it has is not worth a move
-		d.keepLoad(donor, d.obstacle(donor))
+	if donor.unmovableLoad() >= maxUnmovableShare*donor.load { // what else it has is not worth a move
+		d.markStuck(donor, d.obstacle(donor))
 		return true
 	}
-	p, to, split := d.choose(donor)
+	p, to, split := d.chooseMove(donor)
 	switch {
-	case split != nil && d.split(donor, split):
+	case split != nil && d.addSplit(donor, split):
 		return true
 	case p != nil:
-		d.move(p, donor, to)
+		d.addMove(p, donor, to)
 		return true
 	case d.exchange(donor):
 		return true
 	}
-	d.keepLoad(donor, d.obstacle(donor))
+	d.markStuck(donor, d.obstacle(donor))
 	return true
 }
 
-// mostlyAnchored is a limit: if at least this part of a shard's load can't be moved, nothing is
+// maxUnmovableShare is a limit: if at least this part of a shard's load can't be moved, nothing is
 // moved off the shard.
-const mostlyAnchored = 0.9
+const maxUnmovableShare = 0.9
 
-// anchored is the load of a shard that no move takes off it.
-func (s *shardState) anchored() (sum float64) {
+// unmovableLoad is the load of a shard that no move takes off it.
+func (s *shardState) unmovableLoad() (sum float64) {
 	for _, p := range s.pieces {
 		switch p.unmovable {
 		case ObstacleKey:
-			sum += p.keyValue
+			sum += p.hotKeyLoad
 		case ObstacleMonotonic:
-			sum += p.value
+			sum += p.load
 		}
 	}
 	return sum
 }
 
-// donor is the shard with the largest load, if that is too much: to begin with the one above the
+// chooseDonor is the shard with the largest load, if that is too much: to begin with the one above the
 // trigger, later the target.
-func (d *decider) donor() (most *shardState) {
-	for _, s := range d.seats {
+func (d *decider) chooseDonor() (most *shardState) {
+	for _, s := range d.shards {
 		if !s.done && (most == nil || s.load > most.load) {
 			most = s
 		}
@@ -307,12 +307,12 @@ func (d *decider) donor() (most *shardState) {
 	return most
 }
 
-// keepLoad marks a shard as done: it keeps its load. The mean stays that of all shards, this
+// markStuck marks a shard as done: it keeps its load. The mean stays that of all shards, this
 // one included.
-func (d *decider) keepLoad(s *shardState, why Stuck) {
+func (d *decider) markStuck(s *shardState, why Stuck) {
 	why.Shard, why.Share = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
-		d.out.Stuck = append(d.out.Stuck, why)
+		d.decision.Stuck = append(d.decision.Stuck, why)
 	}
 	s.done = true
 }
@@ -320,19 +320,19 @@ func (d *decider) keepLoad(s *shardState, why Stuck) {
 // obstacle names what keeps a shard from giving anything.
 func (d *decider) obstacle(s *shardState) Stuck {
 	why := Stuck{Why: ObstacleChunks}
-	if s.unknown >= s.load-d.mean {
+	if s.unplaced >= s.load-d.mean {
 		why.Why = ObstacleUnknown
 	}
 	var most *piece
 	for _, p := range s.pieces {
-		if most == nil || p.value > most.value {
+		if most == nil || p.load > most.load {
 			most = p
 		}
 	}
 	if most != nil {
 		why.Namespace = d.namespace(most)
 		if most.unmovable != "" && why.Why == ObstacleChunks {
-			why.Why, why.Key = most.unmovable, most.key
+			why.Why, why.Key = most.unmovable, most.hotKey
 		}
 	}
 	return why

@@ -36,8 +36,8 @@ func TestChunksChangePlaces(t *testing.T) {
 		"one for two": {"s0": {65, 50}, "s1": {18, 18, 18, 18, 13}, "s2": {100}},
 	} {
 		m := byHand(t, on)
-		places := []heat.Place{{Shard: "s0", Accepts: true, Room: -1}, {Shard: "s1", Accepts: true, Room: -1},
-			{Shard: "s2", Accepts: true, Room: -1}}
+		places := []heat.Place{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
+			{Shard: "s2", CanReceive: true, MaxBytes: -1}}
 		d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{By: heat.ByReads})
 		if d.After > 1.05 || len(d.Stuck) > 0 || d.Moves() < 2 {
 			t.Errorf("%s: %.2f after %d moves, stuck %v", name, d.After, d.Moves(), d.Stuck)
@@ -49,7 +49,7 @@ func TestChunksChangePlaces(t *testing.T) {
 			}
 			moved[s.Min.String()] = true
 		}
-		places[0].Accepts = false // it drains: nothing comes back
+		places[0].CanReceive = false // it drains: nothing comes back
 		d = heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{By: heat.ByReads})
 		for _, s := range d.Steps {
 			if s.To == "s0" {
@@ -71,9 +71,9 @@ func TestVolumesLimitMoves(t *testing.T) {
 		}
 		return catalog.NewSnapshot(parts)
 	}
-	places := []heat.Place{{Shard: "s0", Accepts: true, Room: -1}, {Shard: "s1", Accepts: true, Room: -1},
-		{Shard: "s2", Accepts: true, Room: -1}}
-	colls := []heat.Collection{{Map: m, Bytes: map[catalog.ShardID]int64{"s0": 100 << 20}}}
+	places := []heat.Place{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
+		{Shard: "s2", CanReceive: true, MaxBytes: -1}}
+	colls := []heat.Collection{{Map: m, ChunkBytes: map[catalog.ShardID]int64{"s0": 100 << 20}}}
 	for used, moves := range map[int64]int{500 << 20: 2, 850 << 20: 0} {
 		volumes := catalog.NewVolumes(snapshot(used), 0.9)
 		room := volumes.FreeBytes("s1")

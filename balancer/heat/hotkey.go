@@ -15,27 +15,27 @@ type HotKey struct {
 	Shard   catalog.ShardID
 	Load    Load
 	Samples int
-	// OfShard is how much that is of what a shard has on average.
+	// FromShard is how much that is of what a shard has on average.
 	OfShard float64
 }
 
 // What makes a key a hot one.
 const (
-	hotKeySamples = 20
-	hotKeyOfChunk = 0.5
-	hotKeyOfShard = 0.25
+	minHotKeySamples    = 20
+	minHotKeyChunkShare = 0.5
+	minHotKeyShardShare = 0.25
 )
 
 func (m *Map) findHotKeys() {
 	mean := m.Mean(Weights{1, 1})
 	for i, c := range m.Chunks {
 		for _, k := range c.Keys {
-			if k.Samples < hotKeySamples || mean == 0 {
+			if k.Samples < minHotKeySamples || mean == 0 {
 				continue
 			}
-			sure, _ := poisson(float64(k.Samples))
+			sure, _ := poissonInterval(float64(k.Samples))
 			share, least := k.Load.Total()/mean, sure/float64(k.Samples)
-			most := k.Load.Total() >= hotKeyOfChunk*c.Load.Total() && share*least >= hotKeyOfShard
+			most := k.Load.Total() >= minHotKeyChunkShare*c.Load.Total() && share*least >= minHotKeyShardShare
 			if most || share*least >= 1 {
 				m.HotKeys = append(m.HotKeys, HotKey{k.Key, i, c.Shard, k.Load, k.Samples, share})
 			}
@@ -54,12 +54,12 @@ type Monotonic struct {
 
 // What makes a key a monotonic one.
 const (
-	monotonicSamples = 20
-	monotonicShare   = 0.9
+	minMonotonicSamples = 20
+	minMonotonicShare   = 0.9
 )
 
 func (m *Map) findMonotonic(in Input) {
-	if m.Inserts < monotonicSamples || len(m.Chunks) < 2 {
+	if m.Inserts < minMonotonicSamples || len(m.Chunks) < 2 {
 		return
 	}
 	var first, last float64
@@ -73,7 +73,7 @@ func (m *Map) findMonotonic(in Input) {
 		}
 	}
 	share := max(first, last) / float64(m.Inserts)
-	if share < monotonicShare {
+	if share < minMonotonicShare {
 		return
 	}
 	is := Monotonic{AtMax: last >= first, Share: share, Shard: m.Chunks[0].Shard}

@@ -12,17 +12,17 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Logged is an operation of a line of a log.
-type Logged struct {
+// LoggedOperation is an operation of a line of a log.
+type LoggedOperation struct {
 	Namespace string
 	Statement
-	// OfShard says that a shard has written the line: a router's operation that wants several
+	// FromShard says that a shard has written the line: a router's operation that wants several
 	// shards is in the log of each.
-	OfShard bool
+	FromShard bool
 }
 
-// slowQuery is in each line of an operation, from 4.4 on, when logs became JSON.
-var slowQuery = []byte(`"Slow query"`)
+// slowQueryMessage is in each line of an operation, from 4.4 on, when logs became JSON.
+var slowQueryMessage = []byte(`"Slow query"`)
 
 // logLine is a line of a log of a server, as the manual shows it, or a document of
 // system.profile.
@@ -34,7 +34,7 @@ type logLine struct {
 	Attr operation `json:"attr"`
 }
 
-// operation is what both say of an operation.
+// operation has the fields that log lines and profiler documents share.
 type operation struct {
 	Type        string          `json:"type"` // of a log line
 	Op          string          `json:"op"`   // of a profiler's document
@@ -47,39 +47,39 @@ type operation struct {
 	} `json:"ts"`
 }
 
-// LoggedBy returns the operations of a line of a log that say which keys they want: a line of
+// ParseLogLine returns the operations of a line of a log that say which keys they want: a line of
 // a server's log ("Slow query"), or a document of system.profile as mongoexport writes it. Other
 // lines, and operations that were cut off or have no filter, give none.
-func LoggedBy(line []byte) []Logged {
-	if !bytes.Contains(line, slowQuery) && !bytes.Contains(line, []byte(`"op"`)) {
+func ParseLogLine(line []byte) []LoggedOperation {
+	if !bytes.Contains(line, slowQueryMessage) && !bytes.Contains(line, []byte(`"op"`)) {
 		return nil
 	}
 	var parsed logLine
 	if json.Unmarshal(line, &parsed) != nil {
 		return nil
 	}
-	op, at := parsed.Attr, instant(parsed.At.Date)
+	op, at := parsed.Attr, parseDate(parsed.At.Date)
 	if parsed.Message != "Slow query" {
 		if json.Unmarshal(line, &op) != nil || op.Op == "" {
 			return nil
 		}
-		at = instant(op.Time.Date)
+		at = parseDate(op.Time.Date)
 	}
 	return op.statements(at)
 }
 
-func (op operation) statements(at time.Time) (list []Logged) {
-	command := document(op.Command)
+func (op operation) statements(at time.Time) (list []LoggedOperation) {
+	command := parseDocument(op.Command)
 	if command == nil {
 		return nil
 	}
-	one := Logged{Namespace: op.Namespace, OfShard: op.Locks != nil, Statement: Statement{At: at}}
+	one := LoggedOperation{Namespace: op.Namespace, FromShard: op.Locks != nil, Statement: Statement{At: at}}
 	kind := strings.ToLower(op.Type + op.Op)
 	if kind == "update" || kind == "remove" { // a statement of a shard
-		one.OfShard, one.Kind, one.Removes = true, Write, kind == "remove"
+		one.FromShard, one.Kind, one.Removes = true, Write, kind == "remove"
 		one.Filter, _ = command.Lookup("q").DocumentOK()
-		one.Simple = simple(command.Lookup("collation"))
-		return one.known()
+		one.SimpleCollation = isSimpleCollation(command.Lookup("collation"))
+		return one.ifFiltered()
 	}
 	if command.Lookup("getMore").Type != 0 {
 		return nil // its first batch has a line of its own
@@ -89,13 +89,13 @@ func (op operation) statements(at time.Time) (list []Logged) {
 		return nil
 	}
 	name := elements[0].Key()
-	field, reads := filterOf[name]
-	one.Simple = simple(command.Lookup("collation"))
+	field, reads := filterFields[name]
+	one.SimpleCollation = isSimpleCollation(command.Lookup("collation"))
 	switch {
 	case name == "update" || name == "delete":
-		for _, s := range Statements(wrapped(name, command)) {
+		for _, s := range ParseSampledQuery(sampledQueryDoc(name, command)) {
 			if s.At = at; s.Filter != nil {
-				list = append(list, Logged{one.Namespace, s, one.OfShard})
+				list = append(list, LoggedOperation{one.Namespace, s, one.FromShard})
 			}
 		}
 		return list
@@ -111,28 +111,28 @@ func (op operation) statements(at time.Time) (list []Logged) {
 	if field != "" {
 		one.Filter, _ = command.Lookup(field).DocumentOK()
 	}
-	return one.known()
+	return one.ifFiltered()
 }
 
-// filterOf are the filters of commands that read.
-var filterOf = map[string]string{"find": "filter", "count": "query", "distinct": "query", "aggregate": ""}
+// filterFields are the filters of commands that read.
+var filterFields = map[string]string{"find": "filter", "count": "query", "distinct": "query", "aggregate": ""}
 
-func wrapped(name string, command bson.Raw) bson.Raw {
+func sampledQueryDoc(name string, command bson.Raw) bson.Raw {
 	doc, _ := bson.Marshal(bson.D{{Key: "cmdName", Value: name}, {Key: "cmd", Value: command}})
 	return doc
 }
 
-// known returns the statement where it has a filter.
-func (l Logged) known() []Logged {
+// ifFiltered returns the statement where it has a filter.
+func (l LoggedOperation) ifFiltered() []LoggedOperation {
 	if l.Filter == nil {
 		return nil
 	}
-	return []Logged{l}
+	return []LoggedOperation{l}
 }
 
 // firstMatch returns the filter that a pipeline begins with; empty where it has none.
 func firstMatch(command bson.Raw) bson.Raw {
-	stages := documents(command.Lookup("pipeline"))
+	stages := documentsIn(command.Lookup("pipeline"))
 	if len(stages) > 0 {
 		if match, is := stages[0].Lookup("$match").DocumentOK(); is {
 			return match
@@ -141,8 +141,8 @@ func firstMatch(command bson.Raw) bson.Raw {
 	return bson.Raw{5, 0, 0, 0, 0}
 }
 
-// document reads extended JSON; nil where it is none.
-func document(text json.RawMessage) bson.Raw {
+// parseDocument reads extended JSON; nil where it is none.
+func parseDocument(text json.RawMessage) bson.Raw {
 	var doc bson.Raw
 	if len(text) == 0 || bson.UnmarshalExtJSON(text, false, &doc) != nil {
 		return nil
@@ -150,8 +150,8 @@ func document(text json.RawMessage) bson.Raw {
 	return doc
 }
 
-// instant reads what stands in a $date: text, or milliseconds in canonical form.
-func instant(date json.RawMessage) time.Time {
+// parseDate reads what stands in a $date: text, or milliseconds in canonical form.
+func parseDate(date json.RawMessage) time.Time {
 	var text string
 	if json.Unmarshal(date, &text) == nil {
 		for _, layout := range []string{"2006-01-02T15:04:05.999Z07:00", "2006-01-02T15:04:05.999-0700"} {
@@ -170,14 +170,14 @@ func instant(date json.RawMessage) time.Time {
 	return time.Time{}
 }
 
-// Once returns where the operations of a collection go, each once: of lines of shards that
-// want n shards every nth stays, as each of the n has written one.
-func Once(table *catalog.RoutingTable, list []Logged) (samples []Sample) {
+// SamplesOf returns the samples of logged operations without duplicates: of operations logged by n shards
+// every nth is kept, as each of the n shards has logged it.
+func SamplesOf(table *catalog.RoutingTable, list []LoggedOperation) (samples []Sample) {
 	seen := map[int]int{}
 	for _, l := range list {
-		sample := SampleOf(table.Pattern(), l.Statement)
-		if l.OfShard {
-			n := sample.shards(table)
+		sample := NewSample(table.Pattern(), l.Statement)
+		if l.FromShard {
+			n := sample.shardCount(table)
 			if seen[n]++; seen[n]%n != 0 {
 				continue
 			}
@@ -187,10 +187,10 @@ func Once(table *catalog.RoutingTable, list []Logged) (samples []Sample) {
 	return samples
 }
 
-// shards returns how many shards a sample goes to, at least 1.
-func (s Sample) shards(table *catalog.RoutingTable) int {
+// shardCount returns how many shards a sample goes to, at least 1.
+func (s Sample) shardCount(table *catalog.RoutingTable) int {
 	switch {
-	case s.everywhere():
+	case s.isScattered():
 		return max(1, len(table.Owners()))
 	case !s.Key.IsZero():
 		return 1

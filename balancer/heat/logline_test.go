@@ -43,7 +43,7 @@ var logLines = []struct {
 func TestLoggedBy(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 1, 250e6, time.UTC)
 	for _, tt := range logLines {
-		list := heat.LoggedBy([]byte(tt.line))
+		list := heat.ParseLogLine([]byte(tt.line))
 		if tt.ns == "" {
 			if len(list) > 0 {
 				t.Errorf("%s: %+v", tt.name, list)
@@ -59,8 +59,8 @@ func TestLoggedBy(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := list[0]
-		if got.Namespace != tt.ns || got.Kind != tt.kind || got.Removes != tt.removes || got.OfShard != tt.ofShard ||
-			got.Filter.String() != filter.String() || !got.At.Equal(at) || !got.Simple {
+		if got.Namespace != tt.ns || got.Kind != tt.kind || got.Removes != tt.removes || got.FromShard != tt.ofShard ||
+			got.Filter.String() != filter.String() || !got.At.Equal(at) || !got.SimpleCollation {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
@@ -71,7 +71,7 @@ func FuzzLoggedBy(f *testing.F) {
 		f.Add([]byte(tt.line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		for _, l := range heat.LoggedBy(line) {
+		for _, l := range heat.ParseLogLine(line) {
 			if l.Filter == nil || l.Filter.Validate() != nil {
 				t.Errorf("%q: filter %v", line, l.Filter)
 			}

@@ -97,7 +97,7 @@ func newWorld(t testing.TB, seed uint64, shards, each int, key bson.D, spec work
 	}
 	w.table = tableOf(t, p, bounds, owners)
 	for _, id := range w.shards {
-		w.places = append(w.places, heat.Place{Shard: id, Accepts: true, Room: int64(each/2+1) * chunkBytes})
+		w.places = append(w.places, heat.Place{Shard: id, CanReceive: true, MaxBytes: int64(each/2+1) * chunkBytes})
 	}
 	var err error
 	if w.load, err = workload.New(spec, w.table, w.rand); err != nil {
@@ -137,13 +137,13 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 			if inserts++; inserts > 5000 {
 				continue
 			}
-			if s, ok := heat.InsertOf(w.table.Pattern(), op.Filter, w.now); ok {
+			if s, ok := heat.NewInsertSample(w.table.Pattern(), op.Filter, w.now); ok {
 				in.Samples = append(in.Samples, s)
 			}
 			continue
 		}
-		in.Samples = append(in.Samples, heat.SampleOf(w.table.Pattern(),
-			heat.Statement{Kind: kind, At: w.now, Filter: op.Filter, Simple: true}))
+		in.Samples = append(in.Samples, heat.NewSample(w.table.Pattern(),
+			heat.Statement{Kind: kind, At: w.now, Filter: op.Filter, SimpleCollation: true}))
 	}
 	counts, scattered := w.load.Expected(w.table, w.now)
 	n := func(perSecond float64) float64 {
@@ -162,7 +162,7 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 		of.Reads += n(scattered)
 		in.Counters[id] = of
 	}
-	m := heat.Of(in)
+	m := heat.Estimate(in)
 	return &m
 }
 
@@ -178,8 +178,8 @@ func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stu
 		if round > 0 {
 			w.now = w.now.Add(apart)
 		}
-		d := heat.Decide([]heat.Collection{{Map: w.sampled(10 * time.Minute), Bytes: w.average(),
-			Stays: func(lower catalog.Key) bool {
+		d := heat.Decide([]heat.Collection{{Map: w.sampled(10 * time.Minute), ChunkBytes: w.average(),
+			IsFixed: func(lower catalog.Key) bool {
 				at, is := w.moved[lower.String()]
 				return is && w.now.Sub(at) < coolDown
 			}}}, w.places, heat.Options{By: heat.ByMixed})
@@ -224,11 +224,11 @@ func (w *world) apply(s heat.Step, coolDown time.Duration) {
 		w.bytes[s.To] += s.Bytes
 		for i := range w.places {
 			if p := &w.places[i]; p.Shard == s.To {
-				if p.Room -= s.Bytes; p.Room < 0 {
+				if p.MaxBytes -= s.Bytes; p.MaxBytes < 0 {
 					w.t.Errorf("%s has no room for what it receives", s.To)
 				}
 			} else if p.Shard == s.From {
-				p.Room += s.Bytes
+				p.MaxBytes += s.Bytes
 			}
 		}
 		changed[0].Shard = s.To

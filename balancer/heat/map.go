@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Counter is what a shard counts of a collection.
+// Counter is a shard's operation rates of a collection.
 type Counter struct {
 	Reads, Writes float64 // a second
 	// Inserts are those of Writes that are inserts, as far as the number of documents says.
@@ -18,7 +18,7 @@ type Counter struct {
 	ReadTime, WriteTime time.Duration
 }
 
-// Input is what is known of a collection's load.
+// Input is the measured load of a collection.
 type Input struct {
 	Namespace string
 	Table     *catalog.RoutingTable
@@ -31,7 +31,7 @@ type Input struct {
 	Shards []catalog.ShardID
 }
 
-// Map is where the load of a collection goes.
+// Map is the load of a collection by shard, chunk and key.
 type Map struct {
 	Namespace string
 	Pattern   catalog.KeyPattern
@@ -56,9 +56,9 @@ type Map struct {
 type ShardHeat struct {
 	Shard catalog.ShardID
 	Load  Load
-	// Scatter is the part of it that stays whatever chunks the shard has, while it has one.
+	// Scatter is the part that does not depend on which chunks the shard has, as long as it has one.
 	Scatter Load
-	// Unplaced is the part of it of which no sample says the chunk.
+	// Unplaced is the part that no sample assigns to a chunk.
 	Unplaced Load
 	Chunks   int
 	Samples  float64
@@ -86,17 +86,17 @@ type KeyLoad struct {
 	Samples int
 }
 
-// Of estimates where the load goes.
-func Of(in Input) Map {
+// Estimate estimates how the load is distributed.
+func Estimate(in Input) Map {
 	m := Map{Namespace: in.Namespace, Pattern: in.Table.Pattern(), Counted: in.Counters != nil, Samples: len(in.Samples),
 		Span: in.Span}
-	e := estimate{in: in, m: &m, shards: map[catalog.ShardID]int{}}
-	e.lay()
-	e.weigh()
+	e := estimate{in: in, m: &m, shardIndex: map[catalog.ShardID]int{}}
+	e.initMap()
+	e.setSampleWeights()
 	for i, s := range in.Samples {
-		e.place(s, e.goes[i])
+		e.addSample(s, e.reached[i])
 	}
-	e.close()
+	e.sumUp()
 	m.findHotKeys()
 	m.findMonotonic(in)
 	return m
@@ -107,11 +107,11 @@ func (m *Map) Mean(w Weights) float64 {
 	if len(m.Shards) == 0 {
 		return 0
 	}
-	return w.Of(m.Total) / float64(len(m.Shards))
+	return w.Weigh(m.Total) / float64(len(m.Shards))
 }
 
 // WeightsFor returns what reads and writes count.
-func (m *Map) WeightsFor(by By) Weights {
+func (m *Map) WeightsFor(by LoadKind) Weights {
 	switch by {
 	case ByReads:
 		return Weights{Read: 1}
@@ -127,30 +127,30 @@ func (m *Map) WeightsFor(by By) Weights {
 // Hottest returns the chunks with most load, the hottest first.
 func (m *Map) Hottest(w Weights, n int) []Chunk {
 	list := slices.Clone(m.Chunks)
-	slices.SortStableFunc(list, func(a, b Chunk) int { return cmp.Compare(w.Of(b.Load), w.Of(a.Load)) })
+	slices.SortStableFunc(list, func(a, b Chunk) int { return cmp.Compare(w.Weigh(b.Load), w.Weigh(a.Load)) })
 	return list[:min(n, len(list))]
 }
 
 // estimate makes a Map.
 type estimate struct {
-	in     Input
-	m      *Map
-	shards map[catalog.ShardID]int // their place in the Map
-	goes   []reached               // by sample
-	seen   [][3]float64            // by shard: samples of each kind that reach it
-	each   [][3]float64            // by shard: what a sample of each kind counts there
-	owners []int                   // by chunk: the place of its shard
-	room   []int                   // that parts returns
+	in            Input
+	m             *Map
+	shardIndex    map[catalog.ShardID]int // their place in the Map
+	reached       []chunkRanges           // by sample
+	sampleCounts  [][3]float64            // by shard: samples of each kind that reach it
+	sampleWeights [][3]float64            // by shard: what a sample of each kind counts there
+	chunkShards   []int                   // by chunk: the place of its shard
+	partsBuffer   []int                   // that parts returns
 	// sampled says that some queries are.
 	sampled bool
 }
 
-// reached are the chunks that a sample goes to, [from, to), for each of its ranges; none
+// chunkRanges are the chunks that a sample goes to, [from, to), for each of its ranges; none
 // is all.
-type reached [][2]int
+type chunkRanges [][2]int
 
-// lay makes the chunks and shards of the Map, without load.
-func (e *estimate) lay() {
+// initMap sets the chunks and shards of the Map, without load.
+func (e *estimate) initMap() {
 	for c := range e.in.Table.All() {
 		e.m.Chunks = append(e.m.Chunks, Chunk{Min: c.Min, Max: c.Max, Shard: c.Shard})
 	}
@@ -162,37 +162,37 @@ func (e *estimate) lay() {
 	}
 	slices.Sort(ids)
 	for i, id := range ids {
-		e.shards[id] = i
+		e.shardIndex[id] = i
 		e.m.Shards = append(e.m.Shards, ShardHeat{Shard: id, Chunks: e.in.Table.Count(id)})
 	}
 	for _, c := range e.m.Chunks {
-		e.owners = append(e.owners, e.shards[c.Shard])
+		e.chunkShards = append(e.chunkShards, e.shardIndex[c.Shard])
 	}
-	e.room = make([]int, len(ids))
-	e.seen, e.each = make([][3]float64, len(ids)), make([][3]float64, len(ids))
-	e.goes = make([]reached, len(e.in.Samples))
+	e.partsBuffer = make([]int, len(ids))
+	e.sampleCounts, e.sampleWeights = make([][3]float64, len(ids)), make([][3]float64, len(ids))
+	e.reached = make([]chunkRanges, len(e.in.Samples))
 	for i, s := range e.in.Samples {
 		e.sampled = e.sampled || s.Kind != Insert
-		e.goes[i] = e.reach(s)
-		for at, n := range e.parts(e.goes[i]) {
+		e.reached[i] = e.reachedChunks(s)
+		for at, n := range e.chunksPerShard(e.reached[i]) {
 			if n > 0 {
-				e.seen[at][s.Kind]++
+				e.sampleCounts[at][s.Kind]++
 			}
 		}
 	}
 }
 
-// reach returns the chunks of a sample.
-func (e *estimate) reach(s Sample) (list reached) {
-	if s.everywhere() {
+// reachedChunks returns the chunks of a sample.
+func (e *estimate) reachedChunks(s Sample) (list chunkRanges) {
+	if s.isScattered() {
 		return nil
 	}
 	if !s.Key.IsZero() {
-		i := e.at(s.Key)
-		return reached{{i, i + 1}}
+		i := e.chunkIndex(s.Key)
+		return chunkRanges{{i, i + 1}}
 	}
 	for _, r := range s.Ranges {
-		from := e.at(r.From)
+		from := e.chunkIndex(r.From)
 		to := sort.Search(len(e.m.Chunks), func(i int) bool { return e.m.Chunks[i].Min.Compare(r.To) >= 0 })
 		if n := len(list); n > 0 && from < list[n-1][1] {
 			list[n-1][1] = max(list[n-1][1], to)
@@ -203,47 +203,47 @@ func (e *estimate) reach(s Sample) (list reached) {
 	return list
 }
 
-// at returns the place of the chunk that has a key.
-func (e *estimate) at(k catalog.Key) int {
+// chunkIndex returns the index of the chunk that contains a key.
+func (e *estimate) chunkIndex(k catalog.Key) int {
 	i := sort.Search(len(e.m.Chunks), func(i int) bool { return k.Less(e.m.Chunks[i].Max) })
 	return min(i, len(e.m.Chunks)-1)
 }
 
-// parts returns how many chunks of each shard a sample goes to, by the place of the shard:
-// zero of those that it does not ask. It is valid until the next call.
-func (e *estimate) parts(to reached) []int {
-	clear(e.room)
+// chunksPerShard returns how many chunks of each shard a sample targets, by the index of the shard:
+// zero for shards that it does not target. The result is valid until the next call.
+func (e *estimate) chunksPerShard(to chunkRanges) []int {
+	clear(e.partsBuffer)
 	if to == nil {
 		for i, s := range e.m.Shards {
-			e.room[i] = s.Chunks
+			e.partsBuffer[i] = s.Chunks
 		}
 	}
 	for _, r := range to {
-		for _, at := range e.owners[r[0]:r[1]] {
-			e.room[at]++
+		for _, at := range e.chunkShards[r[0]:r[1]] {
+			e.partsBuffer[at]++
 		}
 	}
-	return e.room
+	return e.partsBuffer
 }
 
-// weigh finds what a sample counts on each shard, so that the sums agree with the counters.
-func (e *estimate) weigh() {
+// setSampleWeights sets the weight of a sample on each shard, so that the sums agree with the counters.
+func (e *estimate) setSampleWeights() {
 	seconds := max(e.in.Span.Seconds(), 1)
 	for i, s := range e.m.Shards {
-		e.each[i] = [3]float64{1 / seconds, 1 / seconds, 1 / seconds}
+		e.sampleWeights[i] = [3]float64{1 / seconds, 1 / seconds, 1 / seconds}
 		counter, counted := e.in.Counters[s.Shard]
 		if !counted {
 			continue
 		}
 		inserts := min(counter.Inserts, counter.Writes)
-		if e.seen[i][Write] == 0 && e.seen[i][Insert] > 0 && e.sampled {
+		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.sampled {
 			inserts = counter.Writes // none of them was sampled, as inserts are not
 		}
 		sums := [3]float64{counter.Reads, counter.Writes - inserts, inserts}
 		for kind, sum := range sums {
-			e.each[i][kind] = 0
-			if n := e.seen[i][kind]; n > 0 {
-				e.each[i][kind] = sum / n
+			e.sampleWeights[i][kind] = 0
+			if n := e.sampleCounts[i][kind]; n > 0 {
+				e.sampleWeights[i][kind] = sum / n
 				continue
 			}
 			e.m.Shards[i].Unplaced.add(Kind(kind), sum)
@@ -251,47 +251,47 @@ func (e *estimate) weigh() {
 	}
 }
 
-// place adds a sample to the chunks that it goes to.
-func (e *estimate) place(s Sample, to reached) {
-	parts := e.parts(to)
+// addSample adds a sample to the chunks that it goes to.
+func (e *estimate) addSample(s Sample, to chunkRanges) {
+	parts := e.chunksPerShard(to)
 	for i, n := range parts {
 		if n > 0 {
 			e.m.Shards[i].Samples++
 		}
 		if n > 0 && to == nil {
-			e.m.Shards[i].Scatter.add(s.Kind, e.each[i][s.Kind])
+			e.m.Shards[i].Scatter.add(s.Kind, e.sampleWeights[i][s.Kind])
 		}
 	}
 	for _, r := range to {
 		for j := r[0]; j < r[1]; j++ {
 			c := &e.m.Chunks[j]
-			i := e.owners[j]
+			i := e.chunkShards[j]
 			part := 1 / float64(parts[i])
-			by := e.each[i][s.Kind] * part
+			by := e.sampleWeights[i][s.Kind] * part
 			c.Load.add(s.Kind, by)
 			c.Samples += part
 			if !s.Key.IsZero() {
-				c.Keys = append(c.Keys, KeyLoad{s.Key, only(s.Kind, by), 1})
+				c.Keys = append(c.Keys, KeyLoad{s.Key, newLoad(s.Kind, by), 1})
 			}
 		}
 	}
 }
 
-// close sums up.
-func (e *estimate) close() {
+// sumUp sums up.
+func (e *estimate) sumUp() {
 	m := e.m
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		at := e.owners[i]
-		c.Keys = gathered(c.Keys)
+		at := e.chunkShards[i]
+		c.Keys = mergeSameKeys(c.Keys)
 		m.Shards[at].Load = m.Shards[at].Load.plus(c.Load)
-		c.Between = intervalOf(c.Load.Total(), c.Samples, slices.Max(e.each[at][:]))
+		c.Between = newInterval(c.Load.Total(), c.Samples, slices.Max(e.sampleWeights[at][:]))
 	}
 	var busy [2]float64
 	for i := range m.Shards {
 		s := &m.Shards[i]
 		s.Load = s.Load.plus(s.Scatter).plus(s.Unplaced)
-		s.Between = intervalOf(s.Load.Total(), s.Samples, slices.Max(e.each[i][:]))
+		s.Between = newInterval(s.Load.Total(), s.Samples, slices.Max(e.sampleWeights[i][:]))
 		if counter, counted := e.in.Counters[s.Shard]; counted {
 			s.Between = Interval{s.Load.Total(), s.Load.Total()}
 			reads, writes := counter.Reads*counter.ReadTime.Seconds(), counter.Writes*counter.WriteTime.Seconds()
@@ -299,23 +299,23 @@ func (e *estimate) close() {
 		}
 		m.Total = m.Total.plus(s.Load)
 	}
-	m.ReadTime, m.WriteTime = average(busy[0], m.Total.Reads), average(busy[1], m.Total.Writes)
-	e.scattered()
+	m.ReadTime, m.WriteTime = averageTime(busy[0], m.Total.Reads), averageTime(busy[1], m.Total.Writes)
+	e.setScattered()
 }
 
-func average(seconds, n float64) time.Duration {
+func averageTime(seconds, n float64) time.Duration {
 	if n <= 0 {
 		return 0
 	}
 	return time.Duration(seconds / n * float64(time.Second))
 }
 
-// scattered counts queries, and not what they cost: one that goes to all shards is one.
-func (e *estimate) scattered() {
+// setScattered counts queries, and not what they cost: one that goes to all shards is one.
+func (e *estimate) setScattered() {
 	var all, every [3]float64
 	for _, s := range e.in.Samples {
 		all[s.Kind]++
-		if s.everywhere() {
+		if s.isScattered() {
 			every[s.Kind]++
 		}
 	}
@@ -328,8 +328,8 @@ func (e *estimate) scattered() {
 	}
 }
 
-// gathered puts the same keys together, in order.
-func gathered(list []KeyLoad) []KeyLoad {
+// mergeSameKeys sorts and merges entries of the same key.
+func mergeSameKeys(list []KeyLoad) []KeyLoad {
 	slices.SortFunc(list, func(a, b KeyLoad) int { return a.Key.Compare(b.Key) })
 	out := list[:0]
 	for _, k := range list {

@@ -30,13 +30,13 @@ func TestSumsAreThoseOfTheCounters(t *testing.T) {
 				Inserts: writes * rapid.Float64Range(0, 1).Draw(t, "inserts")}
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "samples") {
-			s := heat.Statement{Kind: rapid.SampledFrom([]heat.Kind{heat.Read, heat.Write}).Draw(t, "kind"), Simple: true}
+			s := heat.Statement{Kind: rapid.SampledFrom([]heat.Kind{heat.Read, heat.Write}).Draw(t, "kind"), SimpleCollation: true}
 			at := rapid.IntRange(-10, 60).Draw(t, "at")
 			s.Filter, _ = bson.Marshal(rapid.SampledFrom([]bson.D{{}, {{Key: "k", Value: at}},
 				{{Key: "k", Value: bson.D{{Key: "$gte", Value: at}}}}}).Draw(t, "filter"))
-			in.Samples = append(in.Samples, heat.SampleOf(table.Pattern(), s))
+			in.Samples = append(in.Samples, heat.NewSample(table.Pattern(), s))
 		}
-		m := heat.Of(in)
+		m := heat.Estimate(in)
 		chunks := map[catalog.ShardID]float64{}
 		for _, c := range m.Chunks {
 			chunks[c.Shard] += c.Load.Total()
@@ -62,9 +62,9 @@ func TestWithoutCounters(t *testing.T) {
 	in := heat.Input{Table: table, Span: 10 * time.Second}
 	filter, _ := bson.Marshal(bson.D{{Key: "k", Value: 3}})
 	for range 10 {
-		in.Samples = append(in.Samples, heat.SampleOf(p, heat.Statement{Kind: heat.Write, Filter: filter, Simple: true}))
+		in.Samples = append(in.Samples, heat.NewSample(p, heat.Statement{Kind: heat.Write, Filter: filter, SimpleCollation: true}))
 	}
-	m := heat.Of(in)
+	m := heat.Estimate(in)
 	got := m.Chunks[1]
 	if m.Counted || math.Abs(got.Load.Writes-1) > 1e-9 || got.Load.Reads != 0 || math.Abs(got.Between.Low-0.480) > 0.01 ||
 		math.Abs(got.Between.High-1.839) > 0.01 {
@@ -83,9 +83,9 @@ func TestRangesAndScatter(t *testing.T) {
 	table := tableOf(t, p, []catalog.Key{k(0), k(10), k(20)}, []catalog.ShardID{"a", "b", "b", "a"})
 	sample := func(filter bson.D) heat.Sample {
 		raw, _ := bson.Marshal(filter)
-		return heat.SampleOf(p, heat.Statement{Filter: raw, Simple: true})
+		return heat.NewSample(p, heat.Statement{Filter: raw, SimpleCollation: true})
 	}
-	m := heat.Of(heat.Input{Table: table, Span: time.Second, Samples: []heat.Sample{
+	m := heat.Estimate(heat.Input{Table: table, Span: time.Second, Samples: []heat.Sample{
 		sample(bson.D{{Key: "k", Value: bson.D{{Key: "$gte", Value: 5}, {Key: "$lt", Value: 25}}}}),
 		sample(bson.D{{Key: "x", Value: 1}}),
 	}})
@@ -114,12 +114,12 @@ func TestHotChunkIsSplitAtTheMedianOfItsLoad(t *testing.T) {
 	for i := range 100 {
 		filter, _ := bson.Marshal(bson.D{{Key: "k", Value: i}}) // two thirds below 50 have twice the load
 		for range 1 + (99-i)/50 {
-			in.Samples = append(in.Samples, heat.SampleOf(p, heat.Statement{Filter: filter, Simple: true}))
+			in.Samples = append(in.Samples, heat.NewSample(p, heat.Statement{Filter: filter, SimpleCollation: true}))
 		}
 	}
-	m := heat.Of(in)
-	d := heat.Decide([]heat.Collection{{Map: &m}}, []heat.Place{{Shard: "a", Accepts: true, Room: -1},
-		{Shard: "b", Accepts: true, Room: -1}}, heat.Options{})
+	m := heat.Estimate(in)
+	d := heat.Decide([]heat.Collection{{Map: &m}}, []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1},
+		{Shard: "b", CanReceive: true, MaxBytes: -1}}, heat.Options{})
 	// 150 of load: 75 of them below 37.5.
 	if len(d.Steps) != 2 || d.Moves() != 1 || !slicesHave(d.Steps[0].At.String(), "[37]", "[38]") || d.After > 1.02 {
 		t.Errorf("%+v", d)
@@ -129,12 +129,12 @@ func TestHotChunkIsSplitAtTheMedianOfItsLoad(t *testing.T) {
 		places []heat.Place
 		zones  bool
 	}{
-		{"a full disk", []heat.Place{{Shard: "a", Accepts: true, Room: -1}, {Shard: "b", Accepts: true, Room: 9}}, false},
-		{"a draining shard", []heat.Place{{Shard: "a", Accepts: true, Room: -1}, {Shard: "b", Room: -1}}, false},
-		{"another zone", []heat.Place{{Shard: "a", Accepts: true, Room: -1, Zones: []string{"Z"}},
-			{Shard: "b", Accepts: true, Room: -1}}, true},
+		{"a full disk", []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1}, {Shard: "b", CanReceive: true, MaxBytes: 9}}, false},
+		{"a draining shard", []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1}, {Shard: "b", MaxBytes: -1}}, false},
+		{"another zone", []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1, Zones: []string{"Z"}},
+			{Shard: "b", CanReceive: true, MaxBytes: -1}}, true},
 	} {
-		coll := heat.Collection{Map: &m, Bytes: map[catalog.ShardID]int64{"a": 1000}}
+		coll := heat.Collection{Map: &m, ChunkBytes: map[catalog.ShardID]int64{"a": 1000}}
 		if c.zones {
 			coll.Zones = catalog.NewZoneSet(p)
 			if err := coll.Zones.Add(catalog.ZoneRange{Zone: "Z", Min: p.GlobalMin(), Max: p.GlobalMax()}); err != nil {

@@ -15,25 +15,25 @@ import (
 // Range is a stretch of shard keys: From <= key < To. They compare, and have no values.
 type Range struct{ From, To catalog.Key }
 
-// maxRanges is how many stretches of a query are told apart. One with more of them
+// maxRanges limits the ranges of a query. One with more of them
 // counts as if it went further than it does.
 const maxRanges = 1000
 
 // maxNesting is how deep $and and $or are followed.
 const maxNesting = 20
 
-// RangesOf returns the stretches of shard keys that a query can want, as its filter says
+// QueryRanges returns the ranges of shard keys that a query can match, as its filter says
 // of the first fields of the key; nothing where it goes to all shards. With a collation
 // other than the simple one, strings say nothing.
-func RangesOf(p catalog.KeyPattern, filter bson.Raw, simple bool) []Range {
-	r := reader{fields: p.Fields(), hashed: p.HashedField(), simple: simple}
-	list := r.union(filter, make([]bounds, p.Len()), 0)
+func QueryRanges(p catalog.KeyPattern, filter bson.Raw, simple bool) []Range {
+	r := filterReader{fields: p.Fields(), hashed: p.HashedField(), simpleCollation: simple}
+	list := r.filterRanges(filter, make([]fieldSpans, p.Len()), 0)
 	slices.SortFunc(list, func(a, b Range) int { return a.From.Compare(b.From) })
 	return list
 }
 
-// bounds are the stretches of encoded values of one field, in order; nil is all values.
-type bounds []span
+// fieldSpans are the stretches of encoded values of one field, in order; nil is all values.
+type fieldSpans []span
 
 // span is a stretch of encodings: from <= v < to.
 type span struct {
@@ -41,36 +41,36 @@ type span struct {
 	point    bool
 }
 
-// above is larger than every encoding.
-const above = 0x80
+// aboveAll is larger than every encoding.
+const aboveAll = 0x80
 
-type reader struct {
-	fields []string
-	hashed int
-	simple bool
+type filterReader struct {
+	fields          []string
+	hashed          int
+	simpleCollation bool
 }
 
-// union returns the stretches of a filter beside what is known of the fields.
-func (r reader) union(filter bson.Raw, known []bounds, depth int) []Range {
+// filterRanges returns the stretches of a filter beside what is known of the fields.
+func (r filterReader) filterRanges(filter bson.Raw, known []fieldSpans, depth int) []Range {
 	known = slices.Clone(known)
-	ors := r.conjunction(filter, known, depth)
+	ors := r.narrow(filter, known, depth)
 	if len(ors) == 0 || depth >= maxNesting {
-		return r.ranges(known)
+		return r.keyRanges(known)
 	}
 	var all []Range
 	for _, branch := range ors[0] {
-		list := r.union(branch, known, depth+1)
+		list := r.filterRanges(branch, known, depth+1)
 		if list == nil || len(all)+len(list) > maxRanges {
-			return r.ranges(known)
+			return r.keyRanges(known)
 		}
 		all = append(all, list...)
 	}
 	return all
 }
 
-// conjunction narrows the bounds by what a filter says, and returns the branches of its
+// narrow narrows the bounds by what a filter says, and returns the branches of its
 // $or.
-func (r reader) conjunction(filter bson.Raw, known []bounds, depth int) (ors [][]bson.Raw) {
+func (r filterReader) narrow(filter bson.Raw, known []fieldSpans, depth int) (ors [][]bson.Raw) {
 	elements, err := filter.Elements()
 	if err != nil || depth > maxNesting {
 		return nil
@@ -79,21 +79,21 @@ func (r reader) conjunction(filter bson.Raw, known []bounds, depth int) (ors [][
 		name, v := e.Key(), e.Value()
 		switch {
 		case name == "$and":
-			for _, part := range documents(v) {
-				ors = append(ors, r.conjunction(part, known, depth+1)...)
+			for _, part := range documentsIn(v) {
+				ors = append(ors, r.narrow(part, known, depth+1)...)
 			}
 		case name == "$or":
-			ors = append(ors, documents(v))
+			ors = append(ors, documentsIn(v))
 		case !strings.HasPrefix(name, "$"):
 			if i := slices.Index(r.fields, name); i >= 0 {
-				known[i] = intersect(known[i], r.field(v, i == r.hashed))
+				known[i] = intersect(known[i], r.valueSpans(v, i == r.hashed))
 			}
 		}
 	}
 	return ors
 }
 
-func documents(v bson.RawValue) (list []bson.Raw) {
+func documentsIn(v bson.RawValue) (list []bson.Raw) {
 	array, _ := v.ArrayOK()
 	values, _ := array.Values()
 	for _, v := range values {
@@ -104,69 +104,69 @@ func documents(v bson.RawValue) (list []bson.Raw) {
 	return list
 }
 
-// field returns what a filter says of one field.
-func (r reader) field(v bson.RawValue, hashed bool) bounds {
+// valueSpans returns what a filter says of one field.
+func (r filterReader) valueSpans(v bson.RawValue, hashed bool) fieldSpans {
 	if v.Type == bson.TypeRegex {
-		return r.prefix(v, hashed)
+		return r.prefixSpans(v, hashed)
 	}
 	doc, isDoc := v.DocumentOK()
 	operators, err := doc.Elements()
 	if !isDoc || err != nil || len(operators) == 0 || !strings.HasPrefix(operators[0].Key(), "$") {
-		return r.equal(v, hashed)
+		return r.equalSpans(v, hashed)
 	}
-	var all bounds
+	var all fieldSpans
 	options, _ := doc.Lookup("$options").StringValueOK()
 	for _, op := range operators {
 		if op.Key() == "$regex" && options != "" {
 			continue
 		}
-		all = intersect(all, r.operator(op.Key(), op.Value(), hashed))
+		all = intersect(all, r.operatorSpans(op.Key(), op.Value(), hashed))
 	}
 	return all
 }
 
-func (r reader) operator(name string, v bson.RawValue, hashed bool) bounds {
+func (r filterReader) operatorSpans(name string, v bson.RawValue, hashed bool) fieldSpans {
 	switch name {
 	case "$eq":
-		return r.equal(v, hashed)
+		return r.equalSpans(v, hashed)
 	case "$in":
-		return r.in(v, hashed)
+		return r.inSpans(v, hashed)
 	case "$regex":
-		return r.prefix(v, hashed)
+		return r.prefixSpans(v, hashed)
 	}
-	if hashed || !r.comparable(v) || v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
+	if hashed || !r.isComparable(v) || v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
 		return nil
 	}
 	first, last := keyorder.FirstByteRange(v.Type)
 	at := keyorder.Append(nil, v)
-	after := append(slices.Clone(at), above)
+	after := append(slices.Clone(at), aboveAll)
 	switch name {
 	case "$lt":
-		return bounds{{from: []byte{first}, to: at}}
+		return fieldSpans{{from: []byte{first}, to: at}}
 	case "$lte":
-		return bounds{{from: []byte{first}, to: after}}
+		return fieldSpans{{from: []byte{first}, to: after}}
 	case "$gt":
-		return bounds{{from: after, to: []byte{last}}}
+		return fieldSpans{{from: after, to: []byte{last}}}
 	case "$gte":
-		return bounds{{from: at, to: []byte{last}}}
+		return fieldSpans{{from: at, to: []byte{last}}}
 	}
 	return nil
 }
 
-// comparable reports whether a comparison with a value says where in the key's order the
+// isComparable reports whether a comparison with a value says where in the key's order the
 // values are that it wants.
-func (r reader) comparable(v bson.RawValue) bool {
+func (r filterReader) isComparable(v bson.RawValue) bool {
 	switch v.Type {
 	case bson.TypeArray, bson.TypeUndefined, bson.TypeRegex, 0:
 		return false
 	case bson.TypeString, bson.TypeSymbol, bson.TypeEmbeddedDocument:
-		return r.simple
+		return r.simpleCollation
 	}
 	return true
 }
 
-func (r reader) equal(v bson.RawValue, hashed bool) bounds {
-	if !r.comparable(v) {
+func (r filterReader) equalSpans(v bson.RawValue, hashed bool) fieldSpans {
+	if !r.isComparable(v) {
 		return nil
 	}
 	var at []byte
@@ -175,18 +175,18 @@ func (r reader) equal(v bson.RawValue, hashed bool) bounds {
 	} else {
 		at = keyorder.Append(nil, v)
 	}
-	return bounds{{from: at, to: append(slices.Clone(at), above), point: true}}
+	return fieldSpans{{from: at, to: append(slices.Clone(at), aboveAll), point: true}}
 }
 
-func (r reader) in(v bson.RawValue, hashed bool) bounds {
+func (r filterReader) inSpans(v bson.RawValue, hashed bool) fieldSpans {
 	array, _ := v.ArrayOK()
 	values, err := array.Values()
 	if err != nil || len(values) > maxRanges {
 		return nil
 	}
-	all := bounds{}
+	all := fieldSpans{}
 	for _, v := range values {
-		one := r.equal(v, hashed)
+		one := r.equalSpans(v, hashed)
 		if one == nil {
 			return nil
 		}
@@ -196,21 +196,22 @@ func (r reader) in(v bson.RawValue, hashed bool) bounds {
 	return slices.CompactFunc(all, func(a, b span) bool { return bytes.Equal(a.from, b.from) })
 }
 
-// prefix returns the strings that begin as a regular expression demands.
-func (r reader) prefix(v bson.RawValue, hashed bool) bounds {
+// prefixSpans returns the strings that begin as a regular expression demands.
+func (r filterReader) prefixSpans(v bson.RawValue, hashed bool) fieldSpans {
 	pattern, options, isRegex := v.RegexOK()
 	if !isRegex {
 		pattern, _ = v.StringValueOK()
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil || hashed || !r.simple || options != "" || parsed.Op != syntax.OpConcat || len(parsed.Sub) < 2 ||
-		parsed.Sub[0].Op != syntax.OpBeginText || parsed.Sub[1].Op != syntax.OpLiteral {
+	if err != nil || hashed || !r.simpleCollation || options != "" || parsed.Op != syntax.OpConcat ||
+		len(parsed.Sub) < 2 || parsed.Sub[0].Op != syntax.OpBeginText ||
+		parsed.Sub[1].Op != syntax.OpLiteral {
 		return nil
 	}
 	text := string(parsed.Sub[1].Rune)
 	at := keyorder.Append(nil, stringValue(text))
 	after := keyorder.Append(nil, stringValue(text+"\U0010ffff"))
-	return bounds{{from: at, to: after}}
+	return fieldSpans{{from: at, to: after}}
 }
 
 func stringValue(text string) bson.RawValue {
@@ -219,14 +220,14 @@ func stringValue(text string) bson.RawValue {
 }
 
 // intersect returns what is in both; nil is everything.
-func intersect(a, b bounds) bounds {
+func intersect(a, b fieldSpans) fieldSpans {
 	switch {
 	case a == nil:
 		return b
 	case b == nil:
 		return a
 	}
-	both := bounds{}
+	both := fieldSpans{}
 	for _, x := range a {
 		for _, y := range b {
 			one := x
@@ -245,9 +246,9 @@ func intersect(a, b bounds) bounds {
 	return both
 }
 
-// ranges joins the bounds of the fields: each of those that are compared with values, and
+// keyRanges joins the bounds of the fields: each of those that are compared with values, and
 // the first one after them.
-func (r reader) ranges(known []bounds) []Range {
+func (r filterReader) keyRanges(known []fieldSpans) []Range {
 	if known[0] == nil {
 		return nil
 	}
@@ -258,7 +259,7 @@ func (r reader) ranges(known []bounds) []Range {
 			break
 		}
 		if !points {
-			return join(prefixes, b)
+			return appendSpans(prefixes, b)
 		}
 		var longer [][]byte
 		for _, prefix := range prefixes {
@@ -268,13 +269,13 @@ func (r reader) ranges(known []bounds) []Range {
 		}
 		prefixes = longer
 		if i == len(known)-1 {
-			return whole(prefixes)
+			return prefixRanges(prefixes)
 		}
 	}
-	return whole(prefixes)
+	return prefixRanges(prefixes)
 }
 
-func join(prefixes [][]byte, b bounds) []Range {
+func appendSpans(prefixes [][]byte, b fieldSpans) []Range {
 	list := []Range{}
 	for _, prefix := range prefixes {
 		for _, s := range b {
@@ -285,11 +286,11 @@ func join(prefixes [][]byte, b bounds) []Range {
 	return list
 }
 
-// whole returns the ranges of keys that begin so.
-func whole(prefixes [][]byte) []Range {
+// prefixRanges returns the ranges of all keys with these prefixes.
+func prefixRanges(prefixes [][]byte) []Range {
 	list := []Range{}
 	for _, prefix := range prefixes {
-		list = append(list, Range{catalog.KeyFromBytes(prefix), catalog.KeyFromBytes(append(slices.Clone(prefix), above))})
+		list = append(list, Range{catalog.KeyFromBytes(prefix), catalog.KeyFromBytes(append(slices.Clone(prefix), aboveAll))})
 	}
 	return list
 }

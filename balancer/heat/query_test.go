@@ -21,7 +21,7 @@ func reach(t testing.TB, table *catalog.RoutingTable, filter bson.D, simple bool
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranges := heat.RangesOf(table.Pattern(), raw, simple)
+	ranges := heat.QueryRanges(table.Pattern(), raw, simple)
 	for _, r := range ranges {
 		for c := range table.Overlapping(r.From, r.To) {
 			if i := table.IndexOf(c.Min); !slices.Contains(chunks, i) {
@@ -137,7 +137,7 @@ func TestRangesHoldWhatMatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		matches := a >= lo && a <= hi && (b == lo || b > hi)
-		in := slices.ContainsFunc(heat.RangesOf(p, filter, true), func(r heat.Range) bool {
+		in := slices.ContainsFunc(heat.QueryRanges(p, filter, true), func(r heat.Range) bool {
 			return !key.Less(r.From) && key.Less(r.To)
 		})
 		if matches && !in {
@@ -189,11 +189,11 @@ func TestRecordedSamples(t *testing.T) {
 	for _, doc := range recorded(t) {
 		ns := doc.Lookup("ns").StringValue()
 		c := got[ns]
-		for _, s := range heat.Statements(doc) {
+		for _, s := range heat.ParseSampledQuery(doc) {
 			if day := s.At.UTC().Format(time.DateOnly); day != "2026-11-23" && day != "2026-11-24" {
 				t.Errorf("sampled on %s", s.At)
 			}
-			one := heat.SampleOf(patterns[ns], s)
+			one := heat.NewSample(patterns[ns], s)
 			if one.Kind == heat.Read {
 				c.reads++
 			} else {

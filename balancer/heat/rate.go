@@ -9,9 +9,9 @@ type Load struct {
 }
 
 func (l Load) plus(o Load) Load        { return Load{l.Reads + o.Reads, l.Writes + o.Writes} }
-func (l *Load) add(k Kind, by float64) { *l = l.plus(only(k, by)) }
+func (l *Load) add(k Kind, by float64) { *l = l.plus(newLoad(k, by)) }
 
-func only(k Kind, n float64) Load {
+func newLoad(k Kind, n float64) Load {
 	if k == Read {
 		return Load{Reads: n}
 	}
@@ -23,7 +23,7 @@ func (l Load) Total() float64 { return l.Reads + l.Writes }
 
 // Range of a Poisson distribution of which n were seen, with 95 % confidence (the
 // approximation of Wilson and Hilferty, within 1 % from 1 on).
-func poisson(n float64) (low, high float64) {
+func poissonInterval(n float64) (low, high float64) {
 	const z = 1.96
 	side := func(n, z float64) float64 {
 		if n <= 0 {
@@ -40,31 +40,31 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// intervalOf is that of a value that n samples say.
-func intervalOf(value, n, each float64) Interval {
-	low, high := poisson(n)
+// newInterval is that of a value that n samples say.
+func newInterval(value, n, each float64) Interval {
+	low, high := poissonInterval(n)
 	if n <= 0 {
 		return Interval{0, high * each}
 	}
 	return Interval{value * low / n, value * high / n}
 }
 
-// By is what is evened out.
-type By string
+// LoadKind says which load is evened out.
+type LoadKind string
 
 // What there is to even out.
 const (
-	ByReads  By = "reads"
-	ByWrites By = "writes"
+	ByReads  LoadKind = "reads"
+	ByWrites LoadKind = "writes"
 	// ByMixed weighs reads and writes by how long they take on average.
-	ByMixed By = "mixed"
+	ByMixed LoadKind = "mixed"
 )
 
-// Bys returns by what load can be evened out.
-func Bys() []By { return []By{ByReads, ByWrites, ByMixed} }
+// LoadKinds returns by what load can be evened out.
+func LoadKinds() []LoadKind { return []LoadKind{ByReads, ByWrites, ByMixed} }
 
 // Weights say what a read and a write count.
 type Weights struct{ Read, Write float64 }
 
-// Of returns what a load counts.
-func (w Weights) Of(l Load) float64 { return w.Read*l.Reads + w.Write*l.Writes }
+// Weigh returns what a load counts.
+func (w Weights) Weigh(l Load) float64 { return w.Read*l.Reads + w.Write*l.Writes }

@@ -20,32 +20,32 @@ const (
 
 // Statement is a query that the cluster has sampled, or that was written into a log.
 type Statement struct {
-	Kind    Kind
-	At      time.Time
-	Filter  bson.Raw
-	Simple  bool // its collation is the simple one
-	Removes bool
+	Kind            Kind
+	At              time.Time
+	Filter          bson.Raw
+	SimpleCollation bool // its collation is the simple one
+	Removes         bool
 }
 
-// SampledFor is how long servers keep a sampled query (queryAnalysisSampleExpirationSecs):
+// SampleExpiration is how long servers keep a sampled query (queryAnalysisSampleExpirationSecs):
 // so long after it was sampled it expires.
-const SampledFor = 7 * 24 * time.Hour
+const SampleExpiration = 7 * 24 * time.Hour
 
-// Statements returns the queries of a document of config.sampledQueries: one, or one for
+// ParseSampledQuery returns the queries of a document of config.sampledQueries: one, or one for
 // each statement of a write.
-func Statements(doc bson.Raw) (list []Statement) {
+func ParseSampledQuery(doc bson.Raw) (list []Statement) {
 	cmd, _ := doc.Lookup("cmd").DocumentOK()
 	name, _ := doc.Lookup("cmdName").StringValueOK()
-	one := Statement{Simple: simple(cmd.Lookup("collation"))}
+	one := Statement{SimpleCollation: isSimpleCollation(cmd.Lookup("collation"))}
 	if expires, is := doc.Lookup("expireAt").TimeOK(); is {
-		one.At = expires.Add(-SampledFor)
+		one.At = expires.Add(-SampleExpiration)
 	}
 	for _, field := range []string{"updates", "deletes"} {
-		for _, s := range documents(cmd.Lookup(field)) {
+		for _, s := range documentsIn(cmd.Lookup(field)) {
 			write := one
 			write.Kind, write.Removes = Write, field == "deletes"
 			write.Filter, _ = s.Lookup("q").DocumentOK()
-			write.Simple = simple(s.Lookup("collation"))
+			write.SimpleCollation = isSimpleCollation(s.Lookup("collation"))
 			list = append(list, write)
 		}
 	}
@@ -62,17 +62,17 @@ func Statements(doc bson.Raw) (list []Statement) {
 	return append(list, one)
 }
 
-func simple(collation bson.RawValue) bool {
+func isSimpleCollation(collation bson.RawValue) bool {
 	doc, _ := collation.DocumentOK()
 	locale, has := doc.Lookup("locale").StringValueOK()
 	return !has || locale == "simple"
 }
 
-// Sample is an operation of which it is known where it goes.
+// Sample is an operation with the shard keys that it targets.
 type Sample struct {
 	Kind Kind
 	At   time.Time
-	// Key is the whole shard key that it wants or brings; zero where it wants others.
+	// Key is the full shard key that it targets or inserts; zero if it targets others.
 	Key catalog.Key
 	// Ranges are what it wants where there is no Key; without either it goes to all shards.
 	Ranges []Range
@@ -80,10 +80,10 @@ type Sample struct {
 	Removes bool
 }
 
-// SampleOf returns where a statement goes with a shard key.
-func SampleOf(p catalog.KeyPattern, s Statement) Sample {
+// NewSample returns where a statement goes with a shard key.
+func NewSample(p catalog.KeyPattern, s Statement) Sample {
 	one := Sample{Kind: s.Kind, At: s.At, Removes: s.Removes}
-	one.Ranges = RangesOf(p, s.Filter, s.Simple)
+	one.Ranges = QueryRanges(p, s.Filter, s.SimpleCollation)
 	if len(one.Ranges) == 1 {
 		if key, whole := p.QueryKey(s.Filter); whole && one.Ranges[0].From.Equal(key) {
 			one.Key, one.Ranges = key, nil
@@ -92,11 +92,11 @@ func SampleOf(p catalog.KeyPattern, s Statement) Sample {
 	return one
 }
 
-// InsertOf returns where a new document has gone. It is false for one without a shard key.
-func InsertOf(p catalog.KeyPattern, doc bson.Raw, at time.Time) (Sample, bool) {
+// NewInsertSample returns where a new document has gone. It is false for one without a shard key.
+func NewInsertSample(p catalog.KeyPattern, doc bson.Raw, at time.Time) (Sample, bool) {
 	key, err := p.DocumentKey(doc)
 	return Sample{Kind: Insert, At: at, Key: key}, err == nil
 }
 
-// everywhere reports whether a sample goes to all shards.
-func (s Sample) everywhere() bool { return s.Key.IsZero() && s.Ranges == nil }
+// isScattered reports whether a sample goes to all shards.
+func (s Sample) isScattered() bool { return s.Key.IsZero() && s.Ranges == nil }

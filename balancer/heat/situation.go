@@ -2,33 +2,33 @@ package heat
 
 import "shardsh/balancer/catalog"
 
-// CollectionOf is a collection as it is to be evened out, of which each shard holds so many
-// bytes. What was flagged jumbo or is not a chunk any more stays, and what stays says; it may be nil.
-func CollectionOf(
+// NewCollection is a collection as it is to be evened out, of which each shard holds so many
+// bytes. Jumbo chunks, former chunks, and those for which stays (may be nil) is true are not moved.
+func NewCollection(
 	m *Map, table *catalog.RoutingTable, zones *catalog.ZoneSet, held map[catalog.ShardID]int64,
 	stays func(lower catalog.Key) bool,
 ) Collection {
-	c := Collection{Map: m, Zones: zones, Bytes: make(map[catalog.ShardID]int64, len(held))}
+	c := Collection{Map: m, Zones: zones, ChunkBytes: make(map[catalog.ShardID]int64, len(held))}
 	for id, n := range held {
-		c.Bytes[id] = n / int64(max(1, table.Count(id)))
+		c.ChunkBytes[id] = n / int64(max(1, table.Count(id)))
 	}
-	c.Stays = func(lower catalog.Key) bool {
+	c.IsFixed = func(lower catalog.Key) bool {
 		return !table.HasLowerBound(lower) || table.Find(lower).Jumbo == catalog.JumboTrue || stays != nil && stays(lower)
 	}
 	return c
 }
 
-// PlaceOf is a shard as one to put chunks on.
-func PlaceOf(s catalog.Shard) Place {
-	p := Place{Shard: s.ID, Accepts: !s.Draining && !s.Full(), Zones: s.Zones, Room: -1}
+// NewPlace returns a shard as a possible recipient.
+func NewPlace(s catalog.Shard) Place {
+	p := Place{Shard: s.ID, CanReceive: !s.Draining && !s.Full(), Zones: s.Zones, MaxBytes: -1}
 	if s.MaxSizeMB > 0 {
-		p.Room = max(0, s.MaxSizeMB-s.SizeMB) << 20
+		p.MaxBytes = max(0, s.MaxSizeMB-s.SizeMB) << 20
 	}
 	return p
 }
 
-// Situation is what a Snapshot says beside the load.
-func Situation(s *catalog.Snapshot, maps []Map) (colls []Collection, places []Place) {
+// SnapshotInput is what a Snapshot says beside the load.
+func SnapshotInput(s *catalog.Snapshot, maps []Map) (colls []Collection, places []Place) {
 	for i := range maps {
 		c := s.Collection(maps[i].Namespace)
 		if c == nil || c.Table == nil {
@@ -38,10 +38,10 @@ func Situation(s *catalog.Snapshot, maps []Map) (colls []Collection, places []Pl
 		for id, of := range c.Sizes {
 			held[id] = of.Bytes
 		}
-		colls = append(colls, CollectionOf(&maps[i], c.Table, c.Zones, held, nil))
+		colls = append(colls, NewCollection(&maps[i], c.Table, c.Zones, held, nil))
 	}
 	for _, shard := range s.Shards() {
-		places = append(places, PlaceOf(shard.Shard))
+		places = append(places, NewPlace(shard.Shard))
 	}
 	return colls, places
 }

@@ -13,10 +13,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// How many collections one update switches, and how many commands are under way at once.
+// Batch size of one update of config.collections, and the number of parallel commands.
 const (
-	switchedAtOnce = 500
-	switchers      = 16
+	balancingUpdateBatch = 500
+	maxParallelSwitches  = 16
 )
 
 // BalancingError says which collections' balancing could not be switched, in one line
@@ -49,7 +49,7 @@ func (e *BalancingError) Unwrap() error { return e.First }
 // switched on. It returns those that were switched; the error is a *BalancingError.
 func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on bool) (done []string, err error) {
 	var failed map[string]error
-	if d.release.SwitchesBalancing() {
+	if d.routerRelease.SwitchesBalancing() {
 		failed = d.configureBalancing(ctx, namespaces, on)
 	} else {
 		failed = d.writeBalancing(ctx, namespaces, on)
@@ -57,7 +57,7 @@ func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on boo
 	e := &BalancingError{On: on}
 	for _, ns := range namespaces {
 		switch err := failed[ns]; {
-		case err == nil, on && gone(err):
+		case err == nil, on && isCollectionGone(err):
 			done = append(done, ns)
 		default:
 			e.Namespaces = append(e.Namespaces, ns)
@@ -72,8 +72,8 @@ func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on boo
 	return done, e
 }
 
-// gone reports whether an error says that there is no such sharded collection any more.
-func gone(err error) bool {
+// isCollectionGone reports whether an error says that there is no such sharded collection any more.
+func isCollectionGone(err error) bool {
 	return mongoerr.Is(err, mongoerr.NamespaceNotSharded) || mongoerr.Is(err, mongoerr.NamespaceNotFound)
 }
 
@@ -82,10 +82,10 @@ func (d *Executor) configureBalancing(ctx context.Context, namespaces []string, 
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	next := make(chan string)
-	for range min(switchers, len(namespaces)) {
+	for range min(maxParallelSwitches, len(namespaces)) {
 		all.Go(func() {
 			for ns := range next {
-				_, err := d.ask(ctx, "admin", bson.D{
+				_, err := d.runCommand(ctx, "admin", bson.D{
 					{Key: "configureCollectionBalancing", Value: ns}, {Key: "enableBalancing", Value: on}})
 				if err != nil {
 					mu.Lock()
@@ -114,7 +114,7 @@ func (d *Executor) configureBalancing(ctx context.Context, namespaces []string, 
 // writeBalancing writes what mongosh's sh.enableBalancing and sh.disableBalancing write.
 func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on bool) map[string]error {
 	failed := map[string]error{}
-	for some := range slices.Chunk(namespaces, switchedAtOnce) {
+	for some := range slices.Chunk(namespaces, balancingUpdateBatch) {
 		var updates bson.A
 		for _, ns := range some {
 			updates = append(updates, bson.D{
@@ -122,7 +122,7 @@ func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on b
 				{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: !on}}}}},
 			})
 		}
-		reply, err := d.ask(ctx, "config", bson.D{
+		reply, err := d.runCommand(ctx, "config", bson.D{
 			{Key: "update", Value: "collections"}, {Key: "updates", Value: updates}, {Key: "ordered", Value: false},
 			{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 		})
@@ -152,18 +152,18 @@ func writeErrorAt(reply bson.Raw, statement int) error {
 
 // collectionBalancing is what config.collections says of a collection.
 type collectionBalancing struct {
-	off  bool
-	uuid bson.Binary
+	disabled bool
+	uuid     bson.Binary
 }
 
-// balancingNow returns whether balancing is disabled of those of some collections that are
-// there.
-func (d *Executor) balancingNow(ctx context.Context, namespaces []string) (map[string]collectionBalancing, error) {
-	return d.balancingWhere(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
+// readBalancing returns whether balancing is disabled, for those of some collections that
+// exist.
+func (d *Executor) readBalancing(ctx context.Context, namespaces []string) (map[string]collectionBalancing, error) {
+	return d.readBalancingWhere(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
 }
 
-func (d *Executor) balancingWhere(ctx context.Context, which bson.E) (map[string]collectionBalancing, error) {
-	docs, err := d.find(ctx, "collections", bson.D{which, notDropped},
+func (d *Executor) readBalancingWhere(ctx context.Context, which bson.E) (map[string]collectionBalancing, error) {
+	docs, err := d.findInConfig(ctx, "collections", bson.D{which, notDropped},
 		bson.E{Key: "projection", Value: bson.D{{Key: "noBalance", Value: 1}, {Key: "uuid", Value: 1}}})
 	now := map[string]collectionBalancing{}
 	for _, doc := range docs {
@@ -179,17 +179,17 @@ func uuidOf(doc bson.Raw) bson.Binary {
 	return bson.Binary{Subtype: subtype, Data: data}
 }
 
-// configChange is an entry of the change log about a command that only switches something:
+// configChange is a change log entry of a command that only switched balancing on or off:
 // that of a change of the chunk size, or of a defragmentation, has details.
 type configChange struct {
 	id   string
 	time time.Time
 }
 
-// lastConfigured returns the newest of those entries for each collection. The log has no
+// lastConfigChanges returns the newest of those entries for each collection. The log has no
 // index: this reads all of it, once, within a time limit.
-func (d *Executor) lastConfigured(ctx context.Context) (map[string]configChange, error) {
-	docs, err := d.list(ctx, "config", aggregateOn("changelog",
+func (d *Executor) lastConfigChanges(ctx context.Context) (map[string]configChange, error) {
+	docs, err := d.listDocs(ctx, "config", limitedAggregate("changelog",
 		bson.D{{Key: "$match", Value: bson.D{
 			{Key: "what", Value: "configureCollectionBalancing"}, {Key: "details", Value: bson.D{}}}}},
 		bson.D{{Key: "$group", Value: bson.D{
@@ -206,7 +206,7 @@ func (d *Executor) lastConfigured(ctx context.Context) (map[string]configChange,
 
 const changelogTimeout = 20 * time.Second
 
-func aggregateOn(collection string, stages ...bson.D) bson.D {
+func limitedAggregate(collection string, stages ...bson.D) bson.D {
 	return bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
 		{Key: "maxTimeMS", Value: changelogTimeout.Milliseconds()},

@@ -43,17 +43,17 @@ func ParseLogPosition(log, text string) LogPosition {
 	return LogPosition{log: log, id: bson.RawValue{Type: kind, Value: data}}
 }
 
-// endTimeout is how long the end of a log may take to be read.
-const endTimeout = 2 * time.Second
+// logEndTimeout limits the read of a log's end.
+const logEndTimeout = 2 * time.Second
 
 // LogEnd returns the end of a log, without waiting long for it.
 func LogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer time.AfterFunc(endTimeout, cancel).Stop()
-	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirst(log, bson.D{}, 1),
-		bson.E{Key: "maxTimeMS", Value: endTimeout.Milliseconds()}))
-	return LogStart(log).behind(docs), ServerError(err)
+	defer time.AfterFunc(logEndTimeout, cancel).Stop()
+	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirstCommand(log, bson.D{}, 1),
+		bson.E{Key: "maxTimeMS", Value: logEndTimeout.Milliseconds()}))
+	return LogStart(log).afterNewest(docs), ServerError(err)
 }
 
 // EntriesAfter returns the entries after a position, the oldest first, and the new end of
@@ -64,8 +64,12 @@ func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
 ) {
 	const firstPage, growth = 100, 20
 	for limit := firstPage; ; limit *= growth {
-		docs, err := a.RunCursorCommand(ctx, "config",
-			append(newestFirst(from.log, bson.D{}, int64(limit)), bson.E{Key: "batchSize", Value: int32(limit)}, quietLimit))
+		docs, err := a.RunCursorCommand(
+			ctx,
+			"config",
+			append(newestFirstCommand(from.log, bson.D{}, int64(limit)), bson.E{Key: "batchSize", Value: int32(limit)},
+				activityTimeLimit),
+		)
 		if err != nil {
 			return nil, from, false, ServerError(err)
 		}
@@ -73,7 +77,7 @@ func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
 		if at < 0 && len(docs) == limit {
 			continue
 		}
-		end = from.behind(docs)
+		end = from.afterNewest(docs)
 		if at >= 0 {
 			docs = docs[:at]
 		}
@@ -87,16 +91,16 @@ func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
 	}
 }
 
-// newestFirst returns the command that reads a log of config from its end.
-func newestFirst(log string, filter bson.D, limit int64) bson.D {
+// newestFirstCommand returns the command that reads a log of config from its end.
+func newestFirstCommand(log string, filter bson.D, limit int64) bson.D {
 	return bson.D{
 		{Key: "find", Value: log}, {Key: "filter", Value: filter},
-		sorted("$natural", -1), {Key: "limit", Value: limit},
+		sortBy("$natural", -1), {Key: "limit", Value: limit},
 	}
 }
 
-// behind returns the position after the newest of some entries.
-func (p LogPosition) behind(newestFirst []bson.Raw) LogPosition {
+// afterNewest returns the position after the newest of some entries.
+func (p LogPosition) afterNewest(newestFirst []bson.Raw) LogPosition {
 	if len(newestFirst) == 0 {
 		return p
 	}

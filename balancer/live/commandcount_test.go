@@ -113,7 +113,7 @@ func TestCommandsOfAMove(t *testing.T) {
 		c, _, turn := countedCluster(t, beside(*countBeside))
 		c.reset()
 		moves, first, firstList := 0, 0, ""
-		result, err := runner.Run(t.Context(), turn, runner.Options{Namespaces: names, Clock: new(hasty), Tell: func(e runner.Event) {
+		result, err := runner.Run(t.Context(), turn, runner.Options{Namespaces: names, Clock: new(hasty), OnEvent: func(e runner.Event) {
 			if e.Kind != runner.Moved {
 				return
 			}
@@ -138,7 +138,7 @@ func TestCommandsOfAMove(t *testing.T) {
 		if len(c.scans) > 0 {
 			t.Errorf("scans: %v", c.scans)
 		}
-		if err := turn.End(t.Context()); err != nil {
+		if err := turn.RestoreAndRelease(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestCommandsOfAStep(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	c.reset()
-	result, err := apply.Run(t.Context(), turn, p, apply.Options{Clock: new(hasty), Hard: turn.Held()})
+	result, err := apply.Run(t.Context(), turn, p, apply.Options{Clock: new(hasty), HardContext: turn.Held()})
 	if err != nil || !result.Finished {
 		t.Fatalf("%+v, %v", result, err)
 	}

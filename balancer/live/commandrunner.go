@@ -22,12 +22,12 @@ type CommandRunner interface {
 	RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
 }
 
-// NewCommandRunner returns the command runner that sends through a driver's client. What only reads is
+// NewCommandRunner returns the command runner that sends through a driver's client. A read is
 // sent once more when the connection breaks.
 func NewCommandRunner(client *mongo.Client) CommandRunner { return clientRunner{client} }
 
-// WithCheck has commands pass a check first, which may answer in place of the cluster.
-func WithCheck(
+// WithInterceptor returns a CommandRunner that calls check before each command; check may supply the reply itself.
+func WithInterceptor(
 	a CommandRunner, check func(database string, command bson.Raw) (reply bson.Raw, err error),
 ) CommandRunner {
 	return checkedRunner{a, check}
@@ -52,24 +52,25 @@ func (c checkedRunner) RunCommand(ctx context.Context, database string, command 
 type clientRunner struct{ client *mongo.Client }
 
 func (a clientRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	ctx, command, cancel := TimedOnce(ctx, command)
+	ctx, command, cancel := WithSingleTimeout(ctx, command)
 	defer cancel()
 	ask := func() (bson.Raw, error) { return a.client.Database(database).RunCommand(ctx, command).Raw() }
-	if len(command) == 0 || !slices.Contains(repeatable, command[0].Key) {
+	if len(command) == 0 || !slices.Contains(repeatableCommands, command[0].Key) {
 		return ask()
 	}
-	return onceMore(ctx, ask)
+	return retryRead(ctx, ask)
 }
 
 func (a clientRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
-	ctx, command, cancel := TimedOnce(ctx, command)
+	ctx, command, cancel := WithSingleTimeout(ctx, command)
 	defer cancel()
-	return rows(ctx, func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
+	return readAllDocs(ctx,
+		func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
 }
 
-// TimedOnce returns a command without maxTimeMS if the context has a deadline, which the
+// WithSingleTimeout returns a command without maxTimeMS if the context has a deadline, which the
 // driver sends as maxTimeMS: servers refuse a command that has it twice.
-func TimedOnce(ctx context.Context, command bson.D) (context.Context, bson.D, context.CancelFunc) {
+func WithSingleTimeout(ctx context.Context, command bson.D) (context.Context, bson.D, context.CancelFunc) {
 	i := slices.IndexFunc(command, func(e bson.E) bool { return e.Key == "maxTimeMS" })
 	if _, limited := ctx.Deadline(); !limited || i < 0 {
 		return ctx, command, func() {}
@@ -83,30 +84,31 @@ func TimedOnce(ctx context.Context, command bson.D) (context.Context, bson.D, co
 	return limit, rest, cancel
 }
 
-// repeatable are the commands of this package that change nothing, and may be sent again.
+// repeatableCommands are the commands of this package that change nothing, and may be sent again.
 // After any other, a lost answer is the caller's problem.
-var repeatable = []string{
+var repeatableCommands = []string{
 	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
 	"getParameter", "getShardMap", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster",
 	"listDatabases", "replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState",
 	"splitVector",
 }
 
-// Reads reports whether a command of this package with this name changes nothing.
-func Reads(name string) bool {
-	return slices.Contains(repeatable, name) || slices.Contains([]string{"aggregate", "connectionStatus", "find"}, name)
+// IsReadCommand reports whether a command of this package with this name changes nothing.
+func IsReadCommand(name string) bool {
+	return slices.Contains(repeatableCommands, name) ||
+		slices.Contains([]string{"aggregate", "connectionStatus", "find"}, name)
 }
 
-// onceMore reads, and retries once if the connection broke: the mongos may have been
+// retryRead reads, and retries once if the connection broke: the mongos may have been
 // restarted, or a firewall may have dropped the connection. It does not retry after a
 // timeout, or if no server was found: the caller has waited already. What a server refuses
-// because it has too much to do is read again after a while.
-func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
+// because it is overloaded is retried with a delay.
+func retryRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	v, err := read()
-	if err != nil && ctx.Err() == nil && broke(err) {
+	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		v, err = read()
 	}
-	for refused := 1; refused <= maxOverloads && mongoerr.IsOverloaded(ServerError(err)); refused++ {
+	for refused := 1; refused <= maxOverloadRetries && mongoerr.IsOverloaded(ServerError(err)); refused++ {
 		delay := time.NewTimer(mongoerr.OverloadDelay(ServerError(err), refused, rand.Float64()))
 		select {
 		case <-delay.C:
@@ -119,23 +121,23 @@ func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	return v, err
 }
 
-// maxOverloads is how often is read again, over half a minute at most.
-const maxOverloads = 8
+// maxOverloadRetries limits the retries on an overloaded server, half a minute in all.
+const maxOverloadRetries = 8
 
-// broke reports whether a connection was lost.
-func broke(err error) bool {
+// isConnectionLost reports whether a connection was lost.
+func isConnectionLost(err error) bool {
 	return !mongo.IsTimeout(err) && !errors.As(err, new(topology.ServerSelectionError)) &&
 		errors.As(ServerError(err), new(*mongoerr.UnansweredError))
 }
 
-// rows returns all documents of a cursor.
-func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, error) {
-	return onceMore(ctx, func() (docs []bson.Raw, err error) {
+// readAllDocs returns all documents of a cursor.
+func readAllDocs(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, error) {
+	return retryRead(ctx, func() (docs []bson.Raw, err error) {
 		cursor, err := open()
 		if err != nil {
 			return nil, err
 		}
-		err = each(ctx, cursor, func(doc bson.Raw) error {
+		err = eachInCursor(ctx, cursor, func(doc bson.Raw) error {
 			docs = append(docs, slices.Clone(doc))
 			return nil
 		})
@@ -143,9 +145,9 @@ func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, 
 	})
 }
 
-// Now returns the time of the mongos.
-func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
-	hello, err := greet(ctx, a.RunCommand)
+// RouterTime returns the time of the mongos.
+func RouterTime(ctx context.Context, a CommandRunner) (time.Time, error) {
+	hello, err := sendHello(ctx, a.RunCommand)
 	if err != nil {
 		return time.Time{}, ServerError(err)
 	}
@@ -161,6 +163,6 @@ var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer
 
 // CheckSharded returns ErrNotSharded if the server is not a mongos.
 func CheckSharded(ctx context.Context, a CommandRunner) error {
-	_, err := greet(ctx, a.RunCommand)
+	_, err := sendHello(ctx, a.RunCommand)
 	return err
 }

@@ -46,7 +46,7 @@ func (l *line) judge(_ int, m proxy.Message) proxy.Verdict {
 	switch {
 	case l.done && !l.always || l.cut == "":
 		return proxy.Pass()
-	case m.Direction == proxy.ToClient && l.question != 0 && m.Answers() == l.question,
+	case m.Direction == proxy.ToClient && l.question != 0 && m.InReplyTo() == l.question,
 		m.Name() == l.cut && !l.answer:
 		l.done = true
 		if l.freeze {
@@ -117,7 +117,7 @@ func TestReadingOutlivesACut(t *testing.T) {
 			return gapsOf(s), nil
 		},
 		"reader": func(ctx context.Context, c *mongo.Client) ([]string, error) {
-			s, err := live.NewReader(c, live.ReaderOptions{Parts: live.WithStatus | live.Causes}).Read(ctx)
+			s, err := live.NewReader(c, live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes}).Read(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -11,17 +11,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// compatibilityWait limits the read of the feature compatibility version.
-const compatibilityWait = 5 * time.Second
+// compatibilityTimeout limits the read of the feature compatibility version.
+const compatibilityTimeout = 5 * time.Second
 
 // readCompatibility reads the feature compatibility version from the config servers, where
-// a mongos reads the database admin. Whoever may not read it, and servers before 3.4, have
+// a mongos reads the database admin. Without the privilege, and before 3.4, there is
 // none.
 func readCompatibility(ctx context.Context, a CommandRunner) (catalog.Compatibility, error) {
 	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
 		{Key: "find", Value: "system.version"},
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}},
-		{Key: "maxTimeMS", Value: compatibilityWait.Milliseconds()},
+		{Key: "maxTimeMS", Value: compatibilityTimeout.Milliseconds()},
 	})
 	err = ServerError(err)
 	if errors.As(err, new(*mongoerr.ServerError)) && ctx.Err() == nil {
@@ -33,10 +33,10 @@ func readCompatibility(ctx context.Context, a CommandRunner) (catalog.Compatibil
 	return catalog.Compatibility{Version: text(docs[0], "version"), Target: text(docs[0], "targetVersion")}, nil
 }
 
-// compatibility reads the feature compatibility version, by which the release goes.
-func (r *reading) compatibility(ctx context.Context) error {
+// readCompatibility reads the feature compatibility version, by which the release goes.
+func (r *reading) readCompatibility(ctx context.Context) error {
 	docs, err := r.source.list(ctx, query{database: "admin", collection: "system.version",
-		filter: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}, most: compatibilityWait})
+		filter: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}, maxTime: compatibilityTimeout})
 	if errors.As(ServerError(err), new(*mongoerr.ServerError)) && ctx.Err() == nil {
 		return nil // the router's release counts
 	}
@@ -44,6 +44,6 @@ func (r *reading) compatibility(ctx context.Context) error {
 		r.parts.Compatibility = catalog.Compatibility{Version: text(doc, "version"), Target: text(doc, "targetVersion")}
 		r.parts.Release = r.parts.Compatibility.Release(r.parts.Release)
 	}
-	r.forgetOther()
+	r.dropForeignSnapshot()
 	return err
 }

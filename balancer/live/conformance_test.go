@@ -267,7 +267,7 @@ func TestConformance(t *testing.T) {
 	for _, release := range testedReleases() {
 		t.Run(release.String(), func(t *testing.T) {
 			c := newConformance(t, release, asItIs)
-			o := live.ReaderOptions{Source: catalog.Source{Kind: catalog.SourceMock, Name: "mock"}, Parts: live.WithStatus}
+			o := live.ReaderOptions{Source: catalog.Source{Kind: catalog.SourceMock, Name: "mock"}, Parts: live.DefaultPartsAndStatus}
 			first := c.read(t, o, nil)
 			c.check(t, first)
 

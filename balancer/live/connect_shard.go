@@ -10,11 +10,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ConnectShard returns a client of a replica set past the router, which reads from its primary:
+// ConnectShard connects to a shard's replica set directly, bypassing the router, and reads from its primary,
 // with the settings of the cluster's client, such as user and TLS. Hosts are as config.shards
-// has them. The error says why nothing answers there, after a few seconds.
+// has them. It fails after a few seconds if no member answers.
 func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts string) (*mongo.Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	_, list, named := strings.Cut(hosts, "/")
 	if !named {
@@ -22,7 +22,7 @@ func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts st
 	}
 	var err error
 	for host := range strings.SplitSeq(list, ",") {
-		if err = reachableSoon(ctx, settings.Dialer, host); err == nil {
+		if err = checkReachableSoon(ctx, settings.Dialer, host); err == nil {
 			break
 		}
 	}
@@ -35,7 +35,7 @@ func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts st
 	}
 	hello, err := NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
 	if err == nil && text(hello, "msg") == "isdbgrid" {
-		err = errNotMember
+		err = errIsRouter
 	}
 	if err != nil {
 		_ = Disconnect(context.WithoutCancel(ctx), client) // it was only asked
@@ -44,20 +44,26 @@ func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts st
 	return client, nil
 }
 
-func reachableSoon(ctx context.Context, dialer options.ContextDialer, host string) error {
+func checkReachableSoon(ctx context.Context, dialer options.ContextDialer, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	return reachable(ctx, dialer, host)
+	return checkReachable(ctx, dialer, host)
 }
 
-// Each calls put with all documents of a command that answers with a cursor, as they come. A
+// EachDocument calls put with all documents of a command that answers with a cursor, as they come. A
 // document is valid until put returns.
-func Each(ctx context.Context, client *mongo.Client, database string, command bson.D, put func(bson.Raw) error) error {
-	ctx, command, cancel := TimedOnce(ctx, command)
+func EachDocument(
+	ctx context.Context,
+	client *mongo.Client,
+	database string,
+	command bson.D,
+	put func(bson.Raw) error,
+) error {
+	ctx, command, cancel := WithSingleTimeout(ctx, command)
 	defer cancel()
 	cursor, err := client.Database(database).RunCommandCursor(ctx, command)
 	if err != nil {
 		return ServerError(err)
 	}
-	return ServerError(each(ctx, cursor, put))
+	return ServerError(eachInCursor(ctx, cursor, put))
 }

@@ -12,33 +12,33 @@ import (
 // Limits of how long the comparison may take. It waits for shards that are down, and for the
 // locks of collections that are resharded or moved (recordings 20-live, 03, 04 and 10).
 const (
-	consistencyWait        = time.Minute
-	consistencyHurriedWait = 3 * time.Second
+	consistencyTimeout      = time.Minute
+	consistencyShortTimeout = 3 * time.Second
 )
 
-// Inconsistencies has a cluster of 7.0 or newer compare its metadata with the shards,
+// CheckMetadataConsistency has a cluster of 7.0 or newer compare its metadata with the shards,
 // including indexes. It needs the privilege checkMetadataConsistency, which clusterManager
 // has, but not clusterMonitor. The error is a *NoAnswerError if it takes too long: a few
 // seconds if a shard is down or something is resharded, else a minute.
-func Inconsistencies(ctx context.Context, a CommandRunner, down bool) ([]catalog.Inconsistency, error) {
-	limit, why := consistencyWait, ""
+func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) ([]catalog.Inconsistency, error) {
+	limit, why := consistencyTimeout, ""
 	running, err := a.RunCursorCommand(ctx, "config", query{
 		collection: "reshardingOperations", limit: 1,
 		filter: bson.D{{Key: "state", Value: bson.D{{Key: "$nin", Value: bson.A{"quiesced", "done"}}}}},
 	}.command())
 	switch {
 	case err == nil && len(running) > 0:
-		limit = consistencyHurriedWait
+		limit = consistencyShortTimeout
 		why = "it waits for the lock of " + text(running[0], "ns") + ", which is resharded or moved"
 	case down:
-		limit, why = consistencyHurriedWait, "a shard does not answer"
+		limit, why = consistencyShortTimeout, "a shard does not answer"
 	}
 	waits, cancel := context.WithTimeout(ctx, limit) // which the driver sends as maxTimeMS
 	defer cancel()
 	docs, err := a.RunCursorCommand(waits, "admin", bson.D{
 		{Key: "checkMetadataConsistency", Value: int32(1)}, {Key: "checkIndexes", Value: true},
 	})
-	if expired(err) && ctx.Err() == nil {
+	if isTimeExpired(err) && ctx.Err() == nil {
 		return nil, &NoAnswerError{limit, why}
 	}
 	var list []catalog.Inconsistency

@@ -14,7 +14,7 @@ import (
 // step by step (rules/03-commands §1.5). The config servers, if they are a shard, leave by
 // commands of their own.
 
-// StartDrainCommand returns what marks a shard as draining.
+// StartDrainCommand returns the command that marks a shard as draining.
 func StartDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
 	if r.HasDrainCommands() {
 		return drainCommand(id, "startShardDraining", "startTransitionToDedicatedConfigServer")
@@ -22,7 +22,7 @@ func StartDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
 	return drainCommand(id, "removeShard", "transitionToDedicatedConfigServer")
 }
 
-// CommitDrainCommand returns what removes a shard that is empty.
+// CommitDrainCommand returns the command that removes an empty shard.
 func CommitDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
 	if r.HasDrainCommands() {
 		return drainCommand(id, "commitShardRemoval", "commitTransitionToDedicatedConfigServer")
@@ -30,7 +30,7 @@ func CommitDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
 	return drainCommand(id, "removeShard", "transitionToDedicatedConfigServer")
 }
 
-// StopDrainCommand returns what lets a shard stay, since 8.3.
+// StopDrainCommand returns the command that cancels a drain, since 8.3.
 func StopDrainCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")
 }
@@ -41,8 +41,8 @@ func DrainStatusCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus")
 }
 
-// NotDraining reports whether DrainStatusCommand failed because the shard does not drain.
-func NotDraining(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.IllegalOperation) }
+// IsNotDraining reports whether DrainStatusCommand failed because the shard does not drain.
+func IsNotDraining(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.IllegalOperation) }
 
 func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
 	if id == configShard {
@@ -51,11 +51,11 @@ func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
 	return bson.D{{Key: name, Value: string(id)}}
 }
 
-// DrainOf returns how far the draining of a shard is, and whether there is such a shard.
+// ReadDrain returns how far the draining of a shard is, and whether there is such a shard.
 // It reads with read.
-func DrainOf(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Release, id catalog.ShardID) (
+func ReadDrain(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Release, id catalog.ShardID) (
 	d diagnosis.Drain, found bool, err error) {
-	o := ReaderOptions{Parts: Shards | Drains, Shard: id, Release: r, Required: All}
+	o := ReaderOptions{Parts: Shards | Drains, Shard: id, Release: r, Required: AllParts}
 	s, err := read(o)
 	if err != nil {
 		return d, false, err
@@ -75,10 +75,10 @@ func DrainOf(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Rele
 	return diagnosis.DrainOf(s, shard), true, nil
 }
 
-// Drain returns how far the draining of a shard is, and whether there is such a shard.
-func (t *LeasedCluster) Drain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
-	return DrainOf(func(o ReaderOptions) (*catalog.Snapshot, error) {
+// ReadDrain returns how far the draining of a shard is, and whether there is such a shard.
+func (t *LeasedCluster) ReadDrain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
+	return ReadDrain(func(o ReaderOptions) (*catalog.Snapshot, error) {
 		s, err := NewCommandReader(t.executor.commands, o).Read(ctx)
 		return s, ServerError(err)
-	}, t.Router(), id)
+	}, t.RouterRelease(), id)
 }

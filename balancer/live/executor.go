@@ -18,7 +18,7 @@ import (
 
 // Executor reads and changes a sharded cluster for the engine, through a mongos. Where the
 // cluster's own balancer talks to shards and the config server, an Executor uses commands
-// of a mongos of the release; what no command does is an UnsupportedError. It writes
+// of a mongos; operations without a command return an UnsupportedError. It writes
 // nothing to config but what MongoDB documents: noBalance of a collection.
 //
 // A mongos takes no routing version from its clients. Where the balancer would send one, an
@@ -26,13 +26,13 @@ import (
 // change before the command.
 type Executor struct {
 	commands CommandRunner
-	// release is that of the router, by which commands go, and deciding that of the config
-	// servers, by which rounds go; both by the feature compatibility version.
-	release, deciding catalog.Release
-	compatible        catalog.Compatibility
-	comment           string // of moves, where there is one
-	// ready, if set, is called right before a move; its error cancels the move.
-	ready func(context.Context) error
+	// routerRelease is the router's, which determines the commands; deciding is that of the config
+	// servers, which determines the rounds; both are limited by the feature compatibility version.
+	routerRelease, configRelease catalog.Release
+	compatibility                catalog.Compatibility
+	comment                      string // of moves, where there is one
+	// beforeMove, if set, is called right before a move; its error cancels the move.
+	beforeMove func(context.Context) error
 }
 
 var (
@@ -51,7 +51,7 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	if err := CheckSharded(ctx, d.commands); err != nil {
 		return nil, ServerError(err)
 	}
-	info, err := d.ask(ctx, "admin", bson.D{{Key: "buildInfo", Value: 1}})
+	info, err := d.runCommand(ctx, "admin", bson.D{{Key: "buildInfo", Value: 1}})
 	if err != nil {
 		return nil, err
 	}
@@ -60,36 +60,36 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	if !known {
 		return nil, fmt.Errorf("the server's version is %q", version)
 	}
-	d.compatible, err = readCompatibility(ctx, commands)
-	d.release = d.compatible.Release(router)
-	d.deciding = d.release
+	d.compatibility, err = readCompatibility(ctx, commands)
+	d.routerRelease = d.compatibility.Release(router)
+	d.configRelease = d.routerRelease
 	return d, err
 }
 
 // With calls exchange with the cluster. Several may run at the same time.
 func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
 
-// Release returns the release by which the cluster's rounds go.
-func (d *Executor) Release() catalog.Release { return d.deciding }
+// Release returns the release whose balancing rules apply: that of the config servers.
+func (d *Executor) Release() catalog.Release { return d.configRelease }
 
-// askConfigServers has rounds go by what runs on the config servers' primary. Where it can't be
-// reached, the router stands for it. Settings are those of the cluster's client.
-func (d *Executor) askConfigServers(ctx context.Context, settings *options.ClientOptions) {
-	hosts, err := configHosts(ctx, d.ask)
+// detectConfigRelease detects the release of the config servers' primary. If it can't be
+// reached, the router's release is used. Settings are those of the cluster's client.
+func (d *Executor) detectConfigRelease(ctx context.Context, settings *options.ClientOptions) {
+	hosts, err := readConfigHosts(ctx, d.runCommand)
 	if err != nil {
 		return
 	}
 	list := catalog.MembersOf(catalog.ConfigServers, hosts)
 	askMembers(ctx, settings, list)
 	if is, known := catalog.ReleaseOf(catalog.VersionOf(list, catalog.ConfigServers)); known {
-		d.deciding = d.compatible.Release(is)
+		d.configRelease = d.compatibility.Release(is)
 	}
 }
 
 // UnsupportedError says that no command of a mongos does something. It is an
 // errors.ErrUnsupported.
 type UnsupportedError struct {
-	// What can't be done, Why in a few words.
+	// What can't be done, and Why, in a few words.
 	What, Why string
 }
 
@@ -104,32 +104,37 @@ func (e *UnsupportedError) Failure() policy.Failure { return policy.AskOperator 
 
 const noCommand = "mongos has no command for it"
 
-// ask sends one command; its error is a ServerError.
-func (d *Executor) ask(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
+// runCommand sends one command; its error is a ServerError.
+func (d *Executor) runCommand(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
 	reply, err := d.commands.RunCommand(ctx, db, command)
 	return reply, ServerError(err)
 }
 
-// list returns the documents of a cursor; its error is a ServerError.
-func (d *Executor) list(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
-	return d.listWithin(ctx, readWait, db, command)
+// listDocs returns the documents of a cursor; its error is a ServerError.
+func (d *Executor) listDocs(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
+	return d.listDocsWithin(ctx, configTimeout, db, command)
 }
 
-// listWithin is list with a limit, which the driver sends as maxTimeMS.
-func (d *Executor) listWithin(ctx context.Context, most time.Duration, db string, command bson.D) ([]bson.Raw, error) {
+// listDocsWithin is list with a limit, which the driver sends as maxTimeMS.
+func (d *Executor) listDocsWithin(
+	ctx context.Context,
+	most time.Duration,
+	db string,
+	command bson.D,
+) ([]bson.Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	docs, err := d.commands.RunCursorCommand(ctx, db, command)
 	return docs, ServerError(err)
 }
 
-// settings returns what config.settings says, with one command.
-func (d *Executor) settings(ctx context.Context) (catalog.Settings, error) {
-	docs, err := d.find(ctx, "settings", bson.D{})
+// readSettings returns what config.settings says, with one command.
+func (d *Executor) readSettings(ctx context.Context) (catalog.Settings, error) {
+	docs, err := d.findInConfig(ctx, "settings", bson.D{})
 	if err != nil {
 		return catalog.Settings{}, err
 	}
-	known := catalog.DefaultSettingsOf(d.deciding)
+	known := catalog.DefaultSettingsOf(d.configRelease)
 	err = known.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
 			if text(doc, "_id") == id {
@@ -141,10 +146,15 @@ func (d *Executor) settings(ctx context.Context) (catalog.Settings, error) {
 	return known, err
 }
 
-// find returns documents of config that can't be rolled back.
-func (d *Executor) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
+// findInConfig returns documents of config that can't be rolled back.
+func (d *Executor) findInConfig(
+	ctx context.Context,
+	collection string,
+	filter bson.D,
+	more ...bson.E,
+) ([]bson.Raw, error) {
 	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, fullBatch, majority}
-	return d.list(ctx, "config", append(command, more...))
+	return d.listDocs(ctx, "config", append(command, more...))
 }
 
 // fullBatch has servers fill their first replies.
@@ -153,15 +163,15 @@ var fullBatch = bson.E{Key: "batchSize", Value: int32(chunkBatch)}
 // majority is the read concern for what decisions depend on.
 var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
 
-// sorted returns a sort by one field.
-func sorted(field string, direction int) bson.E {
+// sortBy returns a sort by one field.
+func sortBy(field string, direction int) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// collection returns the entry of a tracked collection; the error is NamespaceNotFound if
+// readCollection returns the entry of a tracked collection; the error is NamespaceNotFound if
 // there is none.
-func (d *Executor) collection(ctx context.Context, ns string) (catalog.Collection, error) {
-	docs, err := d.find(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
+func (d *Executor) readCollection(ctx context.Context, ns string) (catalog.Collection, error) {
+	docs, err := d.findInConfig(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
 	if err != nil {
 		return catalog.Collection{}, err
 	}
@@ -174,23 +184,23 @@ func (d *Executor) collection(ctx context.Context, ns string) (catalog.Collectio
 // notDropped excludes dropped collections, whose entries releases up to 4.4 keep.
 var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 
-// chosen returns a collection if it still has the UUID. It may have been dropped, and
+// collectionWithUUID returns a collection if it still has the UUID. It may have been dropped, and
 // another one created with its name.
-func (d *Executor) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
-	coll, err := d.collection(ctx, ns)
+func (d *Executor) collectionWithUUID(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
+	coll, err := d.readCollection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found: a new one has its name", ns)
 	}
 	return coll, err
 }
 
-// chunkAt returns the chunk that contains a key.
-func (d *Executor) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
+// readChunkAt returns the chunk that contains a key.
+func (d *Executor) readChunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
 	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
-		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
+		return catalog.Chunk{}, staleError("the shard key of %s has changed", coll.Namespace)
 	}
 	filter := bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lte", Value: coll.Pattern.Bound(key)}}}}
-	docs, err := d.find(ctx, "chunks", filter, sorted("min", -1), bson.E{Key: "limit", Value: 1})
+	docs, err := d.findInConfig(ctx, "chunks", filter, sortBy("min", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
@@ -200,24 +210,24 @@ func (d *Executor) chunkAt(ctx context.Context, coll catalog.Collection, key cat
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// owned is chunkAt, with an error if another shard owns the chunk.
-func (d *Executor) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
+// ownedChunkAt is readChunkAt, with an error if another shard owns the chunk.
+func (d *Executor) ownedChunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key,
 	by catalog.ShardID) (catalog.Chunk, error) {
-	chunk, err := d.chunkAt(ctx, coll, key)
+	chunk, err := d.readChunkAt(ctx, coll, key)
 	if err == nil && chunk.Shard != by {
-		return chunk, stale("the chunk of %s belongs to shard %s and not to %s", coll.Namespace, chunk.Shard, by)
+		return chunk, staleError("the chunk of %s belongs to shard %s and not to %s", coll.Namespace, chunk.Shard, by)
 	}
 	return chunk, err
 }
 
-func stale(format string, args ...any) error {
+func staleError(format string, args ...any) error {
 	return mongoerr.New(mongoerr.StaleConfig, format, args...)
 }
 
-// now returns the time of the mongos, which needs no privilege. The logical time in replies
+// routerTime returns the time of the mongos, which needs no privilege. The logical time in replies
 // stands still while nothing is written.
-func (d *Executor) now(ctx context.Context) (time.Time, error) {
-	hello, err := greet(ctx, d.commands.RunCommand)
+func (d *Executor) routerTime(ctx context.Context) (time.Time, error) {
+	hello, err := sendHello(ctx, d.commands.RunCommand)
 	if err != nil {
 		return time.Time{}, ServerError(err)
 	}

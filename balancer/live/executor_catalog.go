@@ -14,12 +14,12 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Of how many collections one command reads the chunks, and the changed chunks. Each
+// Number of collections per command that reads chunks, or changed chunks. Each
 // alternative of a filter has bounds in an index of config.chunks of its own.
 const (
-	readTogether  = 200
-	askedTogether = 1000
-	namedTogether = 1000 // above that all collections are read
+	tablesPerRead       = 200
+	tablesPerUpdate     = 1000
+	maxNamedCollections = 1000 // above that all collections are read
 )
 
 // ReadCatalog reads what a round looks at. Of the routing tables that an earlier Catalog has
@@ -28,9 +28,9 @@ func (d *Executor) ReadCatalog(
 	ctx context.Context, namespaces []string, before *runner.Catalog,
 ) (*runner.Catalog, error) {
 	read := &runner.Catalog{
-		Settings: map[string]bson.Raw{}, Routings: map[string]balancer.Routing{}, Complete: map[string]bool{},
+		Settings: map[string]bson.Raw{}, Routings: map[string]balancer.Routing{}, FullyRead: map[string]bool{},
 	}
-	settings, err := d.find(ctx, "settings", bson.D{})
+	settings, err := d.findInConfig(ctx, "settings", bson.D{})
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +40,14 @@ func (d *Executor) ReadCatalog(
 	if read.Shards, err = d.Shards(ctx); err != nil {
 		return nil, err
 	}
-	if read.Collections, err = d.collections(ctx, namespaces); err != nil {
+	if read.Collections, err = d.shardedAmong(ctx, namespaces); err != nil {
 		return nil, err
 	}
-	zones, err := d.zonesOf(ctx, read.Collections)
+	zones, err := d.readZonesByCollection(ctx, read.Collections)
 	if err != nil {
 		return nil, err
 	}
-	tables, err := d.tables(ctx, read, before)
+	tables, err := d.routingTables(ctx, read, before)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,9 @@ func (d *Executor) ReadCatalog(
 	return read, nil
 }
 
-// collections returns the sharded ones of some collections.
-func (d *Executor) collections(ctx context.Context, namespaces []string) ([]catalog.Collection, error) {
-	if len(namespaces) > namedTogether {
+// shardedAmong returns the sharded ones of some collections.
+func (d *Executor) shardedAmong(ctx context.Context, namespaces []string) ([]catalog.Collection, error) {
+	if len(namespaces) > maxNamedCollections {
 		all, err := d.Collections(ctx)
 		named := make(map[string]bool, len(namespaces))
 		for _, ns := range namespaces {
@@ -69,11 +69,14 @@ func (d *Executor) collections(ctx context.Context, namespaces []string) ([]cata
 		}
 		return slices.DeleteFunc(all, func(c catalog.Collection) bool { return !named[c.Namespace] }), err
 	}
-	return d.sharded(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
+	return d.listSharded(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
 }
 
-// zonesOf returns the zones of collections.
-func (d *Executor) zonesOf(ctx context.Context, colls []catalog.Collection) (map[string]*catalog.ZoneSet, error) {
+// readZonesByCollection returns the zones of collections.
+func (d *Executor) readZonesByCollection(
+	ctx context.Context,
+	colls []catalog.Collection,
+) (map[string]*catalog.ZoneSet, error) {
 	filter, names := bson.D{}, make(bson.A, len(colls))
 	zones := make(map[string]*catalog.ZoneSet, len(colls))
 	patterns := make(map[string]catalog.KeyPattern, len(colls))
@@ -81,11 +84,11 @@ func (d *Executor) zonesOf(ctx context.Context, colls []catalog.Collection) (map
 		names[i] = coll.Namespace
 		zones[coll.Namespace], patterns[coll.Namespace] = catalog.NewZoneSet(coll.Pattern), coll.Pattern
 	}
-	if len(colls) <= namedTogether {
+	if len(colls) <= maxNamedCollections {
 		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: names}}}}
 	}
 	order := bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: 1}, {Key: "min", Value: 1}}}
-	docs, err := d.find(ctx, "tags", filter, order)
+	docs, err := d.findInConfig(ctx, "tags", filter, order)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +108,8 @@ func (d *Executor) zonesOf(ctx context.Context, colls []catalog.Collection) (map
 	return zones, nil
 }
 
-// tables returns the routing tables of the collections of a Catalog.
-func (d *Executor) tables(ctx context.Context, read *runner.Catalog, before *runner.Catalog) (
+// routingTables returns the routing tables of the collections of a Catalog.
+func (d *Executor) routingTables(ctx context.Context, read *runner.Catalog, before *runner.Catalog) (
 	map[string]*catalog.RoutingTable, error,
 ) {
 	tables := map[string]*catalog.RoutingTable{}
@@ -121,19 +124,19 @@ func (d *Executor) tables(ctx context.Context, read *runner.Catalog, before *run
 		}
 		unknown = append(unknown, coll)
 	}
-	for batch := range slices.Chunk(known, askedTogether) {
+	for batch := range slices.Chunk(known, tablesPerUpdate) {
 		failed, err := d.updateTables(ctx, batch, tables)
 		if err != nil {
 			return nil, err
 		}
 		unknown = append(unknown, failed...)
 	}
-	for batch := range slices.Chunk(unknown, readTogether) {
+	for batch := range slices.Chunk(unknown, tablesPerRead) {
 		if err := d.readTables(ctx, batch, tables); err != nil {
 			return nil, err
 		}
 		for _, coll := range batch {
-			read.Complete[coll.Namespace] = true
+			read.FullyRead[coll.Namespace] = true
 		}
 	}
 	return tables, nil
@@ -150,13 +153,13 @@ func (d *Executor) updateTables(
 		either[i] = bson.D{coll.ChunkFilter(),
 			{Key: "lastmod", Value: bson.D{{Key: "$gt", Value: newest.Timestamp()}}}}
 	}
-	docs, err := d.find(ctx, "chunks", bson.D{{Key: "$or", Value: either}})
+	docs, err := d.findInConfig(ctx, "chunks", bson.D{{Key: "$or", Value: either}})
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
-	byOwner := ownersOf(docs)
+	byOwner := groupByCollection(docs)
 	for _, coll := range colls {
-		changed, err := parseChunks(coll, byOwner[ownerKey(coll)])
+		changed, err := parseChunks(coll, byOwner[collectionID(coll)])
 		if err == nil && len(changed) > 0 {
 			tables[coll.Namespace], err = tables[coll.Namespace].Apply(changed)
 		}
@@ -180,7 +183,7 @@ func (d *Executor) readTables(
 	}
 	byOwner := map[string][]bson.Raw{}
 	for field, list := range owners {
-		docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
+		docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
 			{Key: "find", Value: "chunks"},
 			{Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
 			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "lastmod", Value: 1}}}, fullBatch, majority,
@@ -188,10 +191,10 @@ func (d *Executor) readTables(
 		if err != nil {
 			return err
 		}
-		maps.Copy(byOwner, ownersOf(docs))
+		maps.Copy(byOwner, groupByCollection(docs))
 	}
 	for _, coll := range colls {
-		chunks, err := parseChunks(coll, byOwner[ownerKey(coll)])
+		chunks, err := parseChunks(coll, byOwner[collectionID(coll)])
 		if err == nil {
 			tables[coll.Namespace], err = catalog.NewRoutingTableUnsorted(coll.Pattern, coll.Epoch, coll.Timestamp, chunks)
 		}
@@ -214,26 +217,26 @@ func (d *Executor) readTables(
 	return nil
 }
 
-// ownersOf groups chunks by what tells their collection.
-func ownersOf(chunks []bson.Raw) map[string][]bson.Raw {
+// groupByCollection groups chunks by their collection (UUID, or namespace before 5.0).
+func groupByCollection(chunks []bson.Raw) map[string][]bson.Raw {
 	by := map[string][]bson.Raw{}
 	for _, doc := range chunks {
-		key := ownerOf(doc)
+		key := chunkCollectionID(doc)
 		by[key] = append(by[key], doc)
 	}
 	return by
 }
 
-// ownerOf returns what tells the collection of a chunk.
-func ownerOf(chunk bson.Raw) string {
+// chunkCollectionID returns the collection of a chunk: its UUID, or the namespace before 5.0.
+func chunkCollectionID(chunk bson.Raw) string {
 	if _, uuid, ok := chunk.Lookup("uuid").BinaryOK(); ok {
 		return string(uuid)
 	}
 	return text(chunk, "ns")
 }
 
-// ownerKey is the ownerOf of a collection's chunks.
-func ownerKey(coll catalog.Collection) string {
+// collectionID is the chunkCollectionID of a collection's chunks.
+func collectionID(coll catalog.Collection) string {
 	if uuid, is := coll.ChunkFilter().Value.(bson.Binary); is {
 		return string(uuid.Data)
 	}
@@ -252,6 +255,10 @@ func parseChunks(coll catalog.Collection, docs []bson.Raw) ([]catalog.Chunk, err
 }
 
 // ReadCatalog reads what a round looks at.
-func (s *Steps) ReadCatalog(ctx context.Context, namespaces []string, before *runner.Catalog) (*runner.Catalog, error) {
+func (s *StepExecutor) ReadCatalog(
+	ctx context.Context,
+	namespaces []string,
+	before *runner.Catalog,
+) (*runner.Catalog, error) {
 	return s.executor.ReadCatalog(ctx, namespaces, before)
 }

@@ -12,43 +12,43 @@ import (
 
 // Move sends moveRange, before 6.0 moveChunk, and waits for its end. An unsharded collection
 // moves with moveCollection, from 8.0. It forces nothing that the balancer would: a mongos
-// can't say that the balancer sends it, and by hand a forced move blocks writes.
+// can't mark it as the balancer's, and a forced manual move blocks writes.
 func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
 	}
-	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
+	coll, err := d.collectionWithUUID(ctx, m.Namespace, m.UUID)
 	if err != nil {
 		return err
 	}
-	chunk, err := d.owned(ctx, coll, m.Min, m.From)
+	chunk, err := d.ownedChunkAt(ctx, coll, m.Min, m.From)
 	if err != nil {
 		return err
 	}
-	settings, err := d.settings(ctx)
+	settings, err := d.readSettings(ctx)
 	if err != nil {
 		return err
 	}
-	command := moveRange(coll.Pattern, m.Namespace, m.To, m.Min, m.Max)
-	if !d.release.AtLeast(catalog.Release60) {
+	command := moveRangeCommand(coll.Pattern, m.Namespace, m.To, m.Min, m.Max)
+	if !d.routerRelease.AtLeast(catalog.Release60) {
 		if !chunk.Min.Equal(m.Min) || !m.Max.IsZero() && !chunk.Max.Equal(m.Max) {
-			return stale("no chunk of %s with these bounds", m.Namespace)
+			return staleError("no chunk of %s with these bounds", m.Namespace)
 		}
-		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
+		command = moveChunkCommand(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
-	if d.ready != nil {
-		if err := d.ready(ctx); err != nil {
+	if d.beforeMove != nil {
+		if err := d.beforeMove(ctx); err != nil {
 			return err
 		}
 	}
-	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force == policy.ForceManual))
+	_, err = d.runCommand(ctx, "admin", d.withMoveOptions(command, settings, m.Force == policy.ForceManual))
 	return err
 }
 
-// moving adds the options of a move that the cluster's settings demand, and the comment by
+// withMoveOptions adds the options of a move that the cluster's settings demand, and the comment by
 // which it can be found among the operations of the servers.
-func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
-	if d.comment != "" && d.release.AtLeast(catalog.Release44) {
+func (d *Executor) withMoveOptions(command bson.D, settings catalog.Settings, force bool) bson.D {
+	if d.comment != "" && d.routerRelease.AtLeast(catalog.Release44) {
 		command = append(command, bson.E{Key: "comment", Value: d.comment})
 	}
 	if force {
@@ -63,8 +63,8 @@ func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool)
 	return command
 }
 
-// moveRange moves a range; the donor chooses where it ends if upper is zero.
-func moveRange(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
+// moveRangeCommand moves a range; the donor chooses where it ends if upper is zero.
+func moveRangeCommand(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
 	command := bson.D{
 		{Key: "moveRange", Value: ns}, {Key: "toShard", Value: string(to)}, {Key: "min", Value: p.Bound(lower)},
 	}
@@ -74,7 +74,7 @@ func moveRange(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper
 	return command
 }
 
-func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
+func moveChunkCommand(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
 	return bson.D{
 		{Key: "moveChunk", Value: ns}, {Key: "to", Value: string(to)},
 		{Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}},
@@ -82,10 +82,10 @@ func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper
 }
 
 func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error {
-	if !d.release.MovesCollections() {
+	if !d.routerRelease.MovesCollections() {
 		return &UnsupportedError{"moving an unsharded collection", "moveCollection requires 8.0 or newer"}
 	}
-	_, err := d.ask(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},
+	_, err := d.runCommand(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},
 		{Key: "toShard", Value: string(m.To)}})
 	return err
 }
@@ -95,9 +95,9 @@ func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.Action
 	if a.Kind == policy.MergeAll {
 		return d.mergeAll(ctx, a)
 	}
-	coll, err := d.chosen(ctx, a.Namespace, a.UUID)
+	coll, err := d.collectionWithUUID(ctx, a.Namespace, a.UUID)
 	if err == nil {
-		_, err = d.owned(ctx, coll, a.Min, a.Shard)
+		_, err = d.ownedChunkAt(ctx, coll, a.Min, a.Shard)
 	}
 	if err != nil {
 		return policy.ActionResult{Err: err}
@@ -105,11 +105,11 @@ func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.Action
 	if a.Kind == policy.MeasureRange {
 		return d.measure(ctx, coll, a)
 	}
-	_, err = d.ask(ctx, "admin", mergeChunks(coll.Pattern, a.Namespace, a.Min, a.Max))
+	_, err = d.runCommand(ctx, "admin", mergeChunksCommand(coll.Pattern, a.Namespace, a.Min, a.Max))
 	return policy.ActionResult{Err: err}
 }
 
-func mergeChunks(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
+func mergeChunksCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
 	return bson.D{
 		{Key: "mergeChunks", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}},
 	}
@@ -122,7 +122,7 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 	if err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	reply, err := d.ask(ctx, db, bson.D{
+	reply, err := d.runCommand(ctx, db, bson.D{
 		{Key: "dataSize", Value: a.Namespace}, {Key: "keyPattern", Value: coll.Pattern.Doc()},
 		{Key: "min", Value: coll.Pattern.Bound(a.Min)}, {Key: "max", Value: coll.Pattern.Bound(a.Max)},
 		{Key: "estimate", Value: true}, {Key: "maxSize", Value: a.MaxBytes},
@@ -134,18 +134,18 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || isSet(reply.Lookup("maxReached"))}
 }
 
-// autoMergeMost is how many chunks the balancer lets one command merge
+// maxAutoMergeChunks is how many chunks the balancer lets one command merge
 // (rules/02-defragmentation-and-merging §3.5).
-const autoMergeMost = 1000
+const maxAutoMergeChunks = 1000
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:
 // the chunks are counted before and after, which other changes may disturb.
 func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
-	if !d.release.AutoMerges() {
+	if !d.routerRelease.AutoMerges() {
 		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard requires 7.0 or newer"}
 		return result
 	}
-	coll, err := d.collection(ctx, a.Namespace)
+	coll, err := d.readCollection(ctx, a.Namespace)
 	if err != nil {
 		if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 			err = mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)
@@ -155,9 +155,9 @@ func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result 
 	}
 	before, err := d.countChunks(ctx, coll, a.Shard)
 	if err == nil {
-		_, err = d.ask(ctx, "admin", bson.D{
+		_, err = d.runCommand(ctx, "admin", bson.D{
 			{Key: "mergeAllChunksOnShard", Value: a.Namespace}, {Key: "shard", Value: string(a.Shard)},
-			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMost)},
+			{Key: "maxNumberOfChunksToMerge", Value: int32(maxAutoMergeChunks)},
 		})
 	}
 	if err != nil {
@@ -173,7 +173,7 @@ func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result 
 }
 
 func (d *Executor) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
-	reply, err := d.ask(ctx, "config", bson.D{
+	reply, err := d.runCommand(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
 		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
 		majority,

@@ -15,7 +15,7 @@ import (
 
 // Setting reads one document of config.settings.
 func (d *Executor) Setting(ctx context.Context, id string) (bson.Raw, error) {
-	docs, err := d.find(ctx, "settings", bson.D{{Key: "_id", Value: id}})
+	docs, err := d.findInConfig(ctx, "settings", bson.D{{Key: "_id", Value: id}})
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (d *Executor) Setting(ctx context.Context, id string) (bson.Raw, error) {
 
 // Shards lists config.shards in its order.
 func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
-	docs, err := d.find(ctx, "shards", bson.D{})
+	docs, err := d.findInConfig(ctx, "shards", bson.D{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,8 @@ func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 		}
 		shards = append(shards, s)
 	}
-	if d.release.HasMaxShardSize() && slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }) {
+	if d.routerRelease.HasMaxShardSize() &&
+		slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }) {
 		return shards, d.fillSizes(ctx, shards)
 	}
 	return shards, nil
@@ -44,7 +45,7 @@ func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 
 // fillSizes adds up the data of each shard that has a maxSize.
 func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error {
-	reply, err := d.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
+	reply, err := d.runCommand(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
 	if err != nil {
 		return err
 	}
@@ -72,13 +73,13 @@ func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error 
 
 // Collections lists the sharded collections by namespace.
 func (d *Executor) Collections(ctx context.Context) ([]catalog.Collection, error) {
-	return d.sharded(ctx)
+	return d.listSharded(ctx)
 }
 
-// sharded lists the sharded collections that match a filter, by namespace.
-func (d *Executor) sharded(ctx context.Context, filter ...bson.E) ([]catalog.Collection, error) {
-	docs, err := d.find(ctx, "collections",
-		append(filter, notDropped, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}), sorted("_id", 1))
+// listSharded lists the sharded collections that match a filter, by namespace.
+func (d *Executor) listSharded(ctx context.Context, filter ...bson.E) ([]catalog.Collection, error) {
+	docs, err := d.findInConfig(ctx, "collections",
+		append(filter, notDropped, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}), sortBy("_id", 1))
 	if err != nil {
 		return nil, err
 	}
@@ -99,19 +100,19 @@ const readAttempts = 5
 // Routing reads a collection, its chunks and its zones.
 func (d *Executor) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
 	for attempt := 1; ; attempt++ {
-		r, err := d.routing(ctx, ns)
+		r, err := d.readRouting(ctx, ns)
 		if attempt == readAttempts || !mongoerr.Is(err, mongoerr.ConflictingOperationInProgress) {
 			return r, err
 		}
 	}
 }
 
-func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, err error) {
-	if r.Collection, err = d.collection(ctx, ns); err != nil {
+func (d *Executor) readRouting(ctx context.Context, ns string) (r balancer.Routing, err error) {
+	if r.Collection, err = d.readCollection(ctx, ns); err != nil {
 		return r, err
 	}
-	docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
-		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("lastmod", 1),
+	docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
+		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sortBy("lastmod", 1),
 		fullBatch, majority,
 	})
 	if err != nil {
@@ -127,12 +128,12 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 	if err != nil {
 		return r, err
 	}
-	r.Zones, err = d.zones(ctx, r.Collection)
+	r.Zones, err = d.readZones(ctx, r.Collection)
 	return r, err
 }
 
-func (d *Executor) zones(ctx context.Context, coll catalog.Collection) (*catalog.ZoneSet, error) {
-	docs, err := d.find(ctx, "tags", bson.D{{Key: "ns", Value: coll.Namespace}}, sorted("min", 1))
+func (d *Executor) readZones(ctx context.Context, coll catalog.Collection) (*catalog.ZoneSet, error) {
+	docs, err := d.findInConfig(ctx, "tags", bson.D{{Key: "ns", Value: coll.Namespace}}, sortBy("min", 1))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (d *Executor) zones(ctx context.Context, coll catalog.Collection) (*catalog
 func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error,
 ) {
-	if !d.release.BalancesBySize() {
+	if !d.routerRelease.BalancesBySize() {
 		return nil, &UnsupportedError{"sizes without orphans", "releases before 6.0 do not report them"}
 	}
 	shards, err := d.Shards(ctx)
@@ -169,7 +170,7 @@ func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 			sizes[coll.Namespace][s.ID] = 0 // a shard without a part of it is not in the answer
 		}
 	}
-	docs, err := d.list(ctx, "admin", aggregate(1,
+	docs, err := d.listDocs(ctx, "admin", aggregateCommand(1,
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: names}}}}}}))
 	if err != nil {
@@ -186,7 +187,7 @@ func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 	return sizes, nil
 }
 
-func aggregate(collection any, stages ...bson.D) bson.D {
+func aggregateCommand(collection any, stages ...bson.D) bson.D {
 	return bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{fullBatch}},
 	}
@@ -200,14 +201,14 @@ func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
 // Mergeable lists the candidates of the auto-merger, with the default history window.
 // Releases before 7.0 have no auto-merger.
 func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
-	if !d.release.AutoMerges() {
+	if !d.routerRelease.AutoMerges() {
 		return nil, nil
 	}
 	colls, err := d.Collections(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now, err := d.now(ctx)
+	now, err := d.routerTime(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +222,8 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 		}
 	}
 	var groups []bson.Raw
-	for batch := range slices.Chunk(uuids, askedTogether) { // each has bounds in an index
-		some, err := d.listWithin(ctx, tableWait, "config", append(aggregate("chunks",
+	for batch := range slices.Chunk(uuids, tablesPerUpdate) { // each has bounds in an index
+		some, err := d.listDocsWithin(ctx, tableTimeout, "config", append(aggregateCommand("chunks",
 			bson.D{{Key: "$match", Value: bson.D{{Key: "uuid", Value: bson.D{{Key: "$in", Value: batch}}},
 				{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
 			bson.D{{Key: "$group", Value: bson.D{

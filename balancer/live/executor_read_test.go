@@ -120,7 +120,7 @@ func TestChunkMovesBehindTheCursor(t *testing.T) {
 			t.Errorf("%s: the chunks are on %s", how, shards)
 		}
 	}
-	d := &Executor{commands: cluster(), release: catalog.Release80}
+	d := &Executor{commands: cluster(), routerRelease: catalog.Release80}
 	routing, err := d.Routing(t.Context(), "db.c")
 	read("one", routing.Table, err)
 

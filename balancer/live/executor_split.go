@@ -13,7 +13,7 @@ import (
 // Split sends one split for each point, the last one first: after a failure the points above
 // it are split. The chunk must be as the caller knows it.
 func (d *Executor) Split(ctx context.Context, s policy.Split) error {
-	coll, err := d.collection(ctx, s.Namespace)
+	coll, err := d.readCollection(ctx, s.Namespace)
 	switch {
 	case mongoerr.Is(err, mongoerr.NamespaceNotFound):
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", s.Namespace)
@@ -22,31 +22,31 @@ func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	case coll.Epoch != s.Version.Epoch:
 		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
 	}
-	chunk, err := d.owned(ctx, coll, s.Min, s.Shard)
+	chunk, err := d.ownedChunkAt(ctx, coll, s.Min, s.Shard)
 	if err != nil {
 		return err
 	}
 	if !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
-		return stale("no chunk of %s with these bounds", s.Namespace)
+		return staleError("no chunk of %s with these bounds", s.Namespace)
 	}
 	if s.Halve {
-		_, err := d.ask(ctx, "admin", halve(coll.Pattern, s.Namespace, s.Min, s.Max))
+		_, err := d.runCommand(ctx, "admin", halveCommand(coll.Pattern, s.Namespace, s.Min, s.Max))
 		return err
 	}
 	for i := len(s.Points) - 1; i >= 0; i-- {
-		if _, err := d.ask(ctx, "admin", splitAt(coll.Pattern, s.Namespace, s.Points[i])); err != nil {
+		if _, err := d.runCommand(ctx, "admin", splitCommand(coll.Pattern, s.Namespace, s.Points[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
+func splitCommand(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
-// halve has the donor choose the point: about the median.
-func halve(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
+// halveCommand has the donor choose the point: about the median.
+func halveCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}}}
 }
 
@@ -54,15 +54,15 @@ func halve(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
 // autoSplitVector cuts elsewhere, and clients of a mongos can't use it. Routers up to 5.0
 // ask no shard: it is to be split in half.
 func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
-	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
+	coll, err := d.collectionWithUUID(ctx, m.Namespace, m.UUID)
 	if err != nil {
 		return split, err
 	}
-	chunk, err := d.chunkAt(ctx, coll, m.Min)
+	chunk, err := d.readChunkAt(ctx, coll, m.Min)
 	if err != nil {
 		return split, err
 	}
-	newest, err := d.newestChunk(ctx, coll)
+	newest, err := d.readNewestChunk(ctx, coll)
 	if err != nil {
 		return split, err
 	}
@@ -70,11 +70,11 @@ func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split po
 		Namespace: m.Namespace, Shard: chunk.Shard, ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 		Version: catalog.Version{Epoch: coll.Epoch, Timestamp: coll.Timestamp, ChunkVersion: newest.Version},
 	}
-	if split.Halve = !d.release.ShowsSplitPoints(); split.Halve {
+	if split.Halve = !d.routerRelease.ShowsSplitPoints(); split.Halve {
 		return split, nil
 	}
 	split.Points, err = d.splitVector(ctx, coll.Pattern, m.Namespace, chunk.Min, chunk.Max, m.MaxChunkSizeBytes,
-		d.release.BalancesBySize())
+		d.routerRelease.BalancesBySize())
 	return split, err
 }
 
@@ -87,22 +87,22 @@ func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns str
 	if err != nil {
 		return nil, err
 	}
-	command := vectorOf(p, ns, lower, upper, size)
+	command := splitVectorCommand(p, ns, lower, upper, size)
 	if once {
 		command = append(command, bson.E{Key: "maxSplitPoints", Value: 1})
 	}
-	reply, err := d.ask(ctx, db, command)
+	reply, err := d.runCommand(ctx, db, command)
 	if isEmptyRange(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return splitKeys(p, reply)
+	return parseSplitKeys(p, reply)
 }
 
-// vectorOf asks where a range would be cut into pieces of half a size.
-func vectorOf(p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64) bson.D {
+// splitVectorCommand asks where a range would be cut into pieces of half a size.
+func splitVectorCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64) bson.D {
 	return bson.D{
 		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
 		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
@@ -113,7 +113,7 @@ func vectorOf(p catalog.KeyPattern, ns string, lower, upper catalog.Key, size in
 // isEmptyRange reports whether splitVector found nothing to cut.
 func isEmptyRange(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.OperationFailed) }
 
-func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
+func parseSplitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
 	keys, _ := reply.Lookup("splitKeys").ArrayOK()
 	values, err := keys.Values()
 	for _, v := range values {
@@ -127,8 +127,9 @@ func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err 
 	return points, err
 }
 
-func (d *Executor) newestChunk(ctx context.Context, coll catalog.Collection) (catalog.Chunk, error) {
-	docs, err := d.find(ctx, "chunks", bson.D{coll.ChunkFilter()}, sorted("lastmod", -1), bson.E{Key: "limit", Value: 1})
+func (d *Executor) readNewestChunk(ctx context.Context, coll catalog.Collection) (catalog.Chunk, error) {
+	docs, err := d.findInConfig(ctx, "chunks", bson.D{coll.ChunkFilter()}, sortBy("lastmod", -1),
+		bson.E{Key: "limit", Value: 1})
 	if err != nil || len(docs) == 0 {
 		return catalog.Chunk{}, err
 	}

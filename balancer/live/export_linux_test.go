@@ -25,8 +25,8 @@ func GoneByKernel(t *testing.T, h Holder, answer error) bool {
 			t.Fatal(err)
 		}
 	}
-	return processes{proc, os.Hostname, func(int, syscall.Signal) error { return answer }}.gone(h)
+	return processes{proc, os.Hostname, func(int, syscall.Signal) error { return answer }}.hasEnded(h)
 }
 
 // SelfUnder returns the id of this process as a mount of /proc shows it.
-func SelfUnder(proc string) string { return processes{proc: proc}.self() }
+func SelfUnder(proc string) string { return processes{proc: proc}.selfID() }

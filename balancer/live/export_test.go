@@ -7,5 +7,5 @@ import "time"
 func (t *LeasedCluster) StandStill(d time.Duration) {
 	t.lease.mu.Lock()
 	defer t.lease.mu.Unlock()
-	t.lease.asked = t.lease.asked.Add(-d)
+	t.lease.renewedAt = t.lease.renewedAt.Add(-d)
 }

@@ -12,103 +12,104 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Freeze finds out what wants the runs of shardsh to begin nothing: a pause, a quiesce, a
+// FreezeChecker checks whether runs of shardsh must not start new work: because of a pause, a quiesce, a
 // change of the feature compatibility version, or that somebody has stopped the balancer. It is not
 // for concurrent use.
-type Freeze struct {
+type FreezeChecker struct {
 	client   *mongo.Client
 	commands CommandRunner
 	now      func() time.Time
 
-	// compatible is when the compatibility version was read last; refused says that it
+	// compatibilityReadAt is when the compatibility version was last read; refused says that the user
 	// may not be read.
-	compatible time.Time
-	refused    bool
-	stopped    string // who has stopped the balancer; empty until that was looked for
+	compatibilityReadAt time.Time
+	compatibilityDenied bool
+	balancerStoppedBy   string // who has stopped the balancer; empty until that was looked for
 }
 
-// NewFreeze returns a Freeze for a run. The clock is for durations.
-func NewFreeze(client *mongo.Client, now func() time.Time) *Freeze {
-	return &Freeze{client: client, commands: NewCommandRunner(client), now: now}
+// NewFreezeChecker returns a Freeze for a run. The clock is for durations.
+func NewFreezeChecker(client *mongo.Client, now func() time.Time) *FreezeChecker {
+	return &FreezeChecker{client: client, commands: NewCommandRunner(client), now: now}
 }
 
-// Frozen is why nothing is to begin.
-type Frozen struct {
-	// Why is a sentence with what ends it; empty when runs may go on.
-	Why string
-	// Gone says that a quiesce has stopped the balancer whose process is gone: what it has
-	// stopped is to be given back.
-	Gone bool
+// FreezeState is the result of a check.
+type FreezeState struct {
+	// Reason is the reason with its remedy; empty when runs may go on.
+	Reason string
+	// Abandoned says that the process of a quiesce has ended without restoring the balancer:
+	// it has to be restored.
+	Abandoned bool
 }
 
-// freezeWait limits the read of the records.
-const freezeWait = 15 * time.Second
+// freezeReadTimeout limits the read of the records.
+const freezeReadTimeout = 15 * time.Second
 
-// compatibleFor is how long the compatibility version that was read is taken as it was:
+// compatibilityTTL is how long a compatibility version stays cached:
 // a step costs one read, not two.
-const compatibleFor = 5 * time.Second
+const compatibilityTTL = 5 * time.Second
 
-// Look finds out, with one command, rarely two. It asks for the balancer's mode only when
+// Check checks with one command, rarely two. It asks for the balancer's mode only when
 // that was found stopped.
-func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
-	is, err := f.records(ctx)
-	if err != nil || is != (Frozen{}) {
-		return is, err
+func (f *FreezeChecker) Check(ctx context.Context, stopped bool) (FreezeState, error) {
+	frozen, err := f.checkRecords(ctx)
+	if err != nil || frozen != (FreezeState{}) {
+		return frozen, err
 	}
-	if !f.refused && (f.compatible.IsZero() || f.now().Sub(f.compatible) >= compatibleFor) {
+	if !f.compatibilityDenied &&
+		(f.compatibilityReadAt.IsZero() || f.now().Sub(f.compatibilityReadAt) >= compatibilityTTL) {
 		compatible, err := readCompatibility(ctx, f.commands)
 		if err != nil {
-			return is, err
+			return frozen, err
 		}
-		f.refused = compatible == catalog.Compatibility{}
+		f.compatibilityDenied = compatible == catalog.Compatibility{}
 		if compatible.Changing() {
 			why := fmt.Sprintf("the feature compatibility version is %v", compatible)
 			if compatible.MovesMetadataToShards() {
 				why += ", no chunk can be split, merged or moved meanwhile"
 			}
-			return Frozen{Why: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil
+			return FreezeState{Reason: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil
 		}
-		f.compatible = f.now()
+		f.compatibilityReadAt = f.now()
 	}
 	if !stopped {
-		return Frozen{}, nil
+		return FreezeState{}, nil
 	}
-	return f.balancer(ctx)
+	return f.checkBalancer(ctx)
 }
 
-// Forget has the next Look read all again.
-func (f *Freeze) Forget() {
-	f.compatible = time.Time{}
+// Invalidate clears the cache.
+func (f *FreezeChecker) Invalidate() {
+	f.compatibilityReadAt = time.Time{}
 }
 
-// records reads the pause, and the record of a quiesce with its lease.
-func (f *Freeze) records(ctx context.Context) (is Frozen, err error) {
+// checkRecords reads the pause, and the record of a quiesce with its lease.
+func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, err error) {
 	after := func(field string, time any) bson.D { return bson.D{{Key: "$gt", Value: bson.A{field, time}}} }
 	docs, err := f.commands.RunCursorCommand(ctx, LeaseDatabase, bson.D{
 		{Key: "aggregate", Value: LeaseCollection},
 		{Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: bson.D{
-				{Key: "$in", Value: bson.A{pauseID, quiescedID, quiesceLease}}}}}}},
+				{Key: "$in", Value: bson.A{pauseID, quiesceRecordID, quiesceLease}}}}}}},
 			bson.D{{Key: "$set", Value: bson.D{
 				{Key: "running", Value: after("$expires", clusterTime)}, {Key: "lasts", Value: after("$until", "$$NOW")}}}},
 		}},
-		{Key: "cursor", Value: bson.D{}}, majority, {Key: "maxTimeMS", Value: freezeWait.Milliseconds()},
+		{Key: "cursor", Value: bson.D{}}, majority, {Key: "maxTimeMS", Value: freezeReadTimeout.Milliseconds()},
 	})
 	if err = ServerError(err); err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			err = nil // nor could this run have the lease
 		}
-		return is, err
+		return frozen, err
 	}
 	var quiesced bson.Raw
 	held := false
 	for _, doc := range docs {
 		switch text(doc, "_id") {
 		case pauseID:
-			if p := pauseOf(doc); p.Active {
-				return Frozen{Why: p.String() + "; to end it: shardsh pause --end"}, nil
+			if p := parsePause(doc); p.Active {
+				return FreezeState{Reason: p.String() + "; to end it: shardsh pause --end"}, nil
 			}
-		case quiescedID:
+		case quiesceRecordID:
 			quiesced = doc
 			held = held || isSet(doc.Lookup("lasts"))
 		case quiesceLease:
@@ -116,35 +117,36 @@ func (f *Freeze) records(ctx context.Context) (is Frozen, err error) {
 		}
 	}
 	if quiesced == nil {
-		return is, nil
+		return frozen, nil
 	}
-	is.Why = "shardsh quiesce on " + text(quiesced, "host") + " keeps the cluster quiet; to end it: shardsh quiesce --end"
-	is.Gone = !held
-	return is, nil
+	frozen.Reason = "shardsh quiesce on " + text(quiesced,
+		"host") + " keeps the cluster quiet; to end it: shardsh quiesce --end"
+	frozen.Abandoned = !held
+	return frozen, nil
 }
 
-// balancer asks whether the balancer is still stopped, and once by whom.
-func (f *Freeze) balancer(ctx context.Context) (is Frozen, err error) {
-	status, err := (&Quiet{Commands: f.commands}).Status(ctx)
+// checkBalancer asks whether the balancer is still stopped, and once by whom.
+func (f *FreezeChecker) checkBalancer(ctx context.Context) (frozen FreezeState, err error) {
+	status, err := (&ActivityReader{Commands: f.commands}).ReadStatus(ctx)
 	if err != nil {
-		return is, err
+		return frozen, err
 	}
 	if status.Mode != catalog.ModeOff {
-		f.stopped = ""
-		return is, nil
+		f.balancerStoppedBy = ""
+		return frozen, nil
 	}
-	if f.stopped == "" {
-		f.stopped = "somebody has stopped the balancer during this run"
+	if f.balancerStoppedBy == "" {
+		f.balancerStoppedBy = "somebody has stopped the balancer during this run"
 		seen, err := NewReader(f.client, ReaderOptions{Parts: Switches}).Read(ctx)
 		if err == nil {
 			if s := seen.Parts().Balancer.Switched; s != nil && !s.On {
-				f.stopped += " (at " + s.Time.UTC().Format(time.RFC3339)
+				f.balancerStoppedBy += " (at " + s.Time.UTC().Format(time.RFC3339)
 				if s.Client != "" {
-					f.stopped += ", from " + s.Client
+					f.balancerStoppedBy += ", from " + s.Client
 				}
-				f.stopped += ")"
+				f.balancerStoppedBy += ")"
 			}
 		}
 	}
-	return Frozen{Why: f.stopped + "; to go on: sh.startBalancer()"}, nil
+	return FreezeState{Reason: f.balancerStoppedBy + "; to go on: sh.startBalancer()"}, nil
 }

@@ -18,31 +18,31 @@ import (
 type StoppedMove struct {
 	Namespace string
 	From, To  catalog.ShardID
-	// Over: the command has answered, with Err.
-	Over bool
-	Err  error
+	// Answered: the command has answered, with Err.
+	Answered bool
+	Err      error
 }
 
 // Stopped reports whether the donor has stopped the move.
-func (s StoppedMove) Stopped() bool { return s.Over && mongoerr.Is(s.Err, mongoerr.Interrupted) }
+func (s StoppedMove) Stopped() bool { return s.Answered && mongoerr.Is(s.Err, mongoerr.Interrupted) }
 
 // errStopping is why a run that is being stopped moves nothing more.
 var errStopping = mongoerr.New(mongoerr.Interrupted, "nothing more is moved: the run is being stopped")
 
-// Between two looks for what is to be stopped.
-const interruptPause = 200 * time.Millisecond
+// interruptPollInterval is the interval between two polls for moves to stop.
+const interruptPollInterval = 200 * time.Millisecond
 
 // Interrupt has donors stop the moves of this process, and lets no other begin. It returns
 // when all have answered: what it killed is a donor's worker, and the command, which waits
 // for it, says what came of that. A move that the donor is about to commit can't be stopped.
-// tell hears of each move when its donor is asked, and when it is over.
+// tell is called for each move when its donor is asked, and when it is over.
 func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) error {
-	t.moving.Lock()
-	t.stopping = tell
-	t.moving.Unlock()
+	t.movesMu.Lock()
+	t.onStopped = tell
+	t.movesMu.Unlock()
 	for {
-		left := t.toStop()
-		if len(left) == 0 && len(t.underWay()) == 0 {
+		left := t.movesToStop()
+		if len(left) == 0 && len(t.movesUnderWay()) == 0 {
 			return nil
 		}
 		if len(left) > 0 {
@@ -51,7 +51,7 @@ func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) e
 			}
 		}
 		select {
-		case <-time.After(interruptPause):
+		case <-time.After(interruptPollInterval):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -60,7 +60,7 @@ func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) e
 
 // killWorkers kills the donors' workers of some moves, where they are at work.
 func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) error {
-	ops, err := t.executor.list(ctx, "admin", aggregate(1,
+	ops, err := t.executor.listDocs(ctx, "admin", aggregateCommand(1,
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
 			bson.D{{Key: "desc", Value: "MoveChunk"}},
@@ -71,7 +71,7 @@ func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) 
 		return err
 	}
 	for _, m := range moves {
-		worker, is := m.worker(ops, t.executor.comment)
+		worker, is := m.findWorker(ops, t.executor.comment)
 		if !is {
 			continue
 		}
@@ -82,23 +82,24 @@ func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) 
 	return nil
 }
 
-// kill has a donor stop a move. That it ended is told after that it was asked to.
+// kill has a donor stop a move. The request is reported before the end.
 func (t *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.RawValue) error {
-	t.telling.Lock()
-	defer t.telling.Unlock()
-	m.asked.Store(true)
-	if _, err := t.executor.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: worker}}); err != nil {
-		m.asked.Store(false)
+	t.reportMu.Lock()
+	defer t.reportMu.Unlock()
+	m.stopRequested.Store(true)
+	if _, err := t.executor.runCommand(ctx, "admin",
+		bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: worker}}); err != nil {
+		m.stopRequested.Store(false)
 		return err
 	}
-	t.tellStopped(m, StoppedMove{})
+	t.reportStopped(m, StoppedMove{})
 	return nil
 }
 
-// worker returns the operation of the donor that carries out a move. It names no collection.
+// findWorker returns the operation of the donor that carries out a move. It names no collection.
 // A shard donates one range at a time: the worker is this move's when the only command there
 // that waits for one is.
-func (m *moveUnderWay) worker(ops []bson.Raw, comment string) (opid bson.RawValue, is bool) {
+func (m *moveUnderWay) findWorker(ops []bson.Raw, comment string) (opid bson.RawValue, found bool) {
 	ours := false
 	for _, op := range ops {
 		if text(op, "shard") != string(m.From) {
@@ -126,49 +127,49 @@ func (m *moveUnderWay) worker(ops []bson.Raw, comment string) (opid bson.RawValu
 // moveUnderWay is a move whose command has not answered.
 type moveUnderWay struct {
 	policy.Migration
-	asked atomic.Bool // to stop
+	stopRequested atomic.Bool // to stop
 }
 
-// begin registers a move until ended is called with what its command answered. The error
+// registerMove registers a move until ended is called with what its command answered. The error
 // says that no move may begin.
-func (t *LeasedCluster) begin(m policy.Migration) (ended func(error) error, err error) {
-	t.moving.Lock()
-	defer t.moving.Unlock()
-	if t.stopping != nil {
+func (t *LeasedCluster) registerMove(m policy.Migration) (ended func(error) error, err error) {
+	t.movesMu.Lock()
+	defer t.movesMu.Unlock()
+	if t.onStopped != nil {
 		return nil, errStopping
 	}
 	move := &moveUnderWay{Migration: m}
 	t.moves = append(t.moves, move)
 	return func(err error) error {
-		t.moving.Lock()
+		t.movesMu.Lock()
 		t.moves = slices.DeleteFunc(t.moves, func(other *moveUnderWay) bool { return other == move })
-		t.moving.Unlock()
-		if move.asked.Load() {
-			t.telling.Lock()
-			defer t.telling.Unlock()
-			t.tellStopped(move, StoppedMove{Over: true, Err: err})
+		t.movesMu.Unlock()
+		if move.stopRequested.Load() {
+			t.reportMu.Lock()
+			defer t.reportMu.Unlock()
+			t.reportStopped(move, StoppedMove{Answered: true, Err: err})
 		}
 		return err
 	}, nil
 }
 
-func (t *LeasedCluster) tellStopped(m *moveUnderWay, s StoppedMove) {
-	t.moving.Lock()
-	tell := t.stopping
-	t.moving.Unlock()
+func (t *LeasedCluster) reportStopped(m *moveUnderWay, s StoppedMove) {
+	t.movesMu.Lock()
+	tell := t.onStopped
+	t.movesMu.Unlock()
 	s.Namespace, s.From, s.To = m.Namespace, m.From, m.To
 	tell(s)
 }
 
-func (t *LeasedCluster) underWay() []*moveUnderWay {
-	t.moving.Lock()
-	defer t.moving.Unlock()
+func (t *LeasedCluster) movesUnderWay() []*moveUnderWay {
+	t.movesMu.Lock()
+	defer t.movesMu.Unlock()
 	return slices.Clone(t.moves)
 }
 
-// toStop returns the moves under way whose donors have not been asked to stop them.
-func (t *LeasedCluster) toStop() []*moveUnderWay {
-	return slices.DeleteFunc(t.underWay(), func(m *moveUnderWay) bool { return m.asked.Load() })
+// movesToStop returns the moves under way whose donors have not been asked to stop them.
+func (t *LeasedCluster) movesToStop() []*moveUnderWay {
+	return slices.DeleteFunc(t.movesUnderWay(), func(m *moveUnderWay) bool { return m.stopRequested.Load() })
 }
 
 // Comment returns the comment of this process's moves in the operations of servers.

@@ -40,11 +40,11 @@ func newStopping(t *testing.T, release catalog.Release) *stopping {
 	}
 	t.Cleanup(made.Close)
 	client := mocktest.Connect(t, router.New(made, nil))
-	turn, err := live.Acquire(t.Context(), client, live.NewCommandRunner(client), live.Self("balance"))
+	turn, err := live.Acquire(t.Context(), client, live.NewCommandRunner(client), live.NewHolder("balance"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = turn.End(context.Background()) })
+	t.Cleanup(func() { _ = turn.RestoreAndRelease(context.Background()) })
 	var routing balancer.Routing
 	turn.With(func(c balancer.Cluster) { routing, err = c.Routing(t.Context(), "shop.hashed") })
 	if err != nil {
@@ -132,7 +132,7 @@ func TestInterrupt(t *testing.T) {
 			if err := <-ended; !mongoerr.Is(err, mongoerr.Interrupted) {
 				t.Errorf("the move ended with %v", err)
 			}
-			if len(heard) != 2 || heard[0].Over || !heard[1].Stopped() || heard[1].From != s.move.From {
+			if len(heard) != 2 || heard[0].Answered || !heard[1].Stopped() || heard[1].From != s.move.From {
 				t.Errorf("heard %+v", heard)
 			}
 			if n := s.commits(); n != 0 {
@@ -188,8 +188,8 @@ func (s *stopping) outcome(after live.LogPosition, want live.MoveState) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	is, err := live.OutcomeOfMove(s.t.Context(), live.NewCommandRunner(s.client), live.UnansweredMove{
-		Namespace: s.move.Namespace, To: s.move.To, Min: pattern.Bound(s.move.Min), After: after})
+	is, err := live.ReadMoveOutcome(s.t.Context(), live.NewCommandRunner(s.client), live.UnansweredMove{
+		Namespace: s.move.Namespace, To: s.move.To, Min: pattern.Bound(s.move.Min), LogBefore: after})
 	if err != nil || is.State != want {
 		s.t.Errorf("the move is %+v, %v, and not %s", is, err, want)
 	}

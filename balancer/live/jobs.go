@@ -14,10 +14,10 @@ import (
 // JobCollection is where jobs are kept, beside the leases.
 const JobCollection = "jobs"
 
-// JobDoing is how what the holder of a lease does begins that works on a job.
-const JobDoing = "job "
+// JobDoingPrefix is the prefix of Holder.Doing for processes that work on a job.
+const JobDoingPrefix = "job "
 
-// JobState is how far a job is.
+// JobState is the state of a job.
 type JobState string
 
 // The states. A job that is blocked or failed is tried again by the next call.
@@ -32,10 +32,10 @@ const (
 	JobCancelled JobState = "cancelled"
 )
 
-// Ended reports whether no call does anything any more.
+// Ended reports whether the job is finished or cancelled.
 func (s JobState) Ended() bool { return s == JobDone || s == JobCancelled }
 
-// JobProgress is how far a job is in numbers. What is left is as it was planned.
+// JobProgress is the progress of a job in numbers; totals are those of the plan.
 type JobProgress struct {
 	Steps     int   `bson:"steps" json:"steps"`
 	StepsDone int   `bson:"stepsDone" json:"stepsDone"`
@@ -57,7 +57,7 @@ type JobBlock struct {
 }
 
 // Job is the record of work that calls of many processes carry out, one after another.
-// Nothing of it is in the memory or the files of any of them.
+// None of its state is in memory or local files.
 type Job struct {
 	ID   string `bson:"_id"` // "drain:shard3"
 	Verb string `bson:"verb"`
@@ -77,7 +77,7 @@ type Job struct {
 	Created time.Time `bson:"created"`
 	Began   time.Time `bson:"began"`
 	Updated time.Time `bson:"updated"`
-	// Before is Updated as the call before this one has left it.
+	// Before is the value of Updated at the end of the previous call.
 	Before time.Time `bson:"before"`
 	// Worked is how long the job has worked until Updated.
 	Worked time.Duration `bson:"worked"`
@@ -88,8 +88,8 @@ type Jobs struct {
 	jobs, journals *mongo.Collection
 }
 
-// JobsOf returns the jobs of a client's cluster.
-func JobsOf(client *mongo.Client) *Jobs {
+// NewJobs returns the jobs of a client's cluster.
+func NewJobs(client *mongo.Client) *Jobs {
 	return &Jobs{jobs: withMajority(client, JobCollection), journals: withMajority(client, JournalCollection)}
 }
 
@@ -109,58 +109,58 @@ func (j *Jobs) Get(ctx context.Context, id string) (*Job, error) {
 // Create returns the job with an ID, which it makes if there is none.
 func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) {
 	fresh := bson.D{
-		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: constant(verb)}, {Key: "options", Value: constant(opts)},
-		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: constant(false)},
-		{Key: "state", Value: constant(JobPending)}, {Key: "created", Value: clusterTime},
+		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: literal(verb)}, {Key: "options", Value: literal(opts)},
+		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: literal(false)},
+		{Key: "state", Value: literal(JobPending)}, {Key: "created", Value: clusterTime},
 		{Key: "updated", Value: clusterTime},
 	}
 	there := bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$verb"}}, "string"}}}
-	return j.change(ctx, bson.D{{Key: "_id", Value: id}}, true,
+	return j.update(ctx, bson.D{{Key: "_id", Value: id}}, true,
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{there, "$$ROOT", fresh}}}}})
 }
 
 // Replace gives a job other options. One that has ended starts over.
 func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error) {
-	set := bson.D{{Key: "options", Value: constant(opts)}, {Key: "updated", Value: clusterTime},
+	set := bson.D{{Key: "options", Value: literal(opts)}, {Key: "updated", Value: clusterTime},
 		{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}}}
 	if job.State.Ended() || job.Cancel {
-		set = append(set, bson.E{Key: "run", Value: job.Run + 1}, bson.E{Key: "cancel", Value: constant(false)},
-			bson.E{Key: "state", Value: constant(JobPending)}, bson.E{Key: "created", Value: clusterTime},
-			bson.E{Key: "progress", Value: constant(JobProgress{})}, bson.E{Key: "blockedBy", Value: constant(bson.A{})},
-			bson.E{Key: "began", Value: constant(nil)}, bson.E{Key: "error", Value: constant("")},
+		set = append(set, bson.E{Key: "run", Value: job.Run + 1}, bson.E{Key: "cancel", Value: literal(false)},
+			bson.E{Key: "state", Value: literal(JobPending)}, bson.E{Key: "created", Value: clusterTime},
+			bson.E{Key: "progress", Value: literal(JobProgress{})}, bson.E{Key: "blockedBy", Value: literal(bson.A{})},
+			bson.E{Key: "began", Value: literal(nil)}, bson.E{Key: "error", Value: literal("")},
 			bson.E{Key: "worked", Value: int64(0)})
 	}
-	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: set}})
+	return j.update(ctx, job.filter(), false, bson.D{{Key: "$set", Value: set}})
 }
 
-// Begin counts a call, after which those before it can't write any more.
-func (j *Jobs) Begin(ctx context.Context, job *Job, host string) (*Job, error) {
-	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
+// BeginCall counts a call and fences off earlier ones.
+func (j *Jobs) BeginCall(ctx context.Context, job *Job, host string) (*Job, error) {
+	return j.update(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
 		bson.D{{Key: "$set", Value: bson.D{
 			{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}},
-			{Key: "host", Value: constant(host)}, {Key: "before", Value: "$updated"}, {Key: "updated", Value: clusterTime},
+			{Key: "host", Value: literal(host)}, {Key: "before", Value: "$updated"}, {Key: "updated", Value: clusterTime},
 			{Key: "began", Value: ifNull("$began", clusterTime)},
 		}}})
 }
 
-// Save writes how far a job is. The error is ErrJobTaken if another call has begun since.
+// Save writes the progress of a job. The error is ErrJobTaken if another call has begun since.
 // It returns the job, which may be cancelled.
 func (j *Jobs) Save(ctx context.Context, job *Job) (*Job, error) {
 	blocked := job.BlockedBy
 	if blocked == nil {
 		blocked = []JobBlock{}
 	}
-	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: bson.D{
-		{Key: "state", Value: constant(job.State)}, {Key: "progress", Value: constant(job.Progress)},
-		{Key: "blockedBy", Value: constant(blocked)}, {Key: "error", Value: constant(job.Error)},
-		{Key: "worked", Value: constant(job.Worked)}, {Key: "updated", Value: clusterTime},
+	return j.update(ctx, job.filter(), false, bson.D{{Key: "$set", Value: bson.D{
+		{Key: "state", Value: literal(job.State)}, {Key: "progress", Value: literal(job.Progress)},
+		{Key: "blockedBy", Value: literal(blocked)}, {Key: "error", Value: literal(job.Error)},
+		{Key: "worked", Value: literal(job.Worked)}, {Key: "updated", Value: clusterTime},
 	}}})
 }
 
-// Cancel has no call begin anything any more.
+// Cancel marks the job so that no call starts further work.
 func (j *Jobs) Cancel(ctx context.Context, job *Job) (*Job, error) {
-	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
-		bson.D{{Key: "$set", Value: bson.D{{Key: "cancel", Value: constant(true)}, {Key: "updated", Value: clusterTime}}}})
+	return j.update(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
+		bson.D{{Key: "$set", Value: bson.D{{Key: "cancel", Value: literal(true)}, {Key: "updated", Value: clusterTime}}}})
 }
 
 // ErrJobTaken says that another call works on a job.
@@ -171,7 +171,7 @@ func (job *Job) filter() bson.D {
 	return bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}, {Key: "calls", Value: job.Calls}}
 }
 
-func (j *Jobs) change(ctx context.Context, which bson.D, upsert bool, stage bson.D) (*Job, error) {
+func (j *Jobs) update(ctx context.Context, which bson.D, upsert bool, stage bson.D) (*Job, error) {
 	var job Job
 	err := j.jobs.FindOneAndUpdate(ctx, which, mongo.Pipeline{stage},
 		options.FindOneAndUpdate().SetUpsert(upsert).SetReturnDocument(options.After)).Decode(&job)
@@ -184,5 +184,5 @@ func (j *Jobs) change(ctx context.Context, which bson.D, upsert bool, stage bson
 	return &job, nil
 }
 
-// constant returns the expression for a value.
-func constant(value any) bson.D { return bson.D{{Key: "$literal", Value: value}} }
+// literal returns the expression for a value.
+func literal(value any) bson.D { return bson.D{{Key: "$literal", Value: value}} }

@@ -24,7 +24,7 @@ const JournalCollection = "journals"
 const JobPrefix = "job:"
 
 // JobJournal is the journal of a job. Each record has a number of its own, so that of two
-// calls only one writes it.
+// calls only one can write it.
 type JobJournal struct {
 	ctx      context.Context
 	journals *mongo.Collection
@@ -33,7 +33,7 @@ type JobJournal struct {
 	next     int64
 }
 
-var _ apply.Kept = (*JobJournal)(nil)
+var _ apply.JournalStore = (*JobJournal)(nil)
 
 // recordDoc is the stored document of a record: its line, or the compressed one.
 type recordDoc struct {
@@ -49,30 +49,31 @@ type recordDoc struct {
 // Journal returns the journal of a job, and what it reports; nil if it is empty. What is
 // written later is written in a context of its own, with the values of ctx.
 func (j *Jobs) Journal(ctx context.Context, job *Job) (*JobJournal, *apply.History, error) {
-	is := &JobJournal{ctx: context.WithoutCancel(ctx), journals: j.journals, job: job.ID, run: job.Run}
-	cursor, err := j.journals.Find(ctx, is.records(job.Run), options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	journal := &JobJournal{ctx: context.WithoutCancel(ctx), journals: j.journals, job: job.ID, run: job.Run}
+	cursor, err := j.journals.Find(ctx, journal.recordsFilter(job.Run),
+		options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JournalCollection, ServerError(err))
 	}
 	lines := &lineReader{ctx: ctx, cursor: cursor}
 	h, err := apply.ReadJournal(lines)
-	closing, cancel := Outlive(ctx, ctx, goodbye)
+	closing, cancel := OutlivingContext(ctx, ctx, disconnectTimeout)
 	defer cancel()
 	if failed := errors.Join(lines.err, cursor.Close(closing)); failed != nil {
 		return nil, nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JournalCollection, ServerError(failed))
 	}
-	is.next = lines.count
-	if is.next == 0 {
-		return is, nil, nil
+	journal.next = lines.count
+	if journal.next == 0 {
+		return journal, nil, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the journal of the job %s: %w", job.ID, err)
 	}
-	return is, h, nil
+	return journal, h, nil
 }
 
-// records selects the records of a run.
-func (j *JobJournal) records(run int64) bson.D {
+// recordsFilter selects the records of a run.
+func (j *JobJournal) recordsFilter(run int64) bson.D {
 	bound := func(n any) bson.D {
 		return bson.D{{Key: "job", Value: j.job}, {Key: "run", Value: run}, {Key: "n", Value: n}}
 	}
@@ -82,16 +83,16 @@ func (j *JobJournal) records(run int64) bson.D {
 
 // lineReader reads the lines of a journal.
 type lineReader struct {
-	ctx    context.Context
-	cursor *mongo.Cursor
-	rest   []byte
-	count  int64
-	err    error // of the cluster
+	ctx      context.Context
+	cursor   *mongo.Cursor
+	buffered []byte
+	count    int64
+	err      error // of the cluster
 }
 
 // Read reads a part of a line.
 func (r *lineReader) Read(to []byte) (int, error) {
-	if len(r.rest) == 0 {
+	if len(r.buffered) == 0 {
 		if !r.cursor.Next(r.ctx) {
 			r.err = r.cursor.Err()
 			return 0, io.EOF
@@ -100,37 +101,37 @@ func (r *lineReader) Read(to []byte) (int, error) {
 		if r.err = r.cursor.Decode(&doc); r.err != nil {
 			return 0, r.err
 		}
-		r.rest = []byte(doc.Line)
+		r.buffered = []byte(doc.Line)
 		if doc.Gzip != nil {
 			unpacked, err := gzip.NewReader(bytes.NewReader(doc.Gzip))
 			if err == nil {
-				r.rest, err = io.ReadAll(unpacked)
+				r.buffered, err = io.ReadAll(unpacked)
 			}
 			if err != nil {
 				r.err = err
 				return 0, err
 			}
 		}
-		r.rest = append(r.rest, '\n')
+		r.buffered = append(r.buffered, '\n')
 		r.count++
 	}
-	n := copy(to, r.rest)
-	r.rest = r.rest[n:]
+	n := copy(to, r.buffered)
+	r.buffered = r.buffered[n:]
 	return n, nil
 }
 
 // Name is how the journal is undone: shardsh apply --undo NAME.
 func (j *JobJournal) Name() string { return JobPrefix + j.job }
 
-// A plan can be large. What is above plainRecord is compressed, and largestRecord is what a
-// document can take of that.
+// A plan can be large. Records above maxPlainRecord are compressed; maxCompressedRecord is the limit of a
+// compressed record.
 const (
-	plainRecord   = 256 << 10
-	largestRecord = 15 << 20
+	maxPlainRecord      = 256 << 10
+	maxCompressedRecord = 15 << 20
 )
 
-// recording limits how long writing a record may take.
-const recording = 20 * time.Second
+// recordTimeout limits how long writing a record may take.
+const recordTimeout = 20 * time.Second
 
 // Write appends a record, and returns when a majority has it. The error is ErrJobTaken if
 // another call has written there.
@@ -141,7 +142,7 @@ func (j *JobJournal) Write(r apply.Record) error {
 	}
 	var doc recordDoc
 	doc.ID.Job, doc.ID.Run, doc.ID.Number = j.job, j.run, j.next
-	if len(line) <= plainRecord {
+	if len(line) <= maxPlainRecord {
 		doc.Line = string(line)
 	} else {
 		var packed bytes.Buffer
@@ -150,11 +151,11 @@ func (j *JobJournal) Write(r apply.Record) error {
 		if err = errors.Join(err, w.Close()); err != nil {
 			return err
 		}
-		if doc.Gzip = packed.Bytes(); len(doc.Gzip) > largestRecord {
+		if doc.Gzip = packed.Bytes(); len(doc.Gzip) > maxCompressedRecord {
 			return fmt.Errorf("the plan of the job %s is too large to be kept in the cluster: name fewer collections", j.job)
 		}
 	}
-	err = withTimeout(j.ctx, recording, func(ctx context.Context) error {
+	err = withTimeout(j.ctx, recordTimeout, func(ctx context.Context) error {
 		_, err := j.journals.InsertOne(ctx, doc)
 		return err
 	})
@@ -173,7 +174,7 @@ func (j *JobJournal) Forget(ctx context.Context) error {
 	if j.run <= 1 {
 		return nil
 	}
-	first, last := j.records(0)[0].Value.(bson.D), j.records(j.run - 1)[0].Value.(bson.D)
+	first, last := j.recordsFilter(0)[0].Value.(bson.D), j.recordsFilter(j.run - 1)[0].Value.(bson.D)
 	_, err := j.journals.DeleteMany(ctx, bson.D{{Key: "_id", Value: bson.D{first[0], last[1]}}})
 	return ServerError(err)
 }

@@ -34,7 +34,7 @@ func withMajority(client *mongo.Client, collection string) *mongo.Collection {
 		SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
 }
 
-// Holder is the process that holds a lease, by its own account. Times are cluster times.
+// Holder is the process that holds a lease, as it describes itself. Times are cluster times.
 type Holder struct {
 	Host  string `bson:"host"`
 	PID   int    `bson:"pid"`
@@ -72,16 +72,16 @@ func (lostError) Error() string { return "the lease was lost" }
 // Failure says that nothing is retried: another process holds the lease.
 func (lostError) Failure() policy.Failure { return policy.AskOperator }
 
-// LeaseOptions say what a Lease is for.
+// LeaseOptions are the options of AcquireLease.
 type LeaseOptions struct {
 	// Name identifies the lease: processes that exclude each other use the same name.
 	Name string
-	// For is how long it lasts from each renewal.
-	For    time.Duration
-	Holder Holder // but for its times
-	// Watch, if not nil, has a lease taken that is not renewed while this process watches
+	// Duration is how long it lasts from each renewal.
+	Duration time.Duration
+	Holder   Holder // but for its times
+	// OnWatch, if not nil, allows taking over a lease that is not renewed while this process watches
 	// it, for as long as it lasts, whatever any clock says. Watch is called before that.
-	Watch func(*HeldError)
+	OnWatch func(*HeldError)
 }
 
 // Lease is the exclusive right to change a cluster. It expires unless it is renewed.
@@ -90,31 +90,31 @@ type LeaseOptions struct {
 // and it never goes back. A process that watches a lease needs no clock but its own.
 type Lease struct {
 	leases *mongo.Collection
-	// quick is the same collection with write concern 1: what it writes may be rolled back.
-	quick *mongo.Collection
-	o     LeaseOptions
-	token bson.ObjectID
-	fence int64
+	// w1Leases is the same collection with write concern 1: what it writes may be rolled back.
+	w1Leases *mongo.Collection
+	options  LeaseOptions
+	token    bson.ObjectID
+	fence    int64
 
-	mu     sync.Mutex // holds what follows
-	is     Holder     // this process, as the cluster has it
-	asked  time.Time  // for the newest renewal that a majority has, on the clock here
-	sure   context.Context
-	unsure context.CancelFunc // of sure
+	mu         sync.Mutex // holds what follows
+	self       Holder     // this process, as the cluster has it
+	renewedAt  time.Time  // for the newest renewal that a majority has, on the clock here
+	certainCtx context.Context
+	endCertain context.CancelFunc // of sure
 }
 
 // AcquireLease takes a lease that is free, has expired, or is held by a process of this
 // machine that has ended. The error is a *HeldError while another process holds it.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
 	quick := leases.Clone(options.Collection().SetWriteConcern(writeconcern.W1()))
-	l := &Lease{leases: leases, quick: quick, o: o, token: bson.NewObjectID(), asked: time.Now()}
-	l.sure, l.unsure = context.WithCancel(context.Background())
+	l := &Lease{leases: leases, w1Leases: quick, options: o, token: bson.NewObjectID(), renewedAt: time.Now()}
+	l.certainCtx, l.endCertain = context.WithCancel(context.Background())
 	held, err := l.acquire(ctx, leaseDoc{})
 	if err == nil && held.Token != l.token && processGone(held.holder()) {
 		held, err = l.acquire(ctx, held)
 	}
-	if err == nil && held.Token != l.token && o.Watch != nil {
-		o.Watch(&HeldError{o.Name, held.holder()})
+	if err == nil && held.Token != l.token && o.OnWatch != nil {
+		o.OnWatch(&HeldError{o.Name, held.holder()})
 		held, err = l.watch(ctx, held)
 	}
 	if err != nil {
@@ -123,22 +123,22 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	if held.Token != l.token {
 		return nil, &HeldError{o.Name, held.holder()}
 	}
-	l.fence, l.is = held.Fence, held.holder()
+	l.fence, l.self = held.Fence, held.holder()
 	return l, nil
 }
 
-// watch takes a lease that nobody renews for as long as it lasts. It returns the lease as
-// soon as that is another one than before.
+// watch takes a lease that was not renewed for its whole duration. It returns the lease as
+// soon as that has changed.
 func (l *Lease) watch(ctx context.Context, before leaseDoc) (leaseDoc, error) {
 	const looks = 60
-	for began := time.Now(); time.Since(began) < l.o.For; {
+	for began := time.Now(); time.Since(began) < l.options.Duration; {
 		select {
 		case <-ctx.Done():
 			return before, context.Cause(ctx)
-		case <-time.After(l.o.For / looks):
+		case <-time.After(l.options.Duration / looks):
 		}
 		var now leaseDoc
-		err := l.leases.FindOne(ctx, bson.D{{Key: "_id", Value: l.o.Name}}).Decode(&now)
+		err := l.leases.FindOne(ctx, bson.D{{Key: "_id", Value: l.options.Name}}).Decode(&now)
 		switch {
 		case errors.Is(err, mongo.ErrNoDocuments):
 			return l.acquire(ctx, leaseDoc{})
@@ -154,7 +154,7 @@ func (l *Lease) watch(ctx context.Context, before leaseDoc) (leaseDoc, error) {
 // acquire takes the lease if it has expired, is our own, when the first answer was lost, or
 // is still that of a holder that has ended. It returns the lease as it is then.
 func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
-	h := l.o.Holder
+	h := l.options.Holder
 	ours := bson.D{
 		{Key: "_id", Value: "$_id"},
 		{Key: "fence", Value: bson.D{{Key: "$add", Value: bson.A{ifNull("$fence", int64(0)), int64(1)}}}},
@@ -163,8 +163,8 @@ func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
 			{Key: "host", Value: h.Host}, {Key: "pid", Value: h.PID}, {Key: "doing", Value: h.Doing},
 			{Key: "process", Value: h.Process},
 		}}}},
-		{Key: "since", Value: clusterTime}, {Key: "renewed", Value: clusterTime}, {Key: "expires", Value: l.end()},
-		{Key: "beat", Value: beat},
+		{Key: "since", Value: clusterTime}, {Key: "renewed", Value: clusterTime}, {Key: "expires", Value: l.expiresExpr()},
+		{Key: "beat", Value: nextBeat},
 	}
 	equal := func(field string, value any) bson.D { return bson.D{{Key: "$eq", Value: bson.A{field, value}}} }
 	free := bson.D{{Key: "$or", Value: bson.A{
@@ -173,7 +173,7 @@ func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
 		bson.D{{Key: "$and", Value: bson.A{
 			equal("$token", ended.Token), bson.D{{Key: "$eq", Value: bson.A{ifNull("$beat", int64(0)), ended.Beat}}}}}},
 	}}}
-	return change(ctx, l.leases, bson.D{{Key: "_id", Value: l.o.Name}}, true,
+	return updateLease(ctx, l.leases, bson.D{{Key: "_id", Value: l.options.Name}}, true,
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
 }
 
@@ -181,7 +181,7 @@ func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
 func (l *Lease) Holder() Holder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.is
+	return l.self
 }
 
 // Fence returns the fencing token: a number that grows each time the lease is taken.
@@ -196,54 +196,58 @@ func (l *Lease) Fence() int64 { return l.fence }
 // concern 1 is enough: otherwise each step would wait for the slowest secondary.
 func (l *Lease) Renew(ctx context.Context) error {
 	leases := l.leases
-	if l.recent() {
-		leases = l.quick
+	if l.renewedRecently() {
+		leases = l.w1Leases
 	}
-	return withTimeout(ctx, l.patience(), func(ctx context.Context) error { return l.renew(ctx, leases) })
+	return withTimeout(ctx, l.renewTimeout(), func(ctx context.Context) error { return l.renew(ctx, leases) })
 }
 
-// secure renews the lease with a majority, however long that takes.
-func (l *Lease) secure(ctx context.Context) error { return l.renew(ctx, l.leases) }
+// renewWithMajority renews the lease with a majority, however long that takes.
+func (l *Lease) renewWithMajority(ctx context.Context) error { return l.renew(ctx, l.leases) }
 
-// patience limits how long a renewal may take.
-func (l *Lease) patience() time.Duration { return l.o.For * 2 / 3 }
+// renewTimeout returns the time limit of a renewal.
+func (l *Lease) renewTimeout() time.Duration { return l.options.Duration * 2 / 3 }
 
-// recent reports whether a majority has renewed the lease so lately that no other process
+// renewedRecently reports whether a majority has renewed the lease so lately that no other process
 // can have it.
-func (l *Lease) recent() bool { return l.age() < l.o.For/2 }
+func (l *Lease) renewedRecently() bool { return l.age() < l.options.Duration/2 }
 
 // age returns how long ago the newest renewal by a majority was requested. The clock for
-// durations stands still while a machine sleeps, the clock on the wall may be set: the
-// one that says more counts.
+// durations stands still while a machine sleeps, the wall clock may be set: the
+// larger value counts.
 func (l *Lease) age() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(time.Since(l.asked), time.Now().Round(0).Sub(l.asked.Round(0)))
+	return max(time.Since(l.renewedAt), time.Now().Round(0).Sub(l.renewedAt.Round(0)))
 }
 
 func (l *Lease) renew(ctx context.Context, leases *mongo.Collection) error {
-	set := bson.D{{Key: "renewed", Value: clusterTime}, {Key: "expires", Value: l.end()}, {Key: "beat", Value: beat}}
+	set := bson.D{
+		{Key: "renewed", Value: clusterTime},
+		{Key: "expires", Value: l.expiresExpr()},
+		{Key: "beat", Value: nextBeat},
+	}
 	asked := time.Now()
-	held, err := change(ctx, leases, l.mine(), false, bson.D{{Key: "$set", Value: set}})
+	held, err := updateLease(ctx, leases, l.ownFilter(), false, bson.D{{Key: "$set", Value: set}})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
 	case err != nil:
-		return fmt.Errorf("renewing the lease %q: %w", l.o.Name, ServerError(err))
+		return fmt.Errorf("renewing the lease %q: %w", l.options.Name, ServerError(err))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if is := held.holder(); is.Expires.After(l.is.Expires) { // renewals may be answered in another order
-		l.is = is
+	if is := held.holder(); is.Expires.After(l.self.Expires) { // renewals may be answered in another order
+		l.self = is
 	}
-	if leases == l.leases && asked.After(l.asked) {
-		l.asked = asked
+	if leases == l.leases && asked.After(l.renewedAt) {
+		l.renewedAt = asked
 	}
 	return nil
 }
 
 // Release releases the lease, unless it was lost. If collections are recorded as switched
-// off, it stays, to say who did that, but expires at once. Release does not wait for a
+// off, the document stays, to name the process, but expires at once. Release does not wait for a
 // majority: if it is rolled back, the lease expires by itself.
 func (l *Lease) Release(ctx context.Context) error {
 	const tries = 3 // no other process can release it
@@ -254,50 +258,50 @@ func (l *Lease) Release(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("releasing the lease %q: %w", l.o.Name, err)
+		return fmt.Errorf("releasing the lease %q: %w", l.options.Name, err)
 	}
 	return nil
 }
 
 func (l *Lease) release(ctx context.Context) error {
-	left, err := l.leases.CountDocuments(ctx, ofPaused(), options.Count().SetLimit(1))
+	left, err := l.leases.CountDocuments(ctx, pausedFilter(), options.Count().SetLimit(1))
 	if err == nil && left == 0 {
-		_, err = l.quick.DeleteOne(ctx, l.mine())
+		_, err = l.w1Leases.DeleteOne(ctx, l.ownFilter())
 	}
 	if err != nil || left == 0 {
 		return err
 	}
-	_, err = change(ctx, l.quick, l.mine(), false,
-		bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: clusterTime}, {Key: "beat", Value: beat}}}})
+	_, err = updateLease(ctx, l.w1Leases, l.ownFilter(), false,
+		bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: clusterTime}, {Key: "beat", Value: nextBeat}}}})
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil
 	}
 	return err
 }
 
-func (l *Lease) mine() bson.D {
-	return bson.D{{Key: "_id", Value: l.o.Name}, {Key: "token", Value: l.token}, {Key: "fence", Value: l.fence}}
+func (l *Lease) ownFilter() bson.D {
+	return bson.D{{Key: "_id", Value: l.options.Name}, {Key: "token", Value: l.token}, {Key: "fence", Value: l.fence}}
 }
 
-// end returns the expression for when the lease expires if it is renewed now.
-func (l *Lease) end() bson.D {
-	return bson.D{{Key: "$add", Value: bson.A{clusterTime, l.o.For.Milliseconds()}}}
+// expiresExpr returns the expression for when the lease expires if it is renewed now.
+func (l *Lease) expiresExpr() bson.D {
+	return bson.D{{Key: "$add", Value: bson.A{clusterTime, l.options.Duration.Milliseconds()}}}
 }
 
-// clusterTime is the expression for the cluster time as the router knows it, as a date.
+// readClusterTime is the expression for the cluster time as the router knows it, as a date.
 // Each reply that a router gets brings it up to date. One that hears nothing is behind,
-// and takes nothing too early.
+// so leases expire late there, never early.
 var clusterTime = bson.D{{Key: "$toDate", Value: "$$CLUSTER_TIME"}}
 
-// active selects the lease or pause with an id, if it has not expired.
-func active(id string) bson.D {
+// activeFilter selects the lease or pause with an id, if it has not expired.
+func activeFilter(id string) bson.D {
 	return bson.D{
 		{Key: "_id", Value: id}, {Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
 	}
 }
 
-// beat is the expression for the number of a renewal.
-var beat = bson.D{{Key: "$add", Value: bson.A{ifNull("$beat", int64(0)), int64(1)}}}
+// nextBeat is the expression for the number of a renewal.
+var nextBeat = bson.D{{Key: "$add", Value: bson.A{ifNull("$beat", int64(0)), int64(1)}}}
 
 // leaseDoc is the stored document of a lease.
 type leaseDoc struct {
@@ -315,8 +319,8 @@ func (d leaseDoc) holder() Holder {
 	return h
 }
 
-// change updates a lease with a pipeline stage, and returns the new document.
-func change(
+// updateLease updates a lease with a pipeline stage, and returns the new document.
+func updateLease(
 	ctx context.Context, leases *mongo.Collection, which bson.D, upsert bool, stage bson.D,
 ) (doc leaseDoc, err error) {
 	err = leases.FindOneAndUpdate(ctx, which, mongo.Pipeline{stage},

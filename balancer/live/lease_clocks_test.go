@@ -75,14 +75,14 @@ func TestWatchedLease(t *testing.T) {
 	one, _ := twoRouters(t, "1s")
 	leases := live.LeaseCollectionOf(one)
 	o := leaseOptions("balance")
-	o.For = time.Second
+	o.Duration = time.Second
 	lease, err := live.AcquireLease(t.Context(), leases, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	held, leave := lease.KeepAlive(t.Context())
 	watching, told := o, 0
-	watching.Watch = func(*live.HeldError) { told++ }
+	watching.OnWatch = func(*live.HeldError) { told++ }
 	if _, err := live.AcquireLease(t.Context(), leases, watching); !errors.As(err, new(*live.HeldError)) || told != 1 {
 		t.Errorf("a lease that is renewed: %v, told %d times", err, told)
 	}
@@ -98,7 +98,7 @@ func TestWatchedLease(t *testing.T) {
 	}
 	began := time.Now()
 	next, err := live.AcquireLease(t.Context(), leases, watching)
-	if took := time.Since(began); err != nil || took < o.For {
+	if took := time.Since(began); err != nil || took < o.Duration {
 		t.Fatalf("after %v: %v", took, err)
 	}
 	if err := dead.Renew(t.Context()); !errors.Is(err, live.ErrLeaseLost) {

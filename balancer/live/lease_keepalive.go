@@ -10,20 +10,20 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// releasing limits how long releasing a lease may take, hurriedReleasing how long after a
+// releaseTimeout limits how long releasing a lease may take; hurriedReleaseTimeout is the limit after a
 // run that was ended. The lease expires by itself.
 const (
-	releasing        = 5 * time.Second
-	hurriedReleasing = 200 * time.Millisecond
+	releaseTimeout        = 5 * time.Second
+	hurriedReleaseTimeout = 200 * time.Millisecond
 )
 
-// toRelease returns a context for releasing a lease, also after the end of ctx: briefly
+// releaseContext returns a context for releasing a lease, also after the end of ctx: briefly
 // then, so that the next run need not wait.
-func toRelease(ctx context.Context) (context.Context, context.CancelFunc) {
+func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
-		return context.WithTimeout(context.WithoutCancel(ctx), hurriedReleasing)
+		return context.WithTimeout(context.WithoutCancel(ctx), hurriedReleaseTimeout)
 	}
-	return context.WithTimeout(ctx, releasing)
+	return context.WithTimeout(ctx, releaseTimeout)
 }
 
 // KeepAlive renews the lease until leave is called, which releases it. The context ends
@@ -36,12 +36,12 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		lose(renewLoop(held, l.o.For, l.secure, l.doubt))
+		lose(renewLoop(held, l.options.Duration, l.renewWithMajority, l.endIfUncertain))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
 		<-done
-		leaving, cancel := toRelease(ctx)
+		leaving, cancel := releaseContext(ctx)
 		defer cancel()
 		return l.Release(leaving)
 	}
@@ -77,21 +77,21 @@ func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Cont
 	}
 }
 
-// errSilent says that the cluster has not answered for so long that the lease may have
+// errNoAnswer says that the cluster has not answered for so long that the lease may have
 // expired.
-var errSilent = errors.New("the cluster does not answer: the connection is lost, the mongos hangs, or the " +
+var errNoAnswer = errors.New("the cluster does not answer: the connection is lost, the mongos hangs, or the " +
 	"secondaries of the shard with shardsh.leases lag")
 
-// doubt ends the commands in progress, unless a renewal has succeeded meanwhile: the server
+// endIfUncertain cancels the commands in progress, unless a renewal has succeeded meanwhile: the server
 // that was to answer them may be gone.
-func (l *Lease) doubt() {
+func (l *Lease) endIfUncertain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.asked) < l.o.For {
+	if time.Since(l.renewedAt) < l.options.Duration {
 		return
 	}
-	l.unsure()
-	l.sure, l.unsure = context.WithCancel(context.Background())
+	l.endCertain()
+	l.certainCtx, l.endCertain = context.WithCancel(context.Background())
 }
 
 // WhileCertain returns a context that ends when the lease may have expired. If it may
@@ -99,7 +99,7 @@ func (l *Lease) doubt() {
 func (l *Lease) WhileCertain() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sure
+	return l.certainCtx
 }
 
 // withTimeout calls do with a time limit. It cancels the context, as the driver does not give up
@@ -117,10 +117,10 @@ func withTimeout(ctx context.Context, most time.Duration, do func(context.Contex
 func runUntil(ctx, silent context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(silent, func() { cancel(errSilent) })()
+	defer context.AfterFunc(silent, func() { cancel(errNoAnswer) })()
 	err := do(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-		return &mongoerr.UnansweredError{Cause: errSilent}
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return &mongoerr.UnansweredError{Cause: errNoAnswer}
 	}
 	return err
 }

@@ -84,8 +84,8 @@ func TestKeep(t *testing.T) {
 // that when a renewal fails the next time.
 func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Lease{o: LeaseOptions{For: time.Minute}, asked: time.Now()}
-		l.sure, l.unsure = context.WithCancel(context.Background())
+		l := &Lease{options: LeaseOptions{Duration: time.Minute}, renewedAt: time.Now()}
+		l.certainCtx, l.endCertain = context.WithCancel(context.Background())
 		a := leasedRunner{hanging{}, l}
 		ended := func() <-chan error {
 			done := make(chan error, 1)
@@ -97,13 +97,13 @@ func TestDoubt(t *testing.T) {
 		}
 		first := ended()
 		time.Sleep(59 * time.Second)
-		l.doubt()
+		l.endIfUncertain()
 		synctest.Wait()
 		if len(first) != 0 {
 			t.Fatal("given up while the lease holds")
 		}
 		time.Sleep(time.Second)
-		l.doubt()
+		l.endIfUncertain()
 		if err := <-first; !errors.As(err, new(*mongoerr.UnansweredError)) {
 			t.Errorf("given up with %v", err)
 		}
@@ -112,7 +112,7 @@ func TestDoubt(t *testing.T) {
 		if len(second) != 0 {
 			t.Fatal("nothing can be asked in doubt")
 		}
-		l.doubt()
+		l.endIfUncertain()
 		if err := <-second; !errors.As(err, new(*mongoerr.UnansweredError)) {
 			t.Errorf("given up with %v", err)
 		}

@@ -18,8 +18,8 @@ type Paused struct {
 	Since     time.Time // cluster time
 	// uuid finds the collection when it was renamed; records of earlier versions have none.
 	uuid bson.Binary
-	// entry is the _id of the change log's entry of our own command, if that is known.
-	entry string
+	// logEntryID is the _id of the change log's entry of our own command, if that is known.
+	logEntryID string
 }
 
 // pausedDoc is the stored document of a Paused.
@@ -34,8 +34,8 @@ type pausedDoc struct {
 
 func (d pausedDoc) paused() Paused { return Paused{d.ID.Namespace, d.Since, d.UUID, d.Entry} }
 
-// ofPaused selects the documents of paused collections: no other _id is a document.
-func ofPaused() bson.D {
+// pausedFilter selects the documents of paused collections: no other _id is a document.
+func pausedFilter() bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$type", Value: "object"}}}}
 }
 
@@ -48,7 +48,7 @@ func ReadPaused(ctx context.Context, client *mongo.Client) ([]Paused, error) {
 }
 
 func readPaused(ctx context.Context, leases *mongo.Collection) ([]Paused, error) {
-	cursor, err := leases.Find(ctx, ofPaused(), options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	cursor, err := leases.Find(ctx, pausedFilter(), options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
 	if err != nil {
 		return nil, ServerError(err)
 	}
@@ -63,16 +63,16 @@ func readPaused(ctx context.Context, leases *mongo.Collection) ([]Paused, error)
 	return list, nil
 }
 
-// PausedByUs returns the names of ReadPaused, none if the user may not read the lease.
-func PausedByUs(ctx context.Context, client *mongo.Client) []string {
+// PausedNames returns the names of ReadPaused, none if the user may not read the lease.
+func PausedNames(ctx context.Context, client *mongo.Client) []string {
 	list, err := ReadPaused(ctx, client)
 	if err != nil {
 		return nil
 	}
-	return namesOf(list)
+	return pausedNamespaces(list)
 }
 
-func namesOf(list []Paused) []string {
+func pausedNamespaces(list []Paused) []string {
 	var names []string
 	for _, p := range list {
 		names = append(names, p.Namespace)
@@ -80,13 +80,13 @@ func namesOf(list []Paused) []string {
 	return names
 }
 
-// notedAtOnce is how many collections one command records.
-const notedAtOnce = 1000
+// maxPausedPerWrite is how many collections one command records.
+const maxPausedPerWrite = 1000
 
-// NotePaused records that the balancing of collections is about to be disabled, with their
+// RecordPaused records that the balancing of collections is about to be disabled, with their
 // uuids where they are known.
-func (l *Lease) NotePaused(ctx context.Context, namespaces []string, uuids map[string]bson.Binary) error {
-	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
+func (l *Lease) RecordPaused(ctx context.Context, namespaces []string, uuids map[string]bson.Binary) error {
+	return l.writePaused(ctx, namespaces, func(ns string) mongo.WriteModel {
 		stage := bson.D{{Key: "$replaceWith", Value: bson.D{
 			{Key: "_id", Value: "$_id"}, {Key: "since", Value: clusterTime}, {Key: "fence", Value: l.fence}}}}
 		if uuid, known := uuids[ns]; known {
@@ -98,34 +98,34 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string, uuids map[s
 	})
 }
 
-// noteEntries records which entry of the change log each of our commands has made.
-func (l *Lease) noteEntries(ctx context.Context, entries map[string]string) error {
+// noteLogEntries records which entry of the change log each of our commands has made.
+func (l *Lease) noteLogEntries(ctx context.Context, entries map[string]string) error {
 	var namespaces []string
 	for ns := range entries {
 		namespaces = append(namespaces, ns)
 	}
 	slices.Sort(namespaces)
-	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
+	return l.writePaused(ctx, namespaces, func(ns string) mongo.WriteModel {
 		return mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}}).
 			SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: "entry", Value: entries[ns]}}}})
 	})
 }
 
-// ForgetPaused removes records of NotePaused.
-func (l *Lease) ForgetPaused(ctx context.Context, namespaces []string) error {
-	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
+// RemovePaused removes records of RecordPaused.
+func (l *Lease) RemovePaused(ctx context.Context, namespaces []string) error {
+	return l.writePaused(ctx, namespaces, func(ns string) mongo.WriteModel {
 		return mongo.NewDeleteOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}})
 	})
 }
 
-// note writes about collections, with a majority.
-func (l *Lease) note(ctx context.Context, namespaces []string, write func(ns string) mongo.WriteModel) error {
-	for some := range slices.Chunk(namespaces, notedAtOnce) {
+// writePaused writes records of collections, in batches, with write concern majority.
+func (l *Lease) writePaused(ctx context.Context, namespaces []string, write func(ns string) mongo.WriteModel) error {
+	for some := range slices.Chunk(namespaces, maxPausedPerWrite) {
 		var writes []mongo.WriteModel
 		for _, ns := range some {
 			writes = append(writes, write(ns))
 		}
-		err := withTimeout(ctx, l.patience(), func(ctx context.Context) error {
+		err := withTimeout(ctx, l.renewTimeout(), func(ctx context.Context) error {
 			_, err := l.leases.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
 			return err
 		})
@@ -136,9 +136,9 @@ func (l *Lease) note(ctx context.Context, namespaces []string, write func(ns str
 	return nil
 }
 
-// KeepPaused has the balancing of a collection stay disabled when the run ends that has
-// disabled it: somebody wants it so. It reports whether there is such a run.
-func KeepPaused(ctx context.Context, a CommandRunner, ns string) (bool, error) {
+// KeepBalancingDisabled has the balancing of a collection stay disabled when the run ends that has
+// disabled it, at a user's request. It reports whether there is such a run.
+func KeepBalancingDisabled(ctx context.Context, a CommandRunner, ns string) (bool, error) {
 	found, err := a.RunCursorCommand(ctx, LeaseDatabase, bson.D{
 		{Key: "find", Value: LeaseCollection}, {Key: "filter", Value: bson.D{{Key: "_id", Value: pausedID(ns)}}}})
 	if err != nil || len(found) == 0 {

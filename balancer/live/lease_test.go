@@ -19,7 +19,7 @@ import (
 const minute = time.Minute
 
 func leaseOptions(doing string) live.LeaseOptions {
-	return live.LeaseOptions{Name: "balance", For: minute, Holder: live.Holder{Host: "ops1", PID: 42, Doing: doing}}
+	return live.LeaseOptions{Name: "balance", Duration: minute, Holder: live.Holder{Host: "ops1", PID: 42, Doing: doing}}
 }
 
 // A lease is one holder's until it is given back or runs out, in cluster time.
@@ -135,13 +135,13 @@ func TestLeaseOnALaggingShard(t *testing.T) {
 			return err
 		}, 10 * time.Second},
 		{"renewing it", func() error { return lease.Renew(t.Context()) }, 0},
-		{"noting what is switched off, which has to stay", func() error { return lease.NotePaused(t.Context(), []string{"a.b"}, nil) }, 10 * time.Second},
+		{"noting what is switched off, which has to stay", func() error { return lease.RecordPaused(t.Context(), []string{"a.b"}, nil) }, 10 * time.Second},
 		{"leaving the note", func() error { return lease.Release(t.Context()) }, 0},
 		{"taking it again", func() (err error) {
 			lease, err = live.AcquireLease(t.Context(), live.LeaseCollectionOf(c.client), leaseOptions("balance"))
 			return err
 		}, 10 * time.Second},
-		{"noting that all is on", func() error { return lease.ForgetPaused(t.Context(), []string{"a.b"}) }, 10 * time.Second},
+		{"noting that all is on", func() error { return lease.RemovePaused(t.Context(), []string{"a.b"}) }, 10 * time.Second},
 		{"giving it back", func() error { return lease.Release(t.Context()) }, 0},
 	} {
 		began := c.cluster.Clock().Peek()

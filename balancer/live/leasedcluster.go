@@ -21,27 +21,27 @@ import (
 // engine lease. Before each command that changes something it makes sure that the lease was
 // renewed lately, and before each move it renews it, so that a process that was suspended
 // for too long changes nothing. Beside the lease stand the collections whose balancing is
-// disabled, and both outlive the process.
+// disabled; both survive the process.
 type LeasedCluster struct {
-	*Steps
-	lease *Lease
-	held  context.Context
-	lose  context.CancelCauseFunc
-	leave func(context.Context) error
+	*StepExecutor
+	lease        *Lease
+	heldCtx      context.Context
+	cancelHeld   context.CancelCauseFunc
+	releaseLease func(context.Context) error
 
 	// OnGiveBack, if not nil, is called from time to time while balancing is enabled again.
 	OnGiveBack func(done, of int)
 
-	switching sync.Mutex // held while balancing is switched
-	mu        sync.Mutex // holds what follows
-	paused    map[string]Paused
-	kept      []string
+	balancingMu  sync.Mutex // held while balancing is switched
+	mu           sync.Mutex // holds what follows
+	paused       map[string]Paused
+	leftDisabled []string
 
-	telling sync.Mutex // held while a caller hears of a move that is to stop
+	reportMu sync.Mutex // held while the callback for stopped moves runs
 
-	moving   sync.Mutex // holds what follows
-	moves    []*moveUnderWay
-	stopping func(StoppedMove) // hears of what is stopped; nil until that is asked for
+	movesMu   sync.Mutex // holds what follows
+	moves     []*moveUnderWay
+	onStopped func(StoppedMove) // callback for stopped moves; nil until Interrupt
 }
 
 var (
@@ -53,11 +53,11 @@ var (
 // migration at a time, whatever the collection.
 const engineLease = "engine"
 
-// leaseLasts is how long a lease lasts from each renewal.
-const leaseLasts = time.Minute
+// leaseDuration is how long a lease lasts from each renewal.
+const leaseDuration = time.Minute
 
-// Self returns this process as the holder of a lease.
-func Self(doing string) Holder {
+// NewHolder returns this process as the holder of a lease.
+func NewHolder(doing string) Holder {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unnamed host"
@@ -68,19 +68,19 @@ func Self(doing string) Holder {
 // Acquire takes the lease of a client's cluster, without waiting: the error is a *HeldError
 // while another process holds it. Commands go through the command runner.
 func Acquire(ctx context.Context, client *mongo.Client, a CommandRunner, h Holder) (*LeasedCluster, error) {
-	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
+	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, Duration: leaseDuration, Holder: h})
 }
 
-// AcquireDead is Acquire that watches a lease for as long as it lasts, and takes it if
-// nobody renews it meanwhile. It calls waits before that.
-func AcquireDead(
+// AcquireAbandoned is Acquire that watches a lease for as long as it lasts, and takes it if
+// it is not renewed. It calls waits before it starts to watch.
+func AcquireAbandoned(
 	ctx context.Context, client *mongo.Client, a CommandRunner, h Holder, waits func(*HeldError),
 ) (*LeasedCluster, error) {
-	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h, Watch: waits})
+	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, Duration: leaseDuration, Holder: h, OnWatch: waits})
 }
 
 func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o LeaseOptions) (*LeasedCluster, error) {
-	steps, err := NewSteps(ctx, a)
+	steps, err := NewStepExecutor(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -90,42 +90,42 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	}
 	steps.executor.commands = leasedRunner{a, lease}
 	steps.executor.comment = "shardsh " + lease.token.Hex()
-	t := &LeasedCluster{Steps: steps, lease: lease, paused: map[string]Paused{}}
-	steps.executor.ready = t.renew
+	t := &LeasedCluster{StepExecutor: steps, lease: lease, paused: map[string]Paused{}}
+	steps.executor.beforeMove = t.renew
 	paused, err := readPaused(ctx, lease.leases)
 	if err != nil {
-		leaving, cancel := toRelease(ctx)
+		leaving, cancel := releaseContext(ctx)
 		defer cancel()
 		return nil, errors.Join(fmt.Errorf("reading what is paused: %w", err), lease.Release(leaving))
 	}
 	for _, p := range paused {
 		t.paused[p.Namespace] = p
 	}
-	t.held, t.leave = lease.KeepAlive(context.WithoutCancel(ctx))
-	t.held, t.lose = context.WithCancelCause(t.held)
+	t.heldCtx, t.releaseLease = lease.KeepAlive(context.WithoutCancel(ctx))
+	t.heldCtx, t.cancelHeld = context.WithCancelCause(t.heldCtx)
 	return t, nil
 }
 
 // renew renews the lease. If it was lost, the context Held ends.
 func (t *LeasedCluster) renew(ctx context.Context) error {
-	if err := context.Cause(t.held); err != nil {
+	if err := context.Cause(t.heldCtx); err != nil {
 		return err
 	}
-	return t.lost(t.lease.Renew(ctx))
+	return t.endIfLost(t.lease.Renew(ctx))
 }
 
-// ensure renews the lease unless that was done lately.
-func (t *LeasedCluster) ensure(ctx context.Context) error {
-	if t.held.Err() == nil && t.lease.recent() {
+// ensureRenewed renews the lease unless it was renewed recently.
+func (t *LeasedCluster) ensureRenewed(ctx context.Context) error {
+	if t.heldCtx.Err() == nil && t.lease.renewedRecently() {
 		return nil
 	}
 	return t.renew(ctx)
 }
 
-// lost returns an error of the lease, and ends Held if the lease was lost.
-func (t *LeasedCluster) lost(err error) error {
+// endIfLost returns an error of the lease, and ends Held if the lease was lost.
+func (t *LeasedCluster) endIfLost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
-		t.lose(err)
+		t.cancelHeld(err)
 	}
 	return err
 }
@@ -133,27 +133,27 @@ func (t *LeasedCluster) lost(err error) error {
 // Holder returns this process, with the times of its lease on the cluster's clock.
 func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
 
-// Rest notes in the lease whether this process waits and has nothing under way, for a quiesce
-// that waits for that.
-func (t *LeasedCluster) Rest(ctx context.Context, on bool) error {
-	if err := t.ensure(ctx); err != nil {
+// SetResting records in the lease whether this process is idle, for a quiesce
+// that waits for it.
+func (t *LeasedCluster) SetResting(ctx context.Context, on bool) error {
+	if err := t.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	_, err := change(ctx, t.lease.leases, t.lease.mine(), false,
+	_, err := updateLease(ctx, t.lease.leases, t.lease.ownFilter(), false,
 		bson.D{{Key: "$set", Value: bson.D{{Key: "resting", Value: on}}}})
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		err = t.lost(ErrLeaseLost)
+		err = t.endIfLost(ErrLeaseLost)
 	}
 	return ServerError(err)
 }
 
 // Held returns a context that ends when another process has the lease, with the cause
 // ErrLeaseLost.
-func (t *LeasedCluster) Held() context.Context { return t.held }
+func (t *LeasedCluster) Held() context.Context { return t.heldCtx }
 
 // Do sends one command, after a renewal of the lease.
 func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
-	renew := t.ensure
+	renew := t.ensureRenewed
 	if c.Kind == plan.Move {
 		renew = t.renew
 	}
@@ -161,22 +161,22 @@ func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 		return err
 	}
 	if c.Kind != plan.Move {
-		return t.Steps.Do(ctx, c)
+		return t.StepExecutor.Do(ctx, c)
 	}
-	ended, err := t.begin(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})
+	ended, err := t.registerMove(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})
 	if err != nil {
 		return err
 	}
-	return ended(t.Steps.Do(ctx, c))
+	return ended(t.StepExecutor.Do(ctx, c))
 }
 
-// Admin sends a command that changes something to the database admin, after a renewal of
+// RunAdminCommand sends a command that changes something to the database admin, after a renewal of
 // the lease.
-func (t *LeasedCluster) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
-	if err := t.ensure(ctx); err != nil {
+func (t *LeasedCluster) RunAdminCommand(ctx context.Context, command bson.D) (bson.Raw, error) {
+	if err := t.ensureRenewed(ctx); err != nil {
 		return nil, err
 	}
-	return t.executor.ask(ctx, "admin", command)
+	return t.executor.runCommand(ctx, "admin", command)
 }
 
 // With gives the cluster to an exchange of the engine.
@@ -189,7 +189,7 @@ func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
-	ended, err := t.begin(m)
+	ended, err := t.registerMove(m)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 
 // Act runs an action for the engine, after a renewal of the lease.
 func (t *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
-	if err := t.ensure(ctx); err != nil {
+	if err := t.ensureRenewed(ctx); err != nil {
 		return policy.ActionResult{Err: err}
 	}
 	return t.executor.Act(ctx, a)
@@ -212,7 +212,7 @@ type leasedExecutor struct {
 
 // Split splits a chunk, after a renewal of the lease.
 func (t leasedExecutor) Split(ctx context.Context, s policy.Split) error {
-	if err := t.cluster.ensure(ctx); err != nil {
+	if err := t.cluster.ensureRenewed(ctx); err != nil {
 		return err
 	}
 	return t.Executor.Split(ctx, s)

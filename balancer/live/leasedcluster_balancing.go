@@ -26,25 +26,25 @@ func (t *LeasedCluster) Leftover() []string {
 	return names
 }
 
-// WhoEnabled says who has enabled the balancing of a collection that this process had
+// ReadWhoEnabled says who has enabled the balancing of a collection that this process had
 // disabled, or has started the balancer: " (at 2026-03-02T12:00:00Z, from 10.0.0.1:4242)"; empty
-// when the logs don't tell.
-func (t *LeasedCluster) WhoEnabled(ctx context.Context, ns string) string {
+// if the logs don't say.
+func (t *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
 	t.mu.Lock()
 	ours := t.paused[ns]
 	t.mu.Unlock()
 	entry := func(log string, filter bson.D) (e catalog.LogEntry) {
-		docs, err := t.executor.list(ctx, "config", append(newestFirst(log, filter, 1), quietLimit))
+		docs, err := t.executor.listDocs(ctx, "config", append(newestFirstCommand(log, filter, 1), activityTimeLimit))
 		if err == nil && len(docs) > 0 {
 			e = catalog.ParseLogEntry(docs[0])
 		}
 		return e
 	}
 	e := entry("changelog", bson.D{{Key: "what", Value: "configureCollectionBalancing"}, {Key: "ns", Value: ns}})
-	if text(e.Raw, "_id") == ours.entry || ours.entry == "" {
+	if text(e.Raw, "_id") == ours.logEntryID || ours.logEntryID == "" {
 		e = catalog.LogEntry{}
 	}
-	started := entry("actionlog", bson.D{{Key: "what", Value: whatStart}})
+	started := entry("actionlog", bson.D{{Key: "what", Value: balancerStartEntry}})
 	if !ours.Since.IsZero() && started.Time.After(ours.Since) && started.Time.After(e.Time) {
 		e = started
 	}
@@ -58,72 +58,72 @@ func (t *LeasedCluster) WhoEnabled(ctx context.Context, ns string) string {
 	return who + ")"
 }
 
-// Kept returns the collections whose balancing this process has not enabled again, as
+// LeftDisabled returns the collections whose balancing this process has not enabled again, as
 // somebody else disabled it meanwhile.
-func (t *LeasedCluster) Kept() []string {
+func (t *LeasedCluster) LeftDisabled() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.kept)
+	return slices.Clone(t.leftDisabled)
 }
 
 // SetBalancing disables the balancing of collections, which is recorded before, or enables
 // it again where the lease has it recorded. The error is a *BalancingError, or that of the
 // lease.
 func (t *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
-	t.switching.Lock()
-	defer t.switching.Unlock()
+	t.balancingMu.Lock()
+	defer t.balancingMu.Unlock()
 	if on {
 		return t.giveBack(ctx, namespaces)
 	}
-	return t.pause(ctx, namespaces)
+	return t.pauseBalancing(ctx, namespaces)
 }
 
-// pause disables the balancing of collections where it is on.
-func (t *LeasedCluster) pause(ctx context.Context, namespaces []string) error {
+// pauseBalancing disables the balancing of collections where it is on.
+func (t *LeasedCluster) pauseBalancing(ctx context.Context, namespaces []string) error {
 	var paused []string
 	var failed error
-	for some := range slices.Chunk(namespaces, switchedAtOnce) {
-		if err := t.ensure(ctx); err != nil {
+	for some := range slices.Chunk(namespaces, balancingUpdateBatch) {
+		if err := t.ensureRenewed(ctx); err != nil {
 			return err
 		}
-		now, err := t.executor.balancingNow(ctx, some)
+		now, err := t.executor.readBalancing(ctx, some)
 		if err != nil {
 			return err
 		}
-		some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return now[ns].off })
+		some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return now[ns].disabled })
 		uuids := map[string]bson.Binary{}
 		for ns, is := range now {
 			uuids[ns] = is.uuid
 		}
-		if err := t.lease.NotePaused(ctx, some, uuids); err != nil {
+		if err := t.lease.RecordPaused(ctx, some, uuids); err != nil {
 			return err
 		}
-		t.note(some, uuids)
+		t.rememberPaused(some, uuids)
 		done, err := t.executor.setBalancing(ctx, some, false)
 		paused = append(paused, done...)
 		if failed = err; failed != nil {
 			break
 		}
 	}
-	return errors.Join(failed, t.noteEntries(ctx, paused))
+	return errors.Join(failed, t.noteLogEntries(ctx, paused))
 }
 
-func (t *LeasedCluster) note(namespaces []string, uuids map[string]bson.Binary) {
+func (t *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bson.Binary) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ns := range namespaces {
 		t.paused[ns] = Paused{
-			Namespace: ns, Since: t.lease.Holder().Expires.Add(-t.lease.o.For), uuid: uuids[ns]}
+			Namespace: ns, Since: t.lease.Holder().Expires.Add(-t.lease.options.Duration), uuid: uuids[ns]}
 	}
 }
 
-// noteEntries records the change log's entries of our commands, to tell them from those of
+// noteLogEntries records the change log's entries of our commands, to tell them from those of
 // others. Without them, what others did meanwhile can't be known.
-func (t *LeasedCluster) noteEntries(ctx context.Context, namespaces []string) error {
-	if !t.executor.release.SwitchesBalancing() || len(namespaces) == 0 {
+func (t *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string) error {
+	if !t.executor.routerRelease.SwitchesBalancing() || len(namespaces) == 0 {
 		return nil
 	}
-	last, err := t.executor.lastConfigured(ctx)
+	last, err := t.executor.lastConfigChanges(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // they are there for caution only
 	}
@@ -131,15 +131,15 @@ func (t *LeasedCluster) noteEntries(ctx context.Context, namespaces []string) er
 	t.mu.Lock()
 	for _, ns := range namespaces {
 		if p, is := t.paused[ns]; is && last[ns].id != "" {
-			ours[ns], p.entry = last[ns].id, last[ns].id
+			ours[ns], p.logEntryID = last[ns].id, last[ns].id
 			t.paused[ns] = p
 		}
 	}
 	t.mu.Unlock()
-	return t.lease.noteEntries(ctx, ours)
+	return t.lease.noteLogEntries(ctx, ours)
 }
 
-// giveBack enables the balancing of collections again that is disabled because of us.
+// giveBack re-enables the balancing of collections that this process has disabled.
 func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error {
 	t.mu.Lock()
 	namespaces = slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
@@ -150,17 +150,17 @@ func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error
 	if len(namespaces) == 0 {
 		return nil
 	}
-	if err := t.ensure(ctx); err != nil {
+	if err := t.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	touched, err := t.touched(ctx)
+	touched, err := t.findTouchedByOthers(ctx)
 	if err != nil {
 		return err
 	}
 	failed := &BalancingError{On: true}
-	for i, some := range slices.Collect(slices.Chunk(namespaces, switchedAtOnce)) {
+	for i, some := range slices.Collect(slices.Chunk(namespaces, balancingUpdateBatch)) {
 		if t.OnGiveBack != nil {
-			t.OnGiveBack(i*switchedAtOnce, len(namespaces))
+			t.OnGiveBack(i*balancingUpdateBatch, len(namespaces))
 		}
 		if err := t.giveSomeBack(ctx, some, touched); err != nil {
 			if failed.First = cmp.Or(failed.First, err); ctx.Err() != nil || !errors.As(err, new(*BalancingError)) {
@@ -178,21 +178,21 @@ func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error
 	return failed
 }
 
-// touched returns a function that reports whether somebody else wants the balancing of a
-// collection disabled: the record of it is gone (KeepPaused), or the change log has a newer
+// findTouchedByOthers returns a function that reports whether somebody else wants the balancing of a
+// collection disabled: the record of it is gone (KeepBalancingDisabled), or the change log has a newer
 // entry than ours.
-func (t *LeasedCluster) touched(ctx context.Context) (func(ns string) bool, error) {
+func (t *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string) bool, error) {
 	recorded, err := readPaused(ctx, t.lease.leases)
 	if err != nil {
 		return nil, err
 	}
 	entries := map[string]string{}
 	for _, p := range recorded {
-		entries[p.Namespace] = p.entry
+		entries[p.Namespace] = p.logEntryID
 	}
 	last := map[string]configChange{}
-	if t.executor.release.SwitchesBalancing() {
-		if last, err = t.executor.lastConfigured(ctx); err != nil {
+	if t.executor.routerRelease.SwitchesBalancing() {
+		if last, err = t.executor.lastConfigChanges(ctx); err != nil {
 			last = nil // nobody knows then
 		}
 	}
@@ -203,14 +203,14 @@ func (t *LeasedCluster) touched(ctx context.Context) (func(ns string) bool, erro
 }
 
 func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched func(ns string) bool) error {
-	if err := t.ensure(ctx); err != nil {
+	if err := t.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	now, err := t.executor.balancingNow(ctx, some)
+	now, err := t.executor.readBalancing(ctx, some)
 	if err != nil {
 		return err
 	}
-	renamed, err := t.renamed(ctx, some, now)
+	renamed, err := t.findRenamed(ctx, some, now)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 	for _, ns := range some {
 		name, other := renamed[ns]
 		switch {
-		case !now[ns].off && !other: // somebody has enabled it, or it was dropped
+		case !now[ns].disabled && !other: // somebody has enabled it, or it was dropped
 			forget = append(forget, ns)
 		case touched(ns):
 			kept = append(kept, ns)
@@ -234,51 +234,51 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 		done[i] = cmp.Or(recorded[name], name)
 	}
 	forget = slices.Concat(forget, kept, done)
-	forgetting, cancel := Outlive(ctx, ctx, hurried)
+	forgetting, cancel := OutlivingContext(ctx, ctx, hardStopGrace)
 	defer cancel()
-	if err := t.lease.ForgetPaused(forgetting, forget); err != nil {
+	if err := t.lease.RemovePaused(forgetting, forget); err != nil {
 		return errors.Join(failed, err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, kept...)
+	t.leftDisabled = append(t.leftDisabled, kept...)
 	for _, ns := range forget {
 		delete(t.paused, ns)
 	}
 	return failed
 }
 
-// renamed returns the names that collections have now which are not there any more under those
-// that are recorded, and whose balancing is still disabled.
-func (t *LeasedCluster) renamed(ctx context.Context, some []string, now map[string]collectionBalancing) (
+// findRenamed returns the current names of collections that no longer exist under the names
+// that were recorded, and whose balancing is still disabled.
+func (t *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[string]collectionBalancing) (
 	map[string]string, error) {
 	var uuids []bson.Binary
-	was := map[string]string{}
+	oldNames := map[string]string{}
 	t.mu.Lock()
 	for _, ns := range some {
 		if _, there := now[ns]; !there && len(t.paused[ns].uuid.Data) > 0 {
 			uuids = append(uuids, t.paused[ns].uuid)
-			was[string(t.paused[ns].uuid.Data)] = ns
+			oldNames[string(t.paused[ns].uuid.Data)] = ns
 		}
 	}
 	t.mu.Unlock()
 	if len(uuids) == 0 {
 		return nil, nil
 	}
-	found, err := t.executor.balancingWhere(ctx, bson.E{Key: "uuid", Value: bson.D{{Key: "$in", Value: uuids}}})
+	found, err := t.executor.readBalancingWhere(ctx, bson.E{Key: "uuid", Value: bson.D{{Key: "$in", Value: uuids}}})
 	if err != nil {
 		return nil, err
 	}
 	names := map[string]string{}
 	for name, is := range found {
-		if is.off {
-			names[was[string(is.uuid.Data)]] = name
+		if is.disabled {
+			names[oldNames[string(is.uuid.Data)]] = name
 		}
 	}
 	return names, nil
 }
 
-// stillPaused returns those of some collections that are recorded.
+// stillPaused returns the collections that are still recorded as paused.
 func (t *LeasedCluster) stillPaused(namespaces []string) []string {
 	left := t.Leftover()
 	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
@@ -287,48 +287,48 @@ func (t *LeasedCluster) stillPaused(namespaces []string) []string {
 	})
 }
 
-// hurried is how long Leave goes on after a hard stop, giveBackPause how long it waits for a
-// cluster that does not do as it is told, and giveBackPatience how long in all while nothing
-// gets done. The lease expires by itself, and what is disabled stays recorded.
+// hardStopGrace is how long Leave goes on after a hard stop, giveBackRetryInterval how long it waits for a
+// cluster that does not do as it is told, and giveBackTimeout how long in all while nothing
+// progress. The lease expires by itself, and what is disabled stays recorded.
 const (
-	hurried          = 200 * time.Millisecond
-	giveBackPause    = time.Second
-	giveBackPatience = 2 * time.Minute
+	hardStopGrace         = 200 * time.Millisecond
+	giveBackRetryInterval = time.Second
+	giveBackTimeout       = 2 * time.Minute
 )
 
-// Leave is End after a run, whose ctx may have ended. hard, if not nil, is a context that
-// ends when the user does not want to wait any more.
-func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
-	ctx, cancel := t.leaving(ctx, hard)
+// EndRun is End after a run, whose ctx may have ended. hard, if not nil, is a context that
+// ends at a hard stop by the user.
+func (t *LeasedCluster) EndRun(ctx, hard context.Context) error {
+	ctx, cancel := t.cleanupContext(ctx, hard)
 	defer cancel()
-	return t.End(ctx)
+	return t.RestoreAndRelease(ctx)
 }
 
-// leaving returns the context of what is left to do after a run. It ends shortly after hard.
-func (t *LeasedCluster) leaving(ctx, hard context.Context) (context.Context, context.CancelFunc) {
-	if hard == nil || t.held.Err() != nil {
+// cleanupContext returns the context of what is left to do after a run. It ends shortly after hard.
+func (t *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Context, context.CancelFunc) {
+	if hard == nil || t.heldCtx.Err() != nil {
 		return context.WithCancel(context.WithoutCancel(ctx))
 	}
-	return Outlive(ctx, hard, hurried)
+	return OutlivingContext(ctx, hard, hardStopGrace)
 }
 
-// End enables the balancing of collections again, however long that takes, and releases the
+// RestoreAndRelease enables the balancing of collections again, however long that takes, and releases the
 // lease. After the lease was lost, its new holder does so.
-func (t *LeasedCluster) End(ctx context.Context) error {
-	return errors.Join(t.giveAllBack(ctx), t.leave(ctx))
+func (t *LeasedCluster) RestoreAndRelease(ctx context.Context) error {
+	return errors.Join(t.giveAllBack(ctx), t.releaseLease(ctx))
 }
 
 // Suspend releases the lease, and leaves balancing disabled: the next holder goes on. What
 // is disabled stays recorded. The contexts are those of Leave.
 func (t *LeasedCluster) Suspend(ctx, hard context.Context) error {
-	ctx, cancel := t.leaving(ctx, hard)
+	ctx, cancel := t.cleanupContext(ctx, hard)
 	defer cancel()
-	return t.leave(ctx)
+	return t.releaseLease(ctx)
 }
 
 func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
 	left := t.Leftover()
-	for waited := time.Duration(0); len(left) > 0 && t.held.Err() == nil; waited += giveBackPause {
+	for waited := time.Duration(0); len(left) > 0 && t.heldCtx.Err() == nil; waited += giveBackRetryInterval {
 		err := t.SetBalancing(ctx, left, true)
 		now := t.Leftover()
 		if len(now) < len(left) {
@@ -337,20 +337,20 @@ func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
 		if left = now; len(left) == 0 || err == nil {
 			return err
 		}
-		if !mayWork(err) || waited >= giveBackPatience || ctx.Err() != nil {
+		if !isRetryable(err) || waited >= giveBackTimeout || ctx.Err() != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-t.held.Done():
-		case <-time.After(giveBackPause):
+		case <-t.heldCtx.Done():
+		case <-time.After(giveBackRetryInterval):
 		}
 	}
 	return nil
 }
 
-// mayWork reports whether what failed may work a little later.
-func mayWork(err error) bool {
+// isRetryable reports whether a retry may succeed.
+func isRetryable(err error) bool {
 	return !mongoerr.Is(err, mongoerr.Unauthorized) && !errors.Is(err, ErrLeaseLost)
 }

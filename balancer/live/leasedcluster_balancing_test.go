@@ -78,7 +78,7 @@ func (c conformance) noLease(t *testing.T) {
 
 func (c conformance) take(t *testing.T, doing string) *live.LeasedCluster {
 	t.Helper()
-	l, err := live.Acquire(t.Context(), c.client, live.NewCommandRunner(c.client), live.Self(doing))
+	l, err := live.Acquire(t.Context(), c.client, live.NewCommandRunner(c.client), live.NewHolder(doing))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestGiveBackManyCollections(t *testing.T) {
 				t.Errorf("%d to give back", of)
 			}
 		}
-		if err := lease.End(t.Context()); err != nil || told == 0 {
+		if err := lease.RestoreAndRelease(t.Context()); err != nil || told == 0 {
 			t.Errorf("at the end, told %d times: %v", told, err)
 		}
 		if sent := count.Load() - before; sent > tc.most {
@@ -148,7 +148,7 @@ func TestGiveBackAfterRenames(t *testing.T) {
 			}
 			lease = c.take(t, "giving back")
 		}
-		if err := lease.End(t.Context()); err != nil {
+		if err := lease.RestoreAndRelease(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if off := c.off(t); len(off) > 0 {
@@ -171,7 +171,7 @@ func TestGiveBackHangsAtTheRecord(t *testing.T) {
 	}
 	hard, stop := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { left <- lease.Leave(t.Context(), hard) }()
+	go func() { left <- lease.EndRun(t.Context(), hard) }()
 	<-hangs
 	stop()
 	select {
@@ -201,7 +201,7 @@ func TestGiveBackIsLeftAndGoesOn(t *testing.T) {
 			stop()
 		}
 	}
-	err := lease.Leave(t.Context(), hard)
+	err := lease.EndRun(t.Context(), hard)
 	off := c.off(t)
 	if err == nil || len(off) == 0 || len(off) > 700 || len(err.Error()) > 300 ||
 		!strings.Contains(err.Error(), "collections (shop.c") || !strings.Contains(err.Error(), "shardsh balance --give-back") {
@@ -213,7 +213,7 @@ func TestGiveBackIsLeftAndGoesOn(t *testing.T) {
 			t.Fatalf("%s is not recorded", ns)
 		}
 	}
-	if err := next.End(t.Context()); err != nil || len(c.off(t)) > 0 {
+	if err := next.RestoreAndRelease(t.Context()); err != nil || len(c.off(t)) > 0 {
 		t.Errorf("%d are off, %v", len(c.off(t)), err)
 	}
 	c.noLease(t)
@@ -253,7 +253,7 @@ func TestGiveBackLeavesWhatOthersDid(t *testing.T) {
 		{"another chunk size", nothing, configure(e("chunkSize", 64)), false, 0},
 		{"commands of before the run", configure(e("enableBalancing", true)), nothing, false, 0},
 		{"kept by sh.disableBalancing", nothing, func(t *testing.T, c conformance) {
-			kept, err := live.KeepPaused(t.Context(), live.NewCommandRunner(c.client), "shop.c0000")
+			kept, err := live.KeepBalancingDisabled(t.Context(), live.NewCommandRunner(c.client), "shop.c0000")
 			if !kept || err != nil {
 				t.Errorf("%t, %v", kept, err)
 			}
@@ -274,15 +274,15 @@ func TestGiveBackLeavesWhatOthersDid(t *testing.T) {
 					c.ok(t, "admin", e("mockAdvance", "2m"))
 					lease = c.take(t, "giving back")
 				}
-				if err := lease.End(t.Context()); err != nil {
+				if err := lease.RestoreAndRelease(t.Context()); err != nil {
 					t.Error(err)
 				}
 				if off := c.off(t); slices.Contains(off, "shop.c0000") != tc.off || slices.Contains(off, "shop.c0001") {
 					t.Errorf("off: %v", off)
 				}
 				known := tc.kept > 0 && !(killed && strings.HasPrefix(tc.name, "kept by")) // the next run has no record
-				if (len(lease.Kept()) > 0) != known {
-					t.Errorf("kept: %v", lease.Kept())
+				if (len(lease.LeftDisabled()) > 0) != known {
+					t.Errorf("kept: %v", lease.LeftDisabled())
 				}
 				c.noLease(t)
 			})
@@ -299,7 +299,7 @@ func TestGiveBackThroughFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ok(t, "admin", e("mockFailNext", "configureCollectionBalancing"), e("times", 30), e("code", 46))
-	if err := lease.End(t.Context()); err != nil || len(c.off(t)) > 0 {
+	if err := lease.RestoreAndRelease(t.Context()); err != nil || len(c.off(t)) > 0 {
 		t.Errorf("%d are off, %v", len(c.off(t)), err)
 	}
 	c.noLease(t)
@@ -314,7 +314,7 @@ func TestGiveBackRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ok(t, "admin", e("mockFailNext", "configureCollectionBalancing"), e("times", 50), e("code", 13))
-	err := lease.End(t.Context())
+	err := lease.RestoreAndRelease(t.Context())
 	if failed := new(live.BalancingError); !errors.As(err, &failed) || len(failed.Namespaces) != 50 || len(err.Error()) > 300 {
 		t.Errorf("%v", err)
 	}

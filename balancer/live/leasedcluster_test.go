@@ -65,7 +65,7 @@ func TestTurnAfterAKill(t *testing.T) {
 			t.Errorf("%s of one that stood still: %v", name, err)
 		}
 	}
-	if err := second.End(context.Background()); err != nil || off() {
+	if err := second.RestoreAndRelease(context.Background()); err != nil || off() {
 		t.Errorf("at the end: off %t, %v", off(), err)
 	}
 	if n, err := live.LeaseCollectionOf(c.client).CountDocuments(t.Context(), bson.D{}); n != 0 || err != nil {

@@ -24,10 +24,10 @@ import (
 // primaries, which know the lag of their secondaries. Each shard has a client, from its
 // first read on.
 type Members struct {
-	cluster  CommandRunner
-	settings *options.ClientOptions
-	wanted   []pace.Quantity
-	ofConfig []pace.Quantity // of the config servers
+	cluster      CommandRunner
+	settings     *options.ClientOptions
+	wanted       []pace.Quantity
+	configWanted []pace.Quantity // wanted of the config servers
 
 	mu      sync.Mutex
 	clients map[catalog.ShardID]*member
@@ -35,12 +35,12 @@ type Members struct {
 
 // member is the replica set of a shard.
 type member struct {
-	hosts  string // as config.shards has them
-	client *mongo.Client
-	cores  float64
-	used   usage // at the last look
-	share  float64
-	shared bool // share is known
+	hosts        string // as config.shards has them
+	client       *mongo.Client
+	cores        float64
+	lastUsage    cpuUsage // at the last read
+	lastCPUShare float64
+	shareKnown   bool // share is known
 }
 
 // MembersError says that a shard could not be asked, and what to do.
@@ -54,7 +54,7 @@ func (e *MembersError) Error() string {
 	what := "cannot be reached; allow connections to them from this host"
 	var refused *mongoerr.ServerError
 	switch {
-	case isLogin(e.Err):
+	case isLoginError(e.Err):
 		what = "reject the login (each shard has its own users); create the user on each shard"
 	case mongoerr.Is(e.Err, mongoerr.Unauthorized):
 		what = "refuse to answer; grant the user the role clusterMonitor there"
@@ -69,14 +69,14 @@ func (e *MembersError) Unwrap() error { return e.Err }
 
 // Failure says that a login is not retried.
 func (e *MembersError) Failure() policy.Failure {
-	if isLogin(e.Err) {
+	if isLoginError(e.Err) {
 		return policy.AskOperator
 	}
 	return policy.FailureOf(e.Err)
 }
 
-// isLogin reports whether a login was refused, which the driver says only in its message.
-func isLogin(err error) bool {
+// isLoginError reports whether a login was refused, which the driver says only in its message.
+func isLoginError(err error) bool {
 	return mongoerr.Is(err, mongoerr.AuthenticationFailed) || strings.Contains(err.Error(), "auth error") ||
 		strings.Contains(err.Error(), "unable to authenticate")
 }
@@ -87,8 +87,8 @@ func isLogin(err error) bool {
 func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
 	m := &Members{cluster: cluster, settings: settings, clients: map[catalog.ShardID]*member{}}
 	for _, q := range wanted {
-		if bare, config := q.Bare(); config {
-			m.ofConfig = append(m.ofConfig, bare)
+		if bare, config := q.WithoutConfig(); config {
+			m.configWanted = append(m.configWanted, bare)
 		} else {
 			m.wanted = append(m.wanted, q)
 		}
@@ -108,8 +108,8 @@ func (m *Members) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// answering limits how long a member may take to answer.
-const answering = 5 * time.Second
+// memberTimeout is the timeout for a member's answer.
+const memberTimeout = 5 * time.Second
 
 // Read reads the members of some shards, and of the config servers. The error is a
 // *MembersError if one does not answer.
@@ -121,7 +121,7 @@ func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Readi
 		if len(m.wanted) == 0 {
 			break
 		}
-		c, err := m.of(ctx, id)
+		c, err := m.memberOf(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -131,47 +131,47 @@ func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Readi
 		}
 		list = append(list, readings...)
 	}
-	if len(m.ofConfig) == 0 {
+	if len(m.configWanted) == 0 {
 		return list, nil
 	}
-	readings, err := m.configServers(ctx)
+	readings, err := m.readConfigServers(ctx)
 	return append(list, readings...), err
 }
 
 func (m *Members) readFrom(ctx context.Context, id catalog.ShardID, c *member, wanted []pace.Quantity) (
 	[]pace.Reading, error) {
-	asking, cancel := context.WithTimeout(ctx, answering)
+	asking, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
-	readings, err := c.ask(asking, id, wanted)
+	readings, err := c.readQuantities(asking, id, wanted)
 	if err != nil {
 		return nil, &MembersError{id, c.hosts, err}
 	}
 	return readings, nil
 }
 
-// configServers reads what the config servers tell.
-func (m *Members) configServers(ctx context.Context) ([]pace.Reading, error) {
-	hosts, err := configHosts(ctx, m.cluster.RunCommand)
+// readConfigServers reads the quantities of the config servers.
+func (m *Members) readConfigServers(ctx context.Context) ([]pace.Reading, error) {
+	hosts, err := readConfigHosts(ctx, m.cluster.RunCommand)
 	if err != nil {
 		return nil, err
 	}
 	const id = "config"
-	c, err := m.client(ctx, configServersID, hosts)
+	c, err := m.clientFor(ctx, configServersID, hosts)
 	if err != nil {
 		return nil, err
 	}
-	readings, err := m.readFrom(ctx, id, c, m.ofConfig)
+	readings, err := m.readFrom(ctx, id, c, m.configWanted)
 	for i, r := range readings {
 		readings[i].Values = map[pace.Quantity]float64{}
 		for q, value := range r.Values {
-			readings[i].Values[pace.OfConfig+q] = value
+			readings[i].Values[pace.ConfigPrefix+q] = value
 		}
 	}
 	return readings, err
 }
 
-// configHosts returns the connection string of the config servers, as a router has it.
-func configHosts(
+// readConfigHosts returns the connection string of the config servers, as a router has it.
+func readConfigHosts(
 	ctx context.Context, run func(ctx context.Context, database string, command bson.D) (bson.Raw, error),
 ) (string, error) {
 	reply, err := run(ctx, "admin", bson.D{{Key: "getShardMap", Value: int32(1)}})
@@ -185,15 +185,15 @@ const configServersID = "config servers"
 // Check reads the members of all shards, so that an unreachable one is found before
 // anything moves. Some quantities are the difference of two reads.
 func (m *Members) Check(ctx context.Context) error {
-	ids, err := m.shards(ctx)
+	ids, err := m.listShards(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err = m.Read(ctx, ids); err != nil || !slices.Contains(slices.Concat(m.wanted, m.ofConfig), pace.CPU) {
+	if _, err = m.Read(ctx, ids); err != nil || !slices.Contains(slices.Concat(m.wanted, m.configWanted), pace.CPU) {
 		return err
 	}
 	select {
-	case <-time.After(between):
+	case <-time.After(cpuSampleInterval):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -201,7 +201,7 @@ func (m *Members) Check(ctx context.Context) error {
 	return err
 }
 
-func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error) {
+func (m *Members) listShards(ctx context.Context) (ids []catalog.ShardID, err error) {
 	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "shards"}})
 	for _, doc := range docs {
 		ids = append(ids, catalog.ShardID(text(doc, "_id")))
@@ -209,8 +209,8 @@ func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error)
 	return ids, ServerError(err)
 }
 
-// of returns the client of a shard.
-func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
+// memberOf returns the client of a shard.
+func (m *Members) memberOf(ctx context.Context, id catalog.ShardID) (*member, error) {
 	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "shards"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: string(id)}}},
 	})
@@ -220,11 +220,11 @@ func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 	if len(docs) == 0 {
 		return nil, mongoerr.New(mongoerr.ShardNotFound, "shard %s not found", id)
 	}
-	return m.client(ctx, id, text(docs[0], "host"))
+	return m.clientFor(ctx, id, text(docs[0], "host"))
 }
 
-// client returns the client of a replica set; a new one if its hosts have changed.
-func (m *Members) client(ctx context.Context, id catalog.ShardID, hosts string) (*member, error) {
+// clientFor returns the client of a replica set; a new one if its hosts have changed.
+func (m *Members) clientFor(ctx context.Context, id catalog.ShardID, hosts string) (*member, error) {
 	if c := m.clients[id]; c != nil {
 		if c.hosts == hosts {
 			return c, nil
@@ -244,7 +244,7 @@ func (m *Members) client(ctx context.Context, id catalog.ShardID, hosts string) 
 // without what belongs to its address, such as SRV.
 func memberSettings(from *options.ClientOptions, hosts string) *options.ClientOptions {
 	set, list, named := strings.Cut(hosts, "/")
-	o := options.Client().SetReadPreference(readpref.Primary()).SetServerSelectionTimeout(answering).SetMaxPoolSize(2)
+	o := options.Client().SetReadPreference(readpref.Primary()).SetServerSelectionTimeout(memberTimeout).SetMaxPoolSize(2)
 	if named {
 		o.SetReplicaSet(set).SetHosts(strings.Split(list, ","))
 	} else {

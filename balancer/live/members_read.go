@@ -13,8 +13,12 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// ask reads the wanted quantities of a replica set.
-func (c *member) ask(ctx context.Context, id catalog.ShardID, wanted []pace.Quantity) ([]pace.Reading, error) {
+// readQuantities reads the wanted quantities of a replica set.
+func (c *member) readQuantities(
+	ctx context.Context,
+	id catalog.ShardID,
+	wanted []pace.Quantity,
+) ([]pace.Reading, error) {
 	a := NewCommandRunner(c.client)
 	wants := func(list ...pace.Quantity) bool {
 		return slices.ContainsFunc(list, func(q pace.Quantity) bool { return slices.Contains(wanted, q) })
@@ -26,8 +30,8 @@ func (c *member) ask(ctx context.Context, id catalog.ShardID, wanted []pace.Quan
 		return nil, ServerError(err)
 	}
 	own := pace.Reading{
-		Where:  string(id) + "/" + cmp.Or(text(status, "repl", "me"), text(status, "host")),
-		Values: load(status),
+		Member: string(id) + "/" + cmp.Or(text(status, "repl", "me"), text(status, "host")),
+		Values: parseLoad(status),
 	}
 	list := []pace.Reading{own}
 	if wants(pace.Lag, pace.MajorityLag) {
@@ -37,29 +41,29 @@ func (c *member) ask(ctx context.Context, id catalog.ShardID, wanted []pace.Quan
 		case err != nil:
 			return nil, err
 		case wants(pace.Lag):
-			list = append(list, lags(id, set, delayed(ctx, a))...)
+			list = append(list, parseLags(id, set, delayedMembers(ctx, a))...)
 			fallthrough
 		default:
-			if behind, told := uncommitted(set); told {
+			if behind, told := majorityLag(set); told {
 				own.Values[pace.MajorityLag] = behind.Seconds()
 			}
 		}
 	}
 	if wants(pace.Oplog) {
-		if window, told := oplogWindow(ctx, a); told {
+		if window, told := readOplogWindow(ctx, a); told {
 			own.Values[pace.Oplog] = window.Seconds()
 		}
 	}
 	if wants(pace.CPU) {
-		if busy, told := c.busy(ctx, a, status); told {
+		if busy, told := c.cpuShare(ctx, a, status); told {
 			own.Values[pace.CPU] = busy
 		}
 	}
-	return list, disks(ctx, a, own.Values, wants)
+	return list, readDisks(ctx, a, own.Values, wants)
 }
 
-// disks reads how full the volume is, and what is to be deleted on it.
-func disks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float64,
+// readDisks reads how full the volume is, and what is to be deleted on it.
+func readDisks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float64,
 	wants func(...pace.Quantity) bool) error {
 	if wants(pace.Disk) {
 		database, command := VolumesCommand()
@@ -67,7 +71,7 @@ func disks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float6
 		if err != nil {
 			return ServerError(err)
 		}
-		if d := volumeIn(reply); d.Known() {
+		if d := parseVolume(reply); d.Known() {
 			values[pace.Disk] = d.UsedShare()
 		}
 	}
@@ -92,16 +96,16 @@ func disks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float6
 	return nil
 }
 
-// uncommitted returns how far what a majority has is behind what the primary has applied.
-func uncommitted(status bson.Raw) (time.Duration, bool) {
+// majorityLag returns the lag of the majority commit point behind the primary's last applied entry.
+func majorityLag(status bson.Raw) (time.Duration, bool) {
 	applied, ok := status.Lookup("optimes", "lastAppliedWallTime").TimeOK()
 	committed, also := status.Lookup("optimes", "lastCommittedWallTime").TimeOK()
 	return max(0, applied.Sub(committed)), ok && also
 }
 
-// load returns what a serverStatus says. Before WiredTiger, and on a mock, there is no
+// parseLoad returns what a serverStatus says. Before WiredTiger, and on a mock, there is no
 // cache.
-func load(status bson.Raw) map[pace.Quantity]float64 {
+func parseLoad(status bson.Raw) map[pace.Quantity]float64 {
 	values := map[pace.Quantity]float64{}
 	for q, path := range map[pace.Quantity][]string{
 		pace.Queue:       {"globalLock", "currentQueue", "total"},
@@ -130,9 +134,9 @@ const (
 	stateRecovering = 3
 )
 
-// lags returns how far the secondaries of a set are behind its primary, without members that
+// parseLags returns the replication lag of the secondaries, without members that
 // are down, in initial sync, or delayed on purpose.
-func lags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pace.Reading) {
+func parseLags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pace.Reading) {
 	members, _ := status.Lookup("members").ArrayOK()
 	values, _ := members.Values()
 	var newest time.Time
@@ -150,19 +154,19 @@ func lags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pac
 			(state == stateSecondary || state == stateRecovering) {
 			behind := max(0, newest.Sub(at).Seconds())
 			list = append(list, pace.Reading{
-				Where: string(id) + "/" + name, Values: map[pace.Quantity]float64{pace.Lag: behind},
+				Member: string(id) + "/" + name, Values: map[pace.Quantity]float64{pace.Lag: behind},
 			})
 		}
 	}
 	if len(list) == 0 && !newest.IsZero() { // no secondary counts
-		list = append(list, pace.Reading{Where: string(id), Values: map[pace.Quantity]float64{pace.Lag: 0}})
+		list = append(list, pace.Reading{Member: string(id), Values: map[pace.Quantity]float64{pace.Lag: 0}})
 	}
 	return list
 }
 
-// delayed returns the members that are delayed on purpose; none if the user may not read the
+// delayedMembers returns the members that are delayed on purpose; none if the user may not read the
 // configuration.
-func delayed(ctx context.Context, a CommandRunner) map[string]bool {
+func delayedMembers(ctx context.Context, a CommandRunner) map[string]bool {
 	config, err := a.RunCommand(ctx, "admin", bson.D{{Key: "replSetGetConfig", Value: 1}})
 	if err != nil {
 		return nil
@@ -179,8 +183,8 @@ func delayed(ctx context.Context, a CommandRunner) map[string]bool {
 	return list
 }
 
-// oplogWindow returns how far the oplog reaches back, and whether it could be read.
-func oplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool) {
+// readOplogWindow returns how far the oplog reaches back, and whether it could be read.
+func readOplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool) {
 	var ends [2]time.Time
 	for i, direction := range []int{1, -1} {
 		docs, err := a.RunCursorCommand(ctx, "local", bson.D{
@@ -199,18 +203,18 @@ func oplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool) {
 	return ends[1].Sub(ends[0]), true
 }
 
-// usage is how much of its processors a server has used.
-type usage struct {
+// cpuUsage is how much of its processors a server has used.
+type cpuUsage struct {
 	micros float64
 	at     time.Time // by its own clock
 }
 
-// between is the time between two reads from which the CPU load is computed.
-const between = time.Second
+// cpuSampleInterval is the time between two reads from which the CPU load is computed.
+const cpuSampleInterval = time.Second
 
-// busy returns the share of its processors that a server has used since the last read;
+// cpuShare returns the CPU share that a server has used since the last read;
 // unknown on the first read.
-func (c *member) busy(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
+func (c *member) cpuShare(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
 	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
 	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()
 	at, timed := status.Lookup("localTime").TimeOK()
@@ -224,15 +228,15 @@ func (c *member) busy(ctx context.Context, a CommandRunner, status bson.Raw) (fl
 		}
 		c.cores, _ = host.Lookup("system", "numCores").AsFloat64OK()
 	}
-	was, is := c.used, usage{user + system, at}
-	elapsed := is.at.Sub(was.at)
-	if elapsed >= 0 && elapsed < between/2 {
-		return c.share, c.shared // of the last two reads
+	last, current := c.lastUsage, cpuUsage{user + system, at}
+	elapsed := current.at.Sub(last.at)
+	if elapsed >= 0 && elapsed < cpuSampleInterval/2 {
+		return c.lastCPUShare, c.shareKnown // of the last two reads
 	}
 	// If less was used than before, the server has restarted.
-	c.used, c.shared = is, !was.at.IsZero() && elapsed > 0 && is.micros >= was.micros && c.cores > 0
-	if c.shared {
-		c.share = min(1, (is.micros-was.micros)/1e6/elapsed.Seconds()/c.cores)
+	c.lastUsage, c.shareKnown = current, !last.at.IsZero() && elapsed > 0 && current.micros >= last.micros && c.cores > 0
+	if c.shareKnown {
+		c.lastCPUShare = min(1, (current.micros-last.micros)/1e6/elapsed.Seconds()/c.cores)
 	}
-	return c.share, c.shared
+	return c.lastCPUShare, c.shareKnown
 }

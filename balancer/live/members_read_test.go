@@ -45,8 +45,8 @@ func TestLags(t *testing.T) {
 		"no primary": {bson.A{member("s", 2, time.Second)}, map[string]float64{}},
 	} {
 		got := map[string]float64{}
-		for _, r := range lags("x", raw(t, bson.M{"members": tt.members}), map[string]bool{"late": true}) {
-			got[r.Where] = r.Values[pace.Lag]
+		for _, r := range parseLags("x", raw(t, bson.M{"members": tt.members}), map[string]bool{"late": true}) {
+			got[r.Member] = r.Values[pace.Lag]
 		}
 		if !maps.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
@@ -63,10 +63,10 @@ func TestLoad(t *testing.T) {
 			"bytes currently in the cache": 800.0, "tracked dirty bytes in the cache": int32(50)}},
 	})
 	want := map[pace.Quantity]float64{pace.Queue: 7, pace.Active: 3, pace.Connections: 20, pace.Cache: 0.8, pace.Dirty: 0.05}
-	if got := load(status); !maps.Equal(got, want) {
+	if got := parseLoad(status); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := load(raw(t, bson.M{"wiredTiger": bson.M{"cache": bson.M{}}})); len(got) != 0 {
+	if got := parseLoad(raw(t, bson.M{"wiredTiger": bson.M{"cache": bson.M{}}})); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)
 	}
 }
@@ -90,11 +90,11 @@ func TestBusy(t *testing.T) {
 	} {
 		status := raw(t, bson.M{"localTime": at.Add(look.after),
 			"extra_info": bson.M{"user_time_us": look.micro - 5, "system_time_us": int64(5)}})
-		if share, told := c.busy(t.Context(), nil, status); told != look.told || told && share != look.share {
+		if share, told := c.cpuShare(t.Context(), nil, status); told != look.told || told && share != look.share {
 			t.Errorf("look %d: %v, %v", i, share, told)
 		}
 	}
-	if _, told := c.busy(t.Context(), nil, raw(t, bson.M{"localTime": at})); told {
+	if _, told := c.cpuShare(t.Context(), nil, raw(t, bson.M{"localTime": at})); told {
 		t.Error("a server that does not tell has told")
 	}
 }

@@ -12,22 +12,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// newestEntries is how many entries of the change log are read for what a move has
+// maxMoveEntries is how many entries of the change log are read for what a move has
 // moved. The donor writes its entry before it answers, and each move writes five.
-const newestEntries = 200
+const maxMoveEntries = 200
 
-// Moved returns what a move that is done has moved, as its donor has counted it: by its
+// Moved returns how much a completed move has moved, as counted by its donor: from its
 // entry in config.changelog, which is read from its end. If there is none, it returns the
 // range, and nothing is counted.
 func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
-	is := apply.Moved{Min: c.Min}
-	coll, err := d.collection(ctx, c.Namespace)
+	moved := apply.Moved{Min: c.Min}
+	coll, err := d.readCollection(ctx, c.Namespace)
 	if err != nil {
-		return is, err
+		return moved, err
 	}
-	docs, err := d.list(ctx, "config", newestFirst("changelog", bson.D{}, newestEntries))
+	docs, err := d.listDocs(ctx, "config", newestFirstCommand("changelog", bson.D{}, maxMoveEntries))
 	if err != nil {
-		return is, err
+		return moved, err
 	}
 	for _, doc := range docs {
 		details := document(doc, "details")
@@ -38,59 +38,59 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, err
 		if key, err := coll.Pattern.Key(document(details, "min")); err != nil || !key.Equal(c.Min) {
 			continue
 		}
-		if is.Max, err = coll.Pattern.Key(document(details, "max")); err != nil {
+		if moved.Max, err = coll.Pattern.Key(document(details, "max")); err != nil {
 			continue
 		}
 		if counts := document(details, "counts"); counts != nil {
-			is.Documents, is.Bytes, is.Counted = integer(counts, "cloned"), integer(counts, "clonedBytes"), true
+			moved.Documents, moved.Bytes, moved.Counted = integer(counts, "cloned"), integer(counts, "clonedBytes"), true
 		}
-		return is, nil
+		return moved, nil
 	}
-	chunk, err := d.chunkAt(ctx, coll, c.Min)
+	chunk, err := d.readChunkAt(ctx, coll, c.Min)
 	if err == nil && chunk.Shard == c.To {
-		is.Max = chunk.Max
+		moved.Max = chunk.Max
 	}
-	return is, err
+	return moved, err
 }
 
 // Moved returns what a move of a step has moved.
-func (s *Steps) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
+func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	return s.executor.Moved(ctx, c)
 }
 
 // Size returns how much a range holds by the donor's count of its keys, with documents of
 // the average size; for a user who may not read documents, an average chunk of the donor.
-func (s *Steps) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
-	is := apply.Moved{Min: c.Min, Max: c.Max}
+func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
+	size := apply.Moved{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
-		return is, err
+		return size, err
 	}
-	reply, err := s.executor.ask(ctx, db, sizeOf(c.Namespace, c.Pattern, c.Min, c.Max))
+	reply, err := s.executor.runCommand(ctx, db, dataSizeCommand(c.Namespace, c.Pattern, c.Min, c.Max))
 	if mongoerr.Is(err, mongoerr.Unauthorized) {
-		is.Bytes, err = s.averageChunk(ctx, c)
-		return is, err
+		size.Bytes, err = s.readAverageChunkSize(ctx, c)
+		return size, err
 	}
-	is.Bytes, is.Documents, is.Counted = integer(reply, "size"), integer(reply, "numObjects"), err == nil
-	return is, err
+	size.Bytes, size.Documents, size.Counted = integer(reply, "size"), integer(reply, "numObjects"), err == nil
+	return size, err
 }
 
-// sizeOf returns the command that has the owners of a range count its keys, and estimate its
+// dataSizeCommand returns the command that has the owners of a range count its keys, and estimate its
 // bytes by that.
-func sizeOf(ns string, p catalog.KeyPattern, lower, upper catalog.Key) bson.D {
+func dataSizeCommand(ns string, p catalog.KeyPattern, lower, upper catalog.Key) bson.D {
 	return bson.D{
 		{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
 		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)}, {Key: "estimate", Value: true},
 	}
 }
 
-// averageChunk returns the bytes of an average chunk of a donor.
-func (s *Steps) averageChunk(ctx context.Context, c apply.Command) (int64, error) {
+// readAverageChunkSize returns the bytes of an average chunk of a donor.
+func (s *StepExecutor) readAverageChunkSize(ctx context.Context, c apply.Command) (int64, error) {
 	sizes, err := s.Sizes(ctx, []string{c.Namespace})
 	if err != nil {
 		return 0, err
 	}
-	coll, err := s.executor.collection(ctx, c.Namespace)
+	coll, err := s.executor.readCollection(ctx, c.Namespace)
 	if err != nil {
 		return 0, err
 	}
@@ -100,18 +100,18 @@ func (s *Steps) averageChunk(ctx context.Context, c apply.Command) (int64, error
 
 // Flagged returns a collection, with its chunk size in force, and the chunks of a shard that
 // are flagged jumbo, up to a number.
-func (s *Steps) Flagged(
+func (s *StepExecutor) Flagged(
 	ctx context.Context, ns string, shard catalog.ShardID, most int64,
 ) (coll catalog.Collection, chunks []catalog.Chunk, err error) {
-	if coll, err = s.executor.collection(ctx, ns); err != nil {
+	if coll, err = s.executor.readCollection(ctx, ns); err != nil {
 		return coll, nil, err
 	}
-	settings, err := balancer.LoadSettings(ctx, s.executor, catalog.DefaultSettingsOf(s.executor.deciding))
+	settings, err := balancer.LoadSettings(ctx, s.executor, catalog.DefaultSettingsOf(s.executor.configRelease))
 	if err != nil {
 		return coll, nil, err
 	}
 	coll.MaxChunkSizeBytes = cmp.Or(coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes)
-	docs, err := s.executor.find(ctx, "chunks", bson.D{
+	docs, err := s.executor.findInConfig(ctx, "chunks", bson.D{
 		coll.ChunkFilter(), {Key: "shard", Value: string(shard)}, {Key: "jumbo", Value: true},
 	}, bson.E{Key: "limit", Value: most})
 	if err != nil {

@@ -19,8 +19,8 @@ type UnansweredMove struct {
 	// Min and Max are the bounds of the command, Find the query in place of them; nil
 	// if there was none.
 	Min, Max, Find bson.Raw
-	// After is the change log as it was before the command was sent.
-	After LogPosition
+	// LogBefore is the change log as it was before the command was sent.
+	LogBefore LogPosition
 }
 
 // MoveState is what became of a move.
@@ -41,44 +41,48 @@ type MoveOutcome struct {
 	Error string          // of a failed move, as the donor logged it
 }
 
-// OutcomeOfMove finds out what became of a move: from the owner of the range, the operations
+// ReadMoveOutcome finds out what became of a move: from the owner of the range, the operations
 // in progress, and what the donor logged in config.changelog.
-func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
+func ReadMoveOutcome(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
 	d, err := newExecutor(ctx, a)
 	if err != nil {
 		return MoveOutcome{}, err
 	}
-	coll, err := d.collection(ctx, m.Namespace)
+	coll, err := d.readCollection(ctx, m.Namespace)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 		return MoveOutcome{State: MoveFailed, Error: m.Namespace + " is no longer sharded"}, nil
 	}
 	if err != nil {
 		return MoveOutcome{}, err
 	}
-	chunk, err := d.chunkOfMove(ctx, coll, m)
+	chunk, err := d.readChunkOfMove(ctx, coll, m)
 	if err != nil {
 		return MoveOutcome{}, err
 	}
-	is := MoveOutcome{State: MoveDone, Owner: chunk.Shard}
+	outcome := MoveOutcome{State: MoveDone, Owner: chunk.Shard}
 	if chunk.Shard == m.To {
-		return is, nil
+		return outcome, nil
 	}
-	running, err := d.movesNow(ctx, coll, chunk, m)
+	running, err := d.isMoveRunning(ctx, coll, chunk, m)
 	if err != nil {
-		return is, err
+		return outcome, err
 	}
 	if running {
-		is.State = MoveRunning
-		return is, nil
+		outcome.State = MoveRunning
+		return outcome, nil
 	}
-	is.State, is.Error, err = d.loggedOutcome(ctx, coll, chunk, m)
-	return is, err
+	outcome.State, outcome.Error, err = d.readLoggedOutcome(ctx, coll, chunk, m)
+	return outcome, err
 }
 
-// chunkOfMove returns a chunk with a key that the move takes along in any case.
-func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m UnansweredMove) (catalog.Chunk, error) {
+// readChunkOfMove returns a chunk with a key that is certainly part of the move.
+func (d *Executor) readChunkOfMove(
+	ctx context.Context,
+	coll catalog.Collection,
+	m UnansweredMove,
+) (catalog.Chunk, error) {
 	if m.Min == nil && m.Find == nil {
-		return d.chunkBelow(ctx, coll, m.Max)
+		return d.readChunkBelow(ctx, coll, m.Max)
 	}
 	key, err := coll.Pattern.ExtendBound(m.Min)
 	if m.Find != nil {
@@ -91,18 +95,18 @@ func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m U
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
-	return d.chunkAt(ctx, coll, key)
+	return d.readChunkAt(ctx, coll, key)
 }
 
-// chunkBelow returns the chunk that ends at a bound or contains it.
-func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
+// readChunkBelow returns the chunk that ends at a bound or contains it.
+func (d *Executor) readChunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
 	key, err := coll.Pattern.ExtendBound(bound)
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
-	docs, err := d.find(ctx, "chunks",
+	docs, err := d.findInConfig(ctx, "chunks",
 		bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lt", Value: coll.Pattern.Bound(key)}}}},
-		sorted("min", -1), bson.E{Key: "limit", Value: 1})
+		sortBy("min", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
@@ -113,53 +117,53 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// movesNow reports whether the move is in progress, by the shards or, in old releases, the
+// isMoveRunning reports whether the move is in progress, by the shards or, in old releases, the
 // config server.
-func (d *Executor) movesNow(
+func (d *Executor) isMoveRunning(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (bool, error) {
 	seen, err := NewCommandReader(d.commands,
-		ReaderOptions{Parts: Migrations, Release: d.release, Wait: time.Minute}).Read(ctx)
+		ReaderOptions{Parts: Migrations, Release: d.routerRelease, MaxWait: time.Minute}).Read(ctx)
 	if err != nil {
 		return false, ServerError(err)
 	}
 	for _, running := range seen.Parts().Migrations {
 		if running.Namespace == m.Namespace && cmp.Or(running.To, m.To) == m.To &&
-			(running.Min == nil || within(coll, chunk, running.Min)) {
+			(running.Min == nil || containsBound(coll, chunk, running.Min)) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// within reports whether a bound lies in a chunk: a move begins inside its chunk.
-func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
+// containsBound reports whether a bound lies in a chunk: a move begins inside its chunk.
+func containsBound(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
 	key, err := coll.Pattern.ExtendBound(bound)
 	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
 }
 
-// maxEntries is how far back the change log is read for a move: each writes five entries.
-const maxEntries = 2000
+// maxOutcomeEntries is how far back the change log is read for a move: each writes five entries.
+const maxOutcomeEntries = 2000
 
-// loggedOutcome reads what the shards wrote down since the move was asked for. A donor whose
+// readLoggedOutcome reads the log entries since the move was requested. A donor whose
 // operation was killed can't write; the recipient does.
-func (d *Executor) loggedOutcome(
+func (d *Executor) readLoggedOutcome(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (MoveState, string, error) {
-	docs, err := d.list(ctx, "config", newestFirst("changelog", bson.D{}, maxEntries))
+	docs, err := d.listDocs(ctx, "config", newestFirstCommand("changelog", bson.D{}, maxOutcomeEntries))
 	if err != nil {
 		return "", "", err
 	}
 	aborted := ""
 	for _, doc := range docs {
-		if doc.Lookup("_id").Equal(m.After.id) {
+		if doc.Lookup("_id").Equal(m.LogBefore.id) {
 			break
 		}
 		if text(doc, "ns") != m.Namespace || text(doc, "details", "to") != string(m.To) {
 			continue
 		}
 		lower := document(doc, "details", "min") // empty when the donor refused it early
-		if bounds, _ := lower.Elements(); len(bounds) > 0 && !within(coll, chunk, lower) {
+		if bounds, _ := lower.Elements(); len(bounds) > 0 && !containsBound(coll, chunk, lower) {
 			continue
 		}
 		what, note := text(doc, "what"), text(doc, "details", "note")

@@ -13,11 +13,11 @@ import (
 type OperationCounts struct {
 	Documents           int64
 	Reads, Writes       int64
-	ReadTime, WriteTime time.Duration // of all of them together
+	ReadTime, WriteTime time.Duration // in total
 }
 
-// countsLimit is how long counters are waited for: with a shard down a router would wait for it.
-const countsLimit = 5 * time.Second
+// countsTimeout is how long counters are waited for: with a shard down a router would wait for it.
+const countsTimeout = 5 * time.Second
 
 // ReadOperationCounts returns what shards with chunks of a collection have counted
 // ($collStats with latencyStats and count).
@@ -26,9 +26,9 @@ func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[c
 	if err != nil {
 		return nil, err
 	}
-	command := aggregate(name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}},
+	command := aggregateCommand(name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}},
 		{Key: "count", Value: bson.D{}}}}})
-	ctx, cancel := context.WithTimeout(ctx, countsLimit) // which the driver sends as maxTimeMS
+	ctx, cancel := context.WithTimeout(ctx, countsTimeout) // which the driver sends as maxTimeMS
 	defer cancel()
 	docs, err := r.RunCursorCommand(ctx, db, command)
 	if err != nil {
@@ -50,7 +50,10 @@ func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[c
 
 // Operations returns how many reads and writes of collections each shard has counted since
 // it started. Only shards with chunks of a collection count it.
-func (s *Steps) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
+func (s *StepExecutor) Operations(
+	ctx context.Context,
+	namespaces []string,
+) (map[string]map[catalog.ShardID]int64, error) {
 	all := make(map[string]map[catalog.ShardID]int64, len(namespaces))
 	for _, ns := range namespaces {
 		counted, err := ReadOperationCounts(ctx, s.executor.commands, ns)

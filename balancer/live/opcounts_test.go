@@ -13,7 +13,7 @@ import (
 func TestOperations(t *testing.T) {
 	for _, release := range testedReleases() {
 		c := served(t, release, variety, asItIs)
-		steps, err := live.NewSteps(t.Context(), live.NewCommandRunner(c.client))
+		steps, err := live.NewStepExecutor(t.Context(), live.NewCommandRunner(c.client))
 		if err != nil {
 			t.Fatal(err)
 		}

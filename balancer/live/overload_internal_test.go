@@ -18,7 +18,7 @@ func TestOnceMoreWaitsForOverload(t *testing.T) {
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
-			_, err = onceMore(ctx, func() (int, error) {
+			_, err = retryRead(ctx, func() (int, error) {
 				if asked++; asked <= refusals {
 					return 0, busy
 				}
@@ -29,13 +29,13 @@ func TestOnceMoreWaitsForOverload(t *testing.T) {
 		if asked, took, err := read(5); err != nil || asked != 6 || took > 3100*time.Millisecond {
 			t.Errorf("asked %d times in %s: %v", asked, took, err)
 		}
-		if asked, took, err := read(1000); !errors.Is(err, busy) || asked != maxOverloads+1 || took > 30*time.Second {
+		if asked, took, err := read(1000); !errors.Is(err, busy) || asked != maxOverloadRetries+1 || took > 30*time.Second {
 			t.Errorf("asked %d times in %s: %v", asked, took, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		_, err := onceMore(ctx, func() (int, error) { return 0, busy })
+		_, err := retryRead(ctx, func() (int, error) { return 0, busy })
 		if !errors.Is(err, busy) || time.Since(began) > time.Second {
 			t.Errorf("%s: %v", time.Since(began), err)
 		}

@@ -27,12 +27,12 @@ func (e *PauseError) Error() string { return "runs of shardsh are paused already
 // another pause is active the error is a *PauseError, unless it is to be replaced.
 func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts time.Duration, replace bool,
 ) (catalog.Pause, error) {
-	by := whoami(ctx, client)
+	by := currentUser(ctx, client)
 	token := bson.NewObjectID()
 	ours := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "token", Value: token},
-		{Key: "reason", Value: constant(reason)}, {Key: "user", Value: constant(by.User)},
-		{Key: "host", Value: constant(by.Host)}, {Key: "login", Value: constant(by.Login)},
+		{Key: "reason", Value: literal(reason)}, {Key: "user", Value: literal(by.User)},
+		{Key: "host", Value: literal(by.Host)}, {Key: "login", Value: literal(by.Login)},
 		{Key: "since", Value: clusterTime},
 		{Key: "expires", Value: bson.D{{Key: "$add", Value: bson.A{clusterTime, lasts.Milliseconds()}}}},
 	}
@@ -44,9 +44,9 @@ func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts ti
 		mongo.Pipeline{{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}}},
 		options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
 	if err != nil {
-		return catalog.Pause{}, pauseFailed("writing", err)
+		return catalog.Pause{}, pauseError("writing", err)
 	}
-	is := *pauseOf(doc)
+	is := *parsePause(doc)
 	is.Active = true
 	if id, _ := doc.Lookup("token").ObjectIDOK(); id != token {
 		return is, &PauseError{is}
@@ -56,42 +56,42 @@ func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts ti
 
 // EndPause removes the pause and returns it; nil if there was none.
 func EndPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
-	return activePause("writing", LeaseCollectionOf(client).FindOneAndDelete(ctx, active(pauseID)))
+	return parseActivePause("writing", LeaseCollectionOf(client).FindOneAndDelete(ctx, activeFilter(pauseID)))
 }
 
 // ReadPause returns the pause; nil if there is none, or its time is over.
 func ReadPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
-	return activePause("reading", LeaseCollectionOf(client).FindOne(ctx, active(pauseID)))
+	return parseActivePause("reading", LeaseCollectionOf(client).FindOne(ctx, activeFilter(pauseID)))
 }
 
-func activePause(doing string, found *mongo.SingleResult) (*catalog.Pause, error) {
+func parseActivePause(doing string, found *mongo.SingleResult) (*catalog.Pause, error) {
 	doc, err := found.Raw()
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return nil, nil
 	case err != nil:
-		return nil, pauseFailed(doing, err)
+		return nil, pauseError(doing, err)
 	}
-	is := pauseOf(doc)
+	is := parsePause(doc)
 	is.Active = true
 	return is, nil
 }
 
-func pauseFailed(doing string, err error) error {
+func pauseError(doing string, err error) error {
 	return fmt.Errorf("%s %s.%s: %w", doing, LeaseDatabase, LeaseCollection, ServerError(err))
 }
 
-// pauseOf reads a stored pause; running says whether it is active, where that was computed.
-func pauseOf(doc bson.Raw) *catalog.Pause {
+// parsePause reads a stored pause; running says whether it is active, where that was computed.
+func parsePause(doc bson.Raw) *catalog.Pause {
 	return &catalog.Pause{
 		Reason: text(doc, "reason"), User: text(doc, "user"), Host: text(doc, "host"), Login: text(doc, "login"),
 		Since: date(doc, "since"), Until: date(doc, "expires"), Active: isSet(doc.Lookup("running")),
 	}
 }
 
-// whoami returns who asks: the user of this machine, and the one of the cluster.
-func whoami(ctx context.Context, client *mongo.Client) catalog.Pause {
-	who := catalog.Pause{User: "somebody", Host: Self("").Host}
+// currentUser returns the current OS user and the cluster user.
+func currentUser(ctx context.Context, client *mongo.Client) catalog.Pause {
+	who := catalog.Pause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who.User = u.Username
 	} else if name := os.Getenv("USER"); name != "" {

@@ -23,24 +23,27 @@ func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges
 	return preflight.ParsePrivileges(reply), preflight.ParseRoles(reply), nil
 }
 
-// preflightIndexes limits for how many collections and for how long indexes are looked at.
+// maxPreflightCollections limits for how many collections and for how long indexes are looked at.
 const (
-	preflightIndexes    = 500
-	preflightIndexTime  = 10 * time.Second
-	preflightIndexReads = 8 // at once
+	maxPreflightCollections = 500
+	preflightIndexTimeout   = 10 * time.Second
+	parallelIndexReads      = 8 // at once
 )
 
 // ReadIndexes returns the indexes of collections by namespace, and how many of the
-// collections were not looked at because there are too many or they took too long. What
-// may not be read is left out.
+// collections were skipped because of the limits on number and time. Collections that
+// the user may not read are left out.
 func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*catalog.CollectionState) (
 	list map[string]preflight.Indexes, skipped int, err error) {
-	reading, cancel := context.WithTimeout(ctx, preflightIndexTime)
+	reading, cancel := context.WithTimeout(ctx, preflightIndexTimeout)
 	defer cancel()
 	list = map[string]preflight.Indexes{}
 	failed := 0
 	var mu sync.Mutex
-	_ = inParallel(reading, preflightIndexReads, of[:min(len(of), preflightIndexes)], // which notes its errors itself
+	_ = inParallel(
+		reading,
+		parallelIndexReads,
+		of[:min(len(of), maxPreflightCollections)], // which notes its errors itself
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			has, refused := readIndexes(ctx, a, r, c)
 			mu.Lock()
@@ -53,7 +56,8 @@ func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*
 				err = cmp.Or(err, refused)
 			}
 			return nil
-		})
+		},
+	)
 	return list, len(of) - len(list) - failed, err
 }
 
@@ -77,19 +81,19 @@ func readIndexes(ctx context.Context, a CommandRunner, r catalog.Release, c *cat
 	return has, nil
 }
 
-// InTheWay returns a *HeldError when another process holds the cluster, as far as a look
+// FindHolders returns a *HeldError if another process holds the cluster, as far as a read
 // shows: of one that is gone the lease can be taken. Quiesced is that of a cluster that is
 // kept quiet.
-func InTheWay(ctx context.Context, client *mongo.Client, now time.Time) (held, quiesced, err error) {
-	holder, is, err := engineHolder(ctx, client)
+func FindHolders(ctx context.Context, client *mongo.Client, now time.Time) (held, quiesced, err error) {
+	holder, is, err := readEngineHolder(ctx, client)
 	if err != nil {
 		return nil, nil, err
 	}
 	if is && !processGone(holder) {
 		held = &HeldError{engineLease, holder}
 	}
-	record, err := ReadQuiesced(ctx, client)
-	if record != nil && record.Lasts(now) {
+	record, err := ReadQuiesceRecord(ctx, client)
+	if record != nil && record.IsActive(now) {
 		quiesced = record.HeldError()
 	}
 	return held, quiesced, err

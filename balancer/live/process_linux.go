@@ -12,11 +12,11 @@ import (
 // thisProcess returns an id of this process that is unique over all machines and times: the
 // machine's boot id, the PID namespace, the PID, and the start time, as PIDs are reused.
 // Empty if that can't be read.
-func thisProcess() string { return system.self() }
+func thisProcess() string { return system.selfID() }
 
 // processGone reports whether the process of a holder has ended for certain: it was one of
 // this machine and of the same PID namespace.
-func processGone(h Holder) bool { return system.gone(h) }
+func processGone(h Holder) bool { return system.hasEnded(h) }
 
 // processes are those of a machine, as its kernel shows them.
 type processes struct {
@@ -29,30 +29,30 @@ type processes struct {
 
 var system = processes{"/proc", os.Hostname, syscall.Kill}
 
-func (p processes) self() string {
-	began, err := p.began(os.Getpid())
-	room := p.bootAndNamespace()
-	if err != nil || room == "" {
+func (p processes) selfID() string {
+	began, err := p.startTime(os.Getpid())
+	machine := p.bootAndNamespace()
+	if err != nil || machine == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %d %s", room, os.Getpid(), began)
+	return fmt.Sprintf("%s %d %s", machine, os.Getpid(), began)
 }
 
-// gone also compares names of hosts: machines that were resumed from one snapshot have the
+// hasEnded also compares names of hosts: machines that were resumed from one snapshot have the
 // same boot id.
-func (p processes) gone(h Holder) bool {
-	room, process, ok := strings.Cut(h.Process, " ")
+func (p processes) hasEnded(h Holder) bool {
+	machine, process, ok := strings.Cut(h.Process, " ")
 	number, began, _ := strings.Cut(process, " ")
 	pid, err := strconv.Atoi(number)
 	host, unnamed := p.host()
-	if !ok || err != nil || pid <= 0 || unnamed != nil || host != h.Host || room != p.bootAndNamespace() {
+	if !ok || err != nil || pid <= 0 || unnamed != nil || host != h.Host || machine != p.bootAndNamespace() {
 		return false
 	}
 	if errors.Is(p.signal(pid, 0), syscall.ESRCH) {
 		return true
 	}
-	now, err := p.began(pid)
-	return errors.Is(err, errEnded) || err == nil && now != began
+	now, err := p.startTime(pid)
+	return errors.Is(err, errProcessEnded) || err == nil && now != began
 }
 
 // bootAndNamespace returns the boot id of this machine and the PID namespace; empty where
@@ -73,12 +73,12 @@ func (p processes) bootAndNamespace() string {
 	return strings.TrimSpace(string(start)) + "/" + space
 }
 
-// errEnded says that a process has ended, and its parent has not waited for it.
-var errEnded = errors.New("the process has ended")
+// errProcessEnded says that a process has ended, and its parent has not waited for it.
+var errProcessEnded = errors.New("the process has ended")
 
-// began returns when a process started, in ticks since boot. With hidepid, processes of
+// startTime returns when a process started, in ticks since boot. With hidepid, processes of
 // other users can't be seen here.
-func (p processes) began(pid int) (string, error) {
+func (p processes) startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", p.proc, pid))
 	if err != nil {
 		return "", err
@@ -90,7 +90,7 @@ func (p processes) began(pid int) (string, error) {
 		return "", fmt.Errorf("the state of process %d has %d fields", pid, len(fields))
 	}
 	if fields[0] == "Z" || fields[0] == "X" {
-		return "", errEnded
+		return "", errProcessEnded
 	}
 	return fields[19], nil
 }

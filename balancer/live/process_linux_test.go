@@ -16,7 +16,7 @@ import (
 // one which is there, of one on another machine and of one that nobody knows is not.
 func TestLeaseOfADeadProcess(t *testing.T) {
 	c := served(t, catalog.Release80, variety, asItIs)
-	self := live.Self("balance shop.orders")
+	self := live.NewHolder("balance shop.orders")
 	words := strings.Fields(self.Process)
 	if len(words) != 3 {
 		t.Fatalf("this process is %q", self.Process)
@@ -44,9 +44,9 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 				t.Errorf("taken: %t, %v", next != nil, err)
 			}
 			if next != nil {
-				err = next.End(t.Context())
+				err = next.RestoreAndRelease(t.Context())
 			}
-			if err := errors.Join(ignoreHeld(err), dead.End(t.Context())); err != nil {
+			if err := errors.Join(ignoreHeld(err), dead.RestoreAndRelease(t.Context())); err != nil {
 				t.Error(err)
 			}
 			if n, err := live.LeaseCollectionOf(c.client).CountDocuments(t.Context(), bson.D{}); n != 0 || err != nil {
@@ -66,7 +66,7 @@ func ignoreHeld(err error) error {
 // Where the mount of /proc hides processes of other users, one that can't be seen is not
 // gone; nor is one that another machine with the same boot id has.
 func TestHiddenProcess(t *testing.T) {
-	self := live.Self("balance")
+	self := live.NewHolder("balance")
 	other := self
 	other.Host = "resumed"
 	hidden := self

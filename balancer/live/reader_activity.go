@@ -12,37 +12,37 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// activity reads what is in progress. Since 5.0 a mongos sees migrations only as
+// readActivity reads what is in progress. Since 5.0 a mongos sees migrations only as
 // operations of their donors; before, they are also in config.migrations and the locks of
 // config.locks (rules/03-commands §1.7).
-func (r *reading) activity(ctx context.Context) error {
+func (r *reading) readActivity(ctx context.Context) error {
 	var list activity
-	ops, err := r.collect(ctx, firstWait, query{database: "admin", pipeline: operationStages()})
-	if err := r.check(ctx, Migrations|Reshardings, catalog.Gap{What: "operations"}, err); err != nil {
+	ops, err := r.listFromShards(ctx, firstShardTimeout, query{database: "admin", pipeline: operationStages()})
+	if err := r.gapOrError(ctx, Migrations|Reshardings, catalog.Gap{What: "operations"}, err); err != nil {
 		return err
 	}
 	donorsFirst(ops)
 	for _, op := range ops {
-		list.operation(op, r.parts.Time)
+		list.addOperation(op, r.parts.Time)
 	}
 	for _, op := range ops {
-		if err := r.nameless(ctx, op, &list); err != nil {
+		if err := r.addNamelessWorker(ctx, op, &list); err != nil {
 			return err
 		}
 	}
 	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.AtLeast(catalog.Release50)
-	if r.reads(Migrations) && before50 {
-		if err := r.listedMigrations(ctx, &list); err != nil {
+	if r.wants(Migrations) && before50 {
+		if err := r.readListedMigrations(ctx, &list); err != nil {
 			return err
 		}
 	}
-	if r.reads(Reshardings) {
+	if r.wants(Reshardings) {
 		docs, err := r.source.list(ctx, find("reshardingOperations", bson.D{}))
-		if err := r.check(ctx, Reshardings, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
+		if err := r.gapOrError(ctx, Reshardings, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
 			return err
 		}
 		for _, doc := range docs {
-			list.reshardingEntry(doc)
+			list.addReshardingEntry(doc)
 		}
 	}
 	slices.SortStableFunc(list.migrations, func(a, b catalog.ActiveMigration) int {
@@ -74,42 +74,42 @@ func donorsFirst(ops []bson.Raw) {
 	})
 }
 
-// listedMigrations adds the migrations that config servers before 5.0 list.
-func (r *reading) listedMigrations(ctx context.Context, list *activity) error {
+// readListedMigrations adds the migrations that config servers before 5.0 list.
+func (r *reading) readListedMigrations(ctx context.Context, list *activity) error {
 	docs, err := r.source.list(ctx, find("migrations", bson.D{}))
-	if err := r.check(ctx, Migrations, catalog.Gap{What: "migrations"}, err); err != nil {
+	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "migrations"}, err); err != nil {
 		return err
 	}
 	for _, doc := range docs {
-		list.migration(catalog.ActiveMigration{
+		list.addMigration(catalog.ActiveMigration{
 			Namespace: text(doc, "ns"),
 			From:      catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc, "toShard")),
 			Min: document(doc, "min"), Max: document(doc, "max"),
 		})
 	}
 	docs, err = r.source.list(ctx, find("locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}))
-	if err := r.check(ctx, Migrations, catalog.Gap{What: "locks"}, err); err != nil {
+	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "locks"}, err); err != nil {
 		return err
 	}
-	r.report("locks", docs)
+	r.passDocuments("locks", docs)
 	for _, doc := range docs {
 		// The balancer, and commands that change a collection, have locks, too.
 		ns, why := text(doc, "_id"), strings.ToLower(text(doc, "why"))
 		if strings.Contains(ns, ".") && (why == "" || strings.Contains(why, "migrat")) {
-			list.migration(catalog.ActiveMigration{Namespace: ns, Since: date(doc, "when")})
+			list.addMigration(catalog.ActiveMigration{Namespace: ns, Since: date(doc, "when")})
 		}
 	}
 	return nil
 }
 
-// activity collects what is in progress, from sources that overlap.
+// activity collects operations in progress from overlapping sources, without duplicates.
 type activity struct {
 	migrations  []catalog.ActiveMigration
 	reshardings []catalog.ActiveResharding
 }
 
-// migration adds a migration that is not known yet.
-func (a *activity) migration(m catalog.ActiveMigration) {
+// addMigration adds a migration that is not known yet.
+func (a *activity) addMigration(m catalog.ActiveMigration) {
 	known := slices.ContainsFunc(a.migrations, func(o catalog.ActiveMigration) bool {
 		return o.Namespace == m.Namespace && (o.From == m.From || o.From == "" || m.From == "")
 	})
@@ -118,9 +118,9 @@ func (a *activity) migration(m catalog.ActiveMigration) {
 	}
 }
 
-// nameless adds the migration of a worker whose command is gone: it was killed, or who sent
-// it has stepped down. Workers don't name their collection; the change log does.
-func (r *reading) nameless(ctx context.Context, op bson.Raw, list *activity) error {
+// addNamelessWorker adds the migration of a worker whose command is gone: it was killed, or its sender
+// has stepped down. Workers don't name their collection; the change log does.
+func (r *reading) addNamelessWorker(ctx context.Context, op bson.Raw, list *activity) error {
 	shard, party := catalog.ShardID(text(op, "shard")), "to"
 	switch text(op, "desc") {
 	case "MoveChunk":
@@ -136,12 +136,12 @@ func (r *reading) nameless(ctx context.Context, op bson.Raw, list *activity) err
 		return nil
 	}
 	docs, err := r.source.list(ctx, find("changelog", bson.D{{Key: "what", Value: "moveChunk.start"},
-		{Key: "details." + party, Value: string(shard)}}).sorted("$natural", -1).limited(1))
-	if err := r.check(ctx, Migrations, catalog.Gap{What: "changelog"}, err); err != nil {
+		{Key: "details." + party, Value: string(shard)}}).sortedBy("$natural", -1).withLimit(1))
+	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "changelog"}, err); err != nil {
 		return err
 	}
 	for _, doc := range docs {
-		list.migration(catalog.ActiveMigration{
+		list.addMigration(catalog.ActiveMigration{
 			Namespace: text(doc, "ns"), Since: date(doc, "time"),
 			From: catalog.ShardID(text(doc, "details", "from")), To: catalog.ShardID(text(doc, "details", "to")),
 			Min: document(doc, "details", "min"), Max: document(doc, "details", "max"),
@@ -150,10 +150,10 @@ func (r *reading) nameless(ctx context.Context, op bson.Raw, list *activity) err
 	return nil
 }
 
-// operation adds what an operation of a shard belongs to, if it says that.
-func (a *activity) operation(op bson.Raw, now time.Time) {
+// addOperation adds what an operation of a shard belongs to, if it says that.
+func (a *activity) addOperation(op bson.Raw, now time.Time) {
 	if strings.HasPrefix(text(op, "desc"), "ReshardingMetrics") {
-		a.resharding(op, now)
+		a.addResharding(op, now)
 		return
 	}
 	m := catalog.ActiveMigration{
@@ -166,14 +166,14 @@ func (a *activity) operation(op bson.Raw, now time.Time) {
 		m.Namespace = text(op, "ns")
 	}
 	if m.Namespace != "" {
-		a.migration(m)
+		a.addMigration(m)
 	}
 }
 
-// resharding adds what a participant of a resharding says: the coordinator knows the
+// addResharding adds the state reported by a participant of a resharding: the coordinator knows the
 // state, recipients know how much they have copied.
-func (a *activity) resharding(op bson.Raw, now time.Time) {
-	of := a.of(text(op, "ns"))
+func (a *activity) addResharding(op bson.Raw, now time.Time) {
+	of := a.reshardingOf(text(op, "ns"))
 	if state := text(op, "coordinatorState"); state != "" {
 		of.State = state
 	}
@@ -188,14 +188,14 @@ func (a *activity) resharding(op bson.Raw, now time.Time) {
 	of.TotalBytes += integer(op, "approxBytesToCopy")
 }
 
-// reshardingEntry adds a document of config.reshardingOperations (rules/03-catalog-and-keys §3.11), where
+// addReshardingEntry adds a document of config.reshardingOperations (rules/03-catalog-and-keys §3.11), where
 // reshardings that have ended stay for a while.
-func (a *activity) reshardingEntry(doc bson.Raw) {
+func (a *activity) addReshardingEntry(doc bson.Raw) {
 	state := text(doc, "state")
 	if state == "quiesced" || state == "done" {
 		return
 	}
-	of := a.of(text(doc, "ns"))
+	of := a.reshardingOf(text(doc, "ns"))
 	if of.State == "" {
 		of.State = state
 	}
@@ -207,9 +207,9 @@ func (a *activity) reshardingEntry(doc bson.Raw) {
 	}
 }
 
-// of returns the resharding of a collection. Without a provenance it is a
+// reshardingOf returns the resharding of a collection. Without a provenance it is a
 // reshardCollection, as all were before 8.0.
-func (a *activity) of(ns string) *catalog.ActiveResharding {
+func (a *activity) reshardingOf(ns string) *catalog.ActiveResharding {
 	i := slices.IndexFunc(a.reshardings, func(o catalog.ActiveResharding) bool { return o.Namespace == ns })
 	if i < 0 {
 		i = len(a.reshardings)

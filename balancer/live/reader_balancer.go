@@ -12,10 +12,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// balancer reads the state of the balancer (rules/03-commands §1.2).
-func (r *reading) balancer(ctx context.Context) error {
+// readBalancer reads the state of the balancer (rules/03-commands §1.2).
+func (r *reading) readBalancer(ctx context.Context) error {
 	if !r.parts.Release.HasModes() {
-		return r.balancerBefore34(ctx)
+		return r.readBalancerBefore34(ctx)
 	}
 	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err == nil {
@@ -31,10 +31,10 @@ func (r *reading) balancer(ctx context.Context) error {
 // config.settings. Config servers up to 5.0 hold the lock for good.
 const balancerLock = "balancer"
 
-// balancerBefore34 reads the state of the balancer where balancerStatus does not exist:
+// readBalancerBefore34 reads the state of the balancer where balancerStatus does not exist:
 // each mongos has a balancer, which obeys config.settings and holds a lock during a round
 // (rules/01-selection §9.5). The number of rounds is unknown.
-func (r *reading) balancerBefore34(ctx context.Context) error {
+func (r *reading) readBalancerBefore34(ctx context.Context) error {
 	filter := bson.D{{Key: "_id", Value: balancerLock}}
 	settings, err := r.source.list(ctx, find("settings", filter))
 	if err != nil {
@@ -59,65 +59,65 @@ func (r *reading) balancerBefore34(ctx context.Context) error {
 
 var errNoStatus = errors.New("servers before 4.4 do not report whether a collection is balanced")
 
-// MostAsked is of how many collections the server is asked whether they are balanced, if the
+// MaxStatusCollections is of how many collections the server is asked whether they are balanced, if the
 // rules can judge instead: it has all shards measure each of them.
-const MostAsked = 200
+const MaxStatusCollections = 200
 
-// selected returns the sharded collections that Selected selects.
-func (r *reading) selected() []*catalog.CollectionState {
+// selectedCollections returns the sharded collections that Selected selects.
+func (r *reading) selectedCollections() []*catalog.CollectionState {
 	return slices.DeleteFunc(slices.Clone(r.parts.Collections), func(c *catalog.CollectionState) bool {
 		return c.Unsplittable || r.options.Selected != nil && !r.options.Selected(c.Namespace)
 	})
 }
 
-// judged reports whether the rules can judge all collections, and the server is spared.
-func (r *reading) judged() bool {
-	return len(r.selected()) > MostAsked && r.reads(Chunks) && r.reads(Sizes) &&
+// rulesSuffice reports whether our own rules can judge all collections without asking the server.
+func (r *reading) rulesSuffice() bool {
+	return len(r.selectedCollections()) > MaxStatusCollections && r.wants(Chunks) && r.wants(Sizes) &&
 		!slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" || g.What == "chunks" })
 }
 
-// statuses reads whether the server considers each sharded collection balanced.
-func (r *reading) statuses(ctx context.Context) error {
-	if r.judged() && (r.options.Required&Statuses == 0 || r.options.Tabled != nil) {
+// readStatuses reads whether the server considers each sharded collection balanced.
+func (r *reading) readStatuses(ctx context.Context) error {
+	if r.rulesSuffice() && (r.options.Required&Statuses == 0 || r.options.WantsTable != nil) {
 		return nil
 	}
-	list := r.selected()
-	if n := len(list); n > MostAsked && r.options.Required&Statuses == 0 {
-		if list = list[:MostAsked]; !r.reads(Chunks) { // the rules can judge instead
+	list := r.selectedCollections()
+	if n := len(list); n > MaxStatusCollections && r.options.Required&Statuses == 0 {
+		if list = list[:MaxStatusCollections]; !r.wants(Chunks) { // the rules can judge instead
 			list = nil
 		}
-		r.gap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
-			MostAsked, n))
+		r.addGap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
+			MaxStatusCollections, n))
 	}
 	var skipped atomic.Pointer[NoAnswerError]
 	defer func() {
 		if why := skipped.Load(); why != nil {
-			r.gap(catalog.Gap{What: "balance"}, why) // once for all that were not asked
+			r.addGap(catalog.Gap{What: "balance"}, why) // one gap for all collections that were not asked
 		}
 	}()
 	return inParallel(ctx, r.options.Parallel, list,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
 			if !r.parts.Release.ReportsCollectionStatus() && r.options.Required&Statuses == 0 {
-				if !r.reads(Chunks) { // the rules can judge instead
-					r.gap(gap, errNoStatus)
+				if !r.wants(Chunks) { // the rules can judge instead
+					r.addGap(gap, errNoStatus)
 				}
 				return nil
 			}
-			reply, err := r.ask(ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
+			reply, err := r.askShards(ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 			if err == nil {
-				c.Reported = reportedStatus(reply)
+				c.Reported = parseStatus(reply)
 			}
 			if why, is := errors.AsType[*NoAnswerError](err); is && why.Within == 0 && r.options.Required&Statuses == 0 {
 				skipped.Store(why)
 				return nil
 			}
-			return r.check(ctx, Statuses, gap, err)
+			return r.gapOrError(ctx, Statuses, gap, err)
 		})
 }
 
-// reportedStatus reads the reply of balancerCollectionStatus (rules/01-selection §7).
-func reportedStatus(reply bson.Raw) *catalog.ReportedStatus {
+// parseStatus reads the reply of balancerCollectionStatus (rules/01-selection §7).
+func parseStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
 		Compliant: isSet(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
 		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,

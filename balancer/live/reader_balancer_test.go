@@ -35,7 +35,7 @@ func TestBalancerBefore34(t *testing.T) {
 	} {
 		set("settings", bson.D{e("stopped", tt.stopped)})
 		set("locks", bson.D{e("state", tt.lock)})
-		whole := c.read(t, live.ReaderOptions{Parts: live.WithStatus}, nil)
+		whole := c.read(t, live.ReaderOptions{Parts: live.DefaultPartsAndStatus}, nil)
 		if got := whole.Parts().Balancer; got != tt.want || len(whole.Parts().Source.Gaps) > 0 {
 			t.Errorf("the reader has %+v, want %+v; gaps %v", got, tt.want, whole.Parts().Source.Gaps)
 		}
@@ -44,7 +44,7 @@ func TestBalancerBefore34(t *testing.T) {
 			t.Errorf("a look has %+v, %v", look.Parts().Balancer, err)
 		}
 		var works *apply.BalancerError
-		if is := errors.As(apply.BalancerWorks(whole, []string{"x.y"}, time.Hour), &works); is == tt.stopped {
+		if is := errors.As(apply.CheckBalancerIdle(whole, []string{"x.y"}, time.Hour), &works); is == tt.stopped {
 			t.Errorf("stopped is %v, and it works: %v", tt.stopped, is)
 		}
 	}

@@ -14,30 +14,30 @@ import (
 
 // Limits of what the part Causes reads.
 const (
-	probedChunks = 10 // jumbo ones, of each collection
-	probedZones  = 50 // ranges, of each collection
-	allProbed    = 100
-	probedDocs   = 1_000_000
-	probedDBs    = 200
-	probedColls  = 100
+	maxProbedChunks      = 10 // jumbo ones, of each collection
+	maxProbedZones       = 50 // ranges, of each collection
+	maxProbes            = 100
+	maxProbedDocs        = 1_000_000
+	maxProbedDatabases   = 200
+	maxProbedCollections = 100
 )
 
-// causeReader reads what explanations need, of what is to be explained.
+// causeReader reads the details that explanations of problems need.
 type causeReader struct{ *reading }
 
-// all reads what only explanations need: the indexes for shard keys, the contents of
+// readAll reads what only explanations need: the indexes for shard keys, the contents of
 // jumbo chunks and of the ranges of zones, and how much data is not sharded.
-func (r causeReader) all(ctx context.Context) error {
+func (r causeReader) readAll(ctx context.Context) error {
 	suspects := r.suspects()
-	r.probes = newProbes(len(suspects))
+	r.probes = newProbeLimits(len(suspects))
 	err := inParallel(ctx, r.options.Parallel, suspects,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			for _, probe := range []struct {
 				what string
 				read func(context.Context, *catalog.CollectionState) error
-			}{{"indexes", r.indexes}, {"jumbo chunks", r.jumboChunks}, {"ranges of zones", r.zoneContents}} {
+			}{{"indexes", r.checkIndexes}, {"jumbo chunks", r.checkJumboChunks}, {"ranges of zones", r.checkZoneContents}} {
 				err := probe.read(ctx, c)
-				if err := r.check(ctx, Causes, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
+				if err := r.gapOrError(ctx, Causes, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
 					return err
 				}
 			}
@@ -46,29 +46,29 @@ func (r causeReader) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.check(ctx, Causes, catalog.Gap{What: "unsharded data"}, r.unsharded(ctx))
+	return r.gapOrError(ctx, Causes, catalog.Gap{What: "unsharded data"}, r.readUnsharded(ctx))
 }
 
-// probes are how many jumbo chunks and ranges of zones of each collection are looked into:
-// of many collections few.
-type probes struct{ chunks, zones int }
+// probeLimits are how many jumbo chunks and ranges of zones of each collection are looked into:
+// the more collections, the fewer.
+type probeLimits struct{ chunks, zones int }
 
-func newProbes(collections int) probes {
-	each := max(1, allProbed/max(1, collections))
-	return probes{chunks: min(probedChunks, each), zones: min(probedZones, each)}
+func newProbeLimits(collections int) probeLimits {
+	each := max(1, maxProbes/max(1, collections))
+	return probeLimits{chunks: min(maxProbedChunks, each), zones: min(maxProbedZones, each)}
 }
 
-// suspects returns the collections that causes are looked for in: of many those for which
+// suspects returns the collections to examine; if there are too many, first those for which
 // there is a reason, and then the most uneven ones.
 func (r causeReader) suspects() []*catalog.CollectionState {
-	list := r.selected()
+	list := r.selectedCollections()
 	sharded := len(list)
 	list = slices.DeleteFunc(list, func(c *catalog.CollectionState) bool { return c.Table == nil })
-	if asked := min(len(list), probedColls); r.chooses() && asked < sharded || asked < len(list) {
-		r.gap(catalog.Gap{}, fmt.Errorf("missing indexes, jumbo chunks and empty zones were looked for in %d of %d "+
+	if asked := min(len(list), maxProbedCollections); r.selectsTables() && asked < sharded || asked < len(list) {
+		r.addGap(catalog.Gap{}, fmt.Errorf("missing indexes, jumbo chunks and empty zones were looked for in %d of %d "+
 			"collections, the most uneven; sh.why(\"db.collection\") looks at one", asked, sharded))
 	}
-	if len(list) <= probedColls {
+	if len(list) <= maxProbedCollections {
 		return list
 	}
 	marked := func(c *catalog.CollectionState) bool {
@@ -82,10 +82,10 @@ func (r causeReader) suspects() []*catalog.CollectionState {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int { return cmp.Compare(suspicion[b], suspicion[a]) })
-	return list[:probedColls]
+	return list[:maxProbedCollections]
 }
 
-// unevenness is how much more one shard has of a collection than another one, in bytes or
+// unevenness is the difference between the largest and smallest share of a shard, in bytes or
 // else in chunks.
 func unevenness(c *catalog.CollectionState) int64 {
 	least, most := int64(math.MaxInt64), int64(0)
@@ -99,14 +99,14 @@ func unevenness(c *catalog.CollectionState) int64 {
 	return most - min(least, most)
 }
 
-// indexes finds shards that have chunks of a collection but no index that begins with its
+// checkIndexes finds shards that have chunks of a collection but no index that begins with its
 // shard key: no chunk can be moved away from them.
-func (r causeReader) indexes(ctx context.Context, c *catalog.CollectionState) error {
+func (r causeReader) checkIndexes(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
 	}
-	docs, err := r.collect(ctx, firstWait, query{database: db, collection: name, pipeline: indexStages()})
+	docs, err := r.listFromShards(ctx, firstShardTimeout, query{database: db, collection: name, pipeline: indexStages()})
 	var usable, asked []catalog.ShardID
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
@@ -153,24 +153,24 @@ func beginsWith(index, key bson.Raw) bool {
 		return false
 	}
 	for i := range want {
-		if want[i].Key() != have[i].Key() || kindOf(want[i].Value()) != kindOf(have[i].Value()) {
+		if want[i].Key() != have[i].Key() || indexKind(want[i].Value()) != indexKind(have[i].Value()) {
 			return false
 		}
 	}
 	return true
 }
 
-// kindOf returns the kind of a field of an index, such as "hashed"; empty if it is ordered.
-func kindOf(v bson.RawValue) string {
+// indexKind returns the kind of a field of an index, such as "hashed"; empty if it is ordered.
+func indexKind(v bson.RawValue) string {
 	kind, _ := v.StringValueOK()
 	return kind
 }
 
-// unsharded adds up the data of unsharded collections on each shard: all data of a
+// readUnsharded adds up the data of unsharded collections on each shard: all data of a
 // database, minus that of its sharded collections.
-func (r causeReader) unsharded(ctx context.Context) error {
+func (r causeReader) readUnsharded(ctx context.Context) error {
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) ||
-		len(r.parts.Databases) > probedDBs {
+		len(r.parts.Databases) > maxProbedDatabases {
 		return nil
 	}
 	type place struct {
@@ -189,12 +189,12 @@ func (r causeReader) unsharded(ctx context.Context) error {
 	}
 	list := []catalog.UnshardedData{}
 	for _, d := range r.parts.Databases {
-		reply, err := r.ask(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
+		reply, err := r.askShards(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
 		if err != nil {
 			return err
 		}
 		for _, s := range r.parts.Shards {
-			n := integer(ofShard(reply, s.Host), "dataSize") - sharded[place{d.Name, s.ID}]
+			n := integer(shardReply(reply, s.Host), "dataSize") - sharded[place{d.Name, s.ID}]
 			if n > 0 {
 				list = append(list, catalog.UnshardedData{Database: d.Name, Shard: s.ID, Bytes: n})
 			}

@@ -11,44 +11,44 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// chunkBatch is how many chunks a reply has at most: some 5 MB, of which several are in memory
+// chunkBatch is the batch size of chunk reads: some 5 MB, of which several are in memory
 // at once.
 const chunkBatch = 20_000
 
-// readAll reads all chunks of a collection. Chunks that the cursor has passed may change
+// readAllChunks reads all chunks of a collection. Chunks that the cursor has passed may change
 // before it ends, so those newer than the newest at the beginning are read again.
-func (r *tableReading) readAll(ctx context.Context, t *collectionRead) error {
-	newest, err := r.newest(ctx, t)
+func (r *tableReading) readAllChunks(ctx context.Context, t *collectionRead) error {
+	newest, err := r.newestVersion(ctx, t)
 	if err != nil {
 		return err
 	}
-	t.table, err = onceMore(ctx, func() (*catalog.RoutingTable, error) {
+	t.table, err = retryRead(ctx, func() (*catalog.RoutingTable, error) {
 		builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
-		q := find("chunks", bson.D{t.ChunkFilter()}).sorted("min", 1).batched(chunkBatch)
-		q.most = tableWait
+		q := find("chunks", bson.D{t.ChunkFilter()}).sortedBy("min", 1).withBatchSize(chunkBatch)
+		q.maxTime = tableTimeout
 		n := 0
 		err := r.source.each(ctx, q, func(doc bson.Raw) error {
-			if n++; n%someChunks == 0 {
-				r.told.add(0, someChunks)
+			if n++; n%progressEveryChunks == 0 {
+				r.progress.add(0, progressEveryChunks)
 			}
 			return builder.Add(doc)
 		})
 		if err != nil {
 			return nil, err
 		}
-		r.told.add(1, n%someChunks)
+		r.progress.add(1, n%progressEveryChunks)
 		return builder.Table()
 	})
 	if err != nil {
 		return err
 	}
-	_, err = r.update(ctx, t, newest)
+	_, err = r.updateTable(ctx, t, newest)
 	return err
 }
 
-// newest returns the version of the collection's newest chunk.
-func (r *tableReading) newest(ctx context.Context, t *collectionRead) (catalog.ChunkVersion, error) {
-	docs, err := r.source.list(ctx, find("chunks", bson.D{t.ChunkFilter()}).sorted("lastmod", -1).limited(1))
+// newestVersion returns the version of the collection's newest chunk.
+func (r *tableReading) newestVersion(ctx context.Context, t *collectionRead) (catalog.ChunkVersion, error) {
+	docs, err := r.source.list(ctx, find("chunks", bson.D{t.ChunkFilter()}).sortedBy("lastmod", -1).withLimit(1))
 	if err != nil {
 		return catalog.ChunkVersion{}, err
 	}
@@ -59,14 +59,14 @@ func (r *tableReading) newest(ctx context.Context, t *collectionRead) (catalog.C
 	return chunk.Version, err
 }
 
-// update reads the chunks of a version or a newer one, and reports whether the table had
+// updateTable reads the chunks of a version or a newer one, and reports whether the table had
 // them all. Sorted by version, a chunk that changes during the read comes again.
-func (r *tableReading) update(
+func (r *tableReading) updateTable(
 	ctx context.Context, t *collectionRead, from catalog.ChunkVersion,
 ) (same bool, err error) {
-	changed, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
+	changed, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
 		{Key: "lastmod", Value: bson.D{{Key: "$gte", Value: from.Timestamp()}}},
-	}).sorted("lastmod", 1).batched(chunkBatch))
+	}).sortedBy("lastmod", 1).withBatchSize(chunkBatch))
 	if err != nil {
 		return false, err
 	}
@@ -82,9 +82,9 @@ func (r *tableReading) update(
 	return len(changed) == 0, err
 }
 
-// chunks reads some chunks of a collection.
-func (r *tableReading) chunks(ctx context.Context, p catalog.KeyPattern, q query) ([]catalog.Chunk, error) {
-	return onceMore(ctx, func() (list []catalog.Chunk, err error) {
+// readChunks reads some chunks of a collection.
+func (r *tableReading) readChunks(ctx context.Context, p catalog.KeyPattern, q query) ([]catalog.Chunk, error) {
+	return retryRead(ctx, func() (list []catalog.Chunk, err error) {
 		err = r.source.each(ctx, q, func(doc bson.Raw) error {
 			chunk, err := catalog.ParseChunk(p, doc)
 			list = append(list, chunk)
@@ -94,15 +94,15 @@ func (r *tableReading) chunks(ctx context.Context, p catalog.KeyPattern, q query
 	})
 }
 
-// flags reads what changes without a new version: jumbo flags, and the sizes that a
+// readFlags reads what changes without a new version: jumbo flags, and the sizes that a
 // defragmentation notes or removes (rules/02-migration-and-metadata §6.3). The config server scans all chunks of
 // the collection for them.
-func (r *tableReading) flags(ctx context.Context, t *collectionRead) error {
-	flagged, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
+func (r *tableReading) readFlags(ctx context.Context, t *collectionRead) error {
+	flagged, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
 	if err != nil {
 		return err
 	}
-	changed := differing(t.table, t.table.JumboChunks, flagged, func(c *catalog.Chunk) { c.Jumbo = catalog.JumboUnset })
+	changed := changedFlags(t.table, t.table.JumboChunks, flagged, func(c *catalog.Chunk) { c.Jumbo = catalog.JumboUnset })
 	if t.table, err = t.table.Apply(changed); err != nil {
 		return err
 	}
@@ -114,20 +114,20 @@ func (r *tableReading) flags(ctx context.Context, t *collectionRead) error {
 	if !t.Defragment && !wasMeasured {
 		return nil
 	}
-	measured, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
+	measured, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
 		{Key: "estimatedDataSizeBytes", Value: bson.D{{Key: "$gte", Value: int64(0)}}}}))
 	if err != nil {
 		return err
 	}
-	changed = differing(t.table, t.table.ChunksWithEstimate, measured, func(c *catalog.Chunk) { c.Estimate = 0 })
+	changed = changedFlags(t.table, t.table.ChunksWithEstimate, measured, func(c *catalog.Chunk) { c.Estimate = 0 })
 	t.table, err = t.table.Apply(changed)
 	return err
 }
 
-// differing compares the chunks of a table that have a flag with those that have it now,
+// changedFlags compares the chunks of a table that have a flag with those that have it now,
 // and returns the chunks to change in the table. It leaves out chunks that are newer than
 // the table, or not in it: the next update reads them.
-func differing(
+func changedFlags(
 	t *catalog.RoutingTable, had func() iter.Seq[catalog.Chunk], has []catalog.Chunk, without func(*catalog.Chunk),
 ) []catalog.Chunk {
 	var changed []catalog.Chunk

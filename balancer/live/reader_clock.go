@@ -8,13 +8,13 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// clockEntries is how many of the newest entries of each log are looked at for the time
+// maxClockEntries is how many of the newest entries of each log are looked at for the time
 // zone of the config servers. In the change log most are of shards.
-const clockEntries = 50
+const maxClockEntries = 50
 
-// clock finds out by which clock the balancer reads its windows, where there are some:
+// readClock determines the time zone of the balancer's active windows, if there are any:
 // from the logs of the last day if they were read, else from the newest entries.
-func (r *reading) clock(ctx context.Context) error {
+func (r *reading) readClock(ctx context.Context) error {
 	if r.options.Zone != nil {
 		r.parts.Clock = catalog.BalancerClock{Location: r.options.Zone}
 		return nil
@@ -27,12 +27,12 @@ func (r *reading) clock(ctx context.Context) error {
 		if r.parts.Clock.Location != nil && r.parts.Clock.IsKnownAt(r.parts.Time) {
 			return nil
 		}
-		query := find(log, bson.D{}).sorted("$natural", -1).limited(clockEntries)
-		query.fields = bson.D{
+		query := find(log, bson.D{}).sortedBy("$natural", -1).withLimit(maxClockEntries)
+		query.projection = bson.D{
 			{Key: "server", Value: 1}, {Key: "shard", Value: 1}, {Key: "time", Value: 1}, {Key: "what", Value: 1},
 		}
 		docs, err := r.source.list(ctx, query)
-		if err := r.check(ctx, 0, catalog.Gap{What: log}, err); err != nil {
+		if err := r.gapOrError(ctx, 0, catalog.Gap{What: log}, err); err != nil {
 			return err
 		}
 		entries := make([]catalog.LogEntry, len(docs))

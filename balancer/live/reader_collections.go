@@ -11,44 +11,46 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// collections reads config.collections, with the part Chunks also the routing tables.
-func (r *tableReading) collections(ctx context.Context) error {
+// readCollections reads config.collections, with the part Chunks also the routing tables.
+func (r *tableReading) readCollections(ctx context.Context) error {
 	switch {
-	case !r.reads(Collections):
+	case !r.wants(Collections):
 		for _, ns := range r.options.Namespaces {
-			r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: unreadEntry(ns)})
+			r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: nameOnlyEntry(ns)})
 		}
 		return nil
-	case r.reads(Chunks) && !r.chooses():
-		return r.tables(ctx)
+	case r.wants(Chunks) && !r.selectsTables():
+		return r.readTables(ctx)
 	}
-	docs, err := r.source.list(ctx, r.entries())
-	r.keep("collections", docs)
+	docs, err := r.source.list(ctx, r.collectionsQuery())
+	r.retainDocuments("collections", docs)
 	for _, doc := range docs {
-		entry := entryOf(doc)
-		entry.Pattern = r.shared(entry.Pattern)
+		entry := parseEntry(doc)
+		entry.Pattern = r.internPattern(entry.Pattern)
 		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: entry})
 	}
 	return err
 }
 
-// entries is the query for the collections.
-func (r *reading) entries() query {
+// collectionsQuery is the query for the collections.
+func (r *reading) collectionsQuery() query {
 	filter := bson.D{notDropped}
-	if !r.reads(Unsharded) {
+	if !r.wants(Unsharded) {
 		filter = append(filter, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}})
 	}
-	if len(r.only) > 0 && len(r.only) <= namedTogether {
-		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: slices.Sorted(maps.Keys(r.only))}}}}, filter...)
+	if len(r.wantedTables) > 0 && len(r.wantedTables) <= maxNamedCollections {
+		filter = append(
+			bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: slices.Sorted(maps.Keys(r.wantedTables))}}}},
+			filter...)
 	} else if len(r.options.Namespaces) > 0 {
-		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.named()}}}}, filter...)
+		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.namespacesToRead()}}}}, filter...)
 	}
-	return find("collections", filter).sorted("_id", 1)
+	return find("collections", filter).sortedBy("_id", 1)
 }
 
-// named returns the namespaces to read, with those of the buckets of what may be a time
+// namespacesToRead returns the namespaces to read, with those of the buckets of what may be a time
 // series.
-func (r *reading) named() []string {
+func (r *reading) namespacesToRead() []string {
 	names := slices.Clone(r.options.Namespaces)
 	for _, ns := range r.options.Namespaces {
 		if catalog.TimeSeriesNamespace(ns) == ns {
@@ -58,19 +60,19 @@ func (r *reading) named() []string {
 	return names
 }
 
-// unreadEntry returns the entry of a collection of which only the name is known.
-func unreadEntry(ns string) catalog.Collection {
+// nameOnlyEntry returns the entry of a collection of which only the name is known.
+func nameOnlyEntry(ns string) catalog.Collection {
 	return catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
 }
 
-// entryOf parses a document of config.collections. Where it does not parse, such as
-// those of old servers, the fields that do are enough without routing tables.
-func entryOf(doc bson.Raw) catalog.Collection {
+// parseEntry parses a document of config.collections. Where it does not parse, such as
+// old servers, it keeps the valid fields: enough without routing tables.
+func parseEntry(doc bson.Raw) catalog.Collection {
 	c, err := catalog.ParseCollection(doc)
 	if err == nil {
 		return c
 	}
-	c = unreadEntry(text(doc, "_id"))
+	c = nameOnlyEntry(text(doc, "_id"))
 	if key, ok := doc.Lookup("key").DocumentOK(); ok {
 		c.Pattern, _ = catalog.ParseKeyPattern(key)
 	}
@@ -90,43 +92,43 @@ type collectionRead struct {
 	// outline is kept in place of the table, with the number of chunks by shard.
 	outline *catalog.Outline
 	counts  map[catalog.ShardID]catalog.ChunkCount
-	// older: the table is that of an older Snapshot, and its flags may be outdated.
-	older bool
-	// settled: the last read found no change. refused: the server refused it.
+	// fromOldSnapshot: the table is that of an older Snapshot, and its flags may be outdated.
+	fromOldSnapshot bool
+	// unchanged: the last read found no change. refused: the server refused it.
 	// large: its chunks are not read together with those of others.
-	settled, refused, large bool
+	unchanged, refused, tooLarge bool
 	// failure is why the last read has no table.
 	failure error
 }
 
-// tables reads config.collections and the chunks of each collection, then both again.
+// readTables reads config.collections and the chunks of each collection, then both again.
 // What has changed meanwhile is read again, until nothing has changed or the tries are
 // used up: each table is consistent at a moment after the last one was first read.
-func (r *tableReading) tables(ctx context.Context) error {
+func (r *tableReading) readTables(ctx context.Context) error {
 	known := r.olderTables()
 	for try := 0; ; try++ {
-		docs, err := r.source.list(ctx, r.entries())
+		docs, err := r.source.list(ctx, r.collectionsQuery())
 		if err != nil {
 			return err
 		}
 		known = r.track(docs, known, try == 0)
-		r.told.of(len(known))
+		r.progress.setTotal(len(known))
 		var unsettled []*collectionRead
 		for _, t := range known {
-			if !t.refused && (try < 2 || !t.settled) {
+			if !t.refused && (try < 2 || !t.unchanged) {
 				unsettled = append(unsettled, t)
 			}
 		}
-		if len(unsettled) > 0 && try <= r.options.Tries {
+		if len(unsettled) > 0 && try <= r.options.MaxTries {
 			if err := r.refreshAll(ctx, unsettled); err != nil {
 				return err
 			}
 			continue
 		}
-		if r.only == nil {
-			r.keep("collections", docs)
+		if r.wantedTables == nil {
+			r.retainDocuments("collections", docs)
 		}
-		r.keepTables(known, try)
+		r.storeTables(known, try)
 		return nil
 	}
 }
@@ -139,7 +141,7 @@ func (r *tableReading) olderTables() map[string]*collectionRead {
 	}
 	for _, c := range r.old.Collections() {
 		if c.Table != nil {
-			known[c.Namespace] = &collectionRead{Collection: c.Collection, table: c.Table, older: true}
+			known[c.Namespace] = &collectionRead{Collection: c.Collection, table: c.Table, fromOldSnapshot: true}
 		}
 	}
 	return known
@@ -150,13 +152,13 @@ func (r *tableReading) olderTables() map[string]*collectionRead {
 func (r *tableReading) track(docs []bson.Raw, known map[string]*collectionRead, first bool) map[string]*collectionRead {
 	next := map[string]*collectionRead{}
 	for _, doc := range docs {
-		if r.only != nil && !r.only[text(doc, "_id")] {
+		if r.wantedTables != nil && !r.wantedTables[text(doc, "_id")] {
 			continue
 		}
 		entry, err := catalog.ParseCollection(doc)
 		if err != nil {
 			if first {
-				r.gap(catalog.Gap{What: "collections", Namespace: text(doc, "_id")}, err)
+				r.addGap(catalog.Gap{What: "collections", Namespace: text(doc, "_id")}, err)
 			}
 			continue
 		}
@@ -164,7 +166,7 @@ func (r *tableReading) track(docs []bson.Raw, known map[string]*collectionRead, 
 		if t == nil || !sameIncarnation(t.Collection, entry) {
 			t = &collectionRead{}
 		}
-		entry.Pattern = r.shared(entry.Pattern)
+		entry.Pattern = r.internPattern(entry.Pattern)
 		t.Collection = entry
 		next[entry.Namespace] = t
 	}
@@ -175,7 +177,7 @@ func sameIncarnation(a, b catalog.Collection) bool {
 	return a.Epoch == b.Epoch && a.Timestamp == b.Timestamp && a.UUID.Equal(b.UUID) && a.Pattern.Equal(b.Pattern)
 }
 
-func (r *tableReading) keepTables(known map[string]*collectionRead, tries int) {
+func (r *tableReading) storeTables(known map[string]*collectionRead, tries int) {
 	counted := make(map[string]*catalog.CollectionState, len(r.parts.Collections))
 	for _, c := range r.parts.Collections {
 		counted[c.Namespace] = c
@@ -184,9 +186,9 @@ func (r *tableReading) keepTables(known map[string]*collectionRead, tries int) {
 		gap := catalog.Gap{What: "chunks", Namespace: t.Namespace}
 		switch {
 		case t.failure != nil:
-			r.gap(gap, t.failure)
-		case !t.settled:
-			r.gap(gap, fmt.Errorf("they changed during each of %d reads: newer changes are missing", tries))
+			r.addGap(gap, t.failure)
+		case !t.unchanged:
+			r.addGap(gap, fmt.Errorf("they changed during each of %d reads: newer changes are missing", tries))
 		}
 		if c := counted[t.Namespace]; c != nil {
 			c.Collection, c.Table = t.Collection, t.table
@@ -202,42 +204,42 @@ func (r *tableReading) keepTables(known map[string]*collectionRead, tries int) {
 // refresh brings the table of a collection up to date, and notes whether it was.
 func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	if t.outline != nil {
-		return r.updateTogether(ctx, []*collectionRead{t})
+		return r.updateBatch(ctx, []*collectionRead{t})
 	}
 	if t.table != nil {
-		same, err := r.update(ctx, t, t.table.Version().ChunkVersion)
-		if err == nil && t.older && r.reads(Flags) {
-			err = r.flags(ctx, t)
+		same, err := r.updateTable(ctx, t, t.table.Version().ChunkVersion)
+		if err == nil && t.fromOldSnapshot && r.wants(Flags) {
+			err = r.readFlags(ctx, t)
 		}
 		if err == nil {
-			t.settled, t.older = same, false
+			t.unchanged, t.fromOldSnapshot = same, false
 			return nil
 		}
-		if err := r.failed(ctx, t, err); err != nil || t.refused {
+		if err := r.handleFailure(ctx, t, err); err != nil || t.refused {
 			return err
 		}
 	}
-	t.older, t.settled = false, false
-	err := r.readAll(ctx, t)
+	t.fromOldSnapshot, t.unchanged = false, false
+	err := r.readAllChunks(ctx, t)
 	if err == nil {
-		r.outline(t)
+		r.outlineTable(t)
 	}
-	return r.failed(ctx, t, err)
+	return r.handleFailure(ctx, t, err)
 }
 
-// failed handles the failure to read chunks. What the server refuses is not read again;
-// chunks that make no sense have changed during the read, and are; other failures end
+// handleFailure handles the failure to read chunks. What the server refuses is not read again;
+// malformed chunks have changed during the read and are read again; other failures end
 // the read.
-func (r *tableReading) failed(ctx context.Context, t *collectionRead, err error) error {
+func (r *tableReading) handleFailure(ctx context.Context, t *collectionRead, err error) error {
 	t.failure = err
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-	case refused(err) && r.options.Required&Chunks == 0:
-		t.table, t.outline, t.settled, t.refused = nil, nil, true, true
+	case isRefused(err) && r.options.Required&Chunks == 0:
+		t.table, t.outline, t.unchanged, t.refused = nil, nil, true, true
 		return nil
-	case malformed(err):
+	case isMalformed(err):
 		t.table, t.outline = nil, nil
 		return nil
 	}

@@ -8,17 +8,17 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-func (r *reading) settings(ctx context.Context) error {
+func (r *reading) readSettings(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("settings", bson.D{}))
-	r.keep("settings", docs)
-	// Unread ones are the release's: without a chunk size a simulation comes to no end.
-	r.parts.Settings, r.parts.SettingsProblem = settingsOf(r.parts.Release, docs)
+	r.retainDocuments("settings", docs)
+	// Defaults if unread: a simulation without a chunk size would not end.
+	r.parts.Settings, r.parts.SettingsProblem = parseSettings(r.parts.Release, docs)
 	return err
 }
 
-// settingsOf parses the documents of config.settings. The problem says why one of them
+// parseSettings parses the documents of config.settings. The problem says why one of them
 // could not be parsed.
-func settingsOf(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
+func parseSettings(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
 	settings = catalog.DefaultSettingsOf(release)
 	err := settings.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
@@ -34,13 +34,13 @@ func settingsOf(release catalog.Release, docs []bson.Raw) (settings catalog.Sett
 	return settings, problem
 }
 
-func (r *reading) databases(ctx context.Context) error {
+func (r *reading) readDatabases(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("databases", bson.D{}))
-	r.keep("databases", docs)
+	r.retainDocuments("databases", docs)
 	for _, doc := range docs {
 		d, err := catalog.ParseDatabase(doc)
 		if err != nil {
-			r.gap(catalog.Gap{What: "databases"}, err)
+			r.addGap(catalog.Gap{What: "databases"}, err)
 			d = catalog.Database{Name: text(doc, "_id"), Primary: catalog.ShardID(text(doc, "primary"))}
 		}
 		if d.Name != "" {
@@ -50,12 +50,12 @@ func (r *reading) databases(ctx context.Context) error {
 	return err
 }
 
-func (r *reading) routers(ctx context.Context) error {
+func (r *reading) readRouters(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("mongos", bson.D{}))
 	for _, doc := range docs {
 		router, err := catalog.ParseRouter(doc)
 		if err != nil {
-			r.gap(catalog.Gap{What: "mongos"}, err)
+			r.addGap(catalog.Gap{What: "mongos"}, err)
 			continue
 		}
 		r.parts.Routers = append(r.parts.Routers, router)
@@ -63,15 +63,15 @@ func (r *reading) routers(ctx context.Context) error {
 	return err
 }
 
-// zones reads config.tags. Collections whose chunks are read get their zones.
-func (r *reading) zones(ctx context.Context) error {
+// readZones reads config.tags. Collections whose chunks are read get their zones.
+func (r *reading) readZones(ctx context.Context) error {
 	filter := bson.D{}
 	if len(r.options.Namespaces) > 0 {
-		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: r.named()}}}}
+		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: r.namespacesToRead()}}}}
 	}
-	docs, err := r.source.list(ctx, find("tags", filter).sorted("ns", 1).sorted("min", 1))
-	r.keep("tags", docs)
-	if !r.reads(Chunks) {
+	docs, err := r.source.list(ctx, find("tags", filter).sortedBy("ns", 1).sortedBy("min", 1))
+	r.retainDocuments("tags", docs)
+	if !r.wants(Chunks) {
 		return err
 	}
 	byNamespace := map[string]*catalog.CollectionState{}
@@ -82,7 +82,7 @@ func (r *reading) zones(ctx context.Context) error {
 		// Zones may exist before their collection (rules/03-catalog-and-keys §3.5).
 		if c := byNamespace[text(doc, "ns")]; c != nil {
 			if err := addZone(c, doc); err != nil {
-				r.gap(catalog.Gap{What: "zones", Namespace: c.Namespace}, err)
+				r.addGap(catalog.Gap{What: "zones", Namespace: c.Namespace}, err)
 			}
 		}
 	}

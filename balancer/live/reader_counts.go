@@ -20,9 +20,9 @@ func ChunkKey(entry bson.Raw) (field string, id bson.RawValue) {
 	return "ns", entry.Lookup("_id")
 }
 
-// counts has the server count the chunks of the collections, of many with each command: each
+// readCounts has the server count the chunks of the collections, of many with each command: each
 // has bounds in an index of config.chunks.
-func (r *reading) counts(ctx context.Context) error {
+func (r *reading) readCounts(ctx context.Context) error {
 	owners := map[string]bson.A{}
 	for _, doc := range r.parts.Config["collections"] {
 		field, id := ChunkKey(doc)
@@ -30,31 +30,31 @@ func (r *reading) counts(ctx context.Context) error {
 	}
 	var batches []bson.D
 	for _, field := range []string{"uuid", "ns"} {
-		for ids := range slices.Chunk(owners[field], tablesTogether) {
+		for ids := range slices.Chunk(owners[field], maxTablesPerBatch) {
 			batches = append(batches, r.chunkFilter(field, ids))
 		}
 	}
 	var mu sync.Mutex
 	var groups []bson.Raw
 	err := inParallel(ctx, r.options.Parallel, batches, func(ctx context.Context, filter bson.D) error {
-		some, err := r.countsOf(ctx, filter)
+		some, err := r.countChunks(ctx, filter)
 		mu.Lock()
 		defer mu.Unlock()
 		groups = append(groups, some...)
 		return err
 	})
 	if err == nil {
-		r.keepCounts(groups)
+		r.addCounts(groups)
 	}
 	return err
 }
 
-// countsOf counts the chunks that a filter selects.
-func (r *reading) countsOf(ctx context.Context, filter bson.D) ([]bson.Raw, error) {
+// countChunks counts the chunks that a filter selects.
+func (r *reading) countChunks(ctx context.Context, filter bson.D) ([]bson.Raw, error) {
 	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
 	flagged := bson.D{{Key: "$eq", Value: bson.A{"$jumbo", true}}}
 	jumbo := bson.D{{Key: "$cond", Value: bson.A{flagged, int32(1), int32(0)}}}
-	return r.source.list(ctx, query{collection: "chunks", most: tableWait, pipeline: []bson.D{
+	return r.source.list(ctx, query{collection: "chunks", maxTime: tableTimeout, pipeline: []bson.D{
 		{{Key: "$match", Value: filter}},
 		{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: bson.D{
@@ -65,8 +65,8 @@ func (r *reading) countsOf(ctx context.Context, filter bson.D) ([]bson.Raw, erro
 	}})
 }
 
-// keepCounts adds counts to their collections.
-func (r *reading) keepCounts(groups []bson.Raw) {
+// addCounts adds counts to their collections.
+func (r *reading) addCounts(groups []bson.Raw) {
 	byNamespace := make(map[string]*catalog.CollectionState, len(r.parts.Collections))
 	for _, c := range r.parts.Collections {
 		byNamespace[c.Namespace] = c

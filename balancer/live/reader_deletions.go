@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// deletions reads the pending range deletions from the shards (rules/03-catalog-and-keys §3.14).
-func (r *reading) deletions(ctx context.Context) error {
+// readDeletions reads the pending range deletions from the shards (rules/03-catalog-and-keys §3.14).
+func (r *reading) readDeletions(ctx context.Context) error {
 	if r.options.ShardClient == nil {
 		return nil
 	}
 	r.parts.DeletionsKnown = true
 	for i := range r.parts.Shards {
 		s := &r.parts.Shards[i]
-		err := r.deletionsOn(ctx, s)
+		err := r.readShardDeletions(ctx, s)
 		if ctx.Err() != nil {
 			return &ReadError{What: "rangeDeletions", Err: ctx.Err()}
 		}
@@ -26,16 +26,16 @@ func (r *reading) deletions(ctx context.Context) error {
 			// It is the shard that can't be reached, not the cluster.
 			s.Unreachable = err.Error()
 			r.parts.DeletionsKnown = false
-			r.gap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)
+			r.addGap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)
 		}
 	}
-	r.configVersion(ctx)
+	r.readConfigVersion(ctx)
 	return nil
 }
 
-// configVersion reads the version of the config servers, by which rounds go. Errors leave it
+// readConfigVersion reads the version of the config servers, by which rounds go. Errors leave it
 // unknown, without a gap: the router's stands for it.
-func (r *reading) configVersion(ctx context.Context) {
+func (r *reading) readConfigVersion(ctx context.Context) {
 	for _, s := range r.parts.Shards {
 		if s.ID == catalog.ConfigServers {
 			r.parts.ConfigVersion = s.Version
@@ -55,11 +55,11 @@ func (r *reading) configVersion(ctx context.Context) {
 		describeShard(ctx, client.Database("admin"), &is)
 		r.parts.ConfigVersion = is.Version
 	}
-	r.byConfigServers()
+	r.useConfigRelease()
 }
 
-// byConfigServers has the Snapshot's release be that of the config servers, if it is known.
-func (r *reading) byConfigServers() {
+// useConfigRelease sets the Snapshot's release to that of the config servers, if known.
+func (r *reading) useConfigRelease() {
 	if release, known := catalog.ReleaseOf(r.parts.ConfigVersion); known {
 		r.parts.Release = r.parts.Compatibility.Release(release)
 		r.parts.Settings.Release = r.parts.Release
@@ -79,7 +79,7 @@ func describeShard(ctx context.Context, admin *mongo.Database, s *catalog.ShardS
 	}
 }
 
-func (r *reading) deletionsOn(ctx context.Context, s *catalog.ShardState) error {
+func (r *reading) readShardDeletions(ctx context.Context, s *catalog.ShardState) error {
 	client, err := r.options.ShardClient(ctx, s.Shard)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (r *reading) deletionsOn(ctx context.Context, s *catalog.ShardState) error 
 	if err != nil {
 		return err
 	}
-	return each(ctx, cursor, func(doc bson.Raw) error {
+	return eachInCursor(ctx, cursor, func(doc bson.Raw) error {
 		doc = slices.Clone(doc)
 		d := catalog.RangeDeletion{
 			Shard: s.ID, Namespace: text(doc, "nss"), Min: document(doc, "range", "min"), Max: document(doc, "range", "max"),

@@ -13,26 +13,26 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// VolumesCommand has a mongos ask all shards for their volumes. It is for a database that each
-// shard has: of others a shard answers zeros (recording 20-live, dbStats of "other").
+// VolumesCommand returns the command with which a mongos asks all shards for their volumes. Each
+// shard has its database; otherwise a shard answers zeros (recording 20-live, dbStats of "other").
 func VolumesCommand() (database string, command bson.D) {
 	return "admin", bson.D{{Key: "dbStats", Value: int32(1)}}
 }
 
-// disks reads the volumes of the shards.
-func (r *reading) disks(ctx context.Context) error {
-	if r.away() != "" { // the mongos would wait for it
-		return &NoAnswerError{Why: r.away()}
+// readDisks reads the volumes of the shards.
+func (r *reading) readDisks(ctx context.Context) error {
+	if r.unreachableText() != "" { // the mongos would wait for it
+		return &NoAnswerError{Why: r.unreachableText()}
 	}
 	database, command := VolumesCommand()
-	reply, err := r.ask(ctx, database, command)
+	reply, err := r.askShards(ctx, database, command)
 	if err != nil {
 		return err
 	}
 	known := 0
 	for i := range r.parts.Shards {
 		s := &r.parts.Shards[i]
-		if s.Disk = VolumeOf(reply, s.Host); s.Disk.Known() {
+		if s.Disk = ParseVolume(reply, s.Host); s.Disk.Known() {
 			known++
 		}
 	}
@@ -42,14 +42,14 @@ func (r *reading) disks(ctx context.Context) error {
 	return nil
 }
 
-// VolumeOf returns the volume of a shard with a host, by the reply of VolumesCommand; the
+// ParseVolume returns the volume of a shard with a host, by the reply of VolumesCommand; the
 // zero Disk if it does not say.
-func VolumeOf(reply bson.Raw, host string) catalog.Disk {
-	return volumeIn(ofShard(reply, host))
+func ParseVolume(reply bson.Raw, host string) catalog.Disk {
+	return parseVolume(shardReply(reply, host))
 }
 
-// volumeIn returns the volume that the reply of a member has.
-func volumeIn(own bson.Raw) catalog.Disk {
+// parseVolume returns the volume that the reply of a member has.
+func parseVolume(own bson.Raw) catalog.Disk {
 	d := catalog.Disk{Total: integer(own, "fsTotalSize"), Used: integer(own, "fsUsedSize")}
 	if d.Total <= 0 || d.Used < 0 || d.Used > d.Total { // -1: the file system does not say
 		return catalog.Disk{}
@@ -57,9 +57,9 @@ func volumeIn(own bson.Raw) catalog.Disk {
 	return d
 }
 
-// ofShard returns the reply of a shard to a command that a mongos sent to all. Its key is
+// shardReply returns the reply of a shard to a command that a mongos sent to all. Its key is
 // the connection string as the mongos knows it: members may be others than in config.shards.
-func ofShard(reply bson.Raw, host string) bson.Raw {
+func shardReply(reply bson.Raw, host string) bson.Raw {
 	raw := document(reply, "raw")
 	if own := document(raw, host); own != nil {
 		return own
@@ -75,41 +75,41 @@ func ofShard(reply bson.Raw, host string) bson.Raw {
 	return nil
 }
 
-// probedReuse limits of how many collections the free storage is read: of others none counts.
-const probedReuse = 100
+// maxReusableReads limits for how many collections the free storage is read; for others it counts as 0.
+const maxReusableReads = 100
 
-// reusable reads how large the files of the sharded collections are, and what they have free.
-func (r *reading) reusable(ctx context.Context) error {
+// readReusable reads how large the files of the sharded collections are, and what they have free.
+func (r *reading) readReusable(ctx context.Context) error {
 	var list []*catalog.CollectionState
 	for _, c := range r.parts.Collections {
-		if !c.Unsplittable && len(list) < probedReuse {
+		if !c.Unsplittable && len(list) < maxReusableReads {
 			list = append(list, c)
 		}
 	}
-	down := r.down()
+	down := r.unreachableShards()
 	return inParallel(ctx, r.options.Parallel, list, func(ctx context.Context, c *catalog.CollectionState) error {
 		gap := catalog.Gap{What: "reusable storage", Namespace: c.Namespace}
 		if slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
-			return r.check(ctx, Reusable, gap, &NoAnswerError{Why: r.away()})
+			return r.gapOrError(ctx, Reusable, gap, &NoAnswerError{Why: r.unreachableText()})
 		}
-		return r.check(ctx, Reusable, gap, r.reusableIn(ctx, c))
+		return r.gapOrError(ctx, Reusable, gap, r.readCollectionReusable(ctx, c))
 	})
 }
 
-// reusableIn reads how large the files of one collection are, and what they have free.
-func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) error {
+// readCollectionReusable reads how large the files of one collection are, and what they have free.
+func (r *reading) readCollectionReusable(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
 	}
-	docs, err := r.collect(ctx, firstWait, reusableQuery(db, name))
+	docs, err := r.listFromShards(ctx, firstShardTimeout, reusableQuery(db, name))
 	if err != nil {
 		return err
 	}
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
 		if data, known := c.Sizes[id]; known {
-			data.Reusable = reusableOf(doc)
+			data.Reusable = parseReusable(doc)
 			data.Stored, data.IndexBytes = integer(doc, "storageStats", "storageSize"),
 				integer(doc, "storageStats", "totalIndexSize")
 			c.Sizes[id] = data
@@ -118,9 +118,9 @@ func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) er
 	return nil
 }
 
-// reusableOf returns what a shard's file has free, which 4.4 says among the statistics of
+// parseReusable returns what a shard's file has free, which 4.4 says among the statistics of
 // its storage engine.
-func reusableOf(doc bson.Raw) int64 {
+func parseReusable(doc bson.Raw) int64 {
 	return max(0, integer(doc, "storageStats", "freeStorageSize"),
 		integer(doc, "storageStats", "wiredTiger", "block-manager", "file bytes available for reuse"))
 }
@@ -135,56 +135,58 @@ func reusableQuery(db, name string) query {
 	}}
 }
 
-// Volumes reads what the volumes of shards have below a limit, and what files there are of
-// some collections, each for itself.
-type Volumes struct {
+// VolumeReader reads what the volumes of shards have below a limit, and what files there are of
+// some collections.
+type VolumeReader struct {
 	commands CommandRunner
 	limit    float64
 }
 
-// NewVolumes returns Volumes with a limit, which is a share of each of them.
-func NewVolumes(commands CommandRunner, limit float64) *Volumes { return &Volumes{commands, limit} }
+// NewVolumeReader returns Volumes with a limit, which is a share of each of them.
+func NewVolumeReader(commands CommandRunner, limit float64) *VolumeReader {
+	return &VolumeReader{commands, limit}
+}
 
-// volumesWait limits how long a read waits for shards that do not answer.
-const volumesWait = 5 * time.Second
+// volumesTimeout limits how long a read waits for shards that do not answer.
+const volumesTimeout = 5 * time.Second
 
-// Room reads what the recipient of a move has room for.
-func (v *Volumes) Room(ctx context.Context, m pace.Move) (pace.Room, error) {
+// ReadRoom reads how much free space the recipient of a move has.
+func (v *VolumeReader) ReadRoom(ctx context.Context, m pace.Move) (pace.VolumeRoom, error) {
 	s, err := v.Read(ctx, []string{m.Namespace})
 	if err != nil {
-		return pace.Room{}, err
+		return pace.VolumeRoom{}, err
 	}
 	volumes := catalog.NewVolumes(s, v.limit)
-	room := pace.Room{Lacks: func(bytes int64) int64 { return volumes.MissingBytes(m.Namespace, m.To, bytes) }}
+	room := pace.VolumeRoom{Shortfall: func(bytes int64) int64 { return volumes.MissingBytes(m.Namespace, m.To, bytes) }}
 	c := s.Collection(m.Namespace)
 	if c == nil {
 		return room, nil
 	}
 	room.Orphans = c.Sizes[m.To].Orphans
-	if !m.Whole || m.Max.IsZero() {
+	if !m.WholeRange || m.Max.IsZero() {
 		return room, nil
 	}
 	db, _, err := catalog.SplitNamespace(m.Namespace)
 	if err != nil {
 		return room, err
 	}
-	reply, err := v.commands.RunCommand(ctx, db, sizeOf(m.Namespace, c.Pattern, m.Min, m.Max))
-	if err == nil { // else it is as much as was expected
-		room.Needs = integer(reply, "size")
+	reply, err := v.commands.RunCommand(ctx, db, dataSizeCommand(m.Namespace, c.Pattern, m.Min, m.Max))
+	if err == nil { // else the expected size stays
+		room.CountedBytes = integer(reply, "size")
 	}
 	return room, nil
 }
 
 // Read reads the volumes, and the files of some collections.
-func (v *Volumes) Read(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	if len(namespaces) == 0 {
 		return NewCommandReader(v.commands, ReaderOptions{
-			Parts: Shards | Disks, Required: Shards | Disks, Wait: volumesWait,
+			Parts: Shards | Disks, Required: Shards | Disks, MaxWait: volumesTimeout,
 		}).Read(ctx)
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
-		Parts: Shards | Disks | Collections | Sizes | OldSizes | Reusable, Required: Shards | Disks | Collections | Sizes,
+		Parts: Shards | Disks | Collections | Sizes | LegacySizes | Reusable, Required: Shards | Disks | Collections | Sizes,
 		// As servers before 6.0: what all collections have is not worked out for some.
-		Namespaces: namespaces, Release: catalog.Release50, Wait: volumesWait,
+		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,
 	}).Read(ctx)
 }

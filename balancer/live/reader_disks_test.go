@@ -23,7 +23,7 @@ func TestReadsDisks(t *testing.T) {
 	client := mocktest.Connect(t, router.New(cluster, nil))
 	read := func() (*catalog.Snapshot, catalog.Disk) {
 		t.Helper()
-		s, err := live.NewReader(client, live.ReaderOptions{Parts: live.Whole | live.Reusable}).Read(t.Context())
+		s, err := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable}).Read(t.Context())
 		if err != nil || len(s.Parts().Source.Gaps) > 0 {
 			t.Fatal(err, s.Parts().Source.Gaps)
 		}
@@ -58,7 +58,7 @@ func TestDisksOfAShardThatIsDown(t *testing.T) {
 	if err := cluster.Faults().Crash("b"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := live.NewReader(client, live.ReaderOptions{Parts: live.Shards | live.Reach | live.Disks}).Read(t.Context())
+	s, err := live.NewReader(client, live.ReaderOptions{Parts: live.Shards | live.Reachability | live.Disks}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestVolumeOf(t *testing.T) {
 		"rs0/a.example:1,b.example:1": {Total: 100, Used: 40}, "rs0/b.example:1,a.example:1,c.example:1": {Total: 100, Used: 40},
 		"rs1/c.example:1": {}, "rs2/d.example:1": {}, "rs3/e.example:1": {}, "a.example:1": {},
 	} {
-		if got := live.VolumeOf(reply, host); got != want {
+		if got := live.ParseVolume(reply, host); got != want {
 			t.Errorf("%s: %+v, want %+v", host, got, want)
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// gapOf returns a gap with its cause.
-func gapOf(g catalog.Gap, err error) catalog.Gap {
+// describeGap returns a gap with its cause.
+func describeGap(g catalog.Gap, err error) catalog.Gap {
 	g.Reason = ShortenUnauthorized(err.Error())
 	g.Down = errors.As(err, new(*NoAnswerError))
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	if !ok {
 		return g
 	}
-	g.Down, g.Code, g.CodeName = slices.Contains(shardDown, code), code, code.Name()
+	g.Down, g.Code, g.CodeName = slices.Contains(shardDownCodes, code), code, code.Name()
 	// Codes that the server's own list lacks have a name only in the reply.
 	if command, from := errors.AsType[mongo.CommandError](err); from && command.Name != "" {
 		g.CodeName = command.Name
@@ -26,29 +26,29 @@ func gapOf(g catalog.Gap, err error) catalog.Gap {
 	return g
 }
 
-// shardDown are the codes with which a mongos says that it could not reach a shard.
-var shardDown = []mongoerr.Code{
+// shardDownCodes are the codes with which a mongos says that it could not reach a shard.
+var shardDownCodes = []mongoerr.Code{
 	mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.FailedToSatisfyReadPreference,
 }
 
-// isDown reports whether a mongos says that it could not reach a shard.
-func isDown(err error) bool {
+// isShardDown reports whether a mongos says that it could not reach a shard.
+func isShardDown(err error) bool {
 	code, ok := mongoerr.CodeOf(ServerError(err))
-	return ok && slices.Contains(shardDown, code)
+	return ok && slices.Contains(shardDownCodes, code)
 }
 
-// unanswered reports whether a shard did not answer, by the word of a mongos or because it
+// isUnanswered reports whether a shard did not answer, as reported by a mongos or because it
 // took too long.
-func unanswered(err error) bool { return isDown(err) || errors.As(err, new(*NoAnswerError)) }
+func isUnanswered(err error) bool { return isShardDown(err) || errors.As(err, new(*NoAnswerError)) }
 
-// refused reports whether a server answered with an error.
-func refused(err error) bool {
+// isRefused reports whether a server answered with an error.
+func isRefused(err error) bool {
 	_, answered := errors.AsType[mongo.ServerError](err)
 	return answered && !mongo.IsNetworkError(err) && !mongo.IsTimeout(err)
 }
 
-// malformed reports whether the documents that a server returned make no sense.
-func malformed(err error) bool {
+// isMalformed reports whether an error is about invalid documents in a reply.
+func isMalformed(err error) bool {
 	_, ours := errors.AsType[*mongoerr.ServerError](err)
 	return ours || errors.Is(err, catalog.ErrNotShardKey)
 }

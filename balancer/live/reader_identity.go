@@ -11,9 +11,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// greet returns the reply of hello; the error is ErrNotSharded if the server is not a
+// sendHello returns the reply of hello; the error is ErrNotSharded if the server is not a
 // mongos.
-func greet(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
+func sendHello(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
 	hello, err := run(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
 	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) { // before 4.4.2
 		hello, err = run(ctx, "admin", bson.D{{Key: "isMaster", Value: int32(1)}})
@@ -27,9 +27,9 @@ func greet(ctx context.Context, run func(context.Context, string, bson.D) (bson.
 	return hello, nil
 }
 
-// identity reads the release of the mongos and its time.
-func (r *reading) identity(ctx context.Context) error {
-	hello, err := greet(ctx, r.source.run)
+// readIdentity reads the release of the mongos and its time.
+func (r *reading) readIdentity(ctx context.Context) error {
+	hello, err := sendHello(ctx, r.source.run)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (r *reading) identity(ctx context.Context) error {
 	return nil
 }
 
-// clusterTime reads the id of the cluster and the time of the config server. hello of a
+// readClusterTime reads the id of the cluster and the time of the config server. hello of a
 // server that simulates a cluster may have another time.
-func (r *reading) clusterTime(ctx context.Context) error {
+func (r *reading) readClusterTime(ctx context.Context) error {
 	docs, err := r.source.list(ctx, query{collection: "version", pipeline: []bson.D{
 		{{Key: "$limit", Value: int32(1)}},
 		{{Key: "$project", Value: bson.D{{Key: "clusterId", Value: int32(1)}, {Key: "now", Value: "$$NOW"}}}},
@@ -65,25 +65,25 @@ func (r *reading) clusterTime(ctx context.Context) error {
 			r.parts.Time = now
 		}
 	}
-	r.forgetOther()
-	return r.check(ctx, 0, catalog.Gap{What: "time"}, err)
+	r.dropForeignSnapshot()
+	return r.gapOrError(ctx, 0, catalog.Gap{What: "time"}, err)
 }
 
-// version reads the document of config.version.
-func (r *reading) version(ctx context.Context) error {
+// readVersion reads the document of config.version.
+func (r *reading) readVersion(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("version", bson.D{}))
-	r.keep("version", docs)
+	r.retainDocuments("version", docs)
 	for _, doc := range docs {
 		if id, ok := doc.Lookup("clusterId").ObjectIDOK(); ok {
 			r.parts.ClusterID = id
 		}
 	}
-	r.forgetOther()
+	r.dropForeignSnapshot()
 	return err
 }
 
-// forgetOther forgets an older Snapshot of another cluster or release.
-func (r *reading) forgetOther() {
+// dropForeignSnapshot drops the older Snapshot if it is of another cluster or release.
+func (r *reading) dropForeignSnapshot() {
 	if r.old == nil {
 		return
 	}

@@ -12,22 +12,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// betweenCalls is the expression for how long, in milliseconds, a lease that has expired
+// jobGraceExpr is the expression for how long, in milliseconds, a lease that has expired
 // still counts as running: that of a job, until its next call may be expected.
-var betweenCalls = bson.D{{Key: "$cond", Value: bson.A{
+var jobGraceExpr = bson.D{{Key: "$cond", Value: bson.A{
 	bson.D{{Key: "$eq", Value: bson.A{
-		bson.D{{Key: "$substrCP", Value: bson.A{"$holder.doing", 0, len(JobDoing)}}}, JobDoing}}},
+		bson.D{{Key: "$substrCP", Value: bson.A{"$holder.doing", 0, len(JobDoingPrefix)}}}, JobDoingPrefix}}},
 	int64(5 * time.Minute / time.Millisecond), int64(0),
 }}}
 
-// leases reads the lease of shardsh, if there is one. A user who may not read it has none,
-// nor have servers that are too old for it.
-func (r *reading) leases(ctx context.Context) error {
-	docs, err := r.collect(ctx, firstWait, query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
-		{{Key: "$set", Value: bson.D{{Key: "running", Value: bson.D{
-			{Key: "$gt", Value: bson.A{bson.D{{Key: "$add", Value: bson.A{"$expires", betweenCalls}}}, clusterTime}}}}}}},
-		{{Key: "$project", Value: bson.D{{Key: "token", Value: 0}, {Key: "entry", Value: 0}}}},
-	}})
+// readLeases reads the lease of shardsh, if there is one. A user who may not read it has none,
+// and so do servers that are too old for the query.
+func (r *reading) readLeases(ctx context.Context) error {
+	docs, err := r.listFromShards(
+		ctx,
+		firstShardTimeout,
+		query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
+			{{Key: "$set", Value: bson.D{{Key: "running", Value: bson.D{
+				{Key: "$gt", Value: bson.A{bson.D{{Key: "$add", Value: bson.A{"$expires", jobGraceExpr}}}, clusterTime}}}}}}},
+			{{Key: "$project", Value: bson.D{{Key: "token", Value: 0}, {Key: "entry", Value: 0}}}},
+		}},
+	)
 	if err != nil {
 		if ctx.Err() == nil && errors.As(ServerError(err), new(*mongoerr.ServerError)) {
 			return nil
@@ -44,7 +48,7 @@ func (r *reading) leases(ctx context.Context) error {
 			continue
 		}
 		if text(doc, "_id") == pauseID {
-			r.parts.Pause = pauseOf(doc)
+			r.parts.Pause = parsePause(doc)
 		}
 		if text(doc, "_id") != engineLease {
 			continue

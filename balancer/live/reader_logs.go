@@ -12,15 +12,15 @@ import (
 
 // How many entries of a log the parts Rounds and Moves read, the newest ones.
 const (
-	roundsRead = 5
-	movesRead  = 20
+	maxRounds = 5
+	maxMoves  = 20
 )
 
 // logReading reads config.changelog and config.actionlog.
 type logReading struct{ *reading }
 
-// logs reads the last day of config.changelog and config.actionlog.
-func (r logReading) logs(ctx context.Context) error {
+// readLogs reads the last day of config.changelog and config.actionlog.
+func (r logReading) readLogs(ctx context.Context) error {
 	var old catalog.SnapshotParts
 	if r.old != nil {
 		old = r.old.Parts()
@@ -33,8 +33,8 @@ func (r logReading) logs(ctx context.Context) error {
 		{"changelog", old.Changes, &r.parts.Changes},
 		{"actionlog", old.Actions, &r.parts.Actions},
 	} {
-		entries, err := r.log(ctx, log.name, log.old)
-		if err := r.check(ctx, Logs, catalog.Gap{What: log.name}, err); err != nil {
+		entries, err := r.readLog(ctx, log.name, log.old)
+		if err := r.gapOrError(ctx, Logs, catalog.Gap{What: log.name}, err); err != nil {
 			return err
 		}
 		*log.to = entries
@@ -42,10 +42,10 @@ func (r logReading) logs(ctx context.Context) error {
 	return nil
 }
 
-// log returns those entries of the older Snapshot that are still recent, and reads the
+// readLog returns those entries of the older Snapshot that are still recent, and reads the
 // newer ones. Logs have no index on the time, so the newest are read first, up to a
 // limit.
-func (r logReading) log(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
+func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
 	since := r.parts.Time.Add(-catalog.LogSpan)
 	old = slices.Clone(old)
 	old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.After(since) })
@@ -58,13 +58,13 @@ func (r logReading) log(ctx context.Context, name string, old []catalog.LogEntry
 	}
 	most := r.options.LogEntries
 	docs, err := r.source.list(ctx, find(name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}}).
-		sorted("$natural", -1).limited(int32(most)+1))
+		sortedBy("$natural", -1).withLimit(int32(most)+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(docs) > most {
 		docs, old = docs[:most], nil
-		r.gap(catalog.Gap{What: name}, fmt.Errorf("there are more than %d entries: older ones are missing", most))
+		r.addGap(catalog.Gap{What: name}, fmt.Errorf("there are more than %d entries: older ones are missing", most))
 	}
 	entries := make([]catalog.LogEntry, len(docs))
 	for i, doc := range docs {
@@ -73,10 +73,10 @@ func (r logReading) log(ctx context.Context, name string, old []catalog.LogEntry
 	return append(old, entries...), nil
 }
 
-// rounds reads the newest rounds of the balancer.
-func (r logReading) rounds(ctx context.Context) error {
+// readRounds reads the newest rounds of the balancer.
+func (r logReading) readRounds(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
-		sorted("$natural", -1).limited(roundsRead)) // there is no index on the time
+		sortedBy("$natural", -1).withLimit(maxRounds)) // there is no index on the time
 	for _, doc := range slices.Backward(docs) { // in this order if they have the same time
 		r.parts.Actions = append(r.parts.Actions, catalog.ParseLogEntry(doc))
 	}
@@ -85,51 +85,55 @@ func (r logReading) rounds(ctx context.Context) error {
 
 // What the action log calls the commands that switch the balancer.
 const (
-	whatStart = "balancer.start"
-	whatStop  = "balancer.stop"
+	balancerStartEntry = "balancer.start"
+	balancerStopEntry  = "balancer.stop"
 )
 
-// switches finds out when the balancer was last switched on or off: from the entries
+// readLastSwitch finds out when the balancer was last switched on or off: from the entries
 // that were read, or from an older one.
-func (r logReading) switches(ctx context.Context) error {
+func (r logReading) readLastSwitch(ctx context.Context) error {
 	for _, e := range slices.Backward(r.parts.Actions) {
-		if e.What == whatStart || e.What == whatStop {
-			r.parts.Balancer.Switched = switchOf(e)
+		if e.What == balancerStartEntry || e.What == balancerStopEntry {
+			r.parts.Balancer.Switched = parseSwitch(e)
 			return nil
 		}
 	}
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "actionlog" }) {
 		return nil
 	}
-	docs, err := r.source.list(ctx,
-		find("actionlog", bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{whatStart, whatStop}}}}}).
-			sorted("$natural", -1).limited(1))
+	docs, err := r.source.list(
+		ctx,
+		find("actionlog",
+			bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{balancerStartEntry, balancerStopEntry}}}}}).
+			sortedBy("$natural", -1).
+			withLimit(1),
+	)
 	if err == nil && len(docs) > 0 {
-		r.parts.Balancer.Switched = switchOf(catalog.ParseLogEntry(docs[0]))
+		r.parts.Balancer.Switched = parseSwitch(catalog.ParseLogEntry(docs[0]))
 	}
 	return err
 }
 
-func switchOf(e catalog.LogEntry) *catalog.Switch {
-	return &catalog.Switch{Time: e.Time, On: e.What == whatStart, Client: text(e.Raw, "clientAddr")}
+func parseSwitch(e catalog.LogEntry) *catalog.Switch {
+	return &catalog.Switch{Time: e.Time, On: e.What == balancerStartEntry, Client: text(e.Raw, "clientAddr")}
 }
 
-// moves reads the newest entries that donors wrote at the end of migrations, and the
+// readMoves reads the newest entries that donors wrote at the end of migrations, and the
 // earlier ones with what was copied.
-func (r logReading) moves(ctx context.Context) error {
+func (r logReading) readMoves(ctx context.Context) error {
 	what := bson.D{{Key: "$in", Value: bson.A{catalog.MigrationEnded, catalog.MigrationCommitted}}}
 	docs, err := r.source.list(ctx,
-		find("changelog", bson.D{{Key: "what", Value: what}}).sorted("$natural", -1).limited(2*movesRead))
+		find("changelog", bson.D{{Key: "what", Value: what}}).sortedBy("$natural", -1).withLimit(2*maxMoves))
 	for _, doc := range slices.Backward(docs) {
 		r.parts.Changes = append(r.parts.Changes, catalog.ParseLogEntry(doc))
 	}
 	return err
 }
 
-// outcomes has the server count the ends of migrations in the change log (rules/03-helpers-examples-traps §6.1,
+// countOutcomes has the server count the ends of migrations in the change log (rules/03-helpers-examples-traps §6.1,
 // rows 12 and 13).
-func (r logReading) outcomes(ctx context.Context) error {
-	since := r.parts.Time.Add(-r.options.Span)
+func (r logReading) countOutcomes(ctx context.Context) error {
+	since := r.parts.Time.Add(-r.options.OutcomeSpan)
 	of := bson.D{
 		{Key: "time", Value: bson.D{{Key: "$gt", Value: since}}}, {Key: "what", Value: catalog.MigrationEnded},
 	}

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	// membersWait limits how long a read waits for members, in all.
-	membersWait = time.Second
-	// membersAtOnce is how many are asked at the same time.
-	membersAtOnce = 32
+	// membersTimeout limits how long a read waits for members, in all.
+	membersTimeout = time.Second
+	// parallelMembers is how many are asked at the same time.
+	parallelMembers = 32
 )
 
-// membersLast is how long reads of what has changed do with what members have said: to ask them
+// memberCacheTTL is how long incremental reads reuse the answers of members: asking them
 // takes a connection each.
-const membersLast = time.Minute
+const memberCacheTTL = time.Minute
 
-// knownMembers are what members have said at a time.
-type knownMembers struct {
-	list []catalog.Member
-	at   time.Time
+// cachedMembers are the cached answers of members.
+type cachedMembers struct {
+	list   []catalog.Member
+	readAt time.Time
 }
 
-// members begins to ask the members of shards and config servers for their versions, which
+// startAskingMembers begins to ask the members of shards and config servers for their versions, which
 // goes on beside the rest of the read. What does not answer is not a gap: firewalls often keep
 // such connections out.
-func (r *reading) members(ctx context.Context) error {
-	if r.options.Direct == nil {
+func (r *reading) startAskingMembers(ctx context.Context) error {
+	if r.options.MemberSettings == nil {
 		return nil
 	}
-	if k := r.known.Load(); k != nil && r.old != nil && r.parts.Time.Sub(k.at) < membersLast {
-		r.asked = func() []catalog.Member { return slices.Clone(k.list) }
+	if k := r.memberCache.Load(); k != nil && r.old != nil && r.parts.Time.Sub(k.readAt) < memberCacheTTL {
+		r.awaitMembers = func() []catalog.Member { return slices.Clone(k.list) }
 		return nil
 	}
 	var list []catalog.Member
@@ -47,19 +47,19 @@ func (r *reading) members(ctx context.Context) error {
 		list = append(list, catalog.MembersOf(s.ID, s.Host)...)
 	}
 	if !r.hasConfigShard() {
-		if hosts, err := configHosts(ctx, r.source.run); err == nil { // else nobody but the router says where they are
+		if hosts, err := readConfigHosts(ctx, r.source.run); err == nil { // else nobody but the router says where they are
 			list = append(list, catalog.MembersOf(catalog.ConfigServers, hosts)...)
 		}
 	}
 	var all sync.WaitGroup
-	r.asked = func() []catalog.Member {
+	r.awaitMembers = func() []catalog.Member {
 		all.Wait()
 		return list
 	}
 	at := r.parts.Time
 	all.Go(func() {
-		askMembers(ctx, r.options.Direct, list)
-		r.known.Store(&knownMembers{slices.Clone(list), at})
+		askMembers(ctx, r.options.MemberSettings, list)
+		r.memberCache.Store(&cachedMembers{slices.Clone(list), at})
 	})
 	return nil
 }
@@ -68,12 +68,12 @@ func (r *reading) hasConfigShard() bool {
 	return slices.ContainsFunc(r.parts.Shards, func(s catalog.ShardState) bool { return s.ID == catalog.ConfigServers })
 }
 
-// versions takes what the members have said. Rounds go by the config servers' release.
-func (r *reading) versions(context.Context) error {
-	if r.asked == nil {
+// collectVersions waits for the answers of members. The config servers' release determines the rounds.
+func (r *reading) collectVersions(context.Context) error {
+	if r.awaitMembers == nil {
 		return nil
 	}
-	r.parts.Members = r.asked()
+	r.parts.Members = r.awaitMembers()
 	for i := range r.parts.Shards {
 		if v := catalog.VersionOf(r.parts.Members, r.parts.Shards[i].ID); v != "" {
 			r.parts.Shards[i].Version = v
@@ -82,34 +82,34 @@ func (r *reading) versions(context.Context) error {
 	if v := catalog.VersionOf(r.parts.Members, catalog.ConfigServers); v != "" {
 		r.parts.ConfigVersion = v
 	}
-	r.byConfigServers()
+	r.useConfigRelease()
 	return nil
 }
 
-// errNotMember is for an address of config.shards behind which there is something else.
-var errNotMember = errors.New("a mongos answers there")
+// errIsRouter is for an address of config.shards behind which there is something else.
+var errIsRouter = errors.New("a mongos answers there")
 
-// askMembers asks all at once, as far as time allows.
+// askMembers asks all members in parallel, within a time limit.
 func askMembers(ctx context.Context, settings *options.ClientOptions, list []catalog.Member) {
-	ctx, cancel := context.WithTimeout(ctx, membersWait)
+	ctx, cancel := context.WithTimeout(ctx, membersTimeout)
 	defer cancel()
 	at := make([]*catalog.Member, len(list))
 	for i := range list {
 		list[i].Problem = "there was no time to ask it"
 		at[i] = &list[i]
 	}
-	_ = inParallel(ctx, membersAtOnce, at, func(ctx context.Context, m *catalog.Member) error {
+	_ = inParallel(ctx, parallelMembers, at, func(ctx context.Context, m *catalog.Member) error {
 		m.Problem = ""
 		if err := askMember(ctx, settings, m); err != nil {
 			m.Problem = err.Error()
 		}
-		return nil // of one that does not answer the others know nothing
+		return nil // an unreachable member does not fail the others
 	})
 }
 
-// reachable tells at once why there is no way to a host: a driver would try again until its
-// time is up.
-func reachable(ctx context.Context, dialer options.ContextDialer, host string) error {
+// checkReachable fails fast if a host can't be reached: a driver would retry until its
+// timeout.
+func checkReachable(ctx context.Context, dialer options.ContextDialer, host string) error {
 	if dialer == nil {
 		dialer = &net.Dialer{}
 	}
@@ -120,12 +120,12 @@ func reachable(ctx context.Context, dialer options.ContextDialer, host string) e
 	return conn.Close()
 }
 
-// askMember asks a member what runs there. Before login it tells its wire version at least.
+// askMember asks a member for its version. Without a login only its wire version is known.
 func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.Member) error {
-	o := memberSettings(settings, m.Host).SetServerSelectionTimeout(membersWait).SetMaxPoolSize(1).
+	o := memberSettings(settings, m.Host).SetServerSelectionTimeout(membersTimeout).SetMaxPoolSize(1).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll).SetRetryReads(false)
 	o.Auth = nil // shards have users of their own
-	if err := reachable(ctx, o.Dialer, m.Host); err != nil {
+	if err := checkReachable(ctx, o.Dialer, m.Host); err != nil {
 		return err
 	}
 	client, err := Connect(o)
@@ -139,7 +139,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 		return err
 	}
 	if text(hello, "msg") == "isdbgrid" {
-		return errNotMember
+		return errIsRouter
 	}
 	m.Primary = isSet(hello.Lookup("isWritablePrimary"))
 	m.Version = catalog.LineOfWireVersion(integer(hello, "maxWireVersion"))

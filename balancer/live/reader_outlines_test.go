@@ -29,8 +29,8 @@ func TestOutlinesOfARead(t *testing.T) {
 		"settings": {"balancer": {"mode": "off"}}, "collections": [`+strings.Join(list, ",")+`]}`)
 	whole := readBy(t, live.NewReader(client, live.ReaderOptions{}))
 	less := readBy(t, live.NewReader(client, live.ReaderOptions{
-		Parts:  live.Whole | live.Counts,
-		Tabled: func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }, Outlined: diagnosis.Settled,
+		Parts:      live.DefaultParts | live.Counts,
+		WantsTable: func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }, WantsOutline: diagnosis.IsSettled,
 	}))
 	tables := 0
 	for _, c := range less.Collections() {

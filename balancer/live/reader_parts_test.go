@@ -47,7 +47,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		    {"ns": "x.draining", "key": {"k": 1}, "chunks": [{"shard": "b", "max": {"k": 0}}, {"shard": "a"}],
 		     "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 5}}]}]
 		}`)
-		reader := live.NewReader(client, live.ReaderOptions{Parts: live.WithStatus})
+		reader := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus})
 		whole, err := reader.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -55,12 +55,12 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		seen, err := live.NewCommandReader(live.NewCommandRunner(client), live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
 				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.Migrations,
-			Now: whole.Time(), Span: diagnosis.FailureSpan, Release: release,
+			Now: whole.Time(), OutcomeSpan: diagnosis.FailureSpan, Release: release,
 		}).Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, got := diagnosis.Of(whole), diagnosis.Of(seen)
+		want, got := diagnosis.Diagnose(whole), diagnosis.Diagnose(seen)
 		if !reflect.DeepEqual(got.Balances, want.Balances) {
 			t.Errorf("%s: balances %+v, of the reader %+v", release, got.Balances, want.Balances)
 		}
@@ -92,8 +92,8 @@ func TestOverview(t *testing.T) {
 		seen, err := live.NewCommandReader(a, live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
 				live.Statuses | live.Counts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.Migrations,
-			Now: time.Now(), Span: time.Hour, Release: release,
-			Documents: func(of string, docs []bson.Raw) {
+			Now: time.Now(), OutcomeSpan: time.Hour, Release: release,
+			OnDocuments: func(of string, docs []bson.Raw) {
 				if of == "shardedDataDistribution" {
 					distribution = docs
 				}
@@ -258,10 +258,10 @@ func TestErrorsOfALook(t *testing.T) {
 		gaps     []catalog.Gap
 	}{
 		{"config.collections", live.Collections, live.Collections, "reading collections: " + errRefused.Error(), nil},
-		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.All, "reading balance of x.y: " + errRefused.Error(), nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.AllParts, "reading balance of x.y: " + errRefused.Error(), nil},
 		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.Collections, "",
 			[]catalog.Gap{{What: "balance", Namespace: "x.y", Reason: errRefused.Error()}}},
-		{"balancerStatus", live.Balancer, live.All, "reading balancer: " + errRefused.Error(), nil},
+		{"balancerStatus", live.Balancer, live.AllParts, "reading balancer: " + errRefused.Error(), nil},
 		{"balancerStatus", live.Balancer, 0, "", []catalog.Gap{{What: "balancer", Reason: errRefused.Error()}}},
 		{"$shardedDataDistribution", live.Sizes, 0, "", []catalog.Gap{{What: "sizes", Reason: errRefused.Error()}}},
 		{"$currentOp", live.Migrations, 0, "", []catalog.Gap{{What: "operations", Reason: errRefused.Error()}}},

@@ -27,7 +27,7 @@ func TestProgressOfARead(t *testing.T) {
 	client := clientOfMock(t, catalog.Release80, `{"shards": [{"id": "a"}, {"id": "b"}], "settings": {"balancer": {"mode": "off"}},
 		"collections": [`+strings.Join(list, ",")+`]}`)
 	var last live.Progress
-	o := live.ReaderOptions{Parts: live.Identity | live.Collections | live.Chunks, Watch: func(p live.Progress) {
+	o := live.ReaderOptions{Parts: live.Identity | live.Collections | live.Chunks, OnProgress: func(p live.Progress) {
 		if p.Collections < last.Collections || p.Of != small+1 {
 			t.Errorf("%+v after %+v", p, last)
 		}
@@ -39,7 +39,7 @@ func TestProgressOfARead(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	o.Watch = func(live.Progress) { cancel() }
+	o.OnProgress = func(live.Progress) { cancel() }
 	if _, err := live.NewReader(client, o).Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("a read that was ended: %v", err)
 	}

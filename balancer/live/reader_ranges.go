@@ -8,23 +8,23 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// jumboChunks measures chunks that are flagged jumbo, and reads their first and last key:
+// checkJumboChunks measures chunks that are flagged jumbo, and reads their first and last key:
 // a chunk of one key can't be split.
-func (r causeReader) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
+func (r causeReader) checkJumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.JumboChunks() {
 		if n++; n > r.probes.chunks {
 			return nil
 		}
-		documents, bytes, err := r.rangeSize(ctx, c, chunk.Min, chunk.Max, probedDocs)
+		documents, bytes, err := r.measureRange(ctx, c, chunk.Min, chunk.Max, maxProbedDocs)
 		if err != nil {
 			return err
 		}
 		size := catalog.ChunkSize{Min: chunk.Min, Bytes: bytes, Documents: documents}
-		if size.First, err = r.extreme(ctx, c, chunk, 1); err != nil {
+		if size.First, err = r.extremeKey(ctx, c, chunk, 1); err != nil {
 			return err
 		}
-		if size.Last, err = r.extreme(ctx, c, chunk, -1); err != nil {
+		if size.Last, err = r.extremeKey(ctx, c, chunk, -1); err != nil {
 			return err
 		}
 		c.ChunkSizes = append(c.ChunkSizes, size)
@@ -32,11 +32,11 @@ func (r causeReader) jumboChunks(ctx context.Context, c *catalog.CollectionState
 	return nil
 }
 
-// zoneContents finds ranges of zones that contain no document.
-func (r causeReader) zoneContents(ctx context.Context, c *catalog.CollectionState) error {
+// checkZoneContents finds ranges of zones that contain no document.
+func (r causeReader) checkZoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
 	for _, z := range ranges[:min(len(ranges), r.probes.zones)] {
-		documents, _, err := r.rangeSize(ctx, c, z.Min, z.Max, 1)
+		documents, _, err := r.measureRange(ctx, c, z.Min, z.Max, 1)
 		if err != nil {
 			return err
 		}
@@ -47,11 +47,11 @@ func (r causeReader) zoneContents(ctx context.Context, c *catalog.CollectionStat
 	return nil
 }
 
-// rangeSize measures a range. The servers stop counting at a number of documents.
-func (r causeReader) rangeSize(
+// measureRange measures a range. The servers stop counting at a number of documents.
+func (r causeReader) measureRange(
 	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
 ) (documents, bytes int64, err error) {
-	reply, err := r.ask(ctx, "admin", bson.D{
+	reply, err := r.askShards(ctx, "admin", bson.D{
 		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
 		{Key: "min", Value: c.Pattern.Bound(lower)}, {Key: "max", Value: c.Pattern.Bound(upper)},
 		{Key: "estimate", Value: true}, {Key: "maxObjects", Value: most},
@@ -62,9 +62,9 @@ func (r causeReader) rangeSize(
 	return integer(reply, "numObjects"), integer(reply, "size"), nil
 }
 
-// extreme returns the first or the last key of a chunk's documents; no key if there is
+// extremeKey returns the first or the last key of a chunk's documents; no key if there is
 // none, or if the shard key is hashed.
-func (r causeReader) extreme(
+func (r causeReader) extremeKey(
 	ctx context.Context, c *catalog.CollectionState, chunk catalog.Chunk, direction int,
 ) (catalog.Key, error) {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
@@ -84,13 +84,13 @@ func (r causeReader) extreme(
 		if e.Key() == "_id" {
 			fields = fields[:len(fields)-1]
 		}
-		if kindOf(e.Value()) != "" { // a hash has no order that find knows
+		if indexKind(e.Value()) != "" { // find cannot sort by a hash
 			return catalog.Key{}, nil
 		}
 		order = append(order, bson.E{Key: e.Key(), Value: direction})
 	}
-	docs, err := r.collect(ctx, firstWait, query{
-		database: db, collection: name, filter: bson.D{}, sort: order, limit: 1, hint: c.Pattern.Doc(), fields: fields,
+	docs, err := r.listFromShards(ctx, firstShardTimeout, query{
+		database: db, collection: name, filter: bson.D{}, sort: order, limit: 1, hint: c.Pattern.Doc(), projection: fields,
 		lower: c.Pattern.Bound(chunk.Min), upper: c.Pattern.Bound(chunk.Max),
 	})
 	if err != nil || len(docs) == 0 {

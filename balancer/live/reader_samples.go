@@ -14,22 +14,22 @@ import (
 // Bounds of the part Samples. A storage engine draws up to a twentieth of the documents of a
 // shard without a scan, and scans what is smaller than twenty samples.
 const (
-	sampledKeys   = 1000 // of a collection
-	sampledColls  = 100  // the largest ones
-	vectorChunks  = 32   // of a collection that may not be sampled
-	vectorPieces  = 500  // into which it is cut
-	minVector     = 1 << 20
-	maxVector     = 1 << 30
-	vectorToPiece = 2 // splitVector cuts into halves of the size that it is given
+	maxSampledKeys        = 1000 // of a collection
+	maxSampledCollections = 100  // the largest ones
+	maxVectorChunks       = 32   // of a collection that may not be sampled
+	vectorPieces          = 500  // into which it is cut
+	minVector             = 1 << 20
+	maxVector             = 1 << 30
+	vectorToPiece         = 2 // splitVector cuts into halves of the size that it is given
 )
 
-// samples reads where the keys of collections lie, of those from which chunks may be cut:
+// readSamples reads the key distribution of the collections whose chunks may be split:
 // what is smaller than a chunk, or hashed, needs no sample.
-func (r *reading) samples(ctx context.Context) error {
+func (r *reading) readSamples(ctx context.Context) error {
 	large := map[*catalog.CollectionState]int64{}
-	for _, c := range r.selected() {
+	for _, c := range r.selectedCollections() {
 		size := cmp.Or(c.MaxChunkSizeBytes, r.parts.Settings.MaxChunkSizeBytes)
-		if bytes := owned(c); c.Table != nil && !c.KnowsKeyDistribution() && bytes > size {
+		if bytes := totalBytes(c); c.Table != nil && !c.KnowsKeyDistribution() && bytes > size {
 			large[c] = bytes
 		}
 	}
@@ -40,36 +40,36 @@ func (r *reading) samples(ctx context.Context) error {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int { return cmp.Compare(large[b], large[a]) })
-	if n := len(list); n > sampledColls {
-		r.gap(catalog.Gap{}, fmt.Errorf("keys were sampled in the %d largest of %d collections", sampledColls, n))
-		list = list[:sampledColls]
+	if n := len(list); n > maxSampledCollections {
+		r.addGap(catalog.Gap{}, fmt.Errorf("keys were sampled in the %d largest of %d collections", maxSampledCollections, n))
+		list = list[:maxSampledCollections]
 	}
 	return inParallel(ctx, r.options.Parallel, list, func(ctx context.Context, c *catalog.CollectionState) error {
-		err := r.sample(ctx, c)
-		if refused(err) {
-			_ = r.vectors(ctx, c, large[c])
+		err := r.sampleKeys(ctx, c)
+		if isRefused(err) {
+			_ = r.readSplitVectors(ctx, c, large[c])
 			return nil // plans without a sample say that they guess
 		}
-		return r.check(ctx, Samples, catalog.Gap{What: "keys", Namespace: c.Namespace}, err)
+		return r.gapOrError(ctx, Samples, catalog.Gap{What: "keys", Namespace: c.Namespace}, err)
 	})
 }
 
-// owned returns how much there is of a collection.
-func owned(c *catalog.CollectionState) (bytes int64) {
+// totalBytes returns the total size of a collection.
+func totalBytes(c *catalog.CollectionState) (bytes int64) {
 	for _, data := range c.Sizes {
 		bytes += data.Bytes
 	}
 	return bytes
 }
 
-// sample draws documents by lot, of which it reads the shard key.
-func (r *reading) sample(ctx context.Context, c *catalog.CollectionState) error {
+// sampleKeys reads the shard keys of random documents.
+func (r *reading) sampleKeys(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
 	}
-	docs, err := r.collect(ctx, firstWait, query{
-		database: db, collection: name, pipeline: SampleOf(c.Pattern, sampledKeys),
+	docs, err := r.listFromShards(ctx, firstShardTimeout, query{
+		database: db, collection: name, pipeline: SampleStages(c.Pattern, maxSampledKeys),
 	})
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func (r *reading) sample(ctx context.Context, c *catalog.CollectionState) error 
 	return nil
 }
 
-// SampleOf draws documents by lot, with the fields of a shard key.
-func SampleOf(p catalog.KeyPattern, size int) []bson.D {
+// SampleStages returns the pipeline for a random sample with the fields of a shard key.
+func SampleStages(p catalog.KeyPattern, size int) []bson.D {
 	fields := bson.D{{Key: "_id", Value: 0}}
 	for _, f := range p.Fields() {
 		if f == "_id" {
@@ -99,27 +99,27 @@ func SampleOf(p catalog.KeyPattern, size int) []bson.D {
 	}
 }
 
-// vectors has the shards say where they would cut all chunks of a collection into pieces of
+// readSplitVectors has the shards say where they would cut all chunks of a collection into pieces of
 // one size, which takes another privilege than to read it, and an index scan each.
-func (r *reading) vectors(ctx context.Context, c *catalog.CollectionState, bytes int64) error {
+func (r *reading) readSplitVectors(ctx context.Context, c *catalog.CollectionState, bytes int64) error {
 	db, _, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
 	}
-	if n := c.Table.Len(); n > vectorChunks {
-		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", vectorChunks, n)
+	if n := c.Table.Len(); n > maxVectorChunks {
+		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", maxVectorChunks, n)
 	}
 	size := min(maxVector, max(minVector, vectorToPiece*bytes/vectorPieces))
 	var keys []catalog.Key
 	for chunk := range c.Table.All() {
-		reply, err := r.ask(ctx, db, vectorOf(c.Pattern, c.Namespace, chunk.Min, chunk.Max, size))
+		reply, err := r.askShards(ctx, db, splitVectorCommand(c.Pattern, c.Namespace, chunk.Min, chunk.Max, size))
 		if isEmptyRange(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		points, err := splitKeys(c.Pattern, reply)
+		points, err := parseSplitKeys(c.Pattern, reply)
 		if err != nil {
 			return err
 		}

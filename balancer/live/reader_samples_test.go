@@ -36,9 +36,9 @@ func filled(t *testing.T, wrap func(wire.Handler) wire.Handler) conformance {
 	return c
 }
 
-func sampledKeys(t *testing.T, c conformance) *catalog.Snapshot {
+func maxSampledKeys(t *testing.T, c conformance) *catalog.Snapshot {
 	t.Helper()
-	s, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.Whole | live.Samples}).Read(t.Context())
+	s, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.DefaultParts | live.Samples}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func hasKeys(t *testing.T, s *catalog.Snapshot, least, most int) {
 
 // A sample is read of what is larger than a chunk and not hashed.
 func TestSamplesKeys(t *testing.T) {
-	s := sampledKeys(t, filled(t, asItIs))
+	s := maxSampledKeys(t, filled(t, asItIs))
 	hasKeys(t, s, 1000, 1000)
 	for _, ns := range []string{"shop.small", "shop.hashed"} {
 		if keys := s.Collection(ns).Sampled; len(keys) > 0 {
@@ -107,9 +107,9 @@ func TestSplitPointsInPlaceOfASample(t *testing.T) {
 			return nil
 		}}
 	})
-	hasKeys(t, sampledKeys(t, c), 15, 25) // pieces of half a megabyte, the least that servers take
+	hasKeys(t, maxSampledKeys(t, c), 15, 25) // pieces of half a megabyte, the least that servers take
 	forbidden = append(forbidden, "splitVector shop.large")
-	s := sampledKeys(t, c)
+	s := maxSampledKeys(t, c)
 	if gaps := s.Parts().Source.Gaps; len(gaps) > 0 {
 		t.Errorf("%+v", gaps)
 	}

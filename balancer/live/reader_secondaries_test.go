@@ -63,13 +63,13 @@ func (c *configMembers) Handle(ctx context.Context, r wire.Request) bson.Raw {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.expired++
-		return expired()
+		return isTimeExpired()
 	}
 	return c.Handler.Handle(ctx, r)
 }
 
-// expired is the reply to a command whose time is up.
-func expired() bson.Raw {
+// isTimeExpired is the reply to a command whose time is up.
+func isTimeExpired() bson.Raw {
 	raw, _ := bson.Marshal(bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: int32(50)},
 		{Key: "codeName", Value: "MaxTimeMSExpired"}, {Key: "errmsg", Value: "operation exceeded time limit"}})
 	return raw
@@ -146,7 +146,7 @@ func (c *configMembers) lag(t *testing.T, cluster *mock.Cluster, name string) {
 }
 
 // largeParts are what is read of the large collections of config.
-const largeParts = live.Current | live.Counts
+const largeParts = live.BalancerParts | live.Counts
 
 // A look reads what is large from secondaries, and sees what a read of the primary sees,
 // however far behind which of them is. Without the time that each read names it does not.
@@ -158,7 +158,7 @@ func TestLooksReadSecondaries(t *testing.T) {
 		if members.remote != 0 {
 			t.Errorf("%d reads of secondaries for a run", members.remote)
 		}
-		got := readBy(t, live.NewLooker(client, nil, live.ReaderOptions{Parts: largeParts}))
+		got := readBy(t, live.NewSecondaryReader(client, nil, live.ReaderOptions{Parts: largeParts}))
 		if members.remote < 5 {
 			t.Errorf("%d reads of secondaries", members.remote)
 		}
@@ -166,7 +166,7 @@ func TestLooksReadSecondaries(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, d)
 		}
 		members.forgetful = true
-		got = readBy(t, live.NewLooker(client, nil, live.ReaderOptions{Parts: largeParts}))
+		got = readBy(t, live.NewSecondaryReader(client, nil, live.ReaderOptions{Parts: largeParts}))
 		if len(differences(got, want)) > 0 {
 			differ++
 		}
@@ -199,17 +199,17 @@ func TestSecondariesThatAreStuck(t *testing.T) {
 	members.stuck = true
 	want := readBy(t, live.NewReader(client, live.ReaderOptions{Parts: largeParts}))
 	o := live.ReaderOptions{Parts: largeParts, Parallel: 1}
-	got := readBy(t, live.NewLooker(client, nil, o))
+	got := readBy(t, live.NewSecondaryReader(client, nil, o))
 	if d := differences(got, want); len(d) > 0 || members.expired != 1 {
 		t.Errorf("%d reads were waited for, and differ: %v", members.expired, d)
 	}
-	_, err := live.NewLooker(client, readpref.Secondary(), live.ReaderOptions{Parts: largeParts, Parallel: 1,
+	_, err := live.NewSecondaryReader(client, readpref.Secondary(), live.ReaderOptions{Parts: largeParts, Parallel: 1,
 		Required: live.Collections}).Read(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "exceeded time limit") {
 		t.Errorf("chosen secondaries: %v", err)
 	}
 	members.remote = 0
-	got = readBy(t, live.NewLooker(client, readpref.Primary(), o))
+	got = readBy(t, live.NewSecondaryReader(client, readpref.Primary(), o))
 	if d := differences(got, want); len(d) > 0 || members.remote != 0 {
 		t.Errorf("%d reads of secondaries though the primary was chosen: %v", members.remote, d)
 	}

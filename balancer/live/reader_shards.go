@@ -13,13 +13,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func (r *reading) shards(ctx context.Context) error {
+func (r *reading) readShards(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("shards", bson.D{}))
-	r.keep("shards", docs)
+	r.retainDocuments("shards", docs)
 	for _, doc := range docs {
 		shard, err := catalog.ParseShard(doc)
 		if err != nil {
-			r.gap(catalog.Gap{What: "shards"}, err)
+			r.addGap(catalog.Gap{What: "shards"}, err)
 			shard = catalog.Shard{
 				ID: catalog.ShardID(text(doc, "_id")), Host: text(doc, "host"),
 				Draining: isSet(doc.Lookup("draining")), Zones: texts(doc, "tags"),
@@ -32,14 +32,14 @@ func (r *reading) shards(ctx context.Context) error {
 	return err
 }
 
-// shardSizes adds up what the databases take on each shard, for the maxSize of shards
+// readShardSizes adds up what the databases take on each shard, for the maxSize of shards
 // that releases up to 5.0 have (rules/01-rounds-and-settings §3.1).
-func (r *reading) shardSizes(ctx context.Context) error {
+func (r *reading) readShardSizes(ctx context.Context) error {
 	limited := func(s catalog.ShardState) bool { return s.MaxSizeMB > 0 }
 	if !r.parts.Release.HasMaxShardSize() || !slices.ContainsFunc(r.parts.Shards, limited) {
 		return nil
 	}
-	reply, err := r.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
+	reply, err := r.askShards(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
 	if err != nil {
 		return err
 	}
@@ -75,9 +75,9 @@ func (r *reading) shardSizes(ctx context.Context) error {
 // draining (rules/03-commands §1.5).
 const configShard = "config"
 
-// drains reads the state of the shards that drain, or of the one shard that is
+// readDrains reads the state of the shards that drain, or of the one shard that is
 // wanted. Before 8.3 no command reads it without a change.
-func (r *reading) drains(ctx context.Context) error {
+func (r *reading) readDrains(ctx context.Context) error {
 	if !r.parts.Release.HasDrainCommands() {
 		return nil
 	}
@@ -86,23 +86,23 @@ func (r *reading) drains(ctx context.Context) error {
 		if only := r.options.Shard; only == "" && !s.Draining || only != "" && only != s.ID {
 			continue
 		}
-		reply, err := r.ask(ctx, "admin", DrainStatusCommand(s.ID))
+		reply, err := r.askShards(ctx, "admin", DrainStatusCommand(s.ID))
 		switch {
 		case err == nil:
-			s.Reported = reportedDrain(reply)
+			s.Reported = parseDrain(reply)
 		case mongoerr.Is(ServerError(err), mongoerr.CommandNotFound):
 			return nil // a router of before, in an upgrade
-		case NotDraining(err):
+		case IsNotDraining(err):
 			s.Draining, err = false, nil // nor does it if config.shards has said so before
 		}
-		if err := r.check(ctx, Drains, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
+		if err := r.gapOrError(ctx, Drains, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
+func parseDrain(reply bson.Raw) *catalog.ReportedDrain {
 	r := &catalog.ReportedDrain{
 		State: text(reply, "state"), Chunks: -1,
 		Databases: texts(reply, "dbsToMove"), Collections: texts(reply, "collectionsToMove"),
@@ -115,26 +115,26 @@ func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 	return r
 }
 
-// reach reads which shards the mongos can reach, and how long they take to answer it.
-func (r *reading) reach(ctx context.Context) error {
+// readReachability reads which shards the mongos can reach, with their ping times.
+func (r *reading) readReachability(ctx context.Context) error {
 	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
 	if err != nil {
 		return err
 	}
-	r.reached = true
+	r.reachabilityKnown = true
 	for i := range r.parts.Shards {
 		s := &r.parts.Shards[i]
-		s.Unreachable, s.Ping = reachOf(reply, s.Host)
+		s.Unreachable, s.Ping = parseReachability(reply, s.Host)
 		if s.Unreachable != "" {
-			r.patience.expect()
+			r.shardTimeouts.expectShardDown()
 		}
 	}
 	return nil
 }
 
-// reachOf returns why a mongos can't reach a shard, by its connPoolStats. The problem is
+// parseReachability returns why a mongos can't reach a shard, by its connPoolStats. The problem is
 // empty if it can, and if it has not tried: it monitors replica sets that it has used.
-func reachOf(stats bson.Raw, host string) (problem string, ping time.Duration) {
+func parseReachability(stats bson.Raw, host string) (problem string, ping time.Duration) {
 	set, _, named := strings.Cut(host, "/")
 	members, ok := stats.Lookup("replicaSets", set, "hosts").ArrayOK()
 	values, err := members.Values()

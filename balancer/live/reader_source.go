@@ -28,13 +28,13 @@ type query struct {
 	collection string // of an aggregate: empty for the database itself
 	pipeline   []bson.D
 	// The rest is of a find, which has no pipeline.
-	filter       bson.D
-	sort         bson.D
-	limit        int32
-	batch        int32
-	hint, fields any
-	lower, upper any           // bounds in the index of hint
-	most         time.Duration // that a server takes for the first batch; zero is readWait
+	filter           bson.D
+	sort             bson.D
+	limit            int32
+	batchSize        int32
+	hint, projection any
+	lower, upper     any           // bounds in the index of hint
+	maxTime          time.Duration // that a server takes for the first batch; zero is configTimeout
 }
 
 // find is a query for documents of config.
@@ -42,29 +42,29 @@ func find(collection string, filter bson.D) query {
 	return query{collection: collection, filter: filter}
 }
 
-// sorted returns the query with an order by one field.
-func (q query) sorted(field string, direction int32) query {
+// sortedBy returns the query with an order by one field.
+func (q query) sortedBy(field string, direction int32) query {
 	q.sort = append(q.sort[:len(q.sort):len(q.sort)], bson.E{Key: field, Value: direction})
 	return q
 }
 
-// batched returns the query with a batch size.
-func (q query) batched(n int32) query {
-	q.batch = n
+// withBatchSize returns the query with a batch size.
+func (q query) withBatchSize(n int32) query {
+	q.batchSize = n
 	return q
 }
 
-// limited returns the query with a limit.
-func (q query) limited(n int32) query {
+// withLimit returns the query with a limit.
+func (q query) withLimit(n int32) query {
 	q.limit = n
 	return q
 }
 
 // clientSource reads from primaries, config with read concern majority; what is large there
-// from where remote says, if it is not nil.
+// through remote, if that is not nil.
 type clientSource struct {
-	client *mongo.Client
-	remote *remote
+	client      *mongo.Client
+	secondaries *secondaryReads
 }
 
 func (s clientSource) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
@@ -72,7 +72,7 @@ func (s clientSource) run(ctx context.Context, database string, command bson.D) 
 }
 
 func (s clientSource) list(ctx context.Context, q query) ([]bson.Raw, error) {
-	return onceMore(ctx, func() (docs []bson.Raw, err error) {
+	return retryRead(ctx, func() (docs []bson.Raw, err error) {
 		err = s.each(ctx, q, func(doc bson.Raw) error {
 			docs = append(docs, slices.Clone(doc))
 			return nil
@@ -86,19 +86,19 @@ func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) erro
 	if err != nil {
 		return err
 	}
-	defer cursor.end(ctx)
-	return each(ctx, cursor.Cursor, use)
+	defer cursor.close(ctx)
+	return eachInCursor(ctx, cursor.Cursor, use)
 }
 
 func (s clientSource) open(ctx context.Context, q query) (configCursor, error) {
-	most := cmp.Or(q.most, readWait)
-	if s.remote.serves(q) {
-		wait := min(most, secondaryWait)
-		if s.remote.fixed {
+	most := cmp.Or(q.maxTime, configTimeout)
+	if s.secondaries.shouldServe(q) {
+		wait := min(most, secondaryTimeout)
+		if s.secondaries.userChosen {
 			wait = most
 		}
-		list, err := s.openAt(ctx, q, s.remote.prefer, wait)
-		if err == nil || !s.remote.gaveUp(ctx, err) {
+		list, err := s.openAt(ctx, q, s.secondaries.preference, wait)
+		if err == nil || !s.secondaries.fallBackToPrimary(ctx, err) {
 			return list, err
 		}
 	}
@@ -118,18 +118,18 @@ func (s clientSource) openAt(
 	switch command := q.command(); {
 	case q.database != "":
 		list.Cursor, err = s.client.Database(q.database).RunCommandCursor(ctx, command)
-	case s.remote == nil:
+	case s.secondaries == nil:
 		list.Cursor, err = s.client.Database("config").RunCommandCursor(ctx, append(command, majority))
 	default:
-		list, err = s.remote.open(ctx, s.client, command, prefer)
+		list, err = s.secondaries.open(ctx, s.client, command, prefer)
 	}
-	if err == nil && q.batch > 0 {
-		list.SetBatchSize(q.batch)
+	if err == nil && q.batchSize > 0 {
+		list.SetBatchSize(q.batchSize)
 	}
 	return list, err
 }
 
-// commandSource sends all as commands.
+// commandSource sends all queries through a CommandRunner.
 type commandSource struct{ commands CommandRunner }
 
 func (s commandSource) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
@@ -141,7 +141,7 @@ func (s commandSource) list(ctx context.Context, q query) ([]bson.Raw, error) {
 	if database == "" {
 		database = "config"
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(q.most, readWait))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(q.maxTime, configTimeout))
 	defer cancel()
 	return s.commands.RunCursorCommand(ctx, database, q.command())
 }
@@ -179,37 +179,37 @@ func (q query) command() bson.D {
 	}
 	add("sort", q.sort, q.sort != nil)
 	add("limit", q.limit, q.limit > 0)
-	add("batchSize", q.batch, q.batch > 0)
+	add("batchSize", q.batchSize, q.batchSize > 0)
 	add("hint", q.hint, q.hint != nil)
-	add("projection", q.fields, q.fields != nil)
+	add("projection", q.projection, q.projection != nil)
 	add("min", q.lower, q.lower != nil)
 	add("max", q.upper, q.upper != nil)
 	return command
 }
 
-// closeTime limits how long a read waits for a server to close a cursor after the read
-// has ended; hurriedCloseTime after a read that got no answer in time.
+// closeTimeout limits how long a read waits for a server to close a cursor after the read
+// has ended; shortCloseTimeout after a read that got no answer in time.
 const (
-	closeTime        = 2 * time.Second
-	hurriedCloseTime = 200 * time.Millisecond
+	closeTimeout      = 2 * time.Second
+	shortCloseTimeout = 200 * time.Millisecond
 )
 
 // CloseCursor closes a cursor after a read, also after the end of ctx. It does not wait for
 // a server that does not answer.
 func CloseCursor(ctx context.Context, cursor *mongo.Cursor) error {
-	within := closeTime
+	within := closeTimeout
 	// The driver's reads may end a little earlier than their context.
 	if ctx.Err() != nil || mongo.IsTimeout(cursor.Err()) {
-		within = hurriedCloseTime
+		within = shortCloseTimeout
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	return cursor.Close(ctx)
 }
 
-// each calls use for each document of a cursor, and closes the cursor. The document is
+// eachInCursor calls use for each document of a cursor, and closes the cursor. The document is
 // valid until use returns.
-func each(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (err error) {
+func eachInCursor(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (err error) {
 	defer func() {
 		if closed := CloseCursor(ctx, cursor); err == nil {
 			err = closed

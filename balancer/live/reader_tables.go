@@ -15,27 +15,27 @@ import (
 // Of how many collections one command reads the chunks, and how many chunks a collection may
 // have for that: those of a larger one are not kept until its last chunk was read.
 const (
-	tablesTogether = 1000
-	maxTogether    = 20_000
+	maxTablesPerBatch = 1000
+	maxBatchedChunks  = 20_000
 )
 
 // refreshAll brings the tables of collections up to date, of many with each command.
 func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) error {
 	var known, unknown, alone []*collectionRead
 	for _, t := range list {
-		if t.had() {
+		if t.wasRead() {
 			known = append(known, t)
 		}
 	}
 	if len(known) > 1 {
-		if err := r.inBatches(ctx, known, r.updateTogether); err != nil {
+		if err := r.readInBatches(ctx, known, r.updateBatch); err != nil {
 			return err
 		}
 	}
 	for _, t := range list {
 		switch {
-		case t.refused, t.had() && len(known) > 1:
-		case t.had(), t.large:
+		case t.refused, t.wasRead() && len(known) > 1:
+		case t.wasRead(), t.tooLarge:
 			alone = append(alone, t)
 		default:
 			unknown = append(unknown, t)
@@ -43,29 +43,29 @@ func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) e
 	}
 	if len(unknown) > 1 {
 		slices.SortFunc(unknown, func(a, b *collectionRead) int {
-			return strings.Compare(ownerKey(a.Collection), ownerKey(b.Collection))
+			return strings.Compare(collectionID(a.Collection), collectionID(b.Collection))
 		})
-		if err := r.inBatches(ctx, unknown, r.readTogether); err != nil {
+		if err := r.readInBatches(ctx, unknown, r.readBatch); err != nil {
 			return err
 		}
-		unknown = slices.DeleteFunc(unknown, func(t *collectionRead) bool { return !t.large })
+		unknown = slices.DeleteFunc(unknown, func(t *collectionRead) bool { return !t.tooLarge })
 	}
 	return inParallel(ctx, r.options.Parallel, append(alone, unknown...), r.refresh)
 }
 
-// inBatches calls read for some collections at a time.
-func (r *tableReading) inBatches(
+// readInBatches calls read for some collections at a time.
+func (r *tableReading) readInBatches(
 	ctx context.Context, list []*collectionRead, read func(context.Context, []*collectionRead) error,
 ) error {
-	batches := slices.Collect(slices.Chunk(list, tablesTogether))
+	batches := slices.Collect(slices.Chunk(list, maxTablesPerBatch))
 	return inParallel(ctx, r.options.Parallel, batches, func(ctx context.Context, batch []*collectionRead) error {
 		err := read(ctx, batch)
 		if err == nil {
 			return nil
 		}
 		for _, t := range batch { // they were refused, or the read ends
-			t.older, t.settled = false, false
-			if err := r.failed(ctx, t, err); err != nil {
+			t.fromOldSnapshot, t.unchanged = false, false
+			if err := r.handleFailure(ctx, t, err); err != nil {
 				return err
 			}
 		}
@@ -73,10 +73,10 @@ func (r *tableReading) inBatches(
 	})
 }
 
-// readTogether reads all chunks of collections, which are sorted by what tells their chunks.
-func (r *tableReading) readTogether(ctx context.Context, batch []*collectionRead) error {
+// readTogether reads all chunks of collections, which are sorted by UUID or namespace.
+func (r *tableReading) readBatch(ctx context.Context, batch []*collectionRead) error {
 	for len(batch) > 0 {
-		rest, err := onceMore(ctx, func() ([]*collectionRead, error) { return r.readUntilLarge(ctx, batch) })
+		rest, err := retryRead(ctx, func() ([]*collectionRead, error) { return r.readUntilLarge(ctx, batch) })
 		if err != nil {
 			return err
 		}
@@ -85,8 +85,8 @@ func (r *tableReading) readTogether(ctx context.Context, batch []*collectionRead
 	return nil
 }
 
-// errLarge ends a read at a collection that has too many chunks to read it with others.
-var errLarge = errors.New("too many chunks")
+// errTooManyChunks ends a read at a collection that has too many chunks to read it with others.
+var errTooManyChunks = errors.New("too many chunks")
 
 // readUntilLarge reads all chunks of collections up to the first that is too large, and
 // returns those after it. In the order of versions a chunk that changes during the read
@@ -97,70 +97,70 @@ func (r *tableReading) readUntilLarge(
 	byOwner := make(map[string]int, len(batch))
 	field, ids := batch[0].ChunkFilter().Key, make(bson.A, len(batch))
 	for i, t := range batch {
-		byOwner[ownerKey(t.Collection)], ids[i] = i, t.ChunkFilter().Value
+		byOwner[collectionID(t.Collection)], ids[i] = i, t.ChunkFilter().Value
 	}
-	g := chunkBuffer{tableReading: r, batch: batch, at: -1}
+	g := chunkBuffer{tableReading: r, batch: batch, current: -1}
 	q := find("chunks", bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}).
-		sorted(field, 1).sorted("lastmod", 1).batched(chunkBatch)
-	q.most = tableWait
+		sortedBy(field, 1).sortedBy("lastmod", 1).withBatchSize(chunkBatch)
+	q.maxTime = tableTimeout
 	err = r.source.each(ctx, q, func(doc bson.Raw) error {
-		i, known := byOwner[ownerOf(doc)]
+		i, known := byOwner[chunkCollectionID(doc)]
 		if !known {
 			return nil
 		}
 		return g.add(ctx, i, doc)
 	})
-	if errors.Is(err, errLarge) {
-		batch[g.at].large = true
-		return batch[g.at+1:], g.pass(ctx, g.at)
+	if errors.Is(err, errTooManyChunks) {
+		batch[g.current].tooLarge = true
+		return batch[g.current+1:], g.finishUntil(ctx, g.current)
 	}
 	if err == nil {
-		err = g.pass(ctx, len(batch))
+		err = g.finishUntil(ctx, len(batch))
 	}
 	return nil, err
 }
 
-// chunkBuffer are the chunks of the collection that a read is at.
+// chunkBuffer buffers the chunks of the collection being read.
 type chunkBuffer struct {
 	*tableReading
-	batch  []*collectionRead
-	at     int // in batch; -1 before the first
-	chunks []catalog.Chunk
-	bad    error // a chunk makes no sense
+	batch    []*collectionRead
+	current  int // in batch; -1 before the first
+	chunks   []catalog.Chunk
+	parseErr error // a chunk makes no sense
 }
 
 // add takes a chunk of a collection.
 func (g *chunkBuffer) add(ctx context.Context, i int, doc bson.Raw) error {
-	if i != g.at {
-		if err := g.pass(ctx, i); err != nil {
+	if i != g.current {
+		if err := g.finishUntil(ctx, i); err != nil {
 			return err
 		}
 	}
-	if len(g.chunks) == maxTogether {
+	if len(g.chunks) == maxBatchedChunks {
 		g.chunks = nil
-		g.told.add(0, -maxTogether) // they are read again
-		return errLarge
+		g.progress.add(0, -maxBatchedChunks) // they are read again
+		return errTooManyChunks
 	}
 	chunk, err := catalog.ParseChunk(g.batch[i].Pattern, doc)
 	if err != nil {
-		g.bad = err
+		g.parseErr = err
 	}
 	g.chunks = append(g.chunks, chunk)
-	if len(g.chunks)%someChunks == 0 {
-		g.told.add(0, someChunks)
+	if len(g.chunks)%progressEveryChunks == 0 {
+		g.progress.add(0, progressEveryChunks)
 	}
 	return nil
 }
 
-// pass makes the table of the collection that the read was at, and goes on to another one.
+// finishUntil builds the table of the current collection and moves on to the next one.
 // Collections between them have no chunks.
-func (g *chunkBuffer) pass(ctx context.Context, next int) error {
-	for i := max(g.at, 0); i < next; i++ {
-		t, err := g.batch[i], g.bad
-		if t.large {
+func (g *chunkBuffer) finishUntil(ctx context.Context, next int) error {
+	for i := max(g.current, 0); i < next; i++ {
+		t, err := g.batch[i], g.parseErr
+		if t.tooLarge {
 			continue
 		}
-		if i != g.at {
+		if i != g.current {
 			g.chunks = nil
 		}
 		if len(g.chunks) == 0 {
@@ -168,75 +168,75 @@ func (g *chunkBuffer) pass(ctx context.Context, next int) error {
 		}
 		if err == nil {
 			t.table, err = catalog.NewRoutingTableUnsorted(t.Pattern, t.Epoch, t.Timestamp, g.chunks)
-			g.outline(t)
+			g.outlineTable(t)
 		}
-		t.older, t.settled, g.bad = false, false, nil
-		if err := g.failed(ctx, t, err); err != nil {
+		t.fromOldSnapshot, t.unchanged, g.parseErr = false, false, nil
+		if err := g.handleFailure(ctx, t, err); err != nil {
 			return err
 		}
 	}
-	g.told.add(next-max(g.at, 0), len(g.chunks)%someChunks)
-	g.at, g.chunks, g.bad = next, g.chunks[:0], nil
+	g.progress.add(next-max(g.current, 0), len(g.chunks)%progressEveryChunks)
+	g.current, g.chunks, g.parseErr = next, g.chunks[:0], nil
 	return nil
 }
 
-// updateTogether reads the chunks of collections that are newer than their tables, and notes
+// updateBatch reads the chunks of collections that are newer than their tables, and notes
 // whether there are some. Each alternative has bounds in an index of its own.
-func (r *tableReading) updateTogether(ctx context.Context, batch []*collectionRead) error {
+func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead) error {
 	either := make(bson.A, len(batch))
 	for i, t := range batch {
 		either[i] = bson.D{t.ChunkFilter(),
 			{Key: "lastmod", Value: bson.D{{Key: "$gt", Value: t.version().Timestamp()}}}}
 	}
-	docs, err := r.source.list(ctx, find("chunks", bson.D{{Key: "$or", Value: either}}).batched(chunkBatch))
+	docs, err := r.source.list(ctx, find("chunks", bson.D{{Key: "$or", Value: either}}).withBatchSize(chunkBatch))
 	if err != nil {
 		return err
 	}
-	byOwner := ownersOf(docs)
+	byOwner := groupByCollection(docs)
 	for _, t := range batch {
-		changed, err := parseChunks(t.Collection, byOwner[ownerKey(t.Collection)])
+		changed, err := parseChunks(t.Collection, byOwner[collectionID(t.Collection)])
 		switch {
 		case err == nil && t.outline == nil:
 			t.table, err = t.table.Apply(changed)
 		case len(changed) > 0:
 			t.outline = nil // it is read again
 		}
-		if err == nil && t.older && r.reads(Flags) {
-			err = r.flags(ctx, t)
+		if err == nil && t.fromOldSnapshot && r.wants(Flags) {
+			err = r.readFlags(ctx, t)
 		}
-		t.older, t.settled = false, len(changed) == 0
-		if err := r.failed(ctx, t, err); err != nil {
+		t.fromOldSnapshot, t.unchanged = false, len(changed) == 0
+		if err := r.handleFailure(ctx, t, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chooses reports whether the tables of only some collections are read.
-func (r *reading) chooses() bool { return r.options.Tabled != nil && r.reads(Counts) }
+// selectsTables reports whether the tables of only some collections are read.
+func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(Counts) }
 
-// chosenTables reads the tables of the collections that Tabled selects.
-func (r *tableReading) chosenTables(ctx context.Context) error {
-	if !r.chooses() || r.options.Outlined != nil {
+// readSelectedTables reads the tables of the collections that Tabled selects.
+func (r *tableReading) readSelectedTables(ctx context.Context) error {
+	if !r.selectsTables() || r.options.WantsOutline != nil {
 		return nil
 	}
-	return r.choose(ctx)
+	return r.selectAndReadTables(ctx)
 }
 
-func (r *tableReading) choose(ctx context.Context) error {
+func (r *tableReading) selectAndReadTables(ctx context.Context) error {
 	seen := r.parts
 	seen.Source.Gaps = r.gaps
 	seen.Collections = slices.Clone(seen.Collections)
 	so := catalog.NewSnapshot(seen)
-	r.only, r.outlines = map[string]bool{}, outlines{so, map[string]*catalog.CollectionState{}}
+	r.wantedTables, r.outlines = map[string]bool{}, tableSelection{so, map[string]*catalog.CollectionState{}}
 	for _, c := range so.Collections() {
-		r.outlines.of[c.Namespace] = c
-		if r.options.Tabled(so, c) {
-			r.only[c.Namespace] = true
+		r.outlines.collections[c.Namespace] = c
+		if r.options.WantsTable(so, c) {
+			r.wantedTables[c.Namespace] = true
 		}
 	}
-	if len(r.only) == 0 {
+	if len(r.wantedTables) == 0 {
 		return nil
 	}
-	return r.tables(ctx)
+	return r.readTables(ctx)
 }

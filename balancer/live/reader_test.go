@@ -71,8 +71,8 @@ func what(r wire.Request) string {
 	return name
 }
 
-// answering is a reply with a field.
-func answering(field bson.E) bson.Raw {
+// memberTimeout is a reply with a field.
+func memberTimeout(field bson.E) bson.Raw {
 	raw, err := bson.Marshal(bson.D{e("ok", 1.0), field})
 	if err != nil {
 		panic(err)
@@ -123,7 +123,7 @@ func TestGaps(t *testing.T) {
 				}
 				return nil
 			}
-			got, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.WithStatus}).Read(t.Context())
+			got, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus}).Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 				}
 				return nil
 			}
-			got, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.WithStatus}).Read(t.Context())
+			got, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus}).Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 				t.Errorf("gaps %+v, want one of the settings", gaps)
 			}
 			began := time.Now()
-			_, err = forecast.Of(got, forecast.Options{Watch: func(sim.Progress) error {
+			_, err = forecast.Make(got, forecast.Options{Watch: func(sim.Progress) error {
 				if time.Since(began) > time.Minute {
 					return errors.New("it does not end")
 				}
@@ -327,7 +327,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 		}
 		return reply
 	}
-	got, err := live.NewReader(c.client, live.ReaderOptions{Tries: 3, Parallel: 1}).Read(t.Context())
+	got, err := live.NewReader(c.client, live.ReaderOptions{MaxTries: 3, Parallel: 1}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,9 +443,9 @@ func (s shardServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	switch what(r) {
 	case "find rangeDeletions":
 	case "buildInfo":
-		return answering(e("version", "8.0.4"))
+		return memberTimeout(e("version", "8.0.4"))
 	case "getParameter":
-		return answering(e("orphanCleanupDelaySecs", int32(60)))
+		return memberTimeout(e("orphanCleanupDelaySecs", int32(60)))
 	default:
 		return standalone{}.Handle(ctx, r)
 	}
@@ -506,7 +506,7 @@ func TestReaderOfOneCollection(t *testing.T) {
 		return nil
 	}
 	const ns = "shop.hashed"
-	got := c.read(t, live.ReaderOptions{Parts: live.Current, Namespaces: []string{ns}}, nil)
+	got := c.read(t, live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{ns}}, nil)
 	if len(got.Collections()) != 1 || len(all.Collections()) < 2 || got.Collection(ns) == nil {
 		t.Fatalf("%d collections of %d", len(got.Collections()), len(all.Collections()))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // ServerError returns an error of the driver as a *mongoerr.ServerError, so that
-// whoever decides reads one kind of error, of a mock or of a cluster. The
+// callers handle one kind of error, of a mock or of a cluster. The
 // driver's own stays in its chain, for errors.Is and errors.As. A connection that
 // broke, or could not be had, is a *mongoerr.UnansweredError. Other errors that no
 // server sent, and those that are a ServerError already, come back as they are.
@@ -38,7 +38,7 @@ func ServerError(err error) error {
 			e := write.WriteErrors[0]
 			return fromReply(e.Code, e.Message, e.Raw, err)
 		}
-		return fromConcern(write.WriteConcernError, err)
+		return fromWriteConcern(write.WriteConcernError, err)
 	}
 	var bulk mongo.BulkWriteException
 	if errors.As(err, &bulk) {
@@ -46,20 +46,20 @@ func ServerError(err error) error {
 			e := bulk.WriteErrors[0]
 			return fromReply(e.Code, e.Message, e.Raw, err)
 		}
-		return fromConcern(bulk.WriteConcernError, err)
+		return fromWriteConcern(bulk.WriteConcernError, err)
 	}
 	return err
 }
 
-func fromConcern(e *mongo.WriteConcernError, cause error) error {
+func fromWriteConcern(e *mongo.WriteConcernError, cause error) error {
 	if e == nil {
 		return cause
 	}
 	return fromReply(e.Code, e.Message, e.Raw, cause)
 }
 
-// known are the fields of an error document that Extra leaves out.
-var known = []string{
+// standardErrorFields are the fields of an error document that Extra leaves out.
+var standardErrorFields = []string{
 	"ok", "errmsg", "code", "codeName", "index", "errorLabels", "$clusterTime", "operationTime",
 }
 
@@ -67,10 +67,10 @@ func fromReply(code int, message string, reply bson.Raw, cause error) error {
 	e := &mongoerr.ServerError{Code: mongoerr.Code(code), Message: message, NoCode: code == 0, Cause: cause}
 	elements, err := reply.Elements()
 	if err != nil {
-		return e // what was read of it is enough
+		return e // without Extra
 	}
 	for _, f := range elements {
-		if !slices.Contains(known, f.Key()) {
+		if !slices.Contains(standardErrorFields, f.Key()) {
 			e.Extra = append(e.Extra, bson.E{Key: f.Key(), Value: f.Value()})
 		}
 	}

@@ -105,7 +105,7 @@ func TestRunsOutliveSilence(t *testing.T) {
 			t.Parallel()
 			w := newSilence(t, tc.after, tc.stolen)
 			reached, err := tc.run(w)
-			left := w.turn.End(t.Context())
+			left := w.turn.RestoreAndRelease(t.Context())
 			if tc.stolen {
 				if lost := context.Cause(w.turn.Held()); !errors.Is(lost, ErrLeaseLost) || reached || w.router.moves > 2 {
 					t.Errorf("held %v, reached %v, %d moves sent, %v", lost, reached, w.router.moves, err)
@@ -159,7 +159,7 @@ func newSilence(t *testing.T, after, stolen bool) *silence {
 	}
 	client := mocktest.Connect(t, m)
 	w.turn, err = acquire(t.Context(), client, NewCommandRunner(client),
-		LeaseOptions{Name: engineLease, For: lasts, Holder: Holder{Host: "h", PID: 1}})
+		LeaseOptions{Name: engineLease, Duration: lasts, Holder: Holder{Host: "h", PID: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +169,8 @@ func newSilence(t *testing.T, after, stolen bool) *silence {
 func (w *silence) apply() (reached bool, err error) {
 	away := 0
 	r, err := apply.Run(w.Context(), w.turn, w.plan, apply.Options{
-		Clock: new(hasty), Hard: w.turn.Held(), Tell: func(e apply.Event) {
-			if e.Kind == apply.Away {
+		Clock: new(hasty), HardContext: w.turn.Held(), OnEvent: func(e apply.Event) {
+			if e.Kind == apply.RouterUnreachable {
 				away++
 			}
 		},
@@ -192,7 +192,7 @@ func steal(t *testing.T, client *mongo.Client) {
 	if err := client.Database("admin").RunCommand(t.Context(), command).Err(); err != nil {
 		t.Error(err)
 	}
-	_, err := AcquireLease(t.Context(), LeaseCollectionOf(client), LeaseOptions{Name: engineLease, For: time.Hour})
+	_, err := AcquireLease(t.Context(), LeaseCollectionOf(client), LeaseOptions{Name: engineLease, Duration: time.Hour})
 	if err != nil {
 		t.Error(err)
 	}

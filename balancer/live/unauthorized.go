@@ -14,9 +14,9 @@ const (
 	RoleHelpers = "shardshHelpers"
 )
 
-// needs are the commands of a role, those on other databases than admin with the
+// roleCommands are the commands of a role, those on other databases than admin with the
 // collection.
-var needs = []struct {
+var roleCommands = []struct {
 	role     string
 	commands []string
 }{
@@ -43,11 +43,11 @@ var needs = []struct {
 	}},
 }
 
-// readings are the commands that shardshLook may run on all collections of config.
-var readings = []string{"aggregate", "count", "distinct", "find"}
+// configReadCommands are the commands that shardshLook may run on all collections of config.
+var configReadCommands = []string{"aggregate", "count", "distinct", "find"}
 
-// takeFind are the commands that take find on the collection.
-var takeFind = append([]string{"dataSize"}, readings...)
+// findCommands are the commands that need the action find on the collection.
+var findCommands = append([]string{"dataSize"}, configReadCommands...)
 
 var (
 	notAuthorized = regexp.MustCompile(`(?:\(Unauthorized\) )?not authorized on (\S+) to execute command \{ ?`)
@@ -63,7 +63,7 @@ func ShortenUnauthorized(text string) string {
 		return text
 	}
 	database, rest := text[at[2]:at[3]], text[at[1]:]
-	end := closing(rest)
+	end := documentEnd(rest)
 	command := firstField.FindStringSubmatch(rest[:end])
 	if command == nil {
 		return text
@@ -78,15 +78,15 @@ func ShortenUnauthorized(text string) string {
 	plain := "not authorized to run " + strings.TrimSuffix(name+" on "+on, " on ")
 	if role := roleFor(name, on); role != "" {
 		plain += fmt.Sprintf(" (grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date)", role)
-	} else if strings.Contains(on, ".") && slices.Contains(takeFind, name) {
+	} else if strings.Contains(on, ".") && slices.Contains(findCommands, name) {
 		plain += fmt.Sprintf(" (it takes the privilege find on %s, which no role of shardsh has)", on)
 	}
 	return text[:at[0]] + plain + strings.TrimPrefix(rest[end:], "}")
 }
 
-// closing returns where the document ends whose fields a text begins with: at its bracket,
+// documentEnd returns where the document ends whose fields a text begins with: at its bracket,
 // or at the end of the text.
-func closing(text string) int {
+func documentEnd(text string) int {
 	depth, quoted := 0, false
 	for i, c := range []byte(text) {
 		switch {
@@ -106,12 +106,12 @@ func closing(text string) int {
 
 // roleFor returns the first role that may run a command; empty if there is none.
 func roleFor(command, on string) string {
-	for _, n := range needs {
+	for _, n := range roleCommands {
 		if slices.Contains(n.commands, command) || slices.Contains(n.commands, command+" "+on) {
 			return n.role
 		}
 	}
-	if strings.HasPrefix(on, "config.") && slices.Contains(readings, command) {
+	if strings.HasPrefix(on, "config.") && slices.Contains(configReadCommands, command) {
 		return RoleLook
 	}
 	return ""

@@ -111,7 +111,7 @@ func (cs *Collections) StartTail(ns string) (*Tail, error) {
 	if l.docs.Count() == 0 {
 		return nil, nil
 	}
-	return &Tail{ns: ns, uuid: l.uuid, last: l.docs.Last()}, nil
+	return &Tail{ns: ns, uuid: l.uuid, last: l.docs.LastID()}, nil
 }
 
 // tailed returns the collection on the one shard that has it.
@@ -134,7 +134,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 	if err := rq.Contact(t.ns, nil); err != nil {
 		return nil, err
 	}
-	if t.last == l.docs.Last() {
+	if t.last == l.docs.LastID() {
 		return nil, nil
 	}
 	if _, there := l.docs.Get(t.last); !there {
@@ -142,7 +142,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 			"CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(%d)", t.last)
 	}
 	var docs []bson.Raw
-	for id, doc := range l.docs.After(t.last) {
+	for id, doc := range l.docs.ScanAfter(t.last) {
 		t.last = id
 		matches, err := filter.Test(doc)
 		if err != nil {
@@ -158,7 +158,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 // TailGrown reports whether ReadTail would return documents or an error.
 func (cs *Collections) TailGrown(t *Tail) bool {
 	l := cs.tailed(t.ns)
-	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.Last() != t.last
+	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.LastID() != t.last
 }
 
 // wakeTails lets those look again who wait for a capped collection to grow.

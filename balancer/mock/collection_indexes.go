@@ -202,7 +202,7 @@ func (ix *Indexes) Droppable(ns string) []string {
 	for _, id := range ix.stats.shardsWith(ns) {
 		docs := ix.shards[id].colls[ns].docs
 		for _, name := range indexNames(docs) {
-			if name != "_id_" && !(protected && docs.Serves(coll.Pattern.Doc(), name)) && !slices.Contains(names, name) {
+			if name != "_id_" && !(protected && docs.IndexServes(coll.Pattern.Doc(), name)) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -263,7 +263,7 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 func (ix *Indexes) isLastForShardKey(ns, name string, going []string) bool {
 	coll, protected := ix.requiresKeyIndex(ns)
 	return protected && slices.ContainsFunc(ix.stats.shardsWith(ns), func(id catalog.ShardID) bool {
-		return ix.shards[id].colls[ns].docs.LastFor(coll.Pattern.Doc(), name, going)
+		return ix.shards[id].colls[ns].docs.IsLastIndexFor(coll.Pattern.Doc(), name, going)
 	})
 }
 
@@ -421,7 +421,7 @@ func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasP
 		return false, err
 	}
 	for _, id := range ix.stats.shardsWith(ns) {
-		if wasPrepared, err = ix.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
+		if wasPrepared, err = ix.shards[id].colls[ns].docs.SetPrepareUnique(spec.Name, on); err != nil {
 			return wasPrepared, err
 		}
 	}
@@ -435,7 +435,7 @@ func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasP
 func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	violations := bson.A{}
 	for _, id := range ix.stats.shardsWith(ns) {
-		groups, err := ix.shards[id].colls[ns].docs.Duplicates(name)
+		groups, err := ix.shards[id].colls[ns].docs.DuplicateGroups(name)
 		if err != nil {
 			return err
 		}

@@ -17,15 +17,15 @@ func noKeyIndexError(docs *store.Collection, pattern catalog.KeyPattern, purpose
 	all := []string{"couldn't find valid index for shard key"}
 	served := false
 	for _, ix := range docs.Indexes() {
-		prefix := docs.Begins(pattern.Doc(), ix.Name)
-		multikey := prefix && !ix.Sparse && !ix.Partial() && docs.Multikey(ix.Name)
-		served = served || prefix && !ix.Sparse && (ix.Partial() || multikey)
+		prefix := docs.IndexHasPrefix(pattern.Doc(), ix.Name)
+		multikey := prefix && !ix.Sparse && !ix.IsPartial() && docs.IsIndexMultikey(ix.Name)
+		served = served || prefix && !ix.Sparse && (ix.IsPartial() || multikey)
 		var reasons []string
 		for _, r := range []struct {
 			holds bool
 			text  string
 		}{
-			{ix.Partial(), "Index key is partial."},
+			{ix.IsPartial(), "Index key is partial."},
 			{ix.Sparse, "Index key is sparse."},
 			{multikey, "Index key is multikey."},
 			{!prefix, "Shard key is not a prefix of index key."},

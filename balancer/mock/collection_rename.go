@@ -265,7 +265,7 @@ func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error
 	}
 	ix.migrations.abort(ns)
 	for _, id := range ix.stats.shardsWith(ns) {
-		if wasHidden, err = ix.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
+		if wasHidden, err = ix.shards[id].colls[ns].docs.SetIndexHidden(name, hidden); err != nil {
 			return wasHidden, err
 		}
 	}

@@ -291,7 +291,7 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 // exactIndex finds the index on exactly a shard key.
 func exactIndex(docs *store.Collection, pattern catalog.KeyPattern) (store.IndexSpec, bool) {
 	for _, spec := range docs.Indexes() {
-		if len(fieldNames(spec.Key)) == pattern.Len() && docs.Serves(pattern.Doc(), spec.Name) {
+		if len(fieldNames(spec.Key)) == pattern.Len() && docs.IndexServes(pattern.Doc(), spec.Name) {
 			return spec, true
 		}
 	}

@@ -152,7 +152,7 @@ func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
 	if coll == nil {
 		return nil, false
 	}
-	_, doc, ok := coll.ByID(textValue(id))
+	_, doc, ok := coll.FindByID(textValue(id))
 	return doc, ok
 }
 
@@ -169,7 +169,7 @@ func (cfg *ConfigDB) insert(collection string, doc bson.D) error {
 // modify changes a config document in place; false when it is missing.
 func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, error) {
 	coll := cfg.Collection(collection)
-	record, raw, ok := coll.ByID(textValue(id))
+	record, raw, ok := coll.FindByID(textValue(id))
 	if !ok {
 		return false, nil
 	}
@@ -186,7 +186,7 @@ func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, 
 }
 
 func (cfg *ConfigDB) remove(collection, id string) bool {
-	record, _, ok := cfg.Collection(collection).ByID(textValue(id))
+	record, _, ok := cfg.Collection(collection).FindByID(textValue(id))
 	return ok && cfg.Collection(collection).Delete(record)
 }
 

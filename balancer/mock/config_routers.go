@@ -123,12 +123,12 @@ func (rs *Routers) ping() (again bool) {
 			continue
 		}
 		docs := rs.config.Collection(configMongos)
-		record, doc, ok := docs.ByID(textValue(r.Name))
+		record, doc, ok := docs.FindByID(textValue(r.Name))
 		if !ok {
 			continue
 		}
-		doc = document.With(doc, "ping", value.Date(now.UnixMilli()))
-		doc = document.With(doc, "up", value.Int64(int64(now.Sub(rs.clock.Started())/time.Second)))
+		doc = document.WithField(doc, "ping", value.Date(now.UnixMilli()))
+		doc = document.WithField(doc, "up", value.Int64(int64(now.Sub(rs.clock.Started())/time.Second)))
 		if err := docs.Update(record, doc); err != nil {
 			rs.logger.Warn("ping not written", "router", r.Name, "error", err)
 		}

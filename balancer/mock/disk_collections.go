@@ -108,7 +108,7 @@ func (t *tracker) captureDocuments() {
 			doc, _ := known.docs.Get(record)
 			t.emitEntry(bucket, disk.NumberKey(uint64(record)), doc)
 		}
-		if changes.Indexes {
+		if changes.IndexesChanged {
 			t.captureDefinition(known)
 		}
 	}
@@ -116,7 +116,7 @@ func (t *tracker) captureDocuments() {
 
 func (t *tracker) watchDocuments(known *trackedCollection) {
 	if !t.once {
-		known.docs.Watch(func() { t.dirty = append(t.dirty, known) })
+		known.docs.TrackChanges(func() { t.dirty = append(t.dirty, known) })
 	}
 }
 

@@ -139,7 +139,7 @@ func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) 
 	}
 	id := p.doc.Lookup("_id")
 	for _, t := range lo.targets(ns, nil) {
-		record, doc, there := t.docs.ByID(id)
+		record, doc, there := t.docs.FindByID(id)
 		if there && t.owns(doc) {
 			return documentChange{
 				docs:   t.docs,

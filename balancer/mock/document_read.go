@@ -78,7 +78,7 @@ func (rq *Request) FindPoint(ns string, filter *filter.Filter) (docs []bson.Raw,
 	docs = make([]bson.Raw, 0, 1)
 	for _, t := range targets {
 		from := len(docs)
-		if docs, ok = t.docs.Point(filter, docs); !ok {
+		if docs, ok = t.docs.FindPoint(filter, docs); !ok {
 			return nil, false, nil
 		}
 		found := docs[from:]
@@ -142,7 +142,7 @@ func PlanReads(reads []Read, q store.Query) ([]Read, error) {
 	planned := make([]Read, len(reads))
 	for i, r := range reads {
 		var err error
-		if t := r.target; t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
+		if t := r.target; t.table != nil && !q.Filter.FixesWholeKey(t.coll.Pattern.Fields()) {
 			r.ShardKey = t.coll.Pattern.Fields()
 		}
 		q.Shape.ShardKey = r.ShardKey

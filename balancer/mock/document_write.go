@@ -278,7 +278,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 // prepareUpdate computes the updated document.
 func (p *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) error {
 	var err error
-	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil {
+	if p.after, p.changed, err = req.Update.ApplyContext(ctx, p.doc); err != nil {
 		return err
 	}
 	if p.shown, err = req.show(ctx, p.doc, p.after); err != nil || !p.changed || req.Unchecked {

@@ -55,7 +55,7 @@ func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
 // Delete removes the document with an _id from a shard, if the shard has it.
 func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
-		if record, _, found := l.docs.ByID(key); found {
+		if record, _, found := l.docs.FindByID(key); found {
 			l.docs.Delete(record)
 		}
 		return nil

@@ -40,7 +40,7 @@ func (cfg *ConfigDB) setFCV(fields bson.D) error {
 	}
 	defer cfg.cacheFCV()
 	coll := cfg.ensureCollection(fcvNamespace)
-	if record, _, found := coll.ByID(textValue(fcvID)); found {
+	if record, _, found := coll.FindByID(textValue(fcvID)); found {
 		return coll.Update(record, doc)
 	}
 	_, err = coll.Insert(doc)
@@ -49,7 +49,7 @@ func (cfg *ConfigDB) setFCV(fields bson.D) error {
 
 // cacheFCV caches the version for readers without the lock.
 func (cfg *ConfigDB) cacheFCV() {
-	_, doc, _ := cfg.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
+	_, doc, _ := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
 	cfg.fcv.Store(&version)
 }
@@ -64,14 +64,14 @@ func (c *Cluster) Language(r catalog.Release) expr.Language {
 
 // CompatibilityVersion returns the feature compatibility version as it is now.
 func (e engine) CompatibilityVersion(context.Context) string {
-	_, doc, _ := e.b.config.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
+	_, doc, _ := e.b.config.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
 	return version
 }
 
 // FCVDocument returns the document of the feature compatibility version; nil before 3.4.
 func (cp *ClusterParameters) FCVDocument() bson.Raw {
-	_, doc, _ := cp.config.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
+	_, doc, _ := cp.config.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	return doc
 }
 

@@ -92,7 +92,7 @@ func (cfg *ConfigDB) isCopyingMetadata() bool {
 	if !cfg.installed.configRelease().Line().AtLeast(catalog.Release90) {
 		return false
 	}
-	_, doc, found := cfg.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
+	_, doc, found := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	if !found {
 		return false
 	}
@@ -103,7 +103,7 @@ func (cfg *ConfigDB) isCopyingMetadata() bool {
 
 // shardsOwnMetadata reports whether shards own the metadata of chunks.
 func (cfg *ConfigDB) shardsOwnMetadata() bool {
-	_, doc, found := cfg.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
+	_, doc, found := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
 	return found && cfg.installed.configRelease().WithFCV(version).ShardsOwnMetadata()
 }

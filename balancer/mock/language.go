@@ -9,11 +9,11 @@ import (
 // version, what null matches by the server.
 func LanguageOf(r catalog.Release) expr.Language {
 	return expr.Language{
-		GathersArrays: r.AtLeast(catalog.Release81),
-		CurrentDate:   r.AtLeast(catalog.Release82),
-		Hashes:        r.AtLeast(catalog.Release83),
-		NullInArrays:  r.NullsInArrays(),
+		ArrayAccumulators: r.AtLeast(catalog.Release81),
+		CurrentDate:       r.AtLeast(catalog.Release82),
+		Operators83:       r.AtLeast(catalog.Release83),
+		NullInArrays:      r.NullsInArrays(),
 
-		GroupFieldsNamed: r.RefusesEmptyGroupFields(),
+		RefusesEmptyGroupFields: r.RefusesEmptyGroupFields(),
 	}
 }

@@ -168,7 +168,7 @@ func (m *migration) prepareRecipientCollection() error {
 		m.recipient.colls[ns] = to
 	}
 	m.indexes = from.docs.Indexes()
-	if to.docs.HasIndexesOf(from.docs) {
+	if to.docs.HasSameIndexes(from.docs) {
 		return nil // as nearly always
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)

@@ -109,14 +109,14 @@ func (m *migration) transferMods() error {
 	mods := m.mods
 	m.mods = modifications{}
 	for _, key := range sortedKeys(mods.deletes) {
-		record, doc, ok := to.docs.ByID(mods.deletes[key])
+		record, doc, ok := to.docs.FindByID(mods.deletes[key])
 		if ok && m.containsDocument(doc) {
 			to.docs.Delete(record)
 			m.recipient.addOrphans(m.recipientTask, -1)
 		}
 	}
 	for _, key := range sortedKeys(mods.upserts) {
-		_, doc, ok := from.docs.ByID(mods.upserts[key])
+		_, doc, ok := from.docs.FindByID(mods.upserts[key])
 		if !ok || !m.containsDocument(doc) {
 			continue
 		}
@@ -128,7 +128,7 @@ func (m *migration) transferMods() error {
 }
 
 func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) error {
-	record, old, ok := to.docs.ByID(id)
+	record, old, ok := to.docs.FindByID(id)
 	switch {
 	case ok && !m.containsDocument(old):
 		return mongoerr.New(mongoerr.SameIDOutsideRange,

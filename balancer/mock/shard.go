@@ -130,7 +130,7 @@ func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 // arrays.
 func (l *localCollection) shardingIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	index, ok := l.keyIndex(p)
-	if !ok || index.Multikey() {
+	if !ok || index.IsMultikey() {
 		return nil, false
 	}
 	return index, true
@@ -153,8 +153,8 @@ func (l *localCollection) documentsInRange(
 	if max.Equal(p.GlobalMax()) {
 		to = nil // the key of all MaxKey belongs to the last chunk
 	}
-	keys := shardKeyPrefixes(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
-	if index.Multikey() {
+	keys := shardKeyPrefixes(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.FieldCount())
+	if index.IsMultikey() {
 		return uniqueRecords(keys)
 	}
 	return keys

@@ -226,10 +226,10 @@ func (st *Statistics) HostsOf(ns string) []string {
 // index has there.
 func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
 	if l := st.shards.collection(id, ns); l != nil {
-		return l.uuid, l.docs.IndexEntries()
+		return l.uuid, l.docs.IndexEntryCounts()
 	}
 	if docs := st.config.existing(ns); docs != nil {
-		return st.config.uuid(ns), docs.IndexEntries()
+		return st.config.uuid(ns), docs.IndexEntryCounts()
 	}
 	return st.config.uuid(ns), nil
 }

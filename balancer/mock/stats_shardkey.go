@@ -122,7 +122,7 @@ func (st *Statistics) supportingIndex(ns string, patterns ...catalog.KeyPattern)
 	specs, _ := st.indexes.List(ns)
 	for _, p := range patterns {
 		for _, spec := range specs {
-			if hasKeyPrefix(spec.Key, p) && !spec.Sparse && !spec.Partial() {
+			if hasKeyPrefix(spec.Key, p) && !spec.Sparse && !spec.IsPartial() {
 				return spec, true
 			}
 		}

@@ -11,71 +11,71 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// How long to wait before a cluster is asked again that did not answer, and for
+// How long to wait before a cluster that did not answer is asked again, and for
 // how long in all.
 const (
-	askAgain   = 5 * time.Second
-	maxSilence = 10 * time.Minute
+	retryInterval = 5 * time.Second
+	maxSilence    = 10 * time.Minute
 )
 
 // How often members are looked at that were busy, and how long they have not to be
 // before anything goes on.
 const (
-	lookAgain = 10 * time.Second
-	calm      = 30 * time.Second
+	busyPollInterval = 10 * time.Second
+	minCalm          = 30 * time.Second
 )
 
-// clusterObstacle finds what the cluster knows of. What the members are not asked for is
-// looked at once more after them: that takes a while.
-func (g *Gate) clusterObstacle(ctx context.Context, m *Move) (*obstacle, error) {
-	o, err := g.holdOrWindow(ctx)
+// readClusterObstacle reads the obstacles that the cluster reports. Those not read from members are
+// read once more after the members, which takes a while.
+func (g *Gate) readClusterObstacle(ctx context.Context, m *Move) (*obstacle, error) {
+	o, err := g.readHoldOrWindow(ctx)
 	if o != nil || err != nil || g.rules.PauseWhen == nil && g.rules.DiskLimit == 0 {
 		return o, err
 	}
 	if g.rules.PauseWhen != nil {
-		if o, err := g.members(ctx, *m); o != nil || err != nil {
+		if o, err := g.readMemberObstacle(ctx, *m); o != nil || err != nil {
 			return o, err
 		}
 	}
-	if o, err := g.space(ctx, m); o != nil || err != nil {
+	if o, err := g.readSpaceObstacle(ctx, m); o != nil || err != nil {
 		return o, err
 	}
-	return g.holdOrWindow(ctx)
+	return g.readHoldOrWindow(ctx)
 }
 
-func (g *Gate) holdOrWindow(ctx context.Context) (*obstacle, error) {
-	if o, err := g.held(ctx); o != nil || err != nil {
+func (g *Gate) readHoldOrWindow(ctx context.Context) (*obstacle, error) {
+	if o, err := g.readHoldObstacle(ctx); o != nil || err != nil {
 		return o, err
 	}
-	return g.windowObstacle(ctx)
+	return g.readWindowObstacle(ctx)
 }
 
-// windowObstacle looks at the windows.
-func (g *Gate) windowObstacle(ctx context.Context) (*obstacle, error) {
-	if !g.Windowed() {
+// readWindowObstacle looks at the windows.
+func (g *Gate) readWindowObstacle(ctx context.Context) (*obstacle, error) {
+	if !g.HasWindow() {
 		return nil, nil
 	}
-	now, err := g.time(ctx)
+	now, err := g.readTime(ctx)
 	if err != nil {
-		return noAnswer("can't read the cluster's time", err)
+		return noAnswerObstacle("can't read the cluster's time", err)
 	}
 	if g.rules.Window != nil {
-		if o := g.rules.Window.shut(now); o != nil {
+		if o := g.rules.Window.shutObstacle(now); o != nil {
 			return o, nil
 		}
 	}
 	for _, hours := range g.rules.Hours {
-		if o := allShut(hours, now); o != nil {
+		if o := shutObstacle(hours, now); o != nil {
 			return o, nil
 		}
 	}
 	return nil, nil
 }
 
-// allShut says that none of some windows is open, and which one opens first.
-func allShut(windows []*Window, now time.Time) (first *obstacle) {
+// shutObstacle says that none of some windows is open, and which one opens first.
+func shutObstacle(windows []*Window, now time.Time) (first *obstacle) {
 	for _, w := range windows {
-		o := w.shut(now)
+		o := w.shutObstacle(now)
 		if o == nil {
 			return nil
 		}
@@ -86,58 +86,62 @@ func allShut(windows []*Window, now time.Time) (first *obstacle) {
 	return first
 }
 
-// members looks at those of the shards that a move is of.
-func (g *Gate) members(ctx context.Context, m Move) (*obstacle, error) {
+// readMemberObstacle reads the members of the shards of a move.
+func (g *Gate) readMemberObstacle(ctx context.Context, m Move) (*obstacle, error) {
 	shards := slices.DeleteFunc([]catalog.ShardID{m.From, m.To}, func(id catalog.ShardID) bool { return id == "" })
-	readings, err := g.read(ctx, slices.Compact(shards))
+	readings, err := g.readMembers(ctx, slices.Compact(shards))
 	if err != nil {
-		return noAnswer("can't read what --pause-when needs from the members", err)
+		return noAnswerObstacle("can't read what --pause-when needs from the members", err)
 	}
 	v := g.rules.PauseWhen.Judge(readings)
-	g.note(v.Untold)
-	return g.obstacleOf(m, v), nil
+	g.tellUntold(v.Unreported)
+	return g.verdictObstacle(m, v), nil
 }
 
-// obstacleOf is what follows from a verdict: once members were busy, they must not be
+// verdictObstacle is what follows from a verdict: once members were busy, they must not be
 // for a while.
-func (g *Gate) obstacleOf(m Move, v Verdict) *obstacle {
+func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of, now := pair{m.From, m.To}, g.clock.Now()
-	since, was := g.busy[of]
+	since, was := g.calmSince[of]
 	switch {
 	case v.Holds:
-		g.busy[of] = time.Time{}
-		return &obstacle{reason: Busy, text: "paused: " + strings.Join(v.Why, ", "), left: lookAgain}
+		g.calmSince[of] = time.Time{}
+		return &obstacle{reason: WaitBusy, text: "paused: " + strings.Join(v.Reasons, ", "), left: busyPollInterval}
 	case !was:
 		return nil
 	case since.IsZero():
-		g.busy[of], since = now, now
+		g.calmSince[of], since = now, now
 	}
-	if left := calm - now.Sub(since); left > 0 {
-		return &obstacle{reason: Busy, text: "the members were busy until a moment ago", left: min(left, lookAgain)}
+	if left := minCalm - now.Sub(since); left > 0 {
+		return &obstacle{
+			reason: WaitBusy,
+			text:   "the members were busy until a moment ago",
+			left:   min(left, busyPollInterval),
+		}
 	}
-	delete(g.busy, of)
+	delete(g.calmSince, of)
 	return nil
 }
 
-// note tells, once, of what nobody tells.
-func (g *Gate) note(untold []Quantity) {
-	g.telling.Lock()
-	defer g.telling.Unlock()
+// tellUntold reports once each quantity that no member reports.
+func (g *Gate) tellUntold(untold []Quantity) {
+	g.tellMu.Lock()
+	defer g.tellMu.Unlock()
 	for _, q := range untold {
-		if !g.untold[q] {
-			g.untold[q] = true
-			g.tell(Event{Reason: Untold, Text: fmt.Sprintf("no member reports %s: --pause-when ignores it", q)})
+		if !g.toldUnreported[q] {
+			g.toldUnreported[q] = true
+			g.tell(Event{Reason: NotReported, Text: fmt.Sprintf("no member reports %s: --pause-when ignores it", q)})
 		}
 	}
 }
 
-// noAnswer waits for the cluster, unless it has refused.
-func noAnswer(what string, err error) (*obstacle, error) {
+// noAnswerObstacle waits for the cluster, unless it has refused.
+func noAnswerObstacle(what string, err error) (*obstacle, error) {
 	err = fmt.Errorf("%s: %w", what, err)
 	if !policy.FailureOf(err).IsTransient() {
 		return nil, &AskError{Err: err}
 	}
-	return &obstacle{reason: NoAnswer, text: "waiting: " + err.Error(), left: askAgain, err: err}, nil
+	return &obstacle{reason: WaitNoAnswer, text: "waiting: " + err.Error(), left: retryInterval, err: err}, nil
 }

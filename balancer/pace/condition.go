@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Condition is when nothing is to begin, such as lag > 10s or queue > 50. Each of
+// Condition says when no move may begin, such as lag > 10s or queue > 50. Each of
 // its comparisons holds when it does for any member.
 type Condition struct {
 	text string
-	top  node
+	root node
 }
 
 // String is the condition as it was given.
@@ -20,25 +20,25 @@ func (c *Condition) String() string { return c.text }
 // Verdict says whether a condition holds.
 type Verdict struct {
 	Holds bool
-	// Why has the comparisons that hold, with their numbers.
-	Why []string
-	// Untold are the quantities that no member tells: what is asked about them
-	// does not hold.
-	Untold []Quantity
+	// Reasons has the comparisons that hold, with their numbers.
+	Reasons []string
+	// Unreported are the quantities that no member reports: comparisons with them
+	// do not hold.
+	Unreported []Quantity
 }
 
 // Judge looks at what members tell.
 func (c *Condition) Judge(readings []Reading) Verdict {
 	var v Verdict
-	v.Holds = c.top.holds(readings, &v)
+	v.Holds = c.root.holds(readings, &v)
 	return v
 }
 
 // Quantities returns those that the condition asks about.
 func (c *Condition) Quantities() []Quantity {
 	var v Verdict
-	c.top.holds(nil, &v)
-	return v.Untold
+	c.root.holds(nil, &v)
+	return v.Unreported
 }
 
 // node is a part of a condition.
@@ -47,13 +47,13 @@ type node interface {
 	holds(readings []Reading, v *Verdict) bool
 }
 
-// all holds when all of its parts do, some when one of them does.
+// allOf holds when all of its parts do, some when one of them does.
 type (
-	all  []node
-	some []node
+	allOf []node
+	anyOf []node
 )
 
-func (parts all) holds(readings []Reading, v *Verdict) bool {
+func (parts allOf) holds(readings []Reading, v *Verdict) bool {
 	holds := true
 	for _, part := range parts { // all of them are asked, for what is not told
 		holds = part.holds(readings, v) && holds
@@ -61,7 +61,7 @@ func (parts all) holds(readings []Reading, v *Verdict) bool {
 	return holds
 }
 
-func (parts some) holds(readings []Reading, v *Verdict) bool {
+func (parts anyOf) holds(readings []Reading, v *Verdict) bool {
 	holds := false
 	for _, part := range parts {
 		holds = part.holds(readings, v) || holds
@@ -71,42 +71,45 @@ func (parts some) holds(readings []Reading, v *Verdict) bool {
 
 // comparison asks whether a quantity is above or below a value.
 type comparison struct {
-	of    Quantity
-	sign  string
-	value float64
+	quantity Quantity
+	sign     string
+	value    float64
 }
 
 func (c comparison) holds(readings []Reading, v *Verdict) bool {
 	var worst *Reading
 	for i, r := range readings {
-		value, told := r.Values[c.of]
-		if told && (worst == nil || c.worse(value, worst.Values[c.of])) {
+		value, told := r.Values[c.quantity]
+		if told && (worst == nil || c.isWorse(value, worst.Values[c.quantity])) {
 			worst = &readings[i]
 		}
 	}
 	switch {
 	case worst == nil:
-		if !slices.Contains(v.Untold, c.of) {
-			v.Untold = append(v.Untold, c.of)
+		if !slices.Contains(v.Unreported, c.quantity) {
+			v.Unreported = append(v.Unreported, c.quantity)
 		}
 		return false
-	case !signs()[c.sign](worst.Values[c.of], c.value):
+	case !comparisons()[c.sign](worst.Values[c.quantity], c.value):
 		return false
 	}
-	v.Why = append(v.Why, fmt.Sprintf("%s %s on %s %s %s", c.of, c.of.text(worst.Values[c.of]), worst.Where, c.sign,
-		c.of.text(c.value)))
+	v.Reasons = append(
+		v.Reasons,
+		fmt.Sprintf("%s %s on %s %s %s", c.quantity, c.quantity.format(worst.Values[c.quantity]), worst.Member, c.sign,
+			c.quantity.format(c.value)),
+	)
 	return true
 }
 
-// worse reports whether a value is nearer to what is asked for than another.
-func (c comparison) worse(a, b float64) bool {
+// isWorse reports whether a value is closer to meeting the comparison than another.
+func (c comparison) isWorse(a, b float64) bool {
 	if c.sign[0] == '<' {
 		return a < b
 	}
 	return a > b
 }
 
-func signs() map[string]func(a, b float64) bool {
+func comparisons() map[string]func(a, b float64) bool {
 	return map[string]func(a, b float64) bool{
 		">": func(a, b float64) bool { return a > b }, ">=": func(a, b float64) bool { return a >= b },
 		"<": func(a, b float64) bool { return a < b }, "<=": func(a, b float64) bool { return a <= b },
@@ -132,10 +135,10 @@ func (e *ParseError) Error() string {
 // parentheses. The error is a *ParseError.
 func ParseCondition(text string) (*Condition, error) {
 	p := parser{text: text}
-	p.next()
-	top, err := p.either(0)
+	p.nextWord()
+	top, err := p.parseOr(0)
 	if err == nil && p.word != "" {
-		err = p.wrong("expected and, or, or the end")
+		err = p.errorf("expected and, or, or the end")
 	}
 	if err != nil {
 		return nil, err
@@ -150,9 +153,9 @@ type parser struct {
 	word   string
 }
 
-// next goes to the next word: a parenthesis, a sign, or whatever else has no blank
+// nextWord goes to the next word: a parenthesis, a sign, or whatever else has no blank
 // in it.
-func (p *parser) next() {
+func (p *parser) nextWord() {
 	p.at = p.to
 	for p.at < len(p.text) && strings.IndexByte(" \t\n", p.text[p.at]) >= 0 {
 		p.at++
@@ -170,28 +173,29 @@ func (p *parser) next() {
 	p.word = p.text[p.at:p.to]
 }
 
-func (p *parser) wrong(format string, args ...any) error {
+func (p *parser) errorf(format string, args ...any) error {
 	return &ParseError{p.text, p.at, fmt.Sprintf(format, args...)}
 }
 
-// maxDeep is how deep parentheses may be.
-const maxDeep = 50
+// maxDepth is how deep parentheses may be.
+const maxDepth = 50
 
-// either reads parts with or between them.
-func (p *parser) either(deep int) (node, error) {
-	return p.row("or", func() (node, error) {
-		return p.row("and", func() (node, error) { return p.part(deep) }, func(parts []node) node { return all(parts) })
-	}, func(parts []node) node { return some(parts) })
+// parseOr reads parts with or between them.
+func (p *parser) parseOr(deep int) (node, error) {
+	return p.parseList("or", func() (node, error) {
+		return p.parseList("and", func() (node, error) { return p.parsePart(deep) },
+			func(parts []node) node { return allOf(parts) })
+	}, func(parts []node) node { return anyOf(parts) })
 }
 
-func (p *parser) row(between string, read func() (node, error), join func([]node) node) (node, error) {
+func (p *parser) parseList(between string, read func() (node, error), join func([]node) node) (node, error) {
 	first, err := read()
 	if err != nil {
 		return nil, err
 	}
 	parts := []node{first}
 	for strings.EqualFold(p.word, between) {
-		p.next()
+		p.nextWord()
 		part, err := read()
 		if err != nil {
 			return nil, err
@@ -204,47 +208,47 @@ func (p *parser) row(between string, read func() (node, error), join func([]node
 	return join(parts), nil
 }
 
-// part reads one in parentheses, or a comparison.
-func (p *parser) part(deep int) (node, error) {
+// parsePart reads one in parentheses, or a comparison.
+func (p *parser) parsePart(deep int) (node, error) {
 	if p.word != "(" {
-		return p.comparison()
+		return p.parseComparison()
 	}
-	if deep == maxDeep {
-		return nil, p.wrong("too many nested parentheses")
+	if deep == maxDepth {
+		return nil, p.errorf("too many nested parentheses")
 	}
-	p.next()
-	inner, err := p.either(deep + 1)
+	p.nextWord()
+	inner, err := p.parseOr(deep + 1)
 	if err != nil {
 		return nil, err
 	}
 	if p.word != ")" {
-		return nil, p.wrong("missing )")
+		return nil, p.errorf("missing )")
 	}
-	p.next()
+	p.nextWord()
 	return inner, nil
 }
 
-func (p *parser) comparison() (node, error) {
-	c := comparison{of: Quantity(strings.ToLower(p.word))}
-	if _, known := unitOf(c.of); !known {
-		names := slices.Sorted(maps.Keys(units()))
+func (p *parser) parseComparison() (node, error) {
+	c := comparison{quantity: Quantity(strings.ToLower(p.word))}
+	if _, known := unitOf(c.quantity); !known {
+		names := slices.Sorted(maps.Keys(quantityUnits()))
 		list := make([]string, len(names))
 		for i, name := range names {
 			list[i] = string(name)
 		}
-		return nil, p.wrong("expected one of %s, or one with %s before it", strings.Join(list, ", "), OfConfig)
+		return nil, p.errorf("expected one of %s, or one with %s before it", strings.Join(list, ", "), ConfigPrefix)
 	}
-	p.next()
+	p.nextWord()
 	c.sign = p.word
-	if signs()[c.sign] == nil {
-		return nil, p.wrong("expected >, >=, < or <= after %s", c.of)
+	if comparisons()[c.sign] == nil {
+		return nil, p.errorf("expected >, >=, < or <= after %s", c.quantity)
 	}
-	p.next()
-	value, err := parseValue(c.of, p.word)
+	p.nextWord()
+	value, err := parseValue(c.quantity, p.word)
 	if err != nil {
-		return nil, p.wrong("%v", err)
+		return nil, p.errorf("%v", err)
 	}
 	c.value = value
-	p.next()
+	p.nextWord()
 	return c, nil
 }

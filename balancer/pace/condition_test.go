@@ -42,7 +42,7 @@ func TestParseConditionRefuses(t *testing.T) {
 func TestConditionJudges(t *testing.T) {
 	a := Reading{"s1/a:1", map[Quantity]float64{Lag: 2, Queue: 70, CPU: 0.5, Oplog: 7200, Disk: 0.9}}
 	b := Reading{"s1/b:1", map[Quantity]float64{Lag: 14, Dirty: 0.2, MajorityLag: 7}}
-	config := Reading{"config/c:1", map[Quantity]float64{OfConfig + Queue: 30}}
+	config := Reading{"config/c:1", map[Quantity]float64{ConfigPrefix + Queue: 30}}
 	for _, tt := range []struct {
 		text   string
 		holds  bool
@@ -75,7 +75,7 @@ func TestConditionJudges(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := c.Judge([]Reading{a, b, config})
-		if why := strings.Join(v.Why, ", "); v.Holds != tt.holds || why != tt.why || !slices.Equal(v.Untold, tt.untold) {
+		if why := strings.Join(v.Reasons, ", "); v.Holds != tt.holds || why != tt.why || !slices.Equal(v.Unreported, tt.untold) {
 			t.Errorf("%q: %+v", tt.text, v)
 		}
 	}
@@ -97,7 +97,7 @@ func FuzzParseCondition(f *testing.F) {
 			}
 			return
 		}
-		if strings.Count(text, "(") >= maxDeep {
+		if strings.Count(text, "(") >= maxDepth {
 			return
 		}
 		again, err := ParseCondition("(" + text + ")")
@@ -115,8 +115,8 @@ func gateOf(t *testing.T, condition string, told *[]string, read func(look int, 
 		t.Fatal(err)
 	}
 	look := 0
-	return NewGate(Rules{PauseWhen: c}, wall{}, Tell(func(e Event) { *told = append(*told, e.Text) }),
-		Members(func(_ context.Context, of []catalog.ShardID) ([]Reading, error) {
+	return NewGate(Rules{PauseWhen: c}, wall{}, WithTell(func(e Event) { *told = append(*told, e.Text) }),
+		WithMembers(func(_ context.Context, of []catalog.ShardID) ([]Reading, error) {
 			look++
 			return read(look, of)
 		}))
@@ -148,7 +148,7 @@ func TestPausesWhen(t *testing.T) {
 		if want := []string{"paused: lag 14s on s2/h:1 > 10s", "continuing after 1m10s"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
-		if s := g.Stats(); s.Waited[Busy] != 70*time.Second {
+		if s := g.Stats(); s.Waited[WaitBusy] != 70*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})

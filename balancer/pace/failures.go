@@ -17,22 +17,22 @@ import (
 const (
 	firstWait = time.Second
 	maxWait   = 5 * time.Minute
-	// maxFailures in a row are enough, unless told otherwise.
-	maxFailures = 10
+	// defaultMaxFailures is the default limit of failures in a row.
+	defaultMaxFailures = 10
 )
 
 // pair is the two shards of a move.
 type pair struct{ from, to catalog.ShardID }
 
-// failures keep the moves apart that fail again and again.
+// failures delays moves after repeated failures.
 type failures struct {
-	most  int
-	inRow int // whatever their shards
-	until time.Time
-	last  error
-	pairs map[pair]*pairFailures
-	ask   error
-	count map[policy.Failure]int
+	maxInRow     int
+	inRow        int // whatever their shards
+	until        time.Time
+	last         error
+	pairs        map[pair]*pairFailures
+	askErr       error
+	countByClass map[policy.Failure]int
 }
 
 type pairFailures struct {
@@ -42,23 +42,27 @@ type pairFailures struct {
 }
 
 func newFailures(most int) failures {
-	return failures{most: cmp.Or(most, maxFailures), pairs: map[pair]*pairFailures{}, count: map[policy.Failure]int{}}
+	return failures{
+		maxInRow:     cmp.Or(most, defaultMaxFailures),
+		pairs:        map[pair]*pairFailures{},
+		countByClass: map[policy.Failure]int{},
+	}
 }
 
-// add notes a failure. What is too big is none: it is split, or left alone.
-func (f *failures) add(m Move, err error, now time.Time) {
+// addFailure notes a failure. A chunk that is too big does not count: it is split, or skipped.
+func (f *failures) addFailure(m Move, err error, now time.Time) {
 	class := policy.FailureOf(err)
-	f.count[class]++
+	f.countByClass[class]++
 	if class == policy.AskOperator {
-		f.ask = &AskError{Err: err}
+		f.askErr = &AskError{Err: err}
 		return
 	}
 	if policy.IsTooBig(err) {
 		return
 	}
 	f.last = err
-	if f.inRow++; f.inRow >= f.most {
-		f.ask = &AskError{InARow: f.inRow, Err: err}
+	if f.inRow++; f.inRow >= f.maxInRow {
+		f.askErr = &AskError{InARow: f.inRow, Err: err}
 	}
 	if !class.IsTransient() {
 		return
@@ -74,22 +78,22 @@ func (f *failures) add(m Move, err error, now time.Time) {
 	if class == policy.RetryNow {
 		tries-- // once at once
 	}
-	p.until = now.Add(waitAfter(tries))
-	f.until = now.Add(waitAfter(f.inRow - 1)) // one is the pair's own business
+	p.until = now.Add(waitAfterFailures(tries))
+	f.until = now.Add(waitAfterFailures(f.inRow - 1)) // one is the pair's own business
 }
 
-// none notes a success.
-func (f *failures) none(m Move) {
+// reset notes a success.
+func (f *failures) reset(m Move) {
 	f.inRow, f.until, f.last = 0, time.Time{}, nil
 	delete(f.pairs, pair{m.From, m.To})
 }
 
-// waitAfter is how long to wait after so many failures in a row.
-func waitAfter(n int) time.Duration {
+// waitAfterFailures is how long to wait after so many failures in a row.
+func waitAfterFailures(n int) time.Duration {
 	switch {
 	case n <= 0:
 		return 0
-	case n > 9: // beyond which it is the most
+	case n > 9: // beyond that it is the maximum
 		return maxWait
 	}
 	return min(firstWait<<(n-1), maxWait)
@@ -110,11 +114,11 @@ func (f *failures) obstacle(m Move, now time.Time) *obstacle {
 		times = fmt.Sprintf("%d failures in a row", n)
 	}
 	text := fmt.Sprintf("waiting %s after %s: %v", humanize.Duration(left), times, last)
-	return &obstacle{reason: Failing, text: text, left: left, sure: true}
+	return &obstacle{reason: WaitFailures, text: text, left: left, isMinimum: true}
 }
 
-// isCertain reports whether a move that failed with an error has moved nothing.
-func isCertain(err error) bool {
+// hasMovedNothing reports whether a move that failed with an error has moved nothing.
+func hasMovedNothing(err error) bool {
 	var refused *mongoerr.ServerError
 	if !errors.As(err, &refused) || refused.Code == mongoerr.OrphanedRangeCleanUpFailed {
 		return false

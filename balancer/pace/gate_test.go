@@ -71,8 +71,8 @@ func TestLimits(t *testing.T) {
 		mustEnter(t, g, a)
 		mustEnter(t, g, a)
 		refused(t, g, a, "the limit of 2 moves is reached")
-		mustEnter(t, g, Move{From: "a", Stays: true}) // a merge is not a move
-		g.Leave(a, ErrNotBegun)                       // as if it had not entered
+		mustEnter(t, g, Move{From: "a", MovesNothing: true}) // a merge is not a move
+		g.Leave(a, ErrNotBegun)                              // as if it had not entered
 		mustEnter(t, g, a)
 		refused(t, g, a, "2 moves")
 		g.Leave(a, errClash) // for certain it has not moved
@@ -90,7 +90,7 @@ func TestLimits(t *testing.T) {
 		refused(t, g, a, "the limit of 25 B is reached")
 		mustEnter(t, g, move("a", "b", 5))
 
-		g = NewGate(Rules{For: time.Minute}, wall{})
+		g = NewGate(Rules{MaxTime: time.Minute}, wall{})
 		mustEnter(t, g, a)
 		time.Sleep(time.Minute)
 		refused(t, g, a, "the limit of 1m is reached")
@@ -125,7 +125,7 @@ func TestPause(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		var told []string
-		g := NewGate(Rules{MaxFailures: 100}, wall{}, Tell(func(e Event) { told = append(told, e.Text) }))
+		g := NewGate(Rules{MaxFailures: 100}, wall{}, WithTell(func(e Event) { told = append(told, e.Text) }))
 		a, b := move("a", "b", 1), move("c", "d", 1)
 		fails := func(m Move, err error) time.Duration {
 			waited := mustEnter(t, g, m)
@@ -160,7 +160,7 @@ func TestBackOff(t *testing.T) {
 		if len(told) == 0 || told[0] != "waiting 16s after 5 failures in a row: busy" || told[1] != "continuing after 16s" {
 			t.Errorf("told %q", told)
 		}
-		if s := g.Stats(); s.Waited[Failing] < 20*time.Minute || s.Moves != 4 {
+		if s := g.Stats(); s.Waited[WaitFailures] < 20*time.Minute || s.Moves != 4 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -208,11 +208,11 @@ func TestGateKeepsItsRules(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := Rules{
 			MaxMoves: rapid.IntRange(0, 8).Draw(rt, "moves"), MaxBytes: rapid.Int64Range(0, 40).Draw(rt, "bytes"),
-			For:   time.Duration(rapid.IntRange(0, 40).Draw(rt, "hours")) * time.Hour,
-			Pause: time.Duration(rapid.IntRange(0, 90).Draw(rt, "pause")) * time.Second,
+			MaxTime: time.Duration(rapid.IntRange(0, 40).Draw(rt, "hours")) * time.Hour,
+			Pause:   time.Duration(rapid.IntRange(0, 90).Draw(rt, "pause")) * time.Second,
 		}
 		if rapid.Bool().Draw(rt, "window") {
-			r.Window = &Window{Zone: time.UTC, name: "UTC"}
+			r.Window = &Window{Location: time.UTC, name: "UTC"}
 			r.Window.Start = catalog.TimeOfDay(rapid.IntRange(0, 1439).Draw(rt, "start"))
 			r.Window.Stop = (r.Window.Start + catalog.TimeOfDay(rapid.IntRange(1, 1439).Draw(rt, "length"))) % 1440
 		}
@@ -259,7 +259,7 @@ func (c crowd) run() (wrong []string) {
 					return
 				}
 				check(c.r.Window != nil && !c.r.Window.Contains(now.UTC()), "a move began at %s, outside of the window", now)
-				check(c.r.For > 0 && now.Sub(began) >= c.r.For, "a move began after %s", now.Sub(began))
+				check(c.r.MaxTime > 0 && now.Sub(began) >= c.r.MaxTime, "a move began after %s", now.Sub(began))
 				entered = append(entered, now)
 				mu.Unlock()
 				time.Sleep(time.Duration(1+w) * 7 * time.Minute)

@@ -11,7 +11,7 @@ import (
 func TestHeldBeyondFor(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		looks := 0
-		g := NewGate(Rules{For: time.Hour}, wall{}, Holds(func(context.Context, Moment) (string, error) {
+		g := NewGate(Rules{MaxTime: time.Hour}, wall{}, WithHold(func(context.Context, HoldState) (string, error) {
 			looks++
 			if looks > 1000 {
 				t.Fatal("it looks without end")
@@ -19,8 +19,8 @@ func TestHeldBeyondFor(t *testing.T) {
 			return "an incident", nil
 		}))
 		began := time.Now()
-		err := g.Await(t.Context())
-		if took := time.Since(began); !errors.As(err, new(*OverError)) || took != time.Hour || looks != int(time.Hour/holdAgain)+1 {
+		err := g.AwaitUnheld(t.Context())
+		if took := time.Since(began); !errors.As(err, new(*OverError)) || took != time.Hour || looks != int(time.Hour/holdPollInterval)+1 {
 			t.Errorf("%v after %v and %d looks", err, took, looks)
 		}
 	})
@@ -35,21 +35,21 @@ func TestTimeOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		heldUntil := time.Now().Add(2 * time.Hour)
-		g := NewGate(Rules{For: 5 * time.Hour, Working: true, Window: window, Pause: 3 * time.Hour}, wall{},
-			Holds(func(context.Context, Moment) (string, error) {
+		g := NewGate(Rules{MaxTime: 5 * time.Hour, OnlyWorkingTime: true, Window: window, Pause: 3 * time.Hour}, wall{},
+			WithHold(func(context.Context, HoldState) (string, error) {
 				if time.Now().Before(heldUntil) {
 					return "an incident", nil
 				}
 				return "", nil
 			}))
 		for i, want := range []time.Duration{2 * time.Hour, 3 * time.Hour} { // at two and at five o'clock
-			if waited := mustEnter(t, g, move("a", "b", 1)); waited < want || waited > want+2*holdAgain {
+			if waited := mustEnter(t, g, move("a", "b", 1)); waited < want || waited > want+2*holdPollInterval {
 				t.Errorf("move %d waited %s", i, waited)
 			}
 			g.Leave(move("a", "b", 1), nil)
 		}
 		refused(t, g, move("a", "b", 1), "the limit of 5h is reached")
-		g = NewGate(Rules{For: 5 * time.Hour, Spent: time.Hour, Working: true, Window: window}, wall{})
+		g = NewGate(Rules{MaxTime: 5 * time.Hour, SpentBefore: time.Hour, OnlyWorkingTime: true, Window: window}, wall{})
 		time.Sleep(3 * time.Hour) // it is ten: nobody waits for the window before somebody wants something to begin
 		if waited := mustEnter(t, g, move("a", "b", 1)); waited < 11*time.Hour {
 			t.Errorf("waited %s", waited)
@@ -69,11 +69,11 @@ func TestAfterEarlierRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := NewGate(Rules{
-			MaxMoves: 5, MaxBytes: 100, For: 10 * time.Hour, Pause: time.Hour, Window: window,
-			Before: Done{Moves: 3, Bytes: 70}, Spent: 8 * time.Hour, Rest: 40 * time.Minute,
+			MaxMoves: 5, MaxBytes: 100, MaxTime: 10 * time.Hour, Pause: time.Hour, Window: window,
+			MovedBefore: Done{Moves: 3, Bytes: 70}, SpentBefore: 8 * time.Hour, FirstPause: 40 * time.Minute,
 		}, wall{})
 		began := time.Now()
-		if err := g.Opens(t.Context()); err != nil || time.Since(began) != 40*time.Minute {
+		if err := g.AwaitOpen(t.Context()); err != nil || time.Since(began) != 40*time.Minute {
 			t.Errorf("open after %v, %v", time.Since(began), err)
 		}
 		refused(t, g, move("a", "b", 31), "the limit of 100 B is reached")
@@ -86,7 +86,7 @@ func TestAfterEarlierRuns(t *testing.T) {
 		}
 		g.Leave(move("a", "b", 10), nil)
 		refused(t, g, move("a", "b", 1), "the limit of 5 moves is reached")
-		if err := g.Opens(t.Context()); !errors.As(err, new(*OverError)) {
+		if err := g.AwaitOpen(t.Context()); !errors.As(err, new(*OverError)) {
 			t.Errorf("beyond the time: %v", err)
 		}
 		if done := g.Done(); done != (Done{Moves: 2, Bytes: 20}) {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// Quantity is something that a member tells of itself.
+// Quantity is a metric that members report.
 type Quantity string
 
 // The quantities, in seconds, shares of one, and numbers.
@@ -30,12 +30,12 @@ const (
 	Orphans     Quantity = "orphans"      // documents in them
 )
 
-// OfConfig before a quantity is that of the config servers.
-const OfConfig = "config."
+// ConfigPrefix is the prefix of the quantities of config servers.
+const ConfigPrefix = "config."
 
-// Bare returns a quantity without OfConfig, and whether it had that.
-func (q Quantity) Bare() (bare Quantity, config bool) {
-	name, config := strings.CutPrefix(string(q), OfConfig)
+// WithoutConfig returns a quantity without ConfigPrefix, and whether it had that.
+func (q Quantity) WithoutConfig() (bare Quantity, config bool) {
+	name, config := strings.CutPrefix(string(q), ConfigPrefix)
 	return Quantity(name), config
 }
 
@@ -48,7 +48,7 @@ const (
 	share
 )
 
-func units() map[Quantity]unit {
+func quantityUnits() map[Quantity]unit {
 	return map[Quantity]unit{
 		Lag: seconds, Oplog: seconds, Queue: number, Active: number, Connections: number,
 		Cache: share, Dirty: share, CPU: share,
@@ -58,13 +58,13 @@ func units() map[Quantity]unit {
 
 // unitOf returns the unit of a quantity, and whether there is one with that name.
 func unitOf(q Quantity) (unit, bool) {
-	bare, _ := q.Bare()
-	u, known := units()[bare]
+	bare, _ := q.WithoutConfig()
+	u, known := quantityUnits()[bare]
 	return u, known
 }
 
-// unitForms says how values of a unit are written.
-func unitForms(u unit) string {
+// unitExample says how values of a unit are written.
+func unitExample(u unit) string {
 	return [...]string{"a number, such as 50", "a time, such as 10s, 500ms, 2m or 24h", "a share, such as 0.8 or 80%"}[u]
 }
 
@@ -85,13 +85,13 @@ func parseValue(q Quantity, text string) (float64, error) {
 		value, err = strconv.ParseFloat(text, 64)
 	}
 	if err != nil || !(value >= 0 && value <= 1e15) || u == share && value > 1 {
-		return 0, fmt.Errorf("%q is not a valid %s: use %s", text, q, unitForms(u))
+		return 0, fmt.Errorf("%q is not a valid %s: use %s", text, q, unitExample(u))
 	}
 	return value, nil
 }
 
-// text writes a value of a quantity.
-func (q Quantity) text(value float64) string {
+// format writes a value of a quantity.
+func (q Quantity) format(value float64) string {
 	u, _ := unitOf(q)
 	switch u {
 	case seconds:
@@ -102,10 +102,10 @@ func (q Quantity) text(value float64) string {
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }
 
-// Reading is what one member tells. What it does not tell is not in it.
+// Reading has the quantities that one member reports.
 type Reading struct {
-	Where string // such as "shard2/host:27018"
-	// Values are those of the config servers with OfConfig before them.
+	Member string // such as "shard2/host:27018"
+	// Values are those of the config servers with ConfigPrefix before them.
 	Values map[Quantity]float64
 }
 

@@ -8,14 +8,14 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Note says whose a limit is. A Fixed one is not an option's.
-type Note struct {
+// LimitNote says where a limit comes from. A Fixed one is not set by an option.
+type LimitNote struct {
 	Text  string
 	Fixed bool
 }
 
-// reached is the error of a run at a limit.
-func (n Note) reached(limit string) error {
+// reachedError is the error of a run at a limit.
+func (n LimitNote) reachedError(limit string) error {
 	return &OverError{Why: "the limit of " + limit + " is reached" + n.Text, Fixed: n.Fixed}
 }
 
@@ -26,19 +26,19 @@ type Rules struct {
 	// anything, waits included. Zero means no limit.
 	MaxMoves int
 	MaxBytes int64
-	For      time.Duration
-	// Working has For count no time in which a window is shut, or somebody wants nothing to
-	// begin: work that goes on for some nights.
-	Working bool
+	MaxTime  time.Duration
+	// OnlyWorkingTime excludes from For the time in which a window is shut or a hold keeps moves from
+	// beginning: for work that takes several nights.
+	OnlyWorkingTime bool
 	// The notes say after that a limit is reached whose it is.
-	MovesNote, BytesNote, ForNote Note
-	// Before and Spent are what earlier runs of the same work have moved, and for how long:
+	MovesNote, BytesNote, ForNote LimitNote
+	// MovedBefore and Spent are what earlier runs of the same work have moved, and for how long:
 	// they count against the limits.
-	Before Done
-	Spent  time.Duration
+	MovedBefore Done
+	SpentBefore time.Duration
 	// Pause is how long to wait after each move before the next begins, Rest what is left of
 	// that since the last move of an earlier run.
-	Pause, Rest time.Duration
+	Pause, FirstPause time.Duration
 	// CoolDown is how long a range that was moved is left alone, by whoever chooses
 	// what moves: a Gate takes any.
 	CoolDown time.Duration
@@ -62,16 +62,16 @@ type Move struct {
 	Min, Max  catalog.Key // Max is zero where the donor chooses it
 	From, To  catalog.ShardID
 	Bytes     int64 // what it is expected to move
-	// Most is what it may move, as far as anybody knows: beside moves under way another
+	// MaxBytes is what it may move, as far as anybody knows: beside moves under way another
 	// one begins only if all of them may move so much. Zero is Bytes.
-	Most int64
-	// Room is what has to have room on the recipient's volume. Zero is Bytes.
-	Room int64
-	// Whole tells that all of the range moves: what has to have room can be counted.
-	Whole bool
-	// Stays tells that nothing moves: a split or a merge, which the limits of moves
+	MaxBytes int64
+	// RoomBytes is what has to have room on the recipient's volume. Zero is Bytes.
+	RoomBytes int64
+	// WholeRange tells that all of the range moves: what has to have room can be counted.
+	WholeRange bool
+	// MovesNothing tells that nothing moves: a split or a merge, which the limits of moves
 	// do not count.
-	Stays bool
+	MovesNothing bool
 }
 
 // OverError says that nothing begins any more, for a reason that is not a mistake.

@@ -11,77 +11,77 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Room is what the volume of a move's recipient has below the limit.
-type Room struct {
-	// Lacks returns how many bytes on disk are lacking for so many bytes of the collection;
+// VolumeRoom is the free space of the recipient's volume below the disk limit.
+type VolumeRoom struct {
+	// Shortfall returns how many bytes on disk are lacking for so many bytes of the collection;
 	// 0 where there is room, MaxInt64 where the volume is not known.
-	Lacks func(bytes int64) int64
-	// Needs is what the donor has counted in the range of a move that is whole; 0 where it
+	Shortfall func(bytes int64) int64
+	// CountedBytes is how many bytes the donor has counted in the range of a Whole move; 0 if it
 	// was not asked, or did not answer.
-	Needs int64
+	CountedBytes int64
 	// Orphans are documents of the collection that the recipient has yet to delete, which
 	// makes room for others of it.
 	Orphans int64
 }
 
-// Volumes tells a Gate where to read what the recipient of a move has room for. Without it a
+// WithVolumes sets the function that reads the free space of a move's recipient. Without it a
 // disk limit lets nothing begin.
-func Volumes(read func(context.Context, Move) (Room, error)) Option {
-	return func(g *Gate) { g.room = read }
+func WithVolumes(read func(context.Context, Move) (VolumeRoom, error)) Option {
+	return func(g *Gate) { g.readRoom = read }
 }
 
-// unwritten is for how long what has arrived may be missing in the sizes of files: they grow
+// checkpointDelay is how long received data may be missing in the sizes of files: they grow
 // with the next checkpoint, each minute.
-const unwritten = 2 * time.Minute
+const checkpointDelay = 2 * time.Minute
 
-// maxDeleting is how long is waited for deletions to make room: their delay is a quarter of an
+// maxDeletionWait limits how long deletions are waited for: their delay is a quarter of an
 // hour by default.
-const maxDeleting = time.Hour
+const maxDeletionWait = time.Hour
 
-// space asks whether the recipient has room for a move, and notes what has to have room.
-func (g *Gate) space(ctx context.Context, m *Move) (*obstacle, error) {
-	if g.rules.DiskLimit == 0 || m.Stays || m.To == "" || m.To == m.From {
+// readSpaceObstacle checks that the recipient has room for a move, and sets the bytes that need it.
+func (g *Gate) readSpaceObstacle(ctx context.Context, m *Move) (*obstacle, error) {
+	if g.rules.DiskLimit == 0 || m.MovesNothing || m.To == "" || m.To == m.From {
 		return nil, nil
 	}
-	room, err := g.room(ctx, *m)
+	room, err := g.readRoom(ctx, *m)
 	if err != nil {
-		return noAnswer("can't read the volumes of the shards", err)
+		return noAnswerObstacle("can't read the volumes of the shards", err)
 	}
 	g.mu.Lock()
-	unseen := g.arriving.unseen(m.To, g.clock.Now())
+	unseen := g.arriving.unseenBytes(m.To, g.clock.Now())
 	g.mu.Unlock()
-	if room.Needs > 0 {
-		m.Room = room.Needs
+	if room.CountedBytes > 0 {
+		m.RoomBytes = room.CountedBytes
 	}
-	need := m.room()
-	lacks := room.Lacks(need + unseen)
+	need := m.roomBytes()
+	lacks := room.Shortfall(need + unseen)
 	switch {
 	case lacks == 0:
 		return nil, nil
-	case unseen > 0 && room.Lacks(need) == 0:
-		return &obstacle{reason: NoSpace, left: lookAgain, text: fmt.Sprintf(
+	case unseen > 0 && room.Shortfall(need) == 0:
+		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf(
 			"waiting until the volume of shard %s shows what it has received", m.To)}, nil
 	case room.Orphans > 0:
-		return &obstacle{reason: NoSpace, left: lookAgain, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
-			g.full(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
+		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
+			g.noSpaceText(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
 	}
-	return nil, &OverError{Why: g.full(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
+	return nil, &OverError{Why: g.noSpaceText(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
 }
 
-// full says that a shard has no room for a move.
-func (g *Gate) full(m *Move, lacks int64) string {
+// noSpaceText says that a shard has no room for a move.
+func (g *Gate) noSpaceText(m *Move, lacks int64) string {
 	limit := humanize.Percent(g.rules.DiskLimit)
 	if lacks == math.MaxInt64 {
 		return fmt.Sprintf("the disk limit of %s can't be kept: the size of the volume of shard %s is not known", limit, m.To)
 	}
 	return fmt.Sprintf("the disk limit of %s is reached: shard %s lacks %s on disk for %s of %s", limit, m.To,
-		humanize.Bytes(lacks), humanize.Bytes(m.room()), m.Namespace)
+		humanize.Bytes(lacks), humanize.Bytes(m.roomBytes()), m.Namespace)
 }
 
-func (m Move) room() int64 { return cmp.Or(m.Room, m.Bytes) }
+func (m Move) roomBytes() int64 { return cmp.Or(m.RoomBytes, m.Bytes) }
 
-// arriving is what shards receive, or have received a moment ago.
-type arriving map[catalog.ShardID][]arrival
+// arrivals is what shards receive, or have received a moment ago.
+type arrivals map[catalog.ShardID][]arrival
 
 type arrival struct {
 	ns    string
@@ -90,14 +90,14 @@ type arrival struct {
 	ended time.Time // zero while it is under way
 }
 
-// count has a move begin, or end.
-func (a arriving) count(m Move, times int, now time.Time) {
+// countMove notes that a move begins (times > 0) or ends.
+func (a arrivals) countMove(m Move, times int, now time.Time) {
 	if m.To == "" {
 		return
 	}
 	list := a[m.To]
 	if times > 0 {
-		a[m.To] = append(list, arrival{ns: m.Namespace, min: m.Min, bytes: m.room()})
+		a[m.To] = append(list, arrival{ns: m.Namespace, min: m.Min, bytes: m.roomBytes()})
 		return
 	}
 	for i := range list {
@@ -108,11 +108,11 @@ func (a arriving) count(m Move, times int, now time.Time) {
 	}
 }
 
-// unseen returns what the sizes of a shard's files may not show yet.
-func (a arriving) unseen(id catalog.ShardID, now time.Time) (sum int64) {
+// unseenBytes returns the received bytes that the sizes of a shard's files may not include yet.
+func (a arrivals) unseenBytes(id catalog.ShardID, now time.Time) (sum int64) {
 	kept := a[id][:0]
 	for _, x := range a[id] {
-		if x.ended.IsZero() || now.Sub(x.ended) < unwritten {
+		if x.ended.IsZero() || now.Sub(x.ended) < checkpointDelay {
 			kept = append(kept, x)
 			sum += x.bytes
 		}

@@ -8,16 +8,16 @@ import (
 // Range is how long something takes at least and at most, nine times in ten.
 type Range struct{ Low, High time.Duration }
 
-// Left is what a run still has to do, as far as whoever planned it knows.
-type Left struct {
+// Remaining is what a run still has to do, as far as whoever planned it knows.
+type Remaining struct {
 	Bytes int64 // that are to be moved
 	Steps int   // where it is not bytes that take the time
 }
 
-// trajectory is what was done by when. What the rest takes is reckoned from it: each run
+// trajectory is the progress over time, from which the remaining time is estimated: each run
 // measures itself, at the pace that its own rules, the load of these hours and these
 // links leave. A forecast knows the balancer's rounds and pauses instead, which an
-// engine of ours does not keep.
+// shardsh run does not have.
 type trajectory struct {
 	marks []mark
 }
@@ -31,7 +31,7 @@ type mark struct {
 // maxMarks is how many are kept of a trajectory, however long it is.
 const maxMarks = 128
 
-func (c *trajectory) add(at time.Duration, amount float64) {
+func (c *trajectory) addMark(at time.Duration, amount float64) {
 	if n := len(c.marks); n > 0 {
 		amount += c.marks[n-1].amount
 	}
@@ -44,10 +44,10 @@ func (c *trajectory) add(at time.Duration, amount float64) {
 	c.marks = append(c.marks, mark{at, amount})
 }
 
-// What a trajectory has to be before anything is said of the rest.
+// The minimum of a trajectory for an estimate of the remaining time.
 const (
-	fewestMarks = 4
-	shortest    = 5 * time.Second
+	minMarks = 4
+	minTime  = 5 * time.Second
 )
 
 const (
@@ -63,9 +63,9 @@ const (
 	maxParts = 16
 )
 
-// toGo returns how long an amount takes, as seen at a time of the trajectory.
-func (c *trajectory) toGo(left float64, now time.Duration) (Range, bool) {
-	if len(c.marks) < fewestMarks || now < shortest || left <= 0 {
+// timeToGo returns how long an amount takes, as seen at a time of the trajectory.
+func (c *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
+	if len(c.marks) < minMarks || now < minTime || left <= 0 {
 		return Range{}, false
 	}
 	last := c.marks[len(c.marks)-1]
@@ -78,7 +78,7 @@ func (c *trajectory) toGo(left float64, now time.Duration) (Range, bool) {
 	sigma := math.Sqrt(surprise*surprise + spread*spread*(1/float64(parts)+1/future))
 	factor := math.Exp(nineInTen * sigma)
 	slow := math.Min(rate/factor, last.amount/now.Seconds()) // of a step that does not end
-	return Range{Low: span(left / (rate * factor)), High: span(left / slow)}, true
+	return Range{Low: durationOf(left / (rate * factor)), High: durationOf(left / slow)}, true
 }
 
 // spread returns the standard deviation of the logarithm of the pace of parts of the
@@ -99,41 +99,41 @@ func (c *trajectory) spread(rate float64) (float64, int) {
 	return math.Sqrt(squares / (math.Max(1, seen) - 1 + doubt)), parts
 }
 
-func span(s float64) time.Duration {
+func durationOf(s float64) time.Duration {
 	return time.Duration(math.Min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
 }
 
-// Expect tells what is left to do. Where it is not told, it is not known how long the rest
+// SetRemaining tells what is left to do. Where it is not told, it is not known how long the rest
 // takes.
-func (g *Gate) Expect(l Left) {
+func (g *Gate) SetRemaining(l Remaining) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.left = &l
 }
 
-// mark notes that a step has ended well.
-func (g *Gate) mark(m Move) {
-	at := g.worked()
-	if !m.Stays {
-		g.bytes.add(at, float64(m.Bytes))
+// addMarks notes that a step has ended well.
+func (g *Gate) addMarks(m Move) {
+	at := g.workedTime()
+	if !m.MovesNothing {
+		g.bytes.addMark(at, float64(m.Bytes))
 	}
-	g.steps.add(at, 1)
+	g.steps.addMark(at, 1)
 }
 
-// worked is how long it is since the first step began, without the time of a shut
+// workedTime is how long it is since the first step began, without the time of a shut
 // window.
-func (g *Gate) worked() time.Duration {
-	worked := g.clock.Now().Sub(g.first)
-	if w := g.waits[Shut]; w != nil {
-		worked -= w.spent(g.clock.Now()) - g.shutBefore
+func (g *Gate) workedTime() time.Duration {
+	worked := g.clock.Now().Sub(g.firstStepAt)
+	if w := g.waits[WaitWindow]; w != nil {
+		worked -= w.waitedTime(g.clock.Now()) - g.shutBefore
 	}
 	return worked
 }
 
-// toGo is how long the rest takes, or what of it the limits of this run let in; nil
+// timeToGo is how long the rest takes, or what of it the limits of this run let in; nil
 // where that is not known yet.
-func (g *Gate) toGo() *Range {
-	if g.left == nil || g.first.IsZero() {
+func (g *Gate) timeToGo() *Range {
+	if g.left == nil || g.firstStepAt.IsZero() {
 		return nil
 	}
 	left, c := float64(g.left.Bytes), &g.bytes
@@ -143,11 +143,11 @@ func (g *Gate) toGo() *Range {
 	case most > 0:
 		left = min(left, float64(max(0, most-g.done.Bytes)))
 	}
-	r, known := c.toGo(left, g.worked())
+	r, known := c.timeToGo(left, g.workedTime())
 	if !known {
 		return nil
 	}
-	if f := g.rules.For; f > 0 {
+	if f := g.rules.MaxTime; f > 0 {
 		ends := max(0, f-g.clock.Now().Sub(g.began))
 		r.Low, r.High = min(r.Low, ends), min(r.High, ends)
 	}

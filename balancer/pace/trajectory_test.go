@@ -27,16 +27,16 @@ func TestTimeToGoHolds(t *testing.T) {
 		var c trajectory
 		left := total
 		for i := range moves - 1 {
-			now := span(ends[i])
-			c.add(now, sizes[i])
+			now := durationOf(ends[i])
+			c.addMark(now, sizes[i])
 			left -= sizes[i]
-			r, known := c.toGo(left, now)
-			if known != (i+1 >= fewestMarks) {
+			r, known := c.timeToGo(left, now)
+			if known != (i+1 >= minMarks) {
 				t.Fatalf("after %d moves in %s: %v", i+1, now, known)
 			}
 			if known {
 				said++
-				if truth := span(at - ends[i]); r.Low <= truth && truth <= r.High {
+				if truth := durationOf(at - ends[i]); r.Low <= truth && truth <= r.High {
 					held++
 				}
 			}
@@ -51,26 +51,26 @@ func TestTimeToGoHolds(t *testing.T) {
 func TestCourse(t *testing.T) {
 	var c trajectory
 	for i := range 1000 {
-		c.add(time.Duration(i+1)*time.Second, 10)
+		c.addMark(time.Duration(i+1)*time.Second, 10)
 		if len(c.marks) > maxMarks {
 			t.Fatal(len(c.marks))
 		}
 	}
-	r, known := c.toGo(1000, 1000*time.Second)
+	r, known := c.timeToGo(1000, 1000*time.Second)
 	if !known || r.Low < 50*time.Second || r.Low > 90*time.Second || r.High < 110*time.Second || r.High > 200*time.Second {
 		t.Errorf("%v, %v for 100 s", r, known)
 	}
-	if stalled, _ := c.toGo(1000, 4000*time.Second); stalled.Low != r.Low || stalled.High != 400*time.Second {
+	if stalled, _ := c.timeToGo(1000, 4000*time.Second); stalled.Low != r.Low || stalled.High != 400*time.Second {
 		t.Errorf("%v after a step of 3000 s", stalled)
 	}
-	if _, known := c.toGo(0, 1000*time.Second); known {
+	if _, known := c.timeToGo(0, 1000*time.Second); known {
 		t.Error("nothing takes time")
 	}
 	var still trajectory
 	for i := range 10 {
-		still.add(time.Duration(i)*time.Second, 0)
+		still.addMark(time.Duration(i)*time.Second, 0)
 	}
-	if r, known := still.toGo(5, 10*time.Second); known {
+	if r, known := still.timeToGo(5, 10*time.Second); known {
 		t.Errorf("nothing was moved, and the rest takes %v", r)
 	}
 }
@@ -93,12 +93,12 @@ func TestTimeToGoOfARun(t *testing.T) {
 			time.Sleep(time.Minute)
 			g.Leave(m, nil)
 		}
-		g.Expect(Left{Bytes: 1000, Steps: 1000})
+		g.SetRemaining(Remaining{Bytes: 1000, Steps: 1000})
 		got := g.Stats().ToGo // 85 bytes at one a minute
 		if got == nil || got.Low < 45*time.Minute || got.High > 160*time.Minute {
 			t.Errorf("%v for 85 minutes", got)
 		}
-		g.Expect(Left{Steps: 10})
+		g.SetRemaining(Remaining{Steps: 10})
 		if got := g.Stats().ToGo; got == nil || got.Low < 5*time.Minute || got.High > 19*time.Minute {
 			t.Errorf("%v for 10 minutes", got)
 		}

@@ -14,17 +14,17 @@ type Reason string
 
 // The reasons.
 const (
-	Pausing  Reason = "pause"    // after the last move
-	Failing  Reason = "failures" // after some
-	Shut     Reason = "window"
-	NoAnswer Reason = "no answer" // the cluster can't be asked
-	Busy     Reason = "condition" // one of those to pause when
-	Near     Reason = "limit"     // moves under way may reach it
-	Held     Reason = "freeze"    // somebody wants nothing to begin
-	NoSpace  Reason = "disk"      // the recipient's volume has no room yet
-	Overload Reason = "overload"  // a server refuses what it has no time for
-	// Untold is not a wait: it is asked about, and never reported.
-	Untold Reason = "untold"
+	WaitPause    Reason = "pause"    // after the last move
+	WaitFailures Reason = "failures" // after some
+	WaitWindow   Reason = "window"
+	WaitNoAnswer Reason = "no answer" // the cluster can't be asked
+	WaitBusy     Reason = "condition" // the condition of --pause-when holds
+	WaitLimit    Reason = "limit"     // moves under way may reach it
+	WaitHold     Reason = "freeze"    // somebody wants nothing to begin
+	WaitDisk     Reason = "disk"      // the recipient's volume has no room yet
+	WaitOverload Reason = "overload"  // a server rejects commands as overloaded
+	// NotReported is not a wait: a quantity of the condition that no member reports.
+	NotReported Reason = "untold"
 )
 
 // Event tells that moves wait, or go on.
@@ -38,37 +38,37 @@ type Event struct {
 
 // wait is how long moves have waited for a reason.
 type wait struct {
-	who   int // how many do
-	since time.Time
-	total time.Duration
-	told  bool
-	text  string // that was told last
+	waiters int // how many do
+	since   time.Time
+	total   time.Duration
+	told    bool
+	text    string // that was told last
 }
 
-// spent is how long that was.
-func (w *wait) spent(now time.Time) time.Duration {
-	if w.who > 0 {
+// waitedTime is how long that was.
+func (w *wait) waitedTime(now time.Time) time.Duration {
+	if w.waiters > 0 {
 		return w.total + now.Sub(w.since)
 	}
 	return w.total
 }
 
-// worthTelling is how long a wait after failures lasts of which anybody is told.
-const worthTelling = 10 * time.Second
+// minToldWait is the shortest wait after failures that is reported.
+const minToldWait = 10 * time.Second
 
-// waiting begins a wait.
-func (g *Gate) waiting(o *obstacle) {
-	g.telling.Lock()
-	defer g.telling.Unlock()
+// startWait begins a wait.
+func (g *Gate) startWait(o *obstacle) {
+	g.tellMu.Lock()
+	defer g.tellMu.Unlock()
 	if g.beginWait(o) {
 		g.tell(Event{Reason: o.reason, Text: o.text})
 	}
 }
 
-// waitsFor tells that a wait goes on for another cause.
-func (g *Gate) waitsFor(o *obstacle) {
-	g.telling.Lock()
-	defer g.telling.Unlock()
+// changeWait emits an event if the text of a wait has changed.
+func (g *Gate) changeWait(o *obstacle) {
+	g.tellMu.Lock()
+	defer g.tellMu.Unlock()
 	g.mu.Lock()
 	w := g.waits[o.reason]
 	known := w == nil || w.text == o.text
@@ -90,20 +90,20 @@ func (g *Gate) beginWait(o *obstacle) bool {
 		w = &wait{}
 		g.waits[o.reason] = w
 	}
-	if w.who++; w.who == 1 {
+	if w.waiters++; w.waiters == 1 {
 		w.since = g.clock.Now()
 	}
-	if w.told || o.text == "" || o.reason == Failing && o.left < worthTelling {
+	if w.told || o.text == "" || o.reason == WaitFailures && o.left < minToldWait {
 		return false
 	}
 	w.told, w.text = true, o.text
 	return true
 }
 
-// waited ends a wait, and tells that moves go on, if they do.
-func (g *Gate) waited(r Reason, goesOn bool) {
-	g.telling.Lock()
-	defer g.telling.Unlock()
+// finishWait ends a wait, and tells that moves go on, if they do.
+func (g *Gate) finishWait(r Reason, goesOn bool) {
+	g.tellMu.Lock()
+	defer g.tellMu.Unlock()
 	if e, told := g.endWait(r); told && goesOn {
 		g.tell(e)
 	}
@@ -117,7 +117,7 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	if w == nil {
 		return e, false
 	}
-	if w.who--; w.who > 0 {
+	if w.waiters--; w.waiters > 0 {
 		return e, false
 	}
 	spent := g.clock.Now().Sub(w.since)
@@ -127,7 +127,7 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	return Event{Reason: r, Over: true, Waited: spent, Text: text}, told
 }
 
-// Stats is what a run has to show for itself.
+// Stats are the statistics of a run.
 type Stats struct {
 	Done
 	// Failures counts them by class.
@@ -137,7 +137,7 @@ type Stats struct {
 	// Left is what is left to do, ToGo how long that takes at the pace of this run, or
 	// what its limits let in of it, without the time of a shut window. Both are nil
 	// where it is not known, as ToGo is at the beginning.
-	Left *Left
+	Left *Remaining
 	ToGo *Range
 }
 
@@ -145,10 +145,10 @@ type Stats struct {
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := Stats{Done: g.done, Failures: maps.Clone(g.failures.count), Waited: map[Reason]time.Duration{}}
+	s := Stats{Done: g.done, Failures: maps.Clone(g.failures.countByClass), Waited: map[Reason]time.Duration{}}
 	for r, w := range g.waits {
-		s.Waited[r] = w.spent(g.clock.Now())
+		s.Waited[r] = w.waitedTime(g.clock.Now())
 	}
-	s.Left, s.ToGo = g.left, g.toGo()
+	s.Left, s.ToGo = g.left, g.timeToGo()
 	return s
 }

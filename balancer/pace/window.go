@@ -12,14 +12,14 @@ import (
 // Window is the time of the day in which moves begin, by the clock of a zone.
 type Window struct {
 	catalog.Window
-	Zone *time.Location
-	// name is how the zone is told of.
+	Location *time.Location
+	// name is the time zone as shown to users.
 	name string
-	// Local says that the zone is that of this machine, as none was named.
-	Local bool
+	// IsLocal says that the zone is that of this machine, as none was named.
+	IsLocal bool
 }
 
-const windowForm = `"22:00-06:00", "22:00-06:00 UTC", "22:00-06:00 +02:00" or "22:00-06:00 Europe/Berlin"`
+const windowExamples = `"22:00-06:00", "22:00-06:00 UTC", "22:00-06:00 +02:00" or "22:00-06:00 Europe/Berlin"`
 
 // ParseWindow reads a window. Without a zone it goes by the clock of local, that of
 // this machine; only its times: what time it is the cluster says.
@@ -27,9 +27,9 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	times, zone, named := strings.Cut(strings.TrimSpace(text), " ")
 	start, stop, ok := strings.Cut(times, "-")
 	if !ok {
-		return nil, fmt.Errorf("%q is not a valid window, such as %s", text, windowForm)
+		return nil, fmt.Errorf("%q is not a valid window, such as %s", text, windowExamples)
 	}
-	w := &Window{Zone: local, name: localName(local), Local: true}
+	w := &Window{Location: local, name: localZoneName(local), IsLocal: true}
 	for _, part := range []struct {
 		text string
 		to   *catalog.TimeOfDay
@@ -45,17 +45,17 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	}
 	if zone = strings.TrimSpace(zone); named && zone != "" {
 		var err error
-		if w.Zone, err = catalog.ParseTimeZone(zone); err != nil {
+		if w.Location, err = catalog.ParseTimeZone(zone); err != nil {
 			return nil, fmt.Errorf("the window %q: %w", text, err)
 		}
-		w.name, w.Local = zone, false
+		w.name, w.IsLocal = zone, false
 	}
 	return w, nil
 }
 
-// MachineZone returns the time zone of this machine, with its name where that can
+// LocalLocation returns the time zone of this machine, with its name where that can
 // be found out.
-func MachineZone() *time.Location {
+func LocalLocation() *time.Location {
 	name, set := os.LookupEnv("TZ")
 	if target, err := os.Readlink("/etc/localtime"); !set && err == nil {
 		_, name, _ = strings.Cut(target, "zoneinfo/")
@@ -66,8 +66,8 @@ func MachineZone() *time.Location {
 	return time.Local
 }
 
-// localName is how the zone of this machine is told of.
-func localName(zone *time.Location) string {
+// localZoneName is how the zone of this machine is told of.
+func localZoneName(zone *time.Location) string {
 	name := zone.String()
 	if zone == time.Local {
 		name = time.Now().Format("MST (-07:00)")
@@ -78,23 +78,23 @@ func localName(zone *time.Location) string {
 // String is "22:00-06:00 Europe/Berlin".
 func (w *Window) String() string { return w.Window.String() + " " + w.name }
 
-// Opens returns when the window is open next: now if it is.
-func (w *Window) Opens(now time.Time) time.Time {
-	opens, _ := (&catalog.Settings{Window: &w.Window}).NextOpen(now.In(w.Zone)) // one window opens every day
+// NextOpen returns when the window is open next: now if it is.
+func (w *Window) NextOpen(now time.Time) time.Time {
+	opens, _ := (&catalog.Settings{Window: &w.Window}).NextOpen(now.In(w.Location)) // one window opens every day
 	return opens
 }
 
-// shut says that the window is, and until when.
-func (w *Window) shut(now time.Time) *obstacle {
-	opens := w.Opens(now)
+// shutObstacle says that the window is, and until when.
+func (w *Window) shutObstacle(now time.Time) *obstacle {
+	opens := w.NextOpen(now)
 	left := opens.Sub(now)
 	if left <= 0 {
 		return nil
 	}
 	form := "15:04"
-	if opens.YearDay() != now.In(w.Zone).YearDay() {
+	if opens.YearDay() != now.In(w.Location).YearDay() {
 		form = "2006-01-02 15:04"
 	}
 	text := fmt.Sprintf("the window %s opens at %s", w, opens.Format(form))
-	return &obstacle{reason: Shut, text: text, left: left, sure: true}
+	return &obstacle{reason: WaitWindow, text: text, left: left, isMinimum: true}
 }

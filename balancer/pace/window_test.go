@@ -59,7 +59,7 @@ func TestWindowOpens(t *testing.T) {
 			t.Fatal(err)
 		}
 		now, _ := time.Parse(time.RFC3339, tt.now)
-		if got := w.Opens(now).UTC().Format(time.RFC3339); got != tt.want {
+		if got := w.NextOpen(now).UTC().Format(time.RFC3339); got != tt.want {
 			t.Errorf("%s at %s: %s, want %s", tt.window, tt.now, got, tt.want)
 		}
 	}
@@ -72,8 +72,8 @@ func windowed(t *testing.T, text string, r Rules, told *[]string) *Gate {
 	if r.Window, err = ParseWindow(text, time.UTC); err != nil {
 		t.Fatal(err)
 	}
-	return NewGate(r, wall{}, Tell(func(e Event) { *told = append(*told, e.Text) }),
-		Time(func(context.Context) (time.Time, error) { return time.Now().Add(time.Hour), nil }))
+	return NewGate(r, wall{}, WithTell(func(e Event) { *told = append(*told, e.Text) }),
+		WithTime(func(context.Context) (time.Time, error) { return time.Now().Add(time.Hour), nil }))
 }
 
 // It waits by the cluster's clock, and tells so once. A bubble begins at midnight.
@@ -97,7 +97,7 @@ func TestWaitsForTheWindow(t *testing.T) {
 		if !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
-		if s := g.Stats(); s.Waited[Shut] != 43*time.Hour {
+		if s := g.Stats(); s.Waited[WaitWindow] != 43*time.Hour {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -107,11 +107,11 @@ func TestWaitsForTheWindow(t *testing.T) {
 func TestWindowAfterTheEnd(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		var told []string
-		g := windowed(t, "22:00-06:00 +00:00", Rules{For: 2 * time.Hour}, &told)
+		g := windowed(t, "22:00-06:00 +00:00", Rules{MaxTime: 2 * time.Hour}, &told)
 		mustEnter(t, g, move("a", "b", 1))
 		time.Sleep(6 * time.Hour)
 		began := time.Now()
-		g = windowed(t, "22:00-06:00 +00:00", Rules{For: 2 * time.Hour}, &told)
+		g = windowed(t, "22:00-06:00 +00:00", Rules{MaxTime: 2 * time.Hour}, &told)
 		refused(t, g, move("a", "b", 1),
 			"no more moves before the limit of 2h: the window 22:00-06:00 +00:00 opens at 22:00")
 		if waited := time.Since(began); waited != 0 {
@@ -127,8 +127,8 @@ func TestNoAnswer(t *testing.T) {
 		answers := func(after int, err error) *Gate {
 			told = nil
 			w, _ := ParseWindow("00:00-23:59", time.UTC)
-			return NewGate(Rules{Window: w}, wall{}, Tell(func(e Event) { told = append(told, e.Text) }),
-				Time(func(context.Context) (time.Time, error) {
+			return NewGate(Rules{Window: w}, wall{}, WithTell(func(e Event) { told = append(told, e.Text) }),
+				WithTime(func(context.Context) (time.Time, error) {
 					if after--; after >= 0 {
 						return time.Time{}, err
 					}

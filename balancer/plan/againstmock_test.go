@@ -108,7 +108,7 @@ func carriedOut(
 	t *testing.T, p *plan.Plan, text string, release catalog.Release, seed uint64,
 ) *catalog.Snapshot {
 	cluster, client := newMock(t, text, release, seed)
-	steps, err := live.NewSteps(t.Context(), live.NewCommandRunner(client))
+	steps, err := live.NewStepExecutor(t.Context(), live.NewCommandRunner(client))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func newMock(t *testing.T, text string, release catalog.Release, seed uint64) (*
 
 func snapshotOf(t *testing.T, client *mongo.Client) *catalog.Snapshot {
 	t.Helper()
-	s, err := live.NewReader(client, live.ReaderOptions{Parts: live.WithStatus}).Read(t.Context())
+	s, err := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// basisOf tells what a plan for some collections is made for.
-func basisOf(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
+// newBasis returns the state of the cluster that a plan for some collections is based on.
+func newBasis(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
 	parts := s.Parts()
 	b := Basis{
 		ClusterID: parts.ClusterID, Source: parts.Source.Name, Time: s.Time(), Release: s.Release().String(),
-		Hash: hashOf(s, names, g), Collections: []CollectionBasis{},
+		Hash: stateHash(s, names, g), Collections: []CollectionBasis{},
 	}
 	for _, ns := range names {
 		c := s.Collection(ns)
@@ -44,10 +44,10 @@ func UUIDText(u bson.Binary) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// hashOf changes with the chunks, zones and flags of the collections, with the
+// stateHash changes with the chunks, zones and flags of the collections, with the
 // shards, and with the settings that choices depend on. Data that come and go do not
 // change it, nor does the balancer's mode.
-func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
+func stateHash(s *catalog.Snapshot, names []string, g Goal) string {
 	h := hasher{sha256.New()}
 	settings := s.Settings()
 	h.add(s.Release(), g.Kind, g.Shard, settings.MaxChunkSizeBytes, settings.AttemptJumbo, settings.AutoMerge)
@@ -71,10 +71,10 @@ func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
 			h.add(r.Zone, r.Min, r.Max)
 		}
 	}
-	return h.text(hashLength)
+	return h.hexDigits(hashLength)
 }
 
-// hashLength is enough to tell apart all that one operator will ever see.
+// hashLength is long enough to be unique among the plans of one operator.
 const hashLength = 16
 
 // hasher sums up values, each with its end.
@@ -86,4 +86,4 @@ func (h hasher) add(values ...any) {
 	}
 }
 
-func (h hasher) text(digits int) string { return hex.EncodeToString(h.Sum(nil))[:digits] }
+func (h hasher) hexDigits(digits int) string { return hex.EncodeToString(h.Sum(nil))[:digits] }

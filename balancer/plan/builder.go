@@ -11,31 +11,31 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// builder makes a plan of what happens.
+// builder makes a plan from the events of a simulation.
 type builder struct {
 	o     Options
 	scope *scope
 	plan  *Plan
 
-	// held is what each shard has after the last step.
-	held map[catalog.ShardID]Holding
-	// round is the engine's; touched are the shards of the plan's round, which is
+	// holdings is what each shard has after the last step.
+	holdings map[catalog.ShardID]Holding
+	// engineRound is the engine's; touched are the shards of the plan's round, which is
 	// no longer than that of the engine.
-	round, roundOf int
-	touched        []catalog.ShardID
-	// explained is how many steps have their reasons.
-	explained int
-	// passed names the limit that the next step would pass. closed: no more steps.
-	passed string
-	closed bool
-	// drained is how far the plan was with the last step off the shard to drain.
-	drained mark
-	// ended counts collections whose defragmentation has ended.
-	ended   int
-	trouble failurePeriod
-	// lacking is what keeps a goal that the balancer knows nothing of from being
+	engineRound, planEngineRound int
+	touchedShards                []catalog.ShardID
+	// explainedSteps is how many steps have their reasons.
+	explainedSteps int
+	// passedLimit names the limit that the next step would pass. closed: no more steps.
+	passedLimit string
+	closed      bool
+	// lastDrainMark is how far the plan was with the last step off the shard to drain.
+	lastDrainMark mark
+	// defragmented counts collections whose defragmentation has ended.
+	defragmented int
+	failures     failurePeriod
+	// obstacles says why a goal that the balancer does not have (presplit, load) is not
 	// reached.
-	lacking []diagnosis.Finding
+	obstacles []diagnosis.Finding
 
 	// volumes are those of the shards, with what steps that the engine does not choose
 	// bring there; nil without a disk limit. shortages are what had no room, with the
@@ -43,8 +43,8 @@ type builder struct {
 	volumes   *catalog.Volumes
 	shortages map[sim.Shortage]int64
 
-	rest bool // the balancer has nothing more to do
-	end  *catalog.Snapshot
+	balancerIdle bool // the balancer is idle: it has nothing more to do
+	end          *catalog.Snapshot
 }
 
 // mark is how far a plan is.
@@ -63,58 +63,58 @@ type failurePeriod struct {
 
 func newBuilder(sc *scope, o Options) *builder {
 	b := &builder{o: o, scope: sc}
-	b.held = b.before()
+	b.holdings = b.initialHoldings()
 	b.plan = &Plan{Format: Format, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits, Steps: []Step{}}
 	for _, shard := range sc.start.Shards() {
-		b.plan.Shards = append(b.plan.Shards, ShardChange{Shard: shard.ID, Before: b.held[shard.ID]})
+		b.plan.Shards = append(b.plan.Shards, ShardChange{Shard: shard.ID, Before: b.holdings[shard.ID]})
 	}
 	return b
 }
 
-// before returns what each shard has before the first step.
-func (b *builder) before() map[catalog.ShardID]Holding {
+// initialHoldings returns what each shard has before the first step.
+func (b *builder) initialHoldings() map[catalog.ShardID]Holding {
 	held := map[catalog.ShardID]Holding{}
 	for _, c := range b.scope.colls {
 		for id, data := range c.Sizes {
-			add(held, id, Holding{Bytes: data.Bytes})
+			addHolding(held, id, Holding{Bytes: data.Bytes})
 		}
 		for _, id := range c.Owners() {
-			add(held, id, Holding{Chunks: c.CountOn(id).Chunks})
+			addHolding(held, id, Holding{Chunks: c.CountOn(id).Chunks})
 		}
 	}
 	return held
 }
 
-func add(held map[catalog.ShardID]Holding, id catalog.ShardID, h Holding) {
+func addHolding(held map[catalog.ShardID]Holding, id catalog.ShardID, h Holding) {
 	have := held[id]
 	held[id] = Holding{have.Chunks + h.Chunks, max(0, have.Bytes+h.Bytes)}
 }
 
-// take makes a step of what happened.
-func (b *builder) take(e sim.Event) {
+// addEvent adds the step for an event of the simulation.
+func (b *builder) addEvent(e sim.Event) {
 	switch e.Kind {
 	case sim.Moved:
-		b.step(Step{
+		b.addStep(Step{
 			Kind: Move, To: e.To, Bytes: e.Bytes, Documents: e.Documents, Reason: e.Reason,
 		}, e)
 	case sim.Split:
-		b.step(Step{Kind: Split, Points: e.Points}, e)
+		b.addStep(Step{Kind: Split, Points: e.Points}, e)
 	case sim.Merged:
-		b.step(Step{Kind: Merge, Chunks: e.Chunks}, e)
+		b.addStep(Step{Kind: Merge, Chunks: e.Chunks}, e)
 	case sim.MoveFailed:
-		if b.trouble.since.IsZero() {
-			b.trouble = failurePeriod{since: e.Ended, round: b.round}
+		if b.failures.since.IsZero() {
+			b.failures = failurePeriod{since: e.Ended, round: b.engineRound}
 		}
-		b.trouble.until, b.trouble.last = e.Ended, e.Err
+		b.failures.until, b.failures.last = e.Ended, e.Err
 	case sim.PhaseEntered:
 		if e.Phase == policy.PhaseFinished {
-			b.ended++
+			b.defragmented++
 		}
 	}
 }
 
-// step adds a step, unless that would pass a limit: then the plan has ended.
-func (b *builder) step(s Step, e sim.Event) {
+// addStep adds a step, unless that would pass a limit: then the plan has ended.
+func (b *builder) addStep(s Step, e sim.Event) {
 	if b.closed {
 		return
 	}
@@ -125,48 +125,48 @@ func (b *builder) step(s Step, e sim.Event) {
 	began := b.scope.start.Time()
 	s.After, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
 	s.Number, s.Round = len(b.plan.Steps)+1, b.plan.Totals.Rounds
-	fresh := b.freshRound(s)
+	fresh := b.startsRound(s)
 	if fresh {
 		s.Round++
 	}
-	if b.passed = b.limit(s); b.passed != "" {
+	if b.passedLimit = b.passesLimit(s); b.passedLimit != "" {
 		b.closed = true
 		return
 	}
 	if fresh {
-		b.touched, b.roundOf = b.touched[:0], b.round
+		b.touchedShards, b.planEngineRound = b.touchedShards[:0], b.engineRound
 	}
-	b.touched = append(b.touched, s.shards()...)
-	b.trouble = failurePeriod{}
-	b.count(s, e.RemainingPieces)
+	b.touchedShards = append(b.touchedShards, s.shards()...)
+	b.failures = failurePeriod{}
+	b.countStep(s, e.RemainingPieces)
 	b.plan.Steps = append(b.plan.Steps, s)
 	if s.Kind == Move && s.Reason == policy.ReasonDrain && s.From == b.o.Goal.Shard {
-		b.drained = mark{len(b.plan.Steps), b.plan.Totals, maps.Clone(b.held)}
+		b.lastDrainMark = mark{len(b.plan.Steps), b.plan.Totals, maps.Clone(b.holdings)}
 	}
 }
 
-// forgo takes back the steps after the last one off the shard to drain: what the
+// dropAfterDrain drops the steps after the last move off the shard to drain: what the
 // balancer would do while it can't go on with that.
-func (b *builder) forgo() {
+func (b *builder) dropAfterDrain() {
 	if b.o.Goal.Kind != Drain || b.closed {
 		return
 	}
-	m := b.drained
+	m := b.lastDrainMark
 	b.plan.Steps, b.plan.Totals = b.plan.Steps[:m.steps], m.totals
-	if b.held = m.held; b.held == nil {
-		b.held = b.before()
+	if b.holdings = m.held; b.holdings == nil {
+		b.holdings = b.initialHoldings()
 	}
 }
 
-// freshRound reports whether a step begins a round: the engine has gone on to
+// startsRound reports whether a step begins a round: the engine has gone on to
 // another one, or a shard of the step has been touched already.
-func (b *builder) freshRound(s Step) bool {
-	return len(b.plan.Steps) == 0 || b.roundOf != b.round || slices.Contains(b.touched, s.From) ||
-		slices.Contains(b.touched, s.To)
+func (b *builder) startsRound(s Step) bool {
+	return len(b.plan.Steps) == 0 || b.planEngineRound != b.engineRound || slices.Contains(b.touchedShards, s.From) ||
+		slices.Contains(b.touchedShards, s.To)
 }
 
-// limit names the limit that a step would pass.
-func (b *builder) limit(s Step) string {
+// passesLimit names the limit that a step would exceed.
+func (b *builder) passesLimit(s Step) string {
 	l, t := b.o.Limits, b.plan.Totals
 	switch {
 	case l.Moves > 0 && s.Kind == Move && t.Moves >= l.Moves:
@@ -181,53 +181,53 @@ func (b *builder) limit(s Step) string {
 	return ""
 }
 
-// count adds a step to the totals and to what shards have. left is how many pieces
+// countStep adds a step to the totals and to what shards have. left is how many pieces
 // of the chunk that moves stay.
-func (b *builder) count(s Step, left int) {
+func (b *builder) countStep(s Step, left int) {
 	b.plan.Totals.add(s)
 	switch s.Kind {
 	case Move:
-		add(b.held, s.From, Holding{int64(left) - 1, -s.Bytes})
-		add(b.held, s.To, Holding{1, s.Bytes})
+		addHolding(b.holdings, s.From, Holding{int64(left) - 1, -s.Bytes})
+		addHolding(b.holdings, s.To, Holding{1, s.Bytes})
 	case Split:
-		add(b.held, s.From, Holding{Chunks: int64(len(s.Points))})
+		addHolding(b.holdings, s.From, Holding{Chunks: int64(len(s.Points))})
 	case Merge:
-		add(b.held, s.From, Holding{Chunks: 1 - int64(s.Chunks)})
+		addHolding(b.holdings, s.From, Holding{Chunks: 1 - int64(s.Chunks)})
 	}
 }
 
-// decided explains the moves of a round, which have been taken by now.
-func (b *builder) decided(_ time.Time, decisions []policy.Decision) {
-	b.explain(decisions)
-	b.round++
+// onDecisions explains the moves of a round, which have been taken by now.
+func (b *builder) onDecisions(_ time.Time, decisions []policy.Decision) {
+	b.explainSteps(decisions)
+	b.engineRound++
 }
 
-// stuckRounds and stuckTime are after how many rounds of failures without a step,
-// over at least how long, nothing better is expected.
+// maxFailedRounds and minStuckTime: after so many rounds of failures without a step,
+// over at least this time, the plan is taken to be stuck.
 const (
-	stuckRounds = 200
-	stuckTime   = time.Hour
+	maxFailedRounds = 200
+	minStuckTime    = time.Hour
 )
 
-// over reports whether the plan has ended before the balancer rests. The round in
+// isOver reports whether the plan has ended before the balancer is idle. The round in
 // which it ends goes on until the steps have their reasons.
-func (b *builder) over() bool {
-	b.closed = b.closed || b.arrived()
-	return b.closed && b.explained == len(b.plan.Steps) || b.stuck()
+func (b *builder) isOver() bool {
+	b.closed = b.closed || b.hasArrived()
+	return b.closed && b.explainedSteps == len(b.plan.Steps) || b.isStuck()
 }
 
-// arrived reports whether the goal is reached before the balancer rests.
-func (b *builder) arrived() bool {
+// hasArrived reports whether the goal is reached before the balancer is idle.
+func (b *builder) hasArrived() bool {
 	switch b.o.Goal.Kind {
 	case Drain:
-		return b.held[b.o.Goal.Shard].Chunks == 0
+		return b.holdings[b.o.Goal.Shard].Chunks == 0
 	case Defragment:
-		return b.ended >= len(b.scope.colls)
+		return b.defragmented >= len(b.scope.colls)
 	}
 	return false
 }
 
-func (b *builder) stuck() bool {
-	t := b.trouble
-	return !t.since.IsZero() && b.round-t.round >= stuckRounds && t.until.Sub(t.since) >= stuckTime
+func (b *builder) isStuck() bool {
+	t := b.failures
+	return !t.since.IsZero() && b.engineRound-t.round >= maxFailedRounds && t.until.Sub(t.since) >= minStuckTime
 }

@@ -17,7 +17,7 @@ type checker struct {
 	touched  []catalog.ShardID // of the round
 }
 
-// check returns why a plan makes no sense; nil for one that does.
+// check returns why a plan is invalid; nil for a valid one.
 func (p *Plan) check() error {
 	if p.Goal.Kind != Undo && p.Goal.Kind != Presplit && !slices.Contains(GoalKinds(), p.Goal.Kind) {
 		return fmt.Errorf("%q is not a valid goal", p.Goal.Kind)
@@ -40,7 +40,7 @@ func (p *Plan) check() error {
 		if s.Number != i+1 {
 			return fmt.Errorf("step %d is at position %d", s.Number, i+1)
 		}
-		if err := c.step(s); err != nil {
+		if err := c.checkStep(s); err != nil {
 			return fmt.Errorf("step %d: %w", s.Number, err)
 		}
 	}
@@ -59,7 +59,7 @@ func (c CollectionBasis) Pattern() (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-func (c *checker) step(s Step) error {
+func (c *checker) checkStep(s Step) error {
 	pattern, known := c.patterns[s.Namespace]
 	switch {
 	case !known:
@@ -82,14 +82,14 @@ func (c *checker) step(s Step) error {
 		s.Min.Less(w.Min) || w.Max.Less(s.Max)) {
 		return fmt.Errorf("its range from %s to %s is not within that from %s to %s", s.Min, s.Max, w.Min, w.Max)
 	}
-	if err := s.fits(); err != nil {
+	if err := s.checkKind(); err != nil {
 		return err
 	}
-	return c.round(s)
+	return c.checkRound(s)
 }
 
-// fits checks what belongs to the kind of a step.
-func (s Step) fits() error {
+// checkKind checks that the step has just the fields of its kind.
+func (s Step) checkKind() error {
 	switch s.Kind {
 	case Move:
 		if s.To == "" || s.To == s.From || s.Points != nil || s.Chunks != 0 {
@@ -113,8 +113,8 @@ func (s Step) fits() error {
 	return fmt.Errorf("%q is not a valid kind of step", s.Kind)
 }
 
-// round checks that the steps of a round touch different shards, and counts.
-func (c *checker) round(s Step) error {
+// checkRound checks that the steps of a round touch different shards, and counts.
+func (c *checker) checkRound(s Step) error {
 	switch s.Round - c.totals.Rounds {
 	case 0:
 	case 1:

@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// consolidate merges all neighbours on a shard that may be one chunk, whatever
+// addConsolidation merges all neighbours on a shard that may be one chunk, whatever
 // their age: a round has one merge of each shard.
-func (b *builder) consolidate() {
-	b.rest, b.end = true, b.scope.start
+func (b *builder) addConsolidation() {
+	b.balancerIdle, b.end = true, b.scope.start
 	var work [][]mergeRun
 	for _, shard := range b.scope.start.Shards() {
 		var runs []mergeRun
 		for _, c := range b.scope.colls {
-			runs = append(runs, runsOf(c, shard.ID)...)
+			runs = append(runs, findMergeRuns(c, shard.ID)...)
 		}
 		if len(runs) > 0 {
 			work = append(work, runs)
@@ -27,7 +27,7 @@ func (b *builder) consolidate() {
 	for len(work) > 0 && !b.closed {
 		left := work[:0]
 		for _, runs := range work {
-			b.take(sim.Event{
+			b.addEvent(sim.Event{
 				Kind: sim.Merged, Began: at, Ended: at.Add(b.o.Costs.Merge), Namespace: runs[0].ns, From: runs[0].shard,
 				Min: runs[0].min, Max: runs[0].max, Chunks: runs[0].chunks,
 			})
@@ -37,7 +37,7 @@ func (b *builder) consolidate() {
 		}
 		work = left
 		at = at.Add(b.o.Costs.Merge)
-		b.round++
+		b.engineRound++
 	}
 }
 
@@ -49,7 +49,7 @@ type mergeRun struct {
 	chunks   int
 }
 
-func runsOf(c *catalog.CollectionState, id catalog.ShardID) (list []mergeRun) {
+func findMergeRuns(c *catalog.CollectionState, id catalog.ShardID) (list []mergeRun) {
 	if c.Table == nil { // it has no neighbours on one shard
 		return nil
 	}

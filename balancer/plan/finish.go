@@ -10,16 +10,16 @@ import (
 
 // finish puts the plan together.
 func (b *builder) finish() (*Plan, error) {
-	b.explain(nil)
-	b.forgo()
+	b.explainSteps(nil)
+	b.dropAfterDrain()
 	p := b.plan
 	for i := range p.Shards {
-		p.Shards[i].After = b.held[p.Shards[i].Shard]
+		p.Shards[i].After = b.holdings[p.Shards[i].Shard]
 	}
-	p.Left = b.left()
+	p.Left = b.leftFindings()
 	b.noteGuesses()
-	p.Reached = !slices.ContainsFunc(p.Left, b.missed)
-	return p, p.identify()
+	p.Reached = !slices.ContainsFunc(p.Left, b.preventsGoal)
+	return p, p.setIDs()
 }
 
 // noteGuesses names the collections whose chunks are cut where it is not known which keys there
@@ -43,33 +43,33 @@ func (b *builder) noteGuesses() {
 	}
 }
 
-// missed reports whether the goal is not reached for what a finding says.
-func (b *builder) missed(f diagnosis.Finding) bool {
+// preventsGoal reports whether a finding means that the goal is not reached.
+func (b *builder) preventsGoal(f diagnosis.Finding) bool {
 	if b.o.Goal.Kind == Balance {
-		return f.Prevents() || f.Code == diagnosis.PlanLimited
+		return f.PreventsBalance() || f.Code == diagnosis.PlanLimited
 	}
 	return f.Code != diagnosis.Orphans && f.Code != diagnosis.ShardSlow
 }
 
-// left is what stays when all steps are done, and why.
-func (b *builder) left() []diagnosis.Finding {
+// leftFindings returns findings about what remains when all steps are done, and why.
+func (b *builder) leftFindings() []diagnosis.Finding {
 	list := []diagnosis.Finding{}
 	switch {
-	case b.passed != "":
+	case b.passedLimit != "":
 		return append(list, diagnosis.NewFinding(diagnosis.PlanLimited, diagnosis.Scope{},
-			fmt.Sprintf("the plan reaches its limit of %s before its goal", b.passed)))
-	case len(b.lacking) > 0:
-		return append(append(list, b.lacking...), b.withoutRoom()...)
+			fmt.Sprintf("the plan reaches its limit of %s before its goal", b.passedLimit)))
+	case len(b.obstacles) > 0:
+		return append(append(list, b.obstacles...), b.noRoomFindings()...)
 	case b.closed, b.o.Goal.Kind == Consolidate:
-	case !b.rest && b.o.Goal.Kind != Drain:
+	case !b.balancerIdle && b.o.Goal.Kind != Drain:
 		why := "no more moves after " + b.end.Time().UTC().Format("2006-01-02 15:04")
-		if b.trouble.last != nil {
-			why = "migrations would keep failing: " + b.trouble.last.Error()
+		if b.failures.last != nil {
+			why = "migrations would keep failing: " + b.failures.last.Error()
 		}
 		list = append(list, diagnosis.NewFinding(diagnosis.PlanStuck, diagnosis.Scope{}, why))
 	}
-	if !b.arrived() || b.o.Goal.Kind != Drain {
-		list = append(list, b.withoutRoom()...)
+	if !b.hasArrived() || b.o.Goal.Kind != Drain {
+		list = append(list, b.noRoomFindings()...)
 	}
 	if !slices.Contains([]GoalKind{Balance, Drain, Zones}, b.o.Goal.Kind) {
 		return list
@@ -78,12 +78,12 @@ func (b *builder) left() []diagnosis.Finding {
 	if b.o.Goal.Kind == Drain {
 		about.Shard = b.o.Goal.Shard
 	}
-	answer := diagnosis.Why(diagnosis.AtWork(b.end), about)
+	answer := diagnosis.Why(diagnosis.WithBalancerOn(b.end), about)
 	for _, f := range slices.Concat(answer.Symptoms, answer.Causes) {
 		said := slices.ContainsFunc(list, func(have diagnosis.Finding) bool {
 			return have.Code == f.Code && have.Scope == f.Scope
 		})
-		if b.matters(f) && !said {
+		if b.concernsGoal(f) && !said {
 			list = append(list, f)
 		}
 	}
@@ -96,13 +96,13 @@ var zoneCodes = []diagnosis.Code{
 	diagnosis.NoRecipient, diagnosis.OnlyJumboChunks,
 }
 
-// matters reports whether a finding is of what keeps the goal from being reached.
-func (b *builder) matters(f diagnosis.Finding) bool {
+// concernsGoal reports whether a finding is of what keeps the goal from being reached.
+func (b *builder) concernsGoal(f diagnosis.Finding) bool {
 	switch b.o.Goal.Kind {
 	case Zones:
 		return slices.Contains(zoneCodes, f.Code) && f.Scope.Zone != ""
 	case Drain:
-		if b.held[b.o.Goal.Shard].Chunks == 0 {
+		if b.holdings[b.o.Goal.Shard].Chunks == 0 {
 			return f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == b.o.Goal.Shard
 		}
 		return f.Scope.Shard == b.o.Goal.Shard

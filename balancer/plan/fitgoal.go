@@ -15,19 +15,19 @@ import (
 // the goal.
 func (f *fitSearch) distance(places []uint8) int64 {
 	if f.b.o.Goal.Kind == Balance {
-		return f.unbalanced(places)
+		return f.unbalancedBytes(places)
 	}
 	n := int64(0)
 	for i, c := range f.chunks {
-		if f.displaced(c, places[i]) {
+		if f.isDisplaced(c, places[i]) {
 			n++
 		}
 	}
 	return n
 }
 
-// displaced reports whether a chunk is where the goal does not have it.
-func (f *fitSearch) displaced(c fitChunk, on uint8) bool {
+// isDisplaced reports whether the goal requires a chunk to leave the shard that it is on.
+func (f *fitSearch) isDisplaced(c fitChunk, on uint8) bool {
 	shard := f.shards[on]
 	if f.b.o.Goal.Kind == Drain {
 		return shard.ID == f.b.o.Goal.Shard
@@ -37,41 +37,41 @@ func (f *fitSearch) displaced(c fitChunk, on uint8) bool {
 	return zone != catalog.NoZone && !shard.HasZone(zone)
 }
 
-// unbalanced is how far collections are from what the balancer leaves as it is, in bytes.
-func (f *fitSearch) unbalanced(places []uint8) (sum int64) {
+// unbalancedBytes returns how many bytes collections are away from balanced.
+func (f *fitSearch) unbalancedBytes(places []uint8) (sum int64) {
 	for i := range f.colls {
-		sizes := f.sizes(i, places)
+		sizes := f.shardSizes(i, places)
 		apart := slices.Max(sizes) - slices.Min(sizes)
 		displaced := int64(0)
-		for j := f.first[i]; j < f.end(i); j++ {
-			if c := f.chunks[j]; f.shards[places[j]].Draining || f.displaced(c, places[j]) {
-				displaced += 1 + 2*c.bytes // before the rest, as the balancer has it
+		for j := f.firstChunk[i]; j < f.endChunk(i); j++ {
+			if c := f.chunks[j]; f.shards[places[j]].Draining || f.isDisplaced(c, places[j]) {
+				displaced += 1 + 2*c.bytes // weighted higher, as the balancer moves these first
 			}
 		}
-		if displaced > 0 || f.uneven(i, sizes) || !f.settled(f.situation(i, places)) {
+		if displaced > 0 || f.isUneven(i, sizes) || !f.isSettled(f.newSituation(i, places)) {
 			sum += 1 + apart + displaced
 		}
 	}
 	return sum
 }
 
-// sizes returns what each shard has of a collection, with chunks in some places.
-func (f *fitSearch) sizes(i int, places []uint8) []int64 {
+// shardSizes returns what each shard has of a collection, with chunks in some places.
+func (f *fitSearch) shardSizes(i int, places []uint8) []int64 {
 	sizes := make([]int64, len(f.shards))
 	for at, shard := range f.shards {
 		sizes[at] = f.colls[i].Sizes[shard.ID].Bytes
 	}
-	for j := f.first[i]; j < f.end(i); j++ {
+	for j := f.firstChunk[i]; j < f.endChunk(i); j++ {
 		c := f.chunks[j]
-		sizes[c.on] -= c.bytes
+		sizes[c.shard] -= c.bytes
 		sizes[places[j]] += c.bytes
 	}
 	return sizes
 }
 
-// uneven reports whether the balancer certainly moves something of a collection without
+// isUneven reports whether the balancer certainly moves something of a collection without
 // zones: it saves asking the policy.
-func (f *fitSearch) uneven(i int, sizes []int64) bool {
+func (f *fitSearch) isUneven(i int, sizes []int64) bool {
 	c, start := f.colls[i], f.b.scope.start
 	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 ||
 		policy.ReportBlocked(c.Collection, start.Release(), nil) {
@@ -89,8 +89,8 @@ func (f *fitSearch) uneven(i int, sizes []int64) bool {
 	return most > ideal && least < ideal && most-least >= policy.ImbalanceFactor*size
 }
 
-// settled reports whether the balancer chooses nothing of a collection.
-func (f *fitSearch) settled(s policy.Situation) bool {
+// isSettled reports whether the balancer chooses nothing of a collection.
+func (f *fitSearch) isSettled(s policy.Situation) bool {
 	release := f.b.scope.start.Release()
 	c := f.b.scope.start.Collection(s.Namespace)
 	if policy.ReportBlocked(c.Collection, release, nil) {
@@ -105,9 +105,9 @@ func (f *fitSearch) settled(s policy.Situation) bool {
 	return len(chosen) == 0
 }
 
-// situation is a collection as a round sees it, with chunks in some places.
-func (f *fitSearch) situation(i int, places []uint8) policy.Situation {
-	c, err := f.state(i, places)
+// newSituation is a collection as a round sees it, with chunks in some places.
+func (f *fitSearch) newSituation(i int, places []uint8) policy.Situation {
+	c, err := f.collectionAt(i, places)
 	if err != nil { // of a table that can't be
 		return policy.Situation{}
 	}
@@ -123,16 +123,16 @@ func (f *fitSearch) situation(i int, places []uint8) policy.Situation {
 		f.b.scope.start.Settings())
 }
 
-// end returns where the chunks of a collection end.
-func (f *fitSearch) end(i int) int {
-	if i+1 < len(f.first) {
-		return f.first[i+1]
+// endChunk returns where the chunks of a collection end.
+func (f *fitSearch) endChunk(i int) int {
+	if i+1 < len(f.firstChunk) {
+		return f.firstChunk[i+1]
 	}
 	return len(f.chunks)
 }
 
-// state returns a collection with its chunks in some places.
-func (f *fitSearch) state(i int, places []uint8) (*catalog.CollectionState, error) {
+// collectionAt returns a collection with its chunks in some places.
+func (f *fitSearch) collectionAt(i int, places []uint8) (*catalog.CollectionState, error) {
 	next := *f.colls[i]
 	next.Sizes = maps.Clone(next.Sizes)
 	if next.Sizes == nil {
@@ -144,9 +144,9 @@ func (f *fitSearch) state(i int, places []uint8) (*catalog.CollectionState, erro
 		data.Bytes, data.Documents = max(0, data.Bytes+bytes), max(0, data.Documents+docs)
 		next.Sizes[id] = data
 	}
-	for j := f.first[i]; j < f.end(i); j++ {
+	for j := f.firstChunk[i]; j < f.endChunk(i); j++ {
 		c := f.chunks[j]
-		if places[j] == c.on {
+		if places[j] == c.shard {
 			continue
 		}
 		chunk := c.Chunk
@@ -162,11 +162,11 @@ func (f *fitSearch) state(i int, places []uint8) (*catalog.CollectionState, erro
 	return &next, nil
 }
 
-// after returns where chunks are after some moves.
-func (f *fitSearch) after(moves []fitMove) []uint8 {
+// placesAfter returns where chunks are after some moves.
+func (f *fitSearch) placesAfter(moves []fitMove) []uint8 {
 	places := make([]uint8, len(f.chunks))
 	for i, c := range f.chunks {
-		places[i] = c.on
+		places[i] = c.shard
 	}
 	for _, m := range moves {
 		places[m.chunk] = m.to
@@ -174,11 +174,11 @@ func (f *fitSearch) after(moves []fitMove) []uint8 {
 	return places
 }
 
-// snapshot returns the cluster with chunks in some places.
-func (f *fitSearch) snapshot(places []uint8) (*catalog.Snapshot, error) {
+// snapshotAt returns the cluster with chunks in some places.
+func (f *fitSearch) snapshotAt(places []uint8) (*catalog.Snapshot, error) {
 	s := f.b.scope.start
 	for i := range f.colls {
-		c, err := f.state(i, places)
+		c, err := f.collectionAt(i, places)
 		if err != nil {
 			return nil, err
 		}

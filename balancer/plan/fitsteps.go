@@ -25,7 +25,7 @@ func (f *fitSearch) steps(moves []fitMove) []Step {
 		case f.shards[m.from].Draining:
 			s.Reason = policy.ReasonDrain
 			s.Why = fmt.Sprintf("Shard %s is draining; on %s the chunk fits below the disk limit of %s.", s.From, s.To, limit)
-		case f.b.o.Goal.Kind != Drain && f.displaced(c, m.from):
+		case f.b.o.Goal.Kind != Drain && f.isDisplaced(c, m.from):
 			s.Reason = policy.ReasonZoneViolation
 			s.Why = fmt.Sprintf("Shard %s is not in the chunk's zone; on %s it fits below the disk limit of %s.", s.From, s.To,
 				limit)
@@ -39,16 +39,16 @@ func (f *fitSearch) steps(moves []fitMove) []Step {
 
 // pendingDeletion is a range that a shard is to delete at a time.
 type pendingDeletion struct {
-	ns       string
-	on       catalog.ShardID
-	min, max catalog.Key // zero for what is not known
-	bytes    int64
-	gone     time.Time
+	ns        string
+	on        catalog.ShardID
+	min, max  catalog.Key // zero for what is not known
+	bytes     int64
+	deletedAt time.Time
 }
 
-// pending are the range deletions that the snapshot shows: the orphans of a collection on a
+// pendingDeletions are the range deletions that the snapshot shows: the orphans of a collection on a
 // shard go with the last of them.
-func (b *builder) pending() (list []pendingDeletion) {
+func (b *builder) pendingDeletions() (list []pendingDeletion) {
 	s := b.scope.start
 	for _, x := range s.Parts().Deletions {
 		c := s.Collection(x.Namespace)
@@ -56,7 +56,7 @@ func (b *builder) pending() (list []pendingDeletion) {
 			continue
 		}
 		d := pendingDeletion{ns: x.Namespace, on: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
-			gone: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
+			deletedAt: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
 		d.min, _ = c.Pattern.Key(x.Min)
 		d.max, _ = c.Pattern.Key(x.Max)
 		at := slices.IndexFunc(list, func(had pendingDeletion) bool {
@@ -64,7 +64,7 @@ func (b *builder) pending() (list []pendingDeletion) {
 		})
 		switch {
 		case at < 0:
-		case list[at].gone.Before(d.gone):
+		case list[at].deletedAt.Before(d.deletedAt):
 			list[at].bytes = 0
 		default:
 			d.bytes = 0
@@ -78,17 +78,17 @@ func (b *builder) pending() (list []pendingDeletion) {
 // waits for what its recipient is to delete rather than have a file grow for good. It is
 // false for one that never has room.
 func (b *builder) scheduleInRoom(steps []Step) bool {
-	at, pending := b.scope.start.Time(), b.pending()
+	at, pending := b.scope.start.Time(), b.pendingDeletions()
 	for _, s := range steps {
 		for {
 			pending = slices.DeleteFunc(pending, func(d pendingDeletion) bool {
-				gone := !d.gone.After(at)
+				gone := !d.deletedAt.After(at)
 				if gone {
 					b.volumes.RemoveData(d.ns, d.on, d.bytes)
 				}
 				return gone
 			})
-			next := waitsFor(pending, s, b.volumes.WouldGrow(s.Namespace, s.To, s.Bytes))
+			next := firstDeletionFor(pending, s, b.volumes.WouldGrow(s.Namespace, s.To, s.Bytes))
 			if next.IsZero() {
 				break
 			}
@@ -98,28 +98,28 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 			return false
 		}
 		b.volumes.AddData(s.Namespace, s.To, s.Bytes)
-		ended := at.Add(b.takes(s))
+		ended := at.Add(b.stepTime(s))
 		pending = append(pending, pendingDeletion{
 			s.Namespace, s.From, s.Min, s.Max, s.Bytes, ended.Add(b.o.Costs.OrphanDelay),
 		})
-		b.step(s, sim.Event{
+		b.addStep(s, sim.Event{
 			Began: at, Ended: ended, Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max,
 		})
-		b.round++
+		b.engineRound++
 		at = ended
 	}
 	return true
 }
 
-// waitsFor returns when the first deletion is done that a step waits for: of its range, and,
+// firstDeletionFor returns when the first range deletion ends that a step waits for: of its range, and,
 // if a file grew otherwise, of whatever its recipient has to delete of the collection. The
 // zero time is for none.
-func waitsFor(pending []pendingDeletion, s Step, grows bool) (first time.Time) {
+func firstDeletionFor(pending []pendingDeletion, s Step, grows bool) (first time.Time) {
 	for _, d := range pending {
 		same := d.on == s.From || d.on == s.To
 		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && d.min.Less(s.Max) && s.Min.Less(d.max)
-		if d.ns == s.Namespace && (overlaps || grows && d.on == s.To) && (first.IsZero() || d.gone.Before(first)) {
-			first = d.gone
+		if d.ns == s.Namespace && (overlaps || grows && d.on == s.To) && (first.IsZero() || d.deletedAt.Before(first)) {
+			first = d.deletedAt
 		}
 	}
 	return first

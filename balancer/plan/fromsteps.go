@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// FromSteps makes a plan of steps that are known already, in their order. It numbers
+// FromSteps makes a plan of given steps, in their order. It numbers
 // them, lays neighbours that touch different shards into one round, adds up and
-// names the plan. What shards hold besides, it does not know.
+// sets the plan's ID. It does not know what else shards hold.
 func FromSteps(p Plan, steps []Step) (*Plan, error) {
 	p.Format, p.Steps, p.Totals, p.Shards = Format, []Step{}, Totals{}, []ShardChange{}
 	p.Reached, p.Left = true, []diagnosis.Finding{}
@@ -39,5 +39,5 @@ func FromSteps(p Plan, steps []Step) (*Plan, error) {
 		p.Shards = append(p.Shards, change)
 	}
 	slices.SortFunc(p.Shards, func(a, b ShardChange) int { return cmp.Compare(a.Shard, b.Shard) })
-	return &p, p.identify()
+	return &p, p.setIDs()
 }

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/heat"
 )
 
-// GoalKind is what a plan is to lead to.
+// GoalKind is the kind of goal of a plan.
 type GoalKind string
 
 // The kinds of goals.
@@ -27,7 +27,7 @@ const (
 	// Consolidate makes as few chunks as the merges without moves allow.
 	Consolidate GoalKind = "consolidate"
 	// Load evens out the operations of shards, as balance by load does in its first round.
-	// Its plans are to be looked at: nobody carries them out, as each round starts its own count.
+	// Its plans are for display only: a run counts operations again before each round.
 	Load GoalKind = "load"
 	// Presplit cuts one collection at given points and spreads its chunks evenly
 	// over the shards, by number. It comes from its own command only.
@@ -36,7 +36,7 @@ const (
 	Undo GoalKind = "undo"
 )
 
-// GoalKinds returns the kinds of goals that can be named with nothing more to say.
+// GoalKinds returns the kinds of goals that a user can name.
 func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate, Load} }
 
 // ParseGoal reads a goal as it is written on a command line: its kind, for a drain
@@ -45,14 +45,14 @@ func ParseGoal(text string) (Goal, error) {
 	kind, shard, given := strings.Cut(text, "=")
 	g := Goal{Kind: GoalKind(kind), Shard: catalog.ShardID(shard)}
 	if g.Kind == Load {
-		g.Shard, g.By = "", heat.By(shard)
+		g.Shard, g.By = "", heat.LoadKind(shard)
 	}
 	switch {
 	case !slices.Contains(GoalKinds(), g.Kind):
-		return Goal{}, unknownGoal(g.Kind)
+		return Goal{}, unknownGoalError(g.Kind)
 	case g.Kind == Drain && shard == "":
 		return Goal{}, errors.New("the goal drain needs a shard: drain=SHARD")
-	case g.Kind == Load && (!given || slices.Contains(heat.Bys(), g.By)):
+	case g.Kind == Load && (!given || slices.Contains(heat.LoadKinds(), g.By)):
 	case g.Kind == Load:
 		return Goal{}, fmt.Errorf("the goal load takes %s, not %q", "reads, writes or mixed", shard)
 	case g.Kind != Drain && given:
@@ -61,7 +61,7 @@ func ParseGoal(text string) (Goal, error) {
 	return g, nil
 }
 
-func unknownGoal(kind GoalKind) error {
+func unknownGoalError(kind GoalKind) error {
 	return fmt.Errorf("%q is not a valid goal: use %s, %s=SHARD, %s, %s, %s or %s",
 		kind, Balance, Drain, Zones, Defragment, Consolidate, Load)
 }
@@ -74,7 +74,7 @@ type Goal struct {
 	// Namespaces are the collections; none means all.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// By is what counts for Load; empty is mixed.
-	By heat.By `json:"by,omitzero"`
+	By heat.LoadKind `json:"by,omitzero"`
 	// Points are where Presplit cuts.
 	Points []catalog.Key `json:"points,omitempty"`
 	// Homes are where Presplit brings what lies before the first of the Points, between two of

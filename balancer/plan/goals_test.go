@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	_, err := plan.Make(s, goal(plan.Balance, "x.*"))
-	if unknown, is := errors.AsType[*diagnosis.UnknownError](err); !is || unknown.Name != "x.*" {
+	if unknown, is := errors.AsType[*diagnosis.NotFoundError](err); !is || unknown.Name != "x.*" {
 		t.Error(err)
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// idOf names a plan by all that is in it but for prose, which may be worded again.
-func (p *Plan) idOf() (string, error) { return p.idWith(false) }
+// computeID names a plan by all that is in it but for prose, which may be worded again.
+func (p *Plan) computeID() (string, error) { return p.hashID(false) }
 
-// identify sets the plan's ID and Hash, which come of all the rest.
-func (p *Plan) identify() (err error) {
-	if p.ID, err = p.idOf(); err != nil {
+// setIDs sets the plan's ID and Hash, which come of all the rest.
+func (p *Plan) setIDs() (err error) {
+	if p.ID, err = p.computeID(); err != nil {
 		return err
 	}
-	p.Hash, err = p.digest()
+	p.Hash, err = p.computeHash()
 	return err
 }
 
-// digest sums up what idOf names, in full: an ID is too short to withstand somebody who
+// computeHash returns the full hash of what computeID hashes: an ID is too short to withstand somebody who
 // makes two plans with one ID, and lets the harmless one be approved.
-func (p *Plan) digest() (string, error) {
+func (p *Plan) computeHash() (string, error) {
 	h := hasher{sha256.New()}
 	head := *p
 	head.ID, head.Hash, head.Left, head.Steps = "", "", nil, nil
@@ -44,12 +44,12 @@ func (p *Plan) digest() (string, error) {
 		h.add(len(form), s.Within != nil)
 		h.Write(form) // never fails
 	}
-	return h.text(2 * sha256.Size), nil
+	return h.hexDigits(2 * sha256.Size), nil
 }
 
-// ShortestApproval is how many hexadecimal digits of a Hash say for certain which plan
-// is meant, whoever made it.
-const ShortestApproval = 32
+// MinApprovalDigits is how many hexadecimal digits of a Hash identify a plan
+// securely.
+const MinApprovalDigits = 32
 
 // ApprovalError says that a plan is not the one that was approved.
 type ApprovalError struct{ Plan, Hash, Approved string }
@@ -62,31 +62,31 @@ func (e *ApprovalError) Error() string {
 
 // CheckApproval refuses what can't be the Hash of any plan, or says too little of it.
 func CheckApproval(approved string) error {
-	if len(approved) < ShortestApproval || len(approved) > 2*sha256.Size ||
+	if len(approved) < MinApprovalDigits || len(approved) > 2*sha256.Size ||
 		strings.Trim(strings.ToLower(approved), "0123456789abcdef") != "" {
 		return fmt.Errorf("%q is not the hash of a plan: give its %d hexadecimal digits, or the first %d at least",
-			approved, 2*sha256.Size, ShortestApproval)
+			approved, 2*sha256.Size, MinApprovalDigits)
 	}
 	return nil
 }
 
-// Approved returns an error unless the plan is the one with a Hash, or with one that
+// CheckApprovedBy returns an error unless the plan is the one with a Hash, or with one that
 // begins so.
-func (p *Plan) Approved(approved string) error {
+func (p *Plan) CheckApprovedBy(approved string) error {
 	if err := CheckApproval(approved); err != nil {
 		return err
 	}
-	is, err := p.digest()
-	if err == nil && !strings.HasPrefix(is, strings.ToLower(approved)) {
-		err = &ApprovalError{p.ID, is, approved}
+	hash, err := p.computeHash()
+	if err == nil && !strings.HasPrefix(hash, strings.ToLower(approved)) {
+		err = &ApprovalError{p.ID, hash, approved}
 	}
 	return err
 }
 
-// idWith names a plan by all that is in it. Steps are many, and have a form of their
+// hashID names a plan by all that is in it. Steps are many, and have a form of their
 // own for this, which is quicker than JSON. Prose is why steps are there, and the
 // sentences and commands of what is left.
-func (p *Plan) idWith(prose bool) (string, error) {
+func (p *Plan) hashID(prose bool) (string, error) {
 	named := *p
 	named.ID, named.Hash, named.Left, named.Steps = "", "", nil, nil
 	h := hasher{sha256.New()}
@@ -109,14 +109,14 @@ func (p *Plan) idWith(prose bool) (string, error) {
 		form = s.appendForm(form[:0])
 		h.Write(form) // never fails
 	}
-	return "plan-" + h.text(12), nil
+	return "plan-" + h.hexDigits(12), nil
 }
 
 // appendForm appends a form of the step in which no two steps are alike.
 func (s Step) appendForm(to []byte) []byte {
 	for _, n := range []int64{
 		int64(s.Number), int64(s.Round), int64(s.After), int64(s.Takes), int64(s.Chunks), s.Bytes, s.Documents,
-		int64(len(s.Points)), one(s.ForceJumbo),
+		int64(len(s.Points)), boolToInt(s.ForceJumbo),
 	} {
 		to = binary.AppendVarint(to, n)
 	}
@@ -144,7 +144,7 @@ func appendKey(to []byte, k catalog.Key) []byte {
 	return append(to, math.MaxUint8)
 }
 
-func one(is bool) int64 {
+func boolToInt(is bool) int64 {
 	if is {
 		return 1
 	}

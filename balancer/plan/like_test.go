@@ -21,7 +21,7 @@ func fresh(t rapid.TB, shards int) *catalog.Snapshot {
 
 func likePlan(t rapid.TB, s, other *catalog.Snapshot) *plan.Plan {
 	t.Helper()
-	goal, err := plan.Like("db.c", s, other)
+	goal, err := plan.LayoutGoal("db.c", s, other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestLikeRefuses(t *testing.T) {
 		"the same key":                 s.WithCollection(&hashed),
 		"chunks of db.c were not read": s.WithCollection(s.Collection("db.c").WithOutline()),
 	} {
-		if _, err := plan.Like("db.c", s, other); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := plan.LayoutGoal("db.c", s, other); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -19,9 +19,9 @@ type Evenness struct {
 	After  float64 `json:"after"`
 }
 
-// evenOut takes the steps that even out the load.
-func (b *builder) evenOut() {
-	colls, places := heat.Situation(b.scope.start, b.scope.heated(b.o.Maps))
+// addLoadSteps takes the steps that even out the load.
+func (b *builder) addLoadSteps() {
+	colls, places := heat.SnapshotInput(b.scope.start, b.scope.loadMaps(b.o.Maps))
 	d := heat.Decide(colls, places, heat.Options{By: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
 	b.plan.Load = &Evenness{d.Before, d.After}
 	steps := make([]Step, 0, len(d.Steps))
@@ -35,11 +35,11 @@ func (b *builder) evenOut() {
 		steps = append(steps, step)
 	}
 	b.schedule(steps)
-	b.lacking = append(b.lacking, diagnosis.OfStuck(d, b.o.Maps)...)
+	b.obstacles = append(b.obstacles, diagnosis.StuckLoadFindings(d, b.o.Maps)...)
 }
 
-// heated are the maps of collections that a plan is about.
-func (sc *scope) heated(maps []heat.Map) (list []heat.Map) {
+// loadMaps are the maps of collections that a plan is about.
+func (sc *scope) loadMaps(maps []heat.Map) (list []heat.Map) {
 	for _, m := range maps {
 		if c := sc.start.Collection(m.Namespace); c != nil && !c.NoBalance {
 			list = append(list, m)

@@ -10,42 +10,42 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// horizon is how far a plan looks. What takes longer than this is not planned to
+// maxPlanTime limits the simulated time of a plan. What takes longer is not planned to
 // its end.
-const horizon = 365 * 24 * time.Hour
+const maxPlanTime = 365 * 24 * time.Hour
 
 // Make plans the way to a goal. It returns an error for a goal or a collection that
 // the cluster does not know, and for a Snapshot without the chunks of a collection.
 // A plan without steps is not an error: Left says why, unless the goal is reached
 // already.
 func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
-	if err := o.complete(s); err != nil {
+	if err := o.setDefaults(s); err != nil {
 		return nil, err
 	}
 	sc, err := newScope(s, o)
 	if err != nil {
 		return nil, err
 	}
-	basis, err := basisOf(s, sc.names(), o.Goal)
+	basis, err := newBasis(s, sc.namespaces(), o.Goal)
 	if err != nil {
 		return nil, err
 	}
 	b := newBuilder(sc, o)
 	b.plan.Basis = basis
-	if err := b.limitDisks(s); err != nil {
+	if err := b.initVolumes(s); err != nil {
 		return nil, err
 	}
-	if o.unplaced {
-		b.plan.addNote(unplaced(s))
+	if o.zoneUnknown {
+		b.plan.addNote(unknownZoneNote(s))
 	}
-	if err := b.choose(); err != nil {
+	if err := b.chooseSteps(); err != nil {
 		return nil, err
 	}
 	return b.finish()
 }
 
-// unplaced says what an unknown time zone leaves open.
-func unplaced(s *catalog.Snapshot) string {
+// unknownZoneNote returns a note about a balancer window whose time zone is unknown.
+func unknownZoneNote(s *catalog.Snapshot) string {
 	note := fmt.Sprintf("the balancer's window is %s: the times are those of a window that is open", s.WindowText())
 	if wait := s.NextOpening().Latest.Sub(s.Time()); wait > 0 {
 		note += fmt.Sprintf("; the cluster's balancer may begin up to %s later", humanize.Duration(wait))
@@ -53,34 +53,34 @@ func unplaced(s *catalog.Snapshot) string {
 	return note + " (--time-zone, timeZone name the time zone)"
 }
 
-// choose makes the steps: what the balancer would do, unless it knows nothing of the
+// chooseSteps makes the steps: what the balancer would do, unless it knows nothing of the
 // goal.
-func (b *builder) choose() error {
+func (b *builder) chooseSteps() error {
 	switch {
 	case b.o.Goal.Kind == Presplit:
-		return b.presplit()
+		return b.addPresplit()
 	case b.o.Goal.Kind == Consolidate:
-		b.consolidate()
+		b.addConsolidation()
 		return nil
 	case b.o.Goal.Kind == Load:
-		b.evenOut()
+		b.addLoadSteps()
 		return nil
 	case b.o.Goal.Kind == Defragment && !b.scope.start.Release().Defragments():
-		b.pack()
+		b.addPacking()
 		return nil
 	}
 	if err := b.simulate(); err != nil {
 		return err
 	}
-	return b.fitOtherwise()
+	return b.searchFittingOrder()
 }
 
-// complete puts the usual in the place of what is not set.
-func (o *Options) complete(s *catalog.Snapshot) error {
+// setDefaults sets the defaults.
+func (o *Options) setDefaults(s *catalog.Snapshot) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
 	o.Costs = cmp.Or(o.Costs, sim.SnapshotCosts(s))
 	if settings := s.Settings(); settings.HasWindow() && s.Parts().Clock.Location == nil && !o.IgnoreWindow {
-		o.IgnoreWindow, o.unplaced = true, true
+		o.IgnoreWindow, o.zoneUnknown = true, true
 	}
 	if o.Model.Contents == nil {
 		model, err := ParseModel(o.Model.Name, o.Seed)
@@ -92,26 +92,26 @@ func (o *Options) complete(s *catalog.Snapshot) error {
 	return o.check()
 }
 
-// config is how the engine runs for a plan.
-func (b *builder) config() sim.Config {
+// simConfig is how the engine runs for a plan.
+func (b *builder) simConfig() sim.Config {
 	return sim.Config{
-		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
-		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, OnDecisions: b.decided,
+		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.newRand(), Parameters: b.o.Parameters, IgnoreMode: true,
+		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, OnDecisions: b.onDecisions,
 		ChosenOnly: true, Watch: b.o.Watch, DiskLimit: b.o.Limits.Disk,
 	}
 }
 
 // simulate takes the steps from what the balancer would do.
 func (b *builder) simulate() error {
-	run, err := sim.New(b.scope.start, b.config())
+	run, err := sim.New(b.scope.start, b.simConfig())
 	if err != nil {
 		return err
 	}
 	defer run.Close()
-	if !b.arrived() {
-		for e := range run.EventsToRest(b.scope.start.Time().Add(horizon)) {
-			b.take(e)
-			if b.over() {
+	if !b.hasArrived() {
+		for e := range run.EventsToRest(b.scope.start.Time().Add(maxPlanTime)) {
+			b.addEvent(e)
+			if b.isOver() {
 				break
 			}
 		}
@@ -119,7 +119,7 @@ func (b *builder) simulate() error {
 	if err := run.Err(); err != nil {
 		return err
 	}
-	b.rest = run.AtRest()
+	b.balancerIdle = run.AtRest()
 	b.shortages = run.Shortages()
 	b.end = run.Snapshot()
 	return nil

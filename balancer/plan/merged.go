@@ -5,12 +5,12 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// AfterMerges is the model Measured for a cluster in which these steps have merged chunks. What
+// MeasuredAfterMerges is the model Measured for a cluster in which these steps have merged chunks. What
 // shards have is spread evenly over their chunks, and one that was made of eight counts as eight: as
 // one it would be taken for far too small, and too much would move.
-func AfterMerges(steps []Step) Model {
+func MeasuredAfterMerges(steps []Step) Model {
 	return Model{Measured, func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) sim.Amount {
-		counts := countsAs(c, steps)
+		counts := chunkCounts(c, steps)
 		if len(counts) == 0 || len(c.ChunkSizes) > 0 || len(c.Sampled) > 0 {
 			return sim.Measured(c, chunkSize)
 		}
@@ -37,9 +37,9 @@ func AfterMerges(steps []Step) Model {
 	}}
 }
 
-// countsAs returns as how many chunks those count, by their lower bounds, that lie in what was
+// chunkCounts returns, by lower bound, as how many chunks the chunks count that lie in ranges that were
 // merged. What was cut again shares it.
-func countsAs(c *catalog.CollectionState, steps []Step) map[catalog.Key]float64 {
+func chunkCounts(c *catalog.CollectionState, steps []Step) map[catalog.Key]float64 {
 	counts := map[catalog.Key]float64{}
 	for _, s := range steps {
 		if s.Kind != Merge || s.Namespace != c.Namespace || c.Table == nil {

@@ -35,7 +35,7 @@ func TestMergedChunksHoldWhatTheirPartsHeld(t *testing.T) {
 	} {
 		is := c
 		is.ChunkSizes = tt.sizes
-		size := plan.AfterMerges(tt.steps).Contents(&is, 128*mib)
+		size := plan.MeasuredAfterMerges(tt.steps).Contents(&is, 128*mib)
 		for i, want := range tt.want {
 			if got := size(c.Table.At(i)).Bytes; got < want*mib-10 || got > want*mib+10 {
 				t.Errorf("%s: chunk %d holds %d MiB, not %d", tt.name, i, got/mib, want)

@@ -21,8 +21,8 @@ const (
 	Skewed   = "skewed"
 )
 
-// skew is that of Skewed alone.
-const skew = 1.0
+// defaultSkew is that of Skewed alone.
+const defaultSkew = 1.0
 
 // ParseModel returns the model with a name, whose lots are drawn from a seed. No
 // name is Measured.
@@ -34,7 +34,7 @@ func ParseModel(name string, seed uint64) (Model, error) {
 	case (word == Measured || word == "") && !given:
 		return Model{Measured, sim.Measured}, nil
 	case word == Skewed && !given:
-		return Model{Skewed, sim.Skewed(skew, seed)}, nil
+		return Model{Skewed, sim.Skewed(defaultSkew, seed)}, nil
 	case word == Skewed:
 		sigma, err := strconv.ParseFloat(spread, 64)
 		if err == nil && sigma >= 0 && sigma <= maxSkew {
@@ -46,5 +46,5 @@ func ParseModel(name string, seed uint64) (Model, error) {
 		name, Even, Measured, Skewed)
 }
 
-// maxSkew is where sizes still make sense: one chunk has all that the shard has.
+// maxSkew limits the skew: at it, one chunk has nearly all data of the shard.
 const maxSkew = 5

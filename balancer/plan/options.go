@@ -24,9 +24,9 @@ type Options struct {
 	// a cluster whose time zone is unknown, and says so. The balancer's mode is ignored in
 	// any case: a plan says what it would do if it were on.
 	IgnoreWindow bool
-	// Unflag plans as if no chunk were flagged jumbo: who carries the plan out cuts them, or
+	// IgnoreJumboFlags plans as if no chunk were flagged jumbo: who carries the plan out cuts them, or
 	// moves them by force.
-	Unflag bool
+	IgnoreJumboFlags bool
 	// Model is what chunks are taken to hold; the zero Model takes the sizes that
 	// were measured, and what shards have as spread evenly over the rest.
 	Model Model
@@ -35,14 +35,14 @@ type Options struct {
 	Seed uint64
 	// Rand, when it is set, is the source of lots in place of that of the Seed.
 	Rand *rand.Rand
-	// Costs are what things take; the zero value means those of a small idle cluster.
+	// Costs are the durations of operations; the zero value means those of a small idle cluster.
 	Costs sim.Costs
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
 	// Watch is told how far the plan is, and may end it with an error; may be nil.
 	Watch sim.Watch
 
-	unplaced bool // the window was ignored as its time zone is unknown
+	zoneUnknown bool // the window was ignored as its time zone is unknown
 }
 
 func (o Options) check() error {
@@ -77,8 +77,8 @@ func (o Options) check() error {
 // firstTerm is the term in which a mock begins.
 const firstTerm = 1
 
-// rand returns the engine's source of chance, nil for the order of the catalog.
-func (o Options) rand() *rand.Rand {
+// newRand returns the engine's random source, nil for the order of the catalog.
+func (o Options) newRand() *rand.Rand {
 	if o.Rand != nil || o.Seed == 0 {
 		return o.Rand
 	}

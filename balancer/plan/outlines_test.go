@@ -16,7 +16,7 @@ import (
 func outlined(s, judged *catalog.Snapshot) (next *catalog.Snapshot, n int) {
 	next = s
 	for _, c := range s.Collections() {
-		if diagnosis.Settled(judged, c) {
+		if diagnosis.IsSettled(judged, c) {
 			next, n = next.WithCollection(c.WithOutline()), n+1
 		}
 	}

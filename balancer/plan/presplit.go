@@ -13,40 +13,40 @@ import (
 
 // piece is a range that is, or is to become, a chunk.
 type piece struct {
-	min, max catalog.Key
-	on, to   catalog.ShardID
-	zone     string
-	held     bool // it is jumbo, and stays where it is
-	bytes    int64
-	docs     int64
+	min, max  catalog.Key
+	shard, to catalog.ShardID
+	zone      string
+	jumbo     bool // it is jumbo, and stays where it is
+	bytes     int64
+	docs      int64
 }
 
-// presplit cuts a collection at the goal's points and at the bounds of its zones,
+// addPresplit cuts a collection at the goal's points and at the bounds of its zones,
 // and spreads the pieces: each shard of a zone gets as many of its pieces as any
 // other, give or take one, and what lies in no zone goes to all shards. Pieces stay
 // where they are as far as that lets them; of those that have to go it takes first
 // the ones with a neighbour on the same shard, so that new keys meet many shards.
-func (b *builder) presplit() error {
+func (b *builder) addPresplit() error {
 	c := b.scope.colls[0]
-	points, err := b.cutsOf(c)
+	points, err := b.presplitPoints(c)
 	if err != nil {
 		return err
 	}
-	splits, pieces := b.cut(c, points)
+	splits, pieces := b.splitCollection(c, points)
 	byZone := map[string][]int{}
 	for i, p := range pieces {
 		byZone[p.zone] = append(byZone[p.zone], i)
 	}
 	for _, zone := range slices.Sorted(maps.Keys(byZone)) {
 		members := byZone[zone]
-		b.spread(c, pieces, members, b.shardsOf(zone))
+		b.spreadPieces(c, pieces, members, b.shardsOf(zone))
 	}
 	steps := splits
 	for _, p := range pieces {
-		if p.to != p.on {
+		if p.to != p.shard {
 			steps = append(steps, Step{
-				Kind: Move, Namespace: c.Namespace, From: p.on, To: p.to, Min: p.min, Max: p.max, Bytes: p.bytes,
-				Documents: p.docs, Why: b.whySpread(p),
+				Kind: Move, Namespace: c.Namespace, From: p.shard, To: p.to, Min: p.min, Max: p.max, Bytes: p.bytes,
+				Documents: p.docs, Why: b.spreadReason(p),
 			})
 		}
 	}
@@ -64,7 +64,7 @@ func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 	merged := 0
 	for i := 1; i < len(pieces); i++ {
 		p, before := pieces[i], pieces[i-1]
-		if p.to == before.to && p.zone == before.zone && !p.held && !before.held {
+		if p.to == before.to && p.zone == before.zone && !p.jumbo && !before.jumbo {
 			merged++
 		}
 	}
@@ -74,7 +74,7 @@ func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 	}
 }
 
-func (b *builder) whySpread(p piece) string {
+func (b *builder) spreadReason(p piece) string {
 	if len(b.o.Goal.Homes) > 0 {
 		return fmt.Sprintf("The shard whose place %s takes has it in the other cluster.", p.to)
 	}
@@ -84,8 +84,8 @@ func (b *builder) whySpread(p piece) string {
 	return "Each shard gets the same number of chunks."
 }
 
-// cutsOf are the points to cut at, in key order: the goal's and those of zones.
-func (b *builder) cutsOf(c *catalog.CollectionState) ([]catalog.Key, error) {
+// presplitPoints are the points to cut at, in key order: the goal's and those of zones.
+func (b *builder) presplitPoints(c *catalog.CollectionState) ([]catalog.Key, error) {
 	points := slices.Clone(b.o.Goal.Points)
 	for _, p := range points {
 		if len(p.Values()) != c.Pattern.Len() {
@@ -102,8 +102,8 @@ func (b *builder) cutsOf(c *catalog.CollectionState) ([]catalog.Key, error) {
 	return slices.CompactFunc(points, catalog.Key.Equal), nil
 }
 
-// cut returns the splits, and the collection in pieces.
-func (b *builder) cut(c *catalog.CollectionState, points []catalog.Key) (splits []Step, pieces []piece) {
+// splitCollection returns the splits, and the collection in pieces.
+func (b *builder) splitCollection(c *catalog.CollectionState, points []catalog.Key) (splits []Step, pieces []piece) {
 	contents := b.o.Model.Contents(c, cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes))
 	for chunk := range c.Table.All() {
 		first := 0
@@ -121,8 +121,8 @@ func (b *builder) cut(c *catalog.CollectionState, points []catalog.Key) (splits 
 		lower := chunk.Min
 		for _, upper := range append(slices.Clone(inside), chunk.Max) {
 			pieces = append(pieces, piece{
-				min: lower, max: upper, on: chunk.Shard, to: chunk.Shard, zone: c.Zones.ZoneOf(lower, upper),
-				held: chunk.Jumbo == catalog.JumboTrue && len(inside) == 0, bytes: amount.Bytes / n, docs: amount.Documents / n,
+				min: lower, max: upper, shard: chunk.Shard, to: chunk.Shard, zone: c.Zones.ZoneOf(lower, upper),
+				jumbo: chunk.Jumbo == catalog.JumboTrue && len(inside) == 0, bytes: amount.Bytes / n, docs: amount.Documents / n,
 			})
 			lower = upper
 		}
@@ -146,56 +146,56 @@ func (b *builder) shardsOf(zone string) (ids []catalog.ShardID) {
 	return ids
 }
 
-// spread decides which of the members goes to which of the shards.
-func (b *builder) spread(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
+// spreadPieces decides which of the members goes to which of the shards.
+func (b *builder) spreadPieces(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
 	have := map[catalog.ShardID]int{}
 	for _, i := range members {
-		have[pieces[i].on]++
+		have[pieces[i].shard]++
 	}
 	if len(shards) == 0 {
 		zone := pieces[members[0]].zone
-		b.lacking = append(b.lacking, diagnosis.NewFinding(diagnosis.ZoneWithoutShards,
+		b.obstacles = append(b.obstacles, diagnosis.NewFinding(diagnosis.ZoneWithoutShards,
 			diagnosis.Scope{Namespace: c.Namespace, Zone: zone},
 			fmt.Sprintf("zone %s has no shard that is not draining: its chunks stay where they are", zone)))
 		return
 	}
 	if len(b.o.Goal.Homes) > 0 {
-		b.bringHome(c, pieces, members, shards)
+		b.sendAllHome(c, pieces, members, shards)
 		return
 	}
 	wanted := quotas(have, shards, len(members))
-	// Whoever has too many gives, first what lies beside another one of its own.
+	// Shards with too many pieces give some away, first those next to another one of their own.
 	for _, beside := range []bool{true, false} {
 		for _, i := range members {
 			p := &pieces[i]
-			if p.to != p.on || p.held || have[p.on] <= wanted[p.on] || beside && !besideOwn(pieces, i) {
+			if p.to != p.shard || p.jumbo || have[p.shard] <= wanted[p.shard] || beside && !hasNeighbourOnShard(pieces, i) {
 				continue
 			}
-			to := neediest(pieces, i, b.withRoom(c.Namespace, p.bytes, shards), have, wanted)
+			to := neediestShard(pieces, i, b.shardsWithRoom(c.Namespace, p.bytes, shards), have, wanted)
 			if to == "" {
 				continue
 			}
-			have[p.on]--
+			have[p.shard]--
 			have[to]++
 			p.to = to
-			b.arrives(c.Namespace, to, p.bytes)
+			b.addArrival(c.Namespace, to, p.bytes)
 		}
 	}
 	for _, i := range members {
-		if p := pieces[i]; p.held && wanted[p.on] == 0 {
-			b.lacking = append(b.lacking, heldPiece(c, p))
+		if p := pieces[i]; p.jumbo && wanted[p.shard] == 0 {
+			b.obstacles = append(b.obstacles, heldPieceFinding(c, p))
 		}
 	}
 }
 
-// heldPiece says that a piece can't leave its shard.
-func heldPiece(c *catalog.CollectionState, p piece) diagnosis.Finding {
+// heldPieceFinding says that a piece can't leave its shard.
+func heldPieceFinding(c *catalog.CollectionState, p piece) diagnosis.Finding {
 	return diagnosis.NewFinding(diagnosis.OnlyJumboChunks,
-		diagnosis.Scope{Namespace: c.Namespace, Shard: p.on, Zone: p.zone},
-		fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.on))
+		diagnosis.Scope{Namespace: c.Namespace, Shard: p.shard, Zone: p.zone},
+		fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.shard))
 }
 
-// quotas are how many of n each shard is to have; where n can't be shared out
+// quotas returns how many of n pieces each shard gets; where n can't be shared out
 // evenly, those that have most keep one more.
 func quotas(have map[catalog.ShardID]int, shards []catalog.ShardID, n int) map[catalog.ShardID]int {
 	order := slices.Clone(shards)
@@ -210,12 +210,14 @@ func quotas(have map[catalog.ShardID]int, shards []catalog.ShardID, n int) map[c
 	return wanted
 }
 
-// besideOwn reports whether the piece before this one is, or will be, on its shard.
-func besideOwn(pieces []piece, i int) bool { return i > 0 && pieces[i-1].to == pieces[i].on }
+// hasNeighbourOnShard reports whether the piece before this one is, or will be, on its shard.
+func hasNeighbourOnShard(pieces []piece, i int) bool {
+	return i > 0 && pieces[i-1].to == pieces[i].shard
+}
 
-// neediest returns the shard that lacks most pieces, if possible not that of a
+// neediestShard returns the shard that lacks most pieces, if possible not that of a
 // neighbour; none when no shard lacks one.
-func neediest(
+func neediestShard(
 	pieces []piece, i int, shards []catalog.ShardID, have, wanted map[catalog.ShardID]int,
 ) (to catalog.ShardID) {
 	neighbour := func(id catalog.ShardID) bool {

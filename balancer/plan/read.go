@@ -11,30 +11,30 @@ import (
 // Format is the version of the form of plans in JSON that Read knows.
 const Format = 1
 
-// MostBytes is the largest plan in JSON that Read takes.
-const MostBytes = 512 << 20
+// MaxBytes is the largest plan in JSON that Read takes.
+const MaxBytes = 512 << 20
 
-// ErrChanged says that a plan is not what its id was made of.
+// ErrChanged says that the content of a plan does not match its id.
 var ErrChanged = errors.New("its contents do not match its id: it was edited")
 
 // Read reads a plan in JSON: the whole of it, and nothing else. It returns an error
 // for one that makes no sense, and ErrChanged for one that somebody has changed.
 func Read(r io.Reader) (*Plan, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MostBytes+1))
+	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading a plan: %w", err)
-	case len(text) > MostBytes:
-		return nil, fmt.Errorf("reading a plan: it is larger than %d MiB", MostBytes>>20)
+	case len(text) > MaxBytes:
+		return nil, fmt.Errorf("reading a plan: it is larger than %d MiB", MaxBytes>>20)
 	}
-	p, err := parse(text)
+	p, err := parsePlan(text)
 	if err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
 	}
 	return p, nil
 }
 
-func parse(text []byte) (*Plan, error) {
+func parsePlan(text []byte) (*Plan, error) {
 	var form struct {
 		Format int `json:"format"`
 	}
@@ -57,7 +57,7 @@ func parse(text []byte) (*Plan, error) {
 		return nil, err
 	}
 	for _, prose := range []bool{false, true} { // it counted at first, and such plans are kept somewhere
-		id, err := p.idWith(prose)
+		id, err := p.hashID(prose)
 		if err != nil {
 			return nil, err
 		}
@@ -70,9 +70,9 @@ func parse(text []byte) (*Plan, error) {
 
 // checkHash sets the Hash of a plan that has none, and refuses one that is not its own.
 func (p *Plan) checkHash() error {
-	was := p.Hash
-	hash, err := p.digest()
-	if p.Hash = hash; err == nil && was != "" && was != hash {
+	oldHash := p.Hash
+	hash, err := p.computeHash()
+	if p.Hash = hash; err == nil && oldHash != "" && oldHash != hash {
 		err = fmt.Errorf("%q: %w", p.ID, ErrChanged)
 	}
 	return err

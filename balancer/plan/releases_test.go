@@ -41,7 +41,7 @@ func TestZonesByRelease(t *testing.T) {
 			}
 			_, client := newMock(t, zonedTopology(), release, 7)
 			checkWhy(t, snapshotOf(t, client), fix)
-			f, err := forecast.Of(snapshotOf(t, client), forecast.Options{})
+			f, err := forecast.Make(snapshotOf(t, client), forecast.Options{})
 			if err != nil || f.Moves != moves {
 				t.Errorf("a forecast has %d moves, %v", f.Moves, err)
 			}

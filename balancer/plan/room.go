@@ -17,8 +17,8 @@ import (
 var errNoVolumes = errors.New("plan: a disk limit needs the volumes of the shards, and the size of none is known: " +
 	"they are read with dbStats of admin, need the storage engine WiredTiger, and older snapshot files have none")
 
-// limitDisks begins to count what shards have room for, if there is a limit.
-func (b *builder) limitDisks(s *catalog.Snapshot) error {
+// initVolumes starts tracking the free space of shards, if there is a disk limit.
+func (b *builder) initVolumes(s *catalog.Snapshot) error {
 	if b.o.Limits.Disk == 0 {
 		return nil
 	}
@@ -30,9 +30,9 @@ func (b *builder) limitDisks(s *catalog.Snapshot) error {
 	return nil
 }
 
-// withRoom returns those of some shards that have room for data of a collection, and notes
+// shardsWithRoom returns those of some shards that have room for data of a collection, and notes
 // the others.
-func (b *builder) withRoom(ns string, bytes int64, shards []catalog.ShardID) []catalog.ShardID {
+func (b *builder) shardsWithRoom(ns string, bytes int64, shards []catalog.ShardID) []catalog.ShardID {
 	if b.volumes == nil {
 		return shards
 	}
@@ -51,16 +51,16 @@ func (b *builder) withRoom(ns string, bytes int64, shards []catalog.ShardID) []c
 	return list
 }
 
-// arrives counts what a step brings to a shard, where the engine does not. What the donor
+// addArrival counts what a step brings to a shard, where the engine does not. What the donor
 // deletes meanwhile makes no room: it is not known how long its deletion waits.
-func (b *builder) arrives(ns string, to catalog.ShardID, bytes int64) {
+func (b *builder) addArrival(ns string, to catalog.ShardID, bytes int64) {
 	if b.volumes != nil {
 		b.volumes.AddData(ns, to, bytes)
 	}
 }
 
-// withoutRoom says which shards had no room for what a plan leaves, by shard.
-func (b *builder) withoutRoom() (list []diagnosis.Finding) {
+// noRoomFindings says which shards had no room for what a plan leaves, by shard.
+func (b *builder) noRoomFindings() (list []diagnosis.Finding) {
 	least := map[catalog.ShardID]int64{}
 	for at, lacks := range b.shortages {
 		if known, noted := least[at.Shard]; !noted || lacks < known {
@@ -68,14 +68,14 @@ func (b *builder) withoutRoom() (list []diagnosis.Finding) {
 		}
 	}
 	for id, lacks := range least {
-		list = append(list, b.noRoom(id, lacks))
+		list = append(list, b.noRoomFinding(id, lacks))
 	}
 	slices.SortFunc(list, func(x, y diagnosis.Finding) int { return cmp.Compare(x.Scope.Shard, y.Scope.Shard) })
 	return list
 }
 
-// noRoom says that a shard can't receive more.
-func (b *builder) noRoom(id catalog.ShardID, lacks int64) diagnosis.Finding {
+// noRoomFinding says that a shard can't receive more.
+func (b *builder) noRoomFinding(id catalog.ShardID, lacks int64) diagnosis.Finding {
 	limit := humanize.Percent(b.o.Limits.Disk)
 	if lacks == math.MaxInt64 {
 		return diagnosis.NewFinding(diagnosis.NoRoom, diagnosis.Scope{Shard: id}, fmt.Sprintf(

@@ -13,7 +13,7 @@ import (
 // can be done. A step begins in the first round after all before it that touch one
 // of its shards.
 func (b *builder) schedule(steps []Step) {
-	b.rest, b.end = true, b.scope.start
+	b.balancerIdle, b.end = true, b.scope.start
 	after := map[catalog.ShardID]int{}
 	for i := range steps {
 		s := &steps[i]
@@ -29,20 +29,20 @@ func (b *builder) schedule(steps []Step) {
 	for i, s := range steps {
 		if i > 0 && s.Round != steps[i-1].Round {
 			at = until
-			b.round++
+			b.engineRound++
 		}
-		ended := at.Add(b.takes(s))
+		ended := at.Add(b.stepTime(s))
 		if until.Before(ended) {
 			until = ended
 		}
-		b.step(s, sim.Event{
+		b.addStep(s, sim.Event{
 			Began: at, Ended: ended, Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max,
 		})
 	}
 }
 
-// takes is how long a step takes.
-func (b *builder) takes(s Step) time.Duration {
+// stepTime is how long a step takes.
+func (b *builder) stepTime(s Step) time.Duration {
 	switch s.Kind {
 	case Move:
 		return b.o.Costs.MoveTime(s.Bytes)

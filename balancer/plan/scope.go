@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// scope is what a plan is about: the cluster as it begins, changed so that the
+// scope is the input of a plan: the initial cluster, changed so that the
 // engine goes to the goal.
 type scope struct {
 	goal  Goal
@@ -21,7 +21,7 @@ type scope struct {
 	reasons []policy.Reason
 }
 
-func (sc *scope) names() []string {
+func (sc *scope) namespaces() []string {
 	names := make([]string, len(sc.colls))
 	for i, c := range sc.colls {
 		names[i] = c.Namespace
@@ -30,7 +30,7 @@ func (sc *scope) names() []string {
 }
 
 func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
-	names, err := Namespaces(s, o.Goal.Namespaces)
+	names, err := MatchNamespaces(s, o.Goal.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 			sc.start = sc.start.WithoutCollection(c.Namespace)
 		}
 	}
-	if err := sc.aim(); err != nil {
+	if err := sc.applyGoal(); err != nil {
 		return nil, err
 	}
-	if o.Unflag {
-		if err := sc.unflag(""); err != nil {
+	if o.IgnoreJumboFlags {
+		if err := sc.clearJumboFlags(""); err != nil {
 			return nil, err
 		}
 	}
@@ -58,22 +58,22 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
 		}
 		// Whoever names a collection wants it planned, switched off or not.
-		if c.NoBalance && Named(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
-			sc.change(c, func(c *catalog.CollectionState) { c.NoBalance = false })
+		if c.NoBalance && IsNamed(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
+			sc.changeCollection(c, func(c *catalog.CollectionState) { c.NoBalance = false })
 		}
 	}
 	sc.colls = sc.start.Collections()
 	return sc, nil
 }
 
-func (sc *scope) change(c *catalog.CollectionState, do func(*catalog.CollectionState)) {
+func (sc *scope) changeCollection(c *catalog.CollectionState, do func(*catalog.CollectionState)) {
 	next := *c
 	do(&next)
 	sc.start = sc.start.WithCollection(&next)
 }
 
-// aim changes the cluster so that the engine goes to the goal.
-func (sc *scope) aim() error {
+// applyGoal changes the cluster so that the engine works towards the goal.
+func (sc *scope) applyGoal() error {
 	switch sc.goal.Kind {
 	case Balance, Consolidate, Load:
 		return nil
@@ -85,11 +85,11 @@ func (sc *scope) aim() error {
 	case Drain:
 		shard, there := sc.start.Shard(sc.goal.Shard)
 		if !there {
-			return diagnosis.Check(sc.start, diagnosis.Scope{Shard: sc.goal.Shard})
+			return diagnosis.CheckScope(sc.start, diagnosis.Scope{Shard: sc.goal.Shard})
 		}
 		shard.Draining = true
 		sc.start = sc.start.WithShard(shard)
-		return sc.unflag(sc.goal.Shard)
+		return sc.clearJumboFlags(sc.goal.Shard)
 	case Zones:
 		sc.reasons = []policy.Reason{policy.ReasonZoneViolation}
 		settings := sc.start.Settings()
@@ -102,17 +102,17 @@ func (sc *scope) aim() error {
 		settings.AutoMerge = false
 		sc.start = sc.start.WithSettings(settings)
 		for _, c := range sc.start.Collections() {
-			sc.change(c, func(c *catalog.CollectionState) { c.Defragment = true })
+			sc.changeCollection(c, func(c *catalog.CollectionState) { c.Defragment = true })
 		}
 		return nil
 	}
-	return fmt.Errorf("plan: %w", unknownGoal(sc.goal.Kind))
+	return fmt.Errorf("plan: %w", unknownGoalError(sc.goal.Kind))
 }
 
-// unflag takes the flags off jumbo chunks of a shard, or of all of them if it is empty. The
+// clearJumboFlags clears the jumbo flags of chunks on a shard, or of all shards if it is empty. The
 // balancer leaves them; a plan does not: it has the donor cut them, as nothing is moved by
 // force that can be.
-func (sc *scope) unflag(on catalog.ShardID) error {
+func (sc *scope) clearJumboFlags(on catalog.ShardID) error {
 	for _, c := range sc.start.Collections() {
 		if c.Table == nil {
 			continue
@@ -122,19 +122,19 @@ func (sc *scope) unflag(on catalog.ShardID) error {
 			return fmt.Errorf("plan: %s: %w", c.Namespace, err)
 		}
 		if table != c.Table {
-			sc.change(c, func(c *catalog.CollectionState) { c.Table = table })
+			sc.changeCollection(c, func(c *catalog.CollectionState) { c.Table = table })
 		}
 	}
 	return nil
 }
 
-// Namespaces returns the sharded collections that are named. A name may have
+// MatchNamespaces returns the sharded collections that are named. A name may have
 // wildcards: shop.* and *.orders. The error is a *diagnosis.UnknownError for a name that
 // none has.
-func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
+func MatchNamespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
 	for _, c := range s.Collections() {
 		if !c.Unsplittable && (len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
-			return matches(p, c.Namespace)
+			return matchesNamespace(p, c.Namespace)
 		})) {
 			names = append(names, c.Namespace)
 		}
@@ -143,8 +143,8 @@ func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err err
 		if _, err := path.Match(p, ""); err != nil && strings.ContainsAny(p, wildcards) {
 			return nil, fmt.Errorf("plan: %q is not a valid pattern of collections: %w", p, err)
 		}
-		if !slices.ContainsFunc(names, func(ns string) bool { return matches(p, ns) }) {
-			return nil, diagnosis.UnknownCollection(s, p)
+		if !slices.ContainsFunc(names, func(ns string) bool { return matchesNamespace(p, ns) }) {
+			return nil, diagnosis.NewCollectionNotFound(s, p)
 		}
 	}
 	return names, nil
@@ -152,9 +152,9 @@ func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err err
 
 const wildcards = "*?["
 
-// matches reports whether a pattern is of a collection: by its name in the catalog, or, of
+// matchesNamespace reports whether a pattern matches a collection: by its name in the catalog, or, for
 // the buckets of a time series, by the name that users know.
-func matches(pattern, ns string) bool {
+func matchesNamespace(pattern, ns string) bool {
 	for _, name := range []string{ns, catalog.TimeSeriesNamespace(ns)} {
 		if ok, err := path.Match(pattern, name); pattern == name || err == nil && ok {
 			return true
@@ -163,8 +163,8 @@ func matches(pattern, ns string) bool {
 	return false
 }
 
-// Named reports whether a collection is among names or patterns by its name, and not
+// IsNamed reports whether a collection is among names or patterns by its name, and not
 // only by a wildcard.
-func Named(names []string, ns string) bool {
+func IsNamed(names []string, ns string) bool {
 	return slices.Contains(names, ns) || slices.Contains(names, catalog.TimeSeriesNamespace(ns))
 }

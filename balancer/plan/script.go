@@ -16,10 +16,10 @@ import (
 //go:embed script.js
 var scriptFunctions string
 
-// Script writes the plan as a script for mongosh or shardsh, one call for each step
+// WriteScript writes the plan as a script for mongosh or shardsh, one call for each step
 // with its reason as a comment. It checks the cluster before the first step, and the
 // chunks before each.
-func (p *Plan) Script(w io.Writer) error {
+func (p *Plan) WriteScript(w io.Writer) error {
 	patterns := map[string]catalog.KeyPattern{}
 	for _, c := range p.Basis.Collections {
 		pattern, err := c.Pattern()
@@ -29,9 +29,9 @@ func (p *Plan) Script(w io.Writer) error {
 		patterns[c.Namespace] = pattern
 	}
 	b := bufio.NewWriter(w)
-	p.scriptHead(b)
+	p.writeScriptHead(b)
 	for _, c := range p.Basis.Collections {
-		if p.changes(c.Namespace) {
+		if p.changesCollection(c.Namespace) {
 			fmt.Fprintf(b, "known(%s, %q);\n", quoted(c.Namespace), strings.ReplaceAll(c.UUID, "-", ""))
 		}
 	}
@@ -41,17 +41,17 @@ func (p *Plan) Script(w io.Writer) error {
 			round = s.Round
 			fmt.Fprintf(b, "\n// Round %d\n", round)
 		}
-		fmt.Fprintf(b, "// %s\n%s;\n", comment(s.Why), s.call(patterns[s.Namespace]))
+		fmt.Fprintf(b, "// %s\n%s;\n", commentText(s.Why), s.scriptCall(patterns[s.Namespace]))
 	}
 	return b.Flush()
 }
 
-func (p *Plan) scriptHead(b *bufio.Writer) {
+func (p *Plan) writeScriptHead(b *bufio.Writer) {
 	t := p.Totals
 	release, _ := catalog.ReleaseOf(p.Basis.Release)
 	fmt.Fprintf(b, "// %s: %s", p.ID, p.Goal.Kind)
 	if p.Goal.Shard != "" {
-		fmt.Fprintf(b, " %s", comment(string(p.Goal.Shard)))
+		fmt.Fprintf(b, " %s", commentText(string(p.Goal.Shard)))
 	}
 	fmt.Fprintf(b, ", made for the cluster %s as of %s.\n", p.Basis.ClusterID.Hex(),
 		p.Basis.Time.UTC().Format("2006-01-02 15:04:05Z"))
@@ -64,8 +64,8 @@ func (p *Plan) scriptHead(b *bufio.Writer) {
 		p.Basis.ClusterID.Hex())
 }
 
-// changes reports whether a step is about a collection.
-func (p *Plan) changes(ns string) bool {
+// changesCollection reports whether any step changes a collection.
+func (p *Plan) changesCollection(ns string) bool {
 	for _, s := range p.Steps {
 		if s.Namespace == ns {
 			return true
@@ -74,16 +74,16 @@ func (p *Plan) changes(ns string) bool {
 	return false
 }
 
-// call is the step as a call of its function in the script.
-func (s Step) call(p catalog.KeyPattern) string {
-	bounds := bound(p, s.Min) + ", " + bound(p, s.Max)
+// scriptCall is the step as a call of its function in the script.
+func (s Step) scriptCall(p catalog.KeyPattern) string {
+	bounds := boundLiteral(p, s.Min) + ", " + boundLiteral(p, s.Max)
 	if s.Within != nil {
 		to := ""
 		if s.Kind == Move {
 			to = quoted(string(s.To)) + ", "
 		}
 		return fmt.Sprintf("%sPart(%d, %s, %s, %s%s, %s, %s)", s.Kind, s.Number, quoted(s.Namespace), quoted(string(s.From)),
-			to, bound(p, s.Min), bound(p, s.Within.Min), bound(p, s.Within.Max))
+			to, boundLiteral(p, s.Min), boundLiteral(p, s.Within.Min), boundLiteral(p, s.Within.Max))
 	}
 	switch s.Kind {
 	case Move:
@@ -92,7 +92,7 @@ func (s Step) call(p catalog.KeyPattern) string {
 	case Split:
 		points := make([]string, len(s.Points))
 		for i, k := range s.Points {
-			points[i] = bound(p, k)
+			points[i] = boundLiteral(p, k)
 		}
 		return fmt.Sprintf("split(%d, %s, %s, %s, [%s])", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds,
 			strings.Join(points, ", "))
@@ -100,11 +100,11 @@ func (s Step) call(p catalog.KeyPattern) string {
 	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds)
 }
 
-func bound(p catalog.KeyPattern, k catalog.Key) string { return humanize.Literal(p.Bound(k)) }
+func boundLiteral(p catalog.KeyPattern, k catalog.Key) string { return humanize.Literal(p.Bound(k)) }
 
 func quoted(text string) string { return humanize.TextLiteral(text) }
 
-// comment returns a text that stays on its line, whatever is in it.
-func comment(text string) string {
+// commentText returns a text that stays on its line, whatever is in it.
+func commentText(text string) string {
 	return strings.ReplaceAll(strings.Trim(strconv.Quote(text), `"`), `\"`, `"`)
 }

@@ -8,17 +8,17 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// explain gives the steps since the last round their sentences.
-func (b *builder) explain(decisions []policy.Decision) {
-	steps := b.plan.Steps[b.explained:]
-	b.explained = len(b.plan.Steps)
+// explainSteps sets the Why of the steps since the last round.
+func (b *builder) explainSteps(decisions []policy.Decision) {
+	steps := b.plan.Steps[b.explainedSteps:]
+	b.explainedSteps = len(b.plan.Steps)
 	for i := range steps {
 		s := &steps[i]
 		if s.Why != "" {
 			continue
 		}
 		if s.Kind != Move {
-			s.Why = b.whyCut(*s)
+			s.Why = b.splitOrMergeReason(*s)
 			continue
 		}
 		at := slices.IndexFunc(decisions, func(d policy.Decision) bool {
@@ -32,8 +32,8 @@ func (b *builder) explain(decisions []policy.Decision) {
 	}
 }
 
-// whyCut is why chunks are split or merged.
-func (b *builder) whyCut(s Step) string {
+// splitOrMergeReason is why chunks are split or merged.
+func (b *builder) splitOrMergeReason(s Step) string {
 	if s.Kind == Merge {
 		return fmt.Sprintf("%d adjacent chunks on %s are merged.", s.Chunks, s.From)
 	}

@@ -34,21 +34,21 @@ func (l *checker) checkRemaining() {
 	marked := shard.Draining
 	shard.Draining, shard.Reported = true, nil // as if it had to be empty
 	d := diagnosis.DrainOf(l.Snapshot, shard)
-	d.Unmarked = !marked
-	d.Flagged, d.Force = 0, nil // the plan says what becomes of jumbo chunks
+	d.NotMarked = !marked
+	d.WaitingJumbo, d.ForceCommands = 0, nil // the plan says what becomes of jumbo chunks
 	chunksOnly, rest := d, d
 	chunksOnly.Databases, chunksOnly.Collections = nil, nil
-	rest.Held, rest.Left = nil, false
+	rest.Disabled, rest.LeftByRun = nil, false
 	known := len(chunksOnly.Commands()) > 0
 	if known {
-		l.addGoalMiss(chunksOnly.Remainder())
+		l.addGoalMiss(chunksOnly.OperatorFinding())
 	}
 	if l.IsOwn != nil {
 		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.IsOwn)
 		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.IsOwn)
 	}
 	if len(rest.Commands()) > 0 && !l.MovePrimaries {
-		o := l.addGoalMiss(rest.Remainder())
+		o := l.addGoalMiss(rest.OperatorFinding())
 		o.Option, o.OptionEffect = "movePrimaries", "moves it"
 	}
 	l.checkPlanRemaining(known)
@@ -161,7 +161,7 @@ func (l *checker) checkIndexes() {
 			list, answered := has[id]
 			return !answered || slices.ContainsFunc(list, func(i Index) bool { return i.SupportsShardKey })
 		})
-		for _, f := range diagnosis.UnindexedOf(&donors) {
+		for _, f := range diagnosis.UnindexedFindings(&donors) {
 			l.addBlocking(f)
 		}
 		l.checkRecipientIndexes(c, has, m)
@@ -193,7 +193,7 @@ func (l *checker) checkRecipientIndexes(c *catalog.CollectionState, has Indexes,
 			diagnosis.NewFinding(diagnosis.RecipientIndexMissing, diagnosis.Scope{Namespace: c.Namespace, Shard: to},
 				fmt.Sprintf("shard %s has documents of %s and lacks the index %s of its donor: it refuses to receive chunks",
 					to, c.Namespace, strings.Join(missing, " ")),
-				fmt.Sprintf("%s.createIndex(<key of %s>)", diagnosis.Handle(c.Namespace), missing[0])),
+				fmt.Sprintf("%s.createIndex(<key of %s>)", diagnosis.CollectionExpr(c.Namespace), missing[0])),
 		)
 	}
 }

@@ -299,7 +299,7 @@ func (l *checker) checkOtherRuns() {
 	}
 	lease := l.Snapshot.Parts().Lease
 	if lease != nil && !lease.Running && len(lease.Paused) > 0 {
-		f := diagnosis.PausedOf(*lease, lease.Paused)
+		f := diagnosis.PausedFinding(*lease, lease.Paused)
 		f.Sentence += "; this run takes that over"
 		l.addWarning(f)
 	}
@@ -333,14 +333,14 @@ func (l *checker) checkBalancer() {
 // checkFrozen reports why the run waits before its first step: a pause, or a change of the
 // compatibility version.
 func (l *checker) checkFrozen() {
-	for _, f := range diagnosis.Frozen(l.Snapshot) {
+	for _, f := range diagnosis.PausedRunFindings(l.Snapshot) {
 		l.addBlocking(f).Waits = true
 	}
 }
 
 // checkVersions says that not all servers are of one release.
 func (l *checker) checkVersions() {
-	for _, f := range diagnosis.Versions(l.Snapshot) {
+	for _, f := range diagnosis.VersionFindings(l.Snapshot) {
 		l.addWarning(f)
 	}
 }

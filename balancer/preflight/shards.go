@@ -18,7 +18,7 @@ const configShard = "config"
 func (l *checker) checkShards() {
 	for _, id := range l.involvedShards() {
 		if shard, there := l.Snapshot.Shard(id); there && shard.Unreachable != "" {
-			l.addBlocking(diagnosis.UnreachableOf(shard))
+			l.addBlocking(diagnosis.UnreachableFinding(shard))
 		}
 	}
 	if shard, there := l.Snapshot.Shard(l.Shard); l.isDrain() && there {
@@ -86,7 +86,7 @@ func (l *checker) checkZones(shard catalog.ShardState) {
 	if !l.Remove {
 		return
 	}
-	for _, f := range diagnosis.OnlyShardOf(l.Snapshot, shard) {
+	for _, f := range diagnosis.OnlyShardFindings(l.Snapshot, shard) {
 		l.addBlocking(f)
 	}
 }

@@ -78,9 +78,9 @@ func TestQuickestWayIsPicked(t *testing.T) {
 	}
 }
 
-func quote(t *testing.T, seed uint64) price.Quote {
+func quote(t *testing.T, seed uint64) price.Comparison {
 	t.Helper()
-	q, err := price.Of(newWorld(t, seed).read(t), price.Options{Goal: balance()})
+	q, err := price.Compare(newWorld(t, seed).read(t), price.Options{Goal: balance()})
 	if err != nil || q.Done || len(q.Ways) == 0 {
 		t.Fatal(q, err)
 	}
@@ -193,7 +193,7 @@ func (w *world) run(t *testing.T, c bson.D) bson.Raw {
 
 func (w *world) read(t *testing.T) *catalog.Snapshot {
 	t.Helper()
-	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Whole | live.Reusable}).Read(t.Context())
+	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,14 +257,14 @@ func (w *world) carryOut(t *testing.T, goal plan.Goal, plans int) {
 		if len(p.Steps) == 0 {
 			return
 		}
-		steps, err := live.NewSteps(t.Context(), live.NewCommandRunner(w.client))
+		steps, err := live.NewStepExecutor(t.Context(), live.NewCommandRunner(w.client))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, err := apply.Run(t.Context(), steps, p, apply.Options{
 			Clock: w.cluster.Clock(), OnChange: apply.Replan,
-			Replan: func(_ context.Context, want apply.Wanted) (*plan.Plan, error) {
-				return plan.Make(w.read(t), plan.Options{Goal: want.Goal, Model: plan.AfterMerges(want.Merged)})
+			Replan: func(_ context.Context, want apply.ReplanRequest) (*plan.Plan, error) {
+				return plan.Make(w.read(t), plan.Options{Goal: want.Goal, Model: plan.MeasuredAfterMerges(want.Merged)})
 			},
 		})
 		if err != nil || !r.Finished {

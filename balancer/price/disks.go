@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// reserve is how much more than its data a resharding needs: the oplog that it applies.
-const reserve = 1.1
+// reshardingReserve is the space that a resharding needs, as a multiple of its data: it also applies the oplog.
+const reshardingReserve = 1.1
 
-// load adds up what steps copy, and refuses a way that a disk can't hold.
-func (p *pricing) load(w *Way, steps []plan.Step) {
+// addMoves adds up what the steps copy, and refuses a way that does not fit on a disk.
+func (p *comparer) addMoves(w *Way, steps []plan.Step) {
 	volumes := catalog.NewVolumes(p.s, 1)
 	links := map[[2]catalog.ShardID]int64{}
 	for _, s := range steps {
@@ -27,17 +27,17 @@ func (p *pricing) load(w *Way, steps []plan.Step) {
 		// What the donor deletes makes room in its own files alone, and it is not known when.
 		volumes.AddData(s.Namespace, s.To, s.Bytes)
 	}
-	w.Links = sorted(links)
+	w.Links = sortedLinks(links)
 	w.Peaks = []Peak{}
 	for _, shard := range p.s.Shards() {
 		used := shard.Disk.Total - volumes.FreeBytes(shard.ID)
 		w.Peaks = append(w.Peaks, Peak{shard.ID, used, shard.Disk.Total})
 	}
-	p.fits(w)
+	p.checkDisks(w)
 }
 
-// rewrite adds up what a new copy of the collection takes, beside the present one.
-func (p *pricing) rewrite(w *Way, shares map[catalog.ShardID]int64) {
+// addRewrite adds up the space of a new copy of the collection, besides the present one.
+func (p *comparer) addRewrite(w *Way, shares map[catalog.ShardID]int64) {
 	links, total := map[[2]catalog.ShardID]int64{}, int64(0)
 	for _, data := range p.c.Sizes {
 		total += data.Bytes
@@ -49,20 +49,20 @@ func (p *pricing) rewrite(w *Way, shares map[catalog.ShardID]int64) {
 			}
 		}
 	}
-	w.Bytes, w.Links, w.Peaks = total, sorted(links), []Peak{}
+	w.Bytes, w.Links, w.Peaks = total, sortedLinks(links), []Peak{}
 	for _, shard := range p.s.Shards() {
-		need := int64(reserve * p.c.DiskRatio() * float64(shares[shard.ID]))
+		need := int64(reshardingReserve * p.c.DiskRatio() * float64(shares[shard.ID]))
 		peak := Peak{Shard: shard.ID, Total: shard.Disk.Total, Used: need}
 		if shard.Disk.Known() {
 			peak.Used += shard.Disk.Used
 		}
 		w.Peaks = append(w.Peaks, peak)
 	}
-	p.fits(w)
+	p.checkDisks(w)
 }
 
-// fits refuses a way on which a shard would become fuller than the limit by what it receives.
-func (p *pricing) fits(w *Way) {
+// checkDisks refuses a way in which received data would fill a shard above the limit.
+func (p *comparer) checkDisks(w *Way) {
 	for _, peak := range w.Peaks {
 		shard, _ := p.s.Shard(peak.Shard)
 		grows := peak.Used > shard.Disk.Used
@@ -73,7 +73,7 @@ func (p *pricing) fits(w *Way) {
 	}
 }
 
-func sorted(of map[[2]catalog.ShardID]int64) []Link {
+func sortedLinks(of map[[2]catalog.ShardID]int64) []Link {
 	list := []Link{}
 	for pair, n := range of {
 		list = append(list, Link{pair[0], pair[1], n})

@@ -18,28 +18,28 @@ import (
 
 const blockedByMoves = "each range while its move is committed, as a rule well below a second"
 
-// start is how long a round that is due may take to begin.
-const start = 10 * time.Second
+// maxRoundDelay is how long a round that is due may take to begin.
+const maxRoundDelay = 10 * time.Second
 
-// moves prices a plan for a cluster that shardsh carries out: step after step, at once.
-func (p *pricing) moves(from *catalog.Snapshot) (Way, []plan.Step, error) {
+// movesWay prices a plan for a cluster that shardsh carries out: step after step, at once.
+func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	w := Way{Kind: Moves, Blocks: blockedByMoves,
 		Needs:    "any release; shardsh must run meanwhile, and the cluster's balancer must not work on the collection",
 		Commands: []string{p.command(p.o.Goal)}}
-	made, err := plan.Make(from, p.planned(p.o.Goal, p.o.DiskLimit))
+	made, err := plan.Make(from, p.planOptions(p.o.Goal, p.o.DiskLimit))
 	if err != nil {
 		return w, nil, err
 	}
-	if p.misses(made) {
+	if p.missesGoal(made) {
 		w.Refused = made.Left[0].Sentence
 	}
-	p.take(&w, made.Steps)
+	p.setStepTimes(&w, made.Steps)
 	return w, made.Steps, nil
 }
 
-// misses reports whether a plan does not get the collection to the goal. What a drain leaves
-// beside it is not its business.
-func (p *pricing) misses(made *plan.Plan) bool {
+// missesGoal reports whether a plan does not reach the goal for the collection. What a drain leaves
+// of other collections does not count.
+func (p *comparer) missesGoal(made *plan.Plan) bool {
 	if made.Reached || len(made.Left) == 0 {
 		return false
 	}
@@ -49,7 +49,7 @@ func (p *pricing) misses(made *plan.Plan) bool {
 }
 
 // command is that of shardsh for a goal.
-func (p *pricing) command(goal plan.Goal) string {
+func (p *comparer) command(goal plan.Goal) string {
 	switch goal.Kind {
 	case plan.Drain:
 		return fmt.Sprintf("shardsh drain ADDRESS --shard %s --pause-balancing", goal.Shard)
@@ -61,8 +61,8 @@ func (p *pricing) command(goal plan.Goal) string {
 		"--on-change replan", p.c.Namespace)
 }
 
-// planned are the options of a plan. Disks limit it where they are known; zero means no limit.
-func (p *pricing) planned(goal plan.Goal, limit float64) plan.Options {
+// planOptions are the options of a plan. Disks limit it where they are known; zero means no limit.
+func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
 	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch}
 	if slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
 		o.Limits.Disk = limit
@@ -70,18 +70,18 @@ func (p *pricing) planned(goal plan.Goal, limit float64) plan.Options {
 	return o
 }
 
-// take sets what steps take that are carried out one after another.
-func (p *pricing) take(w *Way, steps []plan.Step) {
-	p.load(w, steps)
-	w.Low, w.Likely, w.High = p.speeds.Steps(steps, granularity(w.Moves))
+// setStepTimes sets what steps take that are carried out one after another.
+func (p *comparer) setStepTimes(w *Way, steps []plan.Step) {
+	p.addMoves(w, steps)
+	w.Low, w.Likely, w.High = p.speeds.StepsTime(steps, granularity(w.Moves))
 }
 
 // granularity is the standard deviation of the logarithm of what has to move, where few chunks
 // do whose sizes nobody has measured: one more or less makes a difference then.
 func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(moves))) }
 
-// balancer prices what the cluster's own balancer does.
-func (p *pricing) balancer() (Way, bool, error) {
+// balancerWay prices what the cluster's own balancer does.
+func (p *comparer) balancerWay() (Way, bool, error) {
 	w := Way{Kind: Balancer, Blocks: blockedByMoves, Final: "its moves: nothing takes them back",
 		Needs:    "any release; the balancer on",
 		Commands: []string{fmt.Sprintf("sh.startBalancer(); sh.enableBalancing(%q)", p.c.Namespace)}}
@@ -94,7 +94,7 @@ func (p *pricing) balancer() (Way, bool, error) {
 		next.NoBalance = false
 		on = on.WithCollection(&next)
 	}
-	f, err := forecast.Of(on, forecast.Options{Goal: p.o.Goal, Seed: p.o.Seed, Watch: p.o.Watch})
+	f, err := forecast.Make(on, forecast.Options{Goal: p.o.Goal, Seed: p.o.Seed, Watch: p.o.Watch})
 	if err != nil {
 		return w, false, err
 	}
@@ -103,26 +103,26 @@ func (p *pricing) balancer() (Way, bool, error) {
 	if never && (p.o.Goal.Kind != plan.Drain || f.Left > 0) {
 		w.Refused = f.Because[len(f.Because)-1].Sentence
 	}
-	made, err := plan.Make(on, p.planned(p.o.Goal, 0))
+	made, err := plan.Make(on, p.planOptions(p.o.Goal, 0))
 	if err != nil {
 		return w, false, err
 	}
-	p.load(&w, made.Steps)
+	p.addMoves(&w, made.Steps)
 	return w, true, nil
 }
 
-// mergeFirst prices merging what is merged without a copy, and then moving.
-func (p *pricing) mergeFirst() (Way, bool, error) {
+// mergeFirstWay prices merging what is merged without a copy, and then moving.
+func (p *comparer) mergeFirstWay() (Way, bool, error) {
 	goal := plan.Goal{Kind: plan.Consolidate, Namespaces: []string{p.c.Namespace}}
-	merges, err := plan.Make(p.s, p.planned(goal, 0))
+	merges, err := plan.Make(p.s, p.planOptions(goal, 0))
 	if err != nil || len(merges.Steps) == 0 || !p.s.Release().BalancesBySize() { // before, chunks are counted
 		return Way{}, false, err
 	}
-	merged, err := p.merged(merges.Steps)
+	merged, err := p.collectionAfterMerges(merges.Steps)
 	if err != nil {
 		return Way{}, false, err
 	}
-	w, steps, err := p.moves(p.s.WithCollection(merged))
+	w, steps, err := p.movesWay(p.s.WithCollection(merged))
 	if err != nil {
 		return w, false, err
 	}
@@ -130,20 +130,20 @@ func (p *pricing) mergeFirst() (Way, bool, error) {
 	w.Kind, w.Moves, w.Bytes = MergeFirst, 0, 0
 	w.Needs = "6.0; shardsh must run meanwhile, and the cluster's balancer must not work on the collection"
 	w.Commands = []string{p.command(goal), p.command(p.o.Goal)}
-	p.take(&w, slices.Concat(merges.Steps, steps))
-	w.High = scaled(w.High, unequal(w.Moves))
+	p.setStepTimes(&w, slices.Concat(merges.Steps, steps))
+	w.High = scaled(w.High, mergedFactor(w.Moves))
 	w.Refused = refused
-	p.fits(&w)
+	p.checkDisks(&w)
 	return w, true, nil
 }
 
-// unequal is how much longer moves may take after merges than is likely. Merged chunks are of very
-// different sizes, and nobody has measured them: who plans goes by the average of a shard, and
-// moves some in vain, which matters the more the fewer there are.
-func unequal(moves int) float64 { return 1 + granularity(moves) }
+// mergedFactor is how much longer moves may take after merges than is likely. Merged chunks are of very
+// different sizes, which are not measured: a planner uses the average of a shard, and
+// moves some needlessly, which matters more the fewer there are.
+func mergedFactor(moves int) float64 { return 1 + granularity(moves) }
 
-// merged returns the collection after merges.
-func (p *pricing) merged(steps []plan.Step) (*catalog.CollectionState, error) {
+// collectionAfterMerges returns the collection after merges.
+func (p *comparer) collectionAfterMerges(steps []plan.Step) (*catalog.CollectionState, error) {
 	var runs [][]catalog.Chunk
 	for _, s := range steps {
 		runs = append(runs, slices.Collect(p.c.Table.Overlapping(s.Min, s.Max)))
@@ -159,12 +159,12 @@ func (p *pricing) merged(steps []plan.Step) (*catalog.CollectionState, error) {
 		return nil, fmt.Errorf("price: %w", err)
 	}
 	next := p.c.WithTable(draft.Table())
-	next.ChunkSizes = p.measured(next.Table)
+	next.ChunkSizes = p.mergedSizes(next.Table)
 	return next, nil
 }
 
-// measured are the sizes of merged chunks: what their parts hold.
-func (p *pricing) measured(table *catalog.RoutingTable) (list []catalog.ChunkSize) {
+// mergedSizes are the sizes of merged chunks: what their parts hold.
+func (p *comparer) mergedSizes(table *catalog.RoutingTable) (list []catalog.ChunkSize) {
 	contents := p.contents()
 	for chunk := range table.All() {
 		size := catalog.ChunkSize{Min: chunk.Min}
@@ -177,29 +177,29 @@ func (p *pricing) measured(table *catalog.RoutingTable) (list []catalog.ChunkSiz
 	return list
 }
 
-func (p *pricing) contents() func(catalog.Chunk) sim.Amount {
+func (p *comparer) contents() func(catalog.Chunk) sim.Amount {
 	return sim.Measured(p.c, cmp.Or(p.c.MaxChunkSizeBytes, p.s.Settings().MaxChunkSizeBytes))
 }
 
-// defragmentFirst prices a defragmentation by the balancer, and then moving.
-func (p *pricing) defragmentFirst() (Way, bool, error) {
+// defragmentFirstWay prices a defragmentation by the balancer, and then moving.
+func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	if !p.s.Release().Defragments() || p.c.Defragment {
 		return Way{}, false, nil
 	}
 	goal := plan.Goal{Kind: plan.Defragment, Namespaces: []string{p.c.Namespace}}
-	f, err := forecast.Of(p.s, forecast.Options{Goal: goal, Seed: p.o.Seed, Watch: p.o.Watch})
+	f, err := forecast.Make(p.s, forecast.Options{Goal: goal, Seed: p.o.Seed, Watch: p.o.Watch})
 	if err != nil || f.Done {
 		return Way{}, false, err
 	}
-	made, err := plan.Make(p.s, p.planned(goal, 0))
+	made, err := plan.Make(p.s, p.planOptions(goal, 0))
 	if err != nil {
 		return Way{}, false, err
 	}
-	after, gone, err := p.defragmented()
+	after, gone, err := p.simulateDefragmentation()
 	if err != nil {
 		return Way{}, false, err
 	}
-	w, steps, err := p.moves(after)
+	w, steps, err := p.movesWay(after)
 	if err != nil {
 		return w, false, err
 	}
@@ -207,29 +207,29 @@ func (p *pricing) defragmentFirst() (Way, bool, error) {
 	w.Final = "the defragmentation's merges and moves: nothing takes them back"
 	w.Needs = "6.0; the balancer on at first"
 	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.c.Namespace), p.command(p.o.Goal)}
-	waits := p.waits(gone, steps, after.Time())
+	waits := p.deletionWaits(gone, steps, after.Time())
 	w.Likely += f.Likely + waits
-	w.Low, w.High = scaled(w.Low+f.Low, 1/fickle), scaled(w.High+f.High, fickle)+phases
+	w.Low, w.High = scaled(w.Low+f.Low, 1/defragmentFactor), scaled(w.High+f.High, defragmentFactor)+defragmentDelay
 	w.High += p.speeds.Costs().OrphanDelay // until then nothing comes back to where it was
 	if f.Never && !f.IfOn && len(f.Because) > 0 && w.Refused == "" {
 		w.Refused = f.Because[0].Sentence
 	}
-	p.load(&w, slices.Concat(made.Steps, steps))
+	p.addMoves(&w, slices.Concat(made.Steps, steps))
 	return w, true, nil
 }
 
-// fickle and phases are how much further off a defragmentation is than its forecast: which
-// small chunks move hangs on little, and when a phase goes on on the round under way.
+// defragmentFactor and phases are how much longer a defragmentation may take than its forecast: which
+// small chunks move depends on small differences, and the start of a phase on the current round.
 const (
-	fickle = 1.15
-	phases = 90 * time.Second
+	defragmentFactor = 1.15
+	defragmentDelay  = 90 * time.Second
 )
 
 func scaled(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 
-// waits returns how long moves wait for ranges that come back to where a defragmentation took them
+// deletionWaits returns how long moves wait for ranges that come back to where a defragmentation took them
 // from: as long as a shard has not deleted what it gave away, it receives nothing of that.
-func (p *pricing) waits(gone []sim.Event, steps []plan.Step, begin time.Time) (sum time.Duration) {
+func (p *comparer) deletionWaits(gone []sim.Event, steps []plan.Step, begin time.Time) (sum time.Duration) {
 	at := begin
 	for _, s := range steps {
 		if s.Kind != plan.Move {
@@ -242,14 +242,14 @@ func (p *pricing) waits(gone []sim.Event, steps []plan.Step, begin time.Time) (s
 				at = deleted
 			}
 		}
-		at = at.Add(p.speeds.Move(s.From, s.To, s.Bytes))
+		at = at.Add(p.speeds.MoveTime(s.From, s.To, s.Bytes))
 	}
 	return sum
 }
 
-// defragmented returns the cluster after the balancer has defragmented the collection, and what has
+// simulateDefragmentation returns the cluster after the balancer has defragmented the collection, and what has
 // moved then.
-func (p *pricing) defragmented() (after *catalog.Snapshot, moved []sim.Event, err error) {
+func (p *comparer) simulateDefragmentation() (after *catalog.Snapshot, moved []sim.Event, err error) {
 	settings := p.s.Settings()
 	settings.AutoMerge, settings.Window, settings.Days = false, nil, nil
 	next := *p.c

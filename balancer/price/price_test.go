@@ -31,17 +31,17 @@ func lopsided(t *testing.T, disk int64) *catalog.Snapshot {
 	return s
 }
 
-func priced(t *testing.T, s *catalog.Snapshot, goal plan.Goal) price.Quote {
+func priced(t *testing.T, s *catalog.Snapshot, goal plan.Goal) price.Comparison {
 	t.Helper()
 	goal.Namespaces = []string{"db.c"}
-	q, err := price.Of(s, price.Options{Goal: goal})
+	q, err := price.Compare(s, price.Options{Goal: goal})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return q
 }
 
-func way(t *testing.T, q price.Quote, kind price.Kind) price.Way {
+func way(t *testing.T, q price.Comparison, kind price.Kind) price.Way {
 	t.Helper()
 	w, there := q.Way(kind)
 	if !there {
@@ -61,7 +61,7 @@ func TestWhatWaysCopy(t *testing.T) {
 	if len(moves.Links) != 2 || moves.Links[0].From != "s00" || moves.Links[0].Bytes+moves.Links[1].Bytes != moves.Bytes {
 		t.Errorf("%+v", moves.Links)
 	}
-	if reshard.Bytes < 39*gib || reshard.Bytes > 40*gib || reshard.Moves != 0 || reshard.Likely < price.LeastResharding {
+	if reshard.Bytes < 39*gib || reshard.Bytes > 40*gib || reshard.Moves != 0 || reshard.Likely < price.MinReshardingTime {
 		t.Errorf("%+v", reshard)
 	}
 	for i, peak := range moves.Peaks { // the donor's files do not become smaller
@@ -126,16 +126,16 @@ func TestReleasesAndGoals(t *testing.T) {
 	for _, o := range []price.Options{
 		{}, {Goal: plan.Goal{Kind: plan.Zones, Namespaces: []string{"db.c"}}}, {Goal: plan.Goal{Namespaces: []string{"a", "b"}}},
 	} {
-		if _, err := price.Of(even, o); err == nil {
+		if _, err := price.Compare(even, o); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}
-	unknown := new(*diagnosis.UnknownError)
+	unknown := new(*diagnosis.NotFoundError)
 	for _, o := range []price.Options{
 		{Goal: plan.Goal{Namespaces: []string{"db.none"}}},
 		{Goal: plan.Goal{Kind: plan.Drain, Shard: "none", Namespaces: []string{"db.c"}}},
 	} {
-		if _, err := price.Of(even, o); !errors.As(err, unknown) {
+		if _, err := price.Compare(even, o); !errors.As(err, unknown) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

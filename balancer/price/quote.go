@@ -26,8 +26,8 @@ const (
 	MoveCollection Kind = "moveCollection"
 )
 
-// Quote compares the ways to a goal.
-type Quote struct {
+// Comparison compares the ways to a goal.
+type Comparison struct {
 	Namespace string    `json:"ns"`
 	Goal      plan.Goal `json:"goal"`
 	At        time.Time `json:"at"`
@@ -46,9 +46,9 @@ type Quote struct {
 // Way is one way, and its price.
 type Way struct {
 	Kind Kind `json:"kind"`
-	// Refused is why it can't be taken; empty when it can. What is below may be missing then.
+	// Refused is why the way is not possible; empty if it is. The fields below may be missing then.
 	Refused string `json:"refused,omitzero"`
-	// Low and High are the ends of a range that is right nine times in ten.
+	// Low and High are the 90 % range of the time.
 	Low    time.Duration `json:"lowNanos"`
 	Likely time.Duration `json:"likelyNanos"`
 	High   time.Duration `json:"highNanos"`
@@ -62,7 +62,7 @@ type Way struct {
 	Blocks string `json:"blocks"`
 	Final  string `json:"final,omitzero"`
 	Needs  string `json:"needs"`
-	// Commands take it.
+	// Commands are what to enter for this way.
 	Commands []string `json:"commands"`
 }
 
@@ -90,7 +90,7 @@ func (p Peak) Share() float64 {
 }
 
 // Way returns that of a kind, and whether there is one.
-func (q Quote) Way(kind Kind) (Way, bool) {
+func (q Comparison) Way(kind Kind) (Way, bool) {
 	for _, w := range q.Ways {
 		if w.Kind == kind {
 			return w, true

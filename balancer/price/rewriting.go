@@ -11,19 +11,19 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// LeastResharding is what servers let a resharding take at least
+// MinReshardingTime is the minimum duration of a resharding
 // (reshardingMinimumOperationDurationMillis).
-const LeastResharding = 5 * time.Minute
+const MinReshardingTime = 5 * time.Minute
 
 const (
-	// reshardingSteps are its steps beside the copy.
+	// reshardingSteps is the time of a resharding besides the copy.
 	reshardingSteps = time.Second
 	blockedAtEnd    = "the whole collection at the end, up to 5 s (reshardingCriticalSectionTimeoutMillis)"
 )
 
-// reshard prices writing the collection again.
-func (p *pricing) reshard() (Way, bool, error) {
-	targets := p.targets(catalog.NoZone)
+// reshardWay prices writing the collection again.
+func (p *comparer) reshardWay() (Way, bool, error) {
+	targets := p.targetShards(catalog.NoZone)
 	w := Way{Kind: Reshard, Blocks: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},
 		Final: "all of it once it has committed: the collection has a new UUID and new chunks; " +
 			"sh.abortReshardCollection() before",
@@ -45,17 +45,17 @@ func (p *pricing) reshard() (Way, bool, error) {
 	case len(targets) == 0:
 		w.Refused = "no shard is left to take it"
 	}
-	shares, unplaced := p.shares()
+	shares, unplaced := p.targetShares()
 	if unplaced != "" && w.Refused == "" {
 		w.Refused = fmt.Sprintf("zone %s has no shard that takes its chunks", unplaced)
 	}
-	p.rewrite(&w, shares)
-	p.copyAtOnce(&w, shares)
+	p.addRewrite(&w, shares)
+	p.setCopyTimes(&w, shares)
 	return w, true, nil
 }
 
-// targets are the shards that get chunks of a zone.
-func (p *pricing) targets(zone string) (ids []catalog.ShardID) {
+// targetShards are the shards that get chunks of a zone.
+func (p *comparer) targetShards(zone string) (ids []catalog.ShardID) {
 	for _, shard := range p.s.Shards() {
 		gone := shard.Draining || p.o.Goal.Kind == plan.Drain && shard.ID == p.o.Goal.Shard
 		if !gone && (zone == catalog.NoZone || shard.HasZone(zone)) {
@@ -65,8 +65,8 @@ func (p *pricing) targets(zone string) (ids []catalog.ShardID) {
 	return ids
 }
 
-// shares are what shards get: each of a zone as much of it as any other.
-func (p *pricing) shares() (shares map[catalog.ShardID]int64, unplaced string) {
+// targetShares returns the bytes that each shard gets: all shards of a zone get the same.
+func (p *comparer) targetShares() (shares map[catalog.ShardID]int64, unplaced string) {
 	contents := p.contents()
 	byZone := map[string]int64{}
 	for chunk := range p.c.Table.All() {
@@ -74,7 +74,7 @@ func (p *pricing) shares() (shares map[catalog.ShardID]int64, unplaced string) {
 	}
 	shares = map[catalog.ShardID]int64{}
 	for zone, bytes := range byZone {
-		ids := p.targets(zone)
+		ids := p.targetShards(zone)
 		if len(ids) == 0 {
 			unplaced = zone
 		}
@@ -85,10 +85,10 @@ func (p *pricing) shares() (shares map[catalog.ShardID]int64, unplaced string) {
 	return shares, unplaced
 }
 
-// copyAtOnce sets what it takes when all shards copy at once: as long as the one with the most
-// to give or to receive for its speed. Logs tell how fast migrations are, not reshardings, of
+// setCopyTimes sets the time when all shards copy at once: that of the shard with the most
+// to send or receive for its speed. Logs have the speed of migrations, not of reshardings, of
 // which the range is therefore wider.
-func (p *pricing) copyAtOnce(w *Way, shares map[catalog.ShardID]int64) {
+func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 	copying, most := time.Duration(0), int64(0)
 	for _, shard := range p.s.Shards() {
 		bytes := max(shares[shard.ID], p.c.Sizes[shard.ID].Bytes)
@@ -96,13 +96,13 @@ func (p *pricing) copyAtOnce(w *Way, shares map[catalog.ShardID]int64) {
 		copying, most = max(copying, takes), max(most, bytes)
 	}
 	low, high := p.speeds.Range(copying, most, 1, 0)
-	w.Likely = max(LeastResharding, copying+reshardingSteps)
-	w.Low, w.High = max(LeastResharding, low), max(LeastResharding, high)+start
+	w.Likely = max(MinReshardingTime, copying+reshardingSteps)
+	w.Low, w.High = max(MinReshardingTime, low), max(MinReshardingTime, high)+maxRoundDelay
 }
 
-// moveCollection prices the move of a collection that is not sharded; none where it need not
+// moveCollectionWays prices the move of a collection that is not sharded; none where it need not
 // move.
-func (p *pricing) moveCollection() []Way {
+func (p *comparer) moveCollectionWays() []Way {
 	owners := p.c.Owners()
 	if len(owners) == 0 && len(p.c.Sizes) == 1 {
 		for id := range p.c.Sizes {
@@ -119,24 +119,24 @@ func (p *pricing) moveCollection() []Way {
 		w.Refused = fmt.Sprintf("servers of release %s do not move collections that are not sharded: movePrimary moves "+
 			"all of a database", p.s.Release())
 	}
-	targets := slices.DeleteFunc(p.targets(catalog.NoZone), func(id catalog.ShardID) bool { return id == owners[0] })
+	targets := slices.DeleteFunc(p.targetShards(catalog.NoZone), func(id catalog.ShardID) bool { return id == owners[0] })
 	if len(targets) == 0 {
 		w.Refused = "no shard is left to take it"
 		return []Way{w}
 	}
-	to := slices.MinFunc(targets, func(a, b catalog.ShardID) int { return cmp.Compare(p.full(a), p.full(b)) })
+	to := slices.MinFunc(targets, func(a, b catalog.ShardID) int { return cmp.Compare(p.fullness(a), p.fullness(b)) })
 	w.Commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", p.c.Namespace, to)}
 	shares := map[catalog.ShardID]int64{to: p.c.Sizes[owners[0]].Bytes}
-	p.rewrite(&w, shares)
-	p.copyAtOnce(&w, shares)
+	p.addRewrite(&w, shares)
+	p.setCopyTimes(&w, shares)
 	if w.Bytes == 0 {
 		p.notes = append(p.notes, fmt.Sprintf("the size of %s is not known, or 0: its copy counts as nothing", p.c.Namespace))
 	}
 	return []Way{w}
 }
 
-// full says how full a shard is: its disk, or the data of the collections that are known.
-func (p *pricing) full(id catalog.ShardID) float64 {
+// fullness says how full a shard is: its disk, or the data of the collections that are known.
+func (p *comparer) fullness(id catalog.ShardID) float64 {
 	if shard, _ := p.s.Shard(id); shard.Disk.Known() {
 		return shard.Disk.UsedShare()
 	}
@@ -164,8 +164,8 @@ func (k Kind) Name() string {
 	return "moveCollection"
 }
 
-// Fullest returns the shard whose disk becomes the fullest, and whether one is known.
-func (w Way) Fullest() (Peak, bool) {
+// FullestPeak returns the shard whose disk becomes the fullest, and whether one is known.
+func (w Way) FullestPeak() (Peak, bool) {
 	known := slices.DeleteFunc(slices.Clone(w.Peaks), func(p Peak) bool { return p.Total == 0 })
 	if len(known) == 0 {
 		return Peak{}, false
@@ -173,17 +173,17 @@ func (w Way) Fullest() (Peak, bool) {
 	return slices.MaxFunc(known, func(a, b Peak) int { return cmp.Compare(a.Share(), b.Share()) }), true
 }
 
-// Range is the time in words.
-func (w Way) Range() string {
-	low, high := about(w.Low), about(w.High)
+// TimeRange is the time in words.
+func (w Way) TimeRange() string {
+	low, high := durationText(w.Low), durationText(w.High)
 	if low == high {
 		return low
 	}
 	return low + " to " + high
 }
 
-// Short is the release that a way needs.
-func (w Way) Short() string {
+// NeededRelease is the release that a way needs.
+func (w Way) NeededRelease() string {
 	release, _, _ := strings.Cut(w.Needs, ";")
 	return release
 }

@@ -14,7 +14,7 @@ import (
 // A range comes back to a shard once that has deleted it: 15 minutes after it was given away.
 func TestWhatComesBackWaits(t *testing.T) {
 	s := snaptest.Row(t, 3, 3, func(i int) (int, int64) { return i, 1 << 20 })
-	p := &pricing{s: s, speeds: forecast.SpeedsOf(s)}
+	p := &comparer{s: s, speeds: forecast.MeasureSpeeds(s)}
 	begin, pattern := s.Time(), snaptest.RowPattern(t)
 	key := func(i int) catalog.Key { return snaptest.RowKey(t, pattern, i) }
 	gone := []sim.Event{{Kind: sim.Moved, From: "s00", To: "s01", Min: key(0), Max: key(1000), Ended: begin.Add(-5 * time.Minute)}}
@@ -32,7 +32,7 @@ func TestWhatComesBackWaits(t *testing.T) {
 		"a merge is not a move": {[]plan.Step{{Kind: plan.Merge, From: "s00", To: "s00", Min: key(0), Max: key(500)}}, 0},
 		"nothing is to be done": {nil, 0},
 	} {
-		if got := p.waits(gone, tt.steps, begin); got != tt.want {
+		if got := p.deletionWaits(gone, tt.steps, begin); got != tt.want {
 			t.Errorf("%s: %v, not %v", name, got, tt.want)
 		}
 	}

@@ -97,7 +97,7 @@ func collectionOf(s *catalog.Snapshot, c *catalog.CollectionState) Collection {
 	line.State, line.Why = stateOf(b)
 	line.ChunkSize = int64(b.ChunkSizeMB * (1 << 20))
 	if !b.Balanced {
-		line.Misplaced, _ = diagnosis.Misplaced(s, c, b.Violation)
+		line.Misplaced, _ = diagnosis.MisplacedBytes(s, c, b.Violation)
 	}
 	return line
 }
@@ -110,10 +110,10 @@ func stateOf(b diagnosis.Balance) (state State, why string) {
 		return Defragmenting, ""
 	case b.Balanced:
 		return Balanced, ""
-	case b.Hold != diagnosis.NotHeld:
-		return BalancingDisabled, b.Why() + ", but " + b.Hold.String()
+	case b.DisabledBy != diagnosis.NotDisabled:
+		return BalancingDisabled, b.ViolationText() + ", but " + b.DisabledBy.String()
 	}
-	return NotBalanced, b.Why()
+	return NotBalanced, b.ViolationText()
 }
 
 func partsOf(s *catalog.Snapshot, c *catalog.CollectionState) []Part {

@@ -31,15 +31,15 @@ type HeatShard struct {
 }
 
 // NewHeat describes where the load of a collection goes.
-func NewHeat(m *heat.Map, by heat.By, course *heat.Course, notes []string) Heat {
+func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Course, notes []string) Heat {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
 	h := Heat{Namespace: m.Namespace, Total: m.Total, Course: course, Shards: []HeatShard{},
-		Findings: append([]diagnosis.Finding{}, diagnosis.OfHeat(m, by)...), Notes: append([]string{}, notes...)}
+		Findings: append([]diagnosis.Finding{}, diagnosis.HeatFindings(m, by)...), Notes: append([]string{}, notes...)}
 	for _, s := range m.Shards {
 		one := HeatShard{Shard: s.Shard, Load: s.Load}
 		if mean > 0 {
-			one.OfMean = w.Of(s.Load) / mean
+			one.OfMean = w.Weigh(s.Load) / mean
 		}
 		h.Shards = append(h.Shards, one)
 	}

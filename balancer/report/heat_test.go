@@ -29,8 +29,8 @@ func warmed(t testing.TB, c *catalog.CollectionState) (heat.Map, heat.Course) {
 		in.Samples = append(in.Samples, heat.Sample{Kind: kind, Key: key(t, c, at-1),
 			At: noon.Add(-time.Hour + time.Duration(i)*time.Hour/20_000)})
 	}
-	m := heat.Of(in)
-	course := heat.CourseOf(in, &m, 40, 60)
+	m := heat.Estimate(in)
+	course := heat.MakeCourse(in, &m, 40, 60)
 	for i := range course.Ranges {
 		course.Ranges[i].From = fmt.Sprintf("{ k: %d }", i)
 	}
@@ -115,7 +115,7 @@ func TestHeatOnTheMap(t *testing.T) {
 		}
 		in.Samples = append(in.Samples, heat.Sample{Key: key(t, c, at), At: noon})
 	}
-	h := heat.Of(in)
+	h := heat.Estimate(in)
 	m := report.NewChunkMap(c, 1, 2)
 	if m.Heat != nil {
 		t.Fatal("nobody asked for the heat")
@@ -125,7 +125,7 @@ func TestHeatOnTheMap(t *testing.T) {
 		t.Error(got)
 	}
 	in.Samples = nil
-	h = heat.Of(in)
+	h = heat.Estimate(in)
 	if m.AddHeat(&h); len(m.Heat.Cells) != 0 {
 		t.Errorf("without samples: %v", m.Heat.Cells)
 	}

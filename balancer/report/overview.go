@@ -159,7 +159,7 @@ func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
 }
 
 func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch) {
-	f, err := forecast.Of(s, forecast.Options{Goal: goal, Watch: watch})
+	f, err := forecast.Make(s, forecast.Options{Goal: goal, Watch: watch})
 	if err != nil {
 		o.Untold = append(o.Untold, err.Error())
 		return

@@ -39,7 +39,7 @@ func TestBesideTheAutoMerger(t *testing.T) {
 			before := w.count("autoMerge")
 			turn := w.mustTake()
 			o := runner.Options{
-				Goal: runner.Size, Rand: balancer.NewRand(seed, 1), Clock: w.cluster.Clock(), Parameters: parameters, TakeOver: true,
+				Goal: runner.GoalSize, Rand: balancer.NewRand(seed, 1), Clock: w.cluster.Clock(), Parameters: parameters, TakeOver: true,
 			}
 			if seed%2 == 1 {
 				w.command(bson.D{{Key: "balancerStop", Value: 1}})
@@ -50,7 +50,7 @@ func TestBesideTheAutoMerger(t *testing.T) {
 				t.Errorf("reached %v, stopped %q, %d failed, %v", r.Reached, r.Stopped, r.Failed, err)
 			}
 			merges, moves = merges+w.count("autoMerge")-before, moves+r.Done.Moves
-			if err := turn.Leave(t.Context(), nil); err != nil {
+			if err := turn.EndRun(t.Context(), nil); err != nil {
 				t.Error(err)
 			}
 			if err := w.cluster.Invariants(); err != nil {

@@ -10,22 +10,22 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Catalog is what rounds look at of the config server's collections.
+// Catalog is what rounds read from the config server's collections.
 type Catalog struct {
 	Settings    map[string]bson.Raw // by _id
 	Shards      []catalog.Shard
 	Collections []catalog.Collection // of the run
 	Routings    map[string]balancer.Routing
-	// Complete are the collections whose chunks were all read, and not only those that
+	// FullyRead are the collections whose chunks were all read, and not only those that
 	// had changed.
-	Complete map[string]bool
+	FullyRead map[string]bool
 }
 
-// catalog returns the Catalog of the round under way. Of routing tables that earlier rounds
-// have read it reads what has changed.
-func (r *run) catalog(ctx context.Context) (*Catalog, error) {
+// readCatalog returns the Catalog of the current round. Of routing tables that earlier rounds
+// have read it only reads the changes.
+func (r *run) readCatalog(ctx context.Context) (*Catalog, error) {
 	r.mu.Lock()
-	read, before := r.round.catalog, r.before
+	read, before := r.round.catalog, r.lastCatalog
 	if read != nil {
 		r.mu.Unlock()
 		return read, nil
@@ -46,29 +46,29 @@ func (r *run) catalog(ctx context.Context) (*Catalog, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.round.catalog, r.before = read, read
+	r.round.catalog, r.lastCatalog = read, read
 	return read, nil
 }
 
-// changed notes that the chunks of a collection have changed during the round.
-func (r *run) changed(ns string) {
+// noteChanged notes that the chunks of a collection have changed during the round.
+func (r *run) noteChanged(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.round.changed == nil {
-		r.round.changed = map[string]bool{}
+	if r.round.changedCollections == nil {
+		r.round.changedCollections = map[string]bool{}
 	}
-	r.round.changed[ns] = true
+	r.round.changedCollections[ns] = true
 }
 
-// routing returns a collection as the round sees it, and whether there is one.
-func (r *run) routing(ctx context.Context, ns string) (routing balancer.Routing, found bool, err error) {
-	read, err := r.catalog(ctx)
+// readRouting returns a collection as the round sees it, and whether there is one.
+func (r *run) readRouting(ctx context.Context, ns string) (routing balancer.Routing, found bool, err error) {
+	read, err := r.readCatalog(ctx)
 	if err != nil {
 		return routing, false, err
 	}
 	r.mu.Lock()
-	again := r.round.changed[ns]
-	delete(r.round.changed, ns)
+	again := r.round.changedCollections[ns]
+	delete(r.round.changedCollections, ns)
 	r.mu.Unlock()
 	if again {
 		now, err := r.cluster.ReadCatalog(ctx, []string{ns}, read)
@@ -89,9 +89,9 @@ func (r *run) routing(ctx context.Context, ns string) (routing balancer.Routing,
 	return routing, found, nil
 }
 
-// forget has the next round read all chunks of a collection: flags change without a new
-// version, and what the run believed was wrong.
-func (r *run) forget(ns string) {
+// forgetChunks makes the next round read all chunks of a collection: flags change without a new
+// version, and the cached chunks have turned out to be wrong.
+func (r *run) forgetChunks(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.forgotten == nil {
@@ -100,16 +100,16 @@ func (r *run) forget(ns string) {
 	r.forgotten[ns] = true
 }
 
-// doubtful forgets the collections of which a round found nothing to move because of flags
+// forgetDoubtful forgets the collections of which a round found nothing to move because of flags
 // that may have changed since they were read, and reports whether there are any.
-func (r *run) doubtful(ended round) (any bool) {
+func (r *run) forgetDoubtful(ended round) (any bool) {
 	if ended.catalog == nil {
 		return false
 	}
 	for _, d := range ended.decisions {
 		flags := d.Code == policy.JumboFlag || d.Code == policy.OnlyJumboChunks
-		if flags && d.Namespace != "" && !ended.catalog.Complete[d.Namespace] {
-			r.forget(d.Namespace)
+		if flags && d.Namespace != "" && !ended.catalog.FullyRead[d.Namespace] {
+			r.forgetChunks(d.Namespace)
 			any = true
 		}
 	}

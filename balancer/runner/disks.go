@@ -13,23 +13,23 @@ import (
 type disks struct {
 	volumes *catalog.Volumes                    // of the round under way
 	files   map[string]*catalog.CollectionState // nil before the first read
-	grown   map[string]bool                     // collections of which something has moved since they were read
+	changed map[string]bool                     // collections of which something has moved since they were read
 }
 
-// maxFiles is of how many collections files are read at the beginning: of others data count
+// maxFileReads is of how many collections files are read at the beginning: of others data count
 // as much as they are before compression, and nothing is reusable.
-const maxFiles = 100
+const maxFileReads = 100
 
-// readDisks reads what shards have room for: the volumes in each round, files where something
+// readDisks reads the free space of shards: the volumes in each round, files only where something
 // has moved.
 func (r *run) readDisks(ctx context.Context) error {
 	if r.o.DiskLimit == 0 {
 		return nil
 	}
 	r.mu.Lock()
-	names := slices.Sorted(maps.Keys(r.disks.grown))
+	names := slices.Sorted(maps.Keys(r.disks.changed))
 	if r.disks.files == nil {
-		names = r.namespaces[:min(len(r.namespaces), maxFiles)]
+		names = r.namespaces[:min(len(r.namespaces), maxFileReads)]
 	}
 	r.mu.Unlock()
 	s, err := r.o.Volumes(ctx, names)
@@ -53,22 +53,22 @@ func (r *run) readDisks(ctx context.Context) error {
 		}
 		parts.Collections = append(parts.Collections, c)
 	}
-	r.disks.volumes, r.disks.grown = catalog.NewVolumes(catalog.NewSnapshot(parts), r.o.DiskLimit), nil
+	r.disks.volumes, r.disks.changed = catalog.NewVolumes(catalog.NewSnapshot(parts), r.o.DiskLimit), nil
 	return nil
 }
 
-// grown notes that something of a collection has moved.
-func (r *run) grown(ns string) {
+// noteGrown notes that something of a collection has moved.
+func (r *run) noteGrown(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.disks.grown == nil {
-		r.disks.grown = map[string]bool{}
+	if r.disks.changed == nil {
+		r.disks.changed = map[string]bool{}
 	}
-	r.disks.grown[ns] = true
+	r.disks.changed[ns] = true
 }
 
-// fits returns what the engine asks for room; nil without a limit.
-func (r *run) fits() func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
+// roomCheck returns the function that tells the engine whether a chunk fits; nil without a limit.
+func (r *run) roomCheck() func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
 	if r.o.DiskLimit == 0 {
 		return nil
 	}
@@ -80,20 +80,20 @@ func (r *run) fits() func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
 		if read != nil {
 			size = cmp.Or(read.Routings[ns].Collection.MaxChunkSizeBytes, size)
 		}
-		return volumes != nil && volumes.MissingBytes(ns, to, r.mostOf(ns, c.Shard, size)) == 0
+		return volumes != nil && volumes.MissingBytes(ns, to, r.maxChunkMove(ns, c.Shard, size)) == 0
 	}
 }
 
-// mostOf is how much a chunk of a shard may bring to another: a migration refuses more than
+// maxChunkMove is how much a chunk of a shard may bring to another: a migration refuses more than
 // two chunk sizes, and the shard has no more than all that it has of the collection.
-func (r *run) mostOf(ns string, from catalog.ShardID, chunkSize int64) int64 {
+func (r *run) maxChunkMove(ns string, from catalog.ShardID, chunkSize int64) int64 {
 	if r.o.DiskLimit == 0 {
 		return 0
 	}
 	most := 2 * cmp.Or(chunkSize, catalog.DefaultMaxChunkSizeBytes)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if has, known := r.round.sizes[ns][from]; known && r.o.Goal != Ops {
+	if has, known := r.round.sizes[ns][from]; known && r.o.Goal != GoalOps {
 		return min(most, has)
 	}
 	return most

@@ -119,7 +119,7 @@ func TestCoolDown(t *testing.T) {
 		o := w.options("shop.orders")
 		o.CoolDown = coolDown
 		var first runner.Move
-		o.Tell = func(e runner.Event) {
+		o.OnEvent = func(e runner.Event) {
 			if e.Kind == runner.Moved && e.Move.Number == 1 {
 				first = e.Move
 				w.command(bson.D{{Key: "removeShard", Value: string(first.To)}})
@@ -160,7 +160,7 @@ func TestTooLarge(t *testing.T) {
 			return mongoerr.New(mongoerr.ChunkTooBig, "too big")
 		}}
 		o := w.options("shop.orders")
-		o.Goal = runner.Chunks
+		o.Goal = runner.GoalChunks
 		r, err := runner.Run(t.Context(), c, o)
 		if err != nil || !r.Reached || r.Splits == 0 || r.Failed < 2 || tried != 1 {
 			t.Errorf("%s: %+v, tried %d times, %v", release, r, tried, err)

@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// tooLarge deals with a chunk that is too large to be moved, and can't be split: it is moved
+// handleTooLarge deals with a chunk that is too large to be moved, and can't be split: it is moved
 // by force when it is chosen again, if that was asked for.
-func (r *run) tooLarge(ctx context.Context, ns string, lower catalog.Key) error {
-	chunk, c, known := r.chunkOf(ns, lower)
+func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) error {
+	chunk, c, known := r.chunkAt(ns, lower)
 	if !known {
-		r.leave(ns, lower, "it is too large to move, and can't be split")
+		r.skipRange(ns, lower, "it is too large to move, and can't be split")
 		return nil
 	}
 	size, err := r.cluster.Size(ctx, apply.Command{
@@ -23,16 +23,16 @@ func (r *run) tooLarge(ctx context.Context, ns string, lower catalog.Key) error 
 	if err != nil {
 		return err
 	}
-	if f := apply.ForcedOf(size.Bytes); r.o.ForceJumbo {
-		r.skipped.force(ns, lower, f)
+	if f := apply.EstimateForced(size.Bytes); r.o.ForceJumbo {
+		r.skipped.setForced(ns, lower, f)
 	} else {
-		r.leave(ns, lower, f.Stays())
+		r.skipRange(ns, lower, f.StaysText())
 	}
 	return nil
 }
 
-// chunkOf returns the chunk of a range, as the round under way knows it.
-func (r *run) chunkOf(ns string, lower catalog.Key) (chunk catalog.Chunk, c catalog.Collection, known bool) {
+// chunkAt returns the chunk of a range, as the round under way knows it.
+func (r *run) chunkAt(ns string, lower catalog.Key) (chunk catalog.Chunk, c catalog.Collection, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	table := r.round.tables[ns]
@@ -42,37 +42,37 @@ func (r *run) chunkOf(ns string, lower catalog.Key) (chunk catalog.Chunk, c cata
 	return table.Find(lower), r.round.catalog.Routings[ns].Collection, true
 }
 
-// force makes a migration one by force, if its range was found to need that. It reports
-// false for one that would even out nothing: the recipient would have as much too many.
-func (r *run) force(m *waitingMove) (helps bool) {
+// forceIfNeeded makes a migration a forced one, if its range was found to need that. It reports
+// false for one that would not even out anything: the recipient would get as much too much.
+func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	f := r.skipped.forced(m.Namespace, m.Min)
 	if f == nil {
 		return true
 	}
-	if chunk, _, known := r.chunkOf(m.Namespace, m.Min); known {
+	if chunk, _, known := r.chunkAt(m.Namespace, m.Min); known {
 		m.Max = chunk.Max
 	}
 	m.Force, m.bytes, m.forced = policy.ForceManual, f.Bytes, f
-	if m.room > 0 {
-		m.room = max(m.room, f.Bytes)
+	if m.maxBytes > 0 {
+		m.maxBytes = max(m.maxBytes, f.Bytes)
 	}
-	if m.Reason != policy.ReasonChunksImbalance || r.o.Goal == Chunks {
+	if m.Reason != policy.ReasonChunksImbalance || r.o.Goal == GoalChunks {
 		return true
 	}
 	r.mu.Lock()
 	has := r.round.sizes[m.Namespace]
-	helps = has == nil || r.o.Goal == Ops || has[m.From]-has[m.To] > f.Bytes
+	helps = has == nil || r.o.Goal == GoalOps || has[m.From]-has[m.To] > f.Bytes
 	r.mu.Unlock()
 	if !helps {
-		r.leave(m.Namespace, m.Min, "it can only be moved by force ("+f.String()+"), after which "+string(m.To)+
+		r.skipRange(m.Namespace, m.Min, "it can only be moved by force ("+f.String()+"), after which "+string(m.To)+
 			" would have as much more than "+string(m.From))
 	}
 	return helps
 }
 
-// wasForced has a range that was moved by force stay where it is: once is enough for a run.
-func (r *run) wasForced(m waitingMove) {
+// noteForced keeps a range that was moved by force in place: once is enough for a run.
+func (r *run) noteForced(m waitingMove) {
 	if m.forced != nil {
-		r.skipped.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(ever), "it was moved by force")
+		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(farFuture), "it was moved by force")
 	}
 }

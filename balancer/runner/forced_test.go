@@ -49,8 +49,8 @@ func TestForceJumboOnlyOnDemand(t *testing.T) {
 			}
 			var told []runner.Event
 			o.ForceJumbo = true
-			o.Tell = func(e runner.Event) {
-				if e.Kind == runner.Forcing {
+			o.OnEvent = func(e runner.Event) {
+				if e.Kind == runner.ForcingMove {
 					told = append(told, e)
 				}
 			}
@@ -73,8 +73,8 @@ func TestForceJumboHelps(t *testing.T) {
 		o := w.options("db.c")
 		o.ForceJumbo = true
 		forced := 0
-		o.Tell = func(e runner.Event) {
-			if e.Kind == runner.Forcing {
+		o.OnEvent = func(e runner.Event) {
+			if e.Kind == runner.ForcingMove {
 				forced++
 			}
 		}

@@ -24,15 +24,15 @@ type coolingRange struct {
 	until    time.Time
 }
 
-// loadRounds evens out load: each round estimates where it goes, chooses, and carries that
+// runLoadRounds evens out load: each round estimates where it goes, chooses, and carries that
 // out. The last one finds nothing to do.
-func (r *run) loadRounds(ctx context.Context) error {
+func (r *run) runLoadRounds(ctx context.Context) error {
 	for {
-		stuck, err := r.loadRound(ctx)
+		stuck, err := r.runLoadRound(ctx)
 		if errors.Is(err, ErrNoSamples) {
 			return err
 		}
-		_ = r.note(err)
+		_ = r.noteError(err)
 		over, err := r.endRound(ctx)
 		if over && err == nil && r.result.Reached {
 			r.result.Left = append(r.result.Left, stuck...)
@@ -43,13 +43,13 @@ func (r *run) loadRounds(ctx context.Context) error {
 	}
 }
 
-// loadRound returns what it leaves, and why.
-func (r *run) loadRound(ctx context.Context) ([]Left, error) {
-	if err := r.o.Gate.Await(ctx); err != nil {
-		r.over(err)
+// runLoadRound runs one round, and returns what it leaves, and why.
+func (r *run) runLoadRound(ctx context.Context) ([]Left, error) {
+	if err := r.o.Gate.AwaitUnheld(ctx); err != nil {
+		r.noteLimit(err)
 		return nil, err
 	}
-	read, err := r.catalog(ctx)
+	read, err := r.readCatalog(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,47 +67,48 @@ func (r *run) loadRound(ctx context.Context) ([]Left, error) {
 	r.mu.Unlock()
 	var places []heat.Place
 	for _, s := range read.Shards {
-		places = append(places, heat.PlaceOf(s))
+		places = append(places, heat.NewPlace(s))
 	}
-	d := heat.Decide(r.heated(read, maps, sizes), places, r.heatOptions())
-	if err := r.splitHot(ctx, d); err != nil {
+	d := heat.Decide(r.loadCollections(read, maps, sizes), places, r.heatOptions())
+	if err := r.splitHotChunks(ctx, d); err != nil {
 		return nil, err
 	}
-	chosen, err := r.chosen(ctx, d)
+	chosen, err := r.chosenMoves(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	for _, wave := range waves(chosen) {
-		r.moves(ctx, wave)
+	for _, wave := range splitIntoWaves(chosen) {
+		r.runMoves(ctx, wave)
 	}
 	return LeftByLoad(d, maps), nil
 }
 
-// heated are the collections whose load is known, as they are to be evened out.
-func (r *run) heated(
+// loadCollections returns the collections whose load is known, as input for the decision.
+func (r *run) loadCollections(
 	read *Catalog, maps []heat.Map, sizes map[string]map[catalog.ShardID]int64,
 ) (list []heat.Collection) {
 	for i := range maps {
 		m := &maps[i]
 		routing, found := read.Routings[m.Namespace]
-		if _, held := r.skipped.held(m.Namespace); held || !found || r.seen(routing.Collection).NoBalance {
+		if _, held := r.skipped.skippedCollection(m.Namespace); held || !found || r.engineView(routing.Collection).NoBalance {
 			continue
 		}
-		r.routed(m.Namespace, routing.Table)
-		list = append(list, heat.CollectionOf(m, routing.Table, routing.Zones, sizes[m.Namespace], r.stays(m, routing.Table)))
+		r.noteTable(m.Namespace, routing.Table)
+		list = append(list,
+			heat.NewCollection(m, routing.Table, routing.Zones, sizes[m.Namespace], r.fixedChunks(m, routing.Table)))
 	}
 	return list
 }
 
-// stays reports which chunks are left alone, as they were moved or could not be.
-func (r *run) stays(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
+// fixedChunks returns a function that reports the chunks to skip, as they were moved or could not be.
+func (r *run) fixedChunks(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
 	now := r.o.Clock.Now()
 	alone := map[int]bool{}
-	for _, a := range r.skipped.at(m.Namespace, now) {
+	for _, a := range r.skipped.skippedAt(m.Namespace, now) {
 		alone[table.IndexOf(a.min)] = true
 	}
 	return func(lower catalog.Key) bool {
-		return alone[table.IndexOf(lower)] || slices.ContainsFunc(r.rested, func(one coolingRange) bool {
+		return alone[table.IndexOf(lower)] || slices.ContainsFunc(r.coolingRanges, func(one coolingRange) bool {
 			return one.ns == m.Namespace && one.until.After(now) && !lower.Less(one.min) && lower.Less(one.max)
 		})
 	}
@@ -117,16 +118,16 @@ func (r *run) stays(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) 
 func (r *run) heatOptions() heat.Options {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return heat.Options{By: r.o.By, Horizon: r.o.CoolDown, Volumes: r.disks.volumes}
+	return heat.Options{By: r.o.LoadKind, Horizon: r.o.CoolDown, Volumes: r.disks.volumes}
 }
 
-// splitHot carries out the splits of a decision, which come before its moves.
-func (r *run) splitHot(ctx context.Context, d heat.Decision) error {
+// splitHotChunks carries out the splits of a decision, which come before its moves.
+func (r *run) splitHotChunks(ctx context.Context, d heat.Decision) error {
 	for _, s := range d.Steps {
 		if s.At.IsZero() {
 			continue
 		}
-		routing, found, err := r.routing(ctx, s.Namespace)
+		routing, found, err := r.readRouting(ctx, s.Namespace)
 		if err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (r *run) splitHot(ctx context.Context, d heat.Decision) error {
 		}
 		chunk := routing.Table.Find(s.Min)
 		r.cluster.With(func(c balancer.Cluster) {
-			err = view{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
+			err = engineCluster{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
 				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 				Points: []catalog.Key{s.At}})
 		})
@@ -146,14 +147,14 @@ func (r *run) splitHot(ctx context.Context, d heat.Decision) error {
 	return nil
 }
 
-// chosen are the moves of a decision, as far as their chunks are what they were.
-func (r *run) chosen(ctx context.Context, d heat.Decision) (list []policy.Migration, err error) {
+// chosenMoves returns the moves of a decision whose chunks have not changed.
+func (r *run) chosenMoves(ctx context.Context, d heat.Decision) (list []policy.Migration, err error) {
 	until := r.o.Clock.Now().Add(r.o.CoolDown)
 	for _, s := range d.Steps {
 		if !s.At.IsZero() {
 			continue
 		}
-		routing, found, err := r.routing(ctx, s.Namespace)
+		routing, found, err := r.readRouting(ctx, s.Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -161,8 +162,8 @@ func (r *run) chosen(ctx context.Context, d heat.Decision) (list []policy.Migrat
 		if !found || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) || chunk.Shard != s.From {
 			continue
 		}
-		r.routed(s.Namespace, routing.Table)
-		r.rested = append(r.rested, coolingRange{s.Namespace, s.Min, s.Max, until})
+		r.noteTable(s.Namespace, routing.Table)
+		r.coolingRanges = append(r.coolingRanges, coolingRange{s.Namespace, s.Min, s.Max, until})
 		list = append(list, policy.Migration{From: s.From, To: s.To, Namespace: s.Namespace, UUID: routing.Collection.UUID,
 			Min: s.Min, Max: s.Max, ChunkVersion: chunk.Version, Reason: policy.ReasonChunksImbalance,
 			MaxChunkSizeBytes: routing.Collection.MaxChunkSizeBytes})
@@ -170,8 +171,8 @@ func (r *run) chosen(ctx context.Context, d heat.Decision) (list []policy.Migrat
 	return list, nil
 }
 
-// waves parts migrations so that a shard is in one of each at most.
-func waves(all []policy.Migration) (list [][]policy.Migration) {
+// splitIntoWaves parts migrations so that a shard is in one of each at most.
+func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 	for len(all) > 0 {
 		busy := map[catalog.ShardID]bool{}
 		var wave, rest []policy.Migration

@@ -16,50 +16,50 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// fresh is how old a choice may be when its move begins. After a longer wait the
+// maxChoiceAge is how old a choice may be when its move begins. After a longer wait the
 // cluster is looked at again.
-const fresh = time.Minute
+const maxChoiceAge = time.Minute
 
-// aStep is how long a move may take: for so long the cluster's own balancer has to
+// maxMoveTime is how long a move may take: for so long the cluster's own balancer has to
 // keep away when it begins.
-const aStep = 10 * time.Minute
+const maxMoveTime = 10 * time.Minute
 
 // waitingMove is one that a round has chosen.
 type waitingMove struct {
 	policy.Migration
-	at    int // its place in the round
-	bytes int64
-	room  int64 // what it may bring at most; 0 where nobody asks
+	index    int // its place in the round
+	bytes    int64
+	maxBytes int64 // what it may bring at most; 0 where nobody asks
 	// forced is what it takes if it is one by force; nil for others.
 	forced *apply.Forced
 }
 
-func (m waitingMove) pace() pace.Move {
+func (m waitingMove) paceMove() pace.Move {
 	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes,
-		Most: max(2*m.MaxChunkSizeBytes, m.bytes), Room: m.room,
-		Whole: !m.Max.IsZero()}
+		MaxBytes: max(2*m.MaxChunkSizeBytes, m.bytes), RoomBytes: m.maxBytes,
+		WholeRange: !m.Max.IsZero()}
 }
 
-// moves runs the migrations of a round, some at once, and returns how each ended.
-func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
+// runMoves runs the migrations of a round, some at once, and returns how each ended.
+func (r *run) runMoves(ctx context.Context, chosen []policy.Migration) []error {
 	results := make([]error, len(chosen))
 	slots := make(chan struct{}, r.o.Parallel)
 	var running sync.WaitGroup
 	began := r.o.Clock.Now()
-	for _, m := range r.inOrder(ctx, chosen) {
-		if !r.force(&m) {
-			results[m.at] = pace.ErrNotBegun
-			r.again()
+	for _, m := range r.orderMoves(ctx, chosen) {
+		if !r.forceIfNeeded(&m) {
+			results[m.index] = pace.ErrNotBegun
+			r.chooseAgain()
 			continue
 		}
 		slots <- struct{}{}
-		if results[m.at] = r.enter(ctx, m, began); results[m.at] != nil {
+		if results[m.index] = r.awaitPace(ctx, m, began); results[m.index] != nil {
 			<-slots
 			continue
 		}
-		move := r.start(m)
+		move := r.countStarted(m)
 		running.Go(func() {
-			results[m.at] = r.move(ctx, m, move)
+			results[m.index] = r.runMove(ctx, m, move)
 			<-slots
 		})
 	}
@@ -67,29 +67,29 @@ func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
 	return results
 }
 
-// inOrder returns the migrations in the order in which they are to begin, with what
+// orderMoves returns the migrations in the order in which they are to begin, with what
 // they are expected to move.
-func (r *run) inOrder(ctx context.Context, chosen []policy.Migration) []waitingMove {
+func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waitingMove {
 	list := make([]waitingMove, len(chosen))
 	for i, m := range chosen {
-		list[i] = waitingMove{Migration: m, at: i, bytes: r.expected(ctx, m),
-			room: r.mostOf(m.Namespace, m.From, m.MaxChunkSizeBytes)}
+		list[i] = waitingMove{Migration: m, index: i, bytes: r.expectedBytes(ctx, m),
+			maxBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
-	if r.o.Order == Hottest {
-		load := r.loadOf(ctx, chosen)
+	if r.o.Order == OrderHottest {
+		load := r.readLoad(ctx, chosen)
 		slices.SortStableFunc(list, func(a, b waitingMove) int {
 			return cmp.Compare(load[b.Namespace][b.From], load[a.Namespace][a.From])
 		})
 		return list
 	}
-	sign := map[Order]int64{Largest: -1, Smallest: 1}[r.o.Order]
+	sign := map[Order]int64{OrderLargest: -1, OrderSmallest: 1}[r.o.Order]
 	slices.SortStableFunc(list, func(a, b waitingMove) int { return cmp.Compare(sign*a.bytes, sign*b.bytes) })
 	return list
 }
 
-// expected is how many bytes a migration will move: those of an average chunk of
+// expectedBytes is how many bytes a migration will move: those of an average chunk of
 // the donor, or of what that gives away of it.
-func (r *run) expected(ctx context.Context, m policy.Migration) int64 {
+func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 	r.mu.Lock()
 	table, sizes := r.round.tables[m.Namespace], r.round.sizes[m.Namespace]
 	r.mu.Unlock()
@@ -116,79 +116,79 @@ func (r *run) expected(ctx context.Context, m policy.Migration) int64 {
 	return average
 }
 
-// over notes that an error says that a limit is reached.
-func (r *run) over(err error) {
+// noteLimit records the limit if the error says that one is reached.
+func (r *run) noteLimit(err error) {
 	if reached, is := errors.AsType[*pace.OverError](err); is {
 		r.mu.Lock()
-		r.limit = reached.Why
+		r.limitReached = reached.Why
 		r.mu.Unlock()
 	}
 }
 
-// enter waits until a move may begin.
-func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error {
+// awaitPace waits until a move may begin.
+func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) error {
 	r.mu.Lock()
-	over := r.limit != "" || r.asked != nil
+	over := r.limitReached != "" || r.askErr != nil
 	r.mu.Unlock()
 	if over || ctx.Err() != nil {
 		return pace.ErrNotBegun
 	}
-	err := r.o.Gate.Enter(ctx, m.pace())
-	r.over(err)
+	err := r.o.Gate.Enter(ctx, m.paceMove())
+	r.noteLimit(err)
 	if asks, is := errors.AsType[*pace.AskError](err); is {
-		r.ask(asks)
+		r.noteAsked(asks)
 	}
 	if err != nil {
 		return pace.ErrNotBegun
 	}
-	if r.o.Clock.Now().Sub(chosen) > fresh {
+	if r.o.Clock.Now().Sub(chosen) > maxChoiceAge {
 		err = pace.ErrNotBegun
-		r.again()
-	} else if err = r.mayGoOn(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
-		r.again() // which waits
+		r.chooseAgain()
+	} else if err = r.checkUndisturbed(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
+		r.chooseAgain() // which waits
 	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
-		_ = r.note(err) // the round ends, and the next one waits
+		_ = r.noteError(err) // the round ends, and the next one waits
 	} else if err != nil {
-		r.ask(err)
+		r.noteAsked(err)
 	}
 	if err != nil {
-		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
+		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 	}
 	return err
 }
 
-// again has another round choose what has not begun.
-func (r *run) again() {
+// chooseAgain makes another round choose the moves that have not begun.
+func (r *run) chooseAgain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.round.again = true
+	r.round.chooseAgain = true
 }
 
-// mayGoOn returns an error when the cluster's own balancer has begun to work on a
+// checkUndisturbed returns an error when the cluster's own balancer has begun to work on a
 // collection.
-func (r *run) mayGoOn(ctx context.Context, ns string) error {
+func (r *run) checkUndisturbed(ctx context.Context, ns string) error {
 	look, err := r.cluster.Snapshot(ctx, []string{ns})
 	if err != nil {
 		return err
 	}
-	if !r.o.Gate.Balancer(look.Parts().Balancer.Mode != catalog.ModeOff) {
+	if !r.o.Gate.NoteBalancer(look.Parts().Balancer.Mode != catalog.ModeOff) {
 		return pace.ErrNotBegun
 	}
-	return r.left(ctx, look, aStep)
+	return r.checkBalancerIdle(ctx, look, maxMoveTime)
 }
 
-func (r *run) ask(err error) {
+func (r *run) noteAsked(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asked == nil {
-		r.asked = err
+	if r.askErr == nil {
+		r.askErr = err
 	}
 }
 
-// start counts a move as begun.
-func (r *run) start(m waitingMove) Move {
+// countStarted counts a move as begun.
+func (r *run) countStarted(m waitingMove) Move {
 	r.mu.Lock()
-	r.round.began++
+	r.round.startedMoves++
 	r.number++
 	move := Move{
 		Number: r.number, Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Reason: m.Reason,
@@ -197,84 +197,84 @@ func (r *run) start(m waitingMove) Move {
 	r.mu.Unlock()
 	r.tell(Event{Kind: Began, Move: move})
 	if m.forced != nil {
-		r.tell(Event{Kind: Forcing, Move: move, Why: m.forced.String()})
+		r.tell(Event{Kind: ForcingMove, Move: move, Why: m.forced.String()})
 	}
 	return move
 }
 
-// move carries one out and deals with how it ended.
-func (r *run) move(ctx context.Context, m waitingMove, told Move) error {
+// runMove carries one out and deals with how it ended.
+func (r *run) runMove(ctx context.Context, m waitingMove, told Move) error {
 	began := r.o.Clock.Now()
-	err := mongoerr.CatchPanic(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
+	err := mongoerr.CatchPanic(nil, "a migration", func() error { return r.cluster.Move(r.hardCtx, m.Migration) })
 	told.Took = r.o.Clock.Now().Sub(began)
-	if err != nil && r.o.Gate.Refused(r.hard, err) {
-		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
-		r.refused(m.Namespace)
+	if err != nil && r.o.Gate.WasRefused(r.hardCtx, err) {
+		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
+		r.handleRefused(m.Namespace)
 		r.tell(Event{Kind: Refused, Move: told, Err: err})
 		return pace.ErrNotBegun
 	}
 	if err != nil && ctx.Err() != nil && mongoerr.Is(err, mongoerr.Interrupted) { // as whoever ends the run has asked
-		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
-		r.forget(m.Namespace)
+		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
+		r.forgetChunks(m.Namespace)
 		r.tell(Event{Kind: Stopped, Move: told})
 		return err
 	}
 	if err != nil {
-		r.o.Gate.Leave(m.pace(), err)
-		r.failed(m, told, err)
+		r.o.Gate.Leave(m.paceMove(), err)
+		r.handleFailed(m, told, err)
 		return err
 	}
-	is, counting := r.cluster.Moved(r.hard, apply.Command{Namespace: m.Namespace, From: m.From, To: m.To, Min: m.Min})
+	is, counting := r.cluster.Moved(r.hardCtx, apply.Command{Namespace: m.Namespace, From: m.From, To: m.To, Min: m.Min})
 	if counting == nil && is.Counted {
 		told.Bytes = is.Bytes
 	}
 	if told.Max.IsZero() {
 		told.Max = is.Max
 	}
-	r.o.Gate.Moved(m.pace(), told.Bytes)
-	r.skipped.moved(m.Namespace, m.Min)
+	r.o.Gate.LeaveMoved(m.paceMove(), told.Bytes)
+	r.skipped.forgetFailures(m.Namespace, m.Min)
 	if r.o.CoolDown > 0 {
-		r.skipped.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
+		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
-	r.wasForced(m)
-	r.grown(m.Namespace)
+	r.noteForced(m)
+	r.noteGrown(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
 }
 
-// refused has another round choose what something that holds the run has refused. That round
+// handleRefused makes another round choose a move that was refused because of a hold. That round
 // waits before anything begins.
-func (r *run) refused(ns string) {
-	r.forget(ns)
+func (r *run) handleRefused(ns string) {
+	r.forgetChunks(ns)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.round.again = true
+	r.round.chooseAgain = true
 }
 
-// failed decides what becomes of a range that could not be moved.
-func (r *run) failed(m waitingMove, told Move, err error) {
-	if r.hard.Err() != nil { // nobody knows yet whether it fails
-		r.tell(Event{Kind: GoesOn, Move: told})
-		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+// handleFailed decides how to go on with a range that could not be moved.
+func (r *run) handleFailed(m waitingMove, told Move, err error) {
+	if r.hardCtx.Err() != nil { // nobody knows yet whether it fails
+		r.tell(Event{Kind: LeftToServers, Move: told})
+		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
-	r.forget(m.Namespace)
+	r.forgetChunks(m.Namespace)
 	then := policy.FailureOf(err)
 	r.mu.Lock()
 	r.result.Failed++
 	r.mu.Unlock()
-	r.tell(Event{Kind: Failed, Move: told, Err: err, Then: then})
+	r.tell(Event{Kind: Failed, Move: told, Err: err, Failure: then})
 	switch {
 	case then == policy.AskOperator:
-		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
-	case policy.IsTooBig(err) && !r.skipped.tooBig(m.Namespace, m.Min, m.ChunkVersion):
+		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+	case policy.IsTooBig(err) && !r.skipped.noteTooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it.
 	case then == policy.SkipRange:
-		r.leave(m.Namespace, m.Min, err.Error())
-	case then == policy.RetryNow && r.skipped.raced(m.Namespace, m.Min):
+		r.skipRange(m.Namespace, m.Min, err.Error())
+	case then == policy.RetryNow && r.skipped.retryAtOnce(m.Namespace, m.Min):
 	default:
-		if _, again := r.skipped.later(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
-			r.leave(m.Namespace, m.Min, err.Error())
+		if _, again := r.skipped.retryLater(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
+			r.skipRange(m.Namespace, m.Min, err.Error())
 		}
 	}
 }

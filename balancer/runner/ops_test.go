@@ -14,14 +14,14 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// busy is a clock in whose minutes clients read, each key of heaped as often as told.
-type busy struct {
+// asBusyError is a clock in whose minutes clients read, each key of heaped as often as told.
+type asBusyError struct {
 	pace.Clock
 	w     *world
 	reads func(key int) int
 }
 
-func (b busy) Sleep(ctx context.Context, d time.Duration) error {
+func (b asBusyError) Sleep(ctx context.Context, d time.Duration) error {
 	if d == time.Minute {
 		for key := range 12 {
 			for range b.reads(key) {
@@ -41,8 +41,8 @@ func TestOperations(t *testing.T) {
 		t.Run(release.String(), func(t *testing.T) {
 			w := newWorld(t, heaped(stopped), release, 1)
 			o := w.options("shop.orders")
-			o.Goal = runner.Ops
-			o.Clock = busy{o.Clock, w, func(int) int { return 3 }}
+			o.Goal = runner.GoalOps
+			o.Clock = asBusyError{o.Clock, w, func(int) int { return 3 }}
 			r, err := runner.Run(t.Context(), w.free(), o)
 			if err != nil || !r.Reached || len(r.Left) > 0 {
 				t.Fatalf("%+v, %v", r, err)
@@ -60,8 +60,8 @@ func TestOperations(t *testing.T) {
 func TestOneHotKey(t *testing.T) {
 	w := newWorld(t, heaped(stopped), catalog.Release80, 1)
 	o := w.options("shop.orders")
-	o.Goal = runner.Ops
-	o.Clock = busy{o.Clock, w, func(key int) int {
+	o.Goal = runner.GoalOps
+	o.Clock = asBusyError{o.Clock, w, func(key int) int {
 		if key == 11 {
 			return 20
 		}
@@ -80,7 +80,7 @@ func TestOneHotKey(t *testing.T) {
 func TestNoOperations(t *testing.T) {
 	w := newWorld(t, heaped(stopped), catalog.Release80, 1)
 	o := w.options("shop.orders")
-	o.Goal = runner.Ops
+	o.Goal = runner.GoalOps
 	r, err := runner.Run(t.Context(), w.free(), o)
 	if err != nil || !r.Reached || r.Done.Moves != 0 || len(r.Left) != 1 ||
 		!strings.Contains(r.Left[0].Text, "No operations on shop.orders were counted in 1m") {
@@ -101,8 +101,8 @@ func TestOrder(t *testing.T) {
 			{"shard": "a", "max": {"x": 2}, "bytes": "30MiB", "docs": 30720},
 			{"shard": "c", "bytes": "1MiB", "docs": 1024}]}]}`
 	for order, first := range map[runner.Order]string{
-		runner.AsChosen: "shop.carts", runner.Largest: "shop.carts", runner.Smallest: "shop.orders",
-		runner.Hottest: "shop.orders",
+		runner.OrderChosen: "shop.carts", runner.OrderLargest: "shop.carts", runner.OrderSmallest: "shop.orders",
+		runner.OrderHottest: "shop.orders",
 	} {
 		w := newWorld(t, topology, catalog.Release80, 1)
 		for range 5 {
@@ -112,9 +112,9 @@ func TestOrder(t *testing.T) {
 		o.Order = order
 		var began []string
 		rounds := 0
-		o.Tell = func(e runner.Event) {
+		o.OnEvent = func(e runner.Event) {
 			switch {
-			case e.Kind == runner.Round:
+			case e.Kind == runner.RoundEnded:
 				rounds++
 			case e.Kind == runner.Began && rounds == 0:
 				began = append(began, e.Move.Namespace)

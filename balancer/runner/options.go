@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Cluster is a sharded cluster that it is our turn to change.
+// Cluster is a sharded cluster on which we hold the lease.
 type Cluster interface {
 	balancer.SharedCluster
 	apply.Looker
@@ -41,7 +41,7 @@ type Cluster interface {
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 	// Leftover returns the collections that are noted as switched off.
 	Leftover() []string
-	// Held ends when it is not our turn any more.
+	// Held ends when the lease is lost.
 	Held() context.Context
 }
 
@@ -50,28 +50,28 @@ type Goal string
 
 // The goals.
 const (
-	// Size evens out bytes, as balancers do since 6.0.
-	Size Goal = "size"
-	// Chunks evens out numbers of chunks, as balancers did before.
-	Chunks Goal = "chunks"
-	// Ops evens out operations, as each shard counts them for a collection.
-	Ops Goal = "ops"
-	// LoadGoal evens out load, of which samples of queries say which chunk it is of.
-	LoadGoal Goal = "load"
+	// GoalSize evens out bytes, as balancers do since 6.0.
+	GoalSize Goal = "size"
+	// GoalChunks evens out numbers of chunks, as balancers did before.
+	GoalChunks Goal = "chunks"
+	// GoalOps evens out operations, as each shard counts them for a collection.
+	GoalOps Goal = "ops"
+	// GoalLoad evens out load, of which samples of queries say which chunk it is of.
+	GoalLoad Goal = "load"
 )
 
 // Goals returns all of them.
-func Goals() []Goal { return []Goal{Size, Chunks, Ops, LoadGoal} }
+func Goals() []Goal { return []Goal{GoalSize, GoalChunks, GoalOps, GoalLoad} }
 
 // ParseGoal reads a goal.
-func ParseGoal(text string) (Goal, error) { return oneOf("goal", Goals(), text) }
+func ParseGoal(text string) (Goal, error) { return parseOneOf("goal", Goals(), text) }
 
-// Version is the release whose policy leads to the goal, on servers of a release.
-func (g Goal) Version(r catalog.Release) catalog.Release {
+// PolicyRelease is the release whose policy leads to the goal, on servers of a release.
+func (g Goal) PolicyRelease(r catalog.Release) catalog.Release {
 	switch bySize := r.BalancesBySize(); {
-	case g == Chunks && bySize:
+	case g == GoalChunks && bySize:
 		return catalog.Release50
-	case g != Chunks && !bySize:
+	case g != GoalChunks && !bySize:
 		return catalog.Release60
 	}
 	return r
@@ -82,22 +82,22 @@ type Order string
 
 // The orders.
 const (
-	// AsChosen is the order in which the policy chose them.
-	AsChosen Order = "chosen"
-	// Largest begins with what moves most bytes, Smallest with what moves fewest.
-	Largest  Order = "largest"
-	Smallest Order = "smallest"
-	// Hottest begins with the donor that has most operations.
-	Hottest Order = "hottest"
+	// OrderChosen is the order in which the policy chose them.
+	OrderChosen Order = "chosen"
+	// OrderLargest begins with what moves most bytes, Smallest with what moves fewest.
+	OrderLargest  Order = "largest"
+	OrderSmallest Order = "smallest"
+	// OrderHottest begins with the donor that has most operations.
+	OrderHottest Order = "hottest"
 )
 
 // Orders returns all of them.
-func Orders() []Order { return []Order{AsChosen, Largest, Smallest, Hottest} }
+func Orders() []Order { return []Order{OrderChosen, OrderLargest, OrderSmallest, OrderHottest} }
 
 // ParseOrder reads an order.
-func ParseOrder(text string) (Order, error) { return oneOf("order", Orders(), text) }
+func ParseOrder(text string) (Order, error) { return parseOneOf("order", Orders(), text) }
 
-func oneOf[T ~string](what string, all []T, text string) (T, error) {
+func parseOneOf[T ~string](what string, all []T, text string) (T, error) {
 	if slices.Contains(all, T(text)) {
 		return T(text), nil
 	}
@@ -133,9 +133,9 @@ type Options struct {
 
 	// Gate lets moves begin; nil lets all of them.
 	Gate *pace.Gate
-	// For is how long moves begin, zero without a limit: for so long the cluster's
+	// MaxTime is how long moves begin, zero without a limit: for so long the cluster's
 	// own balancer has to keep away. The Gate has the limit itself.
-	For time.Duration
+	MaxTime time.Duration
 	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
 	// does not ask. The Gate asks once more before each move.
 	DiskLimit float64
@@ -145,38 +145,38 @@ type Options struct {
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
 	// OpsInterval is how long operations are counted before each round, for the goals
-	// Ops and LoadGoal; a minute when it is zero.
+	// Ops and GoalLoad; a minute when it is zero.
 	OpsInterval time.Duration
-	// Heat counts and estimates for LoadGoal, whose By is what counts. The error is
+	// Heat counts and estimates for GoalLoad, whose By is what counts. The error is
 	// ErrNoSamples where no query is sampled.
-	Heat  func(ctx context.Context, namespaces []string) ([]heat.Map, error)
-	By    heat.By
-	Clock pace.Clock
-	// Tell is called with everything that happens, never twice at once; nil tells
-	// nobody.
-	Tell func(Event)
-	// Hard ends what is under way. The context of Run only has nothing more begin.
+	Heat     func(ctx context.Context, namespaces []string) ([]heat.Map, error)
+	LoadKind heat.LoadKind
+	Clock    pace.Clock
+	// OnEvent is called for each event, never concurrently; nil ignores
+	// them.
+	OnEvent func(Event)
+	// HardContext cancels running moves. The context of Run only keeps new ones from starting.
 	// Nil never ends.
-	Hard context.Context
+	HardContext context.Context
 }
 
-// Kind says what an Event tells.
-type Kind string
+// EventKind says what an Event tells.
+type EventKind string
 
 // The kinds of events.
 const (
-	TakenOver Kind = "takenOver" // collections are off for the cluster's balancer
-	Began     Kind = "began"     // a move
-	Forcing   Kind = "forcing"   // the move that has begun blocks writes: Why says how much, and for how long
-	Moved     Kind = "moved"
-	Failed    Kind = "failed"
-	GoesOn    Kind = "goesOn"  // it was left to the servers
-	Refused   Kind = "refused" // by what holds the run: it is chosen again
-	Stopped   Kind = "stopped" // its donor has stopped it, as was asked
-	Split     Kind = "split"
-	Aside     Kind = "aside" // a range or a collection is left alone
-	Round     Kind = "round" // has ended
-	Waiting   Kind = "waiting"
+	TakenOver     EventKind = "takenOver" // collections are off for the cluster's balancer
+	Began         EventKind = "began"     // a move
+	ForcingMove   EventKind = "forcing"   // the move that has begun blocks writes: Why says how much, and for how long
+	Moved         EventKind = "moved"
+	Failed        EventKind = "failed"
+	LeftToServers EventKind = "goesOn"  // it was left to the servers
+	Refused       EventKind = "refused" // by what holds the run: it is chosen again
+	Stopped       EventKind = "stopped" // its donor has stopped it, as was asked
+	Split         EventKind = "split"
+	Skipped       EventKind = "aside" // a range or a collection is left alone
+	RoundEnded    EventKind = "round" // has ended
+	Waiting       EventKind = "waiting"
 )
 
 // Move is one move of a run.
@@ -195,7 +195,7 @@ type Move struct {
 // Event is something that has happened. Fields that do not belong to its kind are
 // zero.
 type Event struct {
-	Kind      Kind
+	Kind      EventKind
 	At        time.Time
 	Move      Move
 	Namespace string
@@ -209,9 +209,9 @@ type Event struct {
 	Why string
 	For time.Duration
 	Err error
-	// Then is what is done after an error.
-	Then policy.Failure
-	Done pace.Done // so far
+	// Failure is the class of the error, which says what is done about it.
+	Failure policy.Failure
+	Done    pace.Done // so far
 }
 
 // Left is something that the run leaves as it is.
@@ -242,7 +242,7 @@ type BusyError struct{ *apply.BalancerError }
 
 // Error names the one command that changes that, with options as at the prompt.
 func (e *BusyError) Error() string {
-	if e.Meanwhile {
+	if e.Reenabled {
 		return e.BalancerError.Error()
 	}
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
@@ -250,7 +250,7 @@ func (e *BusyError) Error() string {
 
 // SpellOptions returns the text with the names of options as a command line spells them.
 func (e *BusyError) SpellOptions(spell func(option string) string) string {
-	if e.Meanwhile {
+	if e.Reenabled {
 		return e.BalancerError.SpellOptions(spell)
 	}
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
@@ -259,15 +259,15 @@ func (e *BusyError) SpellOptions(spell func(option string) string) string {
 func (e *BusyError) text(timeZone, pauseBalancing string) string {
 	remedy := "sh.stopBalancer()"
 	switch {
-	case len(e.Defragments) > 0:
-		return fmt.Sprintf("%s, which is being defragmented: sh.stopDefragment(%q)", e.What(), e.Defragments[0])
+	case len(e.Defragmenting) > 0:
+		return fmt.Sprintf("%s, which is being defragmented: sh.stopDefragment(%q)", e.Summary(), e.Defragmenting[0])
 	case len(e.Namespaces) == 1:
 		remedy = fmt.Sprintf("sh.disableBalancing(%q)", e.Namespaces[0])
 	}
-	if e.Unplaced != "" {
+	if e.UnresolvedWindow != "" {
 		remedy = "name the time zone of the config servers (" + timeZone + "), or " + remedy
 	}
-	return fmt.Sprintf("%s: %s; or pause it for these collections (%s)", e.What(), remedy, pauseBalancing)
+	return fmt.Sprintf("%s: %s; or pause it for these collections (%s)", e.Summary(), remedy, pauseBalancing)
 }
 
 // Unwrap returns the error that does not concern runs alone.

@@ -13,28 +13,28 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// round is what is known of a round under way.
+// round is the state of the current round.
 type round struct {
-	start     time.Time // or before
-	decisions []policy.Decision
-	ended     bool
-	began     int   // moves that were let in
-	again     bool  // some were given back, to be chosen again
-	splits    int   // that were made
-	err       error // the first that an exchange ended with
-	tables    map[string]*catalog.RoutingTable
-	sizes     map[string]map[catalog.ShardID]int64
-	load      map[string]map[catalog.ShardID]int64 // operations, where they were counted
-	catalog   *Catalog
-	changed   map[string]bool                      // by the round itself
-	measured  map[string]map[catalog.ShardID]int64 // sizes of all collections of the run
+	start              time.Time // or before
+	decisions          []policy.Decision
+	ended              bool
+	startedMoves       int   // moves that were admitted by the pace
+	chooseAgain        bool  // some were given back, to be chosen again
+	splits             int   // that were made
+	err                error // the first that an exchange ended with
+	tables             map[string]*catalog.RoutingTable
+	sizes              map[string]map[catalog.ShardID]int64
+	load               map[string]map[catalog.ShardID]int64 // operations, where they were counted
+	catalog            *Catalog
+	changedCollections map[string]bool                      // by the round itself
+	allSizes           map[string]map[catalog.ShardID]int64 // sizes of all collections of the run
 }
 
-// readTries is how often in a row a round may fail before it is given up, and
+// maxReadTries is how often in a row a round may fail before it is given up, and
 // readPause how long to wait before the next one.
 const (
-	readTries = 10
-	readPause = 10 * time.Second
+	maxReadTries = 10
+	readPause    = 10 * time.Second
 )
 
 // endRound says whether the run is over, and how.
@@ -43,9 +43,9 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	ended := r.round
 	r.round = round{start: r.o.Clock.Now()}
 	r.result.Rounds++
-	limit, asked := r.limit, r.asked
+	limit, asked := r.limitReached, r.askErr
 	r.mu.Unlock()
-	r.tell(Event{Kind: Round})
+	r.tell(Event{Kind: RoundEnded})
 	switch {
 	case ctx.Err() != nil:
 		return true, context.Cause(ctx)
@@ -54,29 +54,29 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	case limit != "":
 		r.result.Stopped = limit
 		return true, nil
-	case ended.began > 0 || ended.again || ended.splits > 0:
-		r.unread = 0
+	case ended.startedMoves > 0 || ended.chooseAgain || ended.splits > 0:
+		r.failedReads = 0
 		return false, nil
 	case ended.err != nil:
-		return false, r.unreadable(ctx, ended.err)
+		return false, r.waitUnreadable(ctx, ended.err)
 	}
-	r.unread = 0
-	if at, waits := r.skipped.next(ended.start); waits {
+	r.failedReads = 0
+	if at, waits := r.skipped.nextRetry(ended.start); waits {
 		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "failed ranges are tried again then")
 	}
-	if r.doubtful(ended) {
+	if r.forgetDoubtful(ended) {
 		return false, nil
 	}
-	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
+	r.result.Reached, r.result.Left = true, r.listLeft(ended.decisions)
 	return true, nil
 }
 
-// unreadable waits before the next round, where another one may do better.
-func (r *run) unreadable(ctx context.Context, err error) error {
+// waitUnreadable waits before the next round, if that one may succeed.
+func (r *run) waitUnreadable(ctx context.Context, err error) error {
 	if !mongoerr.IsOverloaded(err) { // a cluster that is busy is waited for
-		r.unread++
+		r.failedReads++
 	}
-	if r.unread >= readTries || policy.FailureOf(err) == policy.AskOperator {
+	if r.failedReads >= maxReadTries || policy.FailureOf(err) == policy.AskOperator {
 		return err
 	}
 	return r.wait(ctx, readPause, fmt.Sprintf("the cluster could not be read: %v", err))
@@ -87,9 +87,9 @@ func (r *run) wait(ctx context.Context, d time.Duration, why string) error {
 	return r.o.Clock.Sleep(ctx, d)
 }
 
-// note keeps the first error of a round's exchanges, which the engine keeps to
+// noteError keeps the first error of a round's exchanges, which the engine keeps to
 // itself.
-func (r *run) note(err error) error {
+func (r *run) noteError(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil && r.round.err == nil && !errors.Is(err, context.Canceled) {
@@ -98,8 +98,8 @@ func (r *run) note(err error) error {
 	return err
 }
 
-// routed keeps the table that the round chooses by.
-func (r *run) routed(ns string, t *catalog.RoutingTable) {
+// noteTable keeps the table that the round chooses by.
+func (r *run) noteTable(ns string, t *catalog.RoutingTable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.round.tables == nil {
@@ -108,7 +108,7 @@ func (r *run) routed(ns string, t *catalog.RoutingTable) {
 	r.round.tables[ns] = t
 }
 
-func (r *run) split(s policy.Split, err error) {
+func (r *run) noteSplit(s policy.Split, err error) {
 	if err == nil {
 		r.mu.Lock()
 		r.round.splits++
@@ -122,22 +122,22 @@ func (r *run) split(s policy.Split, err error) {
 	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, Points: points, Err: err})
 }
 
-// leave leaves a range alone for the rest of the run.
-func (r *run) leave(ns string, lower catalog.Key, why string) {
-	r.skipped.skip(ns, lower, why)
-	r.tell(Event{Kind: Aside, Namespace: ns, Min: lower, Why: why})
+// skipRange leaves a range alone for the rest of the run.
+func (r *run) skipRange(ns string, lower catalog.Key, why string) {
+	r.skipped.skipForGood(ns, lower, why)
+	r.tell(Event{Kind: Skipped, Namespace: ns, Min: lower, Why: why})
 }
 
-// settled are decisions that leave nothing to be wished for: it is even, or will be
+// settledCodes are decisions that leave nothing to report: the collection is even, or will be
 // looked at with other shards.
-var settled = []policy.Code{
+var settledCodes = []policy.Code{
 	policy.NoDonor, policy.DonorIsRecipient, policy.DonorAtIdeal, policy.DonorNearIdeal, policy.RecipientAtIdeal,
 	policy.BelowThreshold, policy.NoData, policy.NothingToDrain, policy.OtherChunkFirst, policy.ShardBusy,
 	policy.Throttled, policy.CollectionGone, policy.OneMigration,
 }
 
-// remains lists what a round that found nothing to move leaves, and why.
-func (r *run) remains(decisions []policy.Decision) (list []Left) {
+// listLeft lists what is left uneven after a round that found nothing to move, and why.
+func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
 	add := func(l Left) {
 		if !slices.Contains(list, l) {
 			list = append(list, l)
@@ -148,27 +148,27 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			Text: fmt.Sprintf("The chunk of %s at %s is skipped: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {
-		if d.Chosen() || slices.Contains(settled, d.Code) && (d.Code != policy.NoData || r.o.Goal != Ops) {
+		if d.Chosen() || slices.Contains(settledCodes, d.Code) && (d.Code != policy.NoData || r.o.Goal != GoalOps) {
 			continue
 		}
-		if a, is := r.skippedOf(d); is {
+		if a, is := r.skippedRangeOf(d); is {
 			aside(d.Namespace, a)
 			continue
 		}
-		if d.Code == policy.OnlyJumboChunks && len(r.skipped.at(d.Namespace, r.o.Clock.Now())) >= d.Count {
-			continue // they are left alone, as is told of each
+		if d.Code == policy.OnlyJumboChunks && len(r.skipped.skippedAt(d.Namespace, r.o.Clock.Now())) >= d.Count {
+			continue // they are skipped; each has its own event
 		}
 		text := d.Text()
 		if d.Code == policy.NoData {
 			text = fmt.Sprintf("No operations on %s were counted in %s.", d.Namespace, humanize.Duration(r.o.OpsInterval))
 		}
-		if why, held := r.skipped.held(d.Namespace); held && d.Code == policy.BalancingOff {
+		if why, held := r.skipped.skippedCollection(d.Namespace); held && d.Code == policy.BalancingOff {
 			text = fmt.Sprintf("%s is skipped: %s.", d.Namespace, why)
 		}
 		add(Left{Code: d.Code, Namespace: d.Namespace, Text: text})
 	}
 	for _, ns := range r.namespaces {
-		for _, a := range r.skipped.at(ns, r.o.Clock.Now()) {
+		for _, a := range r.skipped.skippedAt(ns, r.o.Clock.Now()) {
 			if a.until.IsZero() {
 				aside(ns, a)
 			}
@@ -177,13 +177,13 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 	return list
 }
 
-// skippedOf returns the range that a chunk counts as flagged for, which is only left
+// skippedRangeOf returns the range that a chunk counts as flagged for, which is only left
 // alone.
-func (r *run) skippedOf(d policy.Decision) (a skippedRange, is bool) {
+func (r *run) skippedRangeOf(d policy.Decision) (a skippedRange, is bool) {
 	if d.Code != policy.JumboFlag || d.Min.IsZero() {
 		return a, false
 	}
-	list := r.skipped.at(d.Namespace, r.o.Clock.Now())
+	list := r.skipped.skippedAt(d.Namespace, r.o.Clock.Now())
 	i := slices.IndexFunc(list, func(a skippedRange) bool { return !a.min.Less(d.Min) && a.min.Less(d.Max) })
 	if i < 0 {
 		return a, false
@@ -191,12 +191,12 @@ func (r *run) skippedOf(d policy.Decision) (a skippedRange, is bool) {
 	return list[i], true
 }
 
-// measure returns what evens out: what shards have of collections.
-func (r *run) measure(ctx context.Context, read interface {
+// measureSizes returns the amounts to even out: what shards have of collections.
+func (r *run) measureSizes(ctx context.Context, read interface {
 	DataSizes(context.Context, []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 }, colls []catalog.Collection) (sizes map[string]map[catalog.ShardID]int64, err error) {
-	if r.o.Goal == Ops {
-		return r.byOperations(ctx, colls)
+	if r.o.Goal == GoalOps {
+		return r.operationSizes(ctx, colls)
 	}
 	err = errors.ErrUnsupported
 	if r.cluster.Release().BalancesBySize() {

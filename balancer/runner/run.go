@@ -17,8 +17,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// interrupted is why a run was stopped whose context has ended.
-const interrupted = "interrupted"
+// stoppedByInterrupt is why a run was stopped whose context has ended.
+const stoppedByInterrupt = "interrupted"
 
 // Run balances until a round finds nothing to move, a limit is reached, or
 // something is to be asked. When ctx ends, nothing more begins: the moves under way
@@ -28,28 +28,28 @@ const interrupted = "interrupted"
 // The error is a *BusyError while the cluster's own balancer works on the
 // collections.
 func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, Size), cmp.Or(o.Order, AsChosen), max(1, o.Parallel)
-	if o.Goal == Ops || o.Goal == LoadGoal {
-		o.OpsInterval, o.CoolDown = cmp.Or(o.OpsInterval, opsInterval), cmp.Or(o.CoolDown, opsCoolDown)
+	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, GoalSize), cmp.Or(o.Order, OrderChosen), max(1, o.Parallel)
+	if o.Goal == GoalOps || o.Goal == GoalLoad {
+		o.OpsInterval, o.CoolDown = cmp.Or(o.OpsInterval, defaultOpsInterval), cmp.Or(o.CoolDown, defaultOpsCoolDown)
 	}
 	if o.Gate == nil {
 		o.Gate = pace.NewGate(pace.Rules{}, o.Clock)
 	}
 	r := &run{cluster: c, o: o}
 	r.result.Began = o.Clock.Now()
-	hard, cancel := context.WithCancelCause(cmp.Or(o.Hard, context.Background()))
+	hard, cancel := context.WithCancelCause(cmp.Or(o.HardContext, context.Background()))
 	defer cancel(nil)
 	defer context.AfterFunc(c.Held(), func() { cancel(context.Cause(c.Held())) })()
-	r.hard = hard
+	r.hardCtx = hard
 	soft, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(hard, func() { end(context.Cause(hard)) })()
 
-	err := r.begin(soft)
-	if err == nil && o.Goal == LoadGoal {
-		err = r.loadRounds(soft)
+	err := r.prepare(soft)
+	if err == nil && o.Goal == GoalLoad {
+		err = r.runLoadRounds(soft)
 	} else if err == nil {
-		err = r.rounds(soft)
+		err = r.runRounds(soft)
 	} else if reached, is := errors.AsType[*pace.OverError](err); is {
 		err, r.result.Stopped = nil, reached.Why
 	}
@@ -58,72 +58,72 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 		return r.result, lost
 	}
 	if err != nil && ctx.Err() != nil {
-		err, r.result.Stopped = nil, interrupted
+		err, r.result.Stopped = nil, stoppedByInterrupt
 	}
 	return r.result, err
 }
 
 // run is a run under way.
 type run struct {
-	cluster Cluster
-	o       Options
-	hard    context.Context
-	skipped skippedRanges
-	spread  map[string]opsSpread // of operations, by collection
-	rested  []coolingRange       // of the goal LoadGoal
+	cluster       Cluster
+	o             Options
+	hardCtx       context.Context
+	skipped       skippedRanges
+	spread        map[string]opsSpread // of operations, by collection
+	coolingRanges []coolingRange       // of the goal GoalLoad
 
 	namespaces []string        // of the run
-	on         map[string]bool // those that count as on whatever their switch says
-	chunkSize  int64           // where a collection has none of its own
+	forcedOn   map[string]bool // collections that are balanced even if disabled
+	chunkSize  int64           // for collections without their own
 
-	mu     sync.Mutex // holds what follows
-	round  round
-	before *Catalog // of an earlier round
-	disks  disks
+	mu          sync.Mutex // holds what follows
+	round       round
+	lastCatalog *Catalog // of an earlier round
+	disks       disks
 	// forgotten are the collections whose chunks are to be read again.
-	forgotten map[string]bool
-	limit     string // that was reached
-	asked     error  // what is to be asked
-	result    Result
-	number    int // of moves that have begun
-	unread    int // how many rounds in a row could not be read to their end
+	forgotten    map[string]bool
+	limitReached string // that was reached
+	askErr       error  // the failure that the operator has to decide on
+	result       Result
+	number       int // of moves that have begun
+	failedReads  int // how many rounds in a row could not be read to their end
 }
 
 func (r *run) tell(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.o.Tell != nil {
+	if r.o.OnEvent != nil {
 		e.At, e.Done = r.o.Clock.Now(), r.o.Gate.Done()
-		r.o.Tell(e)
+		r.o.OnEvent(e)
 	}
 }
 
-// begin finds out which collections the run has, and whether the cluster's balancer
+// prepare finds out which collections the run has, and whether the cluster's balancer
 // leaves them to it.
-func (r *run) begin(ctx context.Context) error {
-	if err := r.o.Gate.Await(ctx); err != nil { // nothing is changed before that
+func (r *run) prepare(ctx context.Context) error {
+	if err := r.o.Gate.AwaitUnheld(ctx); err != nil { // nothing is changed before that
 		return err
 	}
 	look, err := r.cluster.Snapshot(ctx, nil)
 	if err != nil {
 		return err
 	}
-	r.o.Gate.Balancer(look.Parts().Balancer.Mode != catalog.ModeOff)
-	if r.namespaces, err = plan.Namespaces(look, r.o.Namespaces); err != nil {
+	r.o.Gate.NoteBalancer(look.Parts().Balancer.Mode != catalog.ModeOff)
+	if r.namespaces, err = plan.MatchNamespaces(look, r.o.Namespaces); err != nil {
 		return err
 	}
-	r.namespaces = Ours(r.namespaces, r.o.Namespaces)
+	r.namespaces = WithoutServerOwned(r.namespaces, r.o.Namespaces)
 	if len(r.namespaces) == 0 {
 		return errors.New("there is no sharded collection to balance")
 	}
 	r.result.Namespaces = r.namespaces
-	r.on = map[string]bool{}
+	r.forcedOn = map[string]bool{}
 	for _, ns := range r.cluster.Leftover() {
-		r.on[ns] = true
+		r.forcedOn[ns] = true
 	}
 	for _, ns := range r.namespaces {
-		if plan.Named(r.o.Namespaces, ns) {
-			r.on[ns] = true
+		if plan.IsNamed(r.o.Namespaces, ns) {
+			r.forcedOn[ns] = true
 		}
 	}
 	r.chunkSize = look.Settings().MaxChunkSizeBytes
@@ -132,12 +132,12 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.left(ctx, look, r.o.For)
+	return r.checkBalancerIdle(ctx, look, r.o.MaxTime)
 }
 
-// Ours returns those of some collections that a run has, given the patterns that
-// they match: what is the servers' has to be named.
-func Ours(namespaces, patterns []string) []string {
+// WithoutServerOwned returns the collections of a run among those that match its patterns:
+// the servers' own (config.*) only if they are named.
+func WithoutServerOwned(namespaces, patterns []string) []string {
 	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
 		return strings.HasPrefix(ns, "config.") && !slices.Contains(patterns, ns)
 	})
@@ -156,64 +156,66 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 		}
 	}
 	if len(on) > 0 {
-		if err := r.cluster.SetBalancing(r.hard, on, false); err != nil {
+		if err := r.cluster.SetBalancing(r.hardCtx, on, false); err != nil {
 			return nil, err
 		}
 	}
 	for _, ns := range on {
-		r.on[ns] = true
+		r.forcedOn[ns] = true
 	}
 	if len(on) > 0 {
 		r.tell(Event{Kind: TakenOver, Namespaces: on})
 	}
-	return apply.AwaitRound(ctx, r.cluster, r.namespaces, r.o.Clock)
+	return apply.AwaitRoundEnd(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
 
-// ever is longer than a window stays shut.
-const ever = 366 * 24 * time.Hour
+// farFuture is longer than any window stays closed.
+const farFuture = 366 * 24 * time.Hour
 
-// left returns an error unless the cluster's own balancer leaves the collections
+// checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections
 // to this run.
-func (r *run) left(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
-	err := apply.Undisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, ever), r.o.Clock)
-	if e, is := errors.AsType[*apply.BalancerError](err); is && len(e.Defragments) == 0 {
-		e.Meanwhile = r.o.TakeOver
+func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
+	err := apply.CheckUndisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
+	if e, is := errors.AsType[*apply.BalancerError](err); is && len(e.Defragmenting) == 0 {
+		e.Reenabled = r.o.TakeOver
 	}
-	return busy(err)
+	return asBusyError(err)
 }
 
-// InTheWay returns a *BusyError when the cluster's own balancer works on some
+// CheckBalancerIdle returns a *BusyError when the cluster's own balancer works on some
 // collections now or within a time; zero is ever.
-func InTheWay(look *catalog.Snapshot, namespaces []string, within time.Duration) error {
-	return busy(apply.BalancerWorks(look, namespaces, cmp.Or(within, ever)))
+func CheckBalancerIdle(look *catalog.Snapshot, namespaces []string, within time.Duration) error {
+	return asBusyError(apply.CheckBalancerIdle(look, namespaces, cmp.Or(within, farFuture)))
 }
 
-// busy returns an *apply.BalancerError as a *BusyError.
-func busy(err error) error {
+// asBusyError returns an *apply.BalancerError as a *BusyError.
+func asBusyError(err error) error {
 	if works, busy := errors.AsType[*apply.BalancerError](err); busy {
 		return &BusyError{works}
 	}
 	return err
 }
 
-func (r *run) has(ns string) bool { return slices.Contains(r.namespaces, ns) }
+func (r *run) hasNamespace(ns string) bool { return slices.Contains(r.namespaces, ns) }
 
-// seen is a collection as the engine is to see it.
-func (r *run) seen(c catalog.Collection) catalog.Collection {
-	_, held := r.skipped.held(c.Namespace)
-	c.NoBalance = held || c.NoBalance && !r.on[c.Namespace]
+// engineView is a collection as the engine is to see it.
+func (r *run) engineView(c catalog.Collection) catalog.Collection {
+	_, held := r.skipped.skippedCollection(c.Namespace)
+	c.NoBalance = held || c.NoBalance && !r.forcedOn[c.Namespace]
 	c.Defragment, c.DefragmentationPhase = false, ""
-	if r.o.Goal.Version(r.cluster.Release()) != r.cluster.Release() { // whose chunk size is another one where none is set
+	if r.o.Goal.PolicyRelease(
+		r.cluster.Release(),
+	) != r.cluster.Release() { // whose chunk size is another one where none is set
 		c.MaxChunkSizeBytes = cmp.Or(c.MaxChunkSizeBytes, r.chunkSize)
 	}
 	return c
 }
 
-// rounds turns the loop.
-func (r *run) rounds(ctx context.Context) error {
+// runRounds runs the balancer loop.
+func (r *run) runRounds(ctx context.Context) error {
 	loop := balancer.NewLoop(balancer.Config{
-		Version: r.o.Goal.Version(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
-		IgnoreMode: true, NoPauses: true, Fits: r.fits(),
+		Version: r.o.Goal.PolicyRelease(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
+		IgnoreMode: true, NoPauses: true, Fits: r.roomCheck(),
 		OnDecisions: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
 	})
 	defer loop.Close()
@@ -237,9 +239,9 @@ func (r *run) rounds(ctx context.Context) error {
 				return err
 			}
 		case balancer.Call:
-			r.cluster.With(func(c balancer.Cluster) { result = step.Do(ctx, view{c, r}) })
+			r.cluster.With(func(c balancer.Cluster) { result = step.Do(ctx, engineCluster{c, r}) })
 		case balancer.Moves:
-			result = r.moves(ctx, step.Migrations)
+			result = r.runMoves(ctx, step.Migrations)
 		}
 	}
 }

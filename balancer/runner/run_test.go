@@ -66,7 +66,7 @@ func TestGoals(t *testing.T) {
 	for _, release := range []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
 	} {
-		for _, goal := range []runner.Goal{runner.Size, runner.Chunks} {
+		for _, goal := range []runner.Goal{runner.GoalSize, runner.GoalChunks} {
 			t.Run(fmt.Sprintf("%s, %s", release, goal), func(t *testing.T) {
 				w := newWorld(t, heaped(stopped), release, 1)
 				o := w.options("shop.orders")
@@ -77,7 +77,7 @@ func TestGoals(t *testing.T) {
 				}
 				got := w.counts("shop.orders")
 				numbers := slices.Sorted(maps.Values(got))
-				if goal == runner.Size {
+				if goal == runner.GoalSize {
 					if len(numbers) < 3 || numbers[2]-numbers[0] >= 3 {
 						t.Errorf("chunks %v", got)
 					}
@@ -157,7 +157,7 @@ func TestRefused(t *testing.T) {
 func TestNotRefused(t *testing.T) {
 	w := newWorld(t, heaped(atNight), catalog.Release80, 1)
 	o := w.options("shop.orders")
-	o.For = time.Hour
+	o.MaxTime = time.Hour
 	if r, err := runner.Run(t.Context(), w.free(), o); err != nil || !r.Reached || r.Done.Moves == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -171,8 +171,8 @@ func TestTakeOver(t *testing.T) {
 	o := w.options("shop.orders")
 	o.TakeOver = true
 	ctx, kill := context.WithCancel(t.Context())
-	o.Hard = ctx
-	o.Tell = func(e runner.Event) {
+	o.HardContext = ctx
+	o.OnEvent = func(e runner.Event) {
 		if e.Kind != runner.Moved || e.Done.Moves != 2 {
 			return
 		}
@@ -198,7 +198,7 @@ func TestTakeOver(t *testing.T) {
 	if again, err = runner.Run(t.Context(), next, w.options("shop.orders")); err != nil || !again.Reached {
 		t.Errorf("going on: %+v, %v", again, err)
 	}
-	if err := next.End(t.Context()); err != nil || len(w.off()) > 0 {
+	if err := next.RestoreAndRelease(t.Context()); err != nil || len(w.off()) > 0 {
 		t.Errorf("at the end: off %v, %v", w.off(), err)
 	}
 	w.only("shop.orders", r.Done.Moves+again.Done.Moves)
@@ -226,7 +226,7 @@ func TestInterrupted(t *testing.T) {
 	w := newWorld(t, heaped(stopped), catalog.Release80, 1)
 	ctx, interrupt := context.WithCancel(t.Context())
 	o := w.options("shop.orders")
-	o.Tell = func(e runner.Event) {
+	o.OnEvent = func(e runner.Event) {
 		if e.Kind == runner.Began {
 			interrupt()
 		}
@@ -245,7 +245,7 @@ func TestRunsDoNotRest(t *testing.T) {
 		w := newWorld(t, heaped(stopped), release, 1)
 		o := w.options("shop.orders")
 		var moving time.Duration
-		o.Tell = func(e runner.Event) {
+		o.OnEvent = func(e runner.Event) {
 			if e.Kind == runner.Moved {
 				moving += e.Move.Took
 			}

@@ -56,9 +56,9 @@ func compareMoves(t *testing.T, text string, release catalog.Release, seed uint6
 	own.command(bson.D{{Key: "mockStepDown", Value: 1}}) // so that its lots are drawn from the beginning
 	own.command(bson.D{{Key: "mockAdvance", Value: (24 * time.Hour).Milliseconds()}})
 
-	goal := runner.Chunks
+	goal := runner.GoalChunks
 	if release.BalancesBySize() {
-		goal = runner.Size
+		goal = runner.GoalSize
 	}
 	r, err := runner.Run(t.Context(), ours.free(), runner.Options{
 		// With a pattern, switches count.

@@ -34,15 +34,15 @@ type skippedRange struct {
 	tries int
 	// retry: it failed, and is to be tried again.
 	retry bool
-	// races is how often in a row it was tried again at once.
-	races int
+	// immediateRetries is how often in a row it was tried again at once.
+	immediateRetries int
 	// tooBig is the version of the chunk that was too big to be moved.
-	tooBig catalog.ChunkVersion
+	tooBigVersion catalog.ChunkVersion
 	// forced is what a migration by force of the range takes; nil for others.
 	forced *apply.Forced
 }
 
-func (l *skippedRanges) find(ns string, lower catalog.Key) *skippedRange {
+func (l *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
 	for _, a := range l.ranges {
 		if a.ns == ns && a.min.Equal(lower) {
 			return a
@@ -53,29 +53,29 @@ func (l *skippedRanges) find(ns string, lower catalog.Key) *skippedRange {
 	return a
 }
 
-// rest leaves a range alone for a time that is not a failure.
-func (l *skippedRanges) rest(ns string, lower catalog.Key, until time.Time, why string) {
+// skipUntil leaves a range alone for a time that is not a failure.
+func (l *skippedRanges) skipUntil(ns string, lower catalog.Key, until time.Time, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	*l.find(ns, lower) = skippedRange{ns: ns, min: lower, until: until, why: why}
+	*l.findOrAdd(ns, lower) = skippedRange{ns: ns, min: lower, until: until, why: why}
 }
 
-// skip leaves a range alone for the rest of the run.
-func (l *skippedRanges) skip(ns string, lower catalog.Key, why string) {
+// skipForGood leaves a range alone for the rest of the run.
+func (l *skippedRanges) skipForGood(ns string, lower catalog.Key, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.find(ns, lower)
+	a := l.findOrAdd(ns, lower)
 	a.until, a.why, a.retry = time.Time{}, why, false
 }
 
-// later leaves a range alone until it is tried again, if it is. It returns for how
+// retryLater skips a range until its next try, if there is one. It returns for how
 // long.
-func (l *skippedRanges) later(
+func (l *skippedRanges) retryLater(
 	ns string, lower catalog.Key, now time.Time, why string,
 ) (delay time.Duration, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.find(ns, lower)
+	a := l.findOrAdd(ns, lower)
 	a.why = why
 	if a.tries++; a.tries >= maxTries {
 		a.until, a.retry = time.Time{}, false
@@ -88,50 +88,50 @@ func (l *skippedRanges) later(
 
 // tooBig notes a chunk that was too big to be moved, and reports whether it was
 // already: splitting it has not helped.
-func (l *skippedRanges) tooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
+func (l *skippedRanges) noteTooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.find(ns, lower)
-	again := a.tooBig == v && v != (catalog.ChunkVersion{})
-	a.tooBig = v
+	a := l.findOrAdd(ns, lower)
+	again := a.tooBigVersion == v && v != (catalog.ChunkVersion{})
+	a.tooBigVersion = v
 	return again
 }
 
-// force has a range moved by force from now on.
-func (l *skippedRanges) force(ns string, lower catalog.Key, f apply.Forced) {
+// setForced makes a range be moved by force from now on.
+func (l *skippedRanges) setForced(ns string, lower catalog.Key, f apply.Forced) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.find(ns, lower).forced = &f
+	l.findOrAdd(ns, lower).forced = &f
 }
 
 // forced returns what the migration of a range by force takes; nil if it is to go without.
 func (l *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.find(ns, lower).forced
+	return l.findOrAdd(ns, lower).forced
 }
 
-// maxRaces is how often a range is tried again at once.
-const maxRaces = 3
+// maxImmediateRetries is how often a range is tried again at once.
+const maxImmediateRetries = 3
 
-// raced reports whether a range is to be tried again at once.
-func (l *skippedRanges) raced(ns string, lower catalog.Key) bool {
+// retryAtOnce counts an immediate retry, and reports whether another one is allowed.
+func (l *skippedRanges) retryAtOnce(ns string, lower catalog.Key) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.find(ns, lower)
-	a.races++
-	return a.races <= maxRaces
+	a := l.findOrAdd(ns, lower)
+	a.immediateRetries++
+	return a.immediateRetries <= maxImmediateRetries
 }
 
-// moved forgets the failures of a range.
-func (l *skippedRanges) moved(ns string, lower catalog.Key) {
+// forgetFailures forgets the failures of a range.
+func (l *skippedRanges) forgetFailures(ns string, lower catalog.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ranges = slices.DeleteFunc(l.ranges, func(a *skippedRange) bool { return a.ns == ns && a.min.Equal(lower) })
 }
 
-// hold leaves a collection alone.
-func (l *skippedRanges) hold(ns, why string) {
+// skipCollection leaves a collection alone.
+func (l *skippedRanges) skipCollection(ns, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.collections == nil {
@@ -140,16 +140,16 @@ func (l *skippedRanges) hold(ns, why string) {
 	l.collections[ns] = why
 }
 
-func (l *skippedRanges) held(ns string) (why string, is bool) {
+func (l *skippedRanges) skippedCollection(ns string) (why string, is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	why, is = l.collections[ns]
 	return why, is
 }
 
-// at returns why ranges of a collection are left alone at a time, by where they
+// skippedAt returns why ranges of a collection are left alone at a time, by where they
 // begin.
-func (l *skippedRanges) at(ns string, now time.Time) (list []skippedRange) {
+func (l *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.ranges {
@@ -160,9 +160,9 @@ func (l *skippedRanges) at(ns string, now time.Time) (list []skippedRange) {
 	return list
 }
 
-// next returns when the first range is to be tried again of those that were left alone
+// nextRetry returns when the first range is to be tried again of those that were left alone
 // at a time. The others could have been chosen since: where they are is fine.
-func (l *skippedRanges) next(since time.Time) (at time.Time, waits bool) {
+func (l *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.ranges {
@@ -173,11 +173,11 @@ func (l *skippedRanges) next(since time.Time) (at time.Time, waits bool) {
 	return at, !at.IsZero()
 }
 
-// flagged returns a table in which the chunks that are left alone are flagged.
-func (l *skippedRanges) flagged(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
+// withFlags returns a table in which the chunks that are left alone are flagged.
+func (l *skippedRanges) withFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
 	var changed []catalog.Chunk
 	seen := map[int]bool{}
-	for _, a := range l.at(ns, now) {
+	for _, a := range l.skippedAt(ns, now) {
 		if len(a.min.Values()) != t.Pattern().Len() {
 			continue // the shard key has changed since
 		}

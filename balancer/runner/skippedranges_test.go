@@ -22,7 +22,7 @@ func TestLedgerNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	delay, again := l.later("shop.orders", pattern.GlobalMin(), now, "the connection broke")
+	delay, again := l.retryLater("shop.orders", pattern.GlobalMin(), now, "the connection broke")
 	if !again || delay <= 0 {
 		t.Fatalf("tried again: %t, after %v", again, delay)
 	}
@@ -30,7 +30,7 @@ func TestLedgerNext(t *testing.T) {
 		since time.Duration
 		waits bool
 	}{{0, true}, {delay - 1, true}, {delay, false}, {delay + time.Hour, false}} {
-		at, waits := l.next(now.Add(tc.since))
+		at, waits := l.nextRetry(now.Add(tc.since))
 		if waits != tc.waits || waits && !at.Equal(now.Add(delay)) {
 			t.Errorf("%v after it failed: waits %t until %v", tc.since, waits, at)
 		}

@@ -88,7 +88,7 @@ func twoRunners(t *testing.T, seed uint64) (took bool) {
 		o.TakeOver = true
 		o.Clock = skewed{o, skew}
 		result, err = runner.Run(w.Context(), turn, o)
-		return result, errors.Join(err, turn.End(w.Context()))
+		return result, errors.Join(err, turn.RestoreAndRelease(w.Context()))
 	}
 	type outcome struct {
 		runner.Result

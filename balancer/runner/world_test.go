@@ -67,7 +67,7 @@ func (w *world) command(c bson.D) bson.Raw {
 // free is the cluster without a lease: nobody else wants a turn of it.
 func (w *world) free() *free {
 	w.Helper()
-	steps, err := live.NewSteps(w.Context(), live.NewCommandRunner(w.client))
+	steps, err := live.NewStepExecutor(w.Context(), live.NewCommandRunner(w.client))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func (w *world) counts(ns string) map[catalog.ShardID]int {
 // free is a cluster that nobody else wants a turn of.
 type free struct {
 	*live.Executor
-	steps *live.Steps
+	steps *live.StepExecutor
 }
 
 func (f *free) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {

@@ -227,7 +227,7 @@ func goOn(t *testing.T, cfg mock.Config, before *catalog.Snapshot, text string) 
 	on.Config = nil // which tells that it is off
 	cfg.Metadata = catalog.NewSnapshot(on)
 	s := serve(t, "", cfg)
-	out, err := whatif.Of(before, []whatif.Alternative{{Changes: []whatif.Change{parse(t, text)}}}, whatif.Options{Seed: 7})
+	out, err := whatif.Simulate(before, []whatif.Alternative{{Changes: []whatif.Change{parse(t, text)}}}, whatif.Options{Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

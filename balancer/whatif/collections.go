@@ -14,34 +14,34 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-func collectionKinds() []Kind {
-	return []Kind{
-		{"enable", "Turns balancing on for a collection.", "enable shop.orders", []form{
+func collectionKinds() []ChangeKind {
+	return []ChangeKind{
+		{"enable", "Turns balancing on for a collection.", "enable shop.orders", []usageForm{
 			{"NS", func(w []string) (edit, error) { return setNoBalance(w[0], false), nil }},
 		}},
-		{"disable", "Turns balancing off for a collection.", "disable shop.orders", []form{
+		{"disable", "Turns balancing off for a collection.", "disable shop.orders", []usageForm{
 			{"NS", func(w []string) (edit, error) { return setNoBalance(w[0], true), nil }},
 		}},
-		{"defragment", "Starts defragmenting a collection.", "defragment shop.orders", []form{
-			{"NS", func(w []string) (edit, error) { return defragment(w[0]), nil }},
+		{"defragment", "Starts defragmenting a collection.", "defragment shop.orders", []usageForm{
+			{"NS", func(w []string) (edit, error) { return setDefragment(w[0]), nil }},
 		}},
 		{"clearJumbo", "Clears the jumbo flag of all chunks of a collection, or of the one with a key.",
-			`clearJumbo shop.orders '{"customer": 7}'`, []form{
+			`clearJumbo shop.orders '{"customer": 7}'`, []usageForm{
 				{"NS", func(w []string) (edit, error) { return clearJumbo(w[0], nil), nil }},
 				{"NS KEY", func(w []string) (edit, error) {
-					key, err := document(w[1])
+					key, err := parseDocument(w[1])
 					return clearJumbo(w[0], key), err
 				}},
 			}},
 		{"grow", "Grows a collection, or all of them, by a percentage; a negative one shrinks it.",
-			"grow shop.orders 50%", []form{
-				{"PERCENT", func(w []string) (edit, error) { return grow("", w[0]) }},
-				{"NS PERCENT", func(w []string) (edit, error) { return grow(w[0], w[1]) }},
+			"grow shop.orders 50%", []usageForm{
+				{"PERCENT", func(w []string) (edit, error) { return parseGrowth("", w[0]) }},
+				{"NS PERCENT", func(w []string) (edit, error) { return parseGrowth(w[0], w[1]) }},
 			}},
-		{"drop", "Drops a collection.", "drop shop.orders", []form{
+		{"drop", "Drops a collection.", "drop shop.orders", []usageForm{
 			{"NS", func(w []string) (edit, error) {
 				return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-					err := diagnosis.Check(s, diagnosis.Scope{Namespace: w[0]})
+					err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: w[0]})
 					if c := s.Collection(w[0]); c != nil {
 						return s.WithoutCollection(c.Namespace), err
 					}
@@ -52,10 +52,10 @@ func collectionKinds() []Kind {
 	}
 }
 
-// collectionEdit changes one sharded collection.
-func collectionEdit(ns string, do func(r catalog.Release, c *catalog.CollectionState) error) edit {
+// newCollectionEdit changes one sharded collection.
+func newCollectionEdit(ns string, do func(r catalog.Release, c *catalog.CollectionState) error) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		c, err := sharded(s, ns)
+		c, err := findSharded(s, ns)
 		if err != nil {
 			return nil, err
 		}
@@ -68,14 +68,14 @@ func collectionEdit(ns string, do func(r catalog.Release, c *catalog.CollectionS
 }
 
 func setNoBalance(ns string, off bool) edit {
-	return collectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
+	return newCollectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
 		c.NoBalance = off
 		return nil
 	})
 }
 
-func defragment(ns string) edit {
-	return collectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
+func setDefragment(ns string) edit {
+	return newCollectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
 		if !r.Defragments() {
 			return fmt.Errorf("%s can't defragment, which came with 6.0", r)
 		}
@@ -86,10 +86,10 @@ func defragment(ns string) edit {
 
 // clearJumbo takes flags off: of the chunk with a key, or without one of all.
 func clearJumbo(ns string, doc bson.Raw) edit {
-	return collectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
+	return newCollectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
 		flagged := slices.Collect(c.Table.JumboChunks())
 		if doc != nil {
-			key, err := keyOf(c, doc)
+			key, err := parseKey(c, doc)
 			if err != nil {
 				return fmt.Errorf("%w; the shard key of %s is %s", err, ns, c.Pattern)
 			}
@@ -108,8 +108,8 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 	})
 }
 
-// keyOf reads a shard key as the bound of a chunk, or as the fields of a document.
-func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
+// parseKey reads a shard key as the bound of a chunk, or as the fields of a document.
+func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	key, err := c.Pattern.Key(doc)
 	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.HasLowerBound(key) {
 		return c.Pattern.DocumentKey(doc)
@@ -123,8 +123,8 @@ const (
 	maxGrowth = 10_000
 )
 
-// grow has a collection, or without a name each, hold more.
-func grow(ns, word string) (edit, error) {
+// parseGrowth scales the data of a collection, or of all without a name.
+func parseGrowth(ns, word string) (edit, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
 	if err != nil || !(percent >= minGrowth && percent <= maxGrowth) {
 		return nil, fmt.Errorf("%s is not a percentage from %d%% to %d%%", word, minGrowth, maxGrowth)
@@ -132,22 +132,22 @@ func grow(ns, word string) (edit, error) {
 	times := 1 + percent/100
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		if ns != "" {
-			c, err := sharded(s, ns)
+			c, err := findSharded(s, ns)
 			if err != nil {
 				return nil, err
 			}
-			return s.WithCollection(grown(c, times)), nil
+			return s.WithCollection(scaleCollection(c, times)), nil
 		}
 		for _, c := range s.Collections() {
-			s = s.WithCollection(grown(c, times))
+			s = s.WithCollection(scaleCollection(c, times))
 		}
 		return s, nil
 	}, nil
 }
 
-// grown returns a collection with so many times as many documents of the size they
+// scaleCollection returns a collection with so many times as many documents of the size they
 // have.
-func grown(c *catalog.CollectionState, times float64) *catalog.CollectionState {
+func scaleCollection(c *catalog.CollectionState, times float64) *catalog.CollectionState {
 	scaled := func(documents, bytes int64) (int64, int64) {
 		more := int64(math.Round(times * float64(documents)))
 		if documents == 0 {

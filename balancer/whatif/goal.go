@@ -12,17 +12,17 @@ import (
 // goalName is that of the change that has shardsh work in place of the balancer.
 const goalName = "goal"
 
-func goalKinds() []Kind {
+func goalKinds() []ChangeKind {
 	keep := func(w []string) (edit, error) {
-		_, err := goalOf(w)
+		_, err := parseGoal(w)
 		return func(s *catalog.Snapshot) (*catalog.Snapshot, error) { return s, nil }, err
 	}
-	return []Kind{{goalName, "Evens out operations in place of bytes, as shardsh balance --goal load does first.",
-		"goal load", []form{{"load", keep}, {"load reads|writes|mixed", keep}}}}
+	return []ChangeKind{{goalName, "Evens out operations in place of bytes, as shardsh balance --goal load does first.",
+		"goal load", []usageForm{{"load", keep}, {"load reads|writes|mixed", keep}}}}
 }
 
-// goalOf reads a goal: there is one that is not the balancer's.
-func goalOf(words []string) (plan.Goal, error) {
+// parseGoal reads a goal: there is one that is not the balancer's.
+func parseGoal(words []string) (plan.Goal, error) {
 	goal, err := plan.ParseGoal(strings.Join(words, "="))
 	if err == nil && goal.Kind != plan.Load {
 		err = fmt.Errorf("%s is what is simulated anyway, or a change of its own", goal.Kind)
@@ -30,7 +30,7 @@ func goalOf(words []string) (plan.Goal, error) {
 	return goal, err
 }
 
-// goal is what an alternative has for a goal; the zero Goal is that of the balancer.
+// goal returns the goal of an alternative; the zero Goal is that of the balancer.
 func (a Alternative) goal() (goal plan.Goal) {
 	for _, c := range a.Changes {
 		if made, ok := c.(change); ok && made.goal.Kind != "" {
@@ -40,7 +40,7 @@ func (a Alternative) goal() (goal plan.Goal) {
 	return goal
 }
 
-// NeedsLoad reports whether what comes of alternatives needs to be told where the load goes.
+// NeedsLoad reports whether simulating the alternatives needs heat maps.
 func NeedsLoad(alternatives []Alternative) bool {
 	return slices.ContainsFunc(alternatives, func(a Alternative) bool { return a.goal().Kind == plan.Load })
 }

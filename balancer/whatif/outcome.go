@@ -15,14 +15,14 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Alternative is what an operator thinks of doing.
+// Alternative is a set of changes that an operator considers.
 type Alternative struct {
 	// Name is empty for one that is called by its changes.
 	Name    string
 	Changes []Change
 }
 
-// Options say how it is gone on from the changes.
+// Options say how the changed cluster is simulated.
 type Options struct {
 	// Model is what chunks are taken to hold, Seed that of what is not known: see
 	// plan.Options.
@@ -35,8 +35,8 @@ type Options struct {
 	Watch sim.Watch
 }
 
-// Outcomes are what comes of some alternatives, the first of which is that all stays
-// as it is.
+// Outcomes are the results of some alternatives; the first one changes
+// nothing.
 type Outcomes struct {
 	// At is the time of the Snapshot, on the cluster's clock.
 	At           time.Time `json:"at"`
@@ -68,16 +68,16 @@ type Link struct {
 	Bytes int64           `json:"bytes"`
 }
 
-// AsItIs is the name of the alternative that changes nothing.
-const AsItIs = "as it is"
+// Unchanged is the name of the alternative that changes nothing.
+const Unchanged = "as it is"
 
-// Of says what comes of alternatives, beside what comes if nothing is changed. Equal
+// Simulate says what comes of alternatives, beside what comes if nothing is changed. Equal
 // Snapshots and options give equal outcomes. Its error names the change that can't be
 // made.
-func Of(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outcomes, error) {
+func Simulate(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outcomes, error) {
 	all := Outcomes{At: s.Time()}
-	for _, a := range slices.Concat([]Alternative{{Name: AsItIs}}, alternatives) {
-		out, err := a.outcome(s, o)
+	for _, a := range slices.Concat([]Alternative{{Name: Unchanged}}, alternatives) {
+		out, err := a.simulate(s, o)
 		if err != nil {
 			return Outcomes{}, err
 		}
@@ -87,20 +87,20 @@ func Of(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outcomes, e
 	return all, nil
 }
 
-// outcome says what comes of one alternative.
-func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
+// simulate says what comes of one alternative.
+func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	out := Outcome{Name: a.Name, Changes: []string{}, Links: []Link{}}
 	for _, c := range a.Changes {
 		out.Changes = append(out.Changes, c.String())
 	}
 	out.Name = cmp.Or(out.Name, strings.Join(out.Changes, "; "), "no change")
-	changed, err := Apply(s, a.Changes)
+	changed, err := ApplyChanges(s, a.Changes)
 	if err != nil {
 		return out, err
 	}
 	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
 	goal := a.goal()
-	out.Forecast, err = forecast.Of(changed, forecast.Options{Goal: goal, Maps: o.Maps, Seed: o.Seed, Watch: o.Watch})
+	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, Maps: o.Maps, Seed: o.Seed, Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
@@ -110,12 +110,12 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
-	out.Links = links(out.Plan.Steps)
+	out.Links = sumLinks(out.Plan.Steps)
 	return out, nil
 }
 
-// links sums up what moves between which shards.
-func links(steps []plan.Step) []Link {
+// sumLinks sums up what moves between which shards.
+func sumLinks(steps []plan.Step) []Link {
 	list, at := []Link{}, map[[2]catalog.ShardID]int{}
 	for _, step := range steps {
 		if step.Kind != plan.Move {

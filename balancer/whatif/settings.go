@@ -11,12 +11,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-func settingKinds() []Kind {
-	return []Kind{
-		{"balancer", "Turns the balancer on or off.", "balancer on", []form{
-			{"on|off", func(w []string) (edit, error) { return switched(w[0], setMode) }},
+func settingKinds() []ChangeKind {
+	return []ChangeKind{
+		{"balancer", "Turns the balancer on or off.", "balancer on", []usageForm{
+			{"on|off", func(w []string) (edit, error) { return parseSwitch(w[0], setMode) }},
 		}},
-		{"window", "Sets the balancing window: two times of the day, or always.", "window 23:00 05:00", []form{
+		{"window", "Sets the balancing window: two times of the day, or always.", "window 23:00 05:00", []usageForm{
 			{"always|START-STOP", func(w []string) (edit, error) {
 				if w[0] == "always" {
 					return setWindow(nil), nil
@@ -25,22 +25,22 @@ func settingKinds() []Kind {
 				if !ok {
 					return nil, fmt.Errorf("%s is not a valid window", w[0])
 				}
-				return window(start, stop)
+				return parseWindow(start, stop)
 			}},
-			{"START STOP", func(w []string) (edit, error) { return window(w[0], w[1]) }},
+			{"START STOP", func(w []string) (edit, error) { return parseWindow(w[0], w[1]) }},
 		}},
 		{"chunkSize", "Sets the chunk size, of the cluster or of a collection, in MiB.", "chunkSize shop.orders 256",
-			[]form{
-				{"MB", func(w []string) (edit, error) { return clusterChunkSize(w[0]) }},
-				{"NS MB", func(w []string) (edit, error) { return chunkSizeOf(w[0], w[1]) }},
+			[]usageForm{
+				{"MB", func(w []string) (edit, error) { return parseClusterChunkSize(w[0]) }},
+				{"NS MB", func(w []string) (edit, error) { return parseCollectionChunkSize(w[0], w[1]) }},
 			}},
-		{"balanceJumbo", "Lets the balancer try jumbo chunks, or not.", "balanceJumbo on", []form{
-			{"on|off", func(w []string) (edit, error) { return switched(w[0], setAttemptJumbo) }},
+		{"balanceJumbo", "Lets the balancer try jumbo chunks, or not.", "balanceJumbo on", []usageForm{
+			{"on|off", func(w []string) (edit, error) { return parseSwitch(w[0], setAttemptJumbo) }},
 		}},
-		{"autoMerge", "Turns the auto-merger on or off.", "autoMerge off", []form{
-			{"on|off", func(w []string) (edit, error) { return switched(w[0], setAutoMerge) }},
+		{"autoMerge", "Turns the auto-merger on or off.", "autoMerge off", []usageForm{
+			{"on|off", func(w []string) (edit, error) { return parseSwitch(w[0], setAutoMerge) }},
 		}},
-		{"release", "Sets the release of the servers, with its balancing rules.", "release 8.0", []form{
+		{"release", "Sets the release of the servers, with its balancing rules.", "release 8.0", []usageForm{
 			{"VERSION", func(w []string) (edit, error) {
 				r, err := catalog.ParseRelease(w[0])
 				return setRelease(r), err
@@ -49,8 +49,8 @@ func settingKinds() []Kind {
 	}
 }
 
-// switched reads on or off.
-func switched(word string, set func(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error)) (edit, error) {
+// parseSwitch reads on or off.
+func parseSwitch(word string, set func(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error)) (edit, error) {
 	on, ok := map[string]bool{"on": true, "true": true, "off": false, "false": false}[word]
 	if !ok {
 		return nil, fmt.Errorf("%q is not on or off", word)
@@ -71,7 +71,7 @@ func setMode(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 	return catalog.NewSnapshot(parts), nil
 }
 
-func window(start, stop string) (edit, error) {
+func parseWindow(start, stop string) (edit, error) {
 	raw, err := bson.Marshal(bson.D{{Key: "start", Value: start}, {Key: "stop", Value: stop}})
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func setWindow(w *catalog.Window) edit {
 	}
 }
 
-// mebibytes reads a chunk size.
-func mebibytes(word string, least int64) (int64, error) {
+// parseChunkSize reads a chunk size.
+func parseChunkSize(word string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < least || n > 1024 {
 		return 0, fmt.Errorf("%s is not a chunk size from %d to 1024 MiB", word, least)
@@ -98,8 +98,8 @@ func mebibytes(word string, least int64) (int64, error) {
 	return n << 20, nil
 }
 
-func clusterChunkSize(word string) (edit, error) {
-	bytes, err := mebibytes(word, 1)
+func parseClusterChunkSize(word string) (edit, error) {
+	bytes, err := parseChunkSize(word, 1)
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		settings := s.Settings()
 		settings.MaxChunkSizeBytes = bytes
@@ -107,10 +107,10 @@ func clusterChunkSize(word string) (edit, error) {
 	}, err
 }
 
-// chunkSizeOf sets the chunk size of a collection; 0 has it be that of the cluster.
-func chunkSizeOf(ns, word string) (edit, error) {
-	bytes, err := mebibytes(word, 0)
-	return collectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
+// parseCollectionChunkSize sets the chunk size of a collection; 0 has it be that of the cluster.
+func parseCollectionChunkSize(ns, word string) (edit, error) {
+	bytes, err := parseChunkSize(word, 0)
+	return newCollectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
 		if !r.BalancesBySize() {
 			return fmt.Errorf("%s has no chunk size for a collection, which came with 6.0: chunkSize MB "+
 				"sets that of the cluster", r)
@@ -138,7 +138,7 @@ func setAutoMerge(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 	return s.WithSettings(settings), nil
 }
 
-// setRelease reads what is stored with the eyes of another release.
+// setRelease interprets the stored settings as another release does.
 func setRelease(r catalog.Release) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		parts := s.Parts()

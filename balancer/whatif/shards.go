@@ -10,20 +10,20 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-func shardKinds() []Kind {
-	return []Kind{
-		{"addShard", "Adds an empty shard, or N of them with the next ids.", "addShard 2", []form{
+func shardKinds() []ChangeKind {
+	return []ChangeKind{
+		{"addShard", "Adds an empty shard, or N of them with the next ids.", "addShard 2", []usageForm{
 			{"", func([]string) (edit, error) { return addShards(1, nil), nil }},
-			{"N|ID", func(w []string) (edit, error) { return addShard(w[0], nil) }},
-			{"N|ID ZONE,…", func(w []string) (edit, error) { return addShard(w[0], strings.Split(w[1], ",")) }},
+			{"N|ID", func(w []string) (edit, error) { return parseAddShard(w[0], nil) }},
+			{"N|ID ZONE,…", func(w []string) (edit, error) { return parseAddShard(w[0], strings.Split(w[1], ",")) }},
 		}},
-		{"drain", "Starts draining a shard, as removeShard does.", "drain shard2", []form{
-			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), true), nil }},
+		{"drain", "Starts draining a shard, as removeShard does.", "drain shard2", []usageForm{
+			{"SHARD", func(w []string) (edit, error) { return setDraining(catalog.ShardID(w[0]), true), nil }},
 		}},
-		{"stopDrain", "Stops draining a shard.", "stopDrain shard2", []form{
-			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), false), nil }},
+		{"stopDrain", "Stops draining a shard.", "stopDrain shard2", []usageForm{
+			{"SHARD", func(w []string) (edit, error) { return setDraining(catalog.ShardID(w[0]), false), nil }},
 		}},
-		{"removeShard", "Removes an empty shard.", "removeShard shard2", []form{
+		{"removeShard", "Removes an empty shard.", "removeShard shard2", []usageForm{
 			{"SHARD", func(w []string) (edit, error) { return removeShard(catalog.ShardID(w[0])), nil }},
 		}},
 	}
@@ -32,10 +32,10 @@ func shardKinds() []Kind {
 // maxShards is how many one change adds at most.
 const maxShards = 1000
 
-// addShard takes a number of shards, or the id of one.
-func addShard(word string, zones []string) (edit, error) {
+// parseAddShard takes a number of shards, or the id of one.
+func parseAddShard(word string, zones []string) (edit, error) {
 	if strings.Trim(word, "-0123456789") != "" {
-		return addNamed(catalog.ShardID(word), zones), nil
+		return addShardWithID(catalog.ShardID(word), zones), nil
 	}
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 1 || n > maxShards {
@@ -47,7 +47,7 @@ func addShard(word string, zones []string) (edit, error) {
 func addShards(n int, zones []string) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		for range n {
-			next, err := addNamed(nextID(s), zones)(s)
+			next, err := addShardWithID(nextShardID(s), zones)(s)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +57,7 @@ func addShards(n int, zones []string) edit {
 	}
 }
 
-func addNamed(id catalog.ShardID, zones []string) edit {
+func addShardWithID(id catalog.ShardID, zones []string) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		if _, there := s.Shard(id); there {
 			return nil, fmt.Errorf("the cluster already has a shard %s", id)
@@ -74,9 +74,9 @@ func addNamed(id catalog.ShardID, zones []string) edit {
 	}
 }
 
-// nextID makes an id up that goes on from those that there are: the greatest number
+// nextShardID makes up an id that continues the existing ones: the greatest number
 // behind the commonest name, and one more.
-func nextID(s *catalog.Snapshot) catalog.ShardID {
+func nextShardID(s *catalog.Snapshot) catalog.ShardID {
 	most, common := map[string]int{}, ""
 	count, width := map[string]int{}, map[string]int{}
 	for _, shard := range s.Shards() {
@@ -104,15 +104,15 @@ func nextID(s *catalog.Snapshot) catalog.ShardID {
 	}
 }
 
-// known returns a shard of the cluster.
-func known(s *catalog.Snapshot, id catalog.ShardID) (catalog.ShardState, error) {
+// findShard returns a shard of the cluster.
+func findShard(s *catalog.Snapshot, id catalog.ShardID) (catalog.ShardState, error) {
 	shard, _ := s.Shard(id)
-	return shard, diagnosis.Check(s, diagnosis.Scope{Shard: id})
+	return shard, diagnosis.CheckScope(s, diagnosis.Scope{Shard: id})
 }
 
-func drain(id catalog.ShardID, on bool) edit {
+func setDraining(id catalog.ShardID, on bool) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		shard, err := known(s, id)
+		shard, err := findShard(s, id)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func drain(id catalog.ShardID, on bool) edit {
 
 func removeShard(id catalog.ShardID) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		if _, err := known(s, id); err != nil {
+		if _, err := findShard(s, id); err != nil {
 			return nil, err
 		}
 		if len(s.Shards()) == 1 {

@@ -20,7 +20,7 @@ func TestAVerdictEndsWithAChange(t *testing.T) {
 		before = before.WithCollection(&judged)
 	}
 	for _, text := range []string{"chunkSize 1024", "addShard 1", "balanceJumbo on", "autoMerge off"} {
-		after, err := whatif.Apply(before, []whatif.Change{parse(t, text)})
+		after, err := whatif.ApplyChanges(before, []whatif.Change{parse(t, text)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,12 +35,12 @@ func (c change) Apply(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.text, err)
 	}
-	return unjudged(next), nil
+	return withoutReports(next), nil
 }
 
-// unjudged returns a Snapshot without the server's verdicts, which were on the cluster as it
-// was before a change.
-func unjudged(s *catalog.Snapshot) *catalog.Snapshot {
+// withoutReports returns a Snapshot without the server's verdicts, which are about the cluster
+// before the change.
+func withoutReports(s *catalog.Snapshot) *catalog.Snapshot {
 	for _, c := range s.Collections() {
 		if c.Reported != nil {
 			next := *c
@@ -51,61 +51,61 @@ func unjudged(s *catalog.Snapshot) *catalog.Snapshot {
 	return s
 }
 
-// UnknownError says that there is no change of some name.
-type UnknownError struct {
+// UnknownChangeError says that there is no change of some name.
+type UnknownChangeError struct {
 	Name string
 	// Names are those that there are.
 	Names []string
 }
 
-func (e *UnknownError) Error() string {
+func (e *UnknownChangeError) Error() string {
 	return fmt.Sprintf("unknown change %q: use one of %s", e.Name, strings.Join(e.Names, ", "))
 }
 
-// New makes a change of the kind with a name. Arguments are words as on a command
-// line: documents are extended JSON. Its error is an *UnknownError, or tells which
+// NewChange makes a change of the kind with a name. Arguments are words as on a command
+// line: documents are extended JSON. Its error is an *UnknownChangeError, or tells which
 // arguments the kind takes.
-func New(name string, arguments []string) (Change, error) {
+func NewChange(name string, arguments []string) (Change, error) {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range ChangeKinds() {
 		if k.Name != name {
 			names = append(names, k.Name)
 			continue
 		}
-		made, err := k.edit(arguments)
+		made, err := k.newEdit(arguments)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; usage: %s, such as: %s", line(name, arguments), err, k.Usage(), k.Example)
+			return nil, fmt.Errorf("%s: %w; usage: %s, such as: %s", joinWords(name, arguments), err, k.Usage(), k.Example)
 		}
-		c := change{text: line(name, arguments), edit: made}
+		c := change{text: joinWords(name, arguments), edit: made}
 		if name == goalName {
-			c.goal, err = goalOf(arguments)
+			c.goal, err = parseGoal(arguments)
 		}
 		return c, err
 	}
-	return nil, &UnknownError{name, names}
+	return nil, &UnknownChangeError{name, names}
 }
 
-// Parse reads a change as it is written on a command line: its name and its
+// ParseChange reads a change as it is written on a command line: its name and its
 // arguments, with blanks between.
-func Parse(text string) (Change, error) {
-	words, err := split(text)
+func ParseChange(text string) (Change, error) {
+	words, err := splitWords(text)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", text, err)
 	case len(words) == 0:
 		return nil, fmt.Errorf("a change is empty: begin with its name, such as addShard")
 	}
-	return New(words[0], words[1:])
+	return NewChange(words[0], words[1:])
 }
 
-// ParseAll reads changes with semicolons between.
-func ParseAll(text string) (changes []Change, err error) {
-	parts, err := cut(text, ';')
+// ParseChanges reads changes with semicolons between.
+func ParseChanges(text string) (changes []Change, err error) {
+	parts, err := splitAt(text, ';')
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", text, err)
 	}
 	for _, part := range parts {
-		c, err := Parse(part)
+		c, err := ParseChange(part)
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func ParseAll(text string) (changes []Change, err error) {
 	return changes, nil
 }
 
-// Apply returns the cluster with changes, made one after another.
-func Apply(s *catalog.Snapshot, changes []Change) (*catalog.Snapshot, error) {
+// ApplyChanges returns the cluster with changes, made one after another.
+func ApplyChanges(s *catalog.Snapshot, changes []Change) (*catalog.Snapshot, error) {
 	for _, c := range changes {
 		next, err := c.Apply(s)
 		if err != nil {

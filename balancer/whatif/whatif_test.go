@@ -14,7 +14,7 @@ import (
 
 func parse(t *testing.T, text string) whatif.Change {
 	t.Helper()
-	c, err := whatif.Parse(text)
+	c, err := whatif.ParseChange(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,13 +23,13 @@ func parse(t *testing.T, text string) whatif.Change {
 
 // Every kind's example is one, and a change comes back from its text.
 func TestExamples(t *testing.T) {
-	for _, k := range whatif.Kinds() {
+	for _, k := range whatif.ChangeKinds() {
 		c := parse(t, k.Example)
 		again := parse(t, c.String())
 		if !strings.HasPrefix(c.String(), k.Name) || again.String() != c.String() {
 			t.Errorf("%s is shown as %s, and that as %s", k.Example, c, again)
 		}
-		if k.About == "" || !strings.HasSuffix(k.About, ".") {
+		if k.Description == "" || !strings.HasSuffix(k.Description, ".") {
 			t.Errorf("%s is not described", k.Name)
 		}
 	}
@@ -49,7 +49,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s is shown as %s, not as %s", text, got, want)
 		}
 	}
-	list, err := whatif.ParseAll(`addShard 2; unzone a.b {"x": ";"} {"x": 2};drain "a;b"`)
+	list, err := whatif.ParseChanges(`addShard 2; unzone a.b {"x": ";"} {"x": 2};drain "a;b"`)
 	if err != nil || len(list) != 3 || list[1].String() != `unzone a.b '{"x": ";"}' {"x": 2}` {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -76,12 +76,12 @@ func TestMistakes(t *testing.T) {
 		`zone a.b {"x": 1} {"x": 2 EU`:      "a document is not closed",
 		`clearJumbo a.b {"x": {"$date": 7}`: "a document is not closed",
 	} {
-		if _, err := whatif.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := whatif.ParseChange(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	_, err := whatif.Parse("drane s3")
-	if unknown, ok := errors.AsType[*whatif.UnknownError](err); !ok || !slices.Contains(unknown.Names, "drain") {
+	_, err := whatif.ParseChange("drane s3")
+	if unknown, ok := errors.AsType[*whatif.UnknownChangeError](err); !ok || !slices.Contains(unknown.Names, "drain") {
 		t.Errorf("%v", err)
 	}
 }
@@ -116,21 +116,21 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	_, err = parse(t, "drain s999").Apply(s)
-	if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); !ok || unknown.Name != "s999" {
+	if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); !ok || unknown.Name != "s999" {
 		t.Errorf("%v", err)
 	}
-	all, err := whatif.ParseAll("drain s000; drain s001; drain s002")
+	all, err := whatif.ParseChanges("drain s000; drain s001; drain s002")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := whatif.Apply(s, all); err == nil || !strings.Contains(err.Error(), "no shard would be left") {
+	if _, err := whatif.ApplyChanges(s, all); err == nil || !strings.Contains(err.Error(), "no shard would be left") {
 		t.Errorf("%v", err)
 	}
-	last, err := whatif.ParseAll(`zone s000 EU; zone db.c0 {"k": 0} {"k": 9} EU; unzone s000 EU`)
+	last, err := whatif.ParseChanges(`zone s000 EU; zone db.c0 {"k": 0} {"k": 9} EU; unzone s000 EU`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := whatif.Apply(s, last); err == nil || !strings.Contains(err.Error(), "the last shard of the zone") {
+	if _, err := whatif.ApplyChanges(s, last); err == nil || !strings.Contains(err.Error(), "the last shard of the zone") {
 		t.Errorf("%v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestRefusals(t *testing.T) {
 // Ids of new shards go on from those that there are.
 func TestNewShards(t *testing.T) {
 	s := snaptest.Large(t, snaptest.Scale{Chunks: 30})
-	next, err := whatif.Apply(s, []whatif.Change{parse(t, "addShard 2"), parse(t, "addShard eu EU,DE"), parse(t, "addShard")})
+	next, err := whatif.ApplyChanges(s, []whatif.Change{parse(t, "addShard 2"), parse(t, "addShard eu EU,DE"), parse(t, "addShard")})
 	if err != nil {
 		t.Fatal(err)
 	}

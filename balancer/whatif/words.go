@@ -6,21 +6,21 @@ import (
 	"unicode"
 )
 
-// scanner reads a command line: words with blanks between. Quotes, double or
+// wordScanner reads a command line: words with blanks between. Quotes, double or
 // single, keep a word together, and so do the braces of a document.
-type scanner struct {
-	quote   rune // of the word, 0 = none
-	text    bool // in a string of a document
-	escaped bool
-	depth   int // of braces
+type wordScanner struct {
+	quote    rune // of the word, 0 = none
+	inString bool // in a string of a document
+	escaped  bool
+	depth    int // of braces
 }
 
-// next takes a rune; it reports whether it stands between words, and whether it
+// nextRune takes a rune; it reports whether it stands between words, and whether it
 // belongs to the word's text.
-func (s *scanner) next(r rune) (between, keep bool) {
+func (s *wordScanner) nextRune(r rune) (between, keep bool) {
 	switch {
 	case s.depth > 0:
-		s.document(r)
+		s.nextDocumentRune(r)
 		return false, true
 	case s.quote != 0:
 		if r == s.quote {
@@ -38,14 +38,14 @@ func (s *scanner) next(r rune) (between, keep bool) {
 	return unicode.IsSpace(r), !unicode.IsSpace(r)
 }
 
-func (s *scanner) document(r rune) {
+func (s *wordScanner) nextDocumentRune(r rune) {
 	switch {
 	case s.escaped:
 		s.escaped = false
-	case s.text:
-		s.escaped, s.text = r == '\\', r != '"'
+	case s.inString:
+		s.escaped, s.inString = r == '\\', r != '"'
 	case r == '"':
-		s.text = true
+		s.inString = true
 	case r == '{':
 		s.depth++
 	case r == '}':
@@ -53,7 +53,7 @@ func (s *scanner) document(r rune) {
 	}
 }
 
-func (s *scanner) end() error {
+func (s *wordScanner) checkEnd() error {
 	switch {
 	case s.depth > 0:
 		return errors.New("a document is not closed: } is missing")
@@ -63,13 +63,13 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// split returns the words of a line.
-func split(line string) (words []string, err error) {
-	var s scanner
+// splitWords returns the words of a line.
+func splitWords(line string) (words []string, err error) {
+	var s wordScanner
 	var word strings.Builder
 	began := false
 	for _, r := range line {
-		between, keep := s.next(r)
+		between, keep := s.nextRune(r)
 		switch {
 		case between && began:
 			words = append(words, word.String())
@@ -85,12 +85,12 @@ func split(line string) (words []string, err error) {
 	if began {
 		words = append(words, word.String())
 	}
-	return words, s.end()
+	return words, s.checkEnd()
 }
 
-// cut parts a line at a sign that stands outside of quotes and documents.
-func cut(line string, at rune) (parts []string, err error) {
-	var s scanner
+// splitAt splits a line at a separator outside of quotes and documents.
+func splitAt(line string, at rune) (parts []string, err error) {
+	var s wordScanner
 	begin := 0
 	for i, r := range line {
 		if r == at && s.depth == 0 && s.quote == 0 {
@@ -98,25 +98,25 @@ func cut(line string, at rune) (parts []string, err error) {
 			begin = i + len(string(at))
 			continue
 		}
-		s.next(r)
+		s.nextRune(r)
 	}
-	return append(parts, line[begin:]), s.end()
+	return append(parts, line[begin:]), s.checkEnd()
 }
 
-// line is the reverse of split.
-func line(name string, arguments []string) string {
+// joinWords is the reverse of split.
+func joinWords(name string, arguments []string) string {
 	words := []string{name}
 	for _, word := range arguments {
-		if again, err := split(word); err != nil || len(again) != 1 || again[0] != word || strings.Contains(word, ";") {
-			word = quoted(word)
+		if again, err := splitWords(word); err != nil || len(again) != 1 || again[0] != word || strings.Contains(word, ";") {
+			word = quoteWord(word)
 		}
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted puts a word into quotes. It may have one kind of them.
-func quoted(word string) string {
+// quoteWord puts a word into quotes. It may have one kind of them.
+func quoteWord(word string) string {
 	if strings.Contains(word, `"`) {
 		return "'" + word + "'"
 	}

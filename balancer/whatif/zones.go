@@ -12,24 +12,24 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-func zoneKinds() []Kind {
-	return []Kind{
+func zoneKinds() []ChangeKind {
+	return []ChangeKind{
 		{"zone", "Adds a shard, or a range of a collection, to a zone.",
-			`zone shop.orders '{"customer": 0}' '{"customer": 100}' EU`, []form{
+			`zone shop.orders '{"customer": 0}' '{"customer": 100}' EU`, []usageForm{
 				{"SHARD ZONE", func(w []string) (edit, error) { return addToZone(catalog.ShardID(w[0]), w[1]), nil }},
-				{"NS MIN MAX ZONE", func(w []string) (edit, error) { return rangeEdit(w[0], w[1], w[2], w[3], addRange) }},
+				{"NS MIN MAX ZONE", func(w []string) (edit, error) { return newRangeEdit(w[0], w[1], w[2], w[3], addRange) }},
 			}},
 		{"unzone", "Removes a shard, or a range of a collection, from a zone.",
-			"unzone shard2 EU", []form{
+			"unzone shard2 EU", []usageForm{
 				{"SHARD ZONE", func(w []string) (edit, error) { return removeFromZone(catalog.ShardID(w[0]), w[1]), nil }},
-				{"NS MIN MAX", func(w []string) (edit, error) { return rangeEdit(w[0], w[1], w[2], "", removeRange) }},
+				{"NS MIN MAX", func(w []string) (edit, error) { return newRangeEdit(w[0], w[1], w[2], "", removeRange) }},
 			}},
 	}
 }
 
 func addToZone(id catalog.ShardID, zone string) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		shard, err := known(s, id)
+		shard, err := findShard(s, id)
 		if err != nil || shard.HasZone(zone) {
 			return s, err
 		}
@@ -40,7 +40,7 @@ func addToZone(id catalog.ShardID, zone string) edit {
 
 func removeFromZone(id catalog.ShardID, zone string) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		shard, err := known(s, id)
+		shard, err := findShard(s, id)
 		if err != nil {
 			return nil, err
 		}
@@ -61,9 +61,9 @@ func removeFromZone(id catalog.ShardID, zone string) edit {
 	}
 }
 
-// sharded returns a sharded collection of the cluster whose chunks are known.
-func sharded(s *catalog.Snapshot, ns string) (*catalog.CollectionState, error) {
-	if err := diagnosis.Check(s, diagnosis.Scope{Namespace: ns}); err != nil {
+// findSharded returns a sharded collection of the cluster whose chunks are known.
+func findSharded(s *catalog.Snapshot, ns string) (*catalog.CollectionState, error) {
+	if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: ns}); err != nil {
 		return nil, err
 	}
 	c := s.Collection(ns)
@@ -73,21 +73,21 @@ func sharded(s *catalog.Snapshot, ns string) (*catalog.CollectionState, error) {
 	return c, nil
 }
 
-// rangeEdit changes the zone ranges of a collection.
-func rangeEdit(
+// newRangeEdit changes the zone ranges of a collection.
+func newRangeEdit(
 	ns, lower, upper, zone string, do func(*catalog.Snapshot, *catalog.CollectionState, catalog.ZoneRange) (
 		*catalog.ZoneSet, error),
 ) (edit, error) {
 	var bounds [2]bson.Raw
 	for i, word := range []string{lower, upper} {
-		doc, err := document(word)
+		doc, err := parseDocument(word)
 		if err != nil {
 			return nil, err
 		}
 		bounds[i] = doc
 	}
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		c, err := sharded(s, ns)
+		c, err := findSharded(s, ns)
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func rangeEdit(
 	}, nil
 }
 
-// document reads extended JSON.
-func document(word string) (doc bson.Raw, err error) {
+// parseDocument reads extended JSON.
+func parseDocument(word string) (doc bson.Raw, err error) {
 	if err := bson.UnmarshalExtJSON([]byte(word), false, &doc); err != nil {
 		return nil, fmt.Errorf("%s is not valid extended JSON: %w", word, err)
 	}
@@ -115,25 +115,25 @@ func document(word string) (doc bson.Raw, err error) {
 
 func addRange(s *catalog.Snapshot, c *catalog.CollectionState, r catalog.ZoneRange) (*catalog.ZoneSet, error) {
 	if !slices.ContainsFunc(s.Shards(), func(shard catalog.ShardState) bool { return shard.HasZone(r.Zone) }) {
-		if err := diagnosis.Check(s, diagnosis.Scope{Zone: r.Zone}); err != nil {
+		if err := diagnosis.CheckScope(s, diagnosis.Scope{Zone: r.Zone}); err != nil {
 			return nil, fmt.Errorf("%w: add a shard to it first: zone SHARD %s", err, r.Zone)
 		}
 		return nil, fmt.Errorf("the zone has no shard: zone SHARD %s first", r.Zone)
 	}
-	return with(c, nil, &r)
+	return replaceRange(c, nil, &r)
 }
 
 func removeRange(_ *catalog.Snapshot, c *catalog.CollectionState, r catalog.ZoneRange) (*catalog.ZoneSet, error) {
 	for _, old := range c.Zones.Ranges() {
 		if old.Min.Equal(r.Min) && old.Max.Equal(r.Max) {
-			return with(c, &old, nil)
+			return replaceRange(c, &old, nil)
 		}
 	}
 	return nil, errors.New("no zone range has these bounds")
 }
 
-// with returns the zones of a collection without one range, and with another.
-func with(c *catalog.CollectionState, without, added *catalog.ZoneRange) (*catalog.ZoneSet, error) {
+// replaceRange returns the zones of a collection without one range, and with another.
+func replaceRange(c *catalog.CollectionState, without, added *catalog.ZoneRange) (*catalog.ZoneSet, error) {
 	zones := catalog.NewZoneSet(c.Pattern)
 	for _, r := range c.Zones.Ranges() {
 		if without != nil && r == *without {

@@ -101,18 +101,18 @@ func moveLine(e runner.Event) string {
 		}
 		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
 			humanize.Bytes(m.Bytes), secondsText(m.Took))
-	case runner.Forcing:
+	case runner.ForcingMove:
 		return fmt.Sprintf("%s moves %s at %s by force, %s -> %s: %s", at, m.Namespace, m.Min, m.From, m.To, e.Why)
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
-			secondsText(m.Took), e.Err, failureActionText(e.Then))
+			secondsText(m.Took), e.Err, failureActionText(e.Failure))
 	case runner.Refused:
 		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen again", at, m.Namespace, m.Min, m.From, m.To,
 			e.Err)
 	case runner.Stopped:
 		return fmt.Sprintf("%s stopped %s at %s, %s -> %s, after %s: nothing was moved", at, m.Namespace, m.Min, m.From, m.To,
 			secondsText(m.Took))
-	case runner.GoesOn:
+	case runner.LeftToServers:
 		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
 			m.From, m.To, secondsText(m.Took))
 	case runner.Split:
@@ -120,7 +120,7 @@ func moveLine(e runner.Event) string {
 			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)
 		}
 		return fmt.Sprintf("%s split %s at %s into %d", at, e.Namespace, e.Min, e.Points+1)
-	case runner.Aside:
+	case runner.Skipped:
 		if e.Min.IsZero() {
 			return fmt.Sprintf("%s skipped: %s: %s", at, e.Namespace, e.Why)
 		}

@@ -10,23 +10,23 @@ import (
 
 // BalanceEvent is an event as a document of JSON.
 type BalanceEvent struct {
-	Event     runner.Kind     `json:"event"`
-	At        time.Time       `json:"at"`
-	Number    int             `json:"number,omitzero"`
-	Namespace string          `json:"ns,omitzero"`
-	Min       *catalog.Key    `json:"min,omitempty"`
-	Max       *catalog.Key    `json:"max,omitempty"`
-	From      catalog.ShardID `json:"from,omitzero"`
-	To        catalog.ShardID `json:"to,omitzero"`
-	Reason    policy.Reason   `json:"reason,omitzero"`
-	Bytes     int64           `json:"bytes,omitzero"`
-	MS        int64           `json:"millis,omitzero"`
-	Points    int             `json:"points,omitzero"`
-	Why       string          `json:"why,omitzero"`
-	Error     string          `json:"error,omitzero"`
-	Then      string          `json:"then,omitzero"`
-	Moves     int             `json:"moves"` // so far
-	Moved     int64           `json:"movedBytes"`
+	Event     runner.EventKind `json:"event"`
+	At        time.Time        `json:"at"`
+	Number    int              `json:"number,omitzero"`
+	Namespace string           `json:"ns,omitzero"`
+	Min       *catalog.Key     `json:"min,omitempty"`
+	Max       *catalog.Key     `json:"max,omitempty"`
+	From      catalog.ShardID  `json:"from,omitzero"`
+	To        catalog.ShardID  `json:"to,omitzero"`
+	Reason    policy.Reason    `json:"reason,omitzero"`
+	Bytes     int64            `json:"bytes,omitzero"`
+	MS        int64            `json:"millis,omitzero"`
+	Points    int              `json:"points,omitzero"`
+	Why       string           `json:"why,omitzero"`
+	Error     string           `json:"error,omitzero"`
+	Then      string           `json:"then,omitzero"`
+	Moves     int              `json:"moves"` // so far
+	Moved     int64            `json:"movedBytes"`
 }
 
 // BalanceEventOf returns the document of an event.
@@ -53,7 +53,7 @@ func BalanceEventOf(e runner.Event) BalanceEvent {
 		m.Error = e.Err.Error()
 	}
 	if e.Kind == runner.Failed {
-		m.Then = e.Then.String()
+		m.Then = e.Failure.String()
 	}
 	return m
 }

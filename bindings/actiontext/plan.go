@@ -26,7 +26,7 @@ func (r *Reporter) reportStep(e apply.Event) {
 // stepText says which step is running.
 func stepText(e apply.Event) string {
 	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
-	if e.Kind == apply.Going {
+	if e.Kind == apply.StillRunning {
 		text += " for " + humanize.Duration(e.Age)
 	}
 	return text
@@ -108,9 +108,9 @@ func movedText(r action.PlanResult) string {
 // stepLine is what happens, in a line; empty for what progress shows.
 func stepLine(e apply.Event) string {
 	switch e.Kind {
-	case apply.Again:
+	case apply.Retrying:
 		return fmt.Sprintf("Trying again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
-	case apply.Deleting:
+	case apply.WaitingForDeletion:
 		return fmt.Sprintf("Step %d: waiting for range deletion on %s.",
 			e.Step.Number, e.Step.To)
 	case apply.Replanned:
@@ -119,17 +119,17 @@ func stepLine(e apply.Event) string {
 				"step"))
 		}
 		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
-	case apply.Forcing:
+	case apply.ForcingMove:
 		return fmt.Sprintf("Step %d moves a chunk of %s by force: %s.", e.Step.Number, e.Step.Namespace, e.Forced)
-	case apply.Stays:
+	case apply.LeftInPlace:
 		return fmt.Sprintf("Step %d is left out: %s.", e.Step.Number, e.Err)
-	case apply.Paused:
+	case apply.BalancingPaused:
 		return fmt.Sprintf("Balancing of %s is paused.", humanize.AbbreviateCollections(e.Namespaces))
-	case apply.Restored:
+	case apply.BalancingResumed:
 		return fmt.Sprintf("Balancing of %s is on again.", humanize.AbbreviateCollections(e.Namespaces))
-	case apply.Waiting:
+	case apply.WaitingToStop:
 		return "Stopping after the running steps."
-	case apply.Away:
+	case apply.RouterUnreachable:
 		_, why := server.ConnectionError(e.Err)
 		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: its "+
 			"outcome is checked before anything is sent again; show migrations also shows it.", why)

@@ -122,8 +122,9 @@ func (r *Reporter) addEstimate(a *display.Amount) *display.Amount {
 	}
 	a.RemainingUnknown = true
 	if toGo := r.gate.Stats().ToGo; toGo != nil {
-		a.RemainingText = fmt.Sprintf("%s to %s to go", forecast.Text(toGo.Low), forecast.Text(toGo.High))
-		if r.gate.Windowed() {
+		a.RemainingText = fmt.Sprintf("%s to %s to go", forecast.RoundedDuration(toGo.Low),
+			forecast.RoundedDuration(toGo.High))
+		if r.gate.HasWindow() {
 			a.RemainingText += " while the window is open"
 		}
 	}

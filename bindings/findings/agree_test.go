@@ -73,7 +73,7 @@ func (c *cluster) checked() map[string]bool {
 	open := func(context.Context) (action.Source, error) { return action.Source{Client: c.client}, nil }
 	report, err := action.Check{Policy: check.Default()}.Run(c.Context(), open, nil)
 	if err != nil || report.Result == nil {
-		c.Fatal(err, report.Trouble)
+		c.Fatal(err, report.Failure)
 	}
 	broken := make(map[string]bool)
 	for _, f := range report.Result.Findings {

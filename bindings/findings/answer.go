@@ -30,7 +30,7 @@ func Text(a diagnosis.Answer, long bool) string {
 		headline += harmlessText(odd)
 	}
 	summary := a.Summary()
-	if !long && summary.Repeats(a) {
+	if !long && summary.HeadlineIsFirst(a) {
 		headline = humanize.Count(len(summary.ToDo), "problem") + " to solve"
 	}
 	p.writeWrapped(0, sentence(headline))

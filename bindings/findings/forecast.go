@@ -13,7 +13,7 @@ func ForecastText(f forecast.Forecast) string {
 	if len(f.Because) > 0 {
 		p.writeHeading("Because")
 	}
-	for _, g := range diagnosis.Grouped(f.Because) {
+	for _, g := range diagnosis.GroupFindings(f.Because) {
 		p.writeWrapped(2, groupText(g))
 		p.writeCommands(4, g.First().Commands)
 	}

@@ -56,7 +56,7 @@ func (p *page) writeLeft(of *plan.Plan, detail PlanDetail) {
 		return
 	}
 	p.writeHeading("Left")
-	for _, g := range diagnosis.Grouped(of.Left) {
+	for _, g := range diagnosis.GroupFindings(of.Left) {
 		p.writeToDo(g)
 	}
 }

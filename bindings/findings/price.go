@@ -12,7 +12,7 @@ import (
 
 // QuoteText returns the ways to a goal side by side, the recommended one with its reason and
 // commands, and notes on each.
-func QuoteText(q price.Quote) string {
+func QuoteText(q price.Comparison) string {
 	var p page
 	goal := string(q.Goal.Kind)
 	if q.Goal.Kind == plan.Drain {
@@ -65,15 +65,15 @@ func quoteRow(w price.Way, recommended bool) []string {
 	if recommended {
 		name = "* " + name
 	}
-	if peak, known := w.Fullest(); known {
+	if peak, known := w.FullestPeak(); known {
 		disk = fmt.Sprintf("%s %s", peak.Shard, humanize.Percent(peak.Share()))
 	}
-	moves, time := strconv.Itoa(w.Moves), w.Range()
+	moves, time := strconv.Itoa(w.Moves), w.TimeRange()
 	if w.Moves == 0 {
 		moves = "at once"
 	}
 	if w.Refused != "" {
 		time = "no"
 	}
-	return []string{name, time, humanize.Bytes(w.Bytes), moves, disk, w.Short()}
+	return []string{name, time, humanize.Bytes(w.Bytes), moves, disk, w.NeededRelease()}
 }

@@ -31,7 +31,7 @@ const (
 // are asked for, the shards and links are shown that change most.
 func WhatIfText(o whatif.Outcomes, all bool) string {
 	var out page
-	letters := map[int]string{0: whatif.AsItIs}
+	letters := map[int]string{0: whatif.Unchanged}
 	out.writeWrapped(
 		0,
 		sentence(fmt.Sprintf("What the balancer does until nothing is left to move, on the cluster as of %s",
@@ -89,10 +89,10 @@ func (p *page) writeRemains(o whatif.Outcomes, letters map[int]string) {
 			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(remainingFindings(b), left, sameSentence)
 		})
 		if before >= 0 {
-			p.writeLine(2, strings.Replace("the same as of "+letters[before], "of "+whatif.AsItIs, "without changes", 1))
+			p.writeLine(2, strings.Replace("the same as of "+letters[before], "of "+whatif.Unchanged, "without changes", 1))
 			continue
 		}
-		for _, g := range diagnosis.Grouped(left) {
+		for _, g := range diagnosis.GroupFindings(left) {
 			p.writeWrapped(2, groupText(g))
 		}
 	}

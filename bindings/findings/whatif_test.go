@@ -15,7 +15,7 @@ func TestWhatIfLeft(t *testing.T) {
 		diagnosis.Scope{Namespace: "x.y"}, "balancing is disabled for x.y")}
 	shards := []plan.ShardChange{{Shard: "a"}}
 	o := whatif.Outcomes{Alternatives: []whatif.Outcome{
-		{Name: whatif.AsItIs, Plan: &plan.Plan{Left: left, Shards: shards}},
+		{Name: whatif.Unchanged, Plan: &plan.Plan{Left: left, Shards: shards}},
 		{Name: "more", Plan: &plan.Plan{Left: left, Shards: shards}},
 	}}
 	text := WhatIfText(o, false)

@@ -77,7 +77,7 @@ func (s *Gateway) NeedsConfirmation() bool { return s.checks.Confirm != nil }
 
 // WithConfirmation wraps a command runner so that its commands need confirmation.
 func (s *Gateway) WithConfirmation(a live.CommandRunner) live.CommandRunner {
-	return live.WithCheck(a, Checks{Confirm: s.checks.Confirm}.Check)
+	return live.WithInterceptor(a, Checks{Confirm: s.checks.Confirm}.Check)
 }
 
 // HasGuard reports whether a command may be kept from being sent.

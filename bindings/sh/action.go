@@ -79,7 +79,7 @@ func (h helperOptions) pace() action.Pace {
 	}
 	var err error
 	if text := h.text("window"); text != "" {
-		if p.Window, err = pace.ParseWindow(text, pace.MachineZone()); err != nil {
+		if p.Window, err = pace.ParseWindow(text, pace.LocalLocation()); err != nil {
 			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
 		}
 	}
@@ -318,9 +318,9 @@ func (sh *Helpers) throwActionError(helper string, about []string, err error, ag
 	}
 	answered := errors.As(err, new(*action.AccessError)) || errors.As(err, new(*mongoerr.ServerError)) ||
 		errors.As(err, new(mongo.CommandError))
-	unknown, _ := errors.AsType[*diagnosis.UnknownError](err)
+	unknown, _ := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
-	case unknown != nil && unknown.Kind == diagnosis.OfCollection && len(about) == 1:
+	case unknown != nil && unknown.Kind == diagnosis.CollectionScope && len(about) == 1:
 		sh.throwNotSharded(about[0])
 	case answered && !began:
 		sh.host.Gateway.Throw(err)

@@ -33,7 +33,7 @@ func shardAdviseMethods() []helper {
 func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("adviseChunkSize", 1)
 	ns, end := c.startAdvice(&o)
-	a, err := keyfacts.ChunkSize(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	a, err := keyfacts.AdviseChunkSize(c.JS.Context(), sh.current().Conn.Client, ns, o)
 	if end(); err != nil {
 		c.host.Gateway.Throw(err)
 	}
@@ -48,7 +48,7 @@ func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
 		o.Keys = c.keysOf("advisePresplit", "options.key", given.value("key"))
 	}
 	ns, end := c.startAdvice(&o)
-	a, err := keyfacts.Presplit(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	a, err := keyfacts.AdvisePresplit(c.JS.Context(), sh.current().Conn.Client, ns, o)
 	end()
 	switch {
 	case errors.Is(err, keyfacts.ErrNoKey):
@@ -88,14 +88,14 @@ func shAdviseKey(c *call, sh *Helpers) goja.Value {
 func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	given := c.options(helper, i)
 	o := keyfacts.Options{
-		Queries: given.queries(), Expect: given.size("expect"), SampleDocs: int(given.count("sampleDocs")),
+		Queries: given.queries(), ExpectBytes: given.size("expect"), SampleDocs: int(given.count("sampleDocs")),
 		SampleBytes: given.size("sampleBytes"), MaxTime: given.duration("maxTime", 0),
 	}
 	switch {
 	case !given.flag("analyze", true):
-		o.NoAnalyze = "analyze is false"
+		o.NoAnalyzeReason = "analyze is false"
 	case c.host.Gateway.HasGuard():
-		o.NoAnalyze = "it makes the servers store split points, and this shell is read-only"
+		o.NoAnalyzeReason = "it makes the servers store split points, and this shell is read-only"
 	}
 	return o
 }

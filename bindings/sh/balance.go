@@ -59,7 +59,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 		var left []string
 		release, _ := sh.release()
 		for _, one := range sh.readCluster(live.ReaderOptions{Parts: live.Collections}).Collections() {
-			if diagnosis.HoldOf(one.Collection, release) != diagnosis.NotHeld {
+			if diagnosis.DisabledByOf(one.Collection, release) != diagnosis.NotDisabled {
 				left = append(left, one.Namespace)
 			} else {
 				list = append(list, one)
@@ -96,7 +96,7 @@ func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Bal
 	balances := diagnosis.Balances(sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names}).Snapshot)
 	release, _ := sh.release()
 	for i, c := range list {
-		balances[i].Hold = diagnosis.HoldOf(c.Collection, release)
+		balances[i].DisabledBy = diagnosis.DisabledByOf(c.Collection, release)
 	}
 	return balances
 }
@@ -119,9 +119,9 @@ func (sh *Helpers) waitForCollections(
 			switch {
 			case b.Balanced:
 				continue
-			case b.Hold != diagnosis.NotHeld:
+			case b.DisabledBy != diagnosis.NotDisabled:
 				stuck = fmt.Sprintf("%s is not balanced (%s), and %s: run sh.enableBalancing or sh.enableMigrations",
-					b.Namespace, b.Why(), b.Hold)
+					b.Namespace, b.ViolationText(), b.DisabledBy)
 			}
 			list = append(list, b)
 		}
@@ -141,7 +141,7 @@ func notBalancedText(list []diagnosis.Balance) string {
 	const shown = 5
 	var parts []string
 	for _, b := range list[:min(shown, len(list))] {
-		parts = append(parts, b.Namespace+" ("+b.Why()+")")
+		parts = append(parts, b.Namespace+" ("+b.ViolationText()+")")
 	}
 	text := "not balanced: " + strings.Join(parts, ", ")
 	if more := len(list) - shown; more > 0 {
@@ -154,7 +154,7 @@ func balancingText(list []diagnosis.Balance) string {
 	if len(list) > 1 {
 		return humanize.Count(len(list), "collection")
 	}
-	return list[0].Namespace + " (" + list[0].Why() + ")"
+	return list[0].Namespace + " (" + list[0].ViolationText() + ")"
 }
 
 func (s *Host) textArray(list []string) *goja.Object {
@@ -220,7 +220,7 @@ func (m *moveWatch) progressAmount(list []diagnosis.Balance) *display.Amount {
 	m.poll()
 	a := &display.Amount{Done: float64(m.bytes), Format: humanize.Bytes[float64]}
 	for _, b := range list {
-		left, known := diagnosis.Misplaced(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
+		left, known := diagnosis.MisplacedBytes(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
 		if !known {
 			a.Left = math.NaN()
 			break

@@ -33,7 +33,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	}
 	b := action.Balance{
 		Namespaces: names, All: h.flag("all", false), Goal: c.runnerGoalOption(h), Order: c.runnerOrderOption(h),
-		OpsInterval: h.duration("opsInterval", 0), By: heat.By(h.text("by")),
+		OpsInterval: h.duration("opsInterval", 0), By: heat.LoadKind(h.text("by")),
 		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo:       h.flag("forceJumbo", false),

@@ -100,7 +100,7 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 	if d.Remaining >= 0 {
 		script.Must(o.Set("remainingChunks", d.Remaining))
 	}
-	if d.Idle() {
+	if d.IsIdle() {
 		script.Must(o.Set("note",
 			"not started: the balancer is off, its window is closed, or its next round has not begun"))
 	}

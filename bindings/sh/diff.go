@@ -32,7 +32,7 @@ func shDiff(c *call, sh *Helpers) goja.Value {
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		is = c.snapshotArgument(1, "after")
 	} else {
-		is = sh.readSnapshot(live.ReaderOptions{Parts: live.WithStatus})
+		is = sh.readSnapshot(live.ReaderOptions{Parts: live.DefaultPartsAndStatus})
 	}
 	result, err := verb.Run(was, is)
 	if err != nil {

@@ -54,7 +54,11 @@ func (sh *Helpers) startDrain(shard string) bson.Raw {
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	release, _ := sh.release()
 	if sh.version().AtLeast(drainCommandsVersion) {
-		release = sh.readCluster(live.ReaderOptions{Parts: live.Compatible}).Snapshot.Parts().Compatibility.Release(release)
+		release = sh.readCluster(
+			live.ReaderOptions{Parts: live.Compatibility},
+		).Snapshot.Parts().Compatibility.Release(
+			release,
+		)
 	}
 	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
@@ -150,7 +154,7 @@ func (sh *Helpers) drainStatus(id string) bson.Raw {
 // readDrain returns how far a shard's draining is.
 func (sh *Helpers) readDrain(id string) diagnosis.Drain {
 	release, _ := sh.release()
-	d, found, _ := live.DrainOf(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
+	d, found, _ := live.ReadDrain(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
 		return sh.readCluster(o).Snapshot, nil
 	}, release, catalog.ShardID(id))
 	if !found {
@@ -177,17 +181,17 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) 
 	}
 	waited := w.waitUntilDone(func() workState {
 		d := sh.readDrain(id)
-		byHand = len(d.Held) > 0 || d.Flagged > 0
+		byHand = len(d.Disabled) > 0 || d.WaitingJumbo > 0
 		switch {
-		case d.Done():
+		case d.IsDone():
 			return workState{done: true}
 		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
-		case d.Stuck() && end.movePrimaries && !byHand:
+		case d.IsStuck() && end.movePrimaries && !byHand:
 			w.progress.End()
 			sh.moveUnsharded(d)
 			return workState{missing: d.String(), activity: "draining " + id}
-		case d.Stuck():
+		case d.IsStuck():
 			return workState{stuck: w.forecast.remainderText(d), missing: d.String()}
 		}
 		first = max(first, d.Chunks)

@@ -28,7 +28,7 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 		c.checkMayRead(path)
 	}
 	verb := action.Heat{Namespaces: names, For: h.duration("for", 0), Back: h.duration("back", 0),
-		By: heat.By(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample")), Logs: logs}
+		By: heat.LoadKind(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample")), Logs: logs}
 	result := runReadAction(c, sh, "heat", verb, names...)
 	return c.host.printable(result, actiontext.Heat(result))
 }

@@ -74,7 +74,7 @@ func shardLegacyMethods() []helper {
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
 			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0),
-				live.ReaderOptions{Parts: live.Outcomes, Span: outcomesSpan})
+				live.ReaderOptions{Parts: live.Outcomes, OutcomeSpan: outcomesSpan})
 			for _, m := range recentOutcomes(seen) {
 				id := m.Error
 				id = cmp.Or(id, "Success")

@@ -39,8 +39,8 @@ func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, count time.
 // shMap answers as an object, which is printed as the drawing, in scripts too.
 func shMap(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	s := sh.readSnapshot(live.ReaderOptions{Parts: live.Current, Namespaces: []string{ns}})
-	if err := diagnosis.Check(s, diagnosis.Scope{Namespace: ns}); err != nil {
+	s := sh.readSnapshot(live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{ns}})
+	if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: ns}); err != nil {
 		sh.throwUnknown(err)
 	}
 	o := display.MapOptions{Width: c.host.Display.Columns(), Color: c.host.Display.Color()}

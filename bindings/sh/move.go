@@ -48,7 +48,7 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 func (sh *Helpers) sendMove(c *call, body bson.D) goja.Value {
 	asked := parseMove(rawdoc.MustMarshal(body))
 	// Whoever may not read the log is told of moves before this one, too, in case the answer is lost.
-	asked.After, _ = live.LogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
+	asked.LogBefore, _ = live.LogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(sh.withMaxTime(body)))
 	if err == nil {
 		return c.host.Display.Reply(reply)
@@ -126,7 +126,7 @@ func (m *unansweredMove) message() string { return script.OptionalText(m.answerE
 
 // readOutcome reads the outcome of the move; errors are thrown.
 func (m *unansweredMove) readOutcome() live.MoveOutcome {
-	is, err := live.OutcomeOfMove(m.c.JS.Context(), m.sh.commandRunner(), m.move)
+	is, err := live.ReadMoveOutcome(m.c.JS.Context(), m.sh.commandRunner(), m.move)
 	if err != nil {
 		m.c.host.Gateway.Throw(err)
 	}

@@ -24,10 +24,14 @@ type failedRounds struct {
 
 func (s *Host) failedRounds(seen *clusterView) failedRounds {
 	of := diagnosis.RoundsOf(seen.Snapshot)
-	if of.Newest == nil {
+	if of.NewestFailed == nil {
 		return failedRounds{message: goja.Undefined(), when: goja.Undefined()}
 	}
-	return failedRounds{of.Failed, s.fieldValue(of.Newest.Raw, "details", "errmsg"), s.fieldValue(of.Newest.Raw, "time")}
+	return failedRounds{
+		of.Failed,
+		s.fieldValue(of.NewestFailed.Raw, "details", "errmsg"),
+		s.fieldValue(of.NewestFailed.Raw, "time"),
+	}
 }
 
 // fieldValue returns a field of a document as a value; undefined when it is

@@ -56,7 +56,7 @@ func TestTheBadCollectionIsNeverHidden(t *testing.T) {
 // Of more collections than the server is asked about the rules judge whether they are
 // balanced: the summary comes to what it does of few, without the server's word of each.
 func TestSummaryOfManyCollections(t *testing.T) {
-	const n = live.MostAsked + 5
+	const n = live.MaxStatusCollections + 5
 	c := many(t, n)
 	shelltest.Run(t, c, step{`const s = sh.balancerSummary();
 		[s.collections.length, s.collections.filter(c => c.balanced === true).length,

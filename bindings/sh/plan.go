@@ -45,7 +45,7 @@ func planMethods() []script.Method[*Plan] {
 		{Name: "script", Help: "Returns the plan as a script for mongosh or shardsh.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
 				var b strings.Builder
-				if err := p.plan.Script(&b); err != nil {
+				if err := p.plan.WriteScript(&b); err != nil {
 					c.JS.Throw(script.RuntimeError, "%s", err)
 				}
 				return c.JS.Runtime.ToValue(b.String())

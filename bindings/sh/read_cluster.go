@@ -63,7 +63,7 @@ func (o *clusterView) hasSizes() bool { return o.raw["shardedDataDistribution"] 
 // Parts that a helper requires: all except those that many users may not read, or
 // many servers don't have; the lenient set also omits the balancer's status.
 const (
-	strictParts  = live.All &^ (live.Sizes | live.Migrations | live.Reshardings)
+	strictParts  = live.AllParts &^ (live.Sizes | live.Migrations | live.Reshardings)
 	lenientParts = strictParts &^ (live.Balancer | live.Statuses)
 )
 
@@ -86,7 +86,7 @@ func (s *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *cl
 func (s *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) (*clusterView, error) {
 	o.Now = s.JS.Clock.Now()
 	seen := &clusterView{raw: map[string][]bson.Raw{}}
-	o.Documents = func(of string, docs []bson.Raw) { seen.raw[of] = append([]bson.Raw{}, docs...) }
+	o.OnDocuments = func(of string, docs []bson.Raw) { seen.raw[of] = append([]bson.Raw{}, docs...) }
 	read := func() (err error) {
 		seen.Snapshot, err = live.NewCommandReader(shellRunner{s.Gateway, d.Sibling("admin"), config}, o).Read(s.JS.Context())
 		return err

@@ -32,7 +32,7 @@ func (sh *Helpers) source() action.Source {
 func runReadAction[R any](c *call, sh *Helpers, helper string, verb readAction[R], about ...string) R {
 	result, err := tryReadAction(c, sh, verb)
 	switch {
-	case errors.As(err, new(*diagnosis.UnknownError)):
+	case errors.As(err, new(*diagnosis.NotFoundError)):
 		sh.throwUnknown(err)
 	case err != nil:
 		sh.throwActionError(helper, about, err, "", false)

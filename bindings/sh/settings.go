@@ -175,7 +175,8 @@ func shDisableBalancing(c *call, sh *Helpers) goja.Value {
 		return result
 	}
 	// Whoever may not read the lease can't have it.
-	kept, err := live.KeepPaused(c.JS.Context(), live.NewCommandRunner(sh.current().Conn.Client), c.namespaceArgument(0))
+	kept, err := live.KeepBalancingDisabled(c.JS.Context(), live.NewCommandRunner(sh.current().Conn.Client),
+		c.namespaceArgument(0))
 	if kept && err == nil {
 		c.JS.Out.Warn("A run of shardsh has paused it: its balancing stays disabled when that run ends.")
 	}

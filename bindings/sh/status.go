@@ -48,7 +48,7 @@ const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | l
 // statusOf reads parts of a cluster for a report.
 func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{s: s, d: d, config: config, now: s.JS.Clock.Now()}
-	r.seen = s.readCluster(d, config, live.ReaderOptions{Parts: parts, Span: outcomesSpan, Required: lenientParts})
+	r.seen = s.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
 	return r
 }
 

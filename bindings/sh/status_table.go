@@ -134,7 +134,7 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 func (r *statusReport) drainLines(t *display.Tables) {
 	for _, shard := range r.seen.Shards() {
 		if d := diagnosis.DrainOf(r.seen.Snapshot, shard); shard.Draining && len(d.Commands()) > 0 {
-			t.Line("problem", d.Remainder().Text())
+			t.Line("problem", d.OperatorFinding().Text())
 		}
 	}
 }
@@ -250,8 +250,8 @@ func balancedText(b diagnosis.Balance) string {
 	case !b.Balanced:
 		text = "NO, " + b.Violation
 	}
-	if b.Hold != diagnosis.NotHeld {
-		text += "; " + b.Hold.String()
+	if b.DisabledBy != diagnosis.NotDisabled {
+		text += "; " + b.DisabledBy.String()
 	}
 	return text
 }

@@ -38,10 +38,10 @@ func (sh *Helpers) readSummary() *balancerSummary {
 		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
 			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes |
 			live.Databases,
-		Tabled: needsChunks, Span: diagnosis.FailureSpan, Release: release, Required: required,
+		WantsTable: needsChunks, OutcomeSpan: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
-		Diagnosis: diagnosis.Of(
+		Diagnosis: diagnosis.Diagnose(
 			seen.Snapshot,
 		),
 		settings: configDocument(seen, "settings", "balancer"),
@@ -54,7 +54,7 @@ func (sh *Helpers) readSummary() *balancerSummary {
 // needsChunks selects the collections whose chunks are read to tell whether they are balanced: the server is not
 // asked about each of many, and counts do not tell of these whether they are balanced.
 func needsChunks(s *catalog.Snapshot, c *catalog.CollectionState) bool {
-	return len(s.Collections()) > live.MostAsked && !diagnosis.BalanceOf(s, c).Known
+	return len(s.Collections()) > live.MaxStatusCollections && !diagnosis.BalanceOf(s, c).Known
 }
 
 // problems lists what keeps the balancer from doing its work.
@@ -100,7 +100,8 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 	for i, one := range b.Balances {
 		o := c.JS.NewObject("ns", one.Namespace, "balanced", one.Balanced)
 		for _, f := range [][2]string{
-			{"violation", one.Why()}, {"leftAlone", one.Hold.String()}, {"defragmentationPhase", b.defragmentationPhase(one)},
+			{"violation", one.ViolationText()}, {"leftAlone", one.DisabledBy.String()},
+			{"defragmentationPhase", b.defragmentationPhase(one)},
 		} {
 			if f[1] != "" {
 				script.Must(o.Set(f[0], f[1]))
@@ -112,7 +113,7 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 		collections[i] = o
 	}
 	parts := b.Parts()
-	o := c.JS.NewObject("balanced", b.Balanced(), "mode", string(parts.Balancer.Mode), "policy", b.policy,
+	o := c.JS.NewObject("balanced", b.IsBalanced(), "mode", string(parts.Balancer.Mode), "policy", b.policy,
 		"window", c.host.balancerWindow(b.settings, windowClock(b.Snapshot)), "inBalancerRound", parts.Balancer.InRound,
 		"activeMigrations", c.host.activeMigrations(parts.Migrations),
 		"reshardings", c.host.activeReshardings(parts.Reshardings), "drainingShards", c.host.textArray(b.draining()),
@@ -139,7 +140,7 @@ func (b *balancerSummary) draw(t *display.Tables) {
 	parts := b.Parts()
 	t.Heading("Balancer")
 	state := "yes"
-	if !b.Balanced() {
+	if !b.IsBalanced() {
 		state = "NO"
 	}
 	t.Line("balanced", state)

@@ -90,7 +90,7 @@ func collectionGrid(list []report.Collection, s *catalog.Snapshot) (header []str
 		case !b.Known:
 			why = "unknown: " + b.Reason
 		case !b.Balanced:
-			why = "NO, " + b.Why()
+			why = "NO, " + b.ViolationText()
 		}
 		if phase := s.Collection(c.Namespace).DefragmentationPhase; b.Defragmentation.Running && phase != "" {
 			why += " (" + phase + ")"
@@ -100,7 +100,7 @@ func collectionGrid(list []report.Collection, s *catalog.Snapshot) (header []str
 			data = humanize.Bytes(c.Bytes)
 		}
 		rows = append(rows, []string{
-			c.Namespace, why, b.Hold.String(), data, fmt.Sprint(c.Chunks), fmt.Sprint(c.Jumbo),
+			c.Namespace, why, b.DisabledBy.String(), data, fmt.Sprint(c.Chunks), fmt.Sprint(c.Jumbo),
 		})
 	}
 	return []string{"collection", "balanced", "disabled", "data#", "chunks#", "jumbo#"}, rows

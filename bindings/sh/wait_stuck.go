@@ -55,7 +55,7 @@ func (o *waitForecast) obstacles() (stuck, later []diagnosis.Finding) {
 	if o.unavailable {
 		return nil, nil
 	}
-	stuck = o.notHandledByCaller(o.forecast.Stuck())
+	stuck = o.notHandledByCaller(o.forecast.StuckObstacles())
 	switch {
 	case len(stuck) == 0:
 		o.stuckBefore = false
@@ -87,9 +87,9 @@ func (o *waitForecast) throwIfStuck() {
 // remainderText says what has to be done before a shard is empty, with the bounds of chunks, for
 // which the cluster is read once more; of the same remainder once only.
 func (o *waitForecast) remainderText(d diagnosis.Drain) string {
-	plain := d.Remainder().Text()
+	plain := d.OperatorFinding().Text()
 	switch {
-	case d.Flagged == 0:
+	case d.WaitingJumbo == 0:
 		return plain
 	case plain == o.lastRemainder:
 		return o.lastDetails

@@ -35,8 +35,8 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 		sh.throwActionError("whatIf", nil, err, "", false)
 	case err != nil:
 		question := ""
-		if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
-			question = plaintext.DidYouMean(unknown.Name, unknown.Names)
+		if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); ok {
+			question = plaintext.DidYouMean(unknown.Name, unknown.Existing)
 		}
 		c.JS.ThrowInvalid("%s%s (Shard.whatIf)", err, question)
 	}
@@ -83,14 +83,14 @@ func (c *call) recordChanges(f goja.Callable) (list []whatif.Change) {
 	target := rt.NewObject()
 	var names []string
 	var proxy goja.Value
-	for _, kind := range whatif.Kinds() {
+	for _, kind := range whatif.ChangeKinds() {
 		names = append(names, kind.Name)
 		script.Must(target.Set(kind.Name, func(call goja.FunctionCall) goja.Value {
 			words := make([]string, len(call.Arguments))
 			for i, v := range call.Arguments {
 				words[i] = c.changeArgument(kind, v)
 			}
-			change, err := whatif.New(kind.Name, words)
+			change, err := whatif.NewChange(kind.Name, words)
 			if err != nil {
 				c.JS.ThrowInvalid("%s (Shard.whatIf)", err)
 			}
@@ -102,7 +102,7 @@ func (c *call) recordChanges(f goja.Callable) (list []whatif.Change) {
 		Get: func(target *goja.Object, name string, _ goja.Value) goja.Value {
 			v := target.Get(name)
 			if v == nil && name != "then" && name != "toJSON" {
-				unknown := &whatif.UnknownError{Name: name, Names: names}
+				unknown := &whatif.UnknownChangeError{Name: name, Names: names}
 				c.JS.ThrowInvalid("%s%s (Shard.whatIf)", unknown, plaintext.DidYouMean(name, names))
 			}
 			return v
@@ -115,7 +115,7 @@ func (c *call) recordChanges(f goja.Callable) (list []whatif.Change) {
 }
 
 // changeArgument converts an argument of a change to its form on a command line.
-func (c *call) changeArgument(kind whatif.Kind, v goja.Value) string {
+func (c *call) changeArgument(kind whatif.ChangeKind, v goja.Value) string {
 	if coll, ok := script.Receiver[Collection](v); ok {
 		return coll.Namespace()
 	}

@@ -60,13 +60,13 @@ func (c *call) scopeArgument() action.Why {
 
 // throwUnknown throws for something that the cluster does not have.
 func (sh *Helpers) throwUnknown(err error) {
-	unknown, ok := errors.AsType[*diagnosis.UnknownError](err)
+	unknown, ok := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
 	case !ok:
 		sh.host.JS.Throw(script.RuntimeError, "%s", err)
-	case unknown.Kind == diagnosis.OfShard:
+	case unknown.Kind == diagnosis.ShardScope:
 		sh.throwNoShard(unknown.Name)
-	case unknown.Kind == diagnosis.OfZone:
+	case unknown.Kind == diagnosis.ZoneScope:
 		sh.checkZoneExists(unknown.Name)
 	}
 	sh.throwNotSharded(unknown.Name)

@@ -111,7 +111,8 @@ func (f *file) needCluster(m *expect.Match) {
 
 // unbalanced lists what is not balanced.
 func (f *file) unbalanced(m *expect.Match) []string {
-	s, err := live.NewReader(f.testCluster.client, live.ReaderOptions{Parts: live.WithStatus}).Read(f.shell.JS.Context())
+	s, err := live.NewReader(f.testCluster.client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus}).
+		Read(f.shell.JS.Context())
 	if err != nil {
 		return []string{"it can't be asked: " + err.Error()}
 	}

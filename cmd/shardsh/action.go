@@ -25,66 +25,66 @@ type planAction interface {
 	Run(ctx context.Context, c action.Cluster, r action.Reporter) (action.PlanResult, error)
 }
 
-// planVerb is a verb that is a face of such an action.
+// planVerb is a command-line verb that runs such an action.
 type planVerb interface {
-	shared() *actionFlags
+	actionOptions() *actionFlags
 	// action returns the options of the action.
 	action(o action.RunOptions) planAction
 }
 
-// reach makes a plan for a goal and carries it out. Without a terminal to confirm on it
+// runPlanVerb makes a plan for a goal and applies it. Without a terminal to confirm on it
 // is a dry run.
-func reach(ctx context.Context, env environment, v planVerb) error {
-	o := v.shared()
+func runPlanVerb(ctx context.Context, env environment, v planVerb) error {
+	o := v.actionOptions()
 	unasked := !o.yes && !o.dryRun && !o.preflight && !isTerminal(env.stdin)
 	o.dryRun = o.dryRun || unasked
-	err := act(ctx, env, v, !o.yes)
+	err := connectAndRun(ctx, env, v, !o.yes)
 	if unasked && err == nil {
 		notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
 	}
 	return err
 }
 
-// act connects, runs the action and shows how it ended.
-func act(ctx context.Context, env environment, v planVerb, showPlan bool) error {
-	o := v.shared()
-	ctx, cancel := o.bounded(ctx)
+// connectAndRun connects, runs the action and prints its result.
+func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bool) error {
+	o := v.actionOptions()
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	r := actionReporter(env, js, !o.quiet && !o.dryRun && !o.traces.quiets(), o.quiet)
+	r := actionReporter(env, js, !o.quiet && !o.dryRun && !o.traces.isJSONLog(), o.quiet)
 	if showPlan && !o.preflight {
-		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, findings.PlanDetail{})) }
+		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.planOutput(env), findings.PlanText(p, findings.PlanDetail{})) }
 	}
 	r.WouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
 	e := o.runOptions()
 	if !o.yes {
 		e.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
-	stages := listenForMore(ctx)
+	stages := listenForSignals(ctx)
 	defer stages.end()
-	e.Insist, e.Hard = stages.insist, stages.hard
+	e.Insist, e.Hard = stages.second, stages.hard
 	var still func()
 	e.Tick, still = actiontext.Ticks(r.Progress, script.OnWallClock(js.Clock))
 	defer still()
-	told, end, err := o.traces.tell(env, conn, js.Clock, r, r)
+	told, end, err := o.traces.wrapReporter(env, conn, js.Clock, r, r)
 	if err != nil {
 		return err
 	}
 	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), told)
-	end(spelled(err))
+	end(withFlagNames(err))
 	r.Progress.End()
 	if result.Preflight != nil {
-		return o.showPreflight(ctx, env, *result.Preflight, spelled(err))
+		return o.showPreflight(ctx, env, *result.Preflight, withFlagNames(err))
 	}
-	return o.showResult(ctx, env, result, spelled(err))
+	return o.showResult(ctx, env, result, withFlagNames(err))
 }
 
-// actionCluster is what actions work on.
+// actionCluster returns the cluster that actions work on.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
 		Client: c.client, Settings: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
@@ -105,7 +105,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 // showResult shows how a run ended, and how to go on.
 func (o *actionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
 	if r.Plan == "" && r.Already == "" { // nothing began
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	to := env.out()
 	if o.json {
@@ -128,10 +128,10 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	if r.Verify != nil && !o.json {
 		fmt.Fprintln(to, strings.Join(actiontext.VerifyResult(*r.Verify), "\n"))
 	}
-	if r.Journal != "" && !o.quiet && !o.traces.quiets() {
+	if r.Journal != "" && !o.quiet && !o.traces.isJSONLog() {
 		var next []string
 		if !r.Finished {
-			next = append(next, fmt.Sprintf("To go on: shardsh %s --resume %s", env.name(), r.Journal))
+			next = append(next, fmt.Sprintf("To go on: shardsh %s --resume %s", env.commandName(), r.Journal))
 		}
 		if !r.Undoes && !r.Kept {
 			next = append(next, fmt.Sprintf("to take it back: shardsh apply --undo %s", r.Journal))
@@ -146,13 +146,13 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	if r.Verify.Differs() {
 		err = errors.Join(findingsError{}, err)
 	}
-	return orTimeout(ctx, err)
+	return preferTimeout(ctx, err)
 }
 
-// showPreflight shows what is in the way of a run. The error says that something is.
+// showPreflight prints the preflight report. It returns an error if there are blockers.
 func (o *changeFlags) showPreflight(ctx context.Context, env environment, r preflight.Report, err error) error {
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	if o.json {
 		err = writeJSON(env.jsonOut(), r)
@@ -165,35 +165,35 @@ func (o *changeFlags) showPreflight(ctx context.Context, env environment, r pref
 	return err
 }
 
-// wrongOptions is the error of a command line for that of an action's options.
-func wrongOptions(err error) error {
+// optionsUsageError turns an error about an action's options into a usage error.
+func optionsUsageError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usagef("%w", spelled(err))
+	return usagef("%w", withFlagNames(err))
 }
 
-// spelledError has the names of options as the command line has them.
-type spelledError struct {
+// flagNamesError is an error with option names spelled as on the command line.
+type flagNamesError struct {
 	error
 	text string
 }
 
-func (e spelledError) Error() string { return e.text }
-func (e spelledError) Unwrap() error { return e.error }
+func (e flagNamesError) Error() string { return e.text }
+func (e flagNamesError) Unwrap() error { return e.error }
 
-func spelled(err error) error {
+func withFlagNames(err error) error {
 	var named action.OptionSpeller
 	if !errors.As(err, &named) {
 		return err
 	}
-	return spelledError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.Flag))}
+	return flagNamesError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.Flag))}
 }
 
 // confirm asks a question, and returns an error unless the answer is yes.
 func confirm(ctx context.Context, env environment, question string) error {
 	fmt.Fprint(env.stdout, question+" [y/N] ")
-	answer, err := bufio.NewReader(interruptible{ctx, env.stdin}).ReadString('\n')
+	answer, err := bufio.NewReader(ctxReader{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -32,13 +32,13 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	cmdline.Alias(f, "take-over", "pause-balancing")
 	f.BoolVar(&o.preflight, "preflight", false, "print what is in the way, with remedies, change nothing")
 	f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
-	advisoriesFlag(f, &o.advisories)
+	addAdvisoriesFlag(f, &o.advisories)
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 	f.BoolVar(&o.json, "json", false, json)
 	o.transcriptFlag(f)
 	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
-	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 }
 
 // sharedGroups returns the options that have pages of their own.
@@ -47,10 +47,10 @@ func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-// takeWords reads the words of the command line, which can be one address.
-func (o *changeFlags) takeWords(env environment, words []string, hint string) error {
+// takeAddressWord reads the words of the command line, which can be one address.
+func (o *changeFlags) takeAddressWord(env environment, words []string, hint string) error {
 	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q%s", env.name(), secret.Redact(words[1]), hint)
+		return usagef("%s takes one address, not also %q%s", env.commandName(), secret.Redact(words[1]), hint)
 	}
 	if len(words) == 1 {
 		if err := o.takeAddress(words[0]); err != nil {
@@ -58,8 +58,8 @@ func (o *changeFlags) takeWords(env environment, words []string, hint string) er
 		}
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
-		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.name())
+	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.commandName())
 	}
 	if err := o.traces.check(); err != nil {
 		return err
@@ -80,14 +80,14 @@ type actionFlags struct {
 	verify          verifyFlag
 }
 
-// groupsWith returns the options: those that a verb alone has, and those that all of
-// them have. The journal is where the name says, unless it is named.
+// groupsWith returns the options: the verb's own, and those that all of
+// them have. journal is the default base name of the journal file.
 func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		own(f)
 		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
 		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
-		forceJumboFlag(f, &o.forceJumbo)
+		addForceJumboFlag(f, &o.forceJumbo)
 		f.Var(&o.verify, "verify", "`SIZE` prove that nothing was lost: read all before and after")
 		f.Lookup("verify").NoOptDefVal = "none"
 		o.flags(f, "print the commands, don't send them", "print the result as JSON")
@@ -95,29 +95,29 @@ func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []c
 	return append(groups, o.sharedGroups()...)
 }
 
-func forceJumboFlag(f *pflag.FlagSet, o *bool) {
+func addForceJumboFlag(f *pflag.FlagSet, o *bool) {
 	f.BoolVar(o, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
 }
 
-func (o *actionFlags) shared() *actionFlags { return o }
+func (o *actionFlags) actionOptions() *actionFlags { return o }
 
-// check refuses what the verb of a name must not be asked for.
+// check validates the option combinations of a verb.
 func (o *actionFlags) check(name string, a planAction) error {
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{o.readOnly && !o.preflight,
 			"--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
 	}
-	return wrongOptions(a.Validate())
+	return optionsUsageError(a.Validate())
 }
 
 // runOptions returns what the options say.
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
-		ForceJumbo: o.forceJumbo, PreflightOptions: o.before(), Proof: action.Proof(o.verify),
+		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), Proof: action.Proof(o.verify),
 	}
 }
 
@@ -138,15 +138,15 @@ func (v *verifyFlag) Set(text string) error {
 	return err
 }
 
-// before returns what the options say about the look before the run.
-func (o *changeFlags) before() action.PreflightOptions {
+// preflightOptions returns the options of the preflight.
+func (o *changeFlags) preflightOptions() action.PreflightOptions {
 	return action.PreflightOptions{Preflight: o.preflight, Despite: o.despite, Advisories: o.advisories}
 }
 
-// shown is where plans go that are shown before they are carried out.
-func (o *actionFlags) shown(env environment) io.Writer { return changesOut(env, o.json) }
+// planOutput returns the output for plans that are printed before they are applied.
+func (o *actionFlags) planOutput(env environment) io.Writer { return changesOut(env, o.json) }
 
-// paceFlags are the options that say at which pace something moves.
+// paceFlags are the options that limit the rate of moves.
 type paceFlags struct {
 	moves               movesFlag
 	bytes               bytesFlag
@@ -169,12 +169,12 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
 		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
 			"Europe/Berlin (default: this machine's)")
-		zoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.zone)
 		f.Var(&o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu, majority-lag, disk, deletions, orphans of the shards' members; "+
 				"config.queue and the like of the config servers")
-		diskLimitFlag(f, &o.disk)
+		addDiskLimitFlag(f, &o.disk)
 		f.StringVar(&o.metrics, "metrics", "",
 			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
 		f.IntVar(&o.parallel, "parallel", action.DefaultParallel,
@@ -182,7 +182,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		for _, add := range more {
 			add(f)
 		}
-	}).On("pace", "Pace")
+	}).OnPage("pace", "Pace")
 }
 
 func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {

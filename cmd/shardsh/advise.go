@@ -45,18 +45,18 @@ func advisers() map[string]func(context.Context, *connection, *adviseFlags) (any
 			return a, findings.KeyAdviceText(a), err
 		},
 		"chunk-size": func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
-			a, err := keyfacts.ChunkSize(ctx, conn.client, o.ns, o.options)
+			a, err := keyfacts.AdviseChunkSize(ctx, conn.client, o.ns, o.options)
 			return a, findings.ChunkSizeText(a), err
 		},
 		"presplit": func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
-			a, err := keyfacts.Presplit(ctx, conn.client, o.ns, o.options)
+			a, err := keyfacts.AdvisePresplit(ctx, conn.client, o.ns, o.options)
 			return a, findings.PresplitText(a), err
 		},
 	}
 }
 
-func (o *adviseFlags) complete(env environment, words []string) (err error) {
-	if err := o.answerFlags.complete(env, words); err != nil {
+func (o *adviseFlags) parseArgs(env environment, words []string) (err error) {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	switch {
@@ -75,10 +75,10 @@ func (o *adviseFlags) complete(env environment, words []string) (err error) {
 		return usagef("--ns takes DB.COLLECTION, not %q", o.ns)
 	}
 	if o.noAnalyze {
-		o.options.NoAnalyze = "--no-analyze"
+		o.options.NoAnalyzeReason = "--no-analyze"
 	}
 	if o.expect != "" {
-		if o.options.Expect, err = catalog.ParseSize(o.expect); err != nil {
+		if o.options.ExpectBytes, err = catalog.ParseSize(o.expect); err != nil {
 			return usagef("--expect takes a size such as 500GB: %w", err)
 		}
 	}
@@ -122,20 +122,20 @@ func (o *adviseFlags) readQueries() error {
 
 // run is "shardsh advise": which shard key, chunk size or presplit suits a collection.
 func (o *adviseFlags) run(ctx context.Context, env environment) error {
-	return o.within(ctx, env, func(ctx context.Context) error {
+	return o.runWithTimeout(ctx, env, func(ctx context.Context) error {
 		conn, err := o.connect(ctx, env)
 		if err != nil {
-			return orTimeout(ctx, err)
+			return preferTimeout(ctx, err)
 		}
 		defer conn.close()
-		o.options.Tell = o.progress.steps(o.ns)
+		o.options.Tell = o.progress.stepReporter(o.ns)
 		value, text, err := advisers()[o.about](ctx, conn, o)
-		o.progress.end()
+		o.progress.clearLine()
 		switch {
 		case errors.Is(err, keyfacts.ErrNoKey):
 			return usagef("%s is not sharded: name a shard key with --key", o.ns)
 		case err != nil:
-			return orTimeout(ctx, err)
+			return preferTimeout(ctx, err)
 		}
 		return o.print(env, value, func() string { return text })
 	})

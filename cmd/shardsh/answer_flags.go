@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// answerFlags say how to print what a verb found out.
+// answerFlags are the output options of a verb.
 type answerFlags struct {
 	sourceFlags
 	format string // text, json or what else the subcommand knows
@@ -32,8 +32,8 @@ func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
 	o.sourceFlags.flags(f)
 }
 
-// advisoriesFlag names a file of known faults of servers.
-func advisoriesFlag(f *pflag.FlagSet, file *string) {
+// addAdvisoriesFlag names a file of known faults of servers.
+func addAdvisoriesFlag(f *pflag.FlagSet, file *string) {
 	f.StringVar(file, "advisories", "", "`FILE` known faults of servers to add, or to mute, in YAML")
 }
 

@@ -32,9 +32,9 @@ func (o *applyFlags) groups() []cmdline.Group {
 	})
 }
 
-// complete reads the words: the plan comes first, unless a journal has it, then perhaps
+// parseArgs reads the arguments: the plan file, unless a journal has it, then optionally
 // an address.
-func (o *applyFlags) complete(env environment, words []string) error {
+func (o *applyFlags) parseArgs(env environment, words []string) error {
 	if o.resume == "" && o.undo == "" {
 		if len(words) == 0 {
 			return usagef("apply needs the file of a plan, or --resume or --undo with a journal")
@@ -44,7 +44,7 @@ func (o *applyFlags) complete(env environment, words []string) error {
 		}
 		o.planFile, words = words[0], words[1:]
 	}
-	if err := o.takeWords(env, words, ""); err != nil {
+	if err := o.takeAddressWord(env, words, ""); err != nil {
 		return err
 	}
 	return o.check("apply", o.action(o.runOptions()))
@@ -67,7 +67,7 @@ func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
 	if o.plan, err = readPlan(env, o.planFile); err != nil {
 		return err
 	}
-	return act(ctx, env, o, !o.yes && !o.dryRun)
+	return connectAndRun(ctx, env, o, !o.yes && !o.dryRun)
 }
 
 // readPlan reads a plan from a file or the standard input; nil without a name.

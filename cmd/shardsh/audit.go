@@ -33,8 +33,8 @@ func (o *auditFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *auditFlags) complete(_ environment, words []string) error {
-	if err := o.address("audit", words); err != nil {
+func (o *auditFlags) parseArgs(_ environment, words []string) error {
+	if err := o.takeAddressWord("audit", words); err != nil {
 		return err
 	}
 	o.action = action.Audit{
@@ -45,23 +45,27 @@ func (o *auditFlags) complete(_ environment, words []string) error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	return wrongOptions(o.action.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
-// run is "shardsh audit": whether things lie where they should.
+// run is "shardsh audit": checks that documents and metadata are on the right shards.
 func (o *auditFlags) run(ctx context.Context, env environment) error {
 	var result action.AuditResult
-	err := o.read(ctx, env, func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
-		result, err = o.action.Run(ctx, c, r)
-		return result.Resume, err
-	})
+	err := o.connectAndRead(
+		ctx,
+		env,
+		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
+			result, err = o.action.Run(ctx, c, r)
+			return result.Resume, err
+		},
+	)
 	if err != nil {
 		return err
 	}
 	return o.show(env, result)
 }
 
-// show prints the result. The error is how it is told to the caller.
+// show prints the result. The error determines the exit code.
 func (o *auditFlags) show(env environment, r action.AuditResult) error {
 	if o.json {
 		if err := writeJSON(env.jsonOut(), r); err != nil {

@@ -36,15 +36,15 @@ func (o *balanceFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
 		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
-		f.StringVar(&o.goal, "goal", string(runner.Size),
-			"`"+names(runner.Goals())+"` what to balance: bytes, chunks, operations")
-		f.StringVar(&o.order, "order", string(runner.AsChosen),
-			"`"+names(runner.Orders())+"` order of the moves in a round")
-		f.StringVar(&o.by, "by", "", "`"+names(heat.Bys())+"` what counts for --goal load (mixed)")
+		f.StringVar(&o.goal, "goal", string(runner.GoalSize),
+			"`"+joinNames(runner.Goals())+"` what to balance: bytes, chunks, operations")
+		f.StringVar(&o.order, "order", string(runner.OrderChosen),
+			"`"+joinNames(runner.Orders())+"` order of the moves in a round")
+		f.StringVar(&o.by, "by", "", "`"+joinNames(heat.LoadKinds())+"` what counts for --goal load (mixed)")
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
-		forceJumboFlag(f, &o.forceJumbo)
+		addForceJumboFlag(f, &o.forceJumbo)
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
@@ -53,7 +53,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 	return append(groups, o.sharedGroups(o.pace.coolDownFlag)...)
 }
 
-func names[T ~string](all []T) string {
+func joinNames[T ~string](all []T) string {
 	list := make([]string, len(all))
 	for i, name := range all {
 		list[i] = string(name)
@@ -61,14 +61,14 @@ func names[T ~string](all []T) string {
 	return strings.Join(list, "|")
 }
 
-func (o *balanceFlags) complete(env environment, words []string) error {
-	if err := o.takeWords(env, words, ": collections are named by --ns"); err != nil {
+func (o *balanceFlags) parseArgs(env environment, words []string) error {
+	if err := o.takeAddressWord(env, words, ": collections are named by --ns"); err != nil {
 		return err
 	}
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{o.readOnly && !o.dryRun && !o.preflight,
 			"--read-only and balance exclude each other: --dry-run shows what would be done"},
-		rule{o.script && (o.goal == string(runner.Ops) || o.goal == string(runner.LoadGoal)),
+		rule{o.script && (o.goal == string(runner.GoalOps) || o.goal == string(runner.GoalLoad)),
 			"--goal " + o.goal + " has no --script: each round starts its own count"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},
@@ -83,54 +83,54 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 	if o.giveBack {
 		return nil
 	}
-	return wrongOptions(o.action(action.Control{}).Validate())
+	return optionsUsageError(o.action(action.Control{}).Validate())
 }
 
 // action returns the options of the action.
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		By: heat.By(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
+		By: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
-		PreflightOptions: o.before(),
+		PreflightOptions: o.preflightOptions(),
 	}
 }
 
 // run is "shardsh balance": collections balanced by our engine.
 func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	o.dryRun = o.dryRun || !o.yes && !o.giveBack && !o.preflight && !isTerminal(env.stdin)
-	ctx, cancel := o.bounded(ctx)
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	stages := listenForMore(ctx)
+	stages := listenForSignals(ctx)
 	defer stages.end()
 	if o.giveBack {
 		back := action.GiveBack{DryRun: o.dryRun, Hard: stages.hard}
 		return o.runGiveBack(ctx, env, conn.actionCluster(js.Clock), js, back)
 	}
-	control := action.Control{Insist: stages.insist, Hard: stages.hard}
+	control := action.Control{Insist: stages.second, Hard: stages.hard}
 	if !o.yes {
 		control.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
 	r := newBalanceReporter(ctx, env, o, js)
-	told, end, err := o.traces.tell(env, conn, js.Clock, r.Reporter, r)
+	told, end, err := o.traces.wrapReporter(env, conn, js.Clock, r.Reporter, r)
 	if err != nil {
 		return err
 	}
 	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), told)
-	end(spelled(err))
+	end(withFlagNames(err))
 	r.end()
 	if o.preflight && err == nil {
 		return o.showPreflight(ctx, env, *result.Preflight, nil)
 	}
-	return o.showResult(ctx, env, result, spelled(err))
+	return o.showResult(ctx, env, result, withFlagNames(err))
 }
 
 // runGiveBack enables balancing that a run has left disabled.
@@ -139,7 +139,7 @@ func (o *balanceFlags) runGiveBack(
 ) error {
 	r := actionReporter(env, js, false, o.quiet)
 	result, err := back.Run(ctx, c, r)
-	if err = spelled(err); o.json {
+	if err = withFlagNames(err); o.json {
 		if err != nil {
 			result.Error = secret.Redact(err.Error())
 		}
@@ -149,7 +149,7 @@ func (o *balanceFlags) runGiveBack(
 	} else if err == nil {
 		fmt.Fprintln(env.out(), actiontext.GiveBackResult(result))
 	}
-	return orTimeout(ctx, err)
+	return preferTimeout(ctx, err)
 }
 
 // balanceReporter shows a run line by line, or writes its events as JSON.
@@ -177,7 +177,7 @@ func (r *balanceReporter) Report(e action.Event) {
 func newBalanceReporter(
 	ctx context.Context, env environment, o *balanceFlags, js *script.Engine,
 ) *balanceReporter {
-	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json && !o.traces.quiets(), o.quiet)}
+	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json && !o.traces.isJSONLog(), o.quiet)}
 	r.Reporter.Move = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
@@ -208,7 +208,7 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 	case err == nil && o.dryRun:
 		return o.showDryRun(env, r)
 	case r.Event == "": // nothing began
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	case o.json:
 		if err != nil {
 			r.Error = secret.Redact(err.Error())
@@ -222,7 +222,7 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 	if err == nil && r.Stopped != "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return orTimeout(ctx, err)
+	return preferTimeout(ctx, err)
 }
 
 func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error {
@@ -236,7 +236,7 @@ func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error
 	case o.json:
 		return writeJSON(env.jsonOut(), r.Plan)
 	case o.script:
-		return r.Plan.Script(env.out())
+		return r.Plan.WriteScript(env.out())
 	}
 	notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
 	return nil

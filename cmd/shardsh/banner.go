@@ -84,7 +84,7 @@ type sessionBanner struct {
 func (b sessionBanner) String() string {
 	var lines []string
 	if b.Address != "" {
-		lines = append(lines, b.connected())
+		lines = append(lines, b.connectionLine())
 	}
 	lines = append(lines, strings.Join(strings.Fields("shardsh "+b.ShellVersion), " ")+
 		": type help, sh.help() for sharding, .exit to leave")
@@ -98,9 +98,9 @@ func (b sessionBanner) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// connected returns one line, or two where it would be too long for a terminal.
-func (b sessionBanner) connected() string {
-	address, server := "Connected to "+b.Address, b.server()
+// connectionLine returns one line, or two where it would be too long for a terminal.
+func (b sessionBanner) connectionLine() string {
+	address, server := "Connected to "+b.Address, b.serverText()
 	switch {
 	case server == "":
 		return address
@@ -110,7 +110,7 @@ func (b sessionBanner) connected() string {
 	return fmt.Sprintf("%s (%s)", address, server)
 }
 
-func (b sessionBanner) server() string {
+func (b sessionBanner) serverText() string {
 	var about []string
 	if b.ServerVersion != "" {
 		about = append(about, "MongoDB "+b.ServerVersion)

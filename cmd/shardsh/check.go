@@ -35,29 +35,29 @@ var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "na
 
 func (o *checkFlags) groups() []cmdline.Group {
 	groups := append(o.Options.Groups(), cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		advisoriesFlag(f, &o.action.Advisories)
+		addAdvisoriesFlag(f, &o.action.Advisories)
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
-		zoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.ofZone)
 		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
 		o.answerFlags.flags(f, checkFormats...)
 	}))
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
-// complete reads the command line, and the policy that comes of it.
-func (o *checkFlags) complete(env environment, words []string) (err error) {
-	if err := o.fleet.choose(); err != nil {
+// parseArgs reads the command line, and the policy that comes of it.
+func (o *checkFlags) parseArgs(env environment, words []string) (err error) {
+	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
 	o.addresses = words
 	if len(words) > 1 && (o.from != "" || o.mock != "") {
 		return usagef("--from and --mock are one cluster, without addresses")
 	}
-	if o.fleet.given() && len(words) > 0 {
+	if o.fleet.isSet() && len(words) > 0 {
 		return o.completeFleet(env, words)
 	}
-	if err := o.sourceFlags.complete(env, words[:min(1, len(words))]); err != nil {
+	if err := o.sourceFlags.parseArgs(env, words[:min(1, len(words))]); err != nil {
 		return err
 	}
 	for _, address := range words[min(1, len(words)):] {
@@ -73,7 +73,7 @@ func (o *checkFlags) complete(env environment, words []string) (err error) {
 	if err := o.checkFormat(checkFormats...); err != nil {
 		return err
 	}
-	if o.wait != 0 && o.fleet.many() {
+	if o.wait != 0 && o.fleet.isFleet() {
 		return usagef("--wait is for one cluster: add --cluster NAME")
 	}
 	if o.wait != 0 && o.from != "" {
@@ -81,7 +81,7 @@ func (o *checkFlags) complete(env environment, words []string) (err error) {
 	}
 	o.action.Wait, o.action.Every = time.Duration(o.wait), time.Duration(o.every)
 	if err := o.action.Validate(); err != nil {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	o.action.Policy, err = o.Policy()
 	return err
@@ -93,11 +93,11 @@ func (o *checkFlags) refuse(env environment, err error) error {
 	if !slices.Contains(env.args, "--output=nagios") && (at < 0 || at+1 >= len(env.args) || env.args[at+1] != "nagios") {
 		return err
 	}
-	reports := []check.Report{{Trouble: check.Trouble{Message: secret.Redact(err.Error())}}}
-	return errors.Join(machine.Nagios(env.out(), reports), serviceState(reports))
+	reports := []check.Report{{Failure: check.CheckFailure{Message: secret.Redact(err.Error())}}}
+	return errors.Join(machine.Nagios(env.out(), reports), nagiosExit(reports))
 }
 
-// run is "shardsh check": is the cluster well, yes or no.
+// run is "shardsh check": is the cluster healthy, yes or no.
 func (o *checkFlags) run(ctx context.Context, env environment) error {
 	o.columns = env.columns()
 	reports, err := o.checkAll(ctx, env)
@@ -107,16 +107,16 @@ func (o *checkFlags) run(ctx context.Context, env environment) error {
 	if err := o.write(env, func(to io.Writer) error { return o.show(to, reports) }); err != nil {
 		return err
 	}
-	return o.verdict(reports)
+	return o.exitError(reports)
 }
 
-// verdict turns what was found into an exit code: findings count more than what
-// could not be asked, as something is wrong for sure.
-func (o *checkFlags) verdict(reports []check.Report) error {
-	worst := check.Worst(reports)
+// exitError turns the reports into an exit code: findings take precedence over
+// unreachable clusters.
+func (o *checkFlags) exitError(reports []check.Report) error {
+	worst := check.WorstStatus(reports)
 	switch {
 	case o.format == "nagios":
-		return serviceState(reports)
+		return nagiosExit(reports)
 	case worst == check.Failed:
 		return findingsError{}
 	case worst == check.Unknown:
@@ -129,7 +129,7 @@ func (o *checkFlags) verdict(reports []check.Report) error {
 func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	switch o.format {
 	case "json":
-		if len(reports) == 1 && !o.fleet.many() {
+		if len(reports) == 1 && !o.fleet.isFleet() {
 			return writeJSON(to, reports[0])
 		}
 		return writeJSON(to, reports)
@@ -142,7 +142,7 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	case "nagios":
 		return machine.Nagios(to, reports)
 	}
-	if o.fleet.many() && !o.long {
+	if o.fleet.isFleet() && !o.long {
 		return o.showFleet(to, reports)
 	}
 	checkcmd.Text{Quiet: o.quiet, Long: o.long}.Write(to, reports)
@@ -167,10 +167,10 @@ func (o *checkFlags) showFleet(to io.Writer, reports []check.Report) error {
 	return writeFleet(to, lines, o.columns)
 }
 
-// serviceState ends the program as Nagios expects it of a plugin.
-func serviceState(reports []check.Report) error {
+// nagiosExit ends the program as Nagios expects it of a plugin.
+func nagiosExit(reports []check.Report) error {
 	if state := machine.NagiosState(reports); state != machine.NagiosOK {
-		return pluginError{int(state)}
+		return nagiosError{int(state)}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestCheckPage(t *testing.T) {
 	var want []string
 	for _, r := range check.Rules() {
 		usual, limit := "", ""
-		if r.Usual {
+		if r.Default {
 			usual = "yes"
 		}
 		if len(r.Units) > 0 {

@@ -28,7 +28,7 @@ func (o *clusterFlags) transcriptFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.transcript, "transcript", "", "`FILE` append every command and reply to it, as JSON lines")
 }
 
-// errEmptyAddress is for a word that is most likely a variable nobody has set: it
+// errEmptyAddress is for an empty argument, most likely an unset variable: it
 // must not become the mock, or this machine.
 var errEmptyAddress = usagef("the address is empty")
 
@@ -48,18 +48,18 @@ func (o *clusterFlags) takeAddress(word string) error {
 
 // usesMock reports whether the cluster is the mock: it is without anything that
 // says where, and without --nodb.
-func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.Named() }
+func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.IsSet() }
 
-// rule is something that a command line must not say.
+// rule is a constraint on a command line.
 type rule struct {
-	broken bool
-	text   string
+	violated bool
+	text     string
 }
 
-// firstBroken returns a usage error for the first rule that is broken.
-func firstBroken(rules ...rule) error {
+// firstViolation returns a usage error for the first rule that is broken.
+func firstViolation(rules ...rule) error {
 	for _, r := range rules {
-		if r.broken {
+		if r.violated {
 			return usagef("%s", r.text)
 		}
 	}
@@ -67,15 +67,18 @@ func firstBroken(rules ...rule) error {
 }
 
 func (o *clusterFlags) check() error {
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{o.nodb && o.mock != "", "--nodb and --mock exclude each other"},
-		rule{o.nodb && o.server.Named(), "--nodb needs no host, user or TLS; leave those options out"},
+		rule{o.nodb && o.server.IsSet(), "--nodb needs no host, user or TLS; leave those options out"},
 		rule{o.mock != "" && o.server.Address != "",
 			"--mock and the address " + secret.Redact(o.server.Address) + " exclude each other"},
 		rule{o.mock != "" && (o.server.Host != "" || o.server.Port != ""), "--mock and --host or --port exclude each other"},
-		rule{o.mock != "" && o.server.Option() != "", o.server.Option() + " is for a live cluster, not for the mock"},
-		rule{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only"},
-		rule{!o.usesMock() && o.describes(),
+		rule{
+			o.mock != "" && o.server.FirstOption() != "",
+			o.server.FirstOption() + " is for a live cluster, not for the mock",
+		},
+		rule{!o.usesMock() && o.hasOrigin(), "--dbpath and --snapshot are for the mock cluster only"},
+		rule{!o.usesMock() && o.hasMockOptions(),
 			"--mock-time, --routers, --set-parameter, --seed, --memory, --server-version and --fcv are " +
 				"for the mock cluster only"},
 	); err != nil {
@@ -102,8 +105,8 @@ type mockFlags struct {
 	memory        cmdline.Size
 }
 
-// bareMock is what --mock without a value means.
-const bareMock = "3"
+// defaultMock is what --mock without a value means.
+const defaultMock = "3"
 
 // mockGroup returns a section with options of the mock, which the help explains on a
 // page of its own.
@@ -112,12 +115,12 @@ func mockGroup(add ...func(f *pflag.FlagSet)) cmdline.Group {
 		for _, each := range add {
 			each(f)
 		}
-	}).On("mock", "Mock")
+	}).OnPage("mock", "Mock")
 }
 
 func (o *mockFlags) mockFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` use a mock cluster: number of shards, or a topology file")
-	f.Lookup("mock").NoOptDefVal = bareMock
+	f.Lookup("mock").NoOptDefVal = defaultMock
 }
 
 func (o *mockFlags) timeFlag(f *pflag.FlagSet) {
@@ -129,8 +132,8 @@ func (o *mockFlags) snapshotFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` mock the cluster in a file of shardsh snapshot or mock.save()")
 }
 
-// otherFlags are those that the shell alone has.
-func (o *mockFlags) otherFlags(f *pflag.FlagSet) {
+// shellOnlyFlags are those that the shell alone has.
+func (o *mockFlags) shellOnlyFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
 	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the one that is there")
 	f.Var(&o.serverVersion, "server-version",
@@ -141,17 +144,17 @@ func (o *mockFlags) otherFlags(f *pflag.FlagSet) {
 	f.Var(&o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01")
 }
 
-// keeps reports whether the mock cluster may have come from somewhere.
-func (o *mockFlags) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
+// hasOrigin reports whether the mock cluster is loaded from a file or directory.
+func (o *mockFlags) hasOrigin() bool { return o.dbpath != "" || o.snapshot != "" }
 
-// describes reports whether anything says what the mock is like.
-func (o *mockFlags) describes() bool {
+// hasMockOptions reports whether anything says what the mock is like.
+func (o *mockFlags) hasMockOptions() bool {
 	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.fcv != "" ||
 		o.memory.Given || o.routers != 0
 }
 
 func (o *mockFlags) check() error {
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has its own shards"},
 	); err != nil {
 		return err
@@ -159,13 +162,13 @@ func (o *mockFlags) check() error {
 	if o.routers < 0 || o.routers > mock.MaxRouters {
 		return usagef("--routers takes 1 to %d, not %d", mock.MaxRouters, o.routers)
 	}
-	_, err := mockoptions.Pace(o.mockTime)
+	_, err := mockoptions.ParsePace(o.mockTime)
 	return err
 }
 
 // topology returns what --mock describes.
 func (o *mockFlags) topology() (*mock.Topology, error) {
-	n, isNumber, err := shardsOf(o.mock)
+	n, isNumber, err := parseShardCount(o.mock)
 	switch {
 	case err != nil:
 		return nil, err
@@ -181,9 +184,9 @@ func (o *mockFlags) topology() (*mock.Topology, error) {
 	return t, nil
 }
 
-// shardsOf reads --mock as a number of shards; false when it names a file.
-func shardsOf(text string) (int, bool, error) {
-	text = cmp.Or(text, bareMock)
+// parseShardCount reads --mock as a number of shards; false when it names a file.
+func parseShardCount(text string) (int, bool, error) {
+	text = cmp.Or(text, defaultMock)
 	if strings.Trim(text, "-0123456789") != "" {
 		return 0, false, nil
 	}
@@ -197,7 +200,7 @@ func shardsOf(text string) (int, bool, error) {
 // runFlags say how long a command may take, and how much it says besides its answer.
 type runFlags struct {
 	timeout     cmdline.Duration
-	quietChoice cmdline.Choice
+	quietChoice cmdline.OptionalBool
 	quiet       bool
 }
 
@@ -207,7 +210,7 @@ func (o *runFlags) timeoutFlag(f *pflag.FlagSet) {
 
 func (o *runFlags) flags(f *pflag.FlagSet) {
 	o.timeoutFlag(f)
-	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
+	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
 }
 
 // safetyFlags say which commands may change something.
@@ -217,7 +220,7 @@ type safetyFlags struct {
 	rehearses bool
 }
 
-// mode is what is special about how commands are sent; empty for nothing.
+// mode is the guard mode (read-only, dry-run, confirm); empty for none.
 func (o *safetyFlags) mode() string {
 	for _, m := range []struct {
 		on   bool

@@ -34,10 +34,10 @@ func (*completionFlags) runWords(_ context.Context, env environment) (bool, erro
 	default:
 		return false, nil
 	}
-	return true, buffered(env.stdout, completions().Next(words).Write)
+	return true, buffered(env.stdout, completionTables().Next(words).Write)
 }
 
-func (o *completionFlags) complete(_ environment, words []string) (err error) {
+func (o *completionFlags) parseArgs(_ environment, words []string) (err error) {
 	shells := complete.Shells()
 	names := strings.Join(slices.Sorted(maps.Keys(shells)), ", ")
 	if len(words) != 1 {
@@ -69,8 +69,8 @@ and their values, scripts and other files.`,
 	}
 }
 
-// completions is what completion knows, from the tables that the help is made of.
-func completions() complete.Tables {
+// completionTables is what completion knows, from the tables that the help is made of.
+func completionTables() complete.Tables {
 	var rules, releases []string
 	for _, r := range check.Rules() {
 		rules = append(rules, r.Name)
@@ -83,22 +83,22 @@ func completions() complete.Tables {
 		Operands: map[string]complete.Answer{
 			"":           {Names: complete.KindFiles, Suffixes: scriptSuffixes},
 			"apply":      {Names: complete.KindFiles, Suffixes: []string{".json"}},
-			"run":        library(),
+			"run":        libraryScripts(),
 			"test":       {Names: complete.KindFiles, Suffixes: []string{".js", ".mjs", ".ts"}},
-			"completion": complete.Of(slices.Sorted(maps.Keys(complete.Shells()))...),
+			"completion": complete.NewAnswer(slices.Sorted(maps.Keys(complete.Shells()))...),
 		},
 		Values: map[string]complete.Answer{
-			"authenticationMechanism": complete.Of(target.Mechanisms()...),
+			"authenticationMechanism": complete.NewAnswer(target.Mechanisms()...),
 			"file":                    {Names: complete.KindFiles, Suffixes: scriptSuffixes},
-			"rules":                   complete.Of(append([]string{"usual", "all"}, rules...)...),
-			"server-version":          complete.Of(releases...),
-			"tlsDisabledProtocols":    complete.Of("TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"),
+			"rules":                   complete.NewAnswer(append([]string{"usual", "all"}, rules...)...),
+			"server-version":          complete.NewAnswer(releases...),
+			"tlsDisabledProtocols":    complete.NewAnswer("TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"),
 		},
 	}
 }
 
-// library answers with the scripts that ship.
-func library() (answer complete.Answer) {
+// libraryScripts answers with the scripts that ship.
+func libraryScripts() (answer complete.Answer) {
 	for _, s := range scripts.List() {
 		answer.Words = append(answer.Words, complete.Word{Text: s.Name, About: s.About})
 	}

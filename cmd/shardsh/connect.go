@@ -52,20 +52,20 @@ type connection struct {
 // repeat to the last timestamp.
 var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// session is what a connection is made for.
+// session describes the purpose of a connection.
 type session struct {
 	interactive bool
 	quiet       bool   // no notices
 	mode        string // of the safety flags
 	rehearses   bool   // a mock plays the cluster
-	looks       bool   // nothing is changed, and no policy read
+	readsOnly   bool   // nothing is changed, and no policy read
 	rules       *sandbox.Rules
 }
 
 // connect opens the mock cluster, a live one, or none.
 func connect(ctx context.Context, env environment, o *clusterFlags, s session) (*connection, error) {
 	var allowed action.Consent
-	if !s.looks {
+	if !s.readsOnly {
 		var err error
 		if allowed, err = o.consent(env); err != nil {
 			return nil, err
@@ -104,7 +104,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	if err != nil {
 		return nil, err
 	}
-	pace, err := mockoptions.Pace(o.mockTime)
+	pace, err := mockoptions.ParsePace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +118,15 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
 	}
-	played, err := metadata.Begin(&cfg, o.snapshot)
+	played, err := metadata.LoadConfig(&cfg, o.snapshot)
 	if err != nil {
 		return nil, err
 	}
 	mockTime := o.mockTime
-	if mockTime == "" && metadata.OwnTime(&cfg) {
+	if mockTime == "" && metadata.UseClusterTime(&cfg) {
 		mockTime = "1x" // for the banner
 	}
-	if o.mock == "" && o.keeps() {
+	if o.mock == "" && o.hasOrigin() {
 		cfg.Topology = nil
 	}
 	if o.seed.Given {
@@ -139,8 +139,14 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	if err != nil {
 		return nil, err
 	}
-	first := router.New(cluster, nil,
-		router.WithSnapshots(mockoptions.SnapshotsAnywhere(s.rules)), router.WithBudget(mockoptions.Budget(o.memory)))
+	first := router.New(
+		cluster,
+		nil,
+		router.WithSnapshots(
+			mockoptions.SnapshotsAnywhere(s.rules),
+		),
+		router.WithBudget(mockoptions.NewMemoryBudget(o.memory)),
+	)
 	routers, err := router.NewRouters(first, max(1, cmp.Or(o.routers, topology.Routers)))
 	if err != nil {
 		cluster.Close()
@@ -162,7 +168,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	settings, err := dialer(env).Settings(context.Background(), o.server, target.Mock())
+	settings, err := newDialer(env).Settings(context.Background(), o.server, target.MockConnectionString())
 	if err != nil {
 		stop()
 		return nil, err
@@ -177,9 +183,9 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	database = cmp.Or(database, "test")
 	what, deployment := "mock", "mock: mongos"
 	if played != nil {
-		what, deployment = metadata.Name(played), "snapshot: mongos"
+		what, deployment = metadata.MockName(played), "snapshot: mongos"
 		printGaps(env, played)
-		for _, lack := range metadata.Lacks(played) {
+		for _, lack := range metadata.MissingData(played) {
 			notice(env.stderr, s.quiet, "%s", lack)
 		}
 	}

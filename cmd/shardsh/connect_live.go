@@ -17,13 +17,13 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 	if err != nil {
 		return nil, err
 	}
-	if err := dialer(env).FillPassword(ctx, s, c); err != nil {
+	if err := newDialer(env).FillPassword(ctx, s, c); err != nil {
 		return nil, err
 	}
-	if ignored := target.Ignored(c); len(ignored) > 0 {
+	if ignored := target.IgnoredParameters(c); len(ignored) > 0 {
 		notice(env.stderr, false, "shardsh: ignored in the connection string: %s", strings.Join(ignored, ", "))
 	}
-	settings, err := dialer(env).Settings(ctx, s, c)
+	settings, err := newDialer(env).Settings(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 		return nil, err
 	}
 	conn := &connection{
-		client: client, address: c.Shown(), setName: greeting.SetName, readPreference: settings.ReadPreference,
+		client: client, address: c.Redacted(), setName: greeting.SetName, readPreference: settings.ReadPreference,
 		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
 		deployment:    greeting.Kind(), apiVersion: s.APIVersion, settings: settings,
 		close: func() { target.Disconnect(client) },
@@ -47,8 +47,8 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 	return conn, nil
 }
 
-// dialer is how this program connects to a cluster.
-func dialer(env environment) target.Dialer {
+// newDialer is how this program connects to a cluster.
+func newDialer(env environment) target.Dialer {
 	way := target.Dialer{Name: "shardsh " + buildinfo.Version(), Getenv: env.getenv,
 		Ask: func(ctx context.Context, question, remedy string) (string, error) {
 			return askSecret(ctx, env, question, remedy)
@@ -67,5 +67,5 @@ func scriptClientOptions(ctx context.Context, env environment, uri string) (*opt
 	if err != nil {
 		return nil, err
 	}
-	return dialer(env).Settings(ctx, target.Server{}, c)
+	return newDialer(env).Settings(ctx, target.Server{}, c)
 }

@@ -31,7 +31,7 @@ func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
 
 // consentGroup returns the options, which the help explains on a page of their own.
 func (o *consentFlags) consentGroup() cmdline.Group {
-	return cmdline.NewGroup("Consent", o.consentFlag).On("consent", "Consent")
+	return cmdline.NewGroup("Consent", o.consentFlag).OnPage("consent", "Consent")
 }
 
 // consent reads the policies. All of them count: nobody gets around that of the machine

@@ -23,8 +23,8 @@ func (o *defragmentFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *defragmentFlags) complete(env environment, words []string) error {
-	if err := o.takeWords(env, words, ""); err != nil {
+func (o *defragmentFlags) parseArgs(env environment, words []string) error {
+	if err := o.takeAddressWord(env, words, ""); err != nil {
 		return err
 	}
 	return o.check("defragment", o.action(o.runOptions()))
@@ -35,7 +35,9 @@ func (o *defragmentFlags) action(e action.RunOptions) planAction {
 }
 
 // run is "shardsh defragment": small chunks merged, by our engine.
-func (o *defragmentFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
+func (o *defragmentFlags) run(ctx context.Context, env environment) error {
+	return runPlanVerb(ctx, env, o)
+}
 
 func defragmentText() cmdline.Text {
 	return cmdline.Text{

@@ -46,7 +46,7 @@ func (o *diffFlags) groups() []cmdline.Group {
 	return append(groups, o.server.Flags()...)
 }
 
-func (o *diffFlags) complete(_ environment, words []string) error {
+func (o *diffFlags) parseArgs(_ environment, words []string) error {
 	o.quiet = o.quietChoice.On
 	if len(words) == 0 || len(words) > 2 {
 		return usagef("diff takes two snapshots, OLD NEW, or a directory of snapshots: --since 1d DIR")
@@ -63,21 +63,21 @@ func (o *diffFlags) complete(_ environment, words []string) error {
 			return err
 		}
 		o.new = ""
-	} else if option := o.server.Option(); option != "" {
+	} else if option := o.server.FirstOption(); option != "" {
 		return usagef("%s is for a cluster, and NEW is none", option)
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if _, err := spanOf(o.since, time.Time{}); err != nil {
+	if _, err := parseSince(o.since, time.Time{}); err != nil {
 		return err
 	}
-	return wrongOptions(o.action.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
-// spanOf returns how far back --since goes from a time: yesterday is up to the beginning of
+// parseSince returns how far back --since goes from a time: yesterday is up to the beginning of
 // its day.
-func spanOf(text string, from time.Time) (time.Duration, error) {
+func parseSince(text string, from time.Time) (time.Duration, error) {
 	switch text {
 	case "":
 		return 0, nil
@@ -93,22 +93,22 @@ func spanOf(text string, from time.Time) (time.Duration, error) {
 
 // run is "shardsh diff": what has changed, and exit code 3 if something has.
 func (o *diffFlags) run(ctx context.Context, env environment) error {
-	return o.within(ctx, env, func(ctx context.Context) error {
+	return o.runWithTimeout(ctx, env, func(ctx context.Context) error {
 		done := func() {}
 		defer func() { done() }()
-		is, err := o.newer(ctx, env, &done)
+		after, err := o.readNewer(ctx, env, &done)
 		if err != nil {
 			return err
 		}
-		was, err := o.older(env, is)
+		before, err := o.readOlder(env, after)
 		if err != nil {
 			return err
 		}
-		result, err := o.action.Run(was, is)
+		result, err := o.action.Run(before, after)
 		if err != nil {
-			return wrongOptions(err)
+			return optionsUsageError(err)
 		}
-		o.runs(ctx, env, &result, is)
+		o.addRuns(ctx, env, &result, after)
 		if o.json {
 			err = writeJSON(env.jsonOut(), result)
 		} else {
@@ -121,8 +121,8 @@ func (o *diffFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
-// runs adds those of an audit. Without one the changes are told all the same.
-func (o *diffFlags) runs(ctx context.Context, env environment, r *action.DiffResult, is *catalog.Snapshot) {
+// addRuns adds the runs of an audit to the changes, if there is an audit.
+func (o *diffFlags) addRuns(ctx context.Context, env environment, r *action.DiffResult, is *catalog.Snapshot) {
 	if o.client == nil && o.audit == "" {
 		return
 	}
@@ -131,10 +131,10 @@ func (o *diffFlags) runs(ctx context.Context, env environment, r *action.DiffRes
 	}
 }
 
-// newer reads the newer one: a cluster, a file, or the newest in a directory.
-func (o *diffFlags) newer(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
-	if o.server.Named() {
-		return o.cluster(ctx, env, done)
+// readNewer reads the newer one: a cluster, a file, or the newest in a directory.
+func (o *diffFlags) readNewer(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
+	if o.server.IsSet() {
+		return o.readCluster(ctx, env, done)
 	}
 	path := o.new
 	if path == "" {
@@ -152,24 +152,25 @@ func (o *diffFlags) newer(ctx context.Context, env environment, done *func()) (*
 	return metadata.Open(path)
 }
 
-// cluster reads the cluster, which stays connected until done.
-func (o *diffFlags) cluster(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
+// readCluster reads the cluster, which stays connected until done.
+func (o *diffFlags) readCluster(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
 	source, leave, err := o.open(ctx, env)
 	if err != nil {
 		return nil, err
 	}
 	*done, o.client = leave, source.Client
-	s, err := source.Read(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes, Watch: o.progress.reading})
+	s, err := source.Read(ctx,
+		live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes, OnProgress: o.progress.showReading})
 	if err != nil {
-		return nil, orTimeout(ctx, err)
+		return nil, preferTimeout(ctx, err)
 	}
-	o.progress.end()
+	o.progress.clearLine()
 	return s, nil
 }
 
-// older reads the older one: a file, or that of a directory which is as old as --since says,
+// readOlder reads the older one: a file, or that of a directory which is as old as --since says,
 // or else the last before the newer one.
-func (o *diffFlags) older(env environment, is *catalog.Snapshot) (*catalog.Snapshot, error) {
+func (o *diffFlags) readOlder(env environment, is *catalog.Snapshot) (*catalog.Snapshot, error) {
 	if !isDirectory(o.old) {
 		if o.since != "" {
 			return nil, usagef("--since is for a directory of snapshots, and %s is none", o.old)
@@ -183,19 +184,19 @@ func (o *diffFlags) older(env environment, is *catalog.Snapshot) (*catalog.Snaps
 		}
 		return nil, err
 	}
-	span, err := spanOf(o.since, is.Time())
+	span, err := parseSince(o.since, is.Time())
 	if err != nil {
 		return nil, err
 	}
 	until := is.Time().Add(-span)
-	if span == 0 && (o.new == "" && !o.server.Named() || !newest.Time.Before(is.Time())) {
+	if span == 0 && (o.new == "" && !o.server.IsSet() || !newest.Time.Before(is.Time())) {
 		until = newest.Time.Add(-time.Second)
 	}
 	f, found, err := snapdir.NewestBefore(o.old, until)
 	switch {
 	case err != nil:
 		return nil, err
-	case !found && f.Time.Equal(newest.Time) && !o.server.Named() && o.new == "":
+	case !found && f.Time.Equal(newest.Time) && !o.server.IsSet() && o.new == "":
 		return nil, fmt.Errorf("%s has one snapshot only: there is nothing to compare it with", o.old)
 	case !found:
 		notice(env.stderr, o.quiet, "There is none from before %s: this is the oldest.",

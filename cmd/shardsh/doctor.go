@@ -35,13 +35,13 @@ type doctorFlags struct {
 func (o *doctorFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.asJSON, "json", false, "print the report as JSON")
-		advisoriesFlag(f, &o.file)
+		addAdvisoriesFlag(f, &o.file)
 		o.timeout.timeoutFlag(f)
 	})}
 	return append(groups, o.server.Flags()...)
 }
 
-func (o *doctorFlags) complete(_ environment, words []string) (err error) {
+func (o *doctorFlags) parseArgs(_ environment, words []string) (err error) {
 	if len(words) > 1 {
 		return usagef("doctor takes one address, not also %q", secret.Redact(words[1]))
 	}
@@ -51,14 +51,14 @@ func (o *doctorFlags) complete(_ environment, words []string) (err error) {
 		}
 	}
 	if o.advisories, err = action.Advisories(o.file); err != nil {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	return o.clusterFlags.check()
 }
 
 // run is "shardsh doctor": can one work on this cluster from here.
 func (o *doctorFlags) run(ctx context.Context, env environment) error {
-	bounded, cancel := o.timeout.bounded(ctx)
+	bounded, cancel := o.timeout.withTimeout(ctx)
 	defer cancel()
 	lines, err := o.diagnose(bounded, env)
 	if err != nil {
@@ -79,7 +79,7 @@ func (o *doctorFlags) run(ctx context.Context, env environment) error {
 // diagnose looks at this machine, then at the way to the cluster, then at the cluster.
 // The error is that of a signal, or of a command line that makes no sense.
 func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.Line, error) {
-	lines := thisMachine(env).Lines()
+	lines := describeMachine(env).Lines()
 	if o.usesMock() {
 		return o.diagnoseMock(ctx, env, lines)
 	}
@@ -87,40 +87,40 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	if err != nil {
 		return nil, err
 	}
-	sources, err := dialer(env).Sources(o.server, c)
+	sources, err := newDialer(env).Sources(o.server, c)
 	if err != nil {
 		return nil, err
 	}
-	lines = append(lines, doctor.Settings(gradedSettings(sources))...)
-	if err := dialer(env).FillPassword(ctx, o.server, c); err != nil {
+	lines = append(lines, doctor.SettingLines(gradeSettings(sources))...)
+	if err := newDialer(env).FillPassword(ctx, o.server, c); err != nil {
 		return nil, err
 	}
-	settings, err := dialer(env).Settings(ctx, o.server, c)
+	settings, err := newDialer(env).Settings(ctx, o.server, c)
 	if err != nil {
-		return append(lines, connectionFailed(err, "check the name, and whether DNS on this machine resolves it")),
-			stopped(ctx)
+		return append(lines, connectionFailureLine(err, "check the name, and whether DNS on this machine resolves it")),
+			signalCause(ctx)
 	}
 	hosts := doctor.Hosts{Names: settings.Hosts, TLS: settings.TLSConfig, Now: time.Now}.Lines(ctx)
 	lines = append(lines, hosts...)
 	if !slices.ContainsFunc(hosts, func(l doctor.Line) bool { return l.Grade != doctor.Fail }) {
-		return append(lines, connectionFailed(errors.New("not tried: no host answers"), "make a host reachable first")),
-			stopped(ctx)
+		return append(lines, connectionFailureLine(errors.New("not tried: no host answers"), "make a host reachable first")),
+			signalCause(ctx)
 	}
 	client, greeting, err := target.Open(ctx, c, settings)
 	if err != nil {
 		remedy := "the hosts answer: check that they are MongoDB servers, and whether they need --tls"
-		return append(lines, connectionFailed(err, remedy)), stopped(ctx)
+		return append(lines, connectionFailureLine(err, remedy)), signalCause(ctx)
 	}
 	defer target.Disconnect(client)
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Settings: settings, Kind: greeting.Kind(),
 		Member: greeting.Member(ctx, client),
 		Now:    time.Now, Advisories: o.advisories}
-	return append(lines, seen.Lines(ctx)...), stopped(ctx)
+	return append(lines, seen.Lines(ctx)...), signalCause(ctx)
 }
 
-// stopped is the error of a signal. Time that is up is not a reason to keep what was found
-// out until then.
-func stopped(ctx context.Context) error {
+// signalCause returns the error of a signal, if any. A timeout is ignored: it does not discard the lines
+// found until then.
+func signalCause(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.As(cause, new(signalError)) {
 		return cause
 	}
@@ -128,7 +128,7 @@ func stopped(ctx context.Context) error {
 }
 
 func (o *doctorFlags) diagnoseMock(ctx context.Context, env environment, lines []doctor.Line) ([]doctor.Line, error) {
-	lines = append(lines, doctor.Settings([]doctor.Setting{
+	lines = append(lines, doctor.SettingLines([]doctor.Setting{
 		{Name: "cluster", Value: "the embedded mock, as no address was given"},
 	})...)
 	conn, err := connectMock(env, &o.clusterFlags, session{})
@@ -137,11 +137,11 @@ func (o *doctorFlags) diagnoseMock(ctx context.Context, env environment, lines [
 	}
 	defer conn.close()
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(conn.client), Mock: true, Kind: "mongos", Now: time.Now}
-	return append(lines, seen.Lines(ctx)...), stopped(ctx)
+	return append(lines, seen.Lines(ctx)...), signalCause(ctx)
 }
 
-// gradedSettings grades what a connection string came to.
-func gradedSettings(sources []target.Source) (list []doctor.Setting) {
+// gradeSettings grades the resulting connection settings.
+func gradeSettings(sources []target.Source) (list []doctor.Setting) {
 	for _, s := range sources {
 		one := doctor.Setting{Name: s.Name, Value: s.Value, Source: s.From}
 		insecure := s.Name == "tlsAllowInvalidCertificates" || s.Name == "tlsAllowInvalidHostnames" || s.Name == "tlsInsecure"
@@ -157,8 +157,8 @@ func gradedSettings(sources []target.Source) (list []doctor.Setting) {
 	return list
 }
 
-// connectionFailed reports that connecting failed, and what may help.
-func connectionFailed(err error, remedy string) doctor.Line {
+// connectionFailureLine reports that connecting failed, and what may help.
+func connectionFailureLine(err error, remedy string) doctor.Line {
 	const authenticationFailed = 18
 	var refused target.ConnectionError
 	var timeout timeoutError
@@ -174,24 +174,24 @@ func connectionFailed(err error, remedy string) doctor.Line {
 		Text: secret.Redact(live.ShortenUnauthorized(err.Error())), Remedy: remedy}
 }
 
-// thisMachine is what there is to know of this side.
-func thisMachine(env environment) doctor.Machine {
-	columns, rows := env.screen()
+// describeMachine describes the local machine.
+func describeMachine(env environment) doctor.Machine {
+	columns, rows := env.terminalSize()
 	home := homeDirectory()
-	m := doctor.Machine{Version: buildinfo.This().Line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,
+	m := doctor.Machine{Version: buildinfo.Read().Line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,
 		Getenv: env.getenv, Windows: runtime.GOOS == "windows"}
-	m.Files = append(m.Files, fileAt("history", historyPath(env.getenv, home), false),
-		fileAt("settings", settingsPath(env.getenv, home), false))
+	m.Files = append(m.Files, describeFile("history", historyPath(env.getenv, home), false),
+		describeFile("settings", settingsPath(env.getenv, home), false))
 	for _, name := range []string{".shardshrc.js", ".mongoshrc.js"} {
 		if path := filepath.Join(home, name); home != "" && isFile(path) {
-			m.Files = append(m.Files, fileAt("rc file", path, true))
+			m.Files = append(m.Files, describeFile("rc file", path, true))
 			break
 		}
 	}
 	return m
 }
 
-func fileAt(name, path string, runs bool) doctor.File {
+func describeFile(name, path string, runs bool) doctor.File {
 	f := doctor.File{Name: name, Path: path, Runs: runs}
 	if path == "" {
 		return f

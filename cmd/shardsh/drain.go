@@ -26,8 +26,8 @@ func (o *drainFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *drainFlags) complete(env environment, words []string) error {
-	if err := o.takeWords(env, words, ""); err != nil {
+func (o *drainFlags) parseArgs(env environment, words []string) error {
+	if err := o.takeAddressWord(env, words, ""); err != nil {
 		return err
 	}
 	return o.check("drain", o.action(o.runOptions()))
@@ -40,7 +40,7 @@ func (o *drainFlags) action(e action.RunOptions) planAction {
 }
 
 // run is "shardsh drain": a shard emptied by our engine.
-func (o *drainFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
+func (o *drainFlags) run(ctx context.Context, env environment) error { return runPlanVerb(ctx, env, o) }
 
 func drainText() cmdline.Text {
 	return cmdline.Text{

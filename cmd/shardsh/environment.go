@@ -12,8 +12,8 @@ import (
 	"shardsh/bindings/transcript"
 )
 
-// environment is what the program knows of the world around it, so that tests
-// can run it whole.
+// environment holds the program's external dependencies, so that tests
+// can run the whole program.
 type environment struct {
 	args    []string
 	command string // the verb, with a space before it; "" for the shell
@@ -28,7 +28,7 @@ type environment struct {
 	transcript *transcript.Writer
 }
 
-// process is what a run may do with the process that it is in.
+// process gives access to the operating system process.
 type process struct {
 	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
 	releaseInterrupt func()
@@ -50,20 +50,20 @@ type streams struct {
 	stdout, stderr io.Writer
 }
 
-// out is for what was asked for.
+// out is for results.
 func (s streams) out() io.Writer { return plaintext.NewWriter(s.stdout) }
 
 // errOut is for notices and errors.
 func (s streams) errOut() io.Writer { return plaintext.NewWriter(s.stderr) }
 
-// jsonOut is for JSON, which means the same with its characters escaped.
+// jsonOut is for JSON; invisible characters are escaped.
 func (s streams) jsonOut() io.Writer { return plaintext.NewJSONWriter(s.stdout) }
 
-// name is what the user calls what runs.
-func (env environment) name() string { return strings.TrimSpace(cmp.Or(env.command, "shardsh")) }
+// commandName returns the name of the running verb, or "shardsh".
+func (env environment) commandName() string { return strings.TrimSpace(cmp.Or(env.command, "shardsh")) }
 
-// visible returns an error's text, which the shell may have coloured.
-func (env environment) visible(text string) string {
+// escapeText returns an error's text, which the shell may have coloured.
+func (env environment) escapeText(text string) string {
 	if env.color() {
 		return plaintext.VisibleStyled(text)
 	}
@@ -77,12 +77,12 @@ func isTerminal(r any) bool {
 
 // columns returns the width of the terminal; 0 where there is none.
 func (s streams) columns() int {
-	columns, _ := s.screen()
+	columns, _ := s.terminalSize()
 	return columns
 }
 
-// screen returns the size of the terminal; zero where there is none.
-func (s streams) screen() (columns, rows int) {
+// terminalSize returns the size of the terminal; zero where there is none.
+func (s streams) terminalSize() (columns, rows int) {
 	f, ok := s.stdout.(*os.File)
 	if !ok {
 		return 0, 0

@@ -36,12 +36,12 @@ type findingsError struct{}
 
 func (e findingsError) Error() string { return "there are findings" }
 
-// pluginError is the state of a service as a plugin of Nagios reports it.
-type pluginError struct{ state int }
+// nagiosError is the state of a service as a plugin of Nagios reports it.
+type nagiosError struct{ state int }
 
-func (e pluginError) Error() string { return fmt.Sprintf("state %d", e.state) }
+func (e nagiosError) Error() string { return fmt.Sprintf("state %d", e.state) }
 
-// unwrittenError says that not all of a cluster is on disk. It counts more than
+// unwrittenError says that the mock's data were not completely saved. It takes precedence over
 // the signal that ended the program.
 type unwrittenError struct{ error }
 
@@ -72,7 +72,7 @@ func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	var findings findingsError
 	var caught signalError
-	var plugin pluginError
+	var plugin nagiosError
 	switch {
 	case err == nil:
 		return exitOK
@@ -84,7 +84,7 @@ func exitCode(ctx context.Context, err error) int {
 		return caught.exitCode()
 	case errors.As(err, &plugin):
 		return plugin.state
-	case errors.As(err, &usage), errors.As(err, new(*diagnosis.UnknownError)):
+	case errors.As(err, &usage), errors.As(err, new(*diagnosis.NotFoundError)):
 		return exitUsage
 	case errors.As(err, &findings), script.IsStuck(err):
 		return exitFindings

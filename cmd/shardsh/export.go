@@ -54,7 +54,7 @@ func (o *exportFlags) groups() []cmdline.Group {
 		f.IntVar(&o.collections, "collections", action.DefaultExportCollections,
 			"`N` series for the N worst collections, the rest is summed (20)")
 		f.BoolVar(&o.heat, "heat", false, "count the operations of each shard")
-		advisoriesFlag(f, &o.advisories)
+		addAdvisoriesFlag(f, &o.advisories)
 		f.BoolVar(&o.once, "once", false, "read once, print the page, and exit")
 	}), cmdline.NewGroup("Listener", func(f *pflag.FlagSet) {
 		f.StringVar(&o.listen, "listen", "127.0.0.1:9797", "`HOST:PORT` answer here; a port alone is this machine's")
@@ -69,12 +69,12 @@ func (o *exportFlags) groups() []cmdline.Group {
 // ruleGroups are the options of check on a page of their own.
 func ruleGroups(o *checkcmd.Options) (groups []cmdline.Group) {
 	for _, g := range o.Groups() {
-		groups = append(groups, g.On("rules", g.Title))
+		groups = append(groups, g.OnPage("rules", g.Title))
 	}
 	return groups
 }
 
-func (o *exportFlags) complete(env environment, words []string) (err error) {
+func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 	if len(words) > 1 {
 		return usagef("export takes one address, or more in a file: --targets FILE")
 	}
@@ -83,8 +83,8 @@ func (o *exportFlags) complete(env environment, words []string) (err error) {
 			return err
 		}
 	}
-	one := o.server.Named() || o.mock != ""
-	if err := firstBroken(
+	one := o.server.IsSet() || o.mock != ""
+	if err := firstViolation(
 		rule{o.targets != "" && one, "--targets FILE names the clusters: leave the address and --mock out"},
 		rule{o.targets == "" && !one, "export needs the address of a cluster, --targets FILE, or --mock"},
 		rule{o.tlsKey != "" && o.tlsCert == "", "--tls-key needs --tls-cert"},
@@ -100,7 +100,7 @@ func (o *exportFlags) complete(env environment, words []string) (err error) {
 		StaleAfter: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
 		Collections: o.collections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
 		Describe: func(err error) string { return secret.Redact(err.Error()) }}
-	if err := wrongOptions(o.action.Validate()); err != nil {
+	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
 	}
 	o.demo = o.mock != "" // a mock without data has no metrics of data
@@ -140,7 +140,7 @@ func (o *exportFlags) run(ctx context.Context, env environment) error {
 	}
 	o.action.Log.Info("listening", "address", at, "clusters", len(targets))
 	x.SetTargets(targets)
-	o.reload(ctx, env, x, text)
+	o.watchTargets(ctx, env, x, text)
 	return nil
 }
 
@@ -162,15 +162,15 @@ func (o *exportFlags) listener() (action.Listen, error) {
 	return l, nil
 }
 
-// targetsEvery is how often the file of targets is looked at.
-const targetsEvery = 5 * time.Second
+// targetsPollInterval is how often the targets file is checked for changes.
+const targetsPollInterval = 5 * time.Second
 
-// reload reads the file of targets again when it changes, and on SIGHUP, until ctx ends.
-func (o *exportFlags) reload(ctx context.Context, env environment, x *action.Exporter, text []byte) {
+// watchTargets reads the file of targets again when it changes, and on SIGHUP, until ctx ends.
+func (o *exportFlags) watchTargets(ctx context.Context, env environment, x *action.Exporter, text []byte) {
 	hung := make(chan os.Signal, 1)
 	signal.Notify(hung, syscall.SIGHUP)
 	defer signal.Stop(hung)
-	every := time.NewTicker(targetsEvery)
+	every := time.NewTicker(targetsPollInterval)
 	defer every.Stop()
 	for {
 		asked := false
@@ -202,37 +202,37 @@ func (o *exportFlags) reload(ctx context.Context, env environment, x *action.Exp
 // readTargets returns the clusters to read, and the text of the file that names them.
 func (o *exportFlags) readTargets(env environment) (list []action.Target, text []byte, err error) {
 	if o.targets == "" {
-		name := target.Mock().Place()
+		name := target.MockConnectionString().Location()
 		if !o.usesMock() {
 			c, err := o.server.ConnectionString()
 			if err != nil {
 				return nil, nil, err
 			}
-			name = c.Place()
+			name = c.Location()
 		}
-		return []action.Target{o.target(env, name, o.clusterFlags)}, nil, nil
+		return []action.Target{o.newTarget(env, name, o.clusterFlags)}, nil, nil
 	}
 	all, text, err := targets.ReadText(o.targets)
 	if err != nil {
 		return nil, text, usagef("--targets: %w", err)
 	}
 	for _, t := range all {
-		if err := exported(t); err != nil {
+		if err := checkExportable(t); err != nil {
 			return nil, text, usagef("--targets: %s: %s: %w", o.targets, t.Name, err)
 		}
 		cluster := clusterFlags{server: t.Server(o.server)}
 		cluster.mock, cluster.demo = t.Mock, t.Mock != ""
-		one := o.target(env, t.Name, cluster)
-		one.Labels, one.Identity = t.Pairs(), t.Identity()
+		one := o.newTarget(env, t.Name, cluster)
+		one.Labels, one.Identity = t.LabelPairs(), t.Identity()
 		list = append(list, one)
 	}
 	return list, text, nil
 }
 
-// exported refuses a target that has no metrics.
-func exported(t targets.Target) error {
+// checkExportable returns an error for a target that can't have metrics.
+func checkExportable(t targets.Target) error {
 	for name := range t.Labels {
-		if slices.Contains(export.Labels(), name) {
+		if slices.Contains(export.LabelNames(), name) {
 			return fmt.Errorf("metrics have a label %s of their own", name)
 		}
 	}
@@ -242,10 +242,10 @@ func exported(t targets.Target) error {
 	return nil
 }
 
-// target is a cluster that is connected to again and again.
-func (o *exportFlags) target(env environment, name string, cluster clusterFlags) action.Target {
+// newTarget returns a target that connects anew for each read.
+func (o *exportFlags) newTarget(env environment, name string, cluster clusterFlags) action.Target {
 	return action.Target{Name: name, Open: func(ctx context.Context) (action.Source, func(), error) {
-		conn, err := connect(ctx, env, &cluster, session{looks: true, quiet: true})
+		conn, err := connect(ctx, env, &cluster, session{readsOnly: true, quiet: true})
 		if err != nil {
 			return action.Source{}, nil, err
 		}

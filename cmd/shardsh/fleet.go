@@ -46,18 +46,18 @@ func (o *fleetFlags) group() cmdline.Group {
 		f.StringVar(&o.name, "cluster", "", "`NAME` of these only this one, with all that the verb has to say")
 		f.IntVar(&o.parallel, "parallel", fleetParallel,
 			"`N` clusters are asked at the same time; each has 30s, or --timeout")
-	}).On("fleet", "Fleet")
+	}).OnPage("fleet", "Fleet")
 }
 
-// given reports whether clusters of a file are meant.
-func (o *fleetFlags) given() bool { return o.file != "" }
+// isSet reports whether --targets was used.
+func (o *fleetFlags) isSet() bool { return o.file != "" }
 
-// many reports whether each cluster gets a line.
-func (o *fleetFlags) many() bool { return len(o.list) > 0 }
+// isFleet reports whether each cluster gets a line.
+func (o *fleetFlags) isFleet() bool { return len(o.list) > 0 }
 
-// choose reads the file and selects clusters.
-func (o *fleetFlags) choose() error {
-	if err := firstBroken(
+// selectTargets reads the targets file and selects clusters.
+func (o *fleetFlags) selectTargets() error {
+	if err := firstViolation(
 		rule{o.file == "" && (len(o.selects) > 0 || o.name != ""),
 			"--select and --cluster choose from the clusters of --targets FILE"},
 		rule{len(o.selects) > 0 && o.name != "", "--select and --cluster exclude each other"},
@@ -97,14 +97,14 @@ func (o *sourceFlags) completeFleet(env environment, words []string) error {
 	if o.fleet.name == "" {
 		for _, t := range o.fleet.list {
 			one := o.ofTarget(t)
-			if err := one.complete(env, nil); err != nil {
+			if err := one.parseArgs(env, nil); err != nil {
 				return usagef("%s: %w", t.Name, err)
 			}
 		}
 		return nil
 	}
 	*o = o.ofTarget(o.fleet.list[0])
-	return o.complete(env, nil)
+	return o.parseArgs(env, nil)
 }
 
 // ofTarget returns the flags for one cluster of a fleet.
@@ -118,28 +118,32 @@ func (o *sourceFlags) ofTarget(t targets.Target) sourceFlags {
 	return one
 }
 
-// member is what came of one cluster.
-type member[R any] struct {
+// fleetMember is the result for one cluster.
+type fleetMember[R any] struct {
 	targets.Target
 	answer R
 	err    error
 }
 
-// trouble is why a cluster could not be asked, as it may be shown.
-func (m member[R]) trouble() string {
+// errText returns why a cluster could not be read, without credentials; empty if it was.
+func (m fleetMember[R]) errText() string {
 	if m.err == nil {
 		return ""
 	}
 	return asTrouble(m.err).Message
 }
 
-// askFleet asks all clusters, some at a time, and each for a time of its own: one that is down
+// askFleet asks all clusters, some in parallel, each with its own timeout: one that is down
 // is a line like the others. The answers are in the order of the file. The error is a
 // signal's.
-func askFleet[R any](ctx context.Context, env environment, o *sourceFlags,
-	ask func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (R, error)) ([]member[R], error) {
+func askFleet[R any](
+	ctx context.Context,
+	env environment,
+	o *sourceFlags,
+	ask func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (R, error),
+) ([]fleetMember[R], error) {
 	env.stderr, env.unattended = &lockedWriter{w: io.Discard}, true
-	answers := make([]member[R], len(o.fleet.list))
+	answers := make([]fleetMember[R], len(o.fleet.list))
 	free := make(chan struct{}, o.fleet.parallel)
 	var asking sync.WaitGroup
 	for i, t := range o.fleet.list {
@@ -150,9 +154,9 @@ func askFleet[R any](ctx context.Context, env environment, o *sourceFlags,
 			one := o.ofTarget(t)
 			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
 			answers[i].err = mongoerr.CatchPanic(nil, "asking "+t.Name, func() error {
-				return one.within(ctx, env, func(ctx context.Context) (err error) {
+				return one.runWithTimeout(ctx, env, func(ctx context.Context) (err error) {
 					answers[i].answer, err = ask(ctx, env, &one, t)
-					return orTimeout(ctx, err)
+					return preferTimeout(ctx, err)
 				})
 			})
 		})
@@ -170,16 +174,16 @@ type fleetLine struct{ state, name, labels, text string }
 // fleetStates are in the order of the lines.
 var fleetStates = []string{"FAILED", "critical", "UNKNOWN", "unknown", "warning", "info", "fine", "OK", "saved"}
 
-// lineOf is the line of a cluster about which there is an answer, or that could not be asked.
-func lineOf[R any](m member[R], of func(R) (state, text string)) fleetLine {
-	line := fleetLine{"unknown", m.Name, m.LabelText(), m.trouble()}
+// newFleetLine returns the line of a cluster, also of one that could not be read.
+func newFleetLine[R any](m fleetMember[R], of func(R) (state, text string)) fleetLine {
+	line := fleetLine{"unknown", m.Name, m.LabelText(), m.errText()}
 	if m.err == nil {
 		line.state, line.text = of(m.answer)
 	}
 	return line
 }
 
-// answerLine is how a cluster is by what is wrong with it.
+// answerLine returns the verdict and headline of a cluster.
 func answerLine(a *diagnosis.Answer) (state, text string) {
 	return report.VerdictOf(*a), a.Headline()
 }
@@ -215,10 +219,10 @@ func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
 }
 
 // fleetJSON is a cluster as programs read it: the answer has its own name.
-func fleetJSON[R any](members []member[R], name string) []map[string]any {
+func fleetJSON[R any](members []fleetMember[R], name string) []map[string]any {
 	list := []map[string]any{}
 	for _, m := range members {
-		one := map[string]any{"cluster": m.Name, "address": m.Place()}
+		one := map[string]any{"cluster": m.Name, "address": m.Location()}
 		if len(m.Labels) > 0 {
 			one["labels"] = m.Labels
 		}
@@ -232,11 +236,11 @@ func fleetJSON[R any](members []member[R], name string) []map[string]any {
 	return list
 }
 
-// errFleet is for clusters of which some could not be asked, which has been told.
-func errFleet[R any](members []member[R]) error {
+// fleetError returns an error if some clusters could not be read; it was printed already.
+func fleetError[R any](members []fleetMember[R]) error {
 	for _, m := range members {
 		if m.err != nil {
-			return reportedError{fmt.Errorf("%s: %s", m.Name, m.trouble())}
+			return reportedError{fmt.Errorf("%s: %s", m.Name, m.errText())}
 		}
 	}
 	return nil

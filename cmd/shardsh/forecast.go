@@ -26,36 +26,36 @@ func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|load[=BY]` goal to forecast")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
-		zoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.zone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
 		o.flags(f, "text", "json")
-		o.sizesFlag(f)
+		o.addSizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
 
-func (o *forecastFlags) complete(env environment, words []string) error {
-	if err := o.answerFlags.complete(env, words); err != nil {
+func (o *forecastFlags) parseArgs(env environment, words []string) error {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	o.action = action.Forecast{
-		Goal:     o.goal.of(o.namespaces),
+		Goal:     o.goal.withNamespaces(o.namespaces),
 		TimeZone: o.zone, Seed: o.seed,
 	}
 	if err := o.action.Validate(); err != nil {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	return o.checkFormat("text", "json")
 }
 
-func zoneFlag(f *pflag.FlagSet, zone *string) {
+func addTimeZoneFlag(f *pflag.FlagSet, zone *string) {
 	f.StringVar(zone, "time-zone", "",
 		"`ZONE` of the config servers, for windows (by their logs)")
 }
 
 // run is "shardsh forecast": how long the balancer takes to a goal.
 func (o *forecastFlags) run(ctx context.Context, env environment) error {
-	return look(ctx, env, &o.sourceFlags, rareGC, o.action, func(f forecast.Forecast) error {
+	return runReadAction(ctx, env, &o.sourceFlags, rareGC, o.action, func(f forecast.Forecast) error {
 		return o.print(env, f, func() string { return findings.ForecastText(f) })
 	})
 }

@@ -93,7 +93,7 @@ func TestDisabledDuringARun(t *testing.T) {
 		if code != exitOK || !strings.Contains(stdout, "matchedCount: 1") {
 			t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 		}
-		if err := run.End(t.Context()); err != nil {
+		if err := run.RestoreAndRelease(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if left := disabled(t, client); (left == 1) != (helper == "disableBalancing") {

@@ -9,17 +9,17 @@ import (
 
 var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
-// define makes the globals of --set and --setJSON, and scriptArgs
+// defineGlobals makes the globals of --set and --setJSON, and scriptArgs
 // (rules/04-values-and-language §4.5).
-func (o *shellFlags) define(shell *bindings.Shell) error {
+func (o *shellFlags) defineGlobals(shell *bindings.Shell) error {
 	if err := shell.JS.SetGlobal("scriptArgs", o.args); err != nil {
 		return err
 	}
 	own := make(map[string]bool) // may be given again
 	for _, text := range o.set {
-		name, value, err := definition("--set", text)
+		name, value, err := parseDefinition("--set", text)
 		if err == nil {
-			err = free(shell, own, "--set", name)
+			err = checkUnused(shell, own, "--set", name)
 		}
 		if err != nil {
 			return err
@@ -29,9 +29,9 @@ func (o *shellFlags) define(shell *bindings.Shell) error {
 		}
 	}
 	for _, text := range o.setJSON {
-		name, value, err := definition("--setJSON", text)
+		name, value, err := parseDefinition("--setJSON", text)
 		if err == nil {
-			err = free(shell, own, "--setJSON", name)
+			err = checkUnused(shell, own, "--setJSON", name)
 		}
 		if err != nil {
 			return err
@@ -43,8 +43,8 @@ func (o *shellFlags) define(shell *bindings.Shell) error {
 	return nil
 }
 
-// free refuses names that the shell itself defines.
-func free(shell *bindings.Shell, own map[string]bool, option, name string) error {
+// checkUnused returns an error for names that the shell itself defines.
+func checkUnused(shell *bindings.Shell, own map[string]bool, option, name string) error {
 	if !own[name] && shell.JS.HasGlobal(name) {
 		return usagef("%s: the shell itself has a %s; choose another name", option, name)
 	}
@@ -52,8 +52,8 @@ func free(shell *bindings.Shell, own map[string]bool, option, name string) error
 	return nil
 }
 
-// definition takes NAME=VALUE apart.
-func definition(option, text string) (name, value string, err error) {
+// parseDefinition takes NAME=VALUE apart.
+func parseDefinition(option, text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	switch {
 	case !ok:

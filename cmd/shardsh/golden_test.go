@@ -16,11 +16,11 @@ func TestGoldenScenarios(t *testing.T) {
 	for _, s := range recorded.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			code, stdout, stderr := runProgram(t, "",
-				slices.Concat([]string{"--quiet"}, recorded.Parameters(), s.Scripts(t))...)
+				slices.Concat([]string{"--quiet"}, recorded.ServerParameters(), s.Scripts(t))...)
 			if code != exitOK {
 				t.Fatalf("exit code %d\n%s", code, stderr)
 			}
-			s.Compare(t, []byte(stdout), recorded.Known())
+			s.Compare(t, []byte(stdout), recorded.KnownDifferences())
 		})
 	}
 }

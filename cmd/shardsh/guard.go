@@ -17,17 +17,17 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// guard makes --read-only: nil when it is not on.
-func guard(readOnly bool) bindings.Guard {
+// readOnlyGuard returns the guard of --read-only; nil without it.
+func readOnlyGuard(readOnly bool) bindings.Guard {
 	if !readOnly {
 		return nil
 	}
-	return onChange(func(_ string, command bson.Raw) (bson.Raw, error) {
+	return guardChanges(func(_ string, command bson.Raw) (bson.Raw, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "--read-only refuses the command %s", command.Index(0).Key())
 	})
 }
 
-// printChange says what a dry run does not send.
+// printChange prints a command that a dry run does not send.
 func printChange(env environment, json bool, database string, command bson.Raw) {
 	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Describe(database, command)))
 }
@@ -40,8 +40,8 @@ func changesOut(env environment, json bool) io.Writer {
 	return env.out()
 }
 
-// onChange lets a guard see the commands that change something, and no others.
-func onChange(guard bindings.Guard) bindings.Guard {
+// guardChanges lets a guard see the commands that change something, and no others.
+func guardChanges(guard bindings.Guard) bindings.Guard {
 	table := commands.ByName()
 	return func(database string, command bson.Raw) (bson.Raw, error) {
 		if elems, err := command.Elements(); err != nil || len(elems) == 0 || commands.IsReadOnly(table, command) {
@@ -51,8 +51,8 @@ func onChange(guard bindings.Guard) bindings.Guard {
 	}
 }
 
-// confirmation is who is asked before each change; nobody without --confirm.
-func confirmation(env environment, on bool) (*changes.Confirmation, gateway.Confirm, error) {
+// newConfirmation returns what asks before each change; nil without --confirm.
+func newConfirmation(env environment, on bool) (*changes.Confirmation, gateway.Confirm, error) {
 	may := new(changes.Confirmation)
 	if !on {
 		return may, nil, nil
@@ -74,10 +74,10 @@ func confirmation(env environment, on bool) (*changes.Confirmation, gateway.Conf
 	}, nil
 }
 
-// rules returns what scripts may do on this machine; nil for everything. The scripts
+// sandboxRules returns what scripts may do on this machine; nil for everything. The scripts
 // of the command line may be run, and the files beside them that they load; so may
 // what the user keeps for all sessions.
-func (o *shellFlags) rules() *sandbox.Rules {
+func (o *shellFlags) sandboxRules() *sandbox.Rules {
 	if !o.sandbox {
 		return nil
 	}

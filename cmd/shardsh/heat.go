@@ -32,7 +32,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` look at these, * is a wildcard; repeat to add")
 		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
 		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
-		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(heat.Bys())+"` what counts")
+		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+joinNames(heat.LoadKinds())+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
 		f.StringArrayVar(&o.logs, "log", nil, "`FILE` place by the slow queries of a log, not by samples; repeat to add")
@@ -42,11 +42,11 @@ func (o *heatFlags) groups() []cmdline.Group {
 	return append(append(groups, o.consentGroup()), o.sharedGroups()...)
 }
 
-func (o *heatFlags) complete(env environment, words []string) error {
-	if err := o.answerFlags.complete(env, words); err != nil {
+func (o *heatFlags) parseArgs(env environment, words []string) error {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{o.from != "", "heat reads counters and samples, and --from FILE has none: name a cluster"},
 		rule{o.sample > 0 && !o.yes, "--sample has queries sampled (configureQueryAnalyzer) and ends that: add --yes"},
 		rule{o.yes && o.sample == 0, "--yes is for --sample"},
@@ -55,8 +55,8 @@ func (o *heatFlags) complete(env environment, words []string) error {
 	}
 	o.changes = o.sample > 0
 	o.action = action.Heat{Namespaces: o.namespaces, For: time.Duration(o.count), Back: time.Duration(o.back),
-		By: heat.By(o.by), Top: o.top, Sample: o.sample, Logs: o.logs}
-	if err := wrongOptions(o.action.Validate()); err != nil {
+		By: heat.LoadKind(o.by), Top: o.top, Sample: o.sample, Logs: o.logs}
+	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
 	}
 	return o.checkFormat("text", "json")
@@ -64,36 +64,36 @@ func (o *heatFlags) complete(env environment, words []string) error {
 
 // run is "shardsh heat": which shards, chunks and keys have how much of the load.
 func (o *heatFlags) run(ctx context.Context, env environment) error {
-	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.HeatResult) error {
+	return runReadAction(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.HeatResult) error {
 		return o.print(env, r, func() string { return actiontext.Heat(r) })
 	})
 }
 
-// heatFor is the option of a look that can have the heat in it, too.
-type heatFor struct{ count cmdline.Duration }
+// heatOption is the --heat option of verbs that can include the load.
+type heatOption struct{ count cmdline.Duration }
 
-func (h *heatFor) flag(f *pflag.FlagSet) {
+func (h *heatOption) addFlag(f *pflag.FlagSet) {
 	f.Var(&h.count, "heat", "`TIME` count operations so long, read sampled queries, and add the load")
 }
 
-func (h *heatFor) complete(from string) error {
-	return firstBroken(
+func (h *heatOption) validate(from string) error {
+	return firstViolation(
 		rule{h.count < 0, "--heat takes a time, such as 10s"},
 		rule{h.count > 0 && from != "", "--heat reads counters and samples, and --from FILE has none: name a cluster"})
 }
 
-// on looks at the load of some collections of a cluster that was read already.
-func (h *heatFor) on(
+// measure measures the load of some collections of a cluster that was read already.
+func (h *heatOption) measure(
 	ctx context.Context, env environment, source action.Source, s *catalog.Snapshot, quiet bool, namespaces ...string,
 ) (action.HeatResult, error) {
 	const most = 10
-	r := lookReporter{read: func(*catalog.Snapshot) {}, note: func(text string) { notice(env.stderr, quiet, "%s", text) }}
+	r := readReporter{read: func(*catalog.Snapshot) {}, note: func(text string) { notice(env.stderr, quiet, "%s", text) }}
 	result, err := action.Heat{
 		Namespaces: namespaces,
 		For:        time.Duration(h.count),
 		Most:       most,
 	}.RunOnSnapshot(ctx, source, s, r)
-	return result, orTimeout(ctx, wrongOptions(err))
+	return result, preferTimeout(ctx, optionsUsageError(err))
 }
 
 func heatText() cmdline.Text {

@@ -36,7 +36,7 @@ Exit codes: 0 success; 1 a script failed or the cluster can't be reached; 2 wron
 command line; 3 check found something; 4 a policy refuses it; 130 Ctrl-C, 143 SIGTERM; n
 for quit(n) in a script.`,
 		},
-		Groups: ask.in(o.groups()),
+		Groups: ask.addTo(o.groups()),
 	}
 }
 
@@ -47,20 +47,20 @@ func printTopHelp(to io.Writer) error {
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", shellIntro, strings.Join(c.Usage(), "\n  "))
 	var names []string
 	for _, s := range sections() {
-		if s != itself {
+		if s != sectionProgram {
 			fmt.Fprintf(&b, "\n%s:\n", s)
 		}
 		for _, v := range verbs() {
 			switch {
 			case v.section != s:
-			case s == itself:
+			case s == sectionProgram:
 				names = append(names, v.name)
 			default:
 				fmt.Fprintf(&b, "  %-12s %s\n", v.name, v.about)
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s: %s\n", itself, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "\n%s: %s\n", sectionProgram, strings.Join(names, ", "))
 	fmt.Fprintf(&b, `
 Without an address it is the embedded mock. An address is mongodb://..., host:port, or a database:
   %s

@@ -40,7 +40,7 @@ func (o *historyFlags) groups() []cmdline.Group {
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-func (o *historyFlags) complete(env environment, words []string) error {
+func (o *historyFlags) parseArgs(env environment, words []string) error {
 	if len(words) > 1 {
 		return usagef("history takes one address, not also %q", secret.Redact(words[1]))
 	}
@@ -60,31 +60,31 @@ func (o *historyFlags) complete(env environment, words []string) error {
 	o.action = action.History{
 		Audit: o.audit, Since: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
 	}
-	if o.action.ReadsCluster() && o.mock == "" && o.snapshot == "" && !o.server.Named() {
+	if o.action.ReadsCluster() && o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
 		return usagef("history needs --audit FILE, or the address of a cluster with shardsh.audit")
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	return wrongOptions(o.action.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
 // run is "shardsh history": who has changed the cluster.
 func (o *historyFlags) run(ctx context.Context, env environment) error {
-	ctx, cancel := o.bounded(ctx)
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	var client *mongo.Client
 	if o.action.ReadsCluster() {
-		conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: true})
+		conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, quiet: true})
 		if err != nil {
-			return orTimeout(ctx, err)
+			return preferTimeout(ctx, err)
 		}
 		defer conn.close()
 		client = conn.client
 	}
 	result, err := o.action.Run(ctx, client, time.Now())
 	if err != nil {
-		return orTimeout(ctx, spelled(err))
+		return preferTimeout(ctx, withFlagNames(err))
 	}
 	if o.json {
 		return writeJSON(env.jsonOut(), result.Records)

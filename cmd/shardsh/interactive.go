@@ -61,14 +61,19 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		timers = shell.JS
 	}
 	code, err := repl.Run(ctx, shell, repl.Config{
-		Editor:  editor,
-		Out:     env.stdout,
-		History: kept,
-		Banner:  plaintext.Visible(banner(ctx, o, conn)),
-		Color:   env.color(),
-		Exit:    askedToLeave,
-		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.Out.IsMidLine,
-		Timers: timers, DeferredOutput: screen, MoreInterrupts: script.WithMoreInterrupts,
+		Editor:         editor,
+		Out:            env.stdout,
+		History:        kept,
+		Banner:         plaintext.Visible(banner(ctx, o, conn)),
+		Color:          env.color(),
+		Exit:           exitStatus,
+		Explain:        newFailure,
+		Page:           newResultPager(env, shell, editor),
+		Suggestion:     shell.Suggestion,
+		MidLine:        shell.JS.Out.IsMidLine,
+		Timers:         timers,
+		DeferredOutput: screen,
+		MoreInterrupts: script.WithMoreInterrupts,
 	})
 	if err != nil {
 		return err
@@ -105,7 +110,7 @@ func lineEditor(env environment) repl.LineEditor {
 	return terminal.NewPlain(env.stdin, env.stdout)
 }
 
-func askedToLeave(err error) (int, bool) {
+func exitStatus(err error) (int, bool) {
 	var quit *script.ExitError
 	if !errors.As(err, &quit) {
 		return 0, false
@@ -113,8 +118,8 @@ func askedToLeave(err error) (int, bool) {
 	return quit.Code, true
 }
 
-// explain takes a script's error apart for the loop to show.
-func explain(err error) repl.Failure {
+// newFailure converts a script's error for display by the REPL.
+func newFailure(err error) repl.Failure {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
 		return repl.Failure{Message: plaintext.Visible(secret.Redact(fmt.Sprint(err)))}

@@ -37,7 +37,7 @@ type jobFlags struct {
 	workFor                             callTime
 }
 
-// callTime is how long a call works; 0 is not at all.
+// callTime is how long a call works; 0 means not at all.
 type callTime struct{ cmdline.Duration }
 
 // Set reads a time, or 0.
@@ -67,7 +67,7 @@ func jobVerbs() (list []verb) {
 			{callCancel, "end a job, and give back what it paused"},
 		} {
 			list = append(list, verb{
-				changing, of.name + " " + call.name, of.which + " [options] [address]", call.about,
+				sectionChange, of.name + " " + call.name, of.which + " [options] [address]", call.about,
 				jobText(of.name, call.name, of.which),
 				func() command { return &jobFlags{verb: of.name, do: call.name} },
 			})
@@ -93,9 +93,9 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 				"disable the cluster's balancing of these collections meanwhile")
 			cmdline.Alias(f, "take-over", "pause-balancing")
-			forceJumboFlag(f, &o.forceJumbo)
+			addForceJumboFlag(f, &o.forceJumbo)
 			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
-			advisoriesFlag(f, &o.advisories)
+			addAdvisoriesFlag(f, &o.advisories)
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; restart a job that has ended")
 		}
 		if o.do != callStatus {
@@ -106,7 +106,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.json, "json", false, "print the state as JSON")
 		o.transcriptFlag(f)
 		f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
-		cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
+		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
 	})}
 	if o.do == callStart {
 		pace := o.pace.group()
@@ -120,9 +120,9 @@ func (o *jobFlags) groups() []cmdline.Group {
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-func (o *jobFlags) complete(env environment, words []string) error {
+func (o *jobFlags) parseArgs(env environment, words []string) error {
 	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
+		return usagef("%s takes one address, not also %q", env.commandName(), secret.Redact(words[1]))
 	}
 	if len(words) == 1 {
 		if err := o.takeAddress(words[0]); err != nil {
@@ -130,24 +130,24 @@ func (o *jobFlags) complete(env environment, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
-		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.name())
+	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.commandName())
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstBroken(rule{o.readOnly && o.do != callStatus,
+	if err := firstViolation(rule{o.readOnly && o.do != callStatus,
 		"--read-only and " + o.do + " exclude each other: status changes nothing"}); err != nil {
 		return err
 	}
 	if o.do == callStart {
-		return wrongOptions(o.start().Validate())
+		return optionsUsageError(o.startOptions().Validate())
 	}
-	return wrongOptions(o.of().Validate())
+	return optionsUsageError(o.jobVerb().Validate())
 }
 
-// of returns the verb that is the job.
-func (o *jobFlags) of() action.JobVerb {
+// jobVerb returns the verb that the job runs.
+func (o *jobFlags) jobVerb() action.JobVerb {
 	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
 		PreflightOptions: action.PreflightOptions{Despite: o.despite, Advisories: o.advisories}}
 	if o.do != callStart {
@@ -171,41 +171,41 @@ func (o *jobFlags) of() action.JobVerb {
 	}
 }
 
-func (o *jobFlags) start() action.JobStart {
-	return action.JobStart{Verb: o.of(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
+func (o *jobFlags) startOptions() action.JobStart {
+	return action.JobStart{Verb: o.jobVerb(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
 }
 
 // run is a call of a job.
 func (o *jobFlags) run(ctx context.Context, env environment) error {
-	ctx, cancel := o.bounded(ctx)
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{looks: o.do == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{readsOnly: o.do == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	cluster, r := conn.actionCluster(js.Clock), actionReporter(env, js, false, o.quiet)
-	stages := listenForMore(ctx)
+	stages := listenForSignals(ctx)
 	defer stages.end()
 	var status action.JobStatus
 	switch o.do {
 	case callStart:
-		start := o.start()
+		start := o.startOptions()
 		start.Hard = stages.hard
 		status, err = start.Run(ctx, cluster, r)
 	case callCancel:
-		cancel := action.JobCancel{Verb: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
+		cancel := action.JobCancel{Verb: o.jobVerb(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
 		status, err = cancel.Run(ctx, cluster, r)
 	default:
-		status, err = action.JobQuery{Verb: o.of()}.Run(ctx, cluster)
+		status, err = action.JobQuery{Verb: o.jobVerb()}.Run(ctx, cluster)
 	}
 	if errors.As(err, new(*action.OptionError)) {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	if o.json {
 		err = writeJSON(env.jsonOut(), status)
@@ -216,15 +216,15 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return orTimeout(ctx, context.Cause(ctx))
-	case !o.good(status):
+		return preferTimeout(ctx, context.Cause(ctx))
+	case !o.isHealthy(status):
 		return findingsError{}
 	}
 	return nil
 }
 
-// good reports whether nobody has to do anything: of cancel, that nothing is left to cancel.
-func (o *jobFlags) good(status action.JobStatus) bool {
+// isHealthy reports whether no action is needed: for cancel, that nothing is left to cancel.
+func (o *jobFlags) isHealthy(status action.JobStatus) bool {
 	if o.do == callCancel {
 		return status.NothingToCancel()
 	}

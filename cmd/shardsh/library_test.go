@@ -33,13 +33,13 @@ func TestRunLine(t *testing.T) {
 		"an unknown short option": {[]string{"-x", "y"}, "", []string{"-x", "y"}},
 	} {
 		var o libraryFlags
-		err := o.read(c.args)
+		err := o.splitArgs(c.args)
 		if err != nil || o.server.Address != c.address || !slices.Equal(o.args, c.script) {
 			t.Errorf("%s: address %q, script %q, %v", name, o.server.Address, o.args, err)
 		}
 	}
 	var o libraryFlags
-	if err := o.read([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.Option() == "" {
+	if err := o.splitArgs([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.FirstOption() == "" {
 		t.Errorf("%+v, %v", o.server, err)
 	}
 }
@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 // A script that forgets that it was to change nothing is stopped, if it is one of the
 // library; others know for themselves what --dry-run means to them.
 func TestDryRunOfTheLibraryIsReadOnly(t *testing.T) {
-	if !dryRuns([]string{"--ns", "a.b", "--dry-run"}) || dryRuns([]string{"--ns", "--dry-runs"}) {
+	if !asksForDryRun([]string{"--ns", "a.b", "--dry-run"}) || asksForDryRun([]string{"--ns", "--dry-runs"}) {
 		t.Error("--dry-run is not found")
 	}
 	code, stdout, stderr := runProgram(t, "", "run", "drain", "--quiet", "--shard", "shard2", "--dry-run", "--read-only")

@@ -15,7 +15,7 @@ type manFlags struct{}
 
 func (*manFlags) groups() []cmdline.Group { return nil }
 
-func (*manFlags) complete(_ environment, words []string) error {
+func (*manFlags) parseArgs(_ environment, words []string) error {
 	if len(words) > 0 {
 		return usagef("man takes no more words: %q. shardsh help %s is about one verb", words[0], words[0])
 	}
@@ -37,17 +37,17 @@ func manText() cmdline.Text {
 
 // manualPage is what the page is made of.
 func manualPage() manual.Page {
-	b := buildinfo.This()
+	b := buildinfo.Read()
 	date := b.Date
 	if len(date) >= len("2026-01-01") {
 		date = date[:len("2026-01-01")]
 	}
 	return manual.Page{Version: b.Version, Date: date, Shell: shellUsage(new(shellFlags), new(helpFlags)),
-		Commands: verbUsage(), Environment: variables(), Files: files()}
+		Commands: verbUsage(), Environment: environmentVariables(), Files: manualFiles()}
 }
 
-// variables are those of the environment that mean something to the program.
-func variables() []manual.Term {
+// environmentVariables are those of the environment that mean something to the program.
+func environmentVariables() []manual.Term {
 	return []manual.Term{
 		{Name: target.PasswordVariable, About: "The password of --username; hidden from scripts and child processes."},
 		{Name: "SHARDSH_HOME", About: "Directory of history and settings (default: ~/.shardsh); empty keeps nothing."},
@@ -61,8 +61,8 @@ func variables() []manual.Term {
 	}
 }
 
-// files are those that the program reads or writes by itself.
-func files() []manual.Term {
+// manualFiles are those that the program reads or writes by itself.
+func manualFiles() []manual.Term {
 	return []manual.Term{
 		{Name: "~/.shardshrc.js", About: "Runs before the first prompt; without it ~/.mongoshrc.js, if that is enabled."},
 		{Name: "~/.shardsh/history", About: "What was entered at the prompt, without lines that have passwords."},

@@ -21,22 +21,22 @@ type mapFlags struct {
 	answerFlags
 	ns    string
 	width int
-	heat  heatFor
+	heat  heatOption
 }
 
 func (o *mapFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` draw this collection")
 		f.IntVar(&o.width, "width", 0, "`COLUMNS` width of the drawing (default: the terminal's, or 80)")
-		o.heat.flag(f)
-		zoneFlag(f, &o.ofZone)
+		o.heat.addFlag(f)
+		addTimeZoneFlag(f, &o.ofZone)
 		o.flags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
 }
 
-func (o *mapFlags) complete(env environment, words []string) error {
-	if err := o.answerFlags.complete(env, words); err != nil {
+func (o *mapFlags) parseArgs(env environment, words []string) error {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if o.ns == "" {
@@ -45,7 +45,7 @@ func (o *mapFlags) complete(env environment, words []string) error {
 	if o.width < 0 {
 		return usagef("--width takes a number of columns, not %d", o.width)
 	}
-	if err := o.heat.complete(o.from); err != nil {
+	if err := o.heat.validate(o.from); err != nil {
 		return err
 	}
 	return o.checkFormat("text", "json")
@@ -53,15 +53,15 @@ func (o *mapFlags) complete(env environment, words []string) error {
 
 // run is "shardsh map": the chunks of a collection.
 func (o *mapFlags) run(ctx context.Context, env environment) error {
-	reads := live.ReaderOptions{Parts: live.Current, Namespaces: []string{o.ns}}
+	reads := live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{o.ns}}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
-		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
-			return suggesting(err)
+		if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
+			return withSuggestion(err)
 		}
 		if o.heat.count == 0 {
 			return o.draw(env, s, nil)
 		}
-		r, err := o.heat.on(ctx, env, source, s, o.quiet, o.ns)
+		r, err := o.heat.measure(ctx, env, source, s, o.quiet, o.ns)
 		if err != nil {
 			return err
 		}

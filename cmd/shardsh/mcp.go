@@ -35,15 +35,15 @@ func (o *mcpFlags) groups() []cmdline.Group {
 		f.StringVar(&o.plans, "plans", "", "`DIR` keep plans there, and carry out those that a person has approved")
 		f.StringVar(&o.approve, "approve", "", "`HASH` read the plan with this hash in --plans, and approve it")
 		f.StringVar(&o.history, "history", "", "`DIR` of shardsh snapshot --into, to compare with")
-		zoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.ofZone)
 		o.flags(f)
 		f.Lookup("timeout").Usage = "`TIME` end a call that only reads after 90, 30s, 5m (2m)"
 	}), o.consentGroup()}
 	return append(groups, o.sharedGroups()...)
 }
 
-func (o *mcpFlags) complete(env environment, words []string) error {
-	if err := firstBroken(
+func (o *mcpFlags) parseArgs(env environment, words []string) error {
+	if err := firstViolation(
 		rule{o.approve != "" && o.plans == "", "--approve HASH needs --plans DIR, where the plan is"},
 		rule{o.plans != "" && o.from != "", "--plans and --from exclude each other: nothing changes in a file"},
 	); err != nil {
@@ -61,7 +61,7 @@ func (o *mcpFlags) complete(env environment, words []string) error {
 		}
 		return nil
 	}
-	return o.sourceFlags.complete(env, words)
+	return o.sourceFlags.parseArgs(env, words)
 }
 
 // run is "shardsh mcp": tools for an agent, on standard input and output.
@@ -82,15 +82,15 @@ func (o *mcpFlags) run(ctx context.Context, env environment) error {
 	defer opened.close()
 	server := agent.New(agent.Options{
 		Version: buildinfo.Version(), Open: opened.source, Cluster: opened.cluster, Plans: store,
-		History: o.past(), Timeout: time.Duration(o.timeout), Redact: secret.Redact,
+		History: o.historyFinder(), Timeout: time.Duration(o.timeout), Redact: secret.Redact,
 	})
-	return server.Serve(ctx, io.NopCloser(env.stdin), keptOpen{env.stdout})
+	return server.Serve(ctx, io.NopCloser(env.stdin), nopCloseWriter{env.stdout})
 }
 
-// keptOpen is a writer that others have to close.
-type keptOpen struct{ io.Writer }
+// nopCloseWriter is a writer whose Close does nothing.
+type nopCloseWriter struct{ io.Writer }
 
-func (keptOpen) Close() error { return nil }
+func (nopCloseWriter) Close() error { return nil }
 
 // store returns where plans are kept; nil for nowhere.
 func (o *mcpFlags) store() *agent.Plans {
@@ -102,8 +102,8 @@ func (o *mcpFlags) store() *agent.Plans {
 	}
 }
 
-// past returns what finds snapshots of the history; nil without one.
-func (o *mcpFlags) past() func(time.Time) (*catalog.Snapshot, error) {
+// historyFinder returns a function that finds snapshots of --history; nil without it.
+func (o *mcpFlags) historyFinder() func(time.Time) (*catalog.Snapshot, error) {
 	if o.history == "" {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (c *agentCluster) connection(ctx context.Context) (*connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn == nil {
-		conn, err := connect(ctx, c.env, &c.o.clusterFlags, session{looks: c.o.plans == "", quiet: true})
+		conn, err := connect(ctx, c.env, &c.o.clusterFlags, session{readsOnly: c.o.plans == "", quiet: true})
 		if err != nil {
 			return nil, err
 		}

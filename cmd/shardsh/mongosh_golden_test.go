@@ -22,11 +22,11 @@ func TestGoldenScenariosThroughMongosh(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel() // each has a mock of its own
 			pace := "40x"
-			if s.Quick { // a round lasts 10 s: long enough on a loaded machine, too
+			if s.ActsDuringRound { // a round lasts 10 s: long enough on a loaded machine, too
 				pace = "real"
 			}
 			served := startServeParallel(t, append([]string{"--topology", topology, "--mock-time", pace},
-				recorded.Parameters()...)...)
+				recorded.ServerParameters()...)...)
 			args := append([]string{"--quiet", "--norc", served.uri}, s.Scripts(t)...)
 			out, err := exec.CommandContext(t.Context(), program, args...).Output()
 			if err != nil {

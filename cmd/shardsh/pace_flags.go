@@ -48,7 +48,7 @@ func (w *windowFlag) Type() string { return "window" }
 
 // Set reads a window.
 func (w *windowFlag) Set(text string) (err error) {
-	w.Window, err = pace.ParseWindow(text, pace.MachineZone())
+	w.Window, err = pace.ParseWindow(text, pace.LocalLocation())
 	return err
 }
 
@@ -81,6 +81,6 @@ func (s *shareFlag) Set(text string) error {
 	return err
 }
 
-func diskLimitFlag(f *pflag.FlagSet, limit *shareFlag) {
+func addDiskLimitFlag(f *pflag.FlagSet, limit *shareFlag) {
 	f.Var(limit, "disk-limit", "`85%` move nothing to a shard whose volume would be fuller")
 }

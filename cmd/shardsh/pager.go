@@ -15,31 +15,31 @@ import (
 	"shardsh/repl"
 )
 
-// pagerPatience is how long a pager that is told to end may take to put the
+// pagerExitTimeout is how long a pager that is told to end may take to put the
 // terminal in order.
-const pagerPatience = 2 * time.Second
+const pagerExitTimeout = 2 * time.Second
 
-// pages returns what shows results at the prompt that are taller than the screen;
+// newResultPager returns a function that shows results taller than the screen in a pager;
 // nil where there is no terminal to page on.
-func pages(env environment, shell *bindings.Shell, editor repl.LineEditor) func(context.Context, string) bool {
+func newResultPager(env environment, shell *bindings.Shell, editor repl.LineEditor) func(context.Context, string) bool {
 	name, _ := env.getenv("TERM")
 	if !isTerminal(env.stdin) || !isTerminal(env.stdout) || name == "dumb" {
 		return nil
 	}
 	return func(ctx context.Context, text string) bool {
-		columns, rows := env.screen()
+		columns, rows := env.terminalSize()
 		set, wanted := shell.Pager()
-		if !wanted || !tallerThan(text, columns, rows-1) { // the prompt has a row, too
+		if !wanted || !exceedsScreen(text, columns, rows-1) { // the prompt has a row, too
 			return false
 		}
-		program := pager(set, env.getenv)
-		return len(program) > 0 && page(ctx, env, program, text, editor)
+		program := pagerCommand(set, env.getenv)
+		return len(program) > 0 && runPager(ctx, env, program, text, editor)
 	}
 }
 
-// pager returns the program and its arguments: the one that is set, $PAGER, or
+// pagerCommand returns the program and its arguments: the one that is set, $PAGER, or
 // what there is. An empty $PAGER, and cat, are none.
-func pager(set string, getenv func(string) (string, bool)) []string {
+func pagerCommand(set string, getenv func(string) (string, bool)) []string {
 	program := strings.Fields(set)
 	if len(program) == 0 {
 		text, isSet := getenv("PAGER")
@@ -59,14 +59,14 @@ func pager(set string, getenv func(string) (string, bool)) []string {
 	return program
 }
 
-// page has a program show a text, and reports whether it was started. How it ends
+// runPager has a program show a text, and reports whether it was started. How it ends
 // is its own matter: q and Ctrl-C leave the shell as it was.
-func page(ctx context.Context, env environment, program []string, text string, editor repl.LineEditor) bool {
+func runPager(ctx context.Context, env environment, program []string, text string, editor repl.LineEditor) bool {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), env.stdout, env.stderr
 	cmd.Env = append(os.Environ(), pagerOptions(env.getenv)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it has to leave the terminal in order
-	cmd.WaitDelay = pagerPatience
+	cmd.WaitDelay = pagerExitTimeout
 	err := editor.Lend(cmd.Run)
 	_, ended := errors.AsType[*exec.ExitError](err)
 	return err == nil || ended || cmd.Process != nil
@@ -81,9 +81,9 @@ func pagerOptions(getenv func(string) (string, bool)) []string {
 	return []string{"LESS=FRX"}
 }
 
-// tallerThan reports whether a text takes more than so many rows of a screen;
+// exceedsScreen reports whether a text takes more than so many rows of a screen;
 // false where its size is not known.
-func tallerThan(text string, columns, rows int) bool {
+func exceedsScreen(text string, columns, rows int) bool {
 	if columns <= 0 || rows <= 0 {
 		return false
 	}

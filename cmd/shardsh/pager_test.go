@@ -23,7 +23,7 @@ func TestTallerThan(t *testing.T) {
 		{"\x1b[1;33m" + strings.Repeat("x", 80) + "\x1b[0m", 80, 1, false},
 		{"a\nb", 0, 0, false}, // no terminal tells its size
 	} {
-		if got := tallerThan(c.text, c.columns, c.rows); got != c.want {
+		if got := exceedsScreen(c.text, c.columns, c.rows); got != c.want {
 			t.Errorf("%.20q on %d columns, %d rows: %v", c.text, c.columns, c.rows, got)
 		}
 	}
@@ -48,13 +48,13 @@ func TestPagerProgram(t *testing.T) {
 		{"", map[string]string{"PAGER": "cat"}, nil},
 	} {
 		getenv := func(name string) (string, bool) { text, ok := c.env[name]; return text, ok }
-		if got := pager(c.set, getenv); !slices.Equal(got, c.want) {
+		if got := pagerCommand(c.set, getenv); !slices.Equal(got, c.want) {
 			t.Errorf("set %q, %v: %q, want %q", c.set, c.env, got, c.want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
 	unset := func(string) (string, bool) { return "", false }
-	if got := pager("", unset); len(got) > 0 {
+	if got := pagerCommand("", unset); len(got) > 0 {
 		t.Errorf("without less and more: %q", got)
 	}
 }

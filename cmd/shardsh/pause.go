@@ -43,7 +43,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-func (o *pauseFlags) complete(_ environment, words []string) error {
+func (o *pauseFlags) parseArgs(_ environment, words []string) error {
 	o.verb.For = time.Duration(o.lasts)
 	if !o.verb.End && !o.verb.Show {
 		if len(words) == 0 {
@@ -63,35 +63,35 @@ func (o *pauseFlags) complete(_ environment, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
+	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
 		return usagef("pause needs the address of a cluster, --mock, or --snapshot FILE")
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{o.readOnly && !o.verb.Show, "--read-only and pause exclude each other: --show only looks"},
 	); err != nil {
 		return err
 	}
-	return wrongOptions(o.verb.Validate())
+	return optionsUsageError(o.verb.Validate())
 }
 
 // run is "shardsh pause": no run of shardsh begins another step.
 func (o *pauseFlags) run(ctx context.Context, env environment) error {
-	ctx, cancel := o.bounded(ctx)
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{looks: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{readsOnly: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	result, err := o.verb.Run(ctx, conn.actionCluster(js.Clock))
 	paused := errors.As(err, new(*live.PauseError))
 	if err != nil && !paused {
-		return orTimeout(ctx, spelled(err))
+		return preferTimeout(ctx, withFlagNames(err))
 	}
 	if err := o.show(env, result); err != nil {
 		return err

@@ -45,26 +45,26 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` stop after N rounds")
 		f.Var(&o.time, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
 		cmdline.Alias(f, "max-time", "for")
-		diskLimitFlag(f, &o.disk)
+		addDiskLimitFlag(f, &o.disk)
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
-		zoneFlag(f, &o.zone)
-		advisoriesFlag(f, &o.advisories)
+		addTimeZoneFlag(f, &o.zone)
+		addAdvisoriesFlag(f, &o.advisories)
 		f.BoolVar(&o.detail.All, "all", false, "print all steps and shards")
 		f.BoolVar(&o.detail.Why, "why", false, "print why each step is taken, with numbers")
 		o.flags(f, "text", "json", "script")
-		o.sizesFlag(f)
+		o.addSizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
 
-func (o *planFlags) complete(env environment, words []string) error {
-	if err := o.answerFlags.complete(env, words); err != nil {
+func (o *planFlags) parseArgs(env environment, words []string) error {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	o.action = action.Plan{
-		Goal:     o.goal.of(o.namespaces),
+		Goal:     o.goal.withNamespaces(o.namespaces),
 		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
 		DiskLimit: float64(o.disk), Advisories: o.advisories,
@@ -75,7 +75,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 	case "":
 	case "auto":
 		limited := o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.time > 0
-		if err := firstBroken(rule{limited || o.model != "" || o.ignoreWindow,
+		if err := firstViolation(rule{limited || o.model != "" || o.ignoreWindow,
 			"--by auto compares whole ways: leave limits, --model and --ignore-window out"}); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 		return usagef("--by takes auto, not %q", o.by)
 	}
 	if err := validate(); err != nil {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	return o.checkFormat(formats...)
 }
@@ -92,13 +92,13 @@ func (o *planFlags) complete(env environment, words []string) error {
 // run is "shardsh plan": what would be done to reach a goal.
 func (o *planFlags) run(ctx context.Context, env environment) error {
 	if o.by != "" {
-		return look(ctx, env, &o.sourceFlags, frequentGC, o.price, func(q price.Quote) error {
+		return runReadAction(ctx, env, &o.sourceFlags, frequentGC, o.price, func(q price.Comparison) error {
 			return o.print(env, q, func() string { return findings.QuoteText(q) })
 		})
 	}
-	return look(ctx, env, &o.sourceFlags, frequentGC, o.action, func(p *plan.Plan) error {
+	return runReadAction(ctx, env, &o.sourceFlags, frequentGC, o.action, func(p *plan.Plan) error {
 		if o.format == "script" {
-			return o.write(env, p.Script)
+			return o.write(env, p.WriteScript)
 		}
 		return o.print(env, p, func() string { return findings.PlanToApprove(p, o.detail) })
 	})
@@ -116,8 +116,8 @@ func (g *goalFlag) Set(text string) (err error) {
 	return err
 }
 
-// of returns the goal for some collections.
-func (g *goalFlag) of(namespaces []string) plan.Goal {
+// withNamespaces returns the goal for some collections.
+func (g *goalFlag) withNamespaces(namespaces []string) plan.Goal {
 	goal := g.Goal
 	goal.Namespaces = namespaces
 	return goal

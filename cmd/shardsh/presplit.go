@@ -35,8 +35,8 @@ func (o *presplitFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *presplitFlags) complete(env environment, words []string) (err error) {
-	if err := o.takeWords(env, words, ""); err != nil {
+func (o *presplitFlags) parseArgs(env environment, words []string) (err error) {
+	if err := o.takeAddressWord(env, words, ""); err != nil {
 		return err
 	}
 	if o.points != "" && o.resume == "" {
@@ -45,14 +45,14 @@ func (o *presplitFlags) complete(env environment, words []string) (err error) {
 		}
 	}
 	if o.like != "" {
-		o.cuts.Like = func(ctx context.Context) (*catalog.Snapshot, error) { return o.other(ctx, env) }
+		o.cuts.Like = func(ctx context.Context) (*catalog.Snapshot, error) { return o.readLayoutSource(ctx, env) }
 	}
 	return o.check("presplit", o.action(o.runOptions()))
 }
 
-// other reads the cluster whose layout is taken: a file, or an address, for which the login
+// readLayoutSource reads the cluster whose layout is copied: a file, or an address, for which the login
 // and TLS of the command line are too, as far as it has none of its own.
-func (o *presplitFlags) other(ctx context.Context, env environment) (*catalog.Snapshot, error) {
+func (o *presplitFlags) readLayoutSource(ctx context.Context, env environment) (*catalog.Snapshot, error) {
 	if !strings.Contains(o.like, "://") {
 		return metadata.Open(o.like)
 	}
@@ -97,8 +97,10 @@ func readKeys(env environment, path string) (list []bson.Raw, err error) {
 	return list, nil
 }
 
-// run is "shardsh presplit": chunks for what is to come.
-func (o *presplitFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
+// run is "shardsh presplit": chunks created in advance.
+func (o *presplitFlags) run(ctx context.Context, env environment) error {
+	return runPlanVerb(ctx, env, o)
+}
 
 func presplitText() cmdline.Text {
 	return cmdline.Text{

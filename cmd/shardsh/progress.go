@@ -13,14 +13,14 @@ import (
 	"shardsh/bindings/script"
 )
 
-// progress looks on while something is computed: it ends that with a context, and
+// progress observes a computation: it stops it when a context ends, and
 // on a terminal it shows after a second, and every second, how far it is.
 type progress struct {
-	ended  func() error
-	to     io.Writer
-	on     bool
-	latest time.Time
-	shown  bool
+	ctxErr    func() error
+	to        io.Writer
+	enabled   bool
+	lastShown time.Time
+	visible   bool
 }
 
 func newProgress(ctx context.Context, to io.Writer, quiet bool) *progress {
@@ -30,46 +30,46 @@ func newProgress(ctx context.Context, to io.Writer, quiet bool) *progress {
 		}
 		return context.Cause(ctx)
 	}
-	return &progress{ended: ended, to: to, on: !quiet && isTerminal(to), latest: time.Now()}
+	return &progress{ctxErr: ended, to: to, enabled: !quiet && isTerminal(to), lastShown: time.Now()}
 }
 
-// watch is for what computes.
-func (p *progress) watch(s sim.Progress) error {
-	if err := p.ended(); err != nil {
+// onSimulation is the progress callback of a simulation; its error stops it.
+func (p *progress) onSimulation(s sim.Progress) error {
+	if err := p.ctxErr(); err != nil {
 		return err
 	}
-	p.simulating(s)
+	p.showSimulation(s)
 	return nil
 }
 
-// simulating shows how far a simulation is.
-func (p *progress) simulating(s sim.Progress) {
+// showSimulation shows how far a simulation is.
+func (p *progress) showSimulation(s sim.Progress) {
 	p.show(func() string { return findings.SimulatingText(s) })
 }
 
-// reading shows how far the read of a cluster is.
-func (p *progress) reading(r live.Progress) {
+// showReading shows how far the read of a cluster is.
+func (p *progress) showReading(r live.Progress) {
 	p.show(func() string { return findings.ReadingText(r) })
 }
 
-// steps returns what shows the step under way of something.
-func (p *progress) steps(about string) func(string) {
+// stepReporter returns what shows the step under way of something.
+func (p *progress) stepReporter(about string) func(string) {
 	return func(step string) {
 		p.show(func() string { return plaintext.VisibleLine(about + ": " + step) })
 	}
 }
 
 func (p *progress) show(text func() string) {
-	if now := time.Now(); p.on && now.Sub(p.latest) >= time.Second {
-		p.latest, p.shown = now, true
+	if now := time.Now(); p.enabled && now.Sub(p.lastShown) >= time.Second {
+		p.lastShown, p.visible = now, true
 		fmt.Fprint(p.to, script.ClearLine+text())
 	}
 }
 
-// end leaves the terminal's line empty.
-func (p *progress) end() {
-	if p.shown {
+// clearLine clears the progress line.
+func (p *progress) clearLine() {
+	if p.visible {
 		fmt.Fprint(p.to, script.ClearLine)
-		p.shown = false
+		p.visible = false
 	}
 }

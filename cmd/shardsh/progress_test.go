@@ -76,25 +76,25 @@ func uninterrupted() (context.Context, context.CancelFunc) {
 func TestComputingTells(t *testing.T) {
 	var errs bytes.Buffer
 	c := newProgress(t.Context(), &errs, false)
-	c.on = true // as on a terminal
+	c.enabled = true // as on a terminal
 	p := sim.Progress{Rounds: 412, Moves: 9000, At: snaptest.Noon()}
 	for _, said := range []time.Duration{time.Hour, -time.Second, time.Hour} {
-		c.latest = time.Now().Add(said)
-		if err := c.watch(p); err != nil {
+		c.lastShown = time.Now().Add(said)
+		if err := c.onSimulation(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.end()
-	c.end()
-	c.latest = time.Now().Add(-time.Second)
-	c.reading(live.Progress{Collections: 1500, Of: 50_000, Chunks: 1_234_567})
-	c.end()
+	c.clearLine()
+	c.clearLine()
+	c.lastShown = time.Now().Add(-time.Second)
+	c.showReading(live.Progress{Collections: 1500, Of: 50_000, Chunks: 1_234_567})
+	c.clearLine()
 	const line = "\r\x1b[Ksimulating: round 412, 9,000 moves so far, at 2026-03-02 12:00\r\x1b[K" +
 		"\r\x1b[Kreading: 1,500 of 50,000 collections, 1,234,567 chunks so far\r\x1b[K"
 	if errs.String() != line {
 		t.Errorf("it told %q, not %q", &errs, line)
 	}
-	if quiet := newProgress(t.Context(), os.Stderr, true); quiet.on {
+	if quiet := newProgress(t.Context(), os.Stderr, true); quiet.enabled {
 		t.Error("--quiet tells")
 	}
 }

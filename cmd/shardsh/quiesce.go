@@ -26,7 +26,7 @@ type quiesceFlags struct {
 	safetyFlags
 	hold                               cmdline.Duration
 	detach, endHold, noDeletions, json bool
-	inside                             []string // the command to run, after --
+	insideCommand                      []string // the command to run, after --
 }
 
 func (o *quiesceFlags) groups() []cmdline.Group {
@@ -40,17 +40,17 @@ func (o *quiesceFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the verdict as JSON")
 		o.transcriptFlag(f)
-		cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
+		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
 	})}
 	groups = append(append(groups, o.consentGroup()), o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-func (o *quiesceFlags) complete(env environment, words []string) error {
+func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 	if at := slices.Index(env.args, "--"); at >= 0 {
-		o.inside = env.args[at+1:]
-		words = words[:len(words)-len(o.inside)]
-		if len(o.inside) == 0 {
+		o.insideCommand = env.args[at+1:]
+		words = words[:len(words)-len(o.insideCommand)]
+		if len(o.insideCommand) == 0 {
 			return usagef("there is no command after --")
 		}
 	}
@@ -63,17 +63,17 @@ func (o *quiesceFlags) complete(env environment, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
+	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
 		return usagef("quiesce needs the address of a cluster, --mock, or --snapshot FILE")
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstBroken(rule{o.readOnly && !o.dryRun,
+	if err := firstViolation(rule{o.readOnly && !o.dryRun,
 		"--read-only and quiesce exclude each other: --dry-run shows what would be sent"}); err != nil {
 		return err
 	}
-	return wrongOptions(o.action(env).Validate())
+	return optionsUsageError(o.action(env).Validate())
 }
 
 func (o *quiesceFlags) action(env environment) action.Quiesce {
@@ -81,21 +81,21 @@ func (o *quiesceFlags) action(env environment) action.Quiesce {
 		Timeout: time.Duration(o.timeout), Hold: time.Duration(o.hold), Detach: o.detach, End: o.endHold,
 		IgnoreDeletions: o.noDeletions, DryRun: o.dryRun,
 	}
-	if len(o.inside) > 0 {
-		q.Inside = func(ctx context.Context) error { return runInside(ctx, env, o.inside) }
+	if len(o.insideCommand) > 0 {
+		q.Inside = func(ctx context.Context) error { return runInsideCommand(ctx, env, o.insideCommand) }
 	}
 	return q
 }
 
-// endingInside is how long a command may take to end after it was asked to.
-const endingInside = 10 * time.Second
+// insideExitTimeout is how long a command may take to end after it was asked to.
+const insideExitTimeout = 10 * time.Second
 
-// runInside runs a command with the program's own input and output. It is asked to end
+// runInsideCommand runs a command with the program's own input and output. It is asked to end
 // when ctx ends. The error has its exit code.
-func runInside(ctx context.Context, env environment, words []string) error {
+func runInsideCommand(ctx context.Context, env environment, words []string) error {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.stdin, env.stdout, env.stderr
-	cmd.WaitDelay = endingInside
+	cmd.WaitDelay = insideExitTimeout
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			return cmd.Process.Kill() // Windows has no such signal
@@ -115,26 +115,26 @@ func runInside(ctx context.Context, env environment, words []string) error {
 
 // run is "shardsh quiesce": the balancer stopped, with proof that nothing moves.
 func (o *quiesceFlags) run(ctx context.Context, env environment) error {
-	connecting, cancel := o.bounded(ctx)
+	connecting, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(connecting, env, &o.clusterFlags,
 		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
-		return orTimeout(connecting, err)
+		return preferTimeout(connecting, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	r := actionReporter(env, js, false, o.quiet)
-	aside := o.json || len(o.inside) > 0 // the output is the command's
+	aside := o.json || len(o.insideCommand) > 0 // the output is the command's
 	r.WouldSend = func(c action.WouldSend) { printChange(env, aside, c.Database, c.Command) }
 	result, err := o.action(env).Run(ctx, conn.actionCluster(js.Clock), r)
-	err = spelled(err)
+	err = withFlagNames(err)
 	if result.Verdict != "" {
 		if shown := o.show(env, result); shown != nil {
 			return shown
 		}
 	}
-	if cause := context.Cause(ctx); cause != nil && o.stoppedEarly(result) {
+	if cause := context.Cause(ctx); cause != nil && o.wasIncomplete(result) {
 		return cause
 	}
 	if err == nil && !result.Succeeded() {
@@ -143,19 +143,19 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	return err
 }
 
-// stoppedEarly reports whether an interrupt ended more than the time of --hold.
-func (o *quiesceFlags) stoppedEarly(r action.QuiesceResult) bool {
-	return r.Verdict != action.VerdictQuiet || len(o.inside) > 0
+// wasIncomplete reports whether an interrupt ended more than the time of --hold.
+func (o *quiesceFlags) wasIncomplete(r action.QuiesceResult) bool {
+	return r.Verdict != action.VerdictQuiet || len(o.insideCommand) > 0
 }
 
 func (o *quiesceFlags) show(env environment, r action.QuiesceResult) error {
 	r.Error = secret.Redact(r.Error)
 	to := env.out()
-	if len(o.inside) > 0 {
+	if len(o.insideCommand) > 0 {
 		to = env.errOut()
 	}
 	if o.json {
-		if len(o.inside) == 0 {
+		if len(o.insideCommand) == 0 {
 			to = env.jsonOut()
 		}
 		return writeJSON(to, r)

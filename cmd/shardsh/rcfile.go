@@ -31,7 +31,7 @@ func runRC(ctx context.Context, env environment, o *shellFlags, shell *bindings.
 	if err == nil || errors.As(err, &quit) || ctx.Err() != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.visible(secret.Redact(errorText(err))))
+	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.escapeText(secret.Redact(errorText(err))))
 	return nil
 }
 
@@ -49,10 +49,10 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// homeOf returns the directory of what lasts between sessions: $SHARDSH_HOME,
+// dataDirectory returns the directory of what lasts between sessions: $SHARDSH_HOME,
 // else .shardsh in the user's home. It is empty, which means to keep nothing,
 // when the variable is set to nothing or no home is known.
-func homeOf(lookupEnv func(string) (string, bool), home string) string {
+func dataDirectory(lookupEnv func(string) (string, bool), home string) string {
 	if path, ok := lookupEnv("SHARDSH_HOME"); ok {
 		return path
 	}
@@ -63,21 +63,21 @@ func homeOf(lookupEnv func(string) (string, bool), home string) string {
 }
 
 // historyPath returns where the history lies: $SHARDSH_HISTORY, else history in
-// homeOf. It is empty, which means to keep none, when the variable is set to
+// dataDirectory. It is empty, which means to keep none, when the variable is set to
 // nothing.
 func historyPath(lookupEnv func(string) (string, bool), home string) string {
 	if path, ok := lookupEnv("SHARDSH_HISTORY"); ok {
 		return path
 	}
-	return within(homeOf(lookupEnv, home), "history")
+	return joinUnlessEmpty(dataDirectory(lookupEnv, home), "history")
 }
 
-// settingsPath returns where config.set keeps settings: config in homeOf.
+// settingsPath returns where config.set keeps settings: config in dataDirectory.
 func settingsPath(lookupEnv func(string) (string, bool), home string) string {
-	return within(homeOf(lookupEnv, home), "config")
+	return joinUnlessEmpty(dataDirectory(lookupEnv, home), "config")
 }
 
-func within(directory, name string) string {
+func joinUnlessEmpty(directory, name string) string {
 	if directory == "" {
 		return ""
 	}

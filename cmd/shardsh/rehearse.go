@@ -16,29 +16,29 @@ import (
 	"shardsh/repl"
 )
 
-// rehearsing is a dry run of the shell: its clients get to clusters by rehearsals,
+// rehearsals is a dry run of the shell: its clients reach clusters through rehearsals,
 // one for each cluster.
-type rehearsing struct {
+type rehearsals struct {
 	// connect opens a connection of a script; nil where there is no dry run.
 	connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 
-	options rehearsal.Options
-	runs    []*run
-	ends    []func()
+	options  rehearsal.Options
+	runs     []*clusterRehearsal
+	cleanups []func()
 }
 
-// run is the rehearsal on one cluster.
-type run struct {
+// clusterRehearsal is the rehearsal on one cluster.
+type clusterRehearsal struct {
 	hosts []string
 	*rehearsal.Rehearsal
 }
 
-// rehearse puts a rehearsal between the program and its cluster, where it is a dry
+// startRehearsals puts a rehearsal between the program and its cluster if this is a dry
 // run.
-func rehearse(
+func startRehearsals(
 	ctx context.Context, env environment, o *shellFlags, conn *connection, screen *repl.DeferredOutput, interactive bool,
-) (*rehearsing, error) {
-	r := new(rehearsing)
+) (*rehearsals, error) {
+	r := new(rehearsals)
 	if !o.rehearses {
 		return r, nil
 	}
@@ -65,47 +65,47 @@ func rehearse(
 	if conn.transcript != nil {
 		settings.SetMonitor(conn.transcript.Monitor())
 	}
-	w, err := r.on(settings.Hosts).Connect(ctx, conn.client, &settings, conn.address)
+	w, err := r.rehearsalOf(settings.Hosts).Connect(ctx, conn.client, &settings, conn.address)
 	if err != nil {
 		return nil, err
 	}
-	r.ends = append(r.ends, w.Close, func() { target.Disconnect(w.Client) })
+	r.cleanups = append(r.cleanups, w.Close, func() { target.Disconnect(w.Client) })
 	conn.client, conn.clock = w.Client, r.runs[0].Clock()
 	return r, nil
 }
 
 // open connects a script, by the rehearsal of its cluster.
-func (r *rehearsing) open(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
+func (r *rehearsals) open(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
 	behind := *settings
 	behind.Monitor = nil
 	client, err := live.Connect(&behind)
 	if err != nil {
 		return nil, err
 	}
-	w, err := r.on(settings.Hosts).Connect(ctx, client, settings, "")
+	w, err := r.rehearsalOf(settings.Hosts).Connect(ctx, client, settings, "")
 	if err != nil {
 		target.Disconnect(client)
 		return nil, err
 	}
-	r.ends = append(r.ends, func() { target.Disconnect(client) }, w.Close)
+	r.cleanups = append(r.cleanups, func() { target.Disconnect(client) }, w.Close)
 	return w.Client, nil
 }
 
-// on returns the rehearsal on the cluster of some hosts.
-func (r *rehearsing) on(hosts []string) *run {
+// rehearsalOf returns the rehearsal on the cluster of some hosts.
+func (r *rehearsals) rehearsalOf(hosts []string) *clusterRehearsal {
 	for _, known := range r.runs {
 		if slices.Equal(known.hosts, hosts) {
 			return known
 		}
 	}
-	added := &run{slices.Clone(hosts), rehearsal.New(r.options)}
+	added := &clusterRehearsal{slices.Clone(hosts), rehearsal.New(r.options)}
 	r.runs = append(r.runs, added)
 	return added
 }
 
 // close ends all of it, what came last first.
-func (r *rehearsing) close() {
-	for _, end := range slices.Backward(r.ends) {
+func (r *rehearsals) close() {
+	for _, end := range slices.Backward(r.cleanups) {
 		end()
 	}
 	for _, run := range r.runs {

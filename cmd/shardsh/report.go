@@ -24,7 +24,7 @@ type reportFlags struct {
 	answerFlags
 	redact bool
 	quick  bool
-	heat   heatFor
+	heat   heatOption
 
 	advisories string
 }
@@ -33,28 +33,28 @@ func (o *reportFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones")
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take long on large clusters")
-		o.heat.flag(f)
-		advisoriesFlag(f, &o.advisories)
-		zoneFlag(f, &o.ofZone)
+		o.heat.addFlag(f)
+		addAdvisoriesFlag(f, &o.advisories)
+		addTimeZoneFlag(f, &o.ofZone)
 		o.flags(f, "html", "json")
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
-func (o *reportFlags) complete(env environment, words []string) error {
-	if err := o.fleet.choose(); err != nil {
+func (o *reportFlags) parseArgs(env environment, words []string) error {
+	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
-	if err := o.answerFlags.complete(env, words); err != nil {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
-	if o.fleet.many() && (o.redact || o.heat.count > 0) {
+	if o.fleet.isFleet() && (o.redact || o.heat.count > 0) {
 		return usagef("--redact and --heat are for the report of one cluster: add --cluster NAME")
 	}
 	if err := o.checkFormat("html", "json"); err != nil {
 		return err
 	}
-	if err := o.heat.complete(o.from); err != nil {
+	if err := o.heat.validate(o.from); err != nil {
 		return err
 	}
 	switch {
@@ -66,20 +66,20 @@ func (o *reportFlags) complete(env environment, words []string) error {
 		return usagef("HTML is not for a terminal: use -o FILE")
 	}
 	_, err := action.Advisories(o.advisories)
-	return wrongOptions(err)
+	return optionsUsageError(err)
 }
 
 // run is "shardsh report": a cluster as one page for a browser.
 func (o *reportFlags) run(ctx context.Context, env environment) error {
-	if o.fleet.many() {
+	if o.fleet.isFleet() {
 		return o.runFleet(ctx, env)
 	}
-	reads := live.ReaderOptions{Parts: live.WithStatus}
+	reads := live.ReaderOptions{Parts: live.DefaultPartsAndStatus}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
 		if o.heat.count == 0 {
 			return o.report(env, s, nil)
 		}
-		r, err := o.heat.on(ctx, env, source, s, o.quiet)
+		r, err := o.heat.measure(ctx, env, source, s, o.quiet)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 	list, err := action.Advisories(o.advisories)
 	if err != nil {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	asked, err := askFleet(ctx, env, &o.sourceFlags,
 		func(ctx context.Context, env environment, one *sourceFlags, _ targets.Target) (*report.Overview, error) {
@@ -104,7 +104,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 				return nil, err
 			}
 			defer done()
-			s, err := source.Read(ctx, live.ReaderOptions{Parts: live.WithStatus})
+			s, err := source.Read(ctx, live.ReaderOptions{Parts: live.DefaultPartsAndStatus})
 			if err != nil {
 				return nil, err
 			}
@@ -115,7 +115,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	members := overviewsOf(asked)
+	members := reportMembers(asked)
 	report.SortFleet(members)
 	err = o.write(env, func(to io.Writer) error {
 		if o.format == "json" {
@@ -126,14 +126,14 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 	if err == nil && o.file != "-" && o.file != "" {
 		notice(env.stderr, o.quiet, "%s: %s", o.file, report.FleetHeadline(members))
 	}
-	return cmp.Or(err, errFleet(asked))
+	return cmp.Or(err, fleetError(asked))
 }
 
-// overviewsOf are clusters with what was read of them.
-func overviewsOf(asked []member[*report.Overview]) (members []report.Member) {
+// reportMembers are clusters with what was read of them.
+func reportMembers(asked []fleetMember[*report.Overview]) (members []report.Member) {
 	for _, m := range asked {
 		members = append(members, report.Member{
-			Cluster: m.Name, Address: m.Place(), Labels: m.Labels, Overview: m.answer, Trouble: m.trouble(),
+			Cluster: m.Name, Address: m.Location(), Labels: m.Labels, Overview: m.answer, Trouble: m.errText(),
 		})
 	}
 	return members
@@ -150,12 +150,12 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 	overview.Heat = load
 	list, err := action.Advisories(o.advisories)
 	if err != nil {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	overview.Answer.Faults = action.KnownFaults(s, list, "")
 	if !o.quick {
-		err := overview.AddForecasts(s, o.progress.watch)
-		if o.progress.end(); err != nil {
+		err := overview.AddForecasts(s, o.progress.onSimulation)
+		if o.progress.clearLine(); err != nil {
 			return err
 		}
 	}

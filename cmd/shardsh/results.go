@@ -38,7 +38,7 @@ func reportError(ctx context.Context, env environment, o *shellFlags, err error)
 	if err == nil || !o.wantsJSON() || ctx.Err() != nil || errors.As(err, &quit) || errors.As(err, new(signalError)) {
 		return err
 	}
-	doc := append(bson.D{{Key: "ok", Value: 0}}, describe(err)...)
+	doc := append(bson.D{{Key: "ok", Value: 0}}, errorFields(err)...)
 	text, marshalErr := bson.MarshalExtJSONIndent(doc, false, false, "", "  ")
 	if o.jsonl {
 		text, marshalErr = bson.MarshalExtJSON(doc, false, false)
@@ -50,8 +50,8 @@ func reportError(ctx context.Context, env environment, o *shellFlags, err error)
 	return reportedError{err}
 }
 
-// describe returns the fields of an error's document.
-func describe(err error) bson.D {
+// errorFields returns the fields of an error's document.
+func errorFields(err error) bson.D {
 	var thrown *script.Error
 	var timeout timeoutError
 	var connecting target.ConnectionError

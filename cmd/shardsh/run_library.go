@@ -46,7 +46,7 @@ func (o *libraryFlags) groups() []cmdline.Group {
 	return groups
 }
 
-func (o *libraryFlags) complete(environment, []string) error   { return nil } // runWords does
+func (o *libraryFlags) parseArgs(environment, []string) error  { return nil } // runWords does
 func (o *libraryFlags) run(context.Context, environment) error { return nil }
 
 // runWords is "shardsh run": a script of the library, or of a file, with options of
@@ -63,30 +63,30 @@ func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, err
 	case strings.HasPrefix(name, "-"):
 		return true, listLibrary(env)
 	}
-	file, shipped, err := scriptNamed(name)
+	file, shipped, err := findScript(name)
 	if err != nil {
 		return true, err
 	}
-	if err := o.read(env.args[1:]); err != nil {
+	if err := o.splitArgs(env.args[1:]); err != nil {
 		return true, err
 	}
 	// A script of ours that promises to change nothing is held to it.
-	o.readOnly = o.readOnly || shipped && dryRuns(o.args)
+	o.readOnly = o.readOnly || shipped && asksForDryRun(o.args)
 	o.nodb = o.nodb || shipped && (slices.Contains(o.args, "--help") || slices.Contains(o.args, "-h"))
 	o.files = []string{file}
 	return true, runScripts(ctx, env, &o.shellFlags)
 }
 
-// dryRuns reports whether the arguments of a script ask for a dry run.
-func dryRuns(args []string) bool {
+// asksForDryRun reports whether the arguments of a script ask for a dry run.
+func asksForDryRun(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		name, value, _ := strings.Cut(a, "=")
 		return cmdline.Fold(name) == "dryrun" && strings.HasPrefix(name, "--") && value != "false"
 	})
 }
 
-// scriptNamed finds a script: of the library by its name, any other by its path.
-func scriptNamed(name string) (file string, shipped bool, err error) {
+// findScript finds a script: of the library by its name, any other by its path.
+func findScript(name string) (file string, shipped bool, err error) {
 	plain := strings.TrimPrefix(name, script.ShippedPrefix)
 	isPath := strings.ContainsAny(name, `/\`)
 	if found, ok := scripts.Find(plain); ok && !isPath {
@@ -102,11 +102,11 @@ func scriptNamed(name string) (file string, shipped bool, err error) {
 		plaintext.DidYouMean(plain, scripts.Names()), plaintext.Visible(name))
 }
 
-// read separates what is for shardsh, the address and how to reach it, from what is
+// splitArgs separates what is for shardsh, the address and how to reach it, from what is
 // for the script, which is the rest.
-func (o *libraryFlags) read(args []string) (err error) {
+func (o *libraryFlags) splitArgs(args []string) (err error) {
 	groups, named := o.groups(), false
-	o.args, o.warnings, err = cmdline.Sift(groups, args, func(word string, before []string) (bool, error) {
+	o.args, o.warnings, err = cmdline.ParseKnown(groups, args, func(word string, before []string) (bool, error) {
 		if named || !target.IsURI(word) && (len(before) > 0 || isScript(word)) {
 			return false, nil
 		}

@@ -65,12 +65,12 @@ func (o *serveFlags) groups() []cmdline.Group {
 			}
 			o.snapshotFlag(f)
 			o.timeFlag(f)
-			o.otherFlags(f)
+			o.shellOnlyFlags(f)
 		}),
 	}
 }
 
-func (o *serveFlags) complete(_ environment, words []string) error {
+func (o *serveFlags) parseArgs(_ environment, words []string) error {
 	if len(words) > 0 {
 		return usagef("serve takes no address: %q. Use --bind and --port", secret.Redact(words[0]))
 	}
@@ -85,7 +85,7 @@ func (o *serveFlags) complete(_ environment, words []string) error {
 
 // run is "shardsh serve": the mock cluster behind a port, until a signal comes.
 func (o *serveFlags) run(ctx context.Context, env environment) error {
-	logger := o.logger(env.stderr)
+	logger := o.newLogger(env.stderr)
 	c, err := o.open(ctx, logger)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (o *serveFlags) check() error {
 	if err := o.mockFlags.check(); err != nil {
 		return err
 	}
-	if _, err := o.level(); err != nil {
+	if _, err := o.parseLogLevel(); err != nil {
 		return err
 	}
 	for _, host := range o.bind {
@@ -139,7 +139,7 @@ func (o *serveFlags) check() error {
 		if _, _, err := net.SplitHostPort(host); err == nil {
 			return usagef("--bind takes an address without a port, not %q: use --port", host)
 		}
-		if !loopback(host) && len(o.auth) == 0 {
+		if !isLoopback(host) && len(o.auth) == 0 {
 			return usagef("%s can be reached from other machines and clients would not have to authenticate: add users with "+
 				"--auth user:file, or omit --bind to serve this machine only", host)
 		}
@@ -147,13 +147,13 @@ func (o *serveFlags) check() error {
 	return nil
 }
 
-// loopback reports whether an address can be reached from this machine only.
-func loopback(host string) bool {
+// isLoopback reports whether an address can be reached from this machine only.
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (o *serveFlags) level() (slog.Level, error) {
+func (o *serveFlags) parseLogLevel() (slog.Level, error) {
 	var level slog.Level
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, o.logLevel) {
 		return level, usagef("--log-level takes debug, info, warn or error, not %q", o.logLevel)
@@ -161,8 +161,8 @@ func (o *serveFlags) level() (slog.Level, error) {
 	return level, level.UnmarshalText([]byte(o.logLevel))
 }
 
-func (o *serveFlags) logger(w io.Writer) *slog.Logger {
-	level, _ := o.level() // check has looked at it
+func (o *serveFlags) newLogger(w io.Writer) *slog.Logger {
+	level, _ := o.parseLogLevel() // check has looked at it
 	options := &slog.HandlerOptions{Level: level}
 	if o.logJSON {
 		return slog.New(slog.NewJSONHandler(plaintext.NewJSONWriter(w), options))

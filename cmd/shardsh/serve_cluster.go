@@ -21,12 +21,12 @@ import (
 	"shardsh/cmd/shardsh/mockoptions"
 )
 
-// transferLimit is how long a peer may take over one message.
-const transferLimit = time.Minute
+// messageTimeout is how long a peer may take over one message.
+const messageTimeout = time.Minute
 
-// strangerBytes is the largest message from a client that has not logged in yet
+// maxUnauthenticatedBytes is the largest message from a client that has not logged in yet
 // where it has to: more than the steps of a login take.
-const strangerBytes = 64 << 10
+const maxUnauthenticatedBytes = 64 << 10
 
 // servedCluster is a cluster with its servers and the ports they listen on.
 type servedCluster struct {
@@ -47,7 +47,7 @@ type node struct {
 	server    *wire.Server
 }
 
-// address returns where a node is to be reached first. One that listens
+// address returns the first address of a node. One that listens
 // everywhere is reached on this machine.
 func (n *node) address() string {
 	address := n.listeners[0].Addr().String()
@@ -80,16 +80,23 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 		c.close()
 		return nil, err
 	}
-	front := router.New(c.cluster, logger,
-		router.WithUsers(directory, len(o.auth) > 0), router.WithCursorTimeout(o.idleCursors),
-		router.WithSnapshots(mockoptions.SnapshotsIn(o.dbpath)), router.WithBudget(mockoptions.Budget(o.memory)))
-	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
+	front := router.New(
+		c.cluster,
+		logger,
+		router.WithUsers(directory, len(o.auth) > 0),
+		router.WithCursorTimeout(o.idleCursors),
+		router.WithSnapshots(
+			mockoptions.SnapshotsInDBPath(o.dbpath),
+		),
+		router.WithBudget(mockoptions.NewMemoryBudget(o.memory)),
+	)
+	limits := wire.Limits{Connections: o.maxConnections, Transfer: messageTimeout}
 	if len(o.auth) > 0 {
-		limits.UntrustedBytes = strangerBytes
+		limits.UntrustedBytes = maxUnauthenticatedBytes
 	}
 	poll := new(busypoll.Group)
 	for i, n := range c.nodes {
-		handler, err := n.handler(front, i == 0)
+		handler, err := n.newHandler(front, i == 0)
 		if err != nil {
 			c.close()
 			return nil, err
@@ -97,7 +104,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 		n.server = &wire.Server{Handler: handler, Logger: logger.With("node", n.name), Limits: limits, Poll: poll}
 	}
 	for _, host := range o.bind {
-		if c.tls == nil && !loopback(host) {
+		if c.tls == nil && !isLoopback(host) {
 			logger.Warn("passwords and data cross the network in the clear: use --tls-cert", "bind", host)
 		}
 	}
@@ -107,8 +114,8 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 	return c, nil
 }
 
-// slowToMake is how many collections a cluster has that takes a second to make.
-const slowToMake = 5000
+// slowStartCollections is the number of collections from which creating a cluster takes over a second.
+const slowStartCollections = 5000
 
 // openCluster listens and makes the cluster or opens the one that was kept.
 func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
@@ -123,7 +130,7 @@ func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology
 	}
 	c.routers = len(c.nodes)
 	var err error
-	if n := len(topology.Collections); n >= slowToMake {
+	if n := len(topology.Collections); n >= slowStartCollections {
 		c.logger.Info("making the cluster: this takes a while", "collections", n)
 	}
 	if c.cluster, err = o.newCluster(topology, c.logger); err != nil {
@@ -132,14 +139,14 @@ func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology
 	if !o.shardPorts {
 		return nil
 	}
-	if o.keeps() && o.mock == "" {
+	if o.hasOrigin() && o.mock == "" {
 		topology = nil
 	}
 	return c.listenMembers(ctx, o, topology)
 }
 
 func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
-	pace, err := mockoptions.Pace(o.mockTime)
+	pace, err := mockoptions.ParsePace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -149,20 +156,20 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}
-	played, err := metadata.Begin(&cfg, o.snapshot)
+	played, err := metadata.LoadConfig(&cfg, o.snapshot)
 	if err != nil {
 		return nil, err
 	}
 	if o.mockTime == "" {
-		metadata.OwnTime(&cfg)
+		metadata.UseClusterTime(&cfg)
 	}
 	if played != nil {
 		logger.Info("mocking the cluster in a file", "file", o.snapshot, "time", played.Time())
-		for _, lack := range metadata.Lacks(played) {
+		for _, lack := range metadata.MissingData(played) {
 			logger.Warn(lack)
 		}
 	}
-	if o.keeps() && o.mock == "" {
+	if o.hasOrigin() && o.mock == "" {
 		cfg.Topology = nil
 	}
 	if o.seed.Given {
@@ -174,7 +181,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	return mockoptions.New(cfg, "--mock and --snapshot")
 }
 
-// portAfter is a port so many after the first; any that is free, where that is one.
+// portAfter returns the n-th port after the first; 0 (any free port) if the first is 0.
 func (o *serveFlags) portAfter(n int) int {
 	if o.port == 0 {
 		return 0
@@ -193,7 +200,7 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 	if last := o.portAfter(c.routers + len(ids)); last > 65535 {
 		return usagef("--shard-ports needs the ports %d to %d: choose a lower --port", o.port, last)
 	}
-	own := ownHosts(topology)
+	own := shardsWithHost(topology)
 	addresses := map[catalog.ShardID]string{}
 	for i, id := range append(ids, mock.ConfigServerID) {
 		n, err := c.addNode(ctx, o, string(id), o.portAfter(c.routers+i))
@@ -208,7 +215,7 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 	if err := c.cluster.SetListenAddresses(addresses); err != nil {
 		return err
 	}
-	return c.nameSets()
+	return c.setReplicaSetNames()
 }
 
 // shardsToServe returns the shards in the topology's order, else in that of
@@ -232,8 +239,8 @@ func (c *servedCluster) shardsToServe(topology *mock.Topology) ([]catalog.ShardI
 	return ids, err
 }
 
-// ownHosts returns the shards whose addresses a topology gives.
-func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
+// shardsWithHost returns the shards whose addresses a topology gives.
+func shardsWithHost(topology *mock.Topology) map[catalog.ShardID]bool {
 	own := map[catalog.ShardID]bool{}
 	if topology != nil {
 		for _, s := range topology.Shards {
@@ -243,8 +250,8 @@ func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 	return own
 }
 
-// nameSets gives the nodes the names of their replica sets.
-func (c *servedCluster) nameSets() error {
+// setReplicaSetNames gives the nodes the names of their replica sets.
+func (c *servedCluster) setReplicaSetNames() error {
 	c.cluster.Lock()
 	defer c.cluster.Unlock()
 	for _, n := range c.nodes {
@@ -264,8 +271,8 @@ func (c *servedCluster) nameSets() error {
 	return nil
 }
 
-// handler answers for a node.
-func (n *node) handler(front *router.Router, isFirst bool) (*router.Router, error) {
+// newHandler answers for a node.
+func (n *node) newHandler(front *router.Router, isFirst bool) (*router.Router, error) {
 	switch {
 	case n.member != nil:
 		return n.member.NewNode(front), nil
@@ -364,7 +371,7 @@ func (c *servedCluster) stop() {
 	stopping.Wait()
 }
 
-// close gives back what open took.
+// close releases what open acquired.
 func (c *servedCluster) close() {
 	for _, n := range c.nodes {
 		for _, l := range n.listeners {

@@ -22,7 +22,7 @@ import (
 
 // run does what the command line says and returns the exit code.
 func (env environment) run(ctx context.Context) int {
-	if v, env, ok := verbOf(env); ok {
+	if v, env, ok := findVerb(env); ok {
 		return finish(ctx, env, v.execute(ctx, env))
 	}
 	return finish(ctx, env, runShell(ctx, env))
@@ -55,7 +55,7 @@ func runShell(ctx context.Context, env environment) error {
 		return printBuildInfo(env)
 	}
 	o.args, o.warnings = rest, warnings
-	if err := o.complete(words); err != nil {
+	if err := o.parseArgs(words); err != nil {
 		return err
 	}
 	return reportError(ctx, env, o, runScripts(ctx, env, o))
@@ -69,13 +69,13 @@ func finish(ctx context.Context, env environment, err error) int {
 	var findings findingsError
 	switch {
 	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)),
-		errors.As(err, new(pluginError)):
+		errors.As(err, new(nagiosError)):
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
 		fmt.Fprintf(env.errOut(), "shardsh: %s\nSee shardsh%s --help.\n", secret.Redact(err.Error()), env.command)
 	default:
-		fmt.Fprintln(env.stderr, env.visible(secret.Redact(errorText(err))))
+		fmt.Fprintln(env.stderr, env.escapeText(secret.Redact(errorText(err))))
 	}
 	return code
 }
@@ -99,7 +99,7 @@ func errorText(err error) string {
 
 // runScripts runs evals and scripts, then the REPL where one is wanted.
 func runScripts(ctx context.Context, env environment, o *shellFlags) error {
-	scripted := o.scripted()
+	scripted := o.hasScripts()
 	if !scripted && !o.shell && !o.interactive && !isTerminal(env.stdin) {
 		// A pipe is a script.
 		o.files = append(o.files, "-")
@@ -110,29 +110,29 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	for _, w := range o.warnings {
 		fmt.Fprintln(env.errOut(), w)
 	}
-	bounded, cancel := o.bounded(ctx)
+	bounded, cancel := o.withTimeout(ctx)
 	defer cancel()
 	defer tuneGCForScripts()()
-	may, asking, err := confirmation(env, o.confirm)
+	may, asking, err := newConfirmation(env, o.confirm)
 	if err != nil {
 		return err
 	}
 	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := connect(bounded, env, &o.clusterFlags, session{
-		looks: o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
-		rehearses: o.rehearses, rules: o.rules(),
+		readsOnly: o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
+		rehearses: o.rehearses, rules: o.sandboxRules(),
 	})
 	if err != nil {
-		return orTimeout(bounded, orMistyped(&o.clusterFlags, err))
+		return preferTimeout(bounded, suggestVerb(&o.clusterFlags, err))
 	}
 	defer conn.close()
 	if err := checkDatabase(bounded, &o.clusterFlags, conn); err != nil {
 		return err
 	}
 	screen := new(repl.DeferredOutput)
-	rehearsing, err := rehearse(bounded, env, o, conn, screen, interactive)
+	rehearsing, err := startRehearsals(bounded, env, o, conn, screen, interactive)
 	if err != nil {
-		return orTimeout(bounded, err)
+		return preferTimeout(bounded, err)
 	}
 	defer rehearsing.close()
 	env.transcript = conn.transcript
@@ -152,27 +152,47 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	sending, closeAudit := conn.directChanges(env)
 	defer closeAudit()
 	shell, err := bindings.New(bindings.Config{
-		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
-		Mode:  o.mode(),
-		Stdin: scriptInput(bounded, env, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
-		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
-		Interactive: interactive,
-		Args:        o.args, Executable: os.Args[0], Version: buildinfo.Version(),
-		Guard: guard(o.readOnly), Confirm: asking, Scripts: scripts.Files,
-		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
-		Settings: conn.settings, Routers: conn.routers,
-		OnStuck: func(cause error) { endStuck(env, cause) },
-		Compat:  o.compat, Sandbox: o.rules(), ResultLimit: o.page(), LimitDepth: o.deepInspect.Given && !o.deepInspect.On,
+		Client:         conn.client,
+		Address:        conn.address,
+		Database:       conn.database,
+		Deployment:     conn.deployment,
+		Mode:           o.mode(),
+		Stdin:          scriptInput(bounded, env, interactive),
+		Stdout:         screen.Writer(env.stdout),
+		Stderr:         screen.Writer(env.stderr),
+		Clock:          conn.clock,
+		Color:          env.color(),
+		Terminal:       isTerminal(env.stdout),
+		Columns:        env.columns,
+		Interactive:    interactive,
+		Args:           o.args,
+		Executable:     os.Args[0],
+		Version:        buildinfo.Version(),
+		Guard:          readOnlyGuard(o.readOnly),
+		Confirm:        asking,
+		Scripts:        scripts.Files,
+		SetName:        conn.setName,
+		ReadPreference: conn.readPreference,
+		NoRetryWrites:  conn.noRetryWrites,
+		Settings:       conn.settings,
+		Routers:        conn.routers,
+		OnStuck:        func(cause error) { endStuck(env, cause) },
+		Compat:         o.compat,
+		Sandbox:        o.sandboxRules(),
+		ResultLimit:    o.pageLimit(),
+		LimitDepth:     o.deepInspect.Given && !o.deepInspect.On,
 		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
 			return scriptClientOptions(ctx, env, uri)
 		},
-		Connect: rehearsing.connect, Consent: conn.consent, OnSend: sending,
+		Connect: rehearsing.connect,
+		Consent: conn.consent,
+		OnSend:  sending,
 	})
 	if err != nil {
 		return err
 	}
 	may.Context = shell.JS.Context
-	if err := o.define(shell); err != nil {
+	if err := o.defineGlobals(shell); err != nil {
 		return err
 	}
 	err = runAll(bounded, env, o, shell, interactive)
@@ -190,8 +210,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	return err
 }
 
-// orTimeout names what stopped a run instead of what it was doing then.
-func orTimeout(ctx context.Context, err error) error {
+// preferTimeout returns the timeout or signal that stopped a run, in place of the resulting error.
+func preferTimeout(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -217,7 +237,7 @@ func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings
 			err = printResult(ctx, env, o, shell, result)
 		}
 	}
-	return orTimeout(ctx, err)
+	return preferTimeout(ctx, err)
 }
 
 func runEvals(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {

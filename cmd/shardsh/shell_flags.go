@@ -46,12 +46,12 @@ type resultFlags struct {
 	json        string // "", relaxed or canonical
 	jsonl       bool
 	limit       cmdline.Number
-	deepInspect cmdline.Choice
+	deepInspect cmdline.OptionalBool
 }
 
 // noticeFlags say what people are told besides results.
 type noticeFlags struct {
-	verbose             cmdline.Choice
+	verbose             cmdline.OptionalBool
 	skipStartupWarnings bool
 }
 
@@ -80,15 +80,15 @@ func (o *shellFlags) groups() []cmdline.Group {
 			f.Lookup("json").NoOptDefVal = "canonical"
 			f.BoolVar(&o.jsonl, "jsonl", false, "print the result as JSON, one document a line")
 			f.Var(&o.limit, "limit", "`N` print at most N documents of a cursor (20, as in the shell; 0: all)")
-			cmdline.ChoiceVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
-			cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no banner, no notices")
-			cmdline.ChoiceVar(f, &o.verbose, "verbose", "banner and notices for scripts, too")
+			cmdline.OptionalBoolVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
+			cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no banner, no notices")
+			cmdline.OptionalBoolVar(f, &o.verbose, "verbose", "banner and notices for scripts, too")
 			f.BoolVar(&o.skipStartupWarnings, "skipStartupWarnings", false, "don't show the server's startup warnings")
 		}),
 	}
 	groups = append(groups, o.server.Flags()...)
 	return append(groups,
-		mockGroup(o.mockFlag, o.snapshotFlag, o.timeFlag, o.otherFlags),
+		mockGroup(o.mockFlag, o.snapshotFlag, o.timeFlag, o.shellOnlyFlags),
 		cmdline.NewGroup("Safety", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse commands that change something")
 			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, and run them on a mock of the cluster")
@@ -109,9 +109,9 @@ func (o *shellFlags) groups() []cmdline.Group {
 		}))
 }
 
-// complete reads what the words of a parsed command line mean. Errors are usage errors
+// parseArgs reads what the words of a parsed command line mean. Errors are usage errors
 // that name the argument.
-func (o *shellFlags) complete(words []string) error {
+func (o *shellFlags) parseArgs(words []string) error {
 	o.quiet = o.quietChoice.On
 	if len(words) > 0 && o.nodb && !isScript(words[0]) {
 		return usagef("%q is not a script that exists; with --nodb there is no address", secret.Redact(words[0]))
@@ -133,8 +133,8 @@ func (o *shellFlags) check() error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstBroken(
-		rule{o.wantsJSON() && !o.scripted(), "--json and --jsonl need --eval or a script"},
+	if err := firstViolation(
+		rule{o.wantsJSON() && !o.hasScripts(), "--json and --jsonl need --eval or a script"},
 		rule{o.wantsJSON() && slices.Contains(o.files, "-"),
 			"--json and --jsonl need a script in a file, not on standard input"},
 		rule{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other"},
@@ -149,12 +149,12 @@ func (o *shellFlags) check() error {
 	return nil
 }
 
-// scripted reports whether there is something to run besides a shell and a
+// hasScripts reports whether there is something to run besides a shell and a
 // pipe.
-func (o *scriptFlags) scripted() bool { return len(o.evals)+len(o.files) > 0 }
+func (o *scriptFlags) hasScripts() bool { return len(o.evals)+len(o.files) > 0 }
 
-// page is how many documents of a cursor are shown, as bindings.Config.Limit has it.
-func (o *resultFlags) page() int {
+// pageLimit is how many documents of a cursor are shown, as bindings.Config.Limit has it.
+func (o *resultFlags) pageLimit() int {
 	if o.limit.Given && o.limit.N == 0 {
 		return -1
 	}

@@ -35,40 +35,40 @@ func (o *simulateFlags) groups() []cmdline.Group {
 			"`CHANGE;CHANGE…` compare with these changes; repeat to add")
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
-		zoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.zone)
 		f.BoolVar(&o.all, "all", false, "print all shards and links")
 		o.flags(f, "text", "json")
-		o.sizesFlag(f)
+		o.addSizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
 
-func (o *simulateFlags) complete(env environment, words []string) (err error) {
-	if err := o.answerFlags.complete(env, words); err != nil {
+func (o *simulateFlags) parseArgs(env environment, words []string) (err error) {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
 	o.action = action.Simulate{Model: o.model, Seed: o.seed, TimeZone: o.zone}
-	if o.action.Alternatives, err = o.alternativesOf(); err != nil {
+	if o.action.Alternatives, err = o.parseAlternatives(); err != nil {
 		return err
 	}
-	return wrongOptions(o.action.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
 // run is "shardsh simulate": what would come of changes.
 func (o *simulateFlags) run(ctx context.Context, env environment) error {
-	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(out whatif.Outcomes) error {
+	return runReadAction(ctx, env, &o.sourceFlags, defaultGC, o.action, func(out whatif.Outcomes) error {
 		return o.print(env, out, func() string { return findings.WhatIfText(out, o.all) })
 	})
 }
 
-// alternativesOf reads the alternatives. All that --change says is one of them, the first.
-func (o *simulateFlags) alternativesOf() (list []whatif.Alternative, err error) {
+// parseAlternatives reads the alternatives. All that --change says is one of them, the first.
+func (o *simulateFlags) parseAlternatives() (list []whatif.Alternative, err error) {
 	var together []whatif.Change
 	for _, text := range o.changes {
-		changes, err := whatif.ParseAll(text)
+		changes, err := whatif.ParseChanges(text)
 		if err != nil {
 			return nil, changeError("--change", err)
 		}
@@ -78,7 +78,7 @@ func (o *simulateFlags) alternativesOf() (list []whatif.Alternative, err error) 
 		list = append(list, whatif.Alternative{Changes: together})
 	}
 	for _, text := range o.alternatives {
-		changes, err := whatif.ParseAll(text)
+		changes, err := whatif.ParseChanges(text)
 		if err != nil {
 			return nil, changeError("--alternative", err)
 		}
@@ -90,7 +90,7 @@ func (o *simulateFlags) alternativesOf() (list []whatif.Alternative, err error) 
 // changeError is the error of words that are not a change, with the one that was
 // probably meant.
 func changeError(option string, err error) error {
-	if unknown, ok := errors.AsType[*whatif.UnknownError](err); ok {
+	if unknown, ok := errors.AsType[*whatif.UnknownChangeError](err); ok {
 		return usagef("%s: %w%s", option, err, plaintext.DidYouMean(unknown.Name, unknown.Names))
 	}
 	return usagef("%s: %w", option, err)
@@ -99,8 +99,8 @@ func changeError(option string, err error) error {
 // changeUsage lists the kinds of changes, each with how it is written.
 func changeUsage() string {
 	var b strings.Builder
-	for _, k := range whatif.Kinds() {
-		fmt.Fprintf(&b, "  %s\n      %s\n", k.Usage(), k.About)
+	for _, k := range whatif.ChangeKinds() {
+		fmt.Fprintf(&b, "  %s\n      %s\n", k.Usage(), k.Description)
 	}
 	return b.String()
 }

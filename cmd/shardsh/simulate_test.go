@@ -108,7 +108,7 @@ func TestSimulateLine(t *testing.T) {
 	if code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
-	for _, k := range whatif.Kinds() {
+	for _, k := range whatif.ChangeKinds() {
 		if !strings.Contains(stdout, "  "+k.Usage()+"\n") {
 			t.Errorf("the help does not tell of %s", k.Usage())
 		}

@@ -39,20 +39,20 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots that are older than 90d")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
-		o.sizesFlag(f)
+		o.addSizesFlag(f)
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
-func (o *snapshotFlags) complete(env environment, words []string) error {
-	if err := o.fleet.choose(); err != nil {
+func (o *snapshotFlags) parseArgs(env environment, words []string) error {
+	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
-	if err := o.sourceFlags.complete(env, words); err != nil {
+	if err := o.sourceFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	switch {
-	case o.fleet.many() && o.into == "":
+	case o.fleet.isFleet() && o.into == "":
 		return usagef("the snapshots of a fleet go into a directory: use --into DIR")
 	case o.keep != 0 && o.into == "":
 		return usagef("--keep is for --into: it removes older snapshots from that directory")
@@ -70,16 +70,16 @@ func (o *snapshotFlags) complete(env environment, words []string) error {
 
 // run is "shardsh snapshot": the metadata of a cluster, in a file.
 func (o *snapshotFlags) run(ctx context.Context, env environment) error {
-	if o.fleet.many() {
+	if o.fleet.isFleet() {
 		return o.runFleet(ctx, env)
 	}
-	return o.about(ctx, env, live.ReaderOptions{Parts: snapshotParts}, func(s *catalog.Snapshot) error {
+	return o.withSnapshot(ctx, env, live.ReaderOptions{Parts: snapshotParts}, func(s *catalog.Snapshot) error {
 		return o.save(env, s)
 	})
 }
 
 // snapshotParts are what a snapshot has.
-const snapshotParts = live.WithStatus | live.Causes | live.Samples
+const snapshotParts = live.DefaultPartsAndStatus | live.Causes | live.Samples
 
 // runFleet keeps a snapshot of each cluster, in a directory of its name.
 func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
@@ -94,26 +94,26 @@ func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
 			if err != nil {
 				return "", err
 			}
-			return o.keepIn(filepath.Join(o.into, t.Name), s)
+			return o.saveInDir(filepath.Join(o.into, t.Name), s)
 		})
 	if err != nil {
 		return err
 	}
 	var lines []fleetLine
 	for _, m := range members {
-		if line := lineOf(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet {
+		if line := newFleetLine(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet {
 			lines = append(lines, line)
 		}
 	}
 	if len(lines) > 0 {
 		err = writeFleet(env.errOut(), lines, 0)
 	}
-	return cmp.Or(err, errFleet(members))
+	return cmp.Or(err, fleetError(members))
 }
 
 func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	if o.into != "" {
-		text, err := o.keepIn(o.into, s)
+		text, err := o.saveInDir(o.into, s)
 		if err == nil {
 			notice(env.stderr, o.quiet, "%s", text)
 		}
@@ -133,18 +133,18 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 		return fmt.Errorf("writing %s: %w", o.output, err)
 	}
 	if o.output != "-" {
-		notice(env.stderr, o.quiet, "%s: %s", o.output, contents(s, o.output))
+		notice(env.stderr, o.quiet, "%s: %s", o.output, describeContents(s, o.output))
 	}
 	return nil
 }
 
-// keepIn keeps a snapshot in a directory, and returns what there is to say of it.
-func (o *snapshotFlags) keepIn(dir string, s *catalog.Snapshot) (string, error) {
+// saveInDir keeps a snapshot in a directory, and returns what there is to say of it.
+func (o *snapshotFlags) saveInDir(dir string, s *catalog.Snapshot) (string, error) {
 	saved, removed, err := snapdir.Save(dir, s, time.Duration(o.keep))
 	if err != nil {
 		return "", fmt.Errorf("--into %s: %w", dir, err)
 	}
-	text := saved.Path + ": " + contents(s, saved.Path)
+	text := saved.Path + ": " + describeContents(s, saved.Path)
 	if len(removed) > 0 {
 		text += fmt.Sprintf("; removed %s older than %s", humanize.Count(len(removed), "snapshot"),
 			humanize.Duration(time.Duration(o.keep)))
@@ -159,8 +159,8 @@ func randomSource() *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-// contents says in a few words what is in a file.
-func contents(s *catalog.Snapshot, path string) string {
+// describeContents says in a few words what is in a file.
+func describeContents(s *catalog.Snapshot, path string) string {
 	chunks := int64(0)
 	for _, c := range s.Collections() {
 		chunks += c.Count().Chunks

@@ -26,9 +26,9 @@ type sourceFlags struct {
 	fleet  fleetFlags // of the verbs that have its options
 	from   string
 	sizes  string         // of what from names
-	ofZone string         // of the verbs that have zoneFlag for it
+	ofZone string         // of the verbs that have addTimeZoneFlag for it
 	zone   *time.Location // which it is
-	// changes has policies read, and the look change what it was asked to.
+	// changes says that the verb may change the cluster, so policies are read.
 	changes bool
 
 	progress *progress // of what is computed; within sets it
@@ -41,8 +41,8 @@ func (o *sourceFlags) flags(f *pflag.FlagSet) {
 	o.runFlags.flags(f)
 }
 
-// sizesFlag adds the option of verbs that need sizes, which a dump does not have.
-func (o *sourceFlags) sizesFlag(f *pflag.FlagSet) {
+// addSizesFlag adds the option of verbs that need sizes, which a dump does not have.
+func (o *sourceFlags) addSizesFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.sizes, "sizes", "", "`FILE` with --from: the output of $shardedDataDistribution")
 }
 
@@ -51,13 +51,13 @@ func (o *sourceFlags) sharedGroups(mock ...func(*pflag.FlagSet)) []cmdline.Group
 	return append(o.server.Flags(), mockGroup(append([]func(*pflag.FlagSet){o.mockFlag}, mock...)...))
 }
 
-// complete reads the words of the command line, which can be one address.
-func (o *sourceFlags) complete(env environment, words []string) error {
-	if o.fleet.given() {
+// parseArgs reads the words of the command line, which can be one address.
+func (o *sourceFlags) parseArgs(env environment, words []string) error {
+	if o.fleet.isSet() {
 		return o.completeFleet(env, words)
 	}
 	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
+		return usagef("%s takes one address, not also %q", env.commandName(), secret.Redact(words[1]))
 	}
 	if len(words) > 0 {
 		if err := o.takeAddress(words[0]); err != nil {
@@ -66,12 +66,12 @@ func (o *sourceFlags) complete(env environment, words []string) error {
 	}
 	o.quiet = o.quietChoice.On
 	switch {
-	case o.from != "" && (o.mock != "" || o.server.Named()):
+	case o.from != "" && (o.mock != "" || o.server.IsSet()):
 		return usagef("--from FILE stands in for a cluster: leave the address and --mock out")
 	case o.sizes != "" && o.from == "":
 		return usagef("--sizes FILE is for --from: a cluster tells its sizes itself")
 	case o.from == "" && o.usesMock() && o.mock == "":
-		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.name())
+		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.commandName())
 	}
 	if o.ofZone != "" {
 		zone, err := catalog.ParseTimeZone(o.ofZone)
@@ -83,17 +83,17 @@ func (o *sourceFlags) complete(env environment, words []string) error {
 	return o.clusterFlags.check()
 }
 
-// within runs work for as long as --timeout says.
-func (o *sourceFlags) within(ctx context.Context, env environment, work func(context.Context) error) error {
-	ctx, cancel := o.bounded(ctx)
+// runWithTimeout runs work for as long as --timeout says.
+func (o *sourceFlags) runWithTimeout(ctx context.Context, env environment, work func(context.Context) error) error {
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	o.progress = newProgress(ctx, env.stderr, o.quiet)
-	defer o.progress.end()
+	defer o.progress.clearLine()
 	return work(ctx)
 }
 
-// about reads the cluster, and has answer answer a question about it.
-func (o *sourceFlags) about(
+// withSnapshot reads the cluster and passes the snapshot to answer.
+func (o *sourceFlags) withSnapshot(
 	ctx context.Context, env environment, r live.ReaderOptions, answer func(*catalog.Snapshot) error,
 ) error {
 	return o.withSource(ctx, env, r, func(_ context.Context, _ action.Source, s *catalog.Snapshot) error {
@@ -101,42 +101,42 @@ func (o *sourceFlags) about(
 	})
 }
 
-// withSource is about, for an answer that reads more.
+// withSource is about, for an answer that also needs the source.
 func (o *sourceFlags) withSource(
 	ctx context.Context, env environment, r live.ReaderOptions,
 	answer func(context.Context, action.Source, *catalog.Snapshot) error,
 ) error {
-	return o.within(ctx, env, func(ctx context.Context) error {
+	return o.runWithTimeout(ctx, env, func(ctx context.Context) error {
 		source, done, err := o.open(ctx, env)
 		if err != nil {
 			return err
 		}
 		defer done()
 		began := time.Now()
-		r.Watch = o.progress.reading
+		r.OnProgress = o.progress.showReading
 		s, err := source.Read(ctx, r)
 		if err != nil {
-			return orTimeout(ctx, err)
+			return preferTimeout(ctx, err)
 		}
-		o.noteRead(env, source, s, began)
+		o.reportRead(env, source, s, began)
 		return answer(ctx, source, s)
 	})
 }
 
 // connect connects to the cluster.
 func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, session{looks: !o.changes, quiet: o.quiet})
+	return connect(ctx, env, &o.clusterFlags, session{readsOnly: !o.changes, quiet: o.quiet})
 }
 
-// open opens what the cluster is read from, until done.
+// open opens the source of the cluster; done closes it.
 func (o *sourceFlags) open(ctx context.Context, env environment) (source action.Source, done func(), err error) {
 	if o.from != "" {
-		s, err := metadata.OpenWith(o.from, o.sizes)
+		s, err := metadata.OpenWithSizes(o.from, o.sizes)
 		return action.Source{Snapshot: s, Zone: o.zone}, func() {}, err
 	}
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return action.Source{}, nil, orTimeout(ctx, err)
+		return action.Source{}, nil, preferTimeout(ctx, err)
 	}
 	source = conn.source(o.usesMock())
 	source.Zone = o.zone
@@ -148,13 +148,13 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	return source, conn.close, nil
 }
 
-// longReading is from when on reading is worth a word.
-const longReading = 2 * time.Second
+// slowReadThreshold is the read time from which it is mentioned.
+const slowReadThreshold = 2 * time.Second
 
-// noteRead says what could not be read, and what took long.
-func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
-	o.progress.end()
-	if took := time.Since(began); o.from == "" && took >= longReading {
+// reportRead prints what could not be read, and how long a slow read took.
+func (o *sourceFlags) reportRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
+	o.progress.clearLine()
+	if took := time.Since(began); o.from == "" && took >= slowReadThreshold {
 		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
 	printGaps(env, s)

@@ -14,13 +14,13 @@ import (
 func TestBusyBalancerNamesTheFlag(t *testing.T) {
 	works := &apply.BalancerError{Namespaces: []string{"x.y"}}
 	for _, err := range []error{works, &runner.BusyError{BalancerError: works}} {
-		text := spelled(fmt.Errorf("drain: %w", err)).Error()
+		text := withFlagNames(fmt.Errorf("drain: %w", err)).Error()
 		if !strings.HasPrefix(text, "drain: ") || !strings.Contains(text, "(--pause-balancing)") ||
 			strings.Contains(text, "pauseBalancing") {
 			t.Errorf("%T: %s", err, text)
 		}
 	}
-	if err := errors.New("other"); spelled(err).Error() != "other" {
+	if err := errors.New("other"); withFlagNames(err).Error() != "other" {
 		t.Error("another error is not left as it is")
 	}
 }

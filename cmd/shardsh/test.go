@@ -70,8 +70,8 @@ func (o *testFlags) groups() []cmdline.Group {
 	}
 }
 
-// complete checks the options and reads what they mean.
-func (o *testFlags) complete(env environment, words []string) (err error) {
+// parseArgs checks the options and reads what they mean.
+func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	if o.types {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (o *testFlags) complete(env environment, words []string) (err error) {
 	o.Scripts, o.Version, o.Executable = scripts.Files, buildinfo.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.LoadSnapshot = func(cfg *mock.Config, path string) error {
-		_, err := metadata.Begin(cfg, path)
+		_, err := metadata.LoadConfig(cfg, path)
 		return err
 	}
 	o.OnStuck = func(cause error) { endStuck(env, cause) }
@@ -137,8 +137,8 @@ func (o *testFlags) run(ctx context.Context, env environment) error {
 	return o.runTests(ctx, env)
 }
 
-// lookAgain is how often --watch looks whether files have changed.
-const lookAgain = 300 * time.Millisecond
+// filePollInterval is how often --watch looks whether files have changed.
+const filePollInterval = 300 * time.Millisecond
 
 // watchFiles is --watch.
 func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []string) error {
@@ -148,7 +148,7 @@ func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []str
 		FindFiles: func() ([]string, error) { return testFiles(paths) },
 		Wait: func(ctx context.Context) error {
 			select {
-			case <-wallClock{}.After(lookAgain):
+			case <-wallClock{}.After(filePollInterval):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()

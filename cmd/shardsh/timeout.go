@@ -17,10 +17,10 @@ func (e timeoutError) Error() string {
 	return fmt.Sprintf("not finished within --timeout %s; the run was stopped", e.after)
 }
 
-// bounded is ctx for connecting and for all scripts. JavaScript can't catch
+// withTimeout returns ctx with the limit of --timeout. JavaScript can't catch
 // its end. A timer cancels it, as it has no deadline: the driver would turn that
 // into a maxTimeMS of its own, and leaves reads alone that a deadline passes.
-func (o *runFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+func (o *runFlags) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if o.timeout == 0 {
 		return ctx, func() { cancel(nil) }
@@ -33,13 +33,13 @@ func (o *runFlags) bounded(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// stepsEnd is how long a step on a cluster may go on after what ended a run.
-const stepsEnd = 250 * time.Millisecond
+// stepGracePeriod is how long a step on a cluster may go on after what ended a run.
+const stepGracePeriod = 250 * time.Millisecond
 
-// impatient is the context of steps that were begun on a cluster and come to their end
+// stepContext returns the context of steps in progress on a cluster, which are completed
 // when a run is stopped: by Ctrl-C, however long they take. --timeout and SIGTERM
 // don't wait for them, as they may hang: the step is left to the cluster.
-func impatient(ctx context.Context) (context.Context, context.CancelFunc) {
+func stepContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	steps, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	var timer *time.Timer
 	var began sync.Mutex
@@ -50,7 +50,7 @@ func impatient(ctx context.Context) (context.Context, context.CancelFunc) {
 		}
 		began.Lock()
 		defer began.Unlock()
-		timer = time.AfterFunc(stepsEnd, func() { leave(cause) })
+		timer = time.AfterFunc(stepGracePeriod, func() { leave(cause) })
 	})
 	return steps, func() {
 		stop()
@@ -68,17 +68,17 @@ func scriptInput(ctx context.Context, env environment, interactive bool) io.Read
 	if interactive || isTerminal(env.stdin) {
 		return env.stdin
 	}
-	return interruptible{ctx, env.stdin}
+	return ctxReader{ctx, env.stdin}
 }
 
-// interruptible is a reader that does not wait longer than ctx lasts: for a
+// ctxReader is a reader that does not wait longer than ctx lasts: for a
 // pipe whose other end says nothing. A read that comes too late is lost.
-type interruptible struct {
+type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (i interruptible) Read(p []byte) (int, error) {
+func (i ctxReader) Read(p []byte) (int, error) {
 	if i.ctx.Err() != nil {
 		return 0, context.Cause(i.ctx)
 	}

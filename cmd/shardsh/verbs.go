@@ -15,7 +15,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// verb is a first word that has a command line of its own. A database of that name
+// verb is a subcommand. A database of that name
 // is reached with its host before it: 127.0.0.1/check.
 type verb struct {
 	section   section
@@ -29,9 +29,9 @@ type verb struct {
 // command is what a verb runs, with its flags.
 type command interface {
 	groups() []cmdline.Group
-	// complete reads what the flags and the other words mean, and refuses what makes
+	// parseArgs reads what the flags and the other words mean, and refuses what makes
 	// no sense.
-	complete(env environment, words []string) error
+	parseArgs(env environment, words []string) error
 	run(ctx context.Context, env environment) error
 }
 
@@ -39,85 +39,97 @@ type command interface {
 type section string
 
 const (
-	looking  section = "Look at a cluster, and change nothing"
-	changing section = "Change a cluster"
-	helping  section = "Scripts, agents, and the mock cluster"
-	itself   section = "This program" // the help has names alone
+	sectionRead    section = "Look at a cluster, and change nothing"
+	sectionChange  section = "Change a cluster"
+	sectionScripts section = "Scripts, agents, and the mock cluster"
+	sectionProgram section = "This program" // the help has names alone
 )
 
 // verbs are in the order of the help.
 func verbs() []verb {
 	return []verb{
-		{looking, "check", "[options] ADDRESS...", "check that clusters are healthy, for CI and monitoring", checkText(),
+		{sectionRead, "check", "[options] ADDRESS...", "check that clusters are healthy, for CI and monitoring", checkText(),
 			func() command { return new(checkFlags) }},
-		{looking, "why", "[options] [address]", "what is wrong, why, and what to do", whyText(),
+		{sectionRead, "why", "[options] [address]", "what is wrong, why, and what to do", whyText(),
 			func() command { return new(whyFlags) }},
-		{looking, "doctor", "[options] [address]", "check that you can work on a cluster from here", doctorText(),
+		{sectionRead, "doctor", "[options] [address]", "check that you can work on a cluster from here", doctorText(),
 			func() command { return new(doctorFlags) }},
-		{looking, "watch", "[options] [address]", "live view of migrations and findings", watchText(),
+		{sectionRead, "watch", "[options] [address]", "live view of migrations and findings", watchText(),
 			func() command { return new(watchFlags) }},
-		{looking, "map", "--ns NS [options] [address]", "draw the chunks of a collection", mapText(),
+		{sectionRead, "map", "--ns NS [options] [address]", "draw the chunks of a collection", mapText(),
 			func() command { return new(mapFlags) }},
-		{looking, "plan", "[options] [address]", "the steps that would reach a goal", planText(),
+		{sectionRead, "plan", "[options] [address]", "the steps that would reach a goal", planText(),
 			func() command { return new(planFlags) }},
-		{looking, "forecast", "[options] [address]", "how long balancing or draining will take", forecastText(),
+		{sectionRead, "forecast", "[options] [address]", "how long balancing or draining will take", forecastText(),
 			func() command { return new(forecastFlags) }},
-		{looking, "simulate", "--change CHANGE [options] [address]", "what changes to the cluster would lead to",
+		{sectionRead, "simulate", "--change CHANGE [options] [address]", "what changes to the cluster would lead to",
 			simulateText(), func() command { return new(simulateFlags) }},
-		{looking, "heat", "[options] [address]", "which shards, chunks and keys have the load", heatText(),
+		{sectionRead, "heat", "[options] [address]", "which shards, chunks and keys have the load", heatText(),
 			func() command { return new(heatFlags) }},
-		{looking, "advise", "--ns NS [options] [address]", "which shard key, chunk size or presplit suits a collection",
+		{sectionRead, "advise", "--ns NS [options] [address]", "which shard key, chunk size or presplit suits a collection",
 			adviseText(), func() command { return new(adviseFlags) }},
-		{looking, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),
+		{sectionRead, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),
 			func() command { return new(reportFlags) }},
-		{looking, "export", "[options] [address]", "metrics of clusters for Prometheus", exportText(),
+		{sectionRead, "export", "[options] [address]", "metrics of clusters for Prometheus", exportText(),
 			func() command { return new(exportFlags) }},
-		{looking, "snapshot", "[options] [address] -o FILE|--into DIR", "save the metadata of a cluster to a file",
+		{sectionRead, "snapshot", "[options] [address] -o FILE|--into DIR", "save the metadata of a cluster to a file",
 			snapshotText(),
 			func() command { return new(snapshotFlags) }},
-		{looking, "diff", "[options] OLD NEW", "what has changed between two snapshots", diffText(),
+		{sectionRead, "diff", "[options] OLD NEW", "what has changed between two snapshots", diffText(),
 			func() command { return new(diffFlags) }},
-		{looking, "history", "[options] [address]", "who has changed a cluster, and what became of it", historyText(),
+		{sectionRead, "history", "[options] [address]", "who has changed a cluster, and what became of it", historyText(),
 			func() command { return new(historyFlags) }},
-		{looking, "verify", "[start|--against FILE] [options] [address]",
+		{sectionRead, "verify", "[start|--against FILE] [options] [address]",
 			"prove that no document was lost, doubled or changed",
 			verifyText(), func() command { return new(verifyFlags) }},
-		{looking, "audit", "[options] [address]", "whether things lie on the shards where they should", auditText(),
+		{sectionRead, "audit", "[options] [address]", "whether things lie on the shards where they should", auditText(),
 			func() command { return new(auditFlags) }},
-		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
+		{sectionChange, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
 			func() command { return new(applyFlags) }},
-		{changing, "balance", "--ns NS|--all [options] [address]", "balance collections with shardsh's own engine",
+		{sectionChange, "balance", "--ns NS|--all [options] [address]", "balance collections with shardsh's own engine",
 			balanceText(),
 			func() command { return new(balanceFlags) }},
-		{changing, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", drainText(),
+		{sectionChange, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", drainText(),
 			func() command { return new(drainFlags) }},
-		{changing, "defragment", "--ns NS|--all [options] [address]", "merge small chunks", defragmentText(),
+		{sectionChange, "defragment", "--ns NS|--all [options] [address]", "merge small chunks", defragmentText(),
 			func() command { return new(defragmentFlags) }},
-		{changing, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", presplitText(),
-			func() command { return new(presplitFlags) }},
-		{changing, "quiesce", "[options] [address] [-- COMMAND...]", "stop the balancer with proof, for backups and upgrades",
-			quiesceText(), func() command { return new(quiesceFlags) }},
-		{changing, "pause", "\"why\" [options] [address]", "have all runs of shardsh wait before their next step",
+		{
+			sectionChange,
+			"presplit",
+			"--ns NS [options] [address]",
+			"split a collection and distribute its chunks",
+			presplitText(),
+			func() command { return new(presplitFlags) },
+		},
+		{
+			sectionChange,
+			"quiesce",
+			"[options] [address] [-- COMMAND...]",
+			"stop the balancer with proof, for backups and upgrades",
+			quiesceText(),
+			func() command { return new(quiesceFlags) },
+		},
+		{sectionChange, "pause", "\"why\" [options] [address]", "have all runs of shardsh wait before their next step",
 			pauseText(), func() command { return new(pauseFlags) }},
-		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
+		{sectionScripts, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
 			func() command { return new(libraryFlags) }},
-		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
+		{sectionScripts, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
 			func() command { return new(testFlags) }},
-		{helping, "serve", "[options]", "serve the mock cluster on a port", serveText(),
+		{sectionScripts, "serve", "[options]", "serve the mock cluster on a port", serveText(),
 			func() command { return new(serveFlags) }},
-		{helping, "mcp", "[options] [address]", "tools for agents that speak MCP", mcpText(),
+		{sectionScripts, "mcp", "[options] [address]", "tools for agents that speak MCP", mcpText(),
 			func() command { return new(mcpFlags) }},
-		{itself, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
+		{sectionProgram, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
 			func() command { return new(completionFlags) }},
-		{itself, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
-		{itself, "version", "[options]", "print the version and how it was built", versionText(),
+		{sectionProgram, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
+		{sectionProgram, "version", "[options]", "print the version and how it was built", versionText(),
 			func() command { return new(versionFlags) }},
 	}
 }
 
-// verbOf finds the verb that the command line begins with, which may be of two words, and
+// findVerb finds the verb that the command line begins with, which may be of two words, and
 // returns the environment to run it in. "help NAME" is "NAME --help".
-func verbOf(env environment) (verb, environment, bool) {
+func findVerb(env environment) (verb, environment, bool) {
 	args := env.args
 	if len(args) > 1 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -134,7 +146,13 @@ func verbOf(env environment) (verb, environment, bool) {
 
 // usage returns the help of a verb.
 func (v verb) usage(c command, ask *helpFlags) cmdline.Command {
-	return cmdline.Command{Name: v.name, Arguments: v.arguments, About: v.about, Text: v.text, Groups: ask.in(c.groups())}
+	return cmdline.Command{
+		Name:      v.name,
+		Arguments: v.arguments,
+		About:     v.about,
+		Text:      v.text,
+		Groups:    ask.addTo(c.groups()),
+	}
 }
 
 // execute reads the command line of a verb and runs it, or prints its help.
@@ -151,10 +169,10 @@ func (v verb) execute(ctx context.Context, env environment) error {
 	usage := v.usage(c, ask)
 	words, err := parseWords(env, usage.Groups)
 	switch {
-	case err == nil && ask.asked():
+	case err == nil && ask.isAsked():
 		return ask.print(env.stdout, usage)
 	case err == nil:
-		err = c.complete(env, words)
+		err = c.parseArgs(env, words)
 	}
 	if err == nil {
 		return c.run(ctx, env)
@@ -181,8 +199,8 @@ func parseWords(env environment, groups []cmdline.Group) ([]string, error) {
 // helpFlags ask for help.
 type helpFlags struct{ help, all bool }
 
-// in adds them to the options of a command: to the last section that is its own.
-func (o *helpFlags) in(groups []cmdline.Group) []cmdline.Group {
+// addTo adds them to the options of a command: to the last section that is its own.
+func (o *helpFlags) addTo(groups []cmdline.Group) []cmdline.Group {
 	if cmdline.All(groups).Lookup("help") != nil {
 		return groups
 	}
@@ -201,7 +219,7 @@ func (o *helpFlags) in(groups []cmdline.Group) []cmdline.Group {
 	return groups
 }
 
-func (o *helpFlags) asked() bool { return o.help || o.all }
+func (o *helpFlags) isAsked() bool { return o.help || o.all }
 
 func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
 	text := c.Help()
@@ -221,11 +239,13 @@ func verbUsage() (list []cmdline.Command) {
 }
 
 // sections returns the verbs by section.
-func sections() []section { return []section{looking, changing, helping, itself} }
+func sections() []section {
+	return []section{sectionRead, sectionChange, sectionScripts, sectionProgram}
+}
 
-// mistypedVerb returns the verb that an address is nearly; empty for what is an address, or
+// similarVerb returns the verb that a word is probably a typo of; empty for an address, or
 // far from any verb.
-func mistypedVerb(address string) string {
+func similarVerb(address string) string {
 	if strings.ContainsAny(address, "./:") {
 		return ""
 	}
@@ -240,25 +260,25 @@ func mistypedVerb(address string) string {
 // has. Whoever may not list databases has it as it was entered.
 func checkDatabase(ctx context.Context, o *clusterFlags, conn *connection) error {
 	name := cmp.Or(o.server.Address, o.database)
-	verb := mistypedVerb(name)
+	verb := similarVerb(name)
 	if verb == "" || conn.client == nil {
 		return nil
 	}
 	list, err := conn.client.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: name}})
 	if err == nil && len(list) == 0 {
-		return unknownWord(name, verb)
+		return unknownWordError(name, verb)
 	}
 	return nil
 }
 
-func unknownWord(name, verb string) error {
+func unknownWordError(name, verb string) error {
 	return usagef("%q is neither a verb, a file nor a database of the cluster; did you mean shardsh %s? "+
 		"To begin a database of that name: shardsh HOST/%s", name, verb, name)
 }
 
-// orMistyped adds to the error of a connection which verb may have been meant.
-func orMistyped(o *clusterFlags, err error) error {
-	if verb := mistypedVerb(o.server.Address); verb != "" {
+// suggestVerb adds to the error of a connection which verb may have been meant.
+func suggestVerb(o *clusterFlags, err error) error {
+	if verb := similarVerb(o.server.Address); verb != "" {
 		return cmdline.UsageError{Err: fmt.Errorf("%w; did you mean shardsh %s?", err, verb)}
 	}
 	return err

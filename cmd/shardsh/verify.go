@@ -35,12 +35,12 @@ func (o *verifyFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *verifyFlags) complete(_ environment, words []string) error {
+func (o *verifyFlags) parseArgs(_ environment, words []string) error {
 	start := len(words) > 0 && words[0] == callStart
 	if start {
 		words = words[1:]
 	}
-	if err := firstBroken(
+	if err := firstViolation(
 		rule{start && o.against != "", "verify start makes a digest: leave --against out, or the word start"},
 		rule{!start && o.against == "",
 			"verify needs the word start, to make a digest, or --against FILE, to compare with one"},
@@ -48,7 +48,7 @@ func (o *verifyFlags) complete(_ environment, words []string) error {
 	); err != nil {
 		return err
 	}
-	if err := o.address("verify", words); err != nil {
+	if err := o.takeAddressWord("verify", words); err != nil {
 		return err
 	}
 	o.action = action.Verify{
@@ -60,23 +60,27 @@ func (o *verifyFlags) complete(_ environment, words []string) error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	return wrongOptions(o.action.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
 // run is "shardsh verify": whether a collection holds the same documents as before.
 func (o *verifyFlags) run(ctx context.Context, env environment) error {
 	var result action.VerifyResult
-	err := o.read(ctx, env, func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
-		result, err = o.action.Run(ctx, c, r)
-		return result.Resume, err
-	})
+	err := o.connectAndRead(
+		ctx,
+		env,
+		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
+			result, err = o.action.Run(ctx, c, r)
+			return result.Resume, err
+		},
+	)
 	if err != nil {
 		return err
 	}
 	return o.show(env, result)
 }
 
-// show prints the result. The error is how it is told to the caller.
+// show prints the result. The error determines the exit code.
 func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 	if o.json {
 		if err := writeJSON(env.jsonOut(), r); err != nil {

@@ -26,7 +26,7 @@ func (o *versionFlags) groups() []cmdline.Group {
 	})}
 }
 
-func (o *versionFlags) complete(_ environment, words []string) error {
+func (o *versionFlags) parseArgs(_ environment, words []string) error {
 	switch {
 	case len(words) > 0:
 		return usagef("version takes no address: %q. db.version() returns the one of a cluster", secret.Redact(words[0]))
@@ -42,15 +42,15 @@ func (o *versionFlags) complete(_ environment, words []string) error {
 func (o *versionFlags) run(_ context.Context, env environment) error {
 	switch {
 	case o.sbom:
-		bill, err := buildinfo.BillOf(o.of)
+		bill, err := buildinfo.ReadBill(o.of)
 		if err != nil {
 			return err
 		}
 		return writeJSON(env.stdout, bill)
 	case o.json:
-		return writeJSON(env.stdout, buildinfo.This())
+		return writeJSON(env.stdout, buildinfo.Read())
 	}
-	_, err := fmt.Fprintln(env.stdout, buildinfo.This().Line())
+	_, err := fmt.Fprintln(env.stdout, buildinfo.Read().Line())
 	return err
 }
 
@@ -69,7 +69,7 @@ mongosh that the shell follows, and the releases that the mock can behave like.`
 // printBuildInfo prints how this program was built, as mongosh's option of that name
 // does: a JSON document.
 func printBuildInfo(env environment) error {
-	b := buildinfo.This()
+	b := buildinfo.Read()
 	return writeJSON(env.jsonOut(), struct {
 		Version  string            `json:"version"`
 		Go       string            `json:"goVersion"`

@@ -23,8 +23,8 @@ type watchFlags struct {
 	heat     bool
 }
 
-// shortestWatch is how often a cluster may be read at most.
-const shortestWatch = 500 * time.Millisecond
+// minWatchInterval is how often a cluster may be read at most.
+const minWatchInterval = 500 * time.Millisecond
 
 func (o *watchFlags) groups() []cmdline.Group {
 	o.interval = cmdline.Duration(2 * time.Second)
@@ -33,24 +33,24 @@ func (o *watchFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.once, "once", false, "print it once, and exit")
 		f.BoolVar(&o.json, "json", false, "print a JSON document a line for each refresh")
 		f.BoolVar(&o.heat, "heat", false, "count operations, of the 20 largest collections")
-		zoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.ofZone)
 		o.flags(f)
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups(o.timeFlag)...)
 }
 
-func (o *watchFlags) complete(env environment, words []string) error {
-	if err := o.fleet.choose(); err != nil {
+func (o *watchFlags) parseArgs(env environment, words []string) error {
+	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
-	if err := o.sourceFlags.complete(env, words); err != nil {
+	if err := o.sourceFlags.parseArgs(env, words); err != nil {
 		return err
 	}
-	if o.fleet.many() && o.heat {
+	if o.fleet.isFleet() && o.heat {
 		return usagef("--heat is for one cluster: add --cluster NAME")
 	}
-	if time.Duration(o.interval) < shortestWatch {
-		return usagef("--interval takes at least %s, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
+	if time.Duration(o.interval) < minWatchInterval {
+		return usagef("--interval takes at least %s, such as 2s, not %s", minWatchInterval, time.Duration(o.interval))
 	}
 	if o.heat && (o.once || o.from != "") {
 		return usagef("--heat counts from one refresh to the next: leave --once and --from out, or use shardsh heat")
@@ -63,15 +63,15 @@ func (o *watchFlags) complete(env environment, words []string) error {
 
 // run is "shardsh watch": a live view of a cluster on a terminal.
 func (o *watchFlags) run(ctx context.Context, env environment) error {
-	if o.fleet.many() {
+	if o.fleet.isFleet() {
 		return o.watchFleet(ctx, env)
 	}
-	return o.within(ctx, env, func(ctx context.Context) error { return o.watch(ctx, env) })
+	return o.runWithTimeout(ctx, env, func(ctx context.Context) error { return o.watch(ctx, env) })
 }
 
 func (o *watchFlags) watch(ctx context.Context, env environment) error {
-	c := o.config(env)
-	done, err := o.reader(ctx, env, &c)
+	c := o.watchConfig(env)
+	done, err := o.setReader(ctx, env, &c)
 	if err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 		return err
 	}
 	defer leave()
-	return orTimeout(ctx, watch.Run(ctx, c))
+	return preferTimeout(ctx, watch.Run(ctx, c))
 }
 
-// config is what both views work with.
-func (o *watchFlags) config(env environment) watch.Config {
+// watchConfig is what both views work with.
+func (o *watchFlags) watchConfig(env environment) watch.Config {
 	c := watch.Config{
 		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, JSON: o.json,
 		Color: env.color(), Once: o.once, Width: env.columns(),
@@ -111,8 +111,8 @@ func (o *watchFlags) takeTerminal(env environment, c *watch.Config) (leave func(
 	return func() { _ = terminal.Close() }, nil // there is nobody left to tell
 }
 
-// reader has the cluster be read again and again.
-func (o *watchFlags) reader(ctx context.Context, env environment, c *watch.Config) (done func(), err error) {
+// setReader has the cluster be read again and again.
+func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Config) (done func(), err error) {
 	if o.from != "" {
 		c.Read = func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
 			s, err := metadata.Open(o.from)
@@ -124,13 +124,13 @@ func (o *watchFlags) reader(ctx context.Context, env environment, c *watch.Confi
 		return func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at
-	conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, interactive: true, quiet: o.quietChoice.On})
+	conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, interactive: true, quiet: o.quietChoice.On})
 	if err != nil {
-		return nil, orTimeout(ctx, err)
+		return nil, preferTimeout(ctx, err)
 	}
 	source := conn.source(o.usesMock())
 	c.Read = source.Reader(live.ReaderOptions{
-		Parts: live.Whole &^ live.Flags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
+		Parts: live.DefaultParts &^ live.Flags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
 	}).ReadSince
 	if o.heat {
 		c.Operations = source.Meter()

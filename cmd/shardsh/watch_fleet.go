@@ -16,7 +16,7 @@ import (
 
 // watchFleet shows a line for each cluster of a file of targets.
 func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
-	c := watch.FleetConfig{Config: o.config(env), Parallel: o.fleet.parallel}
+	c := watch.FleetConfig{Config: o.watchConfig(env), Parallel: o.fleet.parallel}
 	clusters := make([]*watchedCluster, len(o.fleet.list))
 	asks := env
 	asks.stderr, asks.unattended = &lockedWriter{w: io.Discard}, true
@@ -26,10 +26,10 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 		one.demo = t.Mock != ""
 		clusters[i] = &watchedCluster{env: asks, flags: one}
 		defer clusters[i].close()
-		c.Members = append(c.Members, report.Member{Cluster: t.Name, Address: t.Place(), Labels: t.Labels})
+		c.Members = append(c.Members, report.Member{Cluster: t.Name, Address: t.Location(), Labels: t.Labels})
 	}
 	c.Look = func(ctx context.Context, i int) (*report.Overview, error) {
-		overview, err := clusters[i].look(ctx)
+		overview, err := clusters[i].refresh(ctx)
 		if err != nil {
 			return nil, errors.New(asTrouble(err).Message)
 		}
@@ -65,10 +65,10 @@ func (w *watchedCluster) close() {
 	}
 }
 
-// look reads the cluster, or what has changed in it; it connects where that has not succeeded
+// refresh reads the cluster, or what has changed in it; it connects where that has not succeeded
 // yet.
-func (w *watchedCluster) look(ctx context.Context) (*report.Overview, error) {
-	w.err = w.flags.within(ctx, w.env, func(ctx context.Context) error { return orTimeout(ctx, w.read(ctx)) })
+func (w *watchedCluster) refresh(ctx context.Context) (*report.Overview, error) {
+	w.err = w.flags.runWithTimeout(ctx, w.env, func(ctx context.Context) error { return preferTimeout(ctx, w.read(ctx)) })
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -84,13 +84,13 @@ func (w *watchedCluster) read(ctx context.Context) error {
 		return err
 	}
 	if w.conn == nil {
-		conn, err := connect(ctx, w.env, &w.flags.clusterFlags, session{looks: true, interactive: true, quiet: true})
+		conn, err := connect(ctx, w.env, &w.flags.clusterFlags, session{readsOnly: true, interactive: true, quiet: true})
 		if err != nil {
 			return err
 		}
 		w.conn = conn
 		source := conn.source(w.flags.usesMock())
-		w.reader = source.Reader(live.ReaderOptions{Parts: live.Whole &^ live.Flags, Source: source.Origin,
+		w.reader = source.Reader(live.ReaderOptions{Parts: live.DefaultParts &^ live.Flags, Source: source.Origin,
 			LogEntries: 20_000})
 	}
 	s, err := w.reader.ReadSince(ctx, w.last)

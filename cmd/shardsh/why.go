@@ -35,21 +35,21 @@ func (o *whyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.shard, "shard", "", "`ID` explain this shard")
 		f.StringVar(&o.zone, "zone", "", "`NAME` explain this zone")
 		f.BoolVar(&o.long, "long", false, "print all that was found, with numbers, and since when")
-		zoneFlag(f, &o.timeZone)
-		advisoriesFlag(f, &o.advisories)
+		addTimeZoneFlag(f, &o.timeZone)
+		addAdvisoriesFlag(f, &o.advisories)
 		o.flags(f, "text", "json")
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
-func (o *whyFlags) complete(env environment, words []string) error {
-	if err := o.fleet.choose(); err != nil {
+func (o *whyFlags) parseArgs(env environment, words []string) error {
+	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
-	if err := o.answerFlags.complete(env, words); err != nil {
+	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
-	if o.fleet.many() && (o.ns != "" || o.shard != "" || o.zone != "") {
+	if o.fleet.isFleet() && (o.ns != "" || o.shard != "" || o.zone != "") {
 		return usagef("--ns, --shard and --zone are about one cluster: add --cluster NAME")
 	}
 	if err := o.checkFormat("text", "json"); err != nil {
@@ -63,15 +63,15 @@ func (o *whyFlags) complete(env environment, words []string) error {
 			return usagef("--key %s is not valid extended JSON: %w", o.key, err)
 		}
 	}
-	return wrongOptions(o.action.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
 // run is "shardsh why": what is wrong, and everything that keeps it so.
 func (o *whyFlags) run(ctx context.Context, env environment) error {
-	if o.fleet.many() {
+	if o.fleet.isFleet() {
 		return o.runFleet(ctx, env)
 	}
-	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.WhyResult) error {
+	return runReadAction(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.WhyResult) error {
 		return o.print(env, r, func() string { return actiontext.Why(r, o.long) })
 	})
 }
@@ -96,17 +96,17 @@ func (o *whyFlags) runFleet(ctx context.Context, env environment) error {
 		}
 		var lines []fleetLine
 		for _, m := range members {
-			lines = append(lines, lineOf(m, func(r action.WhyResult) (string, string) { return answerLine(r.About) }))
+			lines = append(lines, newFleetLine(m, func(r action.WhyResult) (string, string) { return answerLine(r.About) }))
 		}
 		return writeFleet(to, lines, env.columns())
 	})
-	return cmp.Or(err, errFleet(members))
+	return cmp.Or(err, fleetError(members))
 }
 
-// suggesting asks for the name that was probably meant.
-func suggesting(err error) error {
-	if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
-		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Names))
+// withSuggestion adds a suggestion for a misspelled name.
+func withSuggestion(err error) error {
+	if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); ok {
+		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Existing))
 	}
 	return err
 }

@@ -277,7 +277,7 @@ func forecasts(s *catalog.Snapshot, shards []report.Shard) (list []forecast.Fore
 		}
 	}
 	for _, goal := range goals {
-		if f, err := forecast.Of(s, forecast.Options{Goal: goal}); err == nil {
+		if f, err := forecast.Make(s, forecast.Options{Goal: goal}); err == nil {
 			list = append(list, f)
 		}
 	}

@@ -20,33 +20,33 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Facts are what is known of a collection before it is read.
-type Facts struct {
+// CollectionFacts are what is known of a collection before it is read.
+type CollectionFacts struct {
 	UUID        string // hexadecimal digits
 	Docs, Bytes int64  // as $collStats estimates them
 }
 
 // The reasons why a collection can't be read in the order of _id.
 var (
-	ErrKind      = errors.New("it is a view or a time series, which have no _ids of their own")
-	ErrCollation = errors.New("it has a collation: its _ids have another order than their values")
+	ErrViewOrTimeSeries = errors.New("it is a view or a time series, which have no _ids of their own")
+	ErrCollation        = errors.New("it has a collation: its _ids have another order than their values")
 )
 
-// factsLimit bounds each command but the read itself.
-const factsLimit = 30 * time.Second
+// commandTimeout bounds each command but the read itself.
+const commandTimeout = 30 * time.Second
 
-var factsLimited = bson.E{Key: "maxTimeMS", Value: factsLimit.Milliseconds()}
+var maxCommandTime = bson.E{Key: "maxTimeMS", Value: commandTimeout.Milliseconds()}
 
-// Inspect finds out what is to be read. The error of a collection that is not there is
-// NamespaceNotFound, as that of servers.
-func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err error) {
+// Inspect reads the facts of a collection. If it does not exist the error is
+// NamespaceNotFound.
+func Inspect(ctx context.Context, client *mongo.Client, ns string) (f CollectionFacts, err error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return f, err
 	}
 	a := live.NewCommandRunner(client)
 	list, err := a.RunCursorCommand(ctx, database, bson.D{
-		{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}}, factsLimited,
+		{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}}, maxCommandTime,
 	})
 	switch {
 	case err != nil:
@@ -55,7 +55,7 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err
 		return f, mongoerr.New(mongoerr.NamespaceNotFound, "there is no collection %s", ns)
 	}
 	if kind, given := list[0].Lookup("type").StringValueOK(); given && kind != "collection" {
-		return f, ErrKind
+		return f, ErrViewOrTimeSeries
 	}
 	locale, collated := list[0].Lookup("options", "collation", "locale").StringValueOK()
 	if collated && locale != "simple" {
@@ -64,13 +64,13 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err
 	if _, uuid, is := list[0].Lookup("info", "uuid").BinaryOK(); is {
 		f.UUID = hex.EncodeToString(uuid)
 	}
-	f.Docs, f.Bytes, err = Sizes(ctx, client, ns)
+	f.Docs, f.Bytes, err = ReadSizes(ctx, client, ns)
 	return f, err
 }
 
-// Sizes returns how many documents a collection has, and their bytes, as the shards count them:
+// ReadSizes returns how many documents a collection has, and their bytes, as the shards count them:
 // with orphans.
-func Sizes(ctx context.Context, client *mongo.Client, ns string) (docs, bytes int64, err error) {
+func ReadSizes(ctx context.Context, client *mongo.Client, ns string) (docs, bytes int64, err error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return 0, 0, err
@@ -81,7 +81,7 @@ func Sizes(ctx context.Context, client *mongo.Client, ns string) (docs, bytes in
 			bson.D{{Key: "$project", Value: bson.D{
 				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
 			}}},
-		}}, {Key: "cursor", Value: bson.D{}}, factsLimited,
+		}}, {Key: "cursor", Value: bson.D{}}, maxCommandTime,
 	})
 	for _, doc := range stats {
 		size, _ := doc.Lookup("storageStats", "size").AsInt64OK()
@@ -91,8 +91,8 @@ func Sizes(ctx context.Context, client *mongo.Client, ns string) (docs, bytes in
 	return docs, bytes, live.ServerError(err)
 }
 
-// ClusterTime returns the latest operation time that the router knows of, and its clock.
-func ClusterTime(ctx context.Context, client *mongo.Client) (at bson.Timestamp, now time.Time, err error) {
+// ReadClusterTime returns the router's $clusterTime and its local time.
+func ReadClusterTime(ctx context.Context, client *mongo.Client) (at bson.Timestamp, now time.Time, err error) {
 	hello, err := live.NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
 	if err != nil {
 		return at, now, live.ServerError(err)
@@ -102,34 +102,34 @@ func ClusterTime(ctx context.Context, client *mongo.Client) (at bson.Timestamp, 
 	return at, now, nil
 }
 
-// Range is which documents are read, and how.
+// Range is a range of _ids to read, with read options.
 type Range struct {
 	Namespace string
 	// From is the first _id, To the first one that is not read any more; zero values are
 	// no bounds.
 	From, To bson.RawValue
-	// After has members that lag wait until they have what was written before; zero does not.
-	After bson.Timestamp
+	// AfterClusterTime is the afterClusterTime of the read; zero sends none.
+	AfterClusterTime bson.Timestamp
 	// Secondary reads from secondaries where there are some.
 	Secondary bool
 	// MaxTime bounds the work of the servers for one cursor.
 	MaxTime time.Duration
 }
 
-// batch is how many documents are asked for at once; servers send no more than 16 MiB.
-const batch = 5000
+// batchSize is how many documents are asked for at once; servers send no more than 16 MiB.
+const batchSize = 5000
 
-// find is the command. Bounds are those of the index: a filter would compare within one
+// findCommand is the command. Bounds are those of the index: a filter would compare within one
 // type alone.
-func (r Range) find(name string) bson.D {
+func (r Range) findCommand(name string) bson.D {
 	concern := bson.D{{Key: "level", Value: "majority"}}
-	if !r.After.IsZero() {
-		concern = append(concern, bson.E{Key: "afterClusterTime", Value: r.After})
+	if !r.AfterClusterTime.IsZero() {
+		concern = append(concern, bson.E{Key: "afterClusterTime", Value: r.AfterClusterTime})
 	}
 	byID := bson.D{{Key: "_id", Value: int32(1)}}
 	command := bson.D{
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: byID}, {Key: "hint", Value: byID},
-		{Key: "batchSize", Value: int32(batch)}, {Key: "readConcern", Value: concern},
+		{Key: "batchSize", Value: int32(batchSize)}, {Key: "readConcern", Value: concern},
 	}
 	if r.From.Type != 0 {
 		command = append(command, bson.E{Key: "min", Value: bson.D{{Key: "_id", Value: r.From}}})
@@ -150,7 +150,7 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 	if err != nil {
 		return err
 	}
-	command := r.find(name)
+	command := r.findCommand(name)
 	if _, limited := ctx.Deadline(); limited { // which the driver sends as maxTimeMS
 		command = command[:len(command)-1]
 	}
@@ -167,7 +167,7 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 		defer cancel()
 		_ = cursor.Close(closing) // it was only read
 	}()
-	cursor.SetBatchSize(batch)
+	cursor.SetBatchSize(batchSize)
 	err = readAhead(ctx, cursor, put)
 	if failed := new(readError); errors.As(err, &failed) {
 		return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(failed.error))

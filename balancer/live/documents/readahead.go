@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// readError is a failure of the cursor, not of what is done with its documents.
+// readError is a failure of the cursor, as opposed to one of the callback.
 type readError struct{ error }
 
 // readAhead calls put with each document of a cursor, until put ends it with an error. While put
@@ -57,7 +57,7 @@ type documentBatch struct {
 	err   error
 }
 
-// read waits for the next batch of the cursor, and takes it.
+// read waits for the next batch of the cursor and copies it.
 func (b *documentBatch) read(ctx context.Context, cursor *mongo.Cursor) {
 	b.bytes, b.ends = b.bytes[:0], b.ends[:0]
 	for cursor.Next(ctx) {

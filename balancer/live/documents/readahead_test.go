@@ -27,7 +27,7 @@ func filled(t *testing.T, n int) *mongo.Client {
 
 // Every document comes once, in order, however many batches there are.
 func TestEach(t *testing.T) {
-	for _, n := range []int{1, batch, 2 * batch, 2*batch + 17} {
+	for _, n := range []int{1, batchSize, 2 * batchSize, 2*batchSize + 17} {
 		client, next := filled(t, n), int32(0)
 		err := Range{Namespace: "db.c"}.Each(t.Context(), client, func(doc bson.Raw) error {
 			if id := doc.Lookup("_id").Int32(); id != next || doc.Lookup("x").StringValue() != "y" {
@@ -44,9 +44,9 @@ func TestEach(t *testing.T) {
 
 // An error of put, in any batch, ends the read and is returned as it is; so does the end of the context.
 func TestEachEnds(t *testing.T) {
-	client := filled(t, 3*batch)
+	client := filled(t, 3*batchSize)
 	mine := errors.New("mine")
-	for _, at := range []int{1, batch, batch + 1, 3 * batch} {
+	for _, at := range []int{1, batchSize, batchSize + 1, 3 * batchSize} {
 		n := 0
 		err := Range{Namespace: "db.c"}.Each(t.Context(), client, func(bson.Raw) error {
 			if n++; n == at {
@@ -58,7 +58,7 @@ func TestEachEnds(t *testing.T) {
 			t.Errorf("ended at %d, not %d: %v", n, at, err)
 		}
 	}
-	for _, at := range []int{1, batch, batch + 1} {
+	for _, at := range []int{1, batchSize, batchSize + 1} {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		err := Range{Namespace: "db.c"}.Each(ctx, client, func(bson.Raw) error {
@@ -67,7 +67,7 @@ func TestEachEnds(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, context.Canceled) || n == 3*batch {
+		if !errors.Is(err, context.Canceled) || n == 3*batchSize {
 			t.Errorf("cancelled at %d, ended at %d: %v", at, n, err)
 		}
 	}

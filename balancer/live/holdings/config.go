@@ -11,34 +11,39 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Config is what the config database says of collections.
-type Config struct {
+// ClusterConfig is what the config database says of collections.
+type ClusterConfig struct {
 	// Primaries are the databases with their primary shards.
 	Primaries   map[string]catalog.ShardID
 	Collections map[string]catalog.Collection
 }
 
-func (s *Shards) config(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
+func (s *Shards) findInConfig(
+	ctx context.Context,
+	collection string,
+	filter bson.D,
+	more ...bson.E,
+) ([]bson.Raw, error) {
 	command := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}, more...)
-	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, "config", append(command, limited))
+	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, "config", append(command, maxCommandTime))
 	return docs, live.ServerError(err)
 }
 
-// Config reads all databases and collections but those of the servers themselves.
-func (s *Shards) Config(ctx context.Context) (Config, error) {
-	c := Config{Primaries: map[string]catalog.ShardID{}, Collections: map[string]catalog.Collection{}}
-	databases, err := s.config(ctx, "databases", bson.D{})
+// ReadConfig reads all databases and collections but those of the servers themselves.
+func (s *Shards) ReadConfig(ctx context.Context) (ClusterConfig, error) {
+	c := ClusterConfig{Primaries: map[string]catalog.ShardID{}, Collections: map[string]catalog.Collection{}}
+	databases, err := s.findInConfig(ctx, "databases", bson.D{})
 	if err != nil {
 		return c, err
 	}
 	for _, doc := range databases {
 		name, _ := doc.Lookup("_id").StringValueOK()
 		primary, _ := doc.Lookup("primary").StringValueOK()
-		if !ofServers(name) {
+		if !isSystemDatabase(name) {
 			c.Primaries[name] = catalog.ShardID(primary)
 		}
 	}
-	colls, err := s.config(ctx, "collections", bson.D{})
+	colls, err := s.findInConfig(ctx, "collections", bson.D{})
 	if err != nil {
 		return c, err
 	}
@@ -48,7 +53,7 @@ func (s *Shards) Config(ctx context.Context) (Config, error) {
 		}
 		ns, _ := doc.Lookup("_id").StringValueOK()
 		database, name, _ := strings.Cut(ns, ".")
-		if ofServers(database) || !audited(name) {
+		if isSystemDatabase(database) || !isAudited(name) {
 			continue
 		}
 		coll, err := catalog.ParseCollection(doc)
@@ -60,14 +65,14 @@ func (s *Shards) Config(ctx context.Context) (Config, error) {
 	return c, nil
 }
 
-func ofServers(database string) bool {
+func isSystemDatabase(database string) bool {
 	return database == "admin" || database == "config" || database == "local"
 }
 
-// Collection reads one entry of config.collections; the error is NamespaceNotFound where there is
+// ReadCollection reads one entry of config.collections; the error is NamespaceNotFound where there is
 // none any more.
-func (s *Shards) Collection(ctx context.Context, ns string) (catalog.Collection, error) {
-	docs, err := s.config(ctx, "collections", bson.D{{Key: "_id", Value: ns}})
+func (s *Shards) ReadCollection(ctx context.Context, ns string) (catalog.Collection, error) {
+	docs, err := s.findInConfig(ctx, "collections", bson.D{{Key: "_id", Value: ns}})
 	if err != nil {
 		return catalog.Collection{}, err
 	}
@@ -81,7 +86,7 @@ func (s *Shards) Collection(ctx context.Context, ns string) (catalog.Collection,
 // database is gone.
 func (s *Shards) Primary(ctx context.Context, ns string) (catalog.ShardID, error) {
 	database, _, _ := strings.Cut(ns, ".")
-	docs, err := s.config(ctx, "databases", bson.D{{Key: "_id", Value: database}})
+	docs, err := s.findInConfig(ctx, "databases", bson.D{{Key: "_id", Value: database}})
 	if err == nil && len(docs) == 0 {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "the database of %s is gone", ns)
 	}
@@ -92,14 +97,14 @@ func (s *Shards) Primary(ctx context.Context, ns string) (catalog.ShardID, error
 	return catalog.ShardID(primary), nil
 }
 
-// Zones returns the documents of config.tags of a collection.
-func (s *Shards) Zones(ctx context.Context, ns string) ([]bson.Raw, error) {
-	return s.config(ctx, "tags", bson.D{{Key: "ns", Value: ns}})
+// ReadZones returns the documents of config.tags of a collection.
+func (s *Shards) ReadZones(ctx context.Context, ns string) ([]bson.Raw, error) {
+	return s.findInConfig(ctx, "tags", bson.D{{Key: "ns", Value: ns}})
 }
 
-// Chunks calls put with the chunks of a collection, in the order of min.
-func (s *Shards) Chunks(ctx context.Context, coll catalog.Collection, put func(bson.Raw)) error {
-	return live.Each(ctx, s.Router, "config", bson.D{
+// EachChunk calls put with the chunks of a collection, in the order of min.
+func (s *Shards) EachChunk(ctx context.Context, coll catalog.Collection, put func(bson.Raw)) error {
+	return live.EachDocument(ctx, s.Router, "config", bson.D{
 		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{coll.ChunkFilter()}},
 		{Key: "sort", Value: bson.D{{Key: "min", Value: int32(1)}}}, majority, {Key: "batchSize", Value: int32(10_000)},
 		{Key: "projection", Value: bson.D{{Key: "history", Value: int32(0)}}},
@@ -109,9 +114,9 @@ func (s *Shards) Chunks(ctx context.Context, coll catalog.Collection, put func(b
 	})
 }
 
-// Newest returns the newest chunk's version: it changes with each move, split and merge.
-func (s *Shards) Newest(ctx context.Context, coll catalog.Collection) (bson.Timestamp, error) {
-	docs, err := s.config(ctx, "chunks", bson.D{coll.ChunkFilter()},
+// NewestVersion returns the newest chunk's version: it changes with each move, split and merge.
+func (s *Shards) NewestVersion(ctx context.Context, coll catalog.Collection) (bson.Timestamp, error) {
+	docs, err := s.findInConfig(ctx, "chunks", bson.D{coll.ChunkFilter()},
 		bson.E{Key: "sort", Value: bson.D{{Key: "lastmod", Value: int32(-1)}}}, bson.E{Key: "limit", Value: int32(1)},
 		bson.E{Key: "projection", Value: bson.D{{Key: "lastmod", Value: int32(1)}}})
 	var at bson.Timestamp
@@ -121,15 +126,15 @@ func (s *Shards) Newest(ctx context.Context, coll catalog.Collection) (bson.Time
 	return at, err
 }
 
-// Routed returns the document of an _id that the router finds on any shard; nil for none.
-func (s *Shards) Routed(ctx context.Context, ns string, id bson.RawValue) (bson.Raw, error) {
+// FindByID returns the document of an _id that the router finds on any shard; nil for none.
+func (s *Shards) FindByID(ctx context.Context, ns string, id bson.RawValue) (bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
 	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, database, bson.D{
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}},
-		{Key: "limit", Value: int32(1)}, majority, limited,
+		{Key: "limit", Value: int32(1)}, majority, maxCommandTime,
 	})
 	if err != nil || len(docs) == 0 {
 		return nil, live.ServerError(err)

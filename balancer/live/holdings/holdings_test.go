@@ -23,7 +23,7 @@ func raw(t testing.TB, d bson.D) bson.Raw {
 // Streams of several shards are merged by places: these compare as the server's index orders documents,
 // descending fields too, and a missing field as null, which is below numbers.
 func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
-	m := &Merge{Order: raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b.c", Value: -1.0}})}
+	m := &MergedReader{Order: raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b.c", Value: -1.0}})}
 	rapid.Check(t, func(rt *rapid.T) {
 		type values struct{ a, b int }
 		draw := func(name string) (v values, doc bson.Raw) {
@@ -40,7 +40,7 @@ func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
 		x, one := draw("x")
 		y, two := draw("y")
 		want := cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(y.b, x.b))
-		if got := bytes.Compare(m.placeOf(one), m.placeOf(two)); got != want {
+		if got := bytes.Compare(m.sortKeyOf(one), m.sortKeyOf(two)); got != want {
 			rt.Errorf("%s and %s: %d, want %d", one, two, got, want)
 		}
 	})
@@ -48,8 +48,8 @@ func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
 
 // A cursor that is opened again begins at the place reached, in all fields of the index, in their order.
 func TestBoundHasAllFields(t *testing.T) {
-	m := &Merge{Order: raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), Fields: []string{"_id", "a", "b.c", "_id.x"}}
-	got := raw(t, m.bound(raw(t, bson.D{{Key: "a", Value: "x"}, {Key: "_id", Value: 1}})))
+	m := &MergedReader{Order: raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), Fields: []string{"_id", "a", "b.c", "_id.x"}}
+	got := raw(t, m.minBound(raw(t, bson.D{{Key: "a", Value: "x"}, {Key: "_id", Value: 1}})))
 	if want := raw(t, bson.D{{Key: "b.c", Value: nil}, {Key: "a", Value: "x"}}); !bytes.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -64,12 +64,12 @@ func TestAuditedNames(t *testing.T) {
 		"orders": true, "system.views": false, "system.profile": false, "system.buckets.ts": true, "systems": true,
 		"system.resharding.0123": false,
 	} {
-		if audited(name) != want {
+		if isAudited(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
 	for name, want := range map[string]bool{"config": true, "admin": true, "local": true, "app": false, "configs": false} {
-		if ofServers(name) != want {
+		if isSystemDatabase(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestDeletionsOf(t *testing.T) {
 		})
 	}
 	key := func(x, y any) bson.D { return bson.D{{Key: "x", Value: x}, {Key: "y", Value: y}} }
-	list := DeletionsOf(catalog.Collection{Pattern: pattern}, []bson.Raw{
+	list := ParseDeletions(catalog.Collection{Pattern: pattern}, []bson.Raw{
 		task(key(1, 2), key(3, bson.MaxKey{})), task("damaged", key(1, 2)), task(key(1, 2), bson.D{{Key: "z", Value: 1}}),
 	})
 	if len(list) != 1 || !list[0].UUID.Equal(uuid) || list[0].Since != (bson.Timestamp{T: 5, I: 2}) {

@@ -20,48 +20,48 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// batch is how many documents are asked for at once.
-const batch = 5000
+// batchSize is how many documents are asked for at once.
+const batchSize = 5000
 
-// Merge reads a collection from several shards at once, in the order of an index.
-type Merge struct {
+// MergedReader reads a collection from several shards at once, in the order of an index.
+type MergedReader struct {
 	Namespace string
 	Shards    []*Shard
 	// Order is the key of the index; Fields are what is read of each document besides, dotted.
 	Order  bson.Raw
 	Fields []string
-	// From is where it begins, as a document with the fields of Order; nil is at the lowest key.
+	// From is the start key, as a document with the fields of Order; nil is the lowest key.
 	From bson.Raw
 	// Secondary reads from secondaries where there are some.
 	Secondary bool
 	// MaxTime bounds the work of the servers for one cursor.
 	MaxTime time.Duration
-	// Again decides what to do about an error of a shard, after so many in a row: nil reads on
-	// where it was.
-	Again func(ctx context.Context, failures int, err error) error
+	// OnError is called after failures consecutive errors of a shard; if it returns nil the read
+	// resumes at its last position.
+	OnError func(ctx context.Context, failures int, err error) error
 
 	streams []*stream
 }
 
 // stream is what one shard answers.
 type stream struct {
-	m       *Merge
-	shard   *Shard
-	cursor  *mongo.Cursor
-	current bson.Raw
-	place   []byte // of current, by the index's fields
-	reached bson.Raw
-	skip    int // documents at the place reached that were read already
-	ended   bool
+	reader       *MergedReader
+	shard        *Shard
+	cursor       *mongo.Cursor
+	current      bson.Raw
+	sortKey      []byte // of current, by the index's fields
+	resumeAt     bson.Raw
+	skipAtResume int // documents at the place reached that were read already
+	ended        bool
 }
 
 // Each calls put with all documents that have the same fields of the index, on all shards, in
 // the order of the index, until put ends it with an error. They are valid until put returns.
-func (m *Merge) Each(ctx context.Context, put func([]placement.Copy) error) error {
-	defer m.Reopen(context.WithoutCancel(ctx))
-	var h streams
+func (m *MergedReader) Each(ctx context.Context, put func([]placement.Copy) error) error {
+	defer m.CloseCursors(context.WithoutCancel(ctx))
+	var h streamHeap
 	for _, s := range m.Shards {
-		one := &stream{m: m, shard: s, reached: m.From}
+		one := &stream{reader: m, shard: s, resumeAt: m.From}
 		m.streams = append(m.streams, one)
 		if err := one.next(ctx); err != nil {
 			return err
@@ -74,8 +74,8 @@ func (m *Merge) Each(ctx context.Context, put func([]placement.Copy) error) erro
 	var copies []placement.Copy
 	var place []byte
 	for len(h) > 0 {
-		copies, place = copies[:0], append(place[:0], h[0].place...)
-		for len(h) > 0 && bytes.Equal(h[0].place, place) {
+		copies, place = copies[:0], append(place[:0], h[0].sortKey...)
+		for len(h) > 0 && bytes.Equal(h[0].sortKey, place) {
 			first := h[0]
 			copies = append(copies, placement.Copy{Shard: first.shard.ID, Doc: first.current})
 			if err := first.next(ctx); err != nil {
@@ -94,8 +94,8 @@ func (m *Merge) Each(ctx context.Context, put func([]placement.Copy) error) erro
 	return nil
 }
 
-// Reopen has all cursors be opened again at the next document: servers end those that are idle.
-func (m *Merge) Reopen(ctx context.Context) {
+// CloseCursors has all cursors be opened again at the next document: servers end those that are idle.
+func (m *MergedReader) CloseCursors(ctx context.Context) {
 	for _, s := range m.streams {
 		s.close(ctx)
 	}
@@ -108,7 +108,7 @@ func (s *stream) close(ctx context.Context) {
 	}
 }
 
-// next goes to the next document. What breaks is read again from the place reached.
+// next advances to the next document. After an error it resumes from the last position.
 func (s *stream) next(ctx context.Context) error {
 	for failures := 0; ; {
 		err := s.step(ctx)
@@ -118,7 +118,7 @@ func (s *stream) next(ctx context.Context) error {
 		}
 		s.close(ctx)
 		failures++
-		if err := s.m.Again(ctx, failures, fmt.Errorf("%s: %w", s.shard.ID, err)); err != nil {
+		if err := s.reader.OnError(ctx, failures, fmt.Errorf("%s: %w", s.shard.ID, err)); err != nil {
 			return err
 		}
 	}
@@ -131,15 +131,15 @@ func (s *stream) step(ctx context.Context) error {
 		}
 	}
 	for s.cursor.Next(ctx) {
-		place := s.m.placeOf(s.cursor.Current)
-		same := s.place != nil && bytes.Equal(place, s.place)
-		if same && s.skip > 0 {
-			s.skip--
+		place := s.reader.sortKeyOf(s.cursor.Current)
+		same := s.sortKey != nil && bytes.Equal(place, s.sortKey)
+		if same && s.skipAtResume > 0 {
+			s.skipAtResume--
 			continue
 		}
-		s.skip = 0
-		s.current, s.place = bytes.Clone(s.cursor.Current), place
-		s.reached = s.current
+		s.skipAtResume = 0
+		s.current, s.sortKey = bytes.Clone(s.cursor.Current), place
+		s.resumeAt = s.current
 		return nil
 	}
 	if err := s.cursor.Err(); err != nil {
@@ -149,40 +149,40 @@ func (s *stream) step(ctx context.Context) error {
 	return nil
 }
 
-// open opens a cursor at the place reached. There one document was read already.
+// open opens a cursor at the last position, whose document was read already.
 func (s *stream) open(ctx context.Context) error {
-	database, name, err := catalog.SplitNamespace(s.m.Namespace)
+	database, name, err := catalog.SplitNamespace(s.reader.Namespace)
 	if err != nil {
 		return err
 	}
 	command := bson.D{
-		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: s.m.Order},
-		{Key: "hint", Value: s.m.Order}, {Key: "projection", Value: s.m.projection()},
-		{Key: "batchSize", Value: int32(batch)}, majority,
+		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: s.reader.Order},
+		{Key: "hint", Value: s.reader.Order}, {Key: "projection", Value: s.reader.projection()},
+		{Key: "batchSize", Value: int32(batchSize)}, majority,
 	}
-	if s.reached != nil {
-		command = append(command, bson.E{Key: "min", Value: s.m.bound(s.reached)})
+	if s.resumeAt != nil {
+		command = append(command, bson.E{Key: "min", Value: s.reader.minBound(s.resumeAt)})
 	}
-	if s.place != nil {
-		s.skip = 1
+	if s.sortKey != nil {
+		s.skipAtResume = 1
 	}
 	if _, given := ctx.Deadline(); !given {
-		command = append(command, bson.E{Key: "maxTimeMS", Value: s.m.MaxTime.Milliseconds()})
+		command = append(command, bson.E{Key: "maxTimeMS", Value: s.reader.MaxTime.Milliseconds()})
 	}
 	how := options.RunCmd()
-	if s.m.Secondary {
+	if s.reader.Secondary {
 		how.SetReadPreference(readpref.SecondaryPreferred())
 	}
 	cursor, err := s.shard.client.Database(database).RunCommandCursor(ctx, command, how)
 	if err != nil {
 		return live.ServerError(err)
 	}
-	cursor.SetBatchSize(batch)
+	cursor.SetBatchSize(batchSize)
 	s.cursor = cursor
 	return nil
 }
 
-func (m *Merge) projection() bson.D {
+func (m *MergedReader) projection() bson.D {
 	d := bson.D{{Key: "_id", Value: int32(1)}}
 	for _, f := range m.Fields {
 		if f != "_id" && !strings.HasPrefix(f, "_id.") {
@@ -192,22 +192,22 @@ func (m *Merge) projection() bson.D {
 	return d
 }
 
-// bound is where an index is begun to be read.
-func (m *Merge) bound(doc bson.Raw) bson.D {
+// minBound returns the min bound of an index scan.
+func (m *MergedReader) minBound(doc bson.Raw) bson.D {
 	d := bson.D{}
-	for _, f := range FieldsOf(m.Order) {
-		d = append(d, bson.E{Key: f, Value: valueOf(doc, f)})
+	for _, f := range KeyFields(m.Order) {
+		d = append(d, bson.E{Key: f, Value: fieldValue(doc, f)})
 	}
 	return d
 }
 
-// placeOf returns comparable bytes: those of descending fields are turned round.
-func (m *Merge) placeOf(doc bson.Raw) []byte {
+// sortKeyOf returns comparable bytes: those of descending fields are turned round.
+func (m *MergedReader) sortKeyOf(doc bson.Raw) []byte {
 	var place []byte
 	elements, _ := m.Order.Elements()
 	for _, e := range elements {
 		begin := len(place)
-		place = keyorder.Append(place, valueOf(doc, e.Key()))
+		place = keyorder.Append(place, fieldValue(doc, e.Key()))
 		if n, ok := e.Value().AsInt64OK(); ok && n < 0 {
 			for i := begin; i < len(place); i++ {
 				place[i] = ^place[i]
@@ -217,8 +217,8 @@ func (m *Merge) placeOf(doc bson.Raw) []byte {
 	return place
 }
 
-// FieldsOf returns the fields of an index.
-func FieldsOf(key bson.Raw) (names []string) {
+// KeyFields returns the fields of an index.
+func KeyFields(key bson.Raw) (names []string) {
 	elements, _ := key.Elements()
 	for _, e := range elements {
 		names = append(names, e.Key())
@@ -226,7 +226,7 @@ func FieldsOf(key bson.Raw) (names []string) {
 	return names
 }
 
-func valueOf(doc bson.Raw, field string) bson.RawValue {
+func fieldValue(doc bson.Raw, field string) bson.RawValue {
 	v, err := doc.LookupErr(strings.Split(field, ".")...)
 	if err != nil {
 		return bson.RawValue{Type: bson.TypeNull}
@@ -234,14 +234,14 @@ func valueOf(doc bson.Raw, field string) bson.RawValue {
 	return v
 }
 
-// streams is a heap of what shards have next.
-type streams []*stream
+// streamHeap is a heap of what shards have next.
+type streamHeap []*stream
 
-func (h streams) Len() int           { return len(h) }
-func (h streams) Less(i, j int) bool { return bytes.Compare(h[i].place, h[j].place) < 0 }
-func (h streams) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *streams) Push(x any)        { *h = append(*h, x.(*stream)) }
-func (h *streams) Pop() any {
+func (h streamHeap) Len() int           { return len(h) }
+func (h streamHeap) Less(i, j int) bool { return bytes.Compare(h[i].sortKey, h[j].sortKey) < 0 }
+func (h streamHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *streamHeap) Push(x any)        { *h = append(*h, x.(*stream)) }
+func (h *streamHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]

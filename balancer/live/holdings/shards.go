@@ -21,14 +21,14 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// limit bounds each command but those that read documents.
-const limit = 30 * time.Second
+// commandTimeout bounds each command but those that read documents.
+const commandTimeout = 30 * time.Second
 
-var limited = bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()}
+var maxCommandTime = bson.E{Key: "maxTimeMS", Value: commandTimeout.Milliseconds()}
 
 var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
 
-// Shard is a shard that may be read past the router.
+// Shard is a shard that is read directly, bypassing the router.
 type Shard struct {
 	ID   catalog.ShardID
 	Host string // its connection string
@@ -44,18 +44,18 @@ type Shards struct {
 	List   []*Shard
 }
 
-// atOnce is how many shards are connected to at the same time.
-const atOnce = 16
+// maxParallelConnects is how many shards are connected to at the same time.
+const maxParallelConnects = 16
 
 // Open connects to all shards with the settings of the router's client; nil settings connect to
-// none. What can't be reached, or does not let itself be read, has a Problem.
+// none. A shard that is unreachable or denies access has a Problem.
 func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOptions) (*Shards, error) {
 	s := &Shards{Router: router}
-	docs, err := s.config(ctx, "shards", bson.D{}, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: int32(1)}}})
+	docs, err := s.findInConfig(ctx, "shards", bson.D{}, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: int32(1)}}})
 	if err != nil {
 		return nil, err
 	}
-	turn := make(chan struct{}, atOnce)
+	turn := make(chan struct{}, maxParallelConnects)
 	var all sync.WaitGroup
 	for _, doc := range docs {
 		parsed, err := catalog.ParseShard(doc)
@@ -66,7 +66,7 @@ func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOpt
 		s.List = append(s.List, shard)
 		all.Go(func() {
 			turn <- struct{}{}
-			shard.open(ctx, settings)
+			shard.connect(ctx, settings)
 			<-turn
 		})
 	}
@@ -74,8 +74,8 @@ func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOpt
 	return s, ctx.Err()
 }
 
-// open connects, and finds out whether it may read.
-func (s *Shard) open(ctx context.Context, settings *options.ClientOptions) {
+// connect connects, and finds out whether it may read.
+func (s *Shard) connect(ctx context.Context, settings *options.ClientOptions) {
 	if settings == nil {
 		s.Problem = "there is no address by which shards are reached"
 		return
@@ -89,13 +89,13 @@ func (s *Shard) open(ctx context.Context, settings *options.ClientOptions) {
 		return
 	}
 	s.client = client
-	if _, err := s.Deletions(ctx, bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}); err != nil {
-		s.Leave(ctx, err)
+	if _, err := s.ReadDeletions(ctx, bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}); err != nil {
+		s.MarkUnreadable(ctx, err)
 	}
 }
 
-// Leave has a shard count as one that can't be read, for an error.
-func (s *Shard) Leave(ctx context.Context, err error) {
+// MarkUnreadable marks a shard as unreadable because of an error.
+func (s *Shard) MarkUnreadable(ctx context.Context, err error) {
 	s.Problem, _, _ = strings.Cut(err.Error(), " to execute command {")
 	if mongoerr.Is(err, mongoerr.Unauthorized) {
 		s.Problem = "it refuses to be read: there the user needs the role read on the databases and on config, and " +
@@ -106,7 +106,7 @@ func (s *Shard) Leave(ctx context.Context, err error) {
 
 func (s *Shard) close(ctx context.Context) {
 	if s.client != nil {
-		_ = live.Disconnect(context.WithoutCancel(ctx), s.client) // it was only read
+		_ = live.Disconnect(context.WithoutCancel(ctx), s.client) // errors do not matter after reads
 		s.client = nil
 	}
 }
@@ -126,13 +126,13 @@ func (s *Shards) IDs() (ids []catalog.ShardID) {
 	return ids
 }
 
-// Seen returns the shards that can be read.
-func (s *Shards) Seen() []*Shard {
+// Readable returns the shards that can be read.
+func (s *Shards) Readable() []*Shard {
 	return slices.DeleteFunc(slices.Clone(s.List), func(s *Shard) bool { return s.client == nil })
 }
 
-// Unseen returns those that can't.
-func (s *Shards) Unseen() (ids []catalog.ShardID) {
+// UnreadableIDs returns those that can't.
+func (s *Shards) UnreadableIDs() (ids []catalog.ShardID) {
 	for _, shard := range s.List {
 		if shard.client == nil {
 			ids = append(ids, shard.ID)
@@ -141,8 +141,8 @@ func (s *Shards) Unseen() (ids []catalog.ShardID) {
 	return ids
 }
 
-// Of returns a shard that can be read; nil if it can't.
-func (s *Shards) Of(id catalog.ShardID) *Shard {
+// ReadableShard returns a shard that can be read; nil if it can't.
+func (s *Shards) ReadableShard(id catalog.ShardID) *Shard {
 	i := slices.IndexFunc(s.List, func(s *Shard) bool { return s.ID == id && s.client != nil })
 	if i < 0 {
 		return nil
@@ -150,20 +150,20 @@ func (s *Shards) Of(id catalog.ShardID) *Shard {
 	return s.List[i]
 }
 
-func (s *Shard) run(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
-	docs, err := live.NewCommandRunner(s.client).RunCursorCommand(ctx, database, append(command, limited))
+func (s *Shard) runCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	docs, err := live.NewCommandRunner(s.client).RunCursorCommand(ctx, database, append(command, maxCommandTime))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.ID, live.ServerError(err))
 	}
 	return docs, nil
 }
 
-// Held are the collections of a shard, by namespace, without views and what is the shard's
+// ReadHoldings are the collections of a shard, by namespace, without views and what is the shard's
 // own; Indexes are not read yet. None are all databases.
-func (s *Shard) Held(ctx context.Context, databases []string) (map[string]*placement.Holding, error) {
+func (s *Shard) ReadHoldings(ctx context.Context, databases []string) (map[string]*placement.Holding, error) {
 	held := map[string]*placement.Holding{}
 	for _, database := range databases {
-		docs, err := s.run(ctx, database, bson.D{{Key: "listCollections", Value: int32(1)}})
+		docs, err := s.runCursorCommand(ctx, database, bson.D{{Key: "listCollections", Value: int32(1)}})
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (s *Shard) Held(ctx context.Context, databases []string) (map[string]*place
 			h.Options, _ = doc.Lookup("options").DocumentOK()
 			var stored bool // a time series may be a view of its buckets
 			h.UUID.Subtype, h.UUID.Data, stored = doc.Lookup("info", "uuid").BinaryOK()
-			if kind == "view" || !stored || !audited(name) {
+			if kind == "view" || !stored || !isAudited(name) {
 				continue
 			}
 			held[database+"."+name] = h
@@ -183,31 +183,32 @@ func (s *Shard) Held(ctx context.Context, databases []string) (map[string]*place
 	return held, nil
 }
 
-// audited leaves out what servers keep for themselves.
-func audited(name string) bool {
+// isAudited reports whether a collection is audited; internal ones are not.
+func isAudited(name string) bool {
 	return !strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "system.buckets.")
 }
 
-// Indexes lists the indexes of a collection.
-func (s *Shard) Indexes(ctx context.Context, ns string) ([]bson.Raw, error) {
+// ReadIndexes lists the indexes of a collection.
+func (s *Shard) ReadIndexes(ctx context.Context, ns string) ([]bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := s.run(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
+	docs, err := s.runCursorCommand(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 		return nil, nil
 	}
 	return docs, err
 }
 
-// Count is how many documents the shard counts without looking at them.
+// Count returns the fast count of documents (from collection metadata).
 func (s *Shard) Count(ctx context.Context, ns string) (int64, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return 0, err
 	}
-	reply, err := live.NewCommandRunner(s.client).RunCommand(ctx, database, bson.D{{Key: "count", Value: name}, limited})
+	reply, err := live.NewCommandRunner(s.client).
+		RunCommand(ctx, database, bson.D{{Key: "count", Value: name}, maxCommandTime})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", s.ID, live.ServerError(err))
 	}
@@ -215,13 +216,13 @@ func (s *Shard) Count(ctx context.Context, ns string) (int64, error) {
 	return n, nil
 }
 
-// CountAll looks at all documents to count them.
-func (s *Shard) CountAll(ctx context.Context, ns string) (n int64, err error) {
+// CountByScan counts documents by a full scan.
+func (s *Shard) CountByScan(ctx context.Context, ns string) (n int64, err error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return 0, err
 	}
-	err = live.Each(ctx, s.client, database, bson.D{
+	err = live.EachDocument(ctx, s.client, database, bson.D{
 		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$match", Value: bson.D{}}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
@@ -234,16 +235,16 @@ func (s *Shard) CountAll(ctx context.Context, ns string) (n int64, err error) {
 	return n, err
 }
 
-// Deletions are the shard's documents of config.rangeDeletions of a collection, as they are.
-func (s *Shard) Deletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw, error) {
-	return s.run(ctx, "config", bson.D{
+// ReadDeletions are the shard's documents of config.rangeDeletions of a collection, as they are.
+func (s *Shard) ReadDeletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw, error) {
+	return s.runCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "rangeDeletions"}, {Key: "filter", Value: bson.D{{Key: "collectionUuid", Value: uuid}}},
 		majority,
 	})
 }
 
-// DeletionsOf returns the range deletions of one collection.
-func DeletionsOf(coll catalog.Collection, docs []bson.Raw) (list []placement.Deletion) {
+// ParseDeletions returns the range deletions of one collection.
+func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.Deletion) {
 	for _, doc := range docs {
 		d := placement.Deletion{}
 		d.UUID.Subtype, d.UUID.Data, _ = doc.Lookup("collectionUuid").BinaryOK()
@@ -265,10 +266,10 @@ func DeletionsOf(coll catalog.Collection, docs []bson.Raw) (list []placement.Del
 	return list
 }
 
-// Busy returns the databases and collections that commands work on, as far as the shard
-// coordinates them: what they leave is not at rest.
-func (s *Shard) Busy(ctx context.Context) (names []string, err error) {
-	docs, err := s.run(ctx, "config", bson.D{{Key: "find", Value: "system.sharding_ddl_coordinators"}})
+// BusyNamespaces returns the databases and collections that commands work on, as far as the shard
+// coordinates them (DDL): these are not in a stable state.
+func (s *Shard) BusyNamespaces(ctx context.Context) (names []string, err error) {
+	docs, err := s.runCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "system.sharding_ddl_coordinators"}})
 	for _, doc := range docs {
 		if ns, ok := doc.Lookup("_id", "namespace").StringValueOK(); ok {
 			names = append(names, ns)
@@ -277,9 +278,9 @@ func (s *Shard) Busy(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// Find returns documents of some _ids as they are now on the primary, all of them or the
+// FindDocs returns documents of some _ids as they are now on the primary, all of them or the
 // fields of a projection.
-func (s *Shard) Find(ctx context.Context, ns string, filter, projection bson.D) ([]bson.Raw, error) {
+func (s *Shard) FindDocs(ctx context.Context, ns string, filter, projection bson.D) ([]bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
@@ -288,16 +289,16 @@ func (s *Shard) Find(ctx context.Context, ns string, filter, projection bson.D) 
 	if projection != nil {
 		command = append(command, bson.E{Key: "projection", Value: projection})
 	}
-	return s.run(ctx, database, command)
+	return s.runCursorCommand(ctx, database, command)
 }
 
-// Random returns the _id of a document by chance, as a document; nil where there is none.
-func (s *Shard) Random(ctx context.Context, ns string) (bson.Raw, error) {
+// RandomID returns the _id of a random document, as a document; nil if there is none.
+func (s *Shard) RandomID(ctx context.Context, ns string) (bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := s.run(ctx, database, bson.D{
+	docs, err := s.runCursorCommand(ctx, database, bson.D{
 		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: int32(1)}}}},
 			bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(1)}}}},

@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/keyadvice"
 )
 
-// zones returns the ranges of a collection that are in zones, and by which fields they
-// are: up to the last one that has a bound of its own.
-func zones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.Zone) {
+// collectionZones returns the zone ranges of a collection, and the shard key fields that they use:
+// up to the last field with a bound other than MinKey and MaxKey.
+func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.Zone) {
 	for _, doc := range s.Parts().Config["tags"] {
 		if of, _ := doc.Lookup("ns").StringValueOK(); of != ns {
 			continue
@@ -27,7 +27,7 @@ func zones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.
 		}
 		ranges = append(ranges, z)
 		for _, bound := range []bson.Raw{z.Min, z.Max} {
-			if names := bounded(bound); len(names) > len(fields) {
+			if names := boundedFields(bound); len(names) > len(fields) {
 				fields = names
 			}
 		}
@@ -35,9 +35,9 @@ func zones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.
 	return fields, ranges
 }
 
-// bounded returns the fields of a bound up to the last one that is neither MinKey nor
+// boundedFields returns the fields of a bound up to the last one that is neither MinKey nor
 // MaxKey.
-func bounded(bound bson.Raw) (names []string) {
+func boundedFields(bound bson.Raw) (names []string) {
 	elements, _ := bound.Elements() // those that could be read
 	last := 0
 	for i, e := range elements {
@@ -49,18 +49,18 @@ func bounded(bound bson.Raw) (names []string) {
 	return names[:last]
 }
 
-// telling is how many bytes a migration has to move to tell how fast migrations are: of
-// smaller ones most of the time is spent on other things.
-const telling = 8 << 20
+// minSpeedSample is the minimum size of a migration that counts for the migration speed: in
+// smaller ones fixed costs dominate.
+const minSpeedSample = 8 << 20
 
-// speed is how many bytes a second the migrations of a change log moved; 0 when none
-// tells.
-func speed(log []catalog.LogEntry) float64 {
+// migrationSpeed is how many bytes a second the migrations of a change log moved; 0 when none
+// is large enough.
+func migrationSpeed(log []catalog.LogEntry) float64 {
 	var reader catalog.MigrationLog
 	var moved int64
 	var spent time.Duration
 	for _, entry := range log {
-		if m, ended := reader.Next(entry); ended && m.Error == "" && m.Counted && m.Bytes >= telling {
+		if m, ended := reader.Next(entry); ended && m.Error == "" && m.Counted && m.Bytes >= minSpeedSample {
 			took, _, _ := m.Durations()
 			moved, spent = moved+m.Bytes, spent+took
 		}

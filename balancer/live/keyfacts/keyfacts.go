@@ -22,12 +22,12 @@ import (
 
 // Options say what is read, and how much of it.
 type Options struct {
-	// Keys are the keys that are asked about; none to have some proposed.
+	// Keys are the shard keys to judge; if empty, candidates are proposed.
 	Keys []keyadvice.Key
-	// Queries are what is asked of the collection; none to find out.
+	// Queries are the queries on the collection; if empty, sampled queries are read.
 	Queries []keyadvice.Query
-	// Expect is how many bytes the collection will have; 0 when unknown.
-	Expect int64
+	// ExpectBytes is how many bytes the collection will have; 0 when unknown.
+	ExpectBytes int64
 	// ExpectDocs is how many documents it will have, another way to say that.
 	ExpectDocs int64
 	// SampleDocs and SampleBytes bound the sample; 10,000 and 64 MiB when they are zero.
@@ -35,14 +35,14 @@ type Options struct {
 	SampleBytes int64
 	// MaxTime bounds each command; 30 seconds when it is zero.
 	MaxTime time.Duration
-	// NoAnalyze is why analyzeShardKey is not to be asked; empty to ask it.
-	NoAnalyze string
-	// Speed has it find out how fast migrations are.
+	// NoAnalyzeReason is the reason not to run analyzeShardKey; empty to run it.
+	NoAnalyzeReason string
+	// Speed also measures how fast migrations are.
 	Speed bool
 	// Tell is called with what is being read; may be nil.
 	Tell func(string)
 
-	mayLack bool // the collection need not be there
+	allowMissing bool // the collection need not be there
 }
 
 func (o Options) withDefaults() Options {
@@ -62,39 +62,39 @@ type reading struct {
 	database string
 	name     string
 	facts    keyadvice.Facts
-	lacking  bool // the collection is not there
+	missing  bool // the collection is not there
 }
 
 // Advise reads a collection and says which shard key suits it.
 func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Advice, error) {
-	r, err := begin(ctx, client, ns, o)
+	r, err := newReading(ctx, client, ns, o)
 	if err != nil {
 		return keyadvice.Advice{}, err
 	}
-	if err := r.all(ctx); err != nil {
+	if err := r.readAll(ctx); err != nil {
 		return keyadvice.Advice{}, err
 	}
-	if err := r.measure(ctx); err != nil {
+	if err := r.analyzeBestKeys(ctx); err != nil {
 		return keyadvice.Advice{}, err
 	}
 	return keyadvice.Advise(r.facts, r.Keys), nil
 }
 
-// ChunkSize reads a collection and says which chunk size suits it.
-func ChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSize, error) {
+// AdviseChunkSize reads a collection and says which chunk size suits it.
+func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSize, error) {
 	o.Speed = true
-	f, err := Read(ctx, client, ns, o)
+	f, err := ReadFacts(ctx, client, ns, o)
 	return keyadvice.AdviseChunkSize(f), err
 }
 
 // ErrNoKey says that no shard key is known to split a collection by.
 var ErrNoKey = errors.New("it is not sharded and no shard key can be recommended: pass one with key")
 
-// Presplit reads a collection, which need not be there, and says into what to cut it: by
+// AdvisePresplit reads a collection, which need not be there, and says into what to cut it: by
 // the key it has, by the first of Options.Keys, or by the best one that there is.
-func Presplit(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Presplit, error) {
-	o.mayLack = true
-	f, err := Read(ctx, client, ns, o)
+func AdvisePresplit(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Presplit, error) {
+	o.allowMissing = true
+	f, err := ReadFacts(ctx, client, ns, o)
 	if err != nil {
 		return keyadvice.Presplit{}, err
 	}
@@ -118,27 +118,27 @@ func Presplit(ctx context.Context, client *mongo.Client, ns string, o Options) (
 	return keyadvice.Presplit{}, fmt.Errorf("%s: %w", ns, ErrNoKey)
 }
 
-// Read reads a collection without asking analyzeShardKey.
-func Read(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Facts, error) {
-	r, err := begin(ctx, client, ns, o)
+// ReadFacts reads a collection without asking analyzeShardKey.
+func ReadFacts(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Facts, error) {
+	r, err := newReading(ctx, client, ns, o)
 	if err == nil {
-		err = r.all(ctx)
+		err = r.readAll(ctx)
 	}
 	return r.facts, err
 }
 
-// begin reads the cluster, as far as it is about the collection.
-func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*reading, error) {
+// newReading reads the cluster metadata that concern the collection.
+func newReading(ctx context.Context, client *mongo.Client, ns string, o Options) (*reading, error) {
 	r := &reading{Options: o.withDefaults(), client: client}
 	var err error
 	if r.database, r.name, err = catalog.SplitNamespace(ns); err != nil {
 		return r, err
 	}
-	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries,
+	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.ExpectBytes, Queries: o.Queries,
 		Measured: map[string]keyadvice.Measured{}}
-	parts := live.Current
+	parts := live.BalancerParts
 	if o.Speed {
-		parts = live.Whole &^ live.Disks // no advice is about volumes
+		parts = live.DefaultParts &^ live.Disks // advice does not depend on volumes
 	}
 	s, err := live.NewReader(client, live.ReaderOptions{Parts: parts, Namespaces: []string{ns}}).Read(ctx)
 	if err != nil {
@@ -156,20 +156,21 @@ func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*re
 		}
 		r.facts.ChunkBytes = cmp.Or(c.MaxChunkSizeBytes, r.facts.ChunkBytes)
 	}
-	r.facts.Zones, r.facts.ZoneRanges = zones(ns, s)
-	r.facts.BytesPerSecond = speed(s.Parts().Changes)
+	r.facts.Zones, r.facts.ZoneRanges = collectionZones(ns, s)
+	r.facts.BytesPerSecond = migrationSpeed(s.Parts().Changes)
 	return r, nil
 }
 
-// all reads the collection.
-func (r *reading) all(ctx context.Context) error {
+// readAll reads the collection.
+func (r *reading) readAll(ctx context.Context) error {
 	for _, part := range []struct {
 		what string
 		read func(context.Context) error
 	}{
-		{"the indexes", r.indexes}, {"the size", r.size}, {"the queries", r.queries}, {"a sample of the documents", r.sample},
+		{"the indexes", r.readIndexes}, {"the size", r.readSize}, {"the queries", r.readQueries},
+		{"a sample of the documents", r.readSample},
 	} {
-		if r.lacking {
+		if r.missing {
 			return nil
 		}
 		r.Tell("reading " + part.what)
@@ -180,21 +181,23 @@ func (r *reading) all(ctx context.Context) error {
 	return nil
 }
 
-// list returns all documents of a command of the collection's database.
-func (r *reading) list(ctx context.Context, command bson.D) ([]bson.Raw, error) {
+// runCursorCommand returns all documents of a command of the collection's database.
+func (r *reading) runCursorCommand(ctx context.Context, command bson.D) ([]bson.Raw, error) {
 	return live.NewCommandRunner(r.client).RunCursorCommand(ctx, r.database, command)
 }
 
-// aggregate is an aggregation of the collection that ends after a while.
+// aggregate returns an aggregation of the collection with a time limit.
 func (r *reading) aggregate(stages ...bson.D) bson.D {
 	return bson.D{{Key: "aggregate", Value: r.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
-		r.limit()}
+		r.maxTimeMS()}
 }
 
-func (r *reading) limit() bson.E { return bson.E{Key: "maxTimeMS", Value: r.MaxTime.Milliseconds()} }
+func (r *reading) maxTimeMS() bson.E {
+	return bson.E{Key: "maxTimeMS", Value: r.MaxTime.Milliseconds()}
+}
 
-// note keeps what a server refused, if that is all it did.
-func (r *reading) note(ctx context.Context, what string, err error) error {
+// noteRefusal records an error of the server as a note; other errors are returned.
+func (r *reading) noteRefusal(ctx context.Context, what string, err error) error {
 	refused := new(mongoerr.ServerError)
 	if err = live.ServerError(err); ctx.Err() != nil || !errors.As(err, &refused) {
 		return err
@@ -204,10 +207,10 @@ func (r *reading) note(ctx context.Context, what string, err error) error {
 	return nil
 }
 
-func (r *reading) indexes(ctx context.Context) error {
-	docs, err := r.list(ctx, bson.D{{Key: "listIndexes", Value: r.name}})
-	if r.mayLack && mongoerr.Is(live.ServerError(err), mongoerr.NamespaceNotFound) {
-		r.lacking = true
+func (r *reading) readIndexes(ctx context.Context) error {
+	docs, err := r.runCursorCommand(ctx, bson.D{{Key: "listIndexes", Value: r.name}})
+	if r.allowMissing && mongoerr.Is(live.ServerError(err), mongoerr.NamespaceNotFound) {
+		r.missing = true
 		return nil
 	}
 	if err != nil {
@@ -221,7 +224,7 @@ func (r *reading) indexes(ctx context.Context) error {
 			!isSimple(doc.Lookup("collation"))
 		r.facts.Indexes = append(r.facts.Indexes, x)
 	}
-	return r.used(ctx)
+	return r.readIndexUsage(ctx)
 }
 
 // isSimple reports whether strings are compared byte by byte, which servers say from 9.0 on.
@@ -236,11 +239,11 @@ func isTrue(doc bson.Raw, name string) bool {
 	return b
 }
 
-// used reads how often each index was used, on all shards together.
-func (r *reading) used(ctx context.Context) error {
-	docs, err := r.list(ctx, r.aggregate(bson.D{{Key: "$indexStats", Value: bson.D{}}}))
+// readIndexUsage reads how often each index was used, on all shards together.
+func (r *reading) readIndexUsage(ctx context.Context) error {
+	docs, err := r.runCursorCommand(ctx, r.aggregate(bson.D{{Key: "$indexStats", Value: bson.D{}}}))
 	if err != nil {
-		return r.note(ctx, "how often indexes are used", err)
+		return r.noteRefusal(ctx, "how often indexes are used", err)
 	}
 	for _, doc := range docs {
 		name, _ := doc.Lookup("name").StringValueOK()
@@ -253,8 +256,8 @@ func (r *reading) used(ctx context.Context) error {
 	return nil
 }
 
-func (r *reading) size(ctx context.Context) error {
-	docs, err := r.list(ctx, r.aggregate(
+func (r *reading) readSize(ctx context.Context) error {
+	docs, err := r.runCursorCommand(ctx, r.aggregate(
 		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count",
 			Value: 1}}}}))

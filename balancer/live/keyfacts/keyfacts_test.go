@@ -97,7 +97,7 @@ func TestSimpleCollationIsNoDifference(t *testing.T) {
 		w.run("app", d("insert", "data", "documents", bson.A{d("_id", 1, "a", 1)}))
 		w.run("app", d("createIndexes", "data", "indexes", bson.A{
 			d("key", d("a", 1), "name", "a"), d("key", d("b", 1), "name", "b", "sparse", true)}))
-		facts, err := keyfacts.Read(t.Context(), client, "app.data", keyfacts.Options{SampleDocs: 1})
+		facts, err := keyfacts.ReadFacts(t.Context(), client, "app.data", keyfacts.Options{SampleDocs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestBounds(t *testing.T) {
 	client := mocktest.Connect(t, h)
 	for _, o := range []keyfacts.Options{{SampleDocs: 300}, {SampleBytes: 20_000}} {
 		h.bodies = nil
-		f, err := keyfacts.Read(t.Context(), client, c.ns(), o)
+		f, err := keyfacts.ReadFacts(t.Context(), client, c.ns(), o)
 		size := 0
 		for _, doc := range f.Sample.Docs {
 			size += len(doc)

@@ -17,8 +17,8 @@ import (
 // maxQueries is how many of the sampled queries are read.
 const maxQueries = 5000
 
-// queries reads which queries the cluster sampled, if it did.
-func (r *reading) queries(ctx context.Context) error {
+// readQueries reads which queries the cluster sampled, if it did.
+func (r *reading) readQueries(ctx context.Context) error {
 	switch {
 	case len(r.facts.Queries) > 0:
 		r.facts.QueriesFrom = keyadvice.QueriesGiven
@@ -31,13 +31,13 @@ func (r *reading) queries(ctx context.Context) error {
 			Value: bson.A{
 				bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
 				bson.D{{Key: "$limit", Value: maxQueries}},
-			}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
+			}}, {Key: "cursor", Value: bson.D{}}, r.maxTimeMS()})
 	if err != nil {
-		return r.note(ctx, "which queries were sampled", err)
+		return r.noteRefusal(ctx, "which queries were sampled", err)
 	}
 	var list []keyadvice.Query
 	for _, doc := range docs {
-		for _, one := range heat.Statements(doc) {
+		for _, one := range heat.ParseSampledQuery(doc) {
 			q := keyadvice.QueryOf(one.Filter)
 			q.Weight = 1
 			list = append(list, q)
@@ -51,18 +51,18 @@ func (r *reading) queries(ctx context.Context) error {
 
 // Bounds of what is asked of analyzeShardKey.
 const (
-	maxMeasured  = 12
-	measuredDocs = 100_000
+	maxAnalyzedKeys   = 12
+	analyzeSampleDocs = 100_000
 )
 
-// measure asks analyzeShardKey for the keys that look best by the sample.
-func (r *reading) measure(ctx context.Context) error {
+// analyzeBestKeys asks analyzeShardKey for the keys that look best by the sample.
+func (r *reading) analyzeBestKeys(ctx context.Context) error {
 	f := &r.facts
 	if !f.Release.AtLeast(catalog.Release70) || f.Docs == 0 {
 		return nil
 	}
-	if r.NoAnalyze != "" {
-		f.Notes = append(f.Notes, "analyzeShardKey was not run: "+r.NoAnalyze)
+	if r.NoAnalyzeReason != "" {
+		f.Notes = append(f.Notes, "analyzeShardKey was not run: "+r.NoAnalyzeReason)
 		return nil
 	}
 	keys := r.Keys
@@ -71,39 +71,39 @@ func (r *reading) measure(ctx context.Context) error {
 			keys = append(keys, c.Key)
 		}
 	}
-	for _, k := range keys[:min(len(keys), maxMeasured)] {
+	for _, k := range keys[:min(len(keys), maxAnalyzedKeys)] {
 		r.Tell("measuring " + k.String())
-		m, err := r.analyze(ctx, k)
+		m, err := r.analyzeKey(ctx, k)
 		if mongoerr.Is(live.ServerError(err), mongoerr.BadValue) || mongoerr.Is(live.ServerError(err),
 			mongoerr.IllegalOperation) {
 			continue // of this key
 		}
 		if err != nil {
-			return r.note(ctx, "the answer of analyzeShardKey", err)
+			return r.noteRefusal(ctx, "the answer of analyzeShardKey", err)
 		}
 		f.Measured[k.String()] = m
 	}
 	return nil
 }
 
-// analyze asks about one key: of its values only where an index has them in order.
-func (r *reading) analyze(ctx context.Context, k keyadvice.Key) (m keyadvice.Measured, err error) {
+// analyzeKey runs analyzeShardKey for one key; key characteristics need a supporting index.
+func (r *reading) analyzeKey(ctx context.Context, k keyadvice.Key) (m keyadvice.Measured, err error) {
 	indexed := slices.ContainsFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Serves(k) })
 	command := bson.D{{Key: "analyzeShardKey", Value: r.facts.Namespace}, {Key: "key", Value: k.Doc()},
-		{Key: "keyCharacteristics", Value: indexed}, r.limit()}
+		{Key: "keyCharacteristics", Value: indexed}, r.maxTimeMS()}
 	if indexed {
-		command = append(command, bson.E{Key: "sampleSize", Value: min(measuredDocs, r.facts.Docs)})
+		command = append(command, bson.E{Key: "sampleSize", Value: min(analyzeSampleDocs, r.facts.Docs)})
 	}
 	reply, err := live.NewCommandRunner(r.client).RunCommand(ctx, "admin", command)
 	if err != nil {
 		return m, err
 	}
-	m = characteristics(reply)
-	m.Asked = distribution(reply)
+	m = parseCharacteristics(reply)
+	m.Asked = parseDistribution(reply)
 	return m, nil
 }
 
-func characteristics(reply bson.Raw) keyadvice.Measured {
+func parseCharacteristics(reply bson.Raw) keyadvice.Measured {
 	of, _ := reply.Lookup("keyCharacteristics").DocumentOK()
 	m := keyadvice.Measured{
 		Docs: integer(of, "numDocsSampled"), Distinct: integer(of, "numDistinctValues"), Unique: isTrue(of, "isUnique"),
@@ -127,8 +127,8 @@ func integer(doc bson.Raw, path ...string) int64 {
 	return n
 }
 
-// distribution puts reads and writes together.
-func distribution(reply bson.Raw) (d keyadvice.Distribution) {
+// parseDistribution combines the read and write distributions.
+func parseDistribution(reply bson.Raw) (d keyadvice.Distribution) {
 	var several, ranges float64
 	for _, kind := range []string{"Reads", "Writes"} {
 		of, _ := reply.Lookup(map[string]string{"Reads": "readDistribution",
@@ -152,7 +152,7 @@ func distribution(reply bson.Raw) (d keyadvice.Distribution) {
 			times, _ := v.AsFloat64OK()
 			reached += times
 		}
-		// What is not of those that go to one range, or to all, is of those between.
+		// The rest goes to several ranges.
 		if len(byRange) > 0 {
 			ranges += (reached - single - every*float64(len(byRange))) / float64(len(byRange)) * 100
 		}

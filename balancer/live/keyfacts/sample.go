@@ -15,33 +15,33 @@ import (
 
 // Bounds of the sample beside those of Options.
 const (
-	probed     = 100 // whole documents, to see which fields they have
-	fewest     = 50  // documents of a sample, however large they are
-	maxArrived = 2000
+	wholeSampleDocs = 100 // whole documents, to see which fields they have
+	minSampleDocs   = 50  // documents of a sample, however large they are
+	maxEndDocs      = 2000
 )
 
-// sample reads documents: a few whole ones, then the fields of many that could be in a
+// readSample reads documents: a few whole ones, then the fields of many that could be in a
 // key.
-func (r *reading) sample(ctx context.Context) error {
+func (r *reading) readSample(ctx context.Context) error {
 	if r.facts.Docs == 0 {
 		return nil
 	}
-	whole, err := r.draw(ctx, int(min(probed, r.most())), nil)
+	whole, err := r.randomDocs(ctx, int(min(wholeSampleDocs, r.maxDocs())), nil)
 	if err != nil {
 		return err
 	}
-	projection := keyadvice.Projection(r.fields(whole))
-	n := r.most()
+	projection := keyadvice.Projection(r.candidateFields(whole))
+	n := r.maxDocs()
 	s := &r.facts.Sample
 	if r.facts.Docs <= n {
-		s.Docs, err = r.natural(ctx, 1, n, projection)
+		s.Docs, err = r.naturalOrderDocs(ctx, 1, n, projection)
 	} else {
-		s.Docs, err = r.draw(ctx, int(n), projection)
+		s.Docs, err = r.randomDocs(ctx, int(n), projection)
 	}
 	if err != nil {
 		return err
 	}
-	if s.Arrival = byObjectID(s.Docs); s.Arrival != nil {
+	if s.Arrival = sortByObjectID(s.Docs); s.Arrival != nil {
 		return nil
 	}
 	if len(r.facts.Current) > 0 {
@@ -52,17 +52,17 @@ func (r *reading) sample(ctx context.Context) error {
 		s.Arrival = s.Docs
 		return nil
 	}
-	return r.ends(ctx, projection)
+	return r.readEnds(ctx, projection)
 }
 
-// most is how many documents the sample has at most.
-func (r *reading) most() int64 {
+// maxDocs is how many documents the sample has at most.
+func (r *reading) maxDocs() int64 {
 	average := max(1, r.facts.Bytes/max(1, r.facts.Docs))
-	return min(int64(r.SampleDocs), max(fewest, r.SampleBytes/average))
+	return min(int64(r.SampleDocs), max(minSampleDocs, r.SampleBytes/average))
 }
 
-// fields are those that a key could have, or queries, zones and indexes do have.
-func (r *reading) fields(docs []bson.Raw) []string {
+// candidateFields are those that a key could have, or queries, zones and indexes do have.
+func (r *reading) candidateFields(docs []bson.Raw) []string {
 	names := append(keyadvice.FieldsOf(docs), r.facts.Zones...)
 	for _, x := range r.facts.Indexes {
 		names = append(names, x.Fields()...)
@@ -76,13 +76,13 @@ func (r *reading) fields(docs []bson.Raw) []string {
 	return names
 }
 
-// draw reads documents by lot, none of them twice.
-func (r *reading) draw(ctx context.Context, n int, projection bson.D) ([]bson.Raw, error) {
+// randomDocs reads random documents, without duplicates.
+func (r *reading) randomDocs(ctx context.Context, n int, projection bson.D) ([]bson.Raw, error) {
 	stages := []bson.D{{{Key: "$sample", Value: bson.D{{Key: "size", Value: n}}}}}
 	if projection != nil {
 		stages = append(stages, bson.D{{Key: "$project", Value: projection}})
 	}
-	docs, err := r.read(ctx, append(r.aggregate(stages...), bson.E{Key: "allowDiskUse", Value: true}))
+	docs, err := r.readBounded(ctx, append(r.aggregate(stages...), bson.E{Key: "allowDiskUse", Value: true}))
 	if err != nil {
 		return nil, err
 	}
@@ -96,22 +96,22 @@ func (r *reading) draw(ctx context.Context, n int, projection bson.D) ([]bson.Ra
 	}), nil
 }
 
-// natural reads documents in the order in which they lie, or from the last one on.
-func (r *reading) natural(ctx context.Context, direction int, n int64, projection bson.D) ([]bson.Raw, error) {
-	return r.read(ctx, bson.D{{Key: "find", Value: r.name}, {Key: "hint", Value: bson.D{{Key: "$natural",
+// naturalOrderDocs reads documents in natural order, forwards or backwards.
+func (r *reading) naturalOrderDocs(ctx context.Context, direction int, n int64, projection bson.D) ([]bson.Raw, error) {
+	return r.readBounded(ctx, bson.D{{Key: "find", Value: r.name}, {Key: "hint", Value: bson.D{{Key: "$natural",
 		Value: direction}}},
-		{Key: "limit", Value: n}, {Key: "projection", Value: projection}, r.limit()})
+		{Key: "limit", Value: n}, {Key: "projection", Value: projection}, r.maxTimeMS()})
 }
 
-// read returns the documents of a command, until they are too many bytes.
-func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, err error) {
-	ctx, command, cancel := live.TimedOnce(ctx, command)
+// readBounded returns the documents of a command, up to the byte limit.
+func (r *reading) readBounded(ctx context.Context, command bson.D) (docs []bson.Raw, err error) {
+	ctx, command, cancel := live.WithSingleTimeout(ctx, command)
 	defer cancel()
 	cursor, err := r.client.Database(r.database).RunCommandCursor(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = live.CloseCursor(ctx, cursor) }() // what it read counts
+	defer func() { _ = live.CloseCursor(ctx, cursor) }() // an error of closing does not matter
 	for size := int64(0); size < r.SampleBytes && cursor.Next(ctx); {
 		docs = append(docs, bytes.Clone(cursor.Current))
 		size += int64(len(cursor.Current))
@@ -119,14 +119,14 @@ func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, er
 	return docs, cursor.Err()
 }
 
-// ends reads the first documents and the last ones, which show what grows with time.
-func (r *reading) ends(ctx context.Context, projection bson.D) error {
-	n := min(maxArrived, r.most()) / 2
-	first, err := r.natural(ctx, 1, n, projection)
+// readEnds reads the first and last documents, to detect fields that grow with time.
+func (r *reading) readEnds(ctx context.Context, projection bson.D) error {
+	n := min(maxEndDocs, r.maxDocs()) / 2
+	first, err := r.naturalOrderDocs(ctx, 1, n, projection)
 	if err != nil {
 		return err
 	}
-	last, err := r.natural(ctx, -1, n, projection)
+	last, err := r.naturalOrderDocs(ctx, -1, n, projection)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (r *reading) ends(ctx context.Context, projection bson.D) error {
 	return nil
 }
 
-// byObjectID returns documents by the time in their _id; nil where an _id has none.
-func byObjectID(docs []bson.Raw) []bson.Raw {
+// sortByObjectID returns documents by the time in their _id; nil where an _id has none.
+func sortByObjectID(docs []bson.Raw) []bson.Raw {
 	for _, doc := range docs {
 		if _, ok := doc.Lookup("_id").ObjectIDOK(); !ok {
 			return nil

@@ -36,7 +36,7 @@ func (c *counting) RunCursorCommand(ctx context.Context, db string, command bson
 func TestALookCostsFewCommands(t *testing.T) {
 	w := newWorld(t, "ranged", workload.Spec{Rate: 10, Keys: "uniform"}, 5)
 	w.advance(5 * time.Minute)
-	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(t.Context())
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestALookCostsFewCommands(t *testing.T) {
 // hour is what 50 sampled queries a second leave, of which a look reads 50,000: as documents of
 // config.sampledQueries, in the form of a real cluster.
 func hour(b *testing.B, n int) (docs []bson.Raw) {
-	expires := time.Date(2026, 3, 2, 12, 10, 0, 0, time.UTC).Add(heat.SampledFor - time.Hour)
+	expires := time.Date(2026, 3, 2, 12, 10, 0, 0, time.UTC).Add(heat.SampleExpiration - time.Hour)
 	for i := range n {
 		filter := bson.D{{Key: "k", Value: int64(i * 7 % 12_000)}}
 		if i%10 == 0 {
@@ -77,12 +77,12 @@ func BenchmarkAnHourOfSamples(b *testing.B) {
 	for b.Loop() {
 		in := heat.Input{Namespace: orders, Table: table, Span: time.Hour}
 		for _, doc := range docs {
-			for _, s := range heat.Statements(doc) {
-				in.Samples = append(in.Samples, heat.SampleOf(table.Pattern(), s))
+			for _, s := range heat.ParseSampledQuery(doc) {
+				in.Samples = append(in.Samples, heat.NewSample(table.Pattern(), s))
 			}
 		}
-		m := heat.Of(in)
-		if c := heat.CourseOf(in, &m, 40, 60); len(c.Ranges) != 40 || m.Samples != len(docs) {
+		m := heat.Estimate(in)
+		if c := heat.MakeCourse(in, &m, 40, 60); len(c.Ranges) != 40 || m.Samples != len(docs) {
 			b.Fatal(m.Samples, len(c.Ranges))
 		}
 	}

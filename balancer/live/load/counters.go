@@ -10,18 +10,21 @@ import (
 	"shardsh/balancer/live"
 )
 
-// counters reads those of all shards with chunks. Nothing comes of a refusal.
-func (r *loadReader) counters(ctx context.Context, c *collection) (map[catalog.ShardID]live.OperationCounts, error) {
-	limited, done := r.limited(ctx, readLimit)
+// readCounters reads the counters of all shards with chunks; nil if the server refuses.
+func (r *loadReader) readCounters(
+	ctx context.Context,
+	c *collection,
+) (map[catalog.ShardID]live.OperationCounts, error) {
+	limited, done := r.withLimit(ctx, readTimeout)
 	all, err := live.ReadOperationCounts(limited, r.runner, c.ns)
 	done(err)
 	if err != nil {
-		return nil, c.note(ctx, "the counters", err)
+		return nil, c.noteUnread(ctx, "the counters", err)
 	}
 	return all, nil
 }
 
-// estimate puts together what was read.
+// estimate computes the load map from what was read.
 func (r *loadReader) estimate(ctx context.Context, c *collection) {
 	in := heat.Input{Namespace: c.ns, Table: c.state.Table, Samples: slices.Concat(c.inserts, c.samples)}
 	for _, s := range r.snapshot.Shards() {
@@ -37,16 +40,16 @@ func (r *loadReader) estimate(ctx context.Context, c *collection) {
 	default:
 		in.Span = max(c.until.Sub(c.from), time.Second)
 	}
-	after, err := r.counters(ctx, c)
+	after, err := r.readCounters(ctx, c)
 	if err == nil && len(after) > 0 && c.before != nil {
-		in.Counters = rates(c.before, after, r.Clock.Now().Sub(c.began))
+		in.Counters = counterRates(c.before, after, r.Clock.Now().Sub(c.began))
 		c.spreadInserts(in.Counters, after, r.Clock.Now().Sub(c.began))
 	}
-	c.result.Input, c.result.Map = in, heat.Of(in)
+	c.result.Input, c.result.Map = in, heat.Estimate(in)
 }
 
-// removing is the share of sampled writes that delete.
-func removing(list []heat.Sample) float64 {
+// deleteShare returns the share of deletes among the sampled writes.
+func deleteShare(list []heat.Sample) float64 {
 	var writes, removes float64
 	for _, s := range list {
 		if s.Kind == heat.Write {
@@ -62,18 +65,25 @@ func removing(list []heat.Sample) float64 {
 	return removes / writes
 }
 
-// rates returns what was counted in a time. A shard that has started over meanwhile is left out.
-func rates(before, after map[catalog.ShardID]live.OperationCounts, d time.Duration) map[catalog.ShardID]heat.Counter {
+// counterRates returns what was counted in a time. A shard that has started over meanwhile is left out.
+func counterRates(
+	before, after map[catalog.ShardID]live.OperationCounts,
+	d time.Duration,
+) map[catalog.ShardID]heat.Counter {
 	list := make(map[catalog.ShardID]heat.Counter, len(after))
 	seconds := max(d.Seconds(), 1e-3)
 	for id, now := range after {
-		was, known := before[id]
-		if !known || now.Reads < was.Reads || now.Writes < was.Writes {
+		earlier, known := before[id]
+		if !known || now.Reads < earlier.Reads || now.Writes < earlier.Writes {
 			continue
 		}
-		reads, writes := float64(now.Reads-was.Reads), float64(now.Writes-was.Writes)
-		list[id] = heat.Counter{Reads: reads / seconds, Writes: writes / seconds,
-			ReadTime: mean(now.ReadTime-was.ReadTime, reads), WriteTime: mean(now.WriteTime-was.WriteTime, writes)}
+		reads, writes := float64(now.Reads-earlier.Reads), float64(now.Writes-earlier.Writes)
+		list[id] = heat.Counter{
+			Reads:     reads / seconds,
+			Writes:    writes / seconds,
+			ReadTime:  meanDuration(now.ReadTime-earlier.ReadTime, reads),
+			WriteTime: meanDuration(now.WriteTime-earlier.WriteTime, writes),
+		}
 	}
 	return list
 }
@@ -88,7 +98,7 @@ func (c *collection) spreadInserts(
 	for _, s := range c.inserts {
 		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
 	}
-	removing, seconds := removing(c.samples), max(d.Seconds(), 1e-3)
+	removing, seconds := deleteShare(c.samples), max(d.Seconds(), 1e-3)
 	// Of the writes that are not inserts some delete: documents = inserts - removing * (writes - inserts).
 	inserts := func(docs int64, writes float64) float64 {
 		return max(0, (float64(docs)/seconds+removing*writes)/(1+removing))
@@ -107,7 +117,7 @@ func (c *collection) spreadInserts(
 	}
 }
 
-func mean(all time.Duration, n float64) time.Duration {
+func meanDuration(all time.Duration, n float64) time.Duration {
 	if n <= 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-// Package load reads what a cluster tells of its load: the counters of the shards twice, the
-// queries that were sampled, and the newest documents. It changes nothing, but for the time
-// for which somebody asks that queries be sampled.
+// Package load measures the load of a cluster: the counters of the shards twice, the
+// sampled queries, and the newest documents. It changes nothing except, on request, the
+// query sampling of collections, which it switches off again.
 package load

@@ -19,26 +19,26 @@ import (
 
 // Options say what is read, and how much.
 type Options struct {
-	// For is how long counters are counted; a minute when it is zero.
-	For time.Duration
-	// Back is how long ago samples may have been taken; an hour when it is zero.
-	Back time.Duration
-	// Samples and Documents bound what is read of a collection: 50,000 sampled queries, 1,000
+	// Duration is how long counters are counted; a minute when it is zero.
+	Duration time.Duration
+	// MaxSampleAge is how long ago samples may have been taken; an hour when it is zero.
+	MaxSampleAge time.Duration
+	// MaxSamples and MaxDocuments bound what is read of a collection: 50,000 sampled queries, 1,000
 	// of the newest documents of each shard.
 	MaxSamples, MaxDocuments int
-	// Sample is the rate, in queries per second, at which queries of collections that are not
+	// SampleRate is the rate, in queries per second, at which queries of collections that are not
 	// sampled yet are sampled during the count; 0 switches no sampling on.
 	SampleRate float64
 	// Logged are operations of logs, by collection: they take the place of sampled queries.
-	Logged map[string][]heat.Logged
+	Logged map[string][]heat.LoggedOperation
 	Clock  pace.Clock
 	// Tell is called with what is being done; may be nil.
 	Tell func(string)
 }
 
-// Reading is what is known of one collection.
-type Reading struct {
-	// Input is what was read, Map what that says.
+// CollectionLoad is what is known of one collection.
+type CollectionLoad struct {
+	// Input is what was read, Map the load map computed from it.
 	Input heat.Input
 	Map   heat.Map
 	// Analyzer is the state of query sampling, as set with configureQueryAnalyzer.
@@ -54,11 +54,11 @@ type Analyzer struct {
 	On    bool
 	Rate  float64 // samples a second at most
 	Since time.Time
-	// Asked says that it was switched on for this read alone.
+	// Temporary says that it was switched on for this read alone.
 	Temporary bool
 }
 
-// How long after a query its sample can be read: routers learn within 10 s that they are to
+// Delay until the sample of a query can be read: routers learn within 10 s that they have to
 // sample (queryAnalysisSamplerConfigurationRefreshSecs), and shards write samples every 90 s
 // (queryAnalysisWriterIntervalSecs).
 const (
@@ -67,29 +67,34 @@ const (
 )
 
 // Time limits of reads: with a shard down, a command to all shards waits for it. After the
-// first timeout, hastyLimit applies to all other reads.
+// first timeout, shortTimeout applies to all other reads.
 const (
-	samplesLimit = 15 * time.Second
-	readLimit    = 5 * time.Second
-	hastyLimit   = time.Second
-	offLimit     = 30 * time.Second // to end what was begun
+	samplesTimeout   = 15 * time.Second
+	readTimeout      = 5 * time.Second
+	shortTimeout     = time.Second
+	switchOffTimeout = 30 * time.Second // to switch sampling off
 )
 
-// limited returns a context for a read that may take so long; done is told how it ended.
-func (r *loadReader) limited(ctx context.Context, most time.Duration) (limited context.Context, done func(error)) {
-	if r.hasty {
-		most = min(most, hastyLimit)
+// withLimit returns a context with a time limit for a read; done records its outcome.
+func (r *loadReader) withLimit(ctx context.Context, most time.Duration) (limited context.Context, done func(error)) {
+	if r.timedOut {
+		most = min(most, shortTimeout)
 	}
 	limited, cancel := context.WithTimeout(ctx, most) // which the driver sends as maxTimeMS
 	return limited, func(err error) {
-		r.hasty = r.hasty || err != nil && limited.Err() != nil || mongo.IsTimeout(err)
+		r.timedOut = r.timedOut || err != nil && limited.Err() != nil || mongo.IsTimeout(err)
 		cancel()
 	}
 }
 
-// list returns the documents of a command that may take so long.
-func (r *loadReader) list(ctx context.Context, most time.Duration, db string, command bson.D) ([]bson.Raw, error) {
-	limited, done := r.limited(ctx, most)
+// runCursorCommand returns the documents of a command that may take so long.
+func (r *loadReader) runCursorCommand(
+	ctx context.Context,
+	most time.Duration,
+	db string,
+	command bson.D,
+) ([]bson.Raw, error) {
+	limited, done := r.withLimit(ctx, most)
 	docs, err := r.runner.RunCursorCommand(limited, db, command)
 	done(err)
 	return docs, err
@@ -102,7 +107,7 @@ type loadReader struct {
 	snapshot *catalog.Snapshot
 
 	collections []*collection
-	hasty       bool // something took too long
+	timedOut    bool // a read has timed out: later ones get less time
 }
 
 type collection struct {
@@ -110,7 +115,7 @@ type collection struct {
 	state        *catalog.CollectionState
 	before       map[catalog.ShardID]live.OperationCounts
 	began        time.Time // of the counting
-	result       Reading
+	result       CollectionLoad
 	samples      []heat.Sample // of queries, where they go
 	inserts      []heat.Sample
 	from, until  time.Time // when samples were taken; until is zero for now
@@ -118,8 +123,8 @@ type collection struct {
 
 // Read reads the load of collections. The snapshot must contain their routing tables.
 func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, namespaces []string, o Options) (
-	list []Reading, err error) {
-	o.For, o.Back = cmp.Or(o.For, time.Minute), cmp.Or(o.Back, time.Hour)
+	list []CollectionLoad, err error) {
+	o.Duration, o.MaxSampleAge = cmp.Or(o.Duration, time.Minute), cmp.Or(o.MaxSampleAge, time.Hour)
 	o.MaxSamples, o.MaxDocuments = cmp.Or(o.MaxSamples, 50_000), cmp.Or(o.MaxDocuments, 1000)
 	if o.Tell == nil {
 		o.Tell = func(string) {}
@@ -133,7 +138,7 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 		}
 		rd.collections = append(rd.collections, &collection{ns: ns, db: db, name: name, state: state})
 	}
-	end, err := rd.analyzers(ctx)
+	end, err := rd.startSampling(ctx)
 	defer end()
 	if err != nil {
 		return nil, err
@@ -142,10 +147,10 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 		return nil, err
 	}
 	for _, c := range rd.collections {
-		if err := rd.samples(ctx, c); err != nil {
+		if err := rd.readSamples(ctx, c); err != nil {
 			return nil, err
 		}
-		if err := rd.newest(ctx, c); err != nil {
+		if err := rd.readNewestDocs(ctx, c); err != nil {
 			return nil, err
 		}
 		rd.estimate(ctx, c)
@@ -154,8 +159,8 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 	return list, ctx.Err()
 }
 
-// note keeps what could not be read. Only the end of the context is an error.
-func (c *collection) note(ctx context.Context, what string, err error) error {
+// noteUnread keeps what could not be read. Only the end of the context is an error.
+func (c *collection) noteUnread(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -163,12 +168,12 @@ func (c *collection) note(ctx context.Context, what string, err error) error {
 	return nil
 }
 
-// samplingEnds is how long switching sampling off may take after a run that was ended.
-const samplingEnds = 2 * time.Second
+// samplingEndTimeout is how long switching sampling off may take after a run that was ended.
+const samplingEndTimeout = 2 * time.Second
 
-// Sampled returns the collections whose queries are sampled; none where that can't be read.
-func Sampled(ctx context.Context, r live.CommandRunner) (names []string) {
-	limited, cancel := context.WithTimeout(ctx, readLimit)
+// SampledCollections returns the collections whose queries are sampled; none where that can't be read.
+func SampledCollections(ctx context.Context, r live.CommandRunner) (names []string) {
+	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	docs, err := r.RunCursorCommand(limited, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
 		{Key: "filter", Value: bson.D{{Key: "mode", Value: "full"}}}})
@@ -183,15 +188,15 @@ func Sampled(ctx context.Context, r live.CommandRunner) (names []string) {
 	return names
 }
 
-// analyzers reads of which collections queries are sampled, and switches that on where it
+// startSampling reads which collections have query sampling, and switches it on where it
 // was asked for; end switches it off again.
-func (r *loadReader) analyzers(ctx context.Context) (end func(), err error) {
+func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) {
 	var asked []*collection
 	end = func() {
-		ending, cancel := live.Outlive(ctx, ctx, samplingEnds)
+		ending, cancel := live.OutlivingContext(ctx, ctx, samplingEndTimeout)
 		defer cancel()
 		for _, c := range asked {
-			limited, cancel := context.WithTimeout(ending, offLimit)
+			limited, cancel := context.WithTimeout(ending, switchOffTimeout)
 			_, err := r.runner.RunCommand(limited, "admin",
 				bson.D{{Key: "configureQueryAnalyzer", Value: c.ns}, {Key: "mode", Value: "off"}})
 			cancel()
@@ -204,10 +209,10 @@ func (r *loadReader) analyzers(ctx context.Context) (end func(), err error) {
 		return end, nil
 	}
 	for _, c := range r.collections {
-		docs, err := r.list(ctx, readLimit, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
+		docs, err := r.runCursorCommand(ctx, readTimeout, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
 			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.ns}}}})
 		if err != nil {
-			if err := c.note(ctx, "config.queryAnalyzers", err); err != nil {
+			if err := c.noteUnread(ctx, "config.queryAnalyzers", err); err != nil {
 				return end, err
 			}
 		}
@@ -231,20 +236,20 @@ func (r *loadReader) analyzers(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// startCounters reads the operation counters, and then waits for as long as is to be counted.
+// startCounters reads the operation counters, and then waits for the counting interval.
 func (r *loadReader) startCounters(ctx context.Context) (err error) {
 	for _, c := range r.collections {
 		c.began = r.Clock.Now()
-		if c.before, err = r.counters(ctx, c); err != nil {
+		if c.before, err = r.readCounters(ctx, c); err != nil {
 			return err
 		}
 	}
 	asked := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.result.Analyzer.Temporary })
 	counted := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.before != nil })
-	wait := r.For
+	wait := r.Duration
 	switch {
 	case !counted && !asked:
-		return nil // nobody answers
+		return nil // no shard answered
 	case asked:
 		wait += samplerRefreshDelay + sampleWriteDelay
 	}
@@ -252,35 +257,40 @@ func (r *loadReader) startCounters(ctx context.Context) (err error) {
 	return r.Clock.Sleep(ctx, wait)
 }
 
-// samples reads the sampled queries, or takes those of logs.
-func (r *loadReader) samples(ctx context.Context, c *collection) error {
+// readSamples reads the sampled queries, or takes those of logs.
+func (r *loadReader) readSamples(ctx context.Context, c *collection) error {
 	if r.Logged != nil {
-		r.fromLogs(c)
+		r.samplesFromLogs(c)
 		return nil
 	}
 	if !r.snapshot.Release().AtLeast(catalog.Release70) {
 		return nil
 	}
-	c.from = r.Clock.Now().Add(-r.Back)
+	c.from = r.Clock.Now().Add(-r.MaxSampleAge)
 	r.Tell("reading the sampled queries of " + c.ns)
-	docs, err := r.list(ctx, samplesLimit, "admin", bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
-		Value: bson.A{
-			bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: c.ns}}}},
-			bson.D{{Key: "$match", Value: bson.D{{Key: "expireAt", Value: bson.D{{Key: "$gte",
-				Value: bson.NewDateTimeFromTime(c.from.Add(heat.SampledFor))}}}}}},
-			bson.D{{Key: "$sort", Value: bson.D{{Key: "expireAt", Value: int32(-1)}}}},
-			bson.D{{Key: "$limit", Value: int32(r.MaxSamples)}},
-			bson.D{{Key: "$project", Value: bson.D{{Key: "cmdName", Value: 1}, {Key: "expireAt", Value: 1},
-				{Key: "cmd.filter", Value: 1}, {Key: "cmd.collation", Value: 1}, {Key: "cmd.query", Value: 1},
-				{Key: "cmd.remove", Value: 1}, {Key: "cmd.updates.q", Value: 1}, {Key: "cmd.updates.collation", Value: 1},
-				{Key: "cmd.deletes.q", Value: 1}, {Key: "cmd.deletes.collation", Value: 1}}}},
-		}}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10_000)}}}})
+	docs, err := r.runCursorCommand(
+		ctx,
+		samplesTimeout,
+		"admin",
+		bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
+			Value: bson.A{
+				bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: c.ns}}}},
+				bson.D{{Key: "$match", Value: bson.D{{Key: "expireAt", Value: bson.D{{Key: "$gte",
+					Value: bson.NewDateTimeFromTime(c.from.Add(heat.SampleExpiration))}}}}}},
+				bson.D{{Key: "$sort", Value: bson.D{{Key: "expireAt", Value: int32(-1)}}}},
+				bson.D{{Key: "$limit", Value: int32(r.MaxSamples)}},
+				bson.D{{Key: "$project", Value: bson.D{{Key: "cmdName", Value: 1}, {Key: "expireAt", Value: 1},
+					{Key: "cmd.filter", Value: 1}, {Key: "cmd.collation", Value: 1}, {Key: "cmd.query", Value: 1},
+					{Key: "cmd.remove", Value: 1}, {Key: "cmd.updates.q", Value: 1}, {Key: "cmd.updates.collation", Value: 1},
+					{Key: "cmd.deletes.q", Value: 1}, {Key: "cmd.deletes.collation", Value: 1}}}},
+			}}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10_000)}}}},
+	)
 	if err != nil {
-		return c.note(ctx, "the sampled queries", err)
+		return c.noteUnread(ctx, "the sampled queries", err)
 	}
 	for _, doc := range docs {
-		for _, s := range heat.Statements(doc) {
-			c.samples = append(c.samples, heat.SampleOf(c.state.Pattern, s))
+		for _, s := range heat.ParseSampledQuery(doc) {
+			c.samples = append(c.samples, heat.NewSample(c.state.Pattern, s))
 		}
 	}
 	if len(c.samples) > 0 {
@@ -289,19 +299,19 @@ func (r *loadReader) samples(ctx context.Context, c *collection) error {
 	return nil
 }
 
-func (r *loadReader) fromLogs(c *collection) {
+func (r *loadReader) samplesFromLogs(c *collection) {
 	lines := r.Logged[c.ns]
 	if len(lines) == 0 {
 		c.result.Notes = append(c.result.Notes, "the logs have no operation of "+c.ns+" with a filter")
 		return
 	}
 	c.result.Logged, c.from, c.until = true, lines[0].At, lines[len(lines)-1].At
-	c.samples = heat.Once(c.state.Table, lines)
+	c.samples = heat.SamplesOf(c.state.Table, lines)
 }
 
-// newest reads documents that were inserted while counters were counted: nobody samples
+// readNewestDocs reads documents that were inserted while counters were counted: nobody samples
 // inserts. It works where _id is an ObjectId, which has the time.
-func (r *loadReader) newest(ctx context.Context, c *collection) error {
+func (r *loadReader) readNewestDocs(ctx context.Context, c *collection) error {
 	projection := bson.D{{Key: "_id", Value: 1}}
 	for _, field := range c.state.Pattern.Fields() {
 		if field != "_id" {
@@ -310,19 +320,19 @@ func (r *loadReader) newest(ctx context.Context, c *collection) error {
 	}
 	since := bson.NewObjectIDFromTimestamp(c.began.Truncate(time.Second))
 	copy(since[4:], make([]byte, 8))
-	docs, err := r.list(ctx, readLimit, c.db, bson.D{{Key: "find", Value: c.name},
+	docs, err := r.runCursorCommand(ctx, readTimeout, c.db, bson.D{{Key: "find", Value: c.name},
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: since}}}}},
 		{Key: "projection", Value: projection}, {Key: "sort", Value: bson.D{{Key: "_id", Value: -1}}},
 		{Key: "limit", Value: int32(r.MaxDocuments)}})
 	if err != nil {
-		return c.note(ctx, "the newest documents", err)
+		return c.noteUnread(ctx, "the newest documents", err)
 	}
 	for _, doc := range docs {
 		id, isID := doc.Lookup("_id").ObjectIDOK()
 		if !isID {
 			continue
 		}
-		if s, ok := heat.InsertOf(c.state.Pattern, doc, id.Timestamp()); ok {
+		if s, ok := heat.NewInsertSample(c.state.Pattern, doc, id.Timestamp()); ok {
 			c.inserts = append(c.inserts, s)
 		}
 	}

@@ -92,10 +92,10 @@ func (w *world) advance(d time.Duration) {
 	w.ok(bson.D{{Key: "mockAdvance", Value: d.Milliseconds()}})
 }
 
-func (w *world) read(o load.Options) load.Reading {
+func (w *world) read(o load.Options) load.CollectionLoad {
 	w.t.Helper()
 	runner := live.NewCommandRunner(w.client)
-	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(w.t.Context())
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestReadsWhatAWorkloadDoes(t *testing.T) {
 		w := newWorld(t, key, workload.Spec{Rate: 1000, Keys: "hot 10% 80%",
 			Mix: workload.Mix{Reads: 50, Updates: 30, Deletes: 10, Inserts: 10}, Scatter: 0.2}, 50)
 		w.advance(10 * time.Minute)
-		got := w.read(load.Options{For: 2 * time.Minute})
+		got := w.read(load.Options{Duration: 2 * time.Minute})
 		m := got.Map
 		if !m.Counted || !got.Analyzer.On || got.Analyzer.Rate != 50 || m.Samples < 20_000 {
 			t.Fatalf("%s: counted: %v, analyzer %+v, %d samples", key, m.Counted, got.Analyzer, m.Samples)
@@ -151,7 +151,7 @@ func TestReadsWhatAWorkloadDoes(t *testing.T) {
 func TestReadsMonotonicKeys(t *testing.T) {
 	w := newWorld(t, "ranged", workload.Spec{Rate: 500, Keys: "latest", Mix: workload.Mix{Reads: 50, Inserts: 50}}, 20)
 	w.advance(5 * time.Minute)
-	is := w.read(load.Options{For: 2 * time.Minute}).Map.Monotonic
+	is := w.read(load.Options{Duration: 2 * time.Minute}).Map.Monotonic
 	if is == nil || !is.AtMax || is.Shard != "b" || math.Abs(is.Load-250) > 20 {
 		t.Errorf("%+v", is)
 	}
@@ -161,7 +161,7 @@ func TestReadsMonotonicKeys(t *testing.T) {
 // switches the sampling on unasked.
 func TestReadsWithoutSamples(t *testing.T) {
 	w := newWorld(t, "ranged", workload.Spec{Rate: 300, Keys: "uniform"}, 0)
-	got := w.read(load.Options{For: time.Minute})
+	got := w.read(load.Options{Duration: time.Minute})
 	if got.Map.Samples != 0 || got.Analyzer.On || math.Abs(got.Map.Total.Reads-300) > 20 {
 		t.Errorf("%+v, %d samples, %+v", got.Analyzer, got.Map.Samples, got.Map.Total)
 	}
@@ -170,7 +170,7 @@ func TestReadsWithoutSamples(t *testing.T) {
 			t.Errorf("%s: %v of %v are placed", s.Shard, s.Load, s.Unplaced)
 		}
 	}
-	got = w.read(load.Options{For: time.Minute, SampleRate: 30})
+	got = w.read(load.Options{Duration: time.Minute, SampleRate: 30})
 	if !got.Analyzer.Temporary || got.Map.Samples < 1500 {
 		t.Errorf("asked for: %+v, %d samples", got.Analyzer, got.Map.Samples)
 	}
@@ -188,7 +188,7 @@ func TestReadsWithoutSamples(t *testing.T) {
 func TestMeter(t *testing.T) {
 	w := newWorld(t, "ranged", workload.Spec{Rate: 1000, Keys: "uniform", Mix: workload.Mix{Reads: 60, Updates: 40}}, 0)
 	m := load.Meter{Runner: live.NewCommandRunner(w.client), Clock: w.cluster.Clock()}
-	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(t.Context())
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,14 +210,14 @@ func TestMeter(t *testing.T) {
 func TestReadsWithAShardDown(t *testing.T) {
 	w := newWorld(t, "ranged", workload.Spec{Rate: 100, Keys: "uniform"}, 50)
 	w.advance(5 * time.Minute)
-	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(t.Context())
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.ok(bson.D{{Key: "mockCrash", Value: "b"}})
 	began, real := w.cluster.Now(), time.Now()
 	list, err := load.Read(t.Context(), live.NewCommandRunner(w.client), look, []string{orders},
-		load.Options{For: time.Hour, Clock: w.cluster.Clock()})
+		load.Options{Duration: time.Hour, Clock: w.cluster.Clock()})
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}

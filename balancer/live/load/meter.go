@@ -11,36 +11,36 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// maxMetered is of how many collections a Meter counts the operations.
-const maxMetered = 20
+// maxMeterCollections is of how many collections a Meter counts the operations.
+const maxMeterCollections = 20
 
-// Meter counts operations from one look to the next: one command a collection, of the ones with
+// Meter counts operations between two reads: one command per collection, for those with
 // most data.
 type Meter struct {
-	Runner live.CommandRunner
-	Clock  pace.Clock
-	last   []*collection
+	Runner   live.CommandRunner
+	Clock    pace.Clock
+	previous []*collection
 }
 
 // Read returns the operations a second since it was called before, of shards; nil at first, and
 // where nothing could be counted.
 func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
 	r := &loadReader{Options: Options{Clock: m.Clock}, runner: m.Runner, snapshot: look}
-	for _, c := range largest(look, maxMetered) {
+	for _, c := range largest(look, maxMeterCollections) {
 		one := &collection{ns: c.Namespace, began: m.Clock.Now()}
 		var err error
-		if one.before, err = r.counters(ctx, one); err != nil {
+		if one.before, err = r.readCounters(ctx, one); err != nil {
 			return nil, err
 		}
 		r.collections = append(r.collections, one)
 	}
 	var sums map[catalog.ShardID]heat.Load
 	for _, now := range r.collections {
-		i := slices.IndexFunc(m.last, func(c *collection) bool { return c.ns == now.ns })
-		if i < 0 || m.last[i].before == nil || now.before == nil {
+		i := slices.IndexFunc(m.previous, func(c *collection) bool { return c.ns == now.ns })
+		if i < 0 || m.previous[i].before == nil || now.before == nil {
 			continue
 		}
-		for id, n := range rates(m.last[i].before, now.before, now.began.Sub(m.last[i].began)) {
+		for id, n := range counterRates(m.previous[i].before, now.before, now.began.Sub(m.previous[i].began)) {
 			if sums == nil {
 				sums = map[catalog.ShardID]heat.Load{}
 			}
@@ -48,7 +48,7 @@ func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.S
 			sums[id] = heat.Load{Reads: sum.Reads + n.Reads, Writes: sum.Writes + n.Writes}
 		}
 	}
-	m.last = r.collections
+	m.previous = r.collections
 	return sums, nil
 }
 

@@ -168,7 +168,7 @@ func breaking(t *testing.T, r *rig, w work, b broken, n int, ends *ends) {
 	t.Helper()
 	w.prepare(r)
 	result, took, p := r.through(b.at(n), append(w.first(r), b.options...))
-	if b.ends && p.Hangs() {
+	if b.ends && p.IsFrozen() {
 		ends.note(t, fmt.Sprintf("%s, %s at message %d", w.name, b.name, n), took-w.holds)
 	}
 	complain := func(what string, of ran) {

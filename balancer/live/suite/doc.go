@@ -7,9 +7,9 @@
 // Without an address it starts "shardsh serve" for each of some releases. With one
 // it needs three shards, says what it will do, makes databases of its own only
 // (it refuses a cluster that has them already), puts settings, zones and leases
-// back, and compares the cluster with what it was. What moves the data of others,
-// switches the balancer on, or takes a shard out, is left out where there are
-// sharded collections of others; what is left out is in the log.
+// back, and compares the cluster with its initial state. Tests that move data of others,
+// switch the balancer on, or remove a shard are skipped if there are
+// sharded collections of others; skipped tests are logged.
 //
 //	-suite.whole   all parts on all releases, twice, and all scenarios
 package suite

@@ -21,18 +21,18 @@ func scenarios(t *testing.T, c *target) {
 		t.Skipf("they were recorded on %s, this is %s", recordedVersion, c.version)
 	case !c.mock && !*asRecorded:
 		t.Skipf("they need shards that delete at once what was moved away, see suite/recorded: give -suite.recorded "+
-			"for a cluster that runs with %v", recorded.Parameters())
+			"for a cluster that runs with %v", recorded.ServerParameters())
 	case strings.Join(c.shards, " ") != "shard0 shard1 shard2":
 		t.Skipf("they were recorded with shards shard0, shard1 and shard2, here are %v", c.shards)
 	}
 	for _, s := range recorded.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			switch {
-			case s.Alone && !c.alone:
+			case s.DropsAllDatabases && !c.alone:
 				t.Skip("it drops all databases, and there are some of others")
-			case s.Alone:
+			case s.DropsAllDatabases:
 				t.Skip("the shard that it takes out keeps its databases, and could not come back")
-			case s.Slow && !*whole && c.mock:
+			case s.WaitsForRounds && !*whole && c.mock:
 				t.Skip("it takes its time: -suite.whole")
 			}
 			for _, name := range recorded.Databases() {
@@ -41,11 +41,11 @@ func scenarios(t *testing.T, c *target) {
 				}
 			}
 			uri := c.uri
-			if s.Quick && c.mock { // this one's rounds come faster than scripts look
-				uri = serve(t, append(recorded.Parameters(), "--mock-time", "real")...).uri
+			if s.ActsDuringRound && c.mock { // this one's rounds come faster than scripts look
+				uri = serve(t, append(recorded.ServerParameters(), "--mock-time", "real")...).uri
 			}
 			r := well(t, append([]string{"--quiet", uri}, s.Scripts(t)...)...)
-			s.Compare(t, []byte(r.stdout), recorded.Known())
+			s.Compare(t, []byte(r.stdout), recorded.KnownDifferences())
 		})
 	}
 }

@@ -37,8 +37,8 @@ func (m *mover) rule(runner int) proxy.Rule {
 			m.running[runner]++
 			m.moved[runner]++
 			m.both = m.both || m.running[1-runner] > 0
-		case message.Direction == proxy.ToClient && waiting[message.Answers()]:
-			delete(waiting, message.Answers())
+		case message.Direction == proxy.ToClient && waiting[message.InReplyTo()]:
+			delete(waiting, message.InReplyTo())
 			m.running[runner]--
 		}
 		return proxy.Pass()

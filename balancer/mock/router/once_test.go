@@ -192,7 +192,7 @@ var asData = []string{
 // Each option of each stage may come once, whoever asks for what first.
 func TestEveryStageTakesAKeyOnce(t *testing.T) {
 	x := onlyMine(t)
-	for _, name := range pipeline.Stages() {
+	for _, name := range pipeline.StageNames() {
 		spec, known := stagesOfAll[name]
 		if !known && !slices.Contains(fieldsOfDocuments, name) {
 			t.Errorf("nobody has doubled the options of %s", name)

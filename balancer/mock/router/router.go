@@ -160,7 +160,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer r.Operations.Begin(req.Command, c, kill)()
-	ctx, account := r.Budget.OpenUnder(ctx, kill)
+	ctx, account := r.Budget.OpenWithCancel(ctx, kill)
 	defer account.Close()
 	c.Ctx = ctx
 	defer c.End()

@@ -14,14 +14,14 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// boundary is one end of an keyInterval of values.
+// boundary is one end of a keyInterval.
 type boundary struct {
 	key      []byte // the encoded value
 	value    value.Value
 	included bool
 }
 
-// keyInterval is what lies between two values in the order of an index.
+// keyInterval is an interval of values in index order.
 type keyInterval struct{ low, high boundary }
 
 // bounds are the values of one index field that a scan looks at: ascending
@@ -52,8 +52,8 @@ func (i keyInterval) String() string {
 		rightBracket(i.high.included)
 }
 
-// backwards returns the interval as a scan in falling order meets it.
-func (i keyInterval) backwards() string {
+// reversedString returns the interval as explain shows it for a descending scan.
+func (i keyInterval) reversedString() string {
 	return leftBracket(i.high.included) + boundText(i.high.value) + ", " + boundText(i.low.value) +
 		rightBracket(i.low.included)
 }
@@ -75,13 +75,13 @@ func rightBracket(included bool) string {
 func minKeyValue() value.Value { return value.Value{Type: bson.TypeMinKey} }
 func maxKeyValue() value.Value { return value.Value{Type: bson.TypeMaxKey} }
 
-// everyValue are the bounds of a field about which nothing is said. Nobody
-// changes them.
+// everyValue are the bounds of an unconstrained field. They must not be
+// changed.
 var everyValue = bounds{{boundaryOf(minKeyValue(), true), boundaryOf(maxKeyValue(), true)}}
 
 func allValues() bounds { return everyValue }
 
-func point(v value.Value) bounds {
+func pointBounds(v value.Value) bounds {
 	b := boundaryOf(v, true)
 	return bounds{{b, b}}
 }
@@ -90,14 +90,14 @@ func (i keyInterval) isPoint() bool {
 	return i.low.included && i.high.included && bytes.Equal(i.low.key, i.high.key)
 }
 
-// onePoint reports whether the bounds are a single value.
-func (b bounds) onePoint() bool { return len(b) == 1 && b[0].isPoint() }
+// isOnePoint reports whether the bounds are a single value.
+func (b bounds) isOnePoint() bool { return len(b) == 1 && b[0].isPoint() }
 
-func (b bounds) points() bool {
+func (b bounds) areAllPoints() bool {
 	return !slices.ContainsFunc(b, func(i keyInterval) bool { return !i.isPoint() })
 }
 
-func (b bounds) everything() bool {
+func (b bounds) isUnbounded() bool {
 	all := allValues()[0]
 	return len(b) == 1 && bytes.Equal(b[0].low.key, all.low.key) && bytes.Equal(b[0].high.key, all.high.key) &&
 		b[0].low.included && b[0].high.included
@@ -119,32 +119,32 @@ func (b bounds) contains(key []byte) bool {
 	return low > 0 || low == 0 && b[at].low.included
 }
 
-// laterLow orders lower ends: an excluded one comes after the same included.
-func laterLow(a, b boundary) boundary {
+// maxLow orders lower ends: an excluded one comes after the same included.
+func maxLow(a, b boundary) boundary {
 	if c := bytes.Compare(a.key, b.key); c > 0 || c == 0 && !a.included {
 		return a
 	}
 	return b
 }
 
-func earlierHigh(a, b boundary) boundary {
+func minHigh(a, b boundary) boundary {
 	if c := bytes.Compare(a.key, b.key); c < 0 || c == 0 && !a.included {
 		return a
 	}
 	return b
 }
 
-func (i keyInterval) empty() bool {
+func (i keyInterval) isEmpty() bool {
 	c := bytes.Compare(i.low.key, i.high.key)
 	return c > 0 || c == 0 && !(i.low.included && i.high.included)
 }
 
-// and returns what lies in both.
-func (b bounds) and(o bounds) bounds {
+// intersect returns the values that are in both.
+func (b bounds) intersect(o bounds) bounds {
 	out := bounds{}
 	for i, j := 0, 0; i < len(b) && j < len(o); {
-		both := keyInterval{laterLow(b[i].low, o[j].low), earlierHigh(b[i].high, o[j].high)}
-		if !both.empty() {
+		both := keyInterval{maxLow(b[i].low, o[j].low), minHigh(b[i].high, o[j].high)}
+		if !both.isEmpty() {
 			out = append(out, both)
 		}
 		c := bytes.Compare(b[i].high.key, o[j].high.key)
@@ -157,24 +157,24 @@ func (b bounds) and(o bounds) bounds {
 	return out
 }
 
-// allBounds returns what lies in all of a list: two and two, since together
-// with each the whole of what came before would be gone through again.
-func allBounds(list []bounds) bounds {
+// intersectAll returns the intersection of a list. It works pairwise: one after another,
+// every step would walk the whole intermediate result again.
+func intersectAll(list []bounds) bounds {
 	switch n := len(list); n {
 	case 0:
 		return allValues()
 	case 1:
 		return list[0]
 	default:
-		return allBounds(list[:n/2]).and(allBounds(list[n/2:]))
+		return intersectAll(list[:n/2]).intersect(intersectAll(list[n/2:]))
 	}
 }
 
-// or returns what lies in one of them.
-func (b bounds) or(o bounds) bounds { return united(slices.Concat(b, o)) }
+// union returns the values that are in either.
+func (b bounds) union(o bounds) bounds { return mergeIntervals(slices.Concat(b, o)) }
 
-// united returns intervals in any order as bounds.
-func united(all bounds) bounds {
+// mergeIntervals returns intervals in any order as bounds.
+func mergeIntervals(all bounds) bounds {
 	slices.SortStableFunc(all, func(x, y keyInterval) int {
 		if c := bytes.Compare(x.low.key, y.low.key); c != 0 {
 			return c
@@ -189,7 +189,7 @@ func united(all bounds) bounds {
 	})
 	var out bounds
 	for _, i := range all {
-		if len(out) > 0 && out[len(out)-1].meets(i) {
+		if len(out) > 0 && out[len(out)-1].touches(i) {
 			last := &out[len(out)-1]
 			if c := bytes.Compare(i.high.key, last.high.key); c > 0 || c == 0 && i.high.included {
 				last.high = i.high
@@ -201,33 +201,33 @@ func united(all bounds) bounds {
 	return out
 }
 
-// meets reports whether there is nothing between the interval and a later one.
-func (i keyInterval) meets(later keyInterval) bool {
+// touches reports whether there is nothing between the interval and a later one.
+func (i keyInterval) touches(later keyInterval) bool {
 	c := bytes.Compare(later.low.key, i.high.key)
 	return c < 0 || c == 0 && (later.low.included || i.high.included)
 }
 
-// not returns everything else.
-func (b bounds) not() bounds {
+// complement returns everything else.
+func (b bounds) complement() bounds {
 	out := bounds{}
 	low := boundaryOf(minKeyValue(), true)
 	for _, i := range b {
 		high := i.low
 		high.included = !high.included
-		if gap := (keyInterval{low, high}); !gap.empty() {
+		if gap := (keyInterval{low, high}); !gap.isEmpty() {
 			out = append(out, gap)
 		}
 		low = i.high
 		low.included = !low.included
 	}
-	if gap := (keyInterval{low, boundaryOf(maxKeyValue(), true)}); !gap.empty() {
+	if gap := (keyInterval{low, boundaryOf(maxKeyValue(), true)}); !gap.isEmpty() {
 		out = append(out, gap)
 	}
 	return out
 }
 
-// within reports whether all of b lies in o.
-func (b bounds) within(o bounds) bool { return len(b.and(o.not())) == 0 }
+// isSubsetOf reports whether all of b lies in o.
+func (b bounds) isSubsetOf(o bounds) bool { return len(b.intersect(o.complement())) == 0 }
 
 // hashedBounds returns the bounds of equalities in a hashed field.
 func hashedBounds(c filter.Clause) (bounds, bool) {
@@ -248,7 +248,7 @@ func hashedBounds(c filter.Clause) (bounds, bool) {
 		b := boundary{keyorder.AppendInt64(nil, keyorder.Hash(v)), value.Int64(keyorder.Hash(v)), true}
 		out = append(out, keyInterval{b, b})
 	}
-	return united(out), true
+	return mergeIntervals(out), true
 }
 
 // boundsOf returns the values an index has for documents that match a clause.
@@ -269,7 +269,7 @@ func boundsOf(c filter.Clause) (b bounds, exact, ok bool) {
 			}
 			b, exact = append(b, one...), exact && oneExact
 		}
-		return united(b), exact, true
+		return mergeIntervals(b), exact, true
 	case "$regex":
 		return regexBounds(c.Arg), false, true
 	case "$exists":
@@ -288,21 +288,21 @@ func equalBounds(v value.Value) (b bounds, exact, ok bool) {
 	switch {
 	case value.IsNullish(v):
 		// Missing counts as null, and so does undefined in an empty array.
-		return point(value.Value{Type: bson.TypeUndefined}).or(point(value.Null())), false, true
+		return pointBounds(value.Value{Type: bson.TypeUndefined}).union(pointBounds(value.Null())), false, true
 	case value.IsArray(v):
 		inside := value.Value{Type: bson.TypeUndefined}
 		if list := document.Items(v); len(list) > 0 {
 			inside = list[0]
 		}
-		return point(inside).or(point(v)), false, true
+		return pointBounds(inside).union(pointBounds(v)), false, true
 	}
-	return point(v), true, true
+	return pointBounds(v), true, true
 }
 
-// rangeBounds keep to the type of the value compared with.
+// rangeBounds returns the bounds of a comparison, within the type of its operand.
 func rangeBounds(op string, v value.Value) (b bounds, exact, ok bool) {
 	if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
-		b = cutBounds(allValues()[0], op, v)
+		b = clipInterval(allValues()[0], op, v)
 		return b, len(b) == 0, true
 	}
 	if value.IsNullish(v) || value.IsNaN(v) {
@@ -315,18 +315,18 @@ func rangeBounds(op string, v value.Value) (b bounds, exact, ok bool) {
 	if !ok {
 		return allValues(), false, true
 	}
-	return cutBounds(i, op, v), true, true
+	return clipInterval(i, op, v), true, true
 }
 
-// cutBounds returns the values of an interval that an operator lets pass.
-func cutBounds(i keyInterval, op string, v value.Value) bounds {
+// clipInterval returns the part of an interval that satisfies a comparison.
+func clipInterval(i keyInterval, op string, v value.Value) bounds {
 	switch op {
 	case "$lt", "$lte":
 		i.high = boundaryOf(v, op == "$lte")
 	default:
 		i.low = boundaryOf(v, op == "$gte")
 	}
-	if i.empty() {
+	if i.isEmpty() {
 		return bounds{}
 	}
 	return bounds{i}
@@ -372,7 +372,7 @@ func regexBounds(v value.Value) bounds {
 			high = boundaryOf(value.String(string(above)), false)
 		}
 	}
-	return bounds{{low, high}}.or(point(v))
+	return bounds{{low, high}}.union(pointBounds(v))
 }
 
 // fixedPrefix returns what every match of a pattern begins with.
@@ -395,7 +395,7 @@ func fixedPrefix(pattern, options string) string {
 	return prefix
 }
 
-// negatedBounds returns what a single test does not take. Arrays have other
+// negatedBounds returns the bounds of $not of a single test. Arrays have other
 // values beside the one that counts, so that they must be looked at.
 func negatedBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 	if !value.IsObject(arg) {
@@ -406,22 +406,22 @@ func negatedBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 		return nil, false, false
 	}
 	if c := inner[0]; c.Op == "$exists" {
-		return point(value.Value{Type: bson.TypeUndefined}).or(point(value.Null())), false, true
+		return pointBounds(value.Value{Type: bson.TypeUndefined}).union(pointBounds(value.Null())), false, true
 	}
 	if value.IsNullish(inner[0].Arg) && inner[0].Op == "$eq" {
-		return point(value.Null()).not(), false, true
+		return pointBounds(value.Null()).complement(), false, true
 	}
 	b, exact, ok = boundsOf(inner[0])
 	if !ok || !exact {
 		return nil, false, false
 	}
-	return b.not(), false, true
+	return b.complement(), false, true
 }
 
 // elementBounds returns those of {$elemMatch: {$gt: 1, $lt: 5}}.
 func elementBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
-	op, _, _ := document.First(arg.Value)
-	if !filter.Compares(op) && op != "$in" {
+	op, _, _ := document.FirstField(arg.Value)
+	if !filter.IsComparison(op) && op != "$in" {
 		return nil, false, false
 	}
 	var all []bounds
@@ -432,5 +432,5 @@ func elementBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 		}
 		all = append(all, one)
 	}
-	return allBounds(all), false, len(all) > 0
+	return intersectAll(all), false, len(all) > 0
 }

@@ -18,12 +18,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// RecordID identifies a document for as long as it is in its collection. Ids
+// RecordID identifies a document while it is in its collection. Ids
 // grow in the order of insertion and are not used again.
 type RecordID uint64
 
 // Collection holds documents and their indexes. It is not safe for concurrent
-// use, but its Snapshots are. An iteration or a Plan, once there, keeps to what
+// use, but its Snapshots are. An iteration or a Plan, once created, sees what
 // the collection held at that moment and may run beside changes.
 type Collection struct {
 	// Namespace is what duplicate key errors name; it may be empty.
@@ -34,18 +34,18 @@ type Collection struct {
 	records tree.Records[bson.Raw]
 	indexes []*Index
 	keys    []indexKeys // of a document that is being written
-	last    RecordID
+	lastID  RecordID
 	bytes   int64
 	writes  uint64
-	watch   *changeNotes // nil keeps no notes of changes
-	// shown is the newest snapshot, as long as nothing has changed since; of a
-	// snapshot, itself.
-	shown *Collection
+	tracker *changeTracker // nil keeps no notes of changes
+	// cachedSnapshot is the newest snapshot while nothing has changed since; for a
+	// snapshot, the snapshot itself.
+	cachedSnapshot *Collection
 }
 
 // New makes an empty collection with the index on _id.
 func New() *Collection {
-	id := document.Of(document.Field{Name: "_id", Value: value.Int32(1)})
+	id := document.New(document.Field{Name: "_id", Value: value.Int32(1)})
 	ix, err := newIndex(IndexSpec{Name: "_id_", Key: id, Unique: true}, expr.Language{})
 	if err != nil {
 		panic(fmt.Sprintf("the _id index: %v", err)) // a constant key pattern
@@ -61,19 +61,25 @@ func NewLog() *Collection { return &Collection{} }
 // of goroutines and for as long as they want. It takes constant time: what is
 // written later copies the nodes of the trees on its way.
 func (c *Collection) Snapshot() *Collection {
-	if c.shown != nil && c.shown.Namespace == c.Namespace {
-		return c.shown
+	if c.cachedSnapshot != nil && c.cachedSnapshot.Namespace == c.Namespace {
+		return c.cachedSnapshot
 	}
-	s := &Collection{Namespace: c.Namespace, Language: c.Language, records: c.records.Copy(), last: c.last, bytes: c.bytes,
-		writes: c.writes}
+	s := &Collection{
+		Namespace: c.Namespace,
+		Language:  c.Language,
+		records:   c.records.Copy(),
+		lastID:    c.lastID,
+		bytes:     c.bytes,
+		writes:    c.writes,
+	}
 	s.indexes = make([]*Index, len(c.indexes))
 	for i, ix := range c.indexes {
 		copied := *ix
 		copied.entries = ix.entries.Copy()
 		s.indexes[i] = &copied
 	}
-	s.shown = s
-	c.shown = s
+	s.cachedSnapshot = s
+	c.cachedSnapshot = s
 	return s
 }
 
@@ -92,25 +98,25 @@ func (c *Collection) Writes() uint64 { return c.writes }
 // insert and leaves everything as it was.
 func (c *Collection) Insert(doc bson.Raw) (RecordID, error) { return c.insert(doc, false) }
 
-// insert adds a document. One that was here before may have a key in common
+// insert adds a document. A restored one may share a key
 // with another in an index that is only prepared to be unique.
-func (c *Collection) insert(doc bson.Raw, before bool) (RecordID, error) {
-	id := c.last + 1
+func (c *Collection) insert(doc bson.Raw, restored bool) (RecordID, error) {
+	id := c.lastID + 1
 	c.keys = slices.Grow(c.keys[:0], len(c.indexes))[:len(c.indexes)]
 	for i, ix := range c.indexes {
 		k := &c.keys[i]
-		err := ix.read(k, doc)
-		if err == nil && (ix.spec.Unique || !before) {
-			err = ix.admit(c.Namespace, k, id, doc)
+		err := ix.readKeys(k, doc)
+		if err == nil && (ix.spec.Unique || !restored) {
+			err = ix.checkUnique(c.Namespace, k, id, doc)
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
 	for i, ix := range c.indexes {
-		ix.add(&c.keys[i], id)
+		ix.addKeys(&c.keys[i], id)
 	}
-	c.last = id
+	c.lastID = id
 	c.records.Set(uint64(id), doc)
 	c.bytes += int64(len(doc))
 	c.noteRecord(id)
@@ -125,27 +131,27 @@ func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 		return servererr.New(mongoerr.NoSuchKey, "no record %d", id)
 	}
 	type change struct {
-		ix      *Index
-		was, is indexKeys
+		ix               *Index
+		oldKeys, newKeys indexKeys
 	}
 	var changes []change
 	for _, ix := range c.indexes {
-		is, err := ix.keysOf(doc)
+		newKeys, err := ix.keysOf(doc)
 		if err != nil {
 			return err
 		}
-		was, err := ix.keysOf(old)
-		if err == nil && was.equal(is) {
+		oldKeys, err := ix.keysOf(old)
+		if err == nil && oldKeys.equal(newKeys) {
 			continue
 		}
-		if err := ix.admit(c.Namespace, &is, id, doc); err != nil {
+		if err := ix.checkUnique(c.Namespace, &newKeys, id, doc); err != nil {
 			return err
 		}
-		changes = append(changes, change{ix, was, is})
+		changes = append(changes, change{ix, oldKeys, newKeys})
 	}
 	for _, ch := range changes {
-		ch.ix.remove(&ch.was, id)
-		ch.ix.add(&ch.is, id)
+		ch.ix.removeKeys(&ch.oldKeys, id)
+		ch.ix.addKeys(&ch.newKeys, id)
 	}
 	c.records.Set(uint64(id), doc)
 	c.bytes += int64(len(doc)) - int64(len(old))
@@ -161,7 +167,7 @@ func (c *Collection) Delete(id RecordID) bool {
 	}
 	for _, ix := range c.indexes {
 		if keys, err := ix.keysOf(doc); err == nil {
-			ix.remove(&keys, id)
+			ix.removeKeys(&keys, id)
 		}
 	}
 	c.bytes -= int64(len(doc))
@@ -172,13 +178,13 @@ func (c *Collection) Delete(id RecordID) bool {
 // Get finds a document by its record.
 func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(uint64(id)) }
 
-// ByID finds a document by its _id.
-func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
+// FindByID finds a document by its _id.
+func (c *Collection) FindByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	if len(c.indexes) == 0 {
 		return 0, nil, false
 	}
-	var room [64]byte
-	record, ok := c.indexes[0].entries.Record(keyorder.Append(room[:0], id))
+	var buf [64]byte
+	record, ok := c.indexes[0].entries.FirstRecord(keyorder.Append(buf[:0], id))
 	if !ok {
 		return 0, nil, false
 	}
@@ -186,15 +192,15 @@ func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	return RecordID(record), doc, ok
 }
 
-// maxAtPoint is how many documents Point finds at most.
-const maxAtPoint = 16
+// maxPointDocs is how many documents Point finds at most.
+const maxPointDocs = 16
 
-// Point appends the documents that match a filter which asks for one value of one
+// FindPoint appends the documents that match a filter which asks for one value of one
 // field, by the only index there is on the field, in the order that a Plan would
 // have. ok is false where the filter or the indexes are others, or there are more
 // documents than a few: then it takes a plan.
-func (c *Collection) Point(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
-	field, v, ok := f.Point()
+func (c *Collection) FindPoint(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
+	field, v, ok := f.PointEquality()
 	if !ok {
 		return into, false
 	}
@@ -202,14 +208,14 @@ func (c *Collection) Point(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, 
 	if ix == nil {
 		return into, false
 	}
-	var room [64]byte
-	key := keyorder.Append(room[:0], v)
+	var buf [64]byte
+	key := keyorder.Append(buf[:0], v)
 	looked := 0
 	for id, has := range ix.entries.From(key) {
 		if !bytes.Equal(has, key) {
 			break
 		}
-		if looked++; looked > maxAtPoint {
+		if looked++; looked > maxPointDocs {
 			return into, false
 		}
 		if doc, _ := c.records.Get(id); f.Match(doc) {
@@ -226,8 +232,8 @@ func (c *Collection) pointIndex(field string) (found *Index) {
 	for _, ix := range c.indexes {
 		switch {
 		case ix.fields[0].name != field:
-		case found != nil || len(ix.fields) > 1 || ix.fields[0].hashed || ix.descends(0) || ix.Multikey() ||
-			ix.spec.Sparse || ix.partial != nil || ix.hidden || ix.special:
+		case found != nil || len(ix.fields) > 1 || ix.fields[0].hashed || ix.isDescending(0) || ix.IsMultikey() ||
+			ix.spec.Sparse || ix.partialFilter != nil || ix.hidden || ix.special:
 			return nil
 		default:
 			found = ix
@@ -239,7 +245,7 @@ func (c *Collection) pointIndex(field string) (found *Index) {
 // Scan walks all documents in the order of insertion, as they are now: later
 // changes do not show.
 func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
-	return c.After(0)
+	return c.ScanAfter(0)
 }
 
 // First returns the document that was inserted before all others; false when
@@ -251,11 +257,11 @@ func (c *Collection) First() (RecordID, bson.Raw, bool) {
 	return 0, nil, false
 }
 
-// Last returns the newest record there has ever been; 0 before the first.
-func (c *Collection) Last() RecordID { return c.last }
+// LastID returns the newest record there has ever been; 0 before the first.
+func (c *Collection) LastID() RecordID { return c.lastID }
 
-// After walks the documents behind a record, in the order of insertion.
-func (c *Collection) After(id RecordID) iter.Seq2[RecordID, bson.Raw] {
+// ScanAfter walks the documents behind a record, in the order of insertion.
+func (c *Collection) ScanAfter(id RecordID) iter.Seq2[RecordID, bson.Raw] {
 	snapshot := c.Snapshot()
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for id, doc := range snapshot.records.From(uint64(id) + 1) {
@@ -279,7 +285,7 @@ func (c *Collection) Documents() iter.Seq[bson.Raw] {
 }
 
 // Find walks the documents that match, with the records they lie in. A
-// document on which the filter fails does not match it; who needs the error
+// document on which the filter fails does not match it; a caller that needs the error
 // tests the Candidates.
 func (c *Collection) Find(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] {
 	candidates := c.Candidates(f)
@@ -300,5 +306,5 @@ func (c *Collection) Candidates(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] 
 	if f != nil {
 		p.clauses = f.Clauses
 	}
-	return p.best().candidates(&Counts{})
+	return p.chooseBest().candidates(&Counts{})
 }

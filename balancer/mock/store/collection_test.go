@@ -61,12 +61,12 @@ func TestCollectionFindsByID(t *testing.T) {
 	c := New()
 	ids := insert(t, c, `{"_id": 1}`, `{"_id": "a"}`, `{"_id": {"x": 1}}`)
 	for i, id := range []bson.RawValue{value.Double(1), value.String("a"), value.Object(storetest.Raw(t, `{"x": 1}`))} {
-		rid, doc, ok := c.ByID(id)
+		rid, doc, ok := c.FindByID(id)
 		if !ok || rid != ids[i] || doc == nil {
 			t.Errorf("%s: got %d, %v", id, rid, ok)
 		}
 	}
-	if _, _, ok := c.ByID(value.Int32(2)); ok {
+	if _, _, ok := c.FindByID(value.Int32(2)); ok {
 		t.Error("found what is not there")
 	}
 }
@@ -131,7 +131,7 @@ func TestPrepareInsert(t *testing.T) {
 			t.Errorf("%s: got %s", tc.doc, got)
 		}
 	}
-	big := document.Of(document.Field{Name: "_id", Value: value.Int32(1)},
+	big := document.New(document.Field{Name: "_id", Value: value.Int32(1)},
 		document.Field{Name: "s", Value: value.String(string(make([]byte, document.MaxSize)))})
 	if _, err := update.PrepareInsert(big, newID); storetest.CodeOf(err) != 10334 {
 		t.Errorf("too large: %v", err)
@@ -173,8 +173,8 @@ func TestCollectionInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := New()
 		for _, s := range []IndexSpec{
-			{Name: "a", Key: document.Of(document.Field{Name: "a", Value: value.Int32(1)})},
-			{Name: "bc_a", Key: document.Of(document.Field{Name: "b.c", Value: value.Int32(1)},
+			{Name: "a", Key: document.New(document.Field{Name: "a", Value: value.Int32(1)})},
+			{Name: "bc_a", Key: document.New(document.Field{Name: "b.c", Value: value.Int32(1)},
 				document.Field{Name: "_id", Value: value.Int32(-1)})},
 		} {
 			if err := c.CreateIndex(s); err != nil {
@@ -186,7 +186,7 @@ func TestCollectionInvariants(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
 				next++
-				doc, _ := update.PrepareInsert(document.With(storetest.SmallDocuments.Draw(t, "doc"), "_id", value.Int32(next)),
+				doc, _ := update.PrepareInsert(document.WithField(storetest.SmallDocuments.Draw(t, "doc"), "_id", value.Int32(next)),
 					nil)
 				id, err := c.Insert(doc)
 				if err != nil {
@@ -199,7 +199,7 @@ func TestCollectionInvariants(t *testing.T) {
 				if !ok {
 					t.Skip()
 				}
-				doc, _ := update.PrepareInsert(document.With(storetest.SmallDocuments.Draw(t, "doc"), "_id",
+				doc, _ := update.PrepareInsert(document.WithField(storetest.SmallDocuments.Draw(t, "doc"), "_id",
 					document.Lookup(model[id], "_id")), nil)
 				if err := c.Update(id, doc); err != nil {
 					t.Fatal(err)
@@ -216,7 +216,7 @@ func TestCollectionInvariants(t *testing.T) {
 			},
 			"find": func(t *rapid.T) {
 				path := rapid.SampledFrom([]string{"a", "b.c", "_id"}).Draw(t, "path")
-				f, err := filter.Compile(document.Of(document.Field{Name: path,
+				f, err := filter.Compile(document.New(document.Field{Name: path,
 					Value: expr.OrNull(storetest.SmallValues.Draw(t, "value"))}))
 				if err != nil {
 					t.Fatal(err)
@@ -294,14 +294,14 @@ func checkCollection(t *rapid.T, c *Collection, model map[RecordID]bson.Raw) {
 
 func BenchmarkInsert(b *testing.B) {
 	c := New()
-	if err := c.CreateIndex(IndexSpec{Name: "k", Key: document.Of(document.Field{Name: "k",
+	if err := c.CreateIndex(IndexSpec{Name: "k", Key: document.New(document.Field{Name: "k",
 		Value: value.Int32(1)})}); err != nil {
 		b.Fatal(err)
 	}
 	i := int32(0)
 	for b.Loop() {
 		i++
-		if _, err := c.Insert(document.Of(document.Field{Name: "_id", Value: value.Int32(i)},
+		if _, err := c.Insert(document.New(document.Field{Name: "_id", Value: value.Int32(i)},
 			document.Field{Name: "k", Value: value.Int32(i * 7919)})); err != nil {
 			b.Fatal(err)
 		}
@@ -311,11 +311,11 @@ func BenchmarkInsert(b *testing.B) {
 func BenchmarkScanIndex(b *testing.B) {
 	c := New()
 	for i := range int32(100_000) {
-		if _, err := c.Insert(document.Of(document.Field{Name: "_id", Value: value.Int32(i)})); err != nil {
+		if _, err := c.Insert(document.New(document.Field{Name: "_id", Value: value.Int32(i)})); err != nil {
 			b.Fatal(err)
 		}
 	}
-	ix, _ := c.IndexFor(document.Of(document.Field{Name: "_id", Value: value.Int32(1)}))
+	ix, _ := c.IndexFor(document.New(document.Field{Name: "_id", Value: value.Int32(1)}))
 	for b.Loop() {
 		n := 0
 		for range c.ScanIndex(ix, nil, nil) {

@@ -19,18 +19,18 @@ func Distinct(ctx context.Context, path string, docs iter.Seq[bson.Raw]) ([]bson
 	seen := map[string]bool{}
 	var out []bson.RawValue
 	for doc := range docs {
-		if err := w.Step(1); err != nil {
+		if err := w.Charge(1); err != nil {
 			return nil, err
 		}
 		paths.EachValue(w, doc, parts, func(v value.Value) {
 			if value.IsMissing(v) {
 				return
 			}
-			if key := value.Encoded(v); !seen[key] {
+			if key := value.EncodedKey(v); !seen[key] {
 				seen[key] = true
 				out = append(out, v)
 			}
 		})
 	}
-	return out, w.Over()
+	return out, w.Err()
 }

@@ -1,17 +1,17 @@
 // Package store keeps the documents of the mock cluster: collections of BSON
 // documents with B-tree indexes, and plans that read them. The query language
-// over documents lives in rooms of its own, each importing only those before it:
-// value and document, refusal (errors), work (steps and memory), paths, regex,
-// order, expr, filter, projection, pipeline and update. What a request means and
-// which error it earns follow the server (MongoDB 8.0); testdata holds what one
-// replied to some 330 requests, and the tests compare.
+// is implemented in subpackages, each importing only those before it:
+// value and document, servererr (errors), quota (steps and memory), paths, regex,
+// order, expr, filter, projection, pipeline and update. The meaning of a request and
+// the error it fails with follow the server (MongoDB 8.0); testdata holds the replies of a
+// server to some 330 requests, which the tests compare with ours.
 //
-// Documents are kept and passed as bson.Raw, never copied without need: what
-// was handed in must not be changed afterwards. Everything compiled is
+// Documents are stored and passed as bson.Raw, never copied without need: a document
+// that was passed in must not be changed afterwards. Compiled objects are
 // immutable and may be used by several goroutines; a Collection may not.
 //
 // A Query is planned: Plan says which index is read and within which bounds,
-// Run reads and counts, and Stages tells both as explain does.
+// Run reads and counts, and Stages describes plan and counts as explain does.
 //
 // What is not implemented fails with the server's error for something unknown
 // or unavailable and never answers otherwise: JavaScript ($where, $function,

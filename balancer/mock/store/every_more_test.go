@@ -74,7 +74,7 @@ var windowUses = map[string]string{
 
 func accumulatorTasks() []aUse {
 	var out []aUse
-	for _, name := range expr.Accumulators() {
+	for _, name := range expr.AccumulatorNames() {
 		use := accumulatorUses[name]
 		out = append(out, aUse{"accumulator " + name, func(t testing.TB, s *size) task {
 			return piped(t, s, fmt.Sprintf(`[{"$group": {"_id": null, "r": {%q: %s}}}]`, name, use), s.docs...)
@@ -124,7 +124,7 @@ var absentFilters = []string{
 }
 
 func filterNames() []string {
-	return slices.DeleteFunc(filter.Operators(), func(name string) bool { return slices.Contains(absentFilters, name) })
+	return slices.DeleteFunc(filter.OperatorNames(), func(name string) bool { return slices.Contains(absentFilters, name) })
 }
 
 var keywordUses = map[string]string{
@@ -233,7 +233,7 @@ var updateUses = map[string]string{
 	"$pull": `{"objects": {"k": {"$gt": 100}, "v": {"$regex": "t$"}}}`, "$pullAll": `{"list": [1, 2, 3]}`,
 }
 
-func updateNames() []string { return append(update.Operators(), "$rename") }
+func updateNames() []string { return append(update.OperatorNames(), "$rename") }
 
 func updateTasks() []aUse {
 	var out []aUse
@@ -298,7 +298,7 @@ func updating1(change func(n int) any) func(t testing.TB, s *size) task {
 
 func applied(u *update.Update, s *size) task {
 	return func(ctx context.Context) error {
-		_, _, err := u.ApplyIn(ctx, s.doc)
+		_, _, err := u.ApplyContext(ctx, s.doc)
 		if err != nil && strings.Contains(err.Error(), "Resulting document") {
 			return nil // it has been made
 		}
@@ -312,7 +312,7 @@ func everyUse() []aUse {
 
 // Who adds an operator says in these tests how it is used.
 func TestEveryOperatorHasAUse(t *testing.T) {
-	for _, name := range expr.Operators() {
+	for _, name := range expr.OperatorNames() {
 		if _, ok := expressionUse(name, 1); !ok {
 			t.Errorf("no use of the expression %s", name)
 		}
@@ -321,11 +321,11 @@ func TestEveryOperatorHasAUse(t *testing.T) {
 		names []string
 		uses  []map[string]string
 	}{
-		"stage":           {pipeline.Computed(), []map[string]string{stageUses}},
-		"accumulator":     {expr.Accumulators(), []map[string]string{accumulatorUses}},
-		"window function": {pipeline.WindowFunctions(), []map[string]string{windowUses}},
+		"stage":           {pipeline.ComputedStageNames(), []map[string]string{stageUses}},
+		"accumulator":     {expr.AccumulatorNames(), []map[string]string{accumulatorUses}},
+		"window function": {pipeline.WindowFunctionNames(), []map[string]string{windowUses}},
 		"filter operator": {filterNames(), []map[string]string{filterUses}},
-		"schema keyword": {filter.SchemaKeywords(),
+		"schema keyword": {filter.SchemaKeywordNames(),
 			[]map[string]string{keywordUses, objectKeywords}},
 		"update operator": {updateNames(), []map[string]string{updateUses}},
 	} {

@@ -70,7 +70,7 @@ func planTasks() []aUse {
 						break // each document is tested by all conditions
 					}
 				}
-				KeyRanges(f, document.Of(document.Field{Name: "k", Value: value.Int32(1)}))
+				KeyRanges(f, document.New(document.Field{Name: "k", Value: value.Int32(1)}))
 				return nil
 			}
 		}})
@@ -79,13 +79,13 @@ func planTasks() []aUse {
 		return func(context.Context) error {
 			c := indexed(t, s)
 			for _, doc := range s.docs {
-				id, _, _ := c.ByID(document.Lookup(doc, "_id"))
-				if err := c.Update(id, document.With(doc, "k", value.Int32(-1))); err != nil {
+				id, _, _ := c.FindByID(document.Lookup(doc, "_id"))
+				if err := c.Update(id, document.WithField(doc, "k", value.Int32(-1))); err != nil {
 					return err
 				}
 			}
 			for _, doc := range s.docs {
-				id, _, _ := c.ByID(document.Lookup(doc, "_id"))
+				id, _, _ := c.FindByID(document.Lookup(doc, "_id"))
 				c.Delete(id)
 			}
 			return nil

@@ -206,7 +206,7 @@ func comma(i int) string {
 // expressionUses are those of all expressions.
 func expressionUses() []aUse {
 	var out []aUse
-	for _, name := range expr.Operators() {
+	for _, name := range expr.OperatorNames() {
 		if name == "$function" {
 			continue
 		}
@@ -227,7 +227,7 @@ func projecting(t testing.TB, s *size, expression string) task {
 func compiled(t testing.TB, stages string, s *size) *pipeline.Pipeline {
 	p, err := pipeline.Compile(storetest.List(t, stages), pipeline.Env{
 		Collection: func(string) (iter.Seq[bson.Raw], error) { return slices.Values(s.docs), nil },
-		Language:   expr.Language{GathersArrays: true, CurrentDate: true, Hashes: true},
+		Language:   expr.Language{ArrayAccumulators: true, CurrentDate: true, Operators83: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 
 func stageTasks() []aUse {
 	var out []aUse
-	for _, name := range pipeline.Computed() {
+	for _, name := range pipeline.ComputedStageNames() {
 		out = append(out, aUse{"stage " + name, func(t testing.TB, s *size) task {
 			switch name {
 			case "$unwind":

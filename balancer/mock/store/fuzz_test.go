@@ -77,7 +77,7 @@ func FuzzCompileFilter(f *testing.F) {
 			if want := filter.Match(docs[1]); want != (found == 1) && !filter.CanFail() {
 				t.Errorf("%s finds %d documents, and matches: %v", query, found, want)
 			}
-			_ = filter.Parsed()
+			_ = filter.ParsedQuery()
 			_ = filter.Shape()
 		}
 	})

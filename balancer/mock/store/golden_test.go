@@ -88,7 +88,7 @@ func asShell(v value.Value) value.Value {
 			return value.Compare(value.String(a.Name),
 				value.String(b.Name))
 		})
-		return value.Object(document.Of(out...))
+		return value.Object(document.New(out...))
 	case bson.TypeArray:
 		list := document.Items(v)
 		for i := range list {
@@ -137,7 +137,7 @@ func TestExpressionsAsRecorded(t *testing.T) {
 	docs := documents(t, rec.Documents)
 	for _, s := range rec.Steps {
 		t.Run(s.Step, func(t *testing.T) {
-			project := document.Of(document.Field{Name: "$project", Value: value.Object(document.Of(
+			project := document.New(document.Field{Name: "$project", Value: value.Object(document.New(
 				document.Field{Name: "_id", Value: value.Int32(0)}, document.Field{Name: "r", Value: extendedJSON(t, s.Ask)}))})
 			got, err := aggregate([]bson.Raw{project}, pipeline.Env{}, docs)
 			if code := storetest.CodeOf(err); code != s.code(t) {
@@ -232,10 +232,10 @@ func TestUpdateAsRecorded(t *testing.T) {
 				return
 			}
 			want := document.Items(extendedJSON(t, s.Want)) // matched, modified, document
-			if changed != value.Truthy(want[1]) {
+			if changed != value.IsTruthy(want[1]) {
 				t.Errorf("changed = %v, want %s", changed, want[1])
 			}
-			sameReply(t, value.Object(document.With(got, "now", value.Value{})), want[2])
+			sameReply(t, value.Object(document.WithField(got, "now", value.Value{})), want[2])
 		})
 	}
 }
@@ -275,7 +275,7 @@ func TestSortAsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.SortIn(nil, docs)
+		s.SortMetered(nil, docs)
 		var got []int32
 		for _, d := range docs {
 			got = append(got, document.Lookup(d, "_id").Int32())

@@ -46,22 +46,22 @@ func (s IndexSpec) Doc() bson.D {
 	return doc
 }
 
-// Partial reports whether the index has only documents that fit an expression.
-func (s IndexSpec) Partial() bool {
+// IsPartial reports whether the index has a partialFilterExpression.
+func (s IndexSpec) IsPartial() bool {
 	return value.IsObject(document.Lookup(s.Options, "partialFilterExpression"))
 }
 
 // Index is one index of a collection. Its keys are the encodings of its fields
 // one after another, all ascending; "hashed" fields are the encoded hash.
 type Index struct {
-	spec     IndexSpec
-	fields   []indexField
-	partial  *filter.Filter
-	entries  *tree.Keys
-	arrays   []string // the beginnings of paths at which there was an array since the index was built
-	hidden   bool     // kept up, but not used for queries
-	prepared bool     // refuses new duplicates, on the way to a unique index
-	special  bool     // text, geo and wildcard indexes: no query uses them
+	spec           IndexSpec
+	fields         []indexField
+	partialFilter  *filter.Filter
+	entries        *tree.Keys
+	arrayPaths     []string // the beginnings of paths at which there was an array since the index was built
+	hidden         bool     // maintained, but not used for queries
+	preparedUnique bool     // refuses new duplicates, on the way to a unique index
+	special        bool     // text, geo and wildcard indexes: no query uses them
 }
 
 type indexField struct {
@@ -79,7 +79,7 @@ func newIndex(spec IndexSpec, l expr.Language) (*Index, error) {
 		hashed := value.IsString(v) && value.TextAt(v.Value) == "hashed"
 		ix.special = ix.special || value.IsString(v) && !hashed || strings.Contains(string(name), "$**")
 		if hashed && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
-			return nil, servererr.Of(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s",
+			return nil, servererr.NewCode(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s",
 				spec.Key)
 		}
 		ix.fields = append(ix.fields, indexField{string(name), paths.Split(string(name)), hashed})
@@ -88,37 +88,37 @@ func newIndex(spec IndexSpec, l expr.Language) (*Index, error) {
 		return nil, servererr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	}
 	if spec.Unique && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
-		return nil, servererr.Of(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+		return nil, servererr.NewCode(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
 	}
 	if len(ix.fields) > 32 {
 		return nil, servererr.New(mongoerr.CannotCreateIndex, "Index key contains too many fields")
 	}
-	ix.hidden = value.Truthy(document.Lookup(spec.Options, "hidden"))
+	ix.hidden = value.IsTruthy(document.Lookup(spec.Options, "hidden"))
 	if p := document.Lookup(spec.Options, "partialFilterExpression"); value.IsObject(p) {
 		f, err := filter.CompileWith(p.Value, filter.Options{Language: l})
 		if err != nil {
 			return nil, err
 		}
-		if c, found := unfit(f.Clauses); found {
+		if c, found := unsupportedPartialClause(f.Clauses); found {
 			return nil, servererr.New(mongoerr.CannotCreateIndex, "Expression not supported in partial index: %s",
-				value.Object(filter.QueryOf([]filter.Clause{c})))
+				value.Object(filter.ExplainQuery([]filter.Clause{c})))
 		}
-		ix.partial = f
+		ix.partialFilter = f
 	}
 	return ix, nil
 }
 
-// partialOps are the conditions that a partial index may be of, as MongoDB's manual lists them.
+// partialOps are the operators allowed in a partial filter, as MongoDB's manual lists them.
 var partialOps = []string{"$eq", "$exists", "$gt", "$gte", "$lt", "$lte", "$type", "$in", "$or"}
 
-// unfit returns a condition that a partial index cannot be of.
-func unfit(list []filter.Clause) (filter.Clause, bool) {
+// unsupportedPartialClause returns a condition that a partial filter must not contain.
+func unsupportedPartialClause(list []filter.Clause) (filter.Clause, bool) {
 	for _, c := range list {
 		if !slices.Contains(partialOps, c.Op) {
 			return c, true
 		}
 		for _, branch := range c.Or {
-			if c, found := unfit(branch); found {
+			if c, found := unsupportedPartialClause(branch); found {
 				return c, true
 			}
 		}
@@ -175,21 +175,21 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		if other == c.indexes[0] && value.Compare(value.Object(other.spec.Key), value.Object(spec.Key)) == 0 {
 			return nil
 		}
-		if same, err := spec.sameAs(other.spec); same || err != nil {
+		if same, err := spec.matchesExisting(other.spec); same || err != nil {
 			return err
 		}
 	}
 	for id, doc := range c.Scan() {
 		keys, err := ix.keysOf(doc)
 		if err == nil {
-			err = ix.admit(c.Namespace, &keys, id, doc)
+			err = ix.checkUnique(c.Namespace, &keys, id, doc)
 		}
 		if err != nil {
 			return err
 		}
-		ix.add(&keys, id)
+		ix.addKeys(&keys, id)
 	}
-	ix.prepared = value.Truthy(document.Lookup(spec.Options, "prepareUnique"))
+	ix.preparedUnique = value.IsTruthy(document.Lookup(spec.Options, "prepareUnique"))
 	c.indexes = append(c.indexes, ix)
 	c.noteIndexes()
 	return nil
@@ -219,46 +219,46 @@ func (c *Collection) Indexes() []IndexSpec {
 	return specs
 }
 
-// HasIndexesOf reports whether another collection has indexes of the same names, in
+// HasSameIndexes reports whether another collection has indexes of the same names, in
 // the same order.
-func (c *Collection) HasIndexesOf(o *Collection) bool {
+func (c *Collection) HasSameIndexes(o *Collection) bool {
 	return slices.EqualFunc(c.indexes, o.indexes, func(a, b *Index) bool { return a.spec.Name == b.spec.Name })
 }
 
-// Serves reports whether the index of a name serves prefix.
-func (c *Collection) Serves(prefix bson.Raw, name string) bool {
+// IndexServes reports whether the index of a name serves prefix.
+func (c *Collection) IndexServes(prefix bson.Raw, name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Serves(prefix) })
 }
 
-// Begins reports whether the key of the index of a name begins with prefix.
-func (c *Collection) Begins(prefix bson.Raw, name string) bool {
+// IndexHasPrefix reports whether the key of the index of a name begins with prefix.
+func (c *Collection) IndexHasPrefix(prefix bson.Raw, name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool {
 		return ix.spec.Name == name && !ix.special && hasPrefix(ix.spec.Key, prefix)
 	})
 }
 
-// Multikey reports whether the index of a name holds or held an array.
-func (c *Collection) Multikey(name string) bool {
-	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Multikey() })
+// IsIndexMultikey reports whether the index of a name holds or held an array.
+func (c *Collection) IsIndexMultikey(name string) bool {
+	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.IsMultikey() })
 }
 
 // Serves reports whether the index's key begins with prefix, in the same order
 // and with the same values, and has every document: it is neither sparse nor
 // partial.
 func (ix *Index) Serves(prefix bson.Raw) bool {
-	return !ix.spec.Sparse && ix.partial == nil && !ix.special && hasPrefix(ix.spec.Key, prefix)
+	return !ix.spec.Sparse && ix.partialFilter == nil && !ix.special && hasPrefix(ix.spec.Key, prefix)
 }
 
-// LastFor reports whether an index serves prefix and none would without it that
+// IsLastIndexFor reports whether an index serves prefix and no other index does that
 // is not hidden and holds no arrays. Those in without don't count.
-func (c *Collection) LastFor(prefix bson.Raw, name string, without []string) bool {
+func (c *Collection) IsLastIndexFor(prefix bson.Raw, name string, without []string) bool {
 	serves := false
 	for _, ix := range c.indexes {
 		switch {
 		case slices.Contains(without, ix.spec.Name) || !ix.Serves(prefix):
 		case ix.spec.Name == name:
 			serves = true
-		case !ix.hidden && !ix.Multikey():
+		case !ix.hidden && !ix.IsMultikey():
 			return false
 		}
 	}
@@ -273,7 +273,7 @@ func (c *Collection) IndexFor(prefix bson.Raw) (*Index, bool) {
 		if ix.hidden || !ix.Serves(prefix) {
 			continue
 		}
-		if !ix.Multikey() {
+		if !ix.IsMultikey() {
 			return ix, true
 		}
 		if found == nil {
@@ -295,15 +295,15 @@ func hasPrefix(key, prefix []byte) bool {
 	return true
 }
 
-// Spec returns what the index was created with.
+// Spec returns the specification that the index was created with.
 func (ix *Index) Spec() IndexSpec { return ix.spec }
 
-// Width returns the number of fields in a key of the index.
-func (ix *Index) Width() int { return len(ix.fields) }
+// FieldCount returns the number of fields in a key of the index.
+func (ix *Index) FieldCount() int { return len(ix.fields) }
 
-// Multikey reports whether some document has an array in an indexed field, or had one since the
+// IsMultikey reports whether some document has an array in an indexed field, or had one since the
 // index was built: servers don't count how many there are left.
-func (ix *Index) Multikey() bool { return len(ix.arrays) > 0 }
+func (ix *Index) IsMultikey() bool { return len(ix.arrayPaths) > 0 }
 
 // Len returns the number of entries.
 func (ix *Index) Len() int { return ix.entries.Len() }
@@ -313,7 +313,7 @@ func (ix *Index) Len() int { return ix.entries.Len() }
 // is now. A key must not be changed, and is good for keeping.
 func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, []byte] {
 	entries := ix.entries
-	if c.shown != c {
+	if c.cachedSnapshot != c {
 		entries = entries.Copy()
 	}
 	return func(yield func(RecordID, []byte) bool) {
@@ -325,23 +325,23 @@ func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, [
 	}
 }
 
-// admit refuses a key of a document that a unique index already has for another
+// checkUnique refuses a key of a document that a unique index already has for another
 // one.
-func (ix *Index) admit(ns string, keys *indexKeys, id RecordID, doc bson.Raw) error {
-	if !ix.spec.Unique && !ix.prepared {
+func (ix *Index) checkUnique(ns string, keys *indexKeys, id RecordID, doc bson.Raw) error {
+	if !ix.spec.Unique && !ix.preparedUnique {
 		return nil
 	}
 	for _, key := range keys.keys {
-		if ix.takenBefore(key, id) {
-			return ix.duplicate(ns, doc)
+		if ix.isKeyTaken(key, id) {
+			return ix.duplicateKeyError(ns, doc)
 		}
 	}
 	return nil
 }
 
-// takenBefore reports whether a document but that of a record has the key.
-func (ix *Index) takenBefore(key []byte, id RecordID) bool {
-	first, taken := ix.entries.Record(key)
+// isKeyTaken reports whether a document other than the record's has the key.
+func (ix *Index) isKeyTaken(key []byte, id RecordID) bool {
+	first, taken := ix.entries.FirstRecord(key)
 	if !taken || first != uint64(id) {
 		return taken
 	}
@@ -353,18 +353,18 @@ func (ix *Index) takenBefore(key []byte, id RecordID) bool {
 	return false
 }
 
-func (ix *Index) add(keys *indexKeys, id RecordID) {
-	for _, before := range keys.arrays {
-		if !slices.Contains(ix.arrays, before) {
-			ix.arrays = append(ix.arrays, before)
+func (ix *Index) addKeys(keys *indexKeys, id RecordID) {
+	for _, before := range keys.arrayPaths {
+		if !slices.Contains(ix.arrayPaths, before) {
+			ix.arrayPaths = append(ix.arrayPaths, before)
 		}
 	}
 	for _, key := range keys.keys {
-		ix.entries.Set(key, uint64(id))
+		ix.entries.Add(key, uint64(id))
 	}
 }
 
-func (ix *Index) remove(keys *indexKeys, id RecordID) {
+func (ix *Index) removeKeys(keys *indexKeys, id RecordID) {
 	for _, key := range keys.keys {
 		ix.entries.Delete(key, uint64(id))
 	}

@@ -9,22 +9,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// sameKind reports whether two indexes are one to the server: key, unique,
-// sparse and the partial filter decide, whatever else they were made with.
-func (s IndexSpec) sameKind(o IndexSpec) bool {
+// isEquivalent reports whether two indexes are the same to the server: key, unique,
+// sparse and the partial filter decide; other options are ignored.
+func (s IndexSpec) isEquivalent(o IndexSpec) bool {
 	return value.Compare(value.Object(s.Key), value.Object(o.Key)) == 0 && s.Unique == o.Unique && s.Sparse == o.Sparse &&
 		document.Lookup(s.Options, "partialFilterExpression").Equal(document.Lookup(o.Options, "partialFilterExpression"))
 }
 
-// sameAs reports whether an index that is asked for is there already, or why it
-// can't stand beside one that is there.
-func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
+// matchesExisting reports whether a requested index exists already, or why it
+// conflicts with an existing one.
+func (s IndexSpec) matchesExisting(there IndexSpec) (bool, error) {
 	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
 	both := func(text string) error {
-		return servererr.New(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(),
-			there.text())
+		return servererr.New(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.messageText(),
+			there.messageText())
 	}
-	switch kind := s.sameKind(there); {
+	switch kind := s.isEquivalent(there); {
 	case kind && named && equal:
 		return true, nil
 	case kind && named:
@@ -38,13 +38,13 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 		return false, servererr.New(mongoerr.IndexKeySpecsConflict,
 			"An existing index has the same name as the requested index. When index names are not specified, they are auto "+
 				"generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
-			s.text(), there.text())
+			s.messageText(), there.messageText())
 	}
 	return false, nil
 }
 
-// text returns an index as messages show it.
-func (s IndexSpec) text() string {
+// messageText returns an index as messages show it.
+func (s IndexSpec) messageText() string {
 	fs := []document.Field{{Name: "v", Value: value.Int32(2)}}
 	if s.Unique {
 		fs = append(fs, document.Field{Name: "unique", Value: value.Bool(true)})
@@ -57,5 +57,5 @@ func (s IndexSpec) text() string {
 	for n, v := range document.Fields(s.Options) {
 		fs = append(fs, document.Field{Name: string(n), Value: v})
 	}
-	return mongoerr.Text(document.Of(fs...))
+	return mongoerr.Text(document.New(fs...))
 }

@@ -6,29 +6,29 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// HideIndex hides an index from queries, or shows it again, and reports whether
-// it was hidden. It is IndexNotFound where there is none of that name.
-func (c *Collection) HideIndex(name string, hidden bool) (was bool, err error) {
-	ix, err := c.index(name)
+// SetIndexHidden hides an index from queries, or shows it again, and reports whether
+// it was hidden before. It fails with IndexNotFound if there is none of that name.
+func (c *Collection) SetIndexHidden(name string, hidden bool) (wasHidden bool, err error) {
+	ix, err := c.findIndex(name)
 	if err != nil {
 		return false, err
 	}
-	was = ix.hidden
+	wasHidden = ix.hidden
 	var v any
 	if hidden {
 		v = true
 	}
 	if _, err := c.SetIndexOption(name, "hidden", v); err != nil {
-		return was, err
+		return wasHidden, err
 	}
 	ix.hidden = hidden
-	return was, nil
+	return wasHidden, nil
 }
 
-// SetIndexOption changes what an index was made with, without building it
-// again; nil takes the option away. It gives the value before.
+// SetIndexOption changes an option of an index without building it
+// again; nil removes the option. It returns the previous value.
 func (c *Collection) SetIndexOption(name, option string, v any) (before bson.RawValue, err error) {
-	ix, err := c.index(name)
+	ix, err := c.findIndex(name)
 	if err != nil {
 		return before, err
 	}
@@ -50,8 +50,8 @@ func (c *Collection) SetIndexOption(name, option string, v any) (before bson.Raw
 	return before, err
 }
 
-// IndexEntries counts the keys of each index by its name.
-func (c *Collection) IndexEntries() map[string]int64 {
+// IndexEntryCounts counts the keys of each index by its name.
+func (c *Collection) IndexEntryCounts() map[string]int64 {
 	counts := map[string]int64{}
 	for _, ix := range c.indexes {
 		counts[ix.spec.Name] = int64(ix.entries.Len())

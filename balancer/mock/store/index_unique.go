@@ -10,30 +10,30 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// PrepareUnique makes an index refuse new duplicate keys, or admit them again,
-// and reports whether it refused them. Duplicates that it has stay. It is
-// IndexNotFound where there is none of that name.
-func (c *Collection) PrepareUnique(name string, on bool) (was bool, err error) {
-	ix, err := c.index(name)
+// SetPrepareUnique makes an index refuse new duplicate keys, or admit them again,
+// and reports whether it refused them before. Existing duplicates stay. It fails with
+// IndexNotFound if there is none of that name.
+func (c *Collection) SetPrepareUnique(name string, on bool) (wasPrepared bool, err error) {
+	ix, err := c.findIndex(name)
 	if err != nil {
 		return false, err
 	}
-	was = ix.prepared
+	wasPrepared = ix.preparedUnique
 	var v any
 	if on {
 		v = true
 	}
 	if _, err := c.SetIndexOption(name, "prepareUnique", v); err != nil {
-		return was, err
+		return wasPrepared, err
 	}
-	ix.prepared = on
-	return was, nil
+	ix.preparedUnique = on
+	return wasPrepared, nil
 }
 
-// Duplicates returns the _ids of documents that have a key of an index in
+// DuplicateGroups returns the _ids of documents that have a key of an index in
 // common, group by group.
-func (c *Collection) Duplicates(name string) ([]bson.A, error) {
-	ix, err := c.index(name)
+func (c *Collection) DuplicateGroups(name string) ([]bson.A, error) {
+	ix, err := c.findIndex(name)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,10 @@ func (c *Collection) Duplicates(name string) ([]bson.A, error) {
 
 // MakeUnique makes a prepared index a unique one. There must be no duplicates.
 func (c *Collection) MakeUnique(name string) error {
-	if _, err := c.PrepareUnique(name, false); err != nil {
+	if _, err := c.SetPrepareUnique(name, false); err != nil {
 		return err
 	}
-	ix, err := c.index(name)
+	ix, err := c.findIndex(name)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c *Collection) MakeUnique(name string) error {
 	return nil
 }
 
-func (c *Collection) index(name string) (*Index, error) {
+func (c *Collection) findIndex(name string) (*Index, error) {
 	at := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
 	if at < 0 {
 		return nil, servererr.New(mongoerr.IndexNotFound, "cannot find index %s", name)

@@ -30,7 +30,7 @@ func TestRestoreNextToDuplicates(t *testing.T) {
 	if _, err := c.Insert(raw(bson.D{{Key: "_id", Value: 9}, {Key: "n", Value: 5}})); err == nil {
 		t.Error("a new duplicate came in")
 	}
-	if groups, err := c.Duplicates("n_1"); err != nil || len(groups) != 1 || len(groups[0]) != 2 {
+	if groups, err := c.DuplicateGroups("n_1"); err != nil || len(groups) != 1 || len(groups[0]) != 2 {
 		t.Errorf("duplicates %v: %v", groups, err)
 	}
 }

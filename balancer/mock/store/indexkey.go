@@ -17,13 +17,13 @@ import (
 
 // indexKeys are the entries of one document in one index.
 type indexKeys struct {
-	keys   [][]byte // ascending, no two alike
-	arrays []string // the beginnings of fields' paths at which there are arrays
-	room   []byte   // of a single key, for the next document
+	keys       [][]byte // ascending, no two alike
+	arrayPaths []string // the beginnings of fields' paths at which there are arrays
+	buf        []byte   // buffer of a single key, reused for the next document
 }
 
 func (k indexKeys) equal(o indexKeys) bool {
-	return slices.Equal(k.arrays, o.arrays) && slices.EqualFunc(k.keys, o.keys, bytes.Equal)
+	return slices.Equal(k.arrayPaths, o.arrayPaths) && slices.EqualFunc(k.keys, o.keys, bytes.Equal)
 }
 
 // append encodes one field of a key; missing counts as null.
@@ -41,25 +41,25 @@ func (f indexField) append(dst []byte, v value.Value) []byte {
 // two arrays side by side cannot be indexed (171), nor can a hashed array
 // (16766).
 func (ix *Index) keysOf(doc bson.Raw) (keys indexKeys, err error) {
-	err = ix.read(&keys, doc)
+	err = ix.readKeys(&keys, doc)
 	return keys, err
 }
 
-// read is keysOf in place of the entries of another document.
-func (ix *Index) read(into *indexKeys, doc bson.Raw) (err error) {
-	into.keys, into.arrays = into.keys[:0], nil
-	if ix.special || ix.partial != nil && !ix.partial.Match(doc) {
+// readKeys is keysOf that reuses the memory of into.
+func (ix *Index) readKeys(into *indexKeys, doc bson.Raw) (err error) {
+	into.keys, into.arrayPaths = into.keys[:0], nil
+	if ix.special || ix.partialFilter != nil && !ix.partialFilter.Match(doc) {
 		return nil
 	}
-	key, found, plain := ix.plainKey(into.room[:0], doc)
+	key, found, plain := ix.plainKey(into.buf[:0], doc)
 	if plain {
-		if into.room = key; found || !ix.spec.Sparse {
+		if into.buf = key; found || !ix.spec.Sparse {
 			into.keys = append(into.keys, key)
 		}
 		return nil
 	}
-	x, err := ix.extract(doc)
-	into.keys, into.arrays = x.out.keys, x.out.arrays
+	x, err := ix.extractKeys(doc)
+	into.keys, into.arrayPaths = x.out.keys, x.out.arrayPaths
 	return err
 }
 
@@ -88,8 +88,8 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 	return dst, found, true
 }
 
-// extract finds the entries of a document with arrays.
-func (ix *Index) extract(doc bson.Raw) (keyExtraction, error) {
+// extractKeys finds the entries of a document with arrays.
+func (ix *Index) extractKeys(doc bson.Raw) (keyExtraction, error) {
 	x := keyExtraction{ix: ix}
 	at := make([]paths.Position, len(ix.fields))
 	for i, f := range ix.fields {
@@ -106,9 +106,9 @@ func (ix *Index) extract(doc bson.Raw) (keyExtraction, error) {
 }
 
 type keyExtraction struct {
-	ix    *Index
-	out   indexKeys
-	first []value.Value // of the first key, for messages
+	ix       *Index
+	out      indexKeys
+	firstKey []value.Value // of the first key, for messages
 }
 
 // expand follows every field to its value or to the first array, emits a key
@@ -124,7 +124,7 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 			continue
 		}
 		if x.ix.fields[i].hashed {
-			return servererr.Of(16766, "hashed indexes do not currently support array values. Found array at path: %s",
+			return servererr.NewCode(16766, "hashed indexes do not currently support array values. Found array at path: %s",
 				x.ix.fields[i].name)
 		}
 		if !value.IsMissing(arr) && &arr.Value[0] != &v.Value[0] {
@@ -136,7 +136,7 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 		x.emit(at)
 		return nil
 	}
-	x.noteArrays(at)
+	x.recordArrays(at)
 	elements := document.Items(arr)
 	if len(elements) == 0 {
 		for i := range at {
@@ -160,16 +160,16 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 	return nil
 }
 
-// noteArrays notes the arrays that fields are at.
-func (x *keyExtraction) noteArrays(at []paths.Position) {
+// recordArrays notes the arrays that fields are at.
+func (x *keyExtraction) recordArrays(at []paths.Position) {
 	for i, p := range at {
 		if !value.IsArray(p.Value) || p.Done {
 			continue
 		}
 		path := x.ix.fields[i].path
 		before := strings.Join(path[:len(path)-len(p.Rest)], ".")
-		if !slices.Contains(x.out.arrays, before) {
-			x.out.arrays = append(x.out.arrays, before)
+		if !slices.Contains(x.out.arrayPaths, before) {
+			x.out.arrayPaths = append(x.out.arrayPaths, before)
 		}
 	}
 }
@@ -182,25 +182,25 @@ func (x *keyExtraction) emit(at []paths.Position) {
 	for i, p := range at {
 		key = x.ix.fields[i].append(key, p.Value)
 	}
-	if x.first == nil {
+	if x.firstKey == nil {
 		for _, p := range at {
-			x.first = append(x.first, p.Value)
+			x.firstKey = append(x.firstKey, p.Value)
 		}
 	}
 	x.out.keys = append(x.out.keys, key)
 }
 
-// duplicate returns the error of a unique index (11000), with the first key of the
+// duplicateKeyError returns the error of a unique index (11000), with the first key of the
 // document.
-func (ix *Index) duplicate(ns string, doc bson.Raw) error {
-	x, err := ix.extract(doc)
+func (ix *Index) duplicateKeyError(ns string, doc bson.Raw) error {
+	x, err := ix.extractKeys(doc)
 	if err != nil {
 		return err
 	}
 	var shown strings.Builder
 	var keyValue bson.D
 	for i, f := range ix.fields {
-		v := x.first[i]
+		v := x.firstKey[i]
 		if value.IsMissing(v) {
 			v = value.Null()
 		}

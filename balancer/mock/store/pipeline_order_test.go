@@ -50,7 +50,7 @@ func TestOrdered(t *testing.T) {
 			if tt.want == "" {
 				tt.want = tt.stages
 			}
-			got, want := asArray(t, pipeline.Ordered(storetest.List(t, tt.stages))), asArray(t, storetest.List(t, tt.want))
+			got, want := asArray(t, pipeline.Reorder(storetest.List(t, tt.stages))), asArray(t, storetest.List(t, tt.want))
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -96,7 +96,7 @@ func TestOrderedGivesTheSame(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		stages := rapid.SliceOfN(rapid.SampledFrom(stages), 2, 6).Draw(t, "pipeline")
-		want, got := results(t, stages), results(t, pipeline.Ordered(stages))
+		want, got := results(t, stages), results(t, pipeline.Reorder(stages))
 		if !slices.EqualFunc(want, got, func(a, b bson.Raw) bool { return bytes.Equal(a, b) }) {
 			t.Errorf("%v\nas given   %v\nas ordered %v", stages, want, got)
 		}

@@ -360,7 +360,7 @@ func TestFindProjections(t *testing.T) {
 func TestSortLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.SliceOfN(storetest.SmallDocuments, 2, 6).Draw(t, "docs")
-		s, err := order.Compile(document.Of(
+		s, err := order.Compile(document.New(
 			document.Field{Name: "a", Value: value.Int32(rapid.SampledFrom([]int32{1, -1}).Draw(t, "a"))},
 			document.Field{Name: "b.c", Value: value.Int32(rapid.SampledFrom([]int32{1, -1}).Draw(t, "b.c"))}))
 		if err != nil {
@@ -373,7 +373,7 @@ func TestSortLaws(t *testing.T) {
 				}
 			}
 		}
-		s.SortIn(nil, docs)
+		s.SortMetered(nil, docs)
 		if !slices.IsSortedFunc(docs, s.Compare) {
 			t.Fatal("not sorted")
 		}

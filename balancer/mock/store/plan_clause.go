@@ -43,7 +43,7 @@ func implies(c, o filter.Clause) bool {
 	if !ok || !wideOK || !wideExact || !exact && c.Op != "$in" {
 		return false
 	}
-	return narrow.within(wide)
+	return narrow.isSubsetOf(wide)
 }
 
 // isNotNull reports whether the clause is {$ne: null}, which also takes arrays
@@ -52,13 +52,13 @@ func isNotNull(c filter.Clause) bool {
 	if c.Op != "$not" {
 		return false
 	}
-	op, arg, _ := document.First(c.Arg.Value)
+	op, arg, _ := document.FirstField(c.Arg.Value)
 	return op == "$eq" && value.IsNullish(arg)
 }
 
-// isLong reports whether a clause has more values than stretches are told apart:
-// who routes a query, with others waiting, does not look at them all.
-func isLong(c filter.Clause) bool {
+// hasManyValues reports whether a clause has more values than there may be target ranges:
+// a router does not look at all of them, because it would hold up other queries.
+func hasManyValues(c filter.Clause) bool {
 	if c.Op == "$in" {
 		return document.Count(c.Arg.Value) > maxTargetRanges
 	}

@@ -30,18 +30,18 @@ func TestPlansThatNeedNoDocuments(t *testing.T) {
 	both := storetest.Raw(t, `{"a": 1, "b": 1, "_id": 0}`)
 	for _, tt := range []struct {
 		query string
-		shape Shape
+		shape ResultShape
 		index string
 	}{
-		{`{"a": 1}`, Shape{}, `{"a": 1}`},
-		{`{"a": 1}`, Shape{Projection: both}, `{"a": 1, "b": 1}`},
-		{`{"a": {"$in": [1, 2]}}`, Shape{Projection: both}, `{"a": 1, "b": 1}`},
-		{`{"a": {"$gte": 2}}`, Shape{Projection: both}, `{"a": 1, "b": 1}`},
-		{`{"a": 1}`, Shape{Projection: both, ShardKey: []string{"x"}}, `{"a": 1}`},
-		{`{"a": 1}`, Shape{Projection: storetest.Raw(t, `{"b": 1}`)}, `{"a": 1}`}, // and the _id
-		{`{"a": {"$gte": 0}, "b": 39}`, Shape{Projection: both}, `{"b": 1, "a": 1}`},
-		{`{"a": 1, "b": {"$gt": 30}}`, Shape{Counting: true}, `{"a": 1, "b": 1}`},
-		{`{"a": {"$gte": 3}}`, Shape{Counting: true}, `{"a": 1}`},
+		{`{"a": 1}`, ResultShape{}, `{"a": 1}`},
+		{`{"a": 1}`, ResultShape{Projection: both}, `{"a": 1, "b": 1}`},
+		{`{"a": {"$in": [1, 2]}}`, ResultShape{Projection: both}, `{"a": 1, "b": 1}`},
+		{`{"a": {"$gte": 2}}`, ResultShape{Projection: both}, `{"a": 1, "b": 1}`},
+		{`{"a": 1}`, ResultShape{Projection: both, ShardKey: []string{"x"}}, `{"a": 1}`},
+		{`{"a": 1}`, ResultShape{Projection: storetest.Raw(t, `{"b": 1}`)}, `{"a": 1}`}, // and the _id
+		{`{"a": {"$gte": 0}, "b": 39}`, ResultShape{Projection: both}, `{"b": 1, "a": 1}`},
+		{`{"a": 1, "b": {"$gt": 30}}`, ResultShape{IsCount: true}, `{"a": 1, "b": 1}`},
+		{`{"a": {"$gte": 3}}`, ResultShape{IsCount: true}, `{"a": 1}`},
 	} {
 		f, err := filter.Compile(storetest.Raw(t, tt.query))
 		if err != nil {
@@ -54,7 +54,7 @@ func TestPlansThatNeedNoDocuments(t *testing.T) {
 		if got := p.index.spec.Name; got != tt.index {
 			t.Errorf("%s, %+v goes by %s, want %s", tt.query, tt.shape, got, tt.index)
 		}
-		if tt.shape.Counting != (p.rejected == nil) {
+		if tt.shape.IsCount != (p.rejected == nil) {
 			t.Errorf("%s, %+v rejects %d plans", tt.query, tt.shape, len(p.rejected))
 		}
 	}

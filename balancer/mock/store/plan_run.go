@@ -15,20 +15,20 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// keyRange is a stretch of entries: from <= key < to; a nil to is open.
+// keyRange is a range of index keys, [from, to); a nil to is unbounded.
 type keyRange struct{ from, to []byte }
 
-// maxRanges is how many stretches a scan is cut into; more are read as one and
-// looked through.
+// maxRanges is the maximum number of ranges of a scan; more are read as one range and
+// filtered.
 const maxRanges = 10_000
 
-// ranges returns the stretches that can hold keys in the bounds; checked is how
+// keyRanges returns the key ranges that can hold keys in the bounds; checked is how
 // many fields they settle.
-func (a *accessPath) ranges() (list []keyRange, checked int) {
+func (a *accessPath) keyRanges() (list []keyRange, checked int) {
 	prefixes := [][]byte{nil}
 	for i, b := range a.bounds {
-		if !b.points() || len(prefixes)*len(b) > maxRanges {
-			return stretches(prefixes, b), i + 1
+		if !b.areAllPoints() || len(prefixes)*len(b) > maxRanges {
+			return prefixRanges(prefixes, b), i + 1
 		}
 		var next [][]byte
 		for _, p := range prefixes {
@@ -39,21 +39,21 @@ func (a *accessPath) ranges() (list []keyRange, checked int) {
 		prefixes = next
 	}
 	for _, p := range prefixes {
-		list = append(list, keyRange{p, above(p)})
+		list = append(list, keyRange{p, prefixSuccessor(p)})
 	}
 	return list, len(a.bounds)
 }
 
-func stretches(prefixes [][]byte, b bounds) []keyRange {
+func prefixRanges(prefixes [][]byte, b bounds) []keyRange {
 	var list []keyRange
 	for _, p := range prefixes {
 		for _, i := range b {
 			r := keyRange{slices.Concat(p, i.low.key), slices.Concat(p, i.high.key)}
 			if !i.low.included {
-				r.from = above(r.from)
+				r.from = prefixSuccessor(r.from)
 			}
 			if i.high.included {
-				r.to = above(r.to)
+				r.to = prefixSuccessor(r.to)
 			}
 			list = append(list, r)
 		}
@@ -61,8 +61,8 @@ func stretches(prefixes [][]byte, b bounds) []keyRange {
 	return list
 }
 
-// above returns the first key after all that begin with a prefix.
-func above(prefix []byte) []byte {
+// prefixSuccessor returns the first key after all that begin with a prefix.
+func prefixSuccessor(prefix []byte) []byte {
 	b := slices.Clone(prefix)
 	for i := len(b) - 1; i >= 0; i-- {
 		if b[i] < 0xff {
@@ -73,18 +73,18 @@ func above(prefix []byte) []byte {
 	return nil
 }
 
-// scannedEntry is one entry that a scan came by.
+// scannedEntry is one index entry that a scan visited.
 type scannedEntry struct {
-	id     RecordID
-	key    []byte
-	within bool // its key is in the bounds
-	seek   bool // the first of a stretch
+	id       RecordID
+	key      []byte
+	inBounds bool // its key is in the bounds
+	isSeek   bool // the first of a stretch
 }
 
-// entries walks the index as the bounds say, every key that is looked at.
-func (a *accessPath) entries() iter.Seq[scannedEntry] {
-	ranges, checked := a.ranges()
-	if a.limited {
+// scanEntries walks the index as the bounds say, every key that is looked at.
+func (a *accessPath) scanEntries() iter.Seq[scannedEntry] {
+	ranges, checked := a.keyRanges()
+	if a.hasMinMax {
 		ranges = slices.DeleteFunc(ranges, func(r keyRange) bool {
 			return a.to != nil && bytes.Compare(r.from, a.to) >= 0 ||
 				a.from != nil && r.to != nil && bytes.Compare(r.to, a.from) <= 0
@@ -104,11 +104,11 @@ func (a *accessPath) entries() iter.Seq[scannedEntry] {
 	return func(yield func(scannedEntry) bool) {
 		for _, r := range ranges {
 			seek := true
-			for id, key := range a.walk(r) {
+			for id, key := range a.walkRange(r) {
 				if a.reversed && bytes.Compare(key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(key, r.to) >= 0 {
 					break
 				}
-				if !yield(scannedEntry{RecordID(id), key, a.within(key, checked), seek}) {
+				if !yield(scannedEntry{RecordID(id), key, a.isInBounds(key, checked), seek}) {
 					return
 				}
 				seek = false
@@ -117,20 +117,20 @@ func (a *accessPath) entries() iter.Seq[scannedEntry] {
 	}
 }
 
-// walk goes through the index from the end of a stretch where the scan begins.
-func (a *accessPath) walk(r keyRange) iter.Seq2[uint64, []byte] {
+// walkRange goes through the index from the end of a stretch where the scan begins.
+func (a *accessPath) walkRange(r keyRange) iter.Seq2[uint64, []byte] {
 	switch {
 	case !a.reversed:
 		return a.index.entries.From(r.from)
 	case r.to == nil:
 		return a.index.entries.Backward()
 	}
-	return a.index.entries.Below(r.to)
+	return a.index.entries.BackwardBelow(r.to)
 }
 
-// within reports whether the fields of a key that its stretch does not settle
+// isInBounds reports whether the fields of a key that its range does not determine
 // lie in their bounds.
-func (a *accessPath) within(key []byte, checked int) bool {
+func (a *accessPath) isInBounds(key []byte, checked int) bool {
 	if checked == len(a.bounds) {
 		return true
 	}
@@ -139,7 +139,7 @@ func (a *accessPath) within(key []byte, checked int) bool {
 		if n == 0 {
 			return true
 		}
-		if i >= checked && !b.everything() && !b.contains(key[:n]) {
+		if i >= checked && !b.isUnbounded() && !b.contains(key[:n]) {
 			return false
 		}
 		key = key[n:]
@@ -147,12 +147,12 @@ func (a *accessPath) within(key []byte, checked int) bool {
 	return true
 }
 
-// Counts is what reading by a plan took.
+// Counts are the execution counters of a plan.
 type Counts struct {
 	Keys, Docs, Seeks       int64
 	DupsTested, DupsDropped int64
-	// Found are the documents that the scan gave, Matched those of them that
-	// match, Owned those of them that the reader kept.
+	// Found counts the documents that the scan returned, Matched those that
+	// match, Owned those that the reader kept.
 	Found, Matched, Owned int64
 	branches              []*Counts
 }
@@ -163,9 +163,9 @@ func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] 
 	return func(yield func(Found, error) bool) {
 		var key []byte
 		w := quota.New(ctx)
-		for id, doc := range p.keyed(w, counts, &key) {
+		for id, doc := range p.candidatesWithKey(w, counts, &key) {
 			counts.Found++
-			ok, err := p.query.Filter.TestWith(w, doc)
+			ok, err := p.query.Filter.TestMetered(w, doc)
 			if err == nil && !ok {
 				continue
 			}
@@ -174,7 +174,7 @@ func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] 
 				return
 			}
 		}
-		if err := w.Over(); err != nil { // which has ended the walk
+		if err := w.Err(); err != nil { // which has ended the walk
 			yield(Found{}, err)
 		}
 	}
@@ -188,8 +188,8 @@ type Found struct {
 	key []byte
 }
 
-// KeyOf returns what returnKey shows: the values of the index that was used.
-func (p *Plan) KeyOf(f Found) bson.Raw {
+// IndexKeyOf returns what returnKey shows: the values of the index that was used.
+func (p *Plan) IndexKeyOf(f Found) bson.Raw {
 	if p.index == nil {
 		return document.Empty
 	}
@@ -207,7 +207,7 @@ func (p *Plan) KeyOf(f Found) bson.Raw {
 func (f indexField) valueOf(doc bson.Raw, key []byte) value.Value {
 	found := value.Null()
 	if f.hashed {
-		return value.Int64(keyorder.Hash(paths.At(doc, f.path)))
+		return value.Int64(keyorder.Hash(paths.LookupPath(doc, f.path)))
 	}
 	same := func(v value.Value) {
 		if !value.IsMissing(v) && bytes.Equal(keyorder.Append(nil, v), key) {
@@ -223,25 +223,25 @@ func (f indexField) valueOf(doc bson.Raw, key []byte) value.Value {
 
 // WithRecordID adds what showRecordId shows.
 func WithRecordID(doc bson.Raw, id RecordID) bson.Raw {
-	return document.With(doc, "$recordId", value.Int64(int64(id)))
+	return document.WithField(doc, "$recordId", value.Int64(int64(id)))
 }
 
-// Sorted reports whether the documents come in the order asked for.
-func (p *Plan) Sorted() bool { return p.sorted || document.IsEmpty(p.query.Sort) }
+// IsSorted reports whether the documents come in the order asked for.
+func (p *Plan) IsSorted() bool { return p.sorted || document.IsEmpty(p.query.Sort) }
 
-// candidates are documents among which are all that match, each once.
+// candidates walks a superset of the matching documents, each once.
 func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	var key []byte
-	return p.keyed(nil, counts, &key)
+	return p.candidatesWithKey(nil, counts, &key)
 }
 
-// keyed is candidates that leaves the key of the entry in key, and ends with the
-// work.
-func (p *Plan) keyed(w *quota.Meter, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
+// candidatesWithKey is candidates that stores the index key of each entry in key, and stops with the
+// meter.
+func (p *Plan) candidatesWithKey(w *quota.Meter, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
 	records := &p.coll.records
 	switch {
 	case p.branches != nil:
-		return p.fromBranches(w, counts)
+		return p.branchCandidates(w, counts)
 	case p.index == nil:
 		return func(yield func(RecordID, bson.Raw) bool) {
 			walk := records.All()
@@ -249,26 +249,26 @@ func (p *Plan) keyed(w *quota.Meter, counts *Counts, key *[]byte) iter.Seq2[Reco
 				walk = records.Backward()
 			}
 			for id, doc := range walk {
-				if counts.Docs++; w.Step(1) != nil || !yield(RecordID(id), doc) {
+				if counts.Docs++; w.Charge(1) != nil || !yield(RecordID(id), doc) {
 					return
 				}
 			}
 		}
 	}
-	entries := p.entries()
+	entries := p.scanEntries()
 	var seen map[RecordID]bool
-	if p.index.Multikey() {
+	if p.index.IsMultikey() {
 		seen = map[RecordID]bool{}
 	}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for e := range entries {
-			if counts.Keys++; w.Step(1) != nil {
+			if counts.Keys++; w.Charge(1) != nil {
 				return
 			}
-			if e.seek {
+			if e.isSeek {
 				counts.Seeks++
 			}
-			if !e.within {
+			if !e.inBounds {
 				continue
 			}
 			if seen != nil {
@@ -288,14 +288,14 @@ func (p *Plan) keyed(w *quota.Meter, counts *Counts, key *[]byte) iter.Seq2[Reco
 	}
 }
 
-func (p *Plan) fromBranches(w *quota.Meter, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
+func (p *Plan) branchCandidates(w *quota.Meter, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	seen := map[RecordID]bool{}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for _, b := range p.branches {
 			part := &Counts{}
 			counts.branches = append(counts.branches, part)
 			var key []byte
-			for id, doc := range b.keyed(w, part, &key) {
+			for id, doc := range b.candidatesWithKey(w, part, &key) {
 				part.Found++
 				counts.DupsTested++
 				if seen[id] {

@@ -13,39 +13,39 @@ import (
 
 // Stage is one step of a plan as explain shows it.
 type Stage struct {
-	Name   string
-	Filter bson.Raw // what it tests; nil for nothing
-	Fields bson.D   // what it is
-	Done   bson.D   // what it counted besides
-	// Returned is how many it gave, Works how many steps it took.
+	Name     string
+	Filter   bson.Raw // the condition that it tests; nil for none
+	Fields   bson.D   // its static fields, such as keyPattern
+	Counters bson.D   // further counters
+	// Returned is the number of documents it returned, Works the number of its steps.
 	Returned, Works int64
 	Inputs          []*Stage
 }
 
-// Planned returns the stage as queryPlanner shows it.
-func (s *Stage) Planned() bson.D {
-	doc := append(s.head(), s.Fields...)
-	return s.appendInputs(doc, (*Stage).Planned)
+// PlannerDoc returns the stage as queryPlanner shows it.
+func (s *Stage) PlannerDoc() bson.D {
+	doc := append(s.headFields(), s.Fields...)
+	return s.appendInputs(doc, (*Stage).PlannerDoc)
 }
 
-// Executed returns the stage as executionStats shows it.
-func (s *Stage) Executed() bson.D {
-	doc := append(s.head(),
-		bson.E{Key: "nReturned", Value: smallestOf(s.Returned)},
+// ExecutionDoc returns the stage as executionStats shows it.
+func (s *Stage) ExecutionDoc() bson.D {
+	doc := append(s.headFields(),
+		bson.E{Key: "nReturned", Value: intOrLong(s.Returned)},
 		bson.E{Key: "executionTimeMillisEstimate", Value: int32(0)},
-		bson.E{Key: "works", Value: smallestOf(s.Works)},
-		bson.E{Key: "advanced", Value: smallestOf(s.Returned)},
-		bson.E{Key: "needTime", Value: smallestOf(max(0, s.Works-s.Returned-1))},
+		bson.E{Key: "works", Value: intOrLong(s.Works)},
+		bson.E{Key: "advanced", Value: intOrLong(s.Returned)},
+		bson.E{Key: "needTime", Value: intOrLong(max(0, s.Works-s.Returned-1))},
 		bson.E{Key: "needYield", Value: int32(0)},
 		bson.E{Key: "saveState", Value: int32(0)},
 		bson.E{Key: "restoreState", Value: int32(0)},
 		bson.E{Key: "isEOF", Value: int32(1)},
 	)
-	doc = append(append(doc, s.Fields...), s.Done...)
-	return s.appendInputs(doc, (*Stage).Executed)
+	doc = append(append(doc, s.Fields...), s.Counters...)
+	return s.appendInputs(doc, (*Stage).ExecutionDoc)
 }
 
-func (s *Stage) head() bson.D {
+func (s *Stage) headFields() bson.D {
 	doc := bson.D{{Key: "stage", Value: s.Name}}
 	if s.Filter != nil {
 		doc = append(doc, bson.E{Key: "filter", Value: s.Filter})
@@ -67,22 +67,22 @@ func (s *Stage) appendInputs(doc bson.D, show func(*Stage) bson.D) bson.D {
 	return append(doc, bson.E{Key: "inputStages", Value: list})
 }
 
-// smallestOf returns how counters are encoded: Int32 where it fits.
-func smallestOf(n int64) any {
+// intOrLong encodes a counter: as Int32 if it fits, else Int64.
+func intOrLong(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
 	}
 	return n
 }
 
-// Over puts a stage on top of another.
-func (s *Stage) Over(input *Stage) *Stage {
+// WithInput puts a stage on top of another.
+func (s *Stage) WithInput(input *Stage) *Stage {
 	s.Inputs = append(s.Inputs, input)
 	return s
 }
 
-// Shape is what is done with the documents that a plan gives.
-type Shape struct {
+// ResultShape is what the caller does with the documents of a plan.
+type ResultShape struct {
 	// ShardKey are the fields of the shard key of which a shard tests the owner;
 	// nil when it need not.
 	ShardKey []string
@@ -90,12 +90,12 @@ type Shape struct {
 	Projection bson.Raw
 	// Skip and Limit cut the result; zero is none.
 	Skip, Limit int64
-	// Counting is for count, which needs no documents.
-	Counting bool
+	// IsCount is for count, which needs no documents.
+	IsCount bool
 }
 
-// Ran is what a plan did when it was run.
-type Ran struct {
+// RunStats are the counters of a plan's execution.
+type RunStats struct {
 	Counts
 	// Returned is the result's length; Bytes the size of what had to be sorted.
 	Returned, Bytes int64
@@ -106,107 +106,118 @@ type Ran struct {
 type Totals struct{ Keys, Docs int64 }
 
 // Stages describes the plan, with the counts of a run or of none.
-func (p *Plan) Stages(shape Shape, ran Ran) (*Stage, Totals) {
-	if s, ok := p.express(shape, ran); ok {
+func (p *Plan) Stages(shape ResultShape, ran RunStats) (*Stage, Totals) {
+	if s, ok := p.expressStage(shape, ran); ok {
 		return s, Totals{ran.Keys, ran.Docs}
 	}
-	s, totals := p.source(shape, ran)
-	if !p.Sorted() {
-		s = sortStage(p.query.Sort, shape, ran).Over(s)
+	s, totals := p.sourceStages(shape, ran)
+	if !p.IsSorted() {
+		s = sortStage(p.query.Sort, shape, ran).WithInput(s)
 	}
 	if shape.Skip > 0 {
-		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: smallestOf(shape.Skip)}}, Returned: ran.Returned,
-			Works: s.Works}).Over(s)
+		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: intOrLong(shape.Skip)}}, Returned: ran.Returned,
+			Works: s.Works}).WithInput(s)
 	}
-	if name := p.projecting(shape); name != "" {
+	if name := p.projectionStageName(shape); name != "" {
 		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned,
-			Works: s.Works}).Over(s)
+			Works: s.Works}).WithInput(s)
 	}
-	if shape.Limit > 0 && (p.Sorted() || shape.Skip > 0) {
-		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: smallestOf(shape.Limit)}},
-			Returned: ran.Returned, Works: s.Works}).Over(s)
+	if shape.Limit > 0 && (p.IsSorted() || shape.Skip > 0) {
+		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: intOrLong(shape.Limit)}},
+			Returned: ran.Returned, Works: s.Works}).WithInput(s)
 	}
-	if p.subplanned() {
-		s = (&Stage{Name: "SUBPLAN", Returned: s.Returned, Works: s.Works}).Over(s)
+	if p.isSubplanned() {
+		s = (&Stage{Name: "SUBPLAN", Returned: s.Returned, Works: s.Works}).WithInput(s)
 	}
 	return s, totals
 }
 
-// subplanned reports whether the query is $or and nothing else, whose clauses the
+// isSubplanned reports whether the query is $or and nothing else, whose clauses the
 // server plans one by one.
-func (p *Plan) subplanned() bool {
+func (p *Plan) isSubplanned() bool {
 	return len(p.clauses) == 1 && p.clauses[0].Or != nil && value.IsMissing(p.query.Hint)
 }
 
-// Rejected returns the other plans there were, as queryPlanner shows them.
-func (p *Plan) Rejected(shape Shape) bson.A {
+// RejectedPlans returns the other plans there were, as queryPlanner shows them.
+func (p *Plan) RejectedPlans(shape ResultShape) bson.A {
 	list := bson.A{}
 	for _, r := range p.rejected {
-		s, _ := r.Stages(shape, Ran{})
-		list = append(list, append(bson.D{{Key: "isCached", Value: false}}, s.Planned()...))
+		s, _ := r.Stages(shape, RunStats{})
+		list = append(list, append(bson.D{{Key: "isCached", Value: false}}, s.PlannerDoc()...))
 	}
 	return list
 }
 
-// express returns the short way to a document by its _id.
-func (p *Plan) express(shape Shape, ran Ran) (*Stage, bool) {
-	if !p.query.Plain || p.index == nil || p.index.spec.Name != "_id_" || len(p.clauses) != 1 || !p.settled[0] ||
-		!p.bounds[0].onePoint() || shape.Skip > 0 || shape.Counting || !document.IsEmpty(p.query.Sort) {
+// expressStage returns the short way to a document by its _id.
+func (p *Plan) expressStage(shape ResultShape, ran RunStats) (*Stage, bool) {
+	if !p.query.AllowExpress || p.index == nil || p.index.spec.Name != "_id_" || len(p.clauses) != 1 ||
+		!p.exactClauses[0] || !p.bounds[0].isOnePoint() || shape.Skip > 0 || shape.IsCount ||
+		!document.IsEmpty(p.query.Sort) {
 		return nil, false
 	}
 	return &Stage{
 		Name: "EXPRESS_IXSCAN",
 		Fields: bson.D{{Key: "keyPattern", Value: document.Text(value.Object(p.index.spec.Key))},
 			{Key: "indexName", Value: "_id_"}},
-		Done: bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)},
-			{Key: "docsExamined", Value: smallestOf(ran.Docs)}},
+		Counters: bson.D{{Key: "keysExamined", Value: intOrLong(ran.Keys)},
+			{Key: "docsExamined", Value: intOrLong(ran.Docs)}},
 		Returned: ran.Returned, Works: ran.Keys + 1,
 	}, true
 }
 
-// source returns the stages that find the documents and keep those owned.
-func (p *Plan) source(shape Shape, ran Ran) (*Stage, Totals) {
+// sourceStages returns the stages that find the documents and keep those owned.
+func (p *Plan) sourceStages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	switch {
 	case p.branches != nil:
-		return p.owned(shape, ran, p.orStage(ran)), Totals{ran.Keys, ran.Found}
+		return p.shardingFilterStage(shape, ran, p.orStage(ran)), Totals{ran.Keys, ran.Found}
 	case p.index == nil:
-		s := &Stage{Name: "COLLSCAN", Fields: bson.D{{Key: "direction", Value: direction(p.backward)}},
-			Done: bson.D{{Key: "docsExamined", Value: smallestOf(ran.Docs)}}, Returned: ran.Matched, Works: ran.Docs + 1}
+		s := &Stage{Name: "COLLSCAN", Fields: bson.D{{Key: "direction", Value: directionName(p.backward)}},
+			Counters: bson.D{{Key: "docsExamined", Value: intOrLong(ran.Docs)}}, Returned: ran.Matched, Works: ran.Docs + 1}
 		if len(p.clauses) > 0 {
-			s.Filter = filter.QueryOf(p.clauses)
+			s.Filter = filter.ExplainQuery(p.clauses)
 		}
-		return p.owned(shape, ran, s), Totals{ran.Keys, ran.Docs}
+		return p.shardingFilterStage(shape, ran, s), Totals{ran.Keys, ran.Docs}
 	}
 	scan := p.indexScan(ran.Counts)
 	residual := p.residual()
 	covered := residual == nil && p.covers(shape)
 	switch {
 	case covered:
-		return p.owned(shape, ran, scan), Totals{Keys: ran.Keys}
+		return p.shardingFilterStage(shape, ran, scan), Totals{Keys: ran.Keys}
 	case residual == nil && shape.ShardKey != nil && p.coversFields(shape.ShardKey):
-		return fetch(nil, ran.Owned, ran.Owned, p.owned(shape, ran, scan)), Totals{ran.Keys, ran.Owned}
+		return fetchStage(nil, ran.Owned, ran.Owned, p.shardingFilterStage(shape, ran, scan)), Totals{ran.Keys, ran.Owned}
 	}
-	return p.owned(shape, ran, fetch(residual, ran.Found, ran.Matched, scan)), Totals{ran.Keys, ran.Found}
+	return p.shardingFilterStage(
+			shape,
+			ran,
+			fetchStage(residual, ran.Found, ran.Matched, scan),
+		), Totals{
+			ran.Keys,
+			ran.Found,
+		}
 }
 
-func (p *Plan) owned(shape Shape, ran Ran, input *Stage) *Stage {
+func (p *Plan) shardingFilterStage(shape ResultShape, ran RunStats, input *Stage) *Stage {
 	if shape.ShardKey == nil {
 		return input
 	}
-	return (&Stage{Name: "SHARDING_FILTER", Done: bson.D{{Key: "chunkSkips", Value: smallestOf(ran.Matched - ran.Owned)}},
-		Returned: ran.Owned, Works: input.Works}).Over(input)
+	return (&Stage{Name: "SHARDING_FILTER",
+		Counters: bson.D{{Key: "chunkSkips", Value: intOrLong(ran.Matched - ran.Owned)}},
+		Returned: ran.Owned, Works: input.Works}).WithInput(
+		input,
+	)
 }
 
-func fetch(filter bson.Raw, examined, returned int64, input *Stage) *Stage {
+func fetchStage(filter bson.Raw, examined, returned int64, input *Stage) *Stage {
 	return (&Stage{Name: "FETCH", Filter: filter, Returned: returned, Works: input.Works,
-		Done: bson.D{{Key: "docsExamined", Value: smallestOf(examined)}, {Key: "alreadyHasObj", Value: int32(0)}},
-	}).Over(input)
+		Counters: bson.D{{Key: "docsExamined", Value: intOrLong(examined)}, {Key: "alreadyHasObj", Value: int32(0)}},
+	}).WithInput(input)
 }
 
-func (p *Plan) orStage(ran Ran) *Stage {
+func (p *Plan) orStage(ran RunStats) *Stage {
 	or := &Stage{Name: "OR", Returned: ran.Found, Works: ran.Keys + int64(len(p.branches)),
-		Done: bson.D{{Key: "dupsTested", Value: smallestOf(ran.DupsTested)},
-			{Key: "dupsDropped", Value: smallestOf(ran.DupsDropped)}}}
+		Counters: bson.D{{Key: "dupsTested", Value: intOrLong(ran.DupsTested)},
+			{Key: "dupsDropped", Value: intOrLong(ran.DupsDropped)}}}
 	for i, b := range p.branches {
 		counts := Counts{}
 		if i < len(ran.branches) {
@@ -214,42 +225,42 @@ func (p *Plan) orStage(ran Ran) *Stage {
 		}
 		or.Inputs = append(or.Inputs, b.indexScan(counts))
 	}
-	return fetch(p.orFilter(), ran.Found, ran.Matched, or)
+	return fetchStage(p.orFilter(), ran.Found, ran.Matched, or)
 }
 
-// orFilter returns what the branches leave to be tested; nil for nothing.
+// orFilter returns the conditions that the branches do not cover; nil for none.
 func (p *Plan) orFilter() bson.Raw {
 	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residual() != nil }) {
 		return nil
 	}
-	return filter.QueryOf(p.clauses)
+	return filter.ExplainQuery(p.clauses)
 }
 
-// residual returns what the bounds leave to be tested; nil for nothing.
+// residual returns the conditions that the bounds do not cover; nil for none.
 func (p *Plan) residual() bson.Raw {
 	var rest []filter.Clause
 	for i, c := range p.clauses {
-		if !p.settled[i] {
+		if !p.exactClauses[i] {
 			rest = append(rest, c)
 		}
 	}
 	if rest == nil {
 		return nil
 	}
-	return filter.QueryOf(rest)
+	return filter.ExplainQuery(rest)
 }
 
-// covers reports whether the keys of the index are all that is needed.
-func (p *Plan) covers(shape Shape) bool {
+// covers reports whether the index keys suffice, without fetching documents.
+func (p *Plan) covers(shape ResultShape) bool {
 	if shape.ShardKey != nil && !p.coversFields(shape.ShardKey) {
 		return false
 	}
-	in := inclusion(shape.Projection)
-	return shape.Counting || in.is && p.coversFields(in.names)
+	in := includedFields(shape.Projection)
+	return shape.IsCount || in.isInclusion && p.coversFields(in.names)
 }
 
 func (p *Plan) coversFields(names []string) bool {
-	if p.index.Multikey() {
+	if p.index.IsMultikey() {
 		return false
 	}
 	for _, name := range names {
@@ -263,25 +274,25 @@ func (p *Plan) coversFields(names []string) bool {
 // projectionFields is what a projection includes. It is none with computed fields, or
 // when it only excludes.
 type projectionFields struct {
-	is, computed, dotted bool
-	names                []string
+	isInclusion, computed, dotted bool
+	names                         []string
 }
 
 // IsInclusion reports whether a projection names fields to keep, and computes none.
-func IsInclusion(projection bson.Raw) bool { return inclusion(projection).is }
+func IsInclusion(projection bson.Raw) bool { return includedFields(projection).isInclusion }
 
-func inclusion(projection bson.Raw) (in projectionFields) {
+func includedFields(projection bson.Raw) (in projectionFields) {
 	id := true
 	for name, v := range document.Fields(projection) {
 		switch path := string(name); {
 		case !value.IsNumber(v) && v.Type != bson.TypeBoolean:
 			return projectionFields{computed: true}
 		case path == "_id":
-			id = value.Truthy(v)
+			id = value.IsTruthy(v)
 		default:
 			in.dotted = in.dotted || strings.Contains(path, ".")
-			if value.Truthy(v) {
-				in.is = true
+			if value.IsTruthy(v) {
+				in.isInclusion = true
 				in.names = append(in.names, path)
 			}
 		}
@@ -292,11 +303,11 @@ func inclusion(projection bson.Raw) (in projectionFields) {
 	return in
 }
 
-// Covered returns a function that makes what a query needs of a document from its keys in the index
+// CoveredProjection returns a function that makes what a query needs of a document from its keys in the index
 // alone: a field that it lacks is null there. It is nil where documents are fetched, or paths shown.
-func (p *Plan) Covered() func(doc bson.Raw) bson.Raw {
-	in := inclusion(p.query.Shape.Projection)
-	if p.index == nil || p.branches != nil || !in.is || in.dotted || !p.Sorted() || p.residual() != nil ||
+func (p *Plan) CoveredProjection() func(doc bson.Raw) bson.Raw {
+	in := includedFields(p.query.Shape.Projection)
+	if p.index == nil || p.branches != nil || !in.isInclusion || in.dotted || !p.IsSorted() || p.residual() != nil ||
 		!p.covers(p.query.Shape) || slices.ContainsFunc(p.index.fields, func(f indexField) bool { return len(f.path) > 1 }) {
 		return nil
 	}
@@ -311,36 +322,36 @@ func (p *Plan) Covered() func(doc bson.Raw) bson.Raw {
 				fields = append(fields, document.Field{Name: f.name, Value: v})
 			}
 		}
-		return document.Of(fields...)
+		return document.New(fields...)
 	}
 }
 
-// projecting names the stage of the projection, "" without one. Paths go the long
-// way, from an index, too.
-func (p *Plan) projecting(shape Shape) string {
+// projectionStageName names the stage of the projection, "" without one. Dotted paths take the default
+// stage, even from an index.
+func (p *Plan) projectionStageName(shape ResultShape) string {
 	if document.IsEmpty(shape.Projection) {
 		return ""
 	}
-	switch in := inclusion(shape.Projection); {
+	switch in := includedFields(shape.Projection); {
 	case in.computed || in.dotted:
 		return "PROJECTION_DEFAULT"
-	case in.is && p.index != nil && p.branches == nil && p.residual() == nil && p.covers(shape):
+	case in.isInclusion && p.index != nil && p.branches == nil && p.residual() == nil && p.covers(shape):
 		return "PROJECTION_COVERED"
 	}
 	return "PROJECTION_SIMPLE"
 }
 
-func sortStage(pattern bson.Raw, shape Shape, ran Ran) *Stage {
+func sortStage(pattern bson.Raw, shape ResultShape, ran RunStats) *Stage {
 	details := bson.D{{Key: "sortPattern", Value: pattern}, {Key: "memLimit", Value: int32(sortMemory)}}
 	returned := ran.Owned
 	if shape.Limit > 0 {
-		details = append(details, bson.E{Key: "limitAmount", Value: smallestOf(shape.Limit + shape.Skip)})
+		details = append(details, bson.E{Key: "limitAmount", Value: intOrLong(shape.Limit + shape.Skip)})
 		returned = min(returned, shape.Limit+shape.Skip)
 	}
 	return &Stage{
 		Name: "SORT", Fields: append(details, bson.E{Key: "type", Value: "simple"}),
-		Done: bson.D{
-			{Key: "totalDataSizeSorted", Value: smallestOf(ran.Bytes)}, {Key: "usedDisk", Value: false},
+		Counters: bson.D{
+			{Key: "totalDataSizeSorted", Value: intOrLong(ran.Bytes)}, {Key: "usedDisk", Value: false},
 			{Key: "spills", Value: int32(0)}, {Key: "spilledDataStorageSize", Value: int32(0)},
 		},
 		Returned: returned, Works: ran.Keys + ran.Docs + returned + 2,
@@ -350,7 +361,7 @@ func sortStage(pattern bson.Raw, shape Shape, ran Ran) *Stage {
 // sortMemory is the server's limit of a sort in memory, in bytes.
 const sortMemory = 100 << 20
 
-func direction(backward bool) string {
+func directionName(backward bool) string {
 	if backward {
 		return "backward"
 	}
@@ -359,29 +370,29 @@ func direction(backward bool) string {
 
 // indexScan returns the stage of the scan, with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
-	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(),
-		bson.E{Key: "direction", Value: direction(p.backward)})}
+	s := &Stage{Name: "IXSCAN", Fields: append(p.index.explainFields(),
+		bson.E{Key: "direction", Value: directionName(p.backward)})}
 	all := bson.D{}
 	for i, f := range p.index.fields {
-		all = append(all, bson.E{Key: f.name, Value: p.shownBounds(i)})
+		all = append(all, bson.E{Key: f.name, Value: p.explainBounds(i)})
 	}
 	s.Fields = append(s.Fields, bson.E{Key: "indexBounds", Value: all})
 	s.Returned, s.Works = counts.Found, counts.Keys+1
-	s.Done = bson.D{
-		{Key: "keysExamined", Value: smallestOf(counts.Keys)}, {Key: "seeks", Value: smallestOf(counts.Seeks)},
-		{Key: "dupsTested", Value: smallestOf(counts.DupsTested)},
-		{Key: "dupsDropped", Value: smallestOf(counts.DupsDropped)},
+	s.Counters = bson.D{
+		{Key: "keysExamined", Value: intOrLong(counts.Keys)}, {Key: "seeks", Value: intOrLong(counts.Seeks)},
+		{Key: "dupsTested", Value: intOrLong(counts.DupsTested)},
+		{Key: "dupsDropped", Value: intOrLong(counts.DupsDropped)},
 	}
 	return s
 }
 
-// shownBounds returns the intervals in the order the scan meets them.
-func (p *Plan) shownBounds(i int) bson.A {
+// explainBounds returns the intervals in the order the scan meets them.
+func (p *Plan) explainBounds(i int) bson.A {
 	list := bson.A{}
-	falling := p.index.descends(i) != p.backward
+	falling := p.index.isDescending(i) != p.backward
 	for _, one := range p.bounds[i] {
 		if falling {
-			list = append(list, one.backwards())
+			list = append(list, one.reversedString())
 		} else {
 			list = append(list, one.String())
 		}
@@ -392,17 +403,17 @@ func (p *Plan) shownBounds(i int) bson.A {
 	return list
 }
 
-// described returns the fields of the index in a stage.
-func (ix *Index) described() bson.D {
+// explainFields returns the fields of the index in a stage.
+func (ix *Index) explainFields() bson.D {
 	paths := bson.D{}
 	for _, f := range ix.fields {
 		paths = append(paths, bson.E{Key: f.name, Value: ix.multikeyPaths(f)})
 	}
 	return bson.D{
 		{Key: "keyPattern", Value: ix.spec.Key}, {Key: "indexName", Value: ix.spec.Name},
-		{Key: "isMultiKey", Value: ix.Multikey()}, {Key: "multiKeyPaths", Value: paths},
+		{Key: "isMultiKey", Value: ix.IsMultikey()}, {Key: "multiKeyPaths", Value: paths},
 		{Key: "isUnique", Value: ix.spec.Unique}, {Key: "isSparse", Value: ix.spec.Sparse},
-		{Key: "isPartial", Value: ix.partial != nil}, {Key: "indexVersion", Value: int32(2)},
+		{Key: "isPartial", Value: ix.partialFilter != nil}, {Key: "indexVersion", Value: int32(2)},
 	}
 }
 
@@ -410,7 +421,7 @@ func (ix *Index) described() bson.D {
 func (ix *Index) multikeyPaths(f indexField) bson.A {
 	list := bson.A{}
 	for n := range f.path {
-		if before := strings.Join(f.path[:n+1], "."); slices.Contains(ix.arrays, before) {
+		if before := strings.Join(f.path[:n+1], "."); slices.Contains(ix.arrayPaths, before) {
 			list = append(list, before)
 		}
 	}

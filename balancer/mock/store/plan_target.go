@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// KeyRange is a stretch of encoded keys: From <= key < To; a nil To is open.
+// KeyRange is a range of encoded keys, [From, To); a nil To is unbounded.
 type KeyRange struct{ From, To []byte }
 
-// maxTargetRanges is how many stretches of a shard key are told apart. A query
+// maxTargetRanges is the maximum number of shard key ranges of a targeted query. A query
 // that has more goes to all shards.
 const maxTargetRanges = 1000
 
@@ -32,19 +32,19 @@ func KeyRanges(f *filter.Filter, key bson.Raw) ([]KeyRange, bool) {
 	for name, v := range document.Fields(key) {
 		b := allValues()
 		field := indexField{name: string(name), hashed: value.IsString(v)}
-		if slices.ContainsFunc(clauses, func(c filter.Clause) bool { return c.Path == field.name && isLong(c) }) {
+		if slices.ContainsFunc(clauses, func(c filter.Clause) bool { return c.Path == field.name && hasManyValues(c) }) {
 			return nil, false
 		}
-		field.narrow(&b, clauses, make([]bool, len(clauses)), false)
+		field.narrowBounds(&b, clauses, make([]bool, len(clauses)), false)
 		if len(b) > maxTargetRanges {
 			return nil, false
 		}
 		a.bounds = append(a.bounds, b)
 	}
-	if len(a.bounds) == 0 || a.bounds[0].everything() {
+	if len(a.bounds) == 0 || a.bounds[0].isUnbounded() {
 		return nil, false
 	}
-	ranges, _ := a.ranges()
+	ranges, _ := a.keyRanges()
 	out := make([]KeyRange, len(ranges))
 	for i, r := range ranges {
 		out[i] = KeyRange{r.from, r.to}

@@ -30,7 +30,7 @@ func planValues(t testing.TB) []value.Value {
 func condition(r *rand.Rand, values []value.Value) value.Value {
 	pick := func() value.Value { return values[r.IntN(len(values))] }
 	one := func(op string, v value.Value) value.Value {
-		return value.Object(document.Of(document.Field{Name: op, Value: v}))
+		return value.Object(document.New(document.Field{Name: op, Value: v}))
 	}
 	switch r.IntN(14) {
 	case 0, 1:
@@ -46,14 +46,14 @@ func condition(r *rand.Rand, values []value.Value) value.Value {
 	case 6:
 		return one("$not", one("$gt", pick()))
 	case 7:
-		return one("$elemMatch", value.Object(document.Of(document.Field{Name: "$gte", Value: pick()},
+		return one("$elemMatch", value.Object(document.New(document.Field{Name: "$gte", Value: pick()},
 			document.Field{Name: "$lt", Value: pick()})))
 	case 8:
 		return one("$regex", value.String([]string{"^a", "^ab", "^a*", "b", "^a.b"}[r.IntN(5)]))
 	case 9:
 		return one("$all", document.Array([]value.Value{pick(), pick()}))
 	case 10:
-		return value.Object(document.Of(document.Field{Name: "$gte", Value: pick()},
+		return value.Object(document.New(document.Field{Name: "$gte", Value: pick()},
 			document.Field{Name: "$lte", Value: pick()}))
 	case 11:
 		return one("$mod", document.Array([]value.Value{value.Int32(2), value.Int32(int32(r.IntN(2)))}))
@@ -95,7 +95,7 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 					fs = append(fs, document.Field{Name: name, Value: values[r.IntN(len(values))]})
 				}
 			}
-			doc := document.Of(fs...)
+			doc := document.New(fs...)
 			if _, err := indexed.Insert(doc); err != nil {
 				continue // two arrays side by side, or one in a hashed field
 			}
@@ -125,8 +125,8 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			all, _ := scanned.Plan(Query{Filter: f, Sort: storetest.Raw(t, `{"$natural": 1}`)})
 			want := idsOf(t, all)
 			if sorted := slices.Sorted(slices.Values(got)); !slices.Equal(sorted, want) {
-				shape, _ := plan.Stages(Shape{}, Ran{})
-				t.Fatalf("round %d: %s finds %v, want %v, by %v", round, query, sorted, want, shape.Planned())
+				shape, _ := plan.Stages(ResultShape{}, RunStats{})
+				t.Fatalf("round %d: %s finds %v, want %v, by %v", round, query, sorted, want, shape.PlannerDoc())
 			}
 			checkOrder(t, plan, q)
 		}
@@ -143,19 +143,19 @@ func randomQuery(r *rand.Rand, values []value.Value, paths []string) bson.Raw {
 	switch r.IntN(5) {
 	case 0:
 		branch := func() value.Value {
-			return value.Object(document.Of(document.Field{Name: path(), Value: condition(r, values)}))
+			return value.Object(document.New(document.Field{Name: path(), Value: condition(r, values)}))
 		}
-		return document.Of(document.Field{Name: "$or", Value: document.Array([]value.Value{branch(), branch()})})
+		return document.New(document.Field{Name: "$or", Value: document.Array([]value.Value{branch(), branch()})})
 	case 1:
-		return document.Of(document.Field{Name: path(), Value: condition(r, values)})
+		return document.New(document.Field{Name: path(), Value: condition(r, values)})
 	}
 	a, b := path(), path()
 	if a == b {
-		both := []value.Value{value.Object(document.Of(document.Field{Name: a, Value: condition(r, values)})),
-			value.Object(document.Of(document.Field{Name: b, Value: condition(r, values)}))}
-		return document.Of(document.Field{Name: "$and", Value: document.Array(both)})
+		both := []value.Value{value.Object(document.New(document.Field{Name: a, Value: condition(r, values)})),
+			value.Object(document.New(document.Field{Name: b, Value: condition(r, values)}))}
+		return document.New(document.Field{Name: "$and", Value: document.Array(both)})
 	}
-	return document.Of(document.Field{Name: a, Value: condition(r, values)},
+	return document.New(document.Field{Name: a, Value: condition(r, values)},
 		document.Field{Name: b, Value: condition(r, values)})
 }
 
@@ -173,7 +173,7 @@ func idsOf(t *testing.T, p *Plan) []int32 {
 
 func checkOrder(t *testing.T, p *Plan, q Query) {
 	t.Helper()
-	if document.IsEmpty(q.Sort) || !p.Sorted() {
+	if document.IsEmpty(q.Sort) || !p.IsSorted() {
 		return
 	}
 	order, err := order.Compile(q.Sort)
@@ -229,7 +229,7 @@ func TestBounds(t *testing.T) {
 		for _, v := range document.Items(extendedJSON(t, []byte(tt.want))) {
 			want = append(want, value.TextAt(v.Value))
 		}
-		if got := p.shownBounds(0); !slices.EqualFunc(got, want, func(a, b any) bool { return a == b }) {
+		if got := p.explainBounds(0); !slices.EqualFunc(got, want, func(a, b any) bool { return a == b }) {
 			t.Errorf("%s: bounds %v, want %v", tt.query, got, want)
 		}
 	}
@@ -252,7 +252,7 @@ func TestParsedQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Parsed(); !value.Object(got).Equal(value.Object(storetest.Raw(t, want))) {
+		if got := f.ParsedQuery(); !value.Object(got).Equal(value.Object(storetest.Raw(t, want))) {
 			t.Errorf("%s is %s, want %s", query, got, want)
 		}
 	}

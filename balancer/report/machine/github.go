@@ -19,7 +19,7 @@ var annotations = map[diagnosis.Severity]string{
 func GitHub(to io.Writer, reports []check.Report) error {
 	for _, r := range reports {
 		if r.Result == nil {
-			annotate(to, "error", "shardsh check: "+r.Name(), r.Trouble.Message)
+			annotate(to, "error", "shardsh check: "+r.Name(), r.Failure.Message)
 			continue
 		}
 		for _, f := range r.Result.Findings {

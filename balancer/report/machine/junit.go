@@ -26,7 +26,7 @@ func JUnit(to io.Writer, reports []check.Report) error {
 func suiteOf(r check.Report) Suite {
 	suite := Suite{Name: sanitize(r.Name()), Time: "0"}
 	if r.Result == nil {
-		suite.add(&Case{Name: "reach", Error: &Message{Message: sanitize(r.Trouble.Message), Type: sanitize(r.Trouble.Name)}})
+		suite.add(&Case{Name: "reach", Error: &Message{Message: sanitize(r.Failure.Message), Type: sanitize(r.Failure.Name)}})
 		return suite
 	}
 	p := r.Result.Parts()
@@ -60,7 +60,7 @@ func (s *Suite) add(c *Case) {
 }
 
 // caseOf returns a rule with what fails in its message, and the rest as output.
-func caseOf(r *check.Result, c check.Choice) *Case {
+func caseOf(r *check.Result, c check.RuleChoice) *Case {
 	var failing, rest []string
 	skipped := ""
 	for _, f := range r.Findings {
@@ -75,7 +75,7 @@ func caseOf(r *check.Result, c check.Choice) *Case {
 		}
 	}
 	one := &Case{Name: c.Name, Out: sanitize(strings.Join(rest, "\n"))}
-	status := r.Status(c.Name)
+	status := r.RuleStatus(c.Name)
 	switch {
 	case status != check.Passed:
 		m := &Message{sanitize(firstLine(failing)), c.Severity.String(), sanitize(strings.Join(failing, "\n"))}

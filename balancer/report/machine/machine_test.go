@@ -48,14 +48,14 @@ func reports(t *testing.T, name string) []check.Report {
 	bad.Shards[1].Unreachable = "no answer: " + name
 	bad.Source.Gaps = []catalog.Gap{{What: "mongos", Reason: name}}
 	p := check.Default()
-	if err := p.Choose([]string{"all"}); err != nil {
+	if err := p.EnableOnly([]string{"all"}); err != nil {
 		t.Fatal(err)
 	}
 	well := parts()
 	return []check.Report{
-		p.Report(name, check.Cluster{Diagnosis: diagnosis.Of(catalog.NewSnapshot(bad)), Unasked: "it is a test"}),
-		p.Report("well", check.Cluster{Diagnosis: diagnosis.Of(catalog.NewSnapshot(well))}),
-		{Address: "silent" + name, Trouble: check.Trouble{Name: name, Message: "can't reach " + name}},
+		p.Check(name, check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(bad)), MetadataUnsupported: "it is a test"}),
+		p.Check("well", check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(well))}),
+		{Address: "silent" + name, Failure: check.CheckFailure{Name: name, Message: "can't reach " + name}},
 	}
 }
 

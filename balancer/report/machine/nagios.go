@@ -64,7 +64,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 		}
 		if r.Result == nil {
 			sums.unknown++
-			lines = append(lines, prefix+r.Trouble.Message)
+			lines = append(lines, prefix+r.Failure.Message)
 			continue
 		}
 		sums.add(r.Result)

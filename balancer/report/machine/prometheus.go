@@ -169,7 +169,7 @@ func ruleStatuses(r *check.Result, sample func(float64, ...string)) {
 	for _, c := range r.Policy.Choices {
 		for _, status := range []check.Status{check.Passed, check.Failed, check.Unknown} {
 			if c.On {
-				sample(BoolValue(r.Status(c.Name) == status), "rule", c.Name, "status", string(status))
+				sample(BoolValue(r.RuleStatus(c.Name) == status), "rule", c.Name, "status", string(status))
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func compliant(r *check.Result, sample func(float64, ...string)) {
 
 func balancing(r *check.Result, sample func(float64, ...string)) {
 	for _, b := range r.Chosen() {
-		sample(BoolValue(b.Hold == diagnosis.NotHeld), "ns", b.Namespace)
+		sample(BoolValue(b.DisabledBy == diagnosis.NotDisabled), "ns", b.Namespace)
 	}
 }
 
@@ -240,7 +240,7 @@ func perShardSize(of func(catalog.ShardData) int64) func(check.Report, func(floa
 func deviations(r *check.Result, sample func(float64, ...string)) {
 	for _, b := range r.Chosen() {
 		for _, d := range check.Deviations(r.Snapshot, r.Collection(b.Namespace)) {
-			sample(d.Percent/100, "ns", b.Namespace, "shard", string(d.Shard))
+			sample(d.ExcessPercent/100, "ns", b.Namespace, "shard", string(d.Shard))
 		}
 	}
 }

@@ -19,11 +19,15 @@ type adviseArguments struct {
 }
 
 func (s *Server) addAdvise() {
-	add(s, tool{name: "advise", about: "Which shard key suits a collection, and why, from its indexes and a sample. " +
-		"Returns counts and shares, and no documents."}, advise)
+	add(
+		s,
+		tool{name: "advise", description: "Which shard key suits a collection, and why, from its indexes and a sample. " +
+			"Returns counts and shares, and no documents."},
+		adviseTool,
+	)
 }
 
-func advise(ctx context.Context, c *call, in adviseArguments) (Answer, error) {
+func adviseTool(ctx context.Context, c *call, in adviseArguments) (Answer, error) {
 	if _, _, err := catalog.SplitNamespace(in.NS); err != nil {
 		return Answer{}, fmt.Errorf("ns takes DB.COLLECTION, not %.80q", in.NS)
 	}
@@ -35,7 +39,7 @@ func advise(ctx context.Context, c *call, in adviseArguments) (Answer, error) {
 		return Answer{}, errors.New("a file has no documents to sample")
 	}
 	// analyzeShardKey keeps split points on the servers for a while, so it is left alone.
-	o := keyfacts.Options{NoAnalyze: "agents only read", Tell: c.progress}
+	o := keyfacts.Options{NoAnalyzeReason: "agents only read", Tell: c.progress}
 	for _, text := range in.Keys {
 		var doc bson.Raw
 		if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {

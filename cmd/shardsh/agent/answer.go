@@ -26,8 +26,8 @@ const (
 	maxEntry   = 400
 )
 
-// bounded returns an answer that is not too long, with what is hidden in it spelled out.
-func (s *Server) bounded(a Answer) Answer {
+// boundAnswer truncates an answer and escapes invisible characters in it.
+func (s *Server) boundAnswer(a Answer) Answer {
 	a.Answer = strings.TrimRight(a.Answer, "\n")
 	whole := utf8.RuneCountInString(a.Answer)
 	a.Answer = s.clean(a.Answer, maxAnswer)
@@ -35,11 +35,11 @@ func (s *Server) bounded(a Answer) Answer {
 		a.Truncated = true
 		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", maxAnswer, whole)
 	}
-	a.Sources, a.NextSteps = s.entries(a.Sources), s.entries(a.NextSteps)
+	a.Sources, a.NextSteps = s.boundEntries(a.Sources), s.boundEntries(a.NextSteps)
 	return a
 }
 
-func (s *Server) entries(list []string) []string {
+func (s *Server) boundEntries(list []string) []string {
 	bounded := []string{}
 	for i, entry := range list {
 		if i == maxEntries {
@@ -51,7 +51,7 @@ func (s *Server) entries(list []string) []string {
 }
 
 // clean returns the first characters of a text, without passwords, and with the
-// characters spelled out that people would not see.
+// invisible characters escaped.
 func (s *Server) clean(text string, most int) string {
 	if utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:most]) + "…"
@@ -60,12 +60,12 @@ func (s *Server) clean(text string, most int) string {
 		text = s.Redact(text)
 	}
 	text = plaintext.Visible(text)
-	if !strings.ContainsFunc(text, unseen) {
+	if !strings.ContainsFunc(text, isInvisible) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if unseen(r) {
+		if isInvisible(r) {
 			fmt.Fprintf(&b, `\u{%X}`, r)
 			continue
 		}
@@ -74,9 +74,9 @@ func (s *Server) clean(text string, most int) string {
 	return b.String()
 }
 
-// unseen reports whether a character has no form of its own, as those have that hide
+// isInvisible reports whether a character is invisible, such as those that hide
 // texts from people: tags, selectors of variants, spaces without width.
-func unseen(r rune) bool {
+func isInvisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
 }
 

@@ -18,33 +18,37 @@ type applyArguments struct {
 	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default) to 1h"`
 }
 
-// How long a call of apply starts steps.
+// For how long a call of apply may start steps.
 const (
-	usualApply   = 10 * time.Minute
-	longestApply = time.Hour
+	defaultApplyTime = 10 * time.Minute
+	maxApplyTime     = time.Hour
 )
 
 func (s *Server) addApply() {
-	add(s, tool{name: "apply", changes: true, about: "Carries out a plan that a person has approved by its hash, and " +
-		"no other; goes on with it when it was ended before. Nothing else changes the cluster."}, apply)
+	add(
+		s,
+		tool{name: "apply", modifies: true, description: "Carries out a plan that a person has approved by its hash, and " +
+			"no other; goes on with it when it was ended before. Nothing else changes the cluster."},
+		applyTool,
+	)
 }
 
-func apply(ctx context.Context, c *call, in applyArguments) (Answer, error) {
+func applyTool(ctx context.Context, c *call, in applyArguments) (Answer, error) {
 	approved, err := c.Plans.Plan(in.Hash)
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.Plans.check(in.Hash); err != nil {
+	if err := c.Plans.checkApproved(in.Hash); err != nil {
 		return Answer{}, err
 	}
 	verb := action.Apply{Plan: approved, Approve: in.Hash}
-	verb.Parallel, verb.PauseBalancing, verb.For = action.DefaultParallel, in.PauseBalancing, usualApply
+	verb.Parallel, verb.PauseBalancing, verb.For = action.DefaultParallel, in.PauseBalancing, defaultApplyTime
 	if in.For != "" {
-		if verb.For, err = time.ParseDuration(in.For); err != nil || verb.For <= 0 || verb.For > longestApply {
+		if verb.For, err = time.ParseDuration(in.For); err != nil || verb.For <= 0 || verb.For > maxApplyTime {
 			return Answer{}, fmt.Errorf("for takes a time up to 1h, such as 10m, not %q", in.For)
 		}
 	}
-	verb.Journal = c.Plans.journal(in.Hash)
+	verb.Journal = c.Plans.journalPath(in.Hash)
 	if _, err := os.Stat(verb.Journal); !errors.Is(err, fs.ErrNotExist) {
 		verb.Plan, verb.Resume, verb.Journal = nil, verb.Journal, ""
 	}
@@ -57,11 +61,11 @@ func apply(ctx context.Context, c *call, in applyArguments) (Answer, error) {
 		return Answer{}, argumentError(err)
 	}
 	a := Answer{Answer: actiontext.PlanResult(result), Hash: in.Hash, Sources: append(c.sources(),
-		"the plan and its journal: "+c.Plans.file(in.Hash))}
+		"the plan and its journal: "+c.Plans.planPath(in.Hash))}
 	if !result.Finished {
 		a.NextSteps = append(a.NextSteps, fmt.Sprintf("apply {\"hash\": %q}: goes on, if a limit ended it", in.Hash))
 	}
 	a.NextSteps = append(a.NextSteps, "check {}",
-		"to undo it, a person runs: shardsh apply --undo "+c.Plans.journal(in.Hash))
+		"to undo it, a person runs: shardsh apply --undo "+c.Plans.journalPath(in.Hash))
 	return a, nil
 }

@@ -61,7 +61,7 @@ func TestApprovals(t *testing.T) {
 	if err := plans.Approve(a.Hash); err != nil {
 		t.Fatal(err)
 	}
-	now = today.Add(Approved + time.Second)
+	now = today.Add(ApprovalLifetime + time.Second)
 	if refusal := apply(); !strings.Contains(refusal, "not approved any more") {
 		t.Errorf("after a day it is refused with %q", refusal)
 	}
@@ -70,7 +70,7 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("an approval of the future is refused with %q", refusal)
 	}
 	now = today
-	file := plans.file(a.Hash)
+	file := plans.planPath(a.Hash)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -17,14 +17,14 @@ import (
 	"shardsh/bindings/actiontext"
 )
 
-// maxKept is how many snapshots a session keeps: each may be large.
-const maxKept = 3
+// maxSnapshots is how many snapshots a session keeps: each may be large.
+const maxSnapshots = 3
 
-// snapshots are those that an agent has had made, by name. The oldest one goes first.
+// snapshots are the snapshots made in this session, by name. The oldest is evicted first.
 type snapshots struct {
-	mu   sync.Mutex
-	made int
-	list []keptSnapshot
+	mu      sync.Mutex
+	created int
+	list    []keptSnapshot
 }
 
 type keptSnapshot struct {
@@ -32,18 +32,18 @@ type keptSnapshot struct {
 	*catalog.Snapshot
 }
 
-// keep keeps a snapshot, and returns its name.
-func (k *snapshots) keep(s *catalog.Snapshot) string {
+// add keeps a snapshot, and returns its name.
+func (k *snapshots) add(s *catalog.Snapshot) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.made++
-	name := fmt.Sprint("snapshot-", k.made)
-	k.list = append(k.list[max(0, len(k.list)-maxKept+1):], keptSnapshot{name, s})
+	k.created++
+	name := fmt.Sprint("snapshot-", k.created)
+	k.list = append(k.list[max(0, len(k.list)-maxSnapshots+1):], keptSnapshot{name, s})
 	return name
 }
 
-// named returns the snapshot with a name.
-func (k *snapshots) named(name string) (*catalog.Snapshot, error) {
+// byName returns the snapshot with a name.
+func (k *snapshots) byName(name string) (*catalog.Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var names []string
@@ -66,11 +66,11 @@ type diffArguments struct {
 }
 
 func (s *Server) addDiff() {
-	add(s, tool{name: "diff", about: "What has changed in the cluster since a snapshot: shards, zones, settings, " +
-		"collections, chunks moved, and who did it by the logs."}, changes)
+	add(s, tool{name: "diff", description: "What has changed in the cluster since a snapshot: shards, zones, settings, " +
+		"collections, chunks moved, and who did it by the logs."}, diffTool)
 }
 
-func changes(ctx context.Context, c *call, in diffArguments) (Answer, error) {
+func diffTool(ctx context.Context, c *call, in diffArguments) (Answer, error) {
 	verb := action.Diff{Namespaces: in.NS}
 	if err := verb.Validate(); err != nil {
 		return Answer{}, argumentError(err)
@@ -79,19 +79,19 @@ func changes(ctx context.Context, c *call, in diffArguments) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	is, err := source.Read(ctx, live.ReaderOptions{Parts: compared})
+	after, err := source.Read(ctx, live.ReaderOptions{Parts: diffParts})
 	if err != nil {
 		return Answer{}, err
 	}
-	was, err := c.earlier(in.From, is.Time())
+	before, err := c.earlierSnapshot(in.From, after.Time())
 	if err != nil {
 		return Answer{}, err
 	}
-	result, err := verb.Run(was, is)
+	result, err := verb.Run(before, after)
 	if err != nil {
 		return Answer{}, argumentError(err)
 	}
-	a := Answer{Answer: actiontext.Diff(result, in.Long), Sources: append(sourcesOf(is), sourcesOf(was)...)}
+	a := Answer{Answer: actiontext.Diff(result, in.Long), Sources: append(sourcesOf(after), sourcesOf(before)...)}
 	if !result.Empty() {
 		a.NextSteps = []string{"why {}: whether anything is wrong now"}
 		if !in.Long && hasChunks(result.Result) {
@@ -105,12 +105,12 @@ func hasChunks(r diff.Result) bool {
 	return slices.ContainsFunc(r.Changes, func(c diff.Change) bool { return len(c.Flows) > 0 })
 }
 
-// earlier returns a snapshot of this session, or one of the history.
-func (s *Server) earlier(from string, now time.Time) (*catalog.Snapshot, error) {
+// earlierSnapshot returns a snapshot of this session, or one of the history.
+func (s *Server) earlierSnapshot(from string, now time.Time) (*catalog.Snapshot, error) {
 	span, err := timespan.ParseCommandLine(from)
 	switch {
 	case err != nil || span <= 0:
-		return s.kept.named(from)
+		return s.snapshots.byName(from)
 	case s.History == nil:
 		return nil, errors.New("there is no history here (--history): compare with a snapshot of this session")
 	}

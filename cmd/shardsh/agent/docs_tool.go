@@ -17,11 +17,15 @@ type docsArguments struct {
 const maxSections = 4
 
 func (s *Server) addDocs() {
-	add(s, tool{name: "docs", about: "What shardsh's documentation says about a finding's code, a command, an option, " +
-		"or how balancing works: the sections that fit best."}, search)
+	add(
+		s,
+		tool{name: "docs", description: "What shardsh's documentation says about a finding's code, a command, an option, " +
+			"or how balancing works: the sections that fit best."},
+		docsTool,
+	)
 }
 
-func search(_ context.Context, _ *call, in docsArguments) (Answer, error) {
+func docsTool(_ context.Context, _ *call, in docsArguments) (Answer, error) {
 	if strings.TrimSpace(in.Query) == "" {
 		return Answer{}, errors.New("query is empty: give a finding's code, a command or some words")
 	}
@@ -29,7 +33,7 @@ func search(_ context.Context, _ *call, in docsArguments) (Answer, error) {
 	var text strings.Builder
 	for _, section := range docs.Search(in.Query, maxSections) {
 		fmt.Fprintf(&text, "%s\n\n", section.Text)
-		a.Sources = append(a.Sources, section.Place())
+		a.Sources = append(a.Sources, section.Location())
 	}
 	a.Answer = text.String()
 	if len(a.Sources) == 0 {

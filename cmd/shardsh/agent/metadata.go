@@ -16,23 +16,27 @@ type snapshotArguments struct {
 	NS []string `json:"ns,omitempty" jsonschema:"only these collections, DB.COLLECTION; without them the largest ones"`
 }
 
-// compared is what the tool diff compares.
-const compared = live.WithStatus | live.Causes
+// diffParts is what the tool diff compares.
+const diffParts = live.DefaultPartsAndStatus | live.Causes
 
 // maxCollections is how many collections an overview has, unless they are named.
 const maxCollections = 40
 
 func (s *Server) addMetadata() {
-	add(s, tool{name: "snapshot", about: "What the cluster consists of: shards with their data and zones, settings of " +
-		"the balancer, the largest collections with keys and chunks; its name, for the tool diff."}, snapshot)
+	add(
+		s,
+		tool{name: "snapshot", description: "What the cluster consists of: shards with their data and zones, settings of " +
+			"the balancer, the largest collections with keys and chunks; its name, for the tool diff."},
+		snapshotTool,
+	)
 }
 
-func snapshot(ctx context.Context, c *call, in snapshotArguments) (Answer, error) {
+func snapshotTool(ctx context.Context, c *call, in snapshotArguments) (Answer, error) {
 	source, err := c.Open(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	read, err := source.Read(ctx, live.ReaderOptions{Parts: compared})
+	read, err := source.Read(ctx, live.ReaderOptions{Parts: diffParts})
 	if err != nil {
 		return Answer{}, err
 	}
@@ -41,7 +45,7 @@ func snapshot(ctx context.Context, c *call, in snapshotArguments) (Answer, error
 		return Answer{}, err
 	}
 	text, shown := overview(read, collections)
-	name := c.kept.keep(read)
+	name := c.snapshots.add(read)
 	a := Answer{Answer: name + "\n" + text, Sources: append(sourcesOf(read), c.sources()...)}
 	if shown < len(collections) {
 		a.Truncated = true
@@ -71,7 +75,7 @@ func collectionsOf(s *catalog.Snapshot, names []string) (list []*catalog.Collect
 	return list, nil
 }
 
-// overview writes down what a cluster consists of, and how many of the collections it has.
+// overview describes a cluster; shown is the number of collections in the text.
 func overview(s *catalog.Snapshot, collections []*catalog.CollectionState) (text string, shown int) {
 	var b strings.Builder
 	set := s.Settings()

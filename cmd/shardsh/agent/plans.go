@@ -17,9 +17,9 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// Approved is how long an approval counts: what a person has read must not be carried out
+// ApprovalLifetime is how long an approval is valid: an old one must not be used
 // when nobody remembers it.
-const Approved = 24 * time.Hour
+const ApprovalLifetime = 24 * time.Hour
 
 // Plans are a directory with plans, their journals, and a file with the hashes of those
 // that a person has approved. Agents have no tool that writes approvals.
@@ -34,7 +34,7 @@ type Plans struct {
 const (
 	maxPlan      = 1 << 30
 	maxApprovals = 1 << 20
-	patience     = 30 * time.Second
+	readTimeout  = 30 * time.Second
 )
 
 // Open makes the directory if there is none.
@@ -45,26 +45,26 @@ func (p *Plans) Open() error {
 	return nil
 }
 
-func (p *Plans) file(hash string) string { return filepath.Join(p.Dir, "plan-"+hash+".json") }
+func (p *Plans) planPath(hash string) string { return filepath.Join(p.Dir, "plan-"+hash+".json") }
 
-func (p *Plans) journal(hash string) string { return filepath.Join(p.Dir, "plan-"+hash+".journal") }
+func (p *Plans) journalPath(hash string) string { return filepath.Join(p.Dir, "plan-"+hash+".journal") }
 
-func (p *Plans) approvals() string { return filepath.Join(p.Dir, "approved") }
+func (p *Plans) approvalsPath() string { return filepath.Join(p.Dir, "approved") }
 
-// keep keeps a plan, so that it can be approved.
-func (p *Plans) keep(of *plan.Plan) error {
-	return safefile.Replace(p.file(of.Hash), func(to io.Writer) error { return json.NewEncoder(to).Encode(of) })
+// save keeps a plan, so that it can be approved.
+func (p *Plans) save(of *plan.Plan) error {
+	return safefile.Replace(p.planPath(of.Hash), func(to io.Writer) error { return json.NewEncoder(to).Encode(of) })
 }
 
-// approval is how a person approves a plan.
-func (p *Plans) approval(hash string) string { return p.Command + " " + hash }
+// approveCommand is how a person approves a plan.
+func (p *Plans) approveCommand(hash string) string { return p.Command + " " + hash }
 
-// Plan returns the plan with a hash. Nothing but a hash is ever part of a path.
+// Plan returns the plan with a hash. Only a valid hash becomes part of a path.
 func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	if err := checkHash(hash); err != nil {
 		return nil, err
 	}
-	data, err := safefile.Read(p.file(hash), maxPlan, patience)
+	data, err := safefile.Read(p.planPath(hash), maxPlan, readTimeout)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no plan with the hash %s: make it with the tool plan", hash)
 	}
@@ -75,10 +75,10 @@ func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return made, made.Approved(hash)
+	return made, made.CheckApprovedBy(hash)
 }
 
-// checkHash refuses what is not a whole hash, in small letters.
+// checkHash returns an error unless the text is a full lowercase hash.
 func checkHash(hash string) error {
 	if len(hash) != 64 || hash != strings.ToLower(hash) {
 		return fmt.Errorf("%.80q is not the hash of a plan: give the 64 hexadecimal digits that the tool plan returned", hash)
@@ -91,19 +91,19 @@ func (p *Plans) Approve(hash string) error {
 	if err := checkHash(hash); err != nil {
 		return err
 	}
-	known, err := p.read()
+	known, err := p.readApprovals()
 	if err != nil {
 		return err
 	}
-	return safefile.Replace(p.approvals(), func(to io.Writer) error {
+	return safefile.Replace(p.approvalsPath(), func(to io.Writer) error {
 		_, err := fmt.Fprintf(to, "%s%s %s\n", known, hash, p.Now().UTC().Format(time.RFC3339))
 		return err
 	})
 }
 
-// check returns an error unless a person has approved a plan within the time that counts.
-func (p *Plans) check(hash string) error {
-	known, err := p.read()
+// checkApproved returns an error unless a person has approved the plan recently enough.
+func (p *Plans) checkApproved(hash string) error {
+	known, err := p.readApprovals()
 	if err != nil {
 		return err
 	}
@@ -117,18 +117,18 @@ func (p *Plans) check(hash string) error {
 		switch {
 		case err != nil:
 			reason = ": the line of its approval has no time"
-		case p.Now().Sub(at) > Approved || at.Sub(p.Now()) > time.Minute:
-			reason = fmt.Sprintf(" any more: that was at %s, and counts for %d hours", when, Approved/time.Hour)
+		case p.Now().Sub(at) > ApprovalLifetime || at.Sub(p.Now()) > time.Minute:
+			reason = fmt.Sprintf(" any more: that was at %s, and counts for %d hours", when, ApprovalLifetime/time.Hour)
 		default:
 			return nil
 		}
 	}
 	return fmt.Errorf("the plan %s is not approved%s. A person reads and approves it on a terminal: %s",
-		hash, reason, p.approval(hash))
+		hash, reason, p.approveCommand(hash))
 }
 
-func (p *Plans) read() ([]byte, error) {
-	known, err := safefile.Read(p.approvals(), maxApprovals, patience)
+func (p *Plans) readApprovals() ([]byte, error) {
+	known, err := safefile.Read(p.approvalsPath(), maxApprovals, readTimeout)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

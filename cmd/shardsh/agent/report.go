@@ -13,31 +13,31 @@ import (
 	"shardsh/bindings/findings"
 )
 
-// betweenProgress is how often an agent that asked for it is told how far a call is.
-const betweenProgress = time.Second
+// progressInterval is how often an agent that asked for it is told how far a call is.
+const progressInterval = time.Second
 
-// report hears what an action does: what it read and noted goes into the sources of the
-// answer, how far it is to the agent.
+// report receives an action's events: what was read and the notes go into the sources of the
+// answer; progress goes to the agent.
 type report struct {
-	tell  func(text string)
-	heard *heard
+	notify func(text string)
+	state  *reportState
 }
 
-type heard struct {
-	mu    sync.Mutex
-	last  time.Time
-	read  *catalog.Snapshot
-	notes []string
+type reportState struct {
+	mu       sync.Mutex
+	last     time.Time
+	snapshot *catalog.Snapshot
+	notes    []string
 }
 
 func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
-	report := report{tell: func(string) {}, heard: new(heard)}
+	report := report{notify: func(string) {}, state: new(reportState)}
 	token := r.Params.GetProgressToken()
 	if token == nil {
 		return report
 	}
 	told := 0.0
-	report.tell = func(text string) {
+	report.notify = func(text string) {
 		told++
 		// An agent that does not listen misses nothing that the answer does not have.
 		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
@@ -49,13 +49,13 @@ func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
 
 // Report takes an event.
 func (r report) Report(e action.Event) {
-	r.heard.mu.Lock()
-	defer r.heard.mu.Unlock()
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
 	switch e := e.(type) {
 	case action.SnapshotRead:
-		r.heard.read = e.Snapshot
+		r.state.snapshot = e.Snapshot
 	case action.Note:
-		r.heard.notes = append(r.heard.notes, e.Text)
+		r.state.notes = append(r.state.notes, e.Text)
 	case action.ReadProgress:
 		r.progress(findings.ReadingText(e.Progress))
 	case action.SimulationProgress:
@@ -66,30 +66,30 @@ func (r report) Report(e action.Event) {
 }
 
 func (r report) progress(text string) {
-	if now := time.Now(); now.Sub(r.heard.last) >= betweenProgress {
-		r.heard.last = now
-		r.tell(text)
+	if now := time.Now(); now.Sub(r.state.last) >= progressInterval {
+		r.state.last = now
+		r.notify(text)
 	}
 }
 
 // sources says what was read, and what could not be.
 func (r report) sources() []string {
-	r.heard.mu.Lock()
-	defer r.heard.mu.Unlock()
-	if r.heard.read == nil {
-		return r.heard.notes
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	if r.state.snapshot == nil {
+		return r.state.notes
 	}
-	return append(sourcesOf(r.heard.read), r.heard.notes...)
+	return append(sourcesOf(r.state.snapshot), r.state.notes...)
 }
 
 // sourcesOf says where a Snapshot comes from.
 func sourcesOf(s *catalog.Snapshot) []string {
 	from := s.Parts().Source
-	return append([]string{placeOf(from, s.Time())}, catalog.GapTexts(from.Gaps)...)
+	return append([]string{describeSource(from, s.Time())}, catalog.GapTexts(from.Gaps)...)
 }
 
-// placeOf says where something was read, and when.
-func placeOf(from catalog.Source, at time.Time) string {
+// describeSource says where something was read, and when.
+func describeSource(from catalog.Source, at time.Time) string {
 	return fmt.Sprintf("%s %s: config database and statistics, read at %s", from.Kind, from.Name,
 		at.UTC().Format(time.RFC3339))
 }

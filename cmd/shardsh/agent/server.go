@@ -48,10 +48,10 @@ type Options struct {
 // Server answers the calls of one agent.
 type Server struct {
 	Options
-	protocol *mcp.Server
-	slots    chan struct{}
-	calls    sync.WaitGroup
-	kept     snapshots
+	protocol  *mcp.Server
+	slots     chan struct{}
+	calls     sync.WaitGroup
+	snapshots snapshots
 }
 
 // instructions are what an agent is told first.
@@ -68,7 +68,7 @@ func New(o Options) *Server {
 	s := &Server{Options: o, slots: make(chan struct{}, maxCalls)}
 	s.protocol = mcp.NewServer(&mcp.Implementation{Name: "shardsh", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
-	s.addLooks()
+	s.addReadTools()
 	s.addMetadata()
 	s.addDiff()
 	s.addAdvise()
@@ -80,11 +80,11 @@ func New(o Options) *Server {
 }
 
 // Serve answers calls that come as lines of JSON, until the input or the context ends.
-// It returns once no call is worked on any more: a run ends after the step under way.
+// It returns when all calls have ended: a run ends after its current step.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	bounded := &lines{ReadCloser: in, most: maxMessage}
+	bounded := &limitedLines{ReadCloser: in, maxLength: maxMessage}
 	err := s.protocol.Run(ctx, &mcp.IOTransport{Reader: bounded, Writer: out})
 	cancel(errors.New("the agent has gone"))
 	s.calls.Wait()
@@ -103,18 +103,18 @@ type call struct {
 	report
 }
 
-// tool is what there is to know of a tool besides its arguments.
+// tool describes a tool, without its arguments.
 type tool struct {
-	name, about string
-	changes     bool
+	name, description string
+	modifies          bool
 }
 
 // add adds a tool. What work returns is bounded, and so is how long it takes.
 func add[In any](s *Server, t tool, work func(context.Context, *call, In) (Answer, error)) {
-	changes := t.changes
+	changes := t.modifies
 	no := false
 	mcp.AddTool(s.protocol, &mcp.Tool{
-		Name: t.name, Description: t.about,
+		Name: t.name, Description: t.description,
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: !changes, DestructiveHint: &changes, IdempotentHint: true, OpenWorldHint: &no,
 		},
@@ -147,6 +147,6 @@ func add[In any](s *Server, t tool, work func(context.Context, *call, In) (Answe
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
-		return nil, s.bounded(a), err
+		return nil, s.boundAnswer(a), err
 	})
 }

@@ -131,7 +131,7 @@ func (w *world) reads() (others []string) {
 	defer w.mu.Unlock()
 	harmless := []string{"listIndexes", "listCollections", "collStats", "endSessions", "ping", "getMore", "killCursors"}
 	for name := range w.sent {
-		if !live.Reads(name) && !slices.Contains(harmless, name) {
+		if !live.IsReadCommand(name) && !slices.Contains(harmless, name) {
 			others = append(others, name)
 		}
 	}

@@ -16,17 +16,17 @@ import (
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return unknown
+		return unknownVersion
 	}
 	return versionOf(info)
 }
 
-// unknown is the version of what was built outside of a checkout.
-const unknown = "0.1.0-dev"
+// unknownVersion is the version of a binary built outside of a checkout.
+const unknownVersion = "0.1.0-dev"
 
 func versionOf(info *debug.BuildInfo) string {
 	if info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return unknown
+		return unknownVersion
 	}
 	return strings.TrimPrefix(info.Main.Version, "v")
 }
@@ -66,14 +66,14 @@ type Mock struct {
 	Commands int      `json:"commands"` // that the router knows, over all releases
 }
 
-// This returns how this program was built.
-func This() About {
+// Read returns the build information of this program.
+func Read() About {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	a := About{Version: versionOf(info), Commit: setting(info, "vcs.revision"), Date: setting(info, "vcs.time"),
-		Dirty: setting(info, "vcs.modified") == "true", Go: runtime.Version(),
+	a := About{Version: versionOf(info), Commit: buildSetting(info, "vcs.revision"), Date: buildSetting(info, "vcs.time"),
+		Dirty: buildSetting(info, "vcs.modified") == "true", Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Mongosh: Mongosh, Modules: make(map[string]string)}
 	for _, m := range info.Deps {
 		if strings.HasPrefix(m.Path, "go.mongodb.org/") || strings.Contains(m.Path, "/goja") {
@@ -88,8 +88,8 @@ func This() About {
 	return a
 }
 
-// setting returns what the build recorded under a key; empty where it did not.
-func setting(info *debug.BuildInfo, key string) string {
+// buildSetting returns what the build recorded under a key; empty where it did not.
+func buildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
 			return s.Value

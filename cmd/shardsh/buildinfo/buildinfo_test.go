@@ -22,7 +22,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestVersionOf(t *testing.T) {
-	for recorded, want := range map[string]string{"": unknown, "(devel)": unknown, "v1.2.3": "1.2.3",
+	for recorded, want := range map[string]string{"": unknownVersion, "(devel)": unknownVersion, "v1.2.3": "1.2.3",
 		"v0.0.0-20260101000000-0123456789ab+dirty": "0.0.0-20260101000000-0123456789ab+dirty"} {
 		if got := versionOf(&debug.BuildInfo{Main: debug.Module{Version: recorded}}); got != want {
 			t.Errorf("%q: %q, want %q", recorded, got, want)
@@ -31,7 +31,7 @@ func TestVersionOf(t *testing.T) {
 }
 
 func TestBill(t *testing.T) {
-	b := bill(&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "shardsh", Version: "v1.2.3"},
+	b := newBill(&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "shardsh", Version: "v1.2.3"},
 		Settings: []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, {Key: "vcs.time", Value: "2026-01-01T00:00:00Z"}},
 		Deps: []*debug.Module{{Path: "example.org/a", Version: "v1.0.0+incompatible", Sum: "h1:x="},
 			{Path: "example.org/b", Version: "v1", Replace: &debug.Module{Path: "example.org/c", Version: "v2.0.0"}}}})
@@ -57,11 +57,11 @@ func TestBillOfFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := BillOf("")
+	own, err := ReadBill("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := BillOf(self)
+	read, err := ReadBill(self)
 	if err != nil || !reflect.DeepEqual(read, own) || len(own.Components) < 1 {
 		t.Errorf("%d and %d components, %v", len(own.Components), len(read.Components), err)
 	}
@@ -69,7 +69,7 @@ func TestBillOfFile(t *testing.T) {
 	if err := os.WriteFile(none, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := BillOf(none); err == nil || !strings.Contains(err.Error(), none) {
+	if _, err := ReadBill(none); err == nil || !strings.Contains(err.Error(), none) {
 		t.Error(err)
 	}
 }

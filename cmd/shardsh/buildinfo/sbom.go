@@ -48,43 +48,43 @@ type Dependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// BillOf returns the bill of a program of Go in a file; of this one without a path.
-func BillOf(path string) (Bill, error) {
+// ReadBill returns the bill of a program of Go in a file; of this one without a path.
+func ReadBill(path string) (Bill, error) {
 	if path == "" {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
 			return Bill{}, fmt.Errorf("this program was built without module information")
 		}
-		return bill(info), nil
+		return newBill(info), nil
 	}
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return Bill{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return bill(info), nil
+	return newBill(info), nil
 }
 
-func bill(info *debug.BuildInfo) Bill {
-	program := component("application", info.Main.Path, versionOf(info))
+func newBill(info *debug.BuildInfo) Bill {
+	program := newComponent("application", info.Main.Path, versionOf(info))
 	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-ldflags", "-trimpath", "vcs.revision",
 		"vcs.modified"} {
-		if value := setting(info, key); value != "" {
+		if value := buildSetting(info, key); value != "" {
 			program.Properties = append(program.Properties, Property{"go:build:" + key, value})
 		}
 	}
 	b := Bill{Format: "CycloneDX", Spec: "1.6", Version: 1,
-		Metadata: Metadata{Timestamp: setting(info, "vcs.time"), Component: program}}
+		Metadata: Metadata{Timestamp: buildSetting(info, "vcs.time"), Component: program}}
 	made := Dependency{Ref: program.Ref}
 	add := func(c Component) {
 		b.Components = append(b.Components, c)
 		made.DependsOn = append(made.DependsOn, c.Ref)
 	}
-	add(component("library", "std", strings.TrimPrefix(info.GoVersion, "go")))
+	add(newComponent("library", "std", strings.TrimPrefix(info.GoVersion, "go")))
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		c := component("library", m.Path, m.Version)
+		c := newComponent("library", m.Path, m.Version)
 		if m.Sum != "" {
 			c.Properties = []Property{{"go:sum", m.Sum}}
 		}
@@ -94,7 +94,7 @@ func bill(info *debug.BuildInfo) Bill {
 	return b
 }
 
-func component(kind, path, version string) Component {
+func newComponent(kind, path, version string) Component {
 	purl := "pkg:golang/" + path + "@" + url.PathEscape(version)
 	return Component{Type: kind, Ref: purl, Name: path, Version: version, PURL: purl}
 }

@@ -17,7 +17,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Options say what is to be checked, and what is fine.
+// Options are the command-line options of check: rules, thresholds, exceptions.
 type Options struct {
 	policyFile, baseline  string
 	rules, maxima, grades []string
@@ -54,7 +54,7 @@ func (o *Options) Groups() []cmdline.Group {
 func (o Options) Policy() (*check.Policy, error) {
 	p := check.Default()
 	if o.policyFile != "" {
-		data, err := safefile.Read(o.policyFile, maxPolicy, policyPatience)
+		data, err := safefile.Read(o.policyFile, maxPolicy, readTimeout)
 		if err != nil {
 			return nil, cmdline.Usagef("--policy: %w", err)
 		}
@@ -67,35 +67,38 @@ func (o Options) Policy() (*check.Policy, error) {
 		values []string
 		to     func() error
 	}{
-		{"--rules", o.rules, func() error { return p.Choose(o.rules) }},
-		{"--max", o.maxima, func() error { return eachRule(p, o.maxima, (*check.Choice).SetMax) }},
+		{"--rules", o.rules, func() error { return p.EnableOnly(o.rules) }},
+		{"--max", o.maxima, func() error { return eachRule(p, o.maxima, (*check.RuleChoice).SetMax) }},
 		{"--severity", o.grades, func() error { return eachRule(p, o.grades, setSeverity) }},
 		{"--allow", o.allow, func() error { return p.SetAllow(o.allow) }},
-		{"--fail-on", given(o.failOn), func() (err error) { p.FailOn, err = check.ParseSeverity(o.failOn); return err }},
-		{"--baseline", given(o.baseline), func() error { return loadBaseline(p, o.baseline) }},
+		{"--fail-on", nonEmptyList(o.failOn), func() (err error) {
+			p.FailOn, err = check.ParseSeverity(o.failOn)
+			return err
+		}},
+		{"--baseline", nonEmptyList(o.baseline), func() error { return loadBaseline(p, o.baseline) }},
 	} {
 		if len(set.values) == 0 {
 			continue
 		}
 		if err := set.to(); err != nil {
-			return nil, cmdline.Usagef("%s: %w", set.option, meant(err))
+			return nil, cmdline.Usagef("%s: %w", set.option, withSuggestion(err))
 		}
 	}
-	p.Namespaces.Only = append(p.Namespaces.Only, o.only...)
-	p.Namespaces.Except = append(p.Namespaces.Except, o.except...)
+	p.Namespaces.Include = append(p.Namespaces.Include, o.only...)
+	p.Namespaces.Exclude = append(p.Namespaces.Exclude, o.except...)
 	if o.since != 0 {
-		p.Span = time.Duration(o.since)
+		p.FailureSpan = time.Duration(o.since)
 	}
 	if o.requireCollections {
 		p.RequireCollections()
 	}
 	if o.allowMissing {
-		p.LetMiss()
+		p.SetAllowMissing()
 	}
 	return p, nil
 }
 
-func given(value string) []string {
+func nonEmptyList(value string) []string {
 	if value == "" {
 		return nil
 	}
@@ -103,7 +106,7 @@ func given(value string) []string {
 }
 
 // eachRule sets something of rules from a list of RULE=VALUE.
-func eachRule(p *check.Policy, list []string, set func(*check.Choice, string) error) error {
+func eachRule(p *check.Policy, list []string, set func(*check.RuleChoice, string) error) error {
 	for _, word := range list {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok {
@@ -120,13 +123,13 @@ func eachRule(p *check.Policy, list []string, set func(*check.Choice, string) er
 	return nil
 }
 
-func setSeverity(c *check.Choice, text string) (err error) {
+func setSeverity(c *check.RuleChoice, text string) (err error) {
 	c.Severity, err = check.ParseSeverity(text)
 	return err
 }
 
-// meant adds the name that was probably meant, and which ones there are.
-func meant(err error) error {
+// withSuggestion adds a suggestion for a misspelled name, and the valid names.
+func withSuggestion(err error) error {
 	var unknown *check.UnknownError
 	if !errors.As(err, &unknown) {
 		return err
@@ -139,7 +142,7 @@ func meant(err error) error {
 
 // loadBaseline reads what an earlier check printed.
 func loadBaseline(p *check.Policy, path string) error {
-	data, err := safefile.Read(path, maxBaseline, policyPatience)
+	data, err := safefile.Read(path, maxBaseline, readTimeout)
 	if err == nil {
 		p.Baseline, err = check.ParseBaseline(data)
 	}
@@ -150,7 +153,7 @@ func loadBaseline(p *check.Policy, path string) error {
 }
 
 const (
-	maxPolicy      = 1 << 20
-	maxBaseline    = 256 << 20
-	policyPatience = 30 * time.Second
+	maxPolicy   = 1 << 20
+	maxBaseline = 256 << 20
+	readTimeout = 30 * time.Second
 )

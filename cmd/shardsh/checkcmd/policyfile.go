@@ -22,32 +22,35 @@ func LoadPolicy(p *check.Policy, data []byte) error {
 
 func policyFields(p *check.Policy) yamlmap.Fields {
 	return yamlmap.Fields{
-		"rules":   rulesOf(p),
-		"ns":      func(n *yaml.Node) (err error) { p.Namespaces.Only, err = yamlmap.Words(n); return err },
-		"exclude": func(n *yaml.Node) (err error) { p.Namespaces.Except, err = yamlmap.Words(n); return err },
+		"rules":   ruleFields(p),
+		"ns":      func(n *yaml.Node) (err error) { p.Namespaces.Include, err = yamlmap.StringList(n); return err },
+		"exclude": func(n *yaml.Node) (err error) { p.Namespaces.Exclude, err = yamlmap.StringList(n); return err },
 		"allow": func(n *yaml.Node) error {
-			list, err := yamlmap.Words(n)
+			list, err := yamlmap.StringList(n)
 			if err != nil {
 				return err
 			}
-			return meant(p.SetAllow(list))
+			return withSuggestion(p.SetAllow(list))
 		},
-		"fail-on": func(n *yaml.Node) (err error) { p.FailOn, err = check.ParseSeverity(n.Value); return meant(err) },
+		"fail-on": func(n *yaml.Node) (err error) {
+			p.FailOn, err = check.ParseSeverity(n.Value)
+			return withSuggestion(err)
+		},
 		"since": func(n *yaml.Node) error {
 			var d cmdline.Duration
 			err := d.Set(n.Value)
-			p.Span = time.Duration(d)
+			p.FailureSpan = time.Duration(d)
 			return err
 		},
 		"allow-missing": func(n *yaml.Node) error {
-			on, err := yamlmap.Switch(n)
+			on, err := yamlmap.ParseSwitch(n)
 			if on {
-				p.LetMiss()
+				p.SetAllowMissing()
 			}
 			return err
 		},
 		"require-collections": func(n *yaml.Node) error {
-			on, err := yamlmap.Switch(n)
+			on, err := yamlmap.ParseSwitch(n)
 			if on {
 				p.RequireCollections()
 			}
@@ -56,25 +59,25 @@ func policyFields(p *check.Policy) yamlmap.Fields {
 	}
 }
 
-// rulesOf takes for each rule on, off, a threshold, or {max, severity}.
-func rulesOf(p *check.Policy) func(*yaml.Node) error {
+// ruleFields takes for each rule on, off, a threshold, or {max, severity}.
+func ruleFields(p *check.Policy) func(*yaml.Node) error {
 	rules := yamlmap.Fields{}
 	for i := range p.Choices {
 		c := &p.Choices[i]
 		of := yamlmap.Fields{
-			"max":      func(n *yaml.Node) error { return meant(c.SetMax(n.Value)) },
-			"severity": func(n *yaml.Node) error { return meant(setSeverity(c, n.Value)) },
+			"max":      func(n *yaml.Node) error { return withSuggestion(c.SetMax(n.Value)) },
+			"severity": func(n *yaml.Node) error { return withSuggestion(setSeverity(c, n.Value)) },
 		}
 		rules[c.Name] = func(n *yaml.Node) error {
 			if n.Kind == yaml.MappingNode {
-				c.On, c.Named = true, true
+				c.On, c.ExplicitlyNamed = true, true
 				return of.Load(n)
 			}
-			on, err := yamlmap.Switch(n)
+			on, err := yamlmap.ParseSwitch(n)
 			if err != nil {
 				return fmt.Errorf("the rule %s takes on, off, or {max: …, severity: …}, not %q", c.Name, n.Value)
 			}
-			c.On, c.Named = on, on
+			c.On, c.ExplicitlyNamed = on, on
 			return nil
 		}
 	}

@@ -18,7 +18,7 @@ const (
 	maxOfRule     = 5 // findings of one rule
 )
 
-// Text is how people read of a check.
+// Text writes check reports for people.
 type Text struct {
 	Quiet bool // without what is well
 	Long  bool // with all collections and findings, and how each rule was kept
@@ -34,67 +34,67 @@ func (t Text) Write(to io.Writer, reports []check.Report) {
 			}
 			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Name()))
 		}
-		t.show(to, r)
+		t.writeReport(to, r)
 	}
 }
 
-func (t Text) show(to io.Writer, r check.Report) {
+func (t Text) writeReport(to io.Writer, r check.Report) {
 	if r.Result == nil {
-		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.VisibleLine(r.Trouble.Message))
+		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.VisibleLine(r.Failure.Message))
 		return
 	}
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
-		t.showCollections(to, r.Result)
+		t.writeCollections(to, r.Result)
 	}
 	left := map[string]int{} // of each rule
 	for _, f := range r.Result.Findings {
-		if t.shows(f) {
+		if t.isShown(f) {
 			left[f.Rule]++
 		}
 	}
 	shown := map[string]int{}
 	for _, f := range r.Result.Findings {
-		if !t.shows(f) {
+		if !t.isShown(f) {
 			continue
 		}
 		switch shown[f.Rule]++; {
 		case t.Long || shown[f.Rule] <= maxOfRule:
-			t.finding(to, r.Result, f)
+			t.writeFinding(to, r.Result, f)
 		case shown[f.Rule] == maxOfRule+1:
 			fmt.Fprintf(to, "%10sand %d more of rule %s (--long shows all)\n", "", left[f.Rule]-maxOfRule, f.Rule)
 		}
 	}
 	if t.Long {
-		t.rules(to, r.Result)
+		t.writeRules(to, r.Result)
 	}
 	if status := r.Status(); !t.Quiet || status != check.Passed {
 		fmt.Fprintln(to, plaintext.VisibleLine(Headline(r)))
 	}
 }
 
-// shows reports whether a finding has a line; collections that are not balanced have their own.
-func (t Text) shows(f check.Finding) bool {
+// isShown reports whether a finding has a line; collections that are not balanced have their own.
+func (t Text) isShown(f check.Finding) bool {
 	return f.Rule != "compliant" && (!t.Quiet || f.Excuse == "")
 }
 
-func (t Text) finding(to io.Writer, r *check.Result, f check.Finding) {
+func (t Text) writeFinding(to io.Writer, r *check.Result, f check.Finding) {
 	fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r, f)+")"))
 	for _, command := range f.Commands {
 		fmt.Fprintf(to, "%10s%s\n", "", plaintext.VisibleLine(command))
 	}
 }
 
-// rules writes how each rule was kept.
-func (t Text) rules(to io.Writer, r *check.Result) {
+// writeRules writes how each rule was kept.
+func (t Text) writeRules(to io.Writer, r *check.Result) {
 	for _, c := range r.Policy.Choices {
-		if status := r.Status(c.Name); c.On && !(t.Quiet && status == check.Passed) {
-			fmt.Fprintf(to, "%-8s  rule %s: %s\n", status, c.Name, c.About)
+		if status := r.RuleStatus(c.Name); c.On && !(t.Quiet && status == check.Passed) {
+			fmt.Fprintf(to, "%-8s  rule %s: %s\n", status, c.Name, c.Description)
 		}
 	}
 }
 
-// showCollections has those first that are not as they should be.
-func (t Text) showCollections(to io.Writer, r *check.Result) {
+// writeCollections has those first that are not as they should be.
+func (t Text) writeCollections(to io.Writer, r *check.Result) {
 	list := r.Chosen()
 	if len(list) == 0 && !t.Quiet {
 		fmt.Fprintln(to, "no sharded collections")
@@ -126,7 +126,7 @@ func (t Text) showCollections(to io.Writer, r *check.Result) {
 		width = max(width, len(plaintext.VisibleLine(b.Namespace)))
 	}
 	for _, b := range list {
-		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), plaintext.VisibleLine(stateOf(r, b)))
+		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), plaintext.VisibleLine(balanceState(r, b)))
 	}
 	if uneven > 0 {
 		fmt.Fprintf(to, "and %d more that are not (--long shows all)\n", uneven)
@@ -140,16 +140,16 @@ func (t Text) showCollections(to io.Writer, r *check.Result) {
 	}
 }
 
-// stateOf returns how a collection is, and why that does not matter.
-func stateOf(r *check.Result, b diagnosis.Balance) string {
+// balanceState returns how a collection is, and why that does not matter.
+func balanceState(r *check.Result, b diagnosis.Balance) string {
 	state := "balanced"
 	switch {
 	case !b.Known:
 		state = "not known: " + b.Reason
 	case !b.Balanced:
-		state = "NOT balanced: " + b.Why()
+		state = "NOT balanced: " + b.ViolationText()
 	}
-	excuse := b.Hold.String()
+	excuse := b.DisabledBy.String()
 	for _, f := range r.Findings {
 		if f.Rule == "compliant" && f.About.Namespace == b.Namespace {
 			if f.Unknown {
@@ -192,7 +192,7 @@ func reason(r *check.Result, f check.Finding) string {
 func Headline(r check.Report) string {
 	switch {
 	case r.Result == nil:
-		return "UNKNOWN: " + r.Trouble.Message
+		return "UNKNOWN: " + r.Failure.Message
 	case r.Status() == check.Failed:
 		failing := r.Result.Failing()
 		if len(failing) == 1 {
@@ -202,7 +202,7 @@ func Headline(r check.Report) string {
 	case r.Status() == check.Unknown:
 		var names []string
 		for _, c := range r.Result.Policy.Choices {
-			if r.Result.Status(c.Name) == check.Unknown {
+			if r.Result.RuleStatus(c.Name) == check.Unknown {
 				names = append(names, c.Name)
 			}
 		}
@@ -216,13 +216,13 @@ func RuleUsage() string {
 	var lines strings.Builder
 	for _, r := range check.Rules() {
 		star, limit := " ", ""
-		if r.Usual {
+		if r.Default {
 			star = "*"
 		}
 		if len(r.Units) > 0 {
 			limit = fmt.Sprintf(" (%s)", r.Max)
 		}
-		fmt.Fprintf(&lines, "  %s %-14s %s%s\n", star, r.Name, r.About, limit)
+		fmt.Fprintf(&lines, "  %s %-14s %s%s\n", star, r.Name, r.Description, limit)
 	}
 	return lines.String()
 }

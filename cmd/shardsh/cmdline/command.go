@@ -44,10 +44,10 @@ func (c Command) Find(word string) (found *pflag.Flag) {
 	return found
 }
 
-// Value returns what stands for the value of an option in the help, empty where it
+// ValueAndUsage returns what stands for the value of an option in the help, empty where it
 // takes none, and the description without it. It is the name in backquotes: at the
 // beginning of the description it is taken out, further on it stays as a word.
-func Value(f *pflag.Flag) (value, about string) {
+func ValueAndUsage(f *pflag.Flag) (value, about string) {
 	before, rest, found := strings.Cut(f.Usage, "`")
 	if !found {
 		return "", f.Usage
@@ -63,10 +63,10 @@ func Value(f *pflag.Flag) (value, about string) {
 	return value, before + value + rest
 }
 
-// Form returns an option as it is written, with what stands for its value:
+// FlagForm returns an option as it is written, with what stands for its value:
 // --json[=canonical|relaxed]. Its letter is not in it.
-func Form(f *pflag.Flag) string {
-	value, _ := Value(f)
+func FlagForm(f *pflag.Flag) string {
+	value, _ := ValueAndUsage(f)
 	switch {
 	case value == "":
 		return "--" + f.Name

@@ -23,13 +23,13 @@ func NewGroup(title string, add func(f *pflag.FlagSet)) Group {
 	return Group{Title: title, Flags: f}
 }
 
-// On returns the group as one whose options have a page of their own.
-func (g Group) On(page, short string) Group {
+// OnPage returns the group as one whose options have a page of their own.
+func (g Group) OnPage(page, short string) Group {
 	g.Page, g.Short = page, short
 	return g
 }
 
-// Alias defines an older name of an option, which works and is shown nowhere.
+// Alias defines a hidden, older name of an option.
 func Alias(f *pflag.FlagSet, old, name string) {
 	now := f.Lookup(name)
 	f.AddFlag(&pflag.Flag{Name: old, Value: now.Value, DefValue: now.DefValue, NoOptDefVal: now.NoOptDefVal, Hidden: true})

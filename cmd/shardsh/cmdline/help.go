@@ -40,24 +40,24 @@ func (c Command) Help() string {
 			own = append(own, g)
 		}
 	}
-	text := c.head() + options(own)
+	text := c.helpHeader() + listOptions(own)
 	if len(own) < len(c.Groups) {
-		text += "\n" + c.elsewhere() + "\n"
+		text += "\n" + c.otherPages() + "\n"
 	}
 	return text
 }
 
 // HelpAll returns what --help-all prints.
 func (c Command) HelpAll() string {
-	text := c.head()
+	text := c.helpHeader()
 	if c.Text.More != "" {
 		text += strings.TrimSpace(c.Text.More) + "\n\n"
 	}
-	return text + options(c.Groups)
+	return text + listOptions(c.Groups)
 }
 
-// head returns what is before the options.
-func (c Command) head() string {
+// helpHeader returns what is before the options.
+func (c Command) helpHeader() string {
 	text := strings.TrimSpace(c.Text.Intro) + "\n\nUsage:\n  " + strings.Join(c.Usage(), "\n  ") + "\n\n"
 	if len(c.Text.Examples) > 0 {
 		text += "Examples:\n  " + strings.Join(c.Text.Examples, "\n  ") + "\n\n"
@@ -65,8 +65,8 @@ func (c Command) head() string {
 	return text
 }
 
-// elsewhere returns the lines that name the pages of the other options.
-func (c Command) elsewhere() string {
+// otherPages returns the lines that name the pages of the other options.
+func (c Command) otherPages() string {
 	titles, pages := make(map[string][]string), []string(nil)
 	for _, g := range c.Groups {
 		if g.Page != "" && titles[g.Page] == nil {
@@ -92,12 +92,12 @@ func (c Command) elsewhere() string {
 }
 
 // Usage lists options by section.
-func Usage(groups []Group) string { return options(groups) }
+func Usage(groups []Group) string { return listOptions(groups) }
 
-// options lists options by section.
-func options(groups []Group) string {
+// listOptions lists options by section.
+func listOptions(groups []Group) string {
 	var text strings.Builder
-	indent := indentOf(groups)
+	indent := usageIndent(groups)
 	for i, g := range groups {
 		if i > 0 && g.Page != "" {
 			text.WriteByte('\n')
@@ -112,12 +112,12 @@ func options(groups []Group) string {
 	return text.String()
 }
 
-// indentOf returns the column that has room for all forms before it, but for very
+// usageIndent returns the column of the descriptions: after all option forms, except very
 // long ones.
-func indentOf(groups []Group) (indent int) {
+func usageIndent(groups []Group) (indent int) {
 	for _, g := range groups {
 		g.Flags.VisitAll(func(f *pflag.Flag) {
-			if n := len(form(f)) + 2; !f.Hidden && n <= maxIndent {
+			if n := len(helpForm(f)) + 2; !f.Hidden && n <= maxIndent {
 				indent = max(indent, n)
 			}
 		})
@@ -125,21 +125,21 @@ func indentOf(groups []Group) (indent int) {
 	return indent
 }
 
-// form returns an option as the help shows it: with its letter, if it has one.
-func form(f *pflag.Flag) string {
+// helpForm returns an option as the help shows it: with its letter, if it has one.
+func helpForm(f *pflag.Flag) string {
 	if f.Shorthand != "" {
-		return "  -" + f.Shorthand + ", " + Form(f)
+		return "  -" + f.Shorthand + ", " + FlagForm(f)
 	}
-	return "      " + Form(f)
+	return "      " + FlagForm(f)
 }
 
 // flagUsage returns the lines of one option.
 func flagUsage(f *pflag.Flag, indent int) string {
-	_, about := Value(f)
+	_, about := ValueAndUsage(f)
 	lines := plaintext.Wrap(about, helpWidth-indent)
 	blank := "\n" + strings.Repeat(" ", indent)
-	if form := form(f); len(form)+2 > indent {
+	if form := helpForm(f); len(form)+2 > indent {
 		return form + blank + strings.Join(lines, blank) + "\n"
 	}
-	return fmt.Sprintf("%-*s%s\n", indent, form(f), strings.Join(lines, blank))
+	return fmt.Sprintf("%-*s%s\n", indent, helpForm(f), strings.Join(lines, blank))
 }

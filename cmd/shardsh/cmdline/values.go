@@ -10,23 +10,23 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// Choice is a yes or no that may not have been made.
-type Choice struct{ Given, On bool }
+// OptionalBool is a boolean option that may be unset.
+type OptionalBool struct{ Given, On bool }
 
-func (c *Choice) String() string { return strconv.FormatBool(c.On) }
+func (c *OptionalBool) String() string { return strconv.FormatBool(c.On) }
 
 // Type is what the flag takes.
-func (c *Choice) Type() string { return typeBool }
+func (c *OptionalBool) Type() string { return typeBool }
 
 // Set reads true or false.
-func (c *Choice) Set(text string) error {
+func (c *OptionalBool) Set(text string) error {
 	on, err := strconv.ParseBool(text)
-	*c = Choice{Given: true, On: on}
+	*c = OptionalBool{Given: true, On: on}
 	return err
 }
 
-// ChoiceVar defines an option that is on, off or left alone.
-func ChoiceVar(f *pflag.FlagSet, c *Choice, name, usage string) {
+// OptionalBoolVar defines a boolean option that may be unset.
+func OptionalBoolVar(f *pflag.FlagSet, c *OptionalBool, name, usage string) {
 	f.VarPF(c, name, "", usage).NoOptDefVal = "true"
 }
 

@@ -12,7 +12,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Kind says which names on the disk go on, besides the words of an Answer.
+// Kind says which file names also complete the word, besides the words of an Answer.
 type Kind string
 
 // The kinds. KindFiles may have suffixes.
@@ -22,10 +22,10 @@ const (
 	KindDirectories Kind = "directories"
 )
 
-// Word is one way to go on.
+// Word is one completion.
 type Word struct{ Text, About string }
 
-// Answer is all that may come next.
+// Answer is the set of possible completions.
 type Answer struct {
 	Words    []Word
 	Names    Kind
@@ -44,42 +44,42 @@ type Tables struct {
 	Values map[string]Answer
 }
 
-// Next answers how a command line goes on. The last word is the one that is being
+// Next completes a command line. The last word is the one that is being
 // written, and may be empty; the program's name is not among them.
 func (t Tables) Next(words []string) Answer {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
-	command, before, asked := t.command(before)
+	command, before, asked := t.findCommand(before)
 	switch {
 	case asked:
-		return t.names(last)
+		return t.subcommands(last)
 	case slices.Contains(before, "--"):
 		return Answer{Names: KindFiles} // the arguments of a script
 	}
 	if option, value, isValue := strings.Cut(last, "="); isValue && strings.HasPrefix(option, "-") {
 		if f := command.Find(option); f != nil {
-			return t.value(f, value, option+"=")
+			return t.optionValue(f, value, option+"=")
 		}
 		return Answer{Names: KindNone}
 	}
 	if f := openOption(command, before); f != nil {
-		return t.value(f, last, "")
+		return t.optionValue(f, last, "")
 	}
 	if strings.HasPrefix(last, "-") {
-		return options(command, last)
+		return optionAnswer(command, last)
 	}
-	answer := t.Operands[command.Name].matching(last, "")
+	answer := t.Operands[command.Name].withPrefix(last, "")
 	if len(before) == 0 {
-		answer.Words = append(t.after(strings.TrimLeft(command.Name+" ", " "), last).Words, answer.Words...)
+		answer.Words = append(t.subcommandsAfter(strings.TrimLeft(command.Name+" ", " "), last).Words, answer.Words...)
 	}
 	return answer
 }
 
-// command finds the one that the words begin with, and the words after its name.
+// findCommand finds the one that the words begin with, and the words after its name.
 // asked is for "help", after which a name is wanted.
-func (t Tables) command(words []string) (c cmdline.Command, rest []string, asked bool) {
+func (t Tables) findCommand(words []string) (c cmdline.Command, rest []string, asked bool) {
 	if len(words) == 0 {
 		return t.Shell, words, false
 	}
@@ -97,21 +97,21 @@ func (t Tables) command(words []string) (c cmdline.Command, rest []string, asked
 	return c, rest, false
 }
 
-// names answers with the subcommands.
-func (t Tables) names(prefix string) Answer { return t.after("", prefix) }
+// subcommands answers with the subcommands.
+func (t Tables) subcommands(prefix string) Answer { return t.subcommandsAfter("", prefix) }
 
-// after answers with the words that may come after a subcommand.
-func (t Tables) after(name, prefix string) Answer {
+// subcommandsAfter answers with the words that may come after a subcommand.
+func (t Tables) subcommandsAfter(name, prefix string) Answer {
 	answer := Answer{Names: KindNone}
 	for _, c := range t.Commands {
 		if word, is := strings.CutPrefix(c.Name, name); is && word != "" && !strings.Contains(strings.TrimSpace(word), " ") {
 			answer.Words = append(answer.Words, Word{strings.TrimSpace(word), c.About})
 		}
 	}
-	return answer.matching(prefix, "")
+	return answer.withPrefix(prefix, "")
 }
 
-// openOption returns the option whose value comes next; nil where none is open.
+// openOption returns the option whose value is expected next; nil if none.
 func openOption(c cmdline.Command, before []string) *pflag.Flag {
 	if len(before) == 0 {
 		return nil
@@ -127,35 +127,35 @@ func openOption(c cmdline.Command, before []string) *pflag.Flag {
 	return f
 }
 
-// options answers with those that begin with a prefix, in any spelling.
-func options(c cmdline.Command, prefix string) Answer {
+// optionAnswer answers with those that begin with a prefix, in any spelling.
+func optionAnswer(c cmdline.Command, prefix string) Answer {
 	answer := Answer{Names: KindNone}
 	folded := cmdline.Fold(prefix)
 	c.Visible(func(f *pflag.Flag) {
 		if strings.HasPrefix(cmdline.Fold(f.Name), folded) {
-			_, about := cmdline.Value(f)
-			answer.Words = append(answer.Words, Word{"--" + f.Name, short(about)})
+			_, about := cmdline.ValueAndUsage(f)
+			answer.Words = append(answer.Words, Word{"--" + f.Name, shortDescription(about)})
 		}
 	})
 	return answer
 }
 
-// value answers with what the value of an option may be. Each word has lead before
+// optionValue answers with what the value of an option may be. Each word has lead before
 // it: "--json=" where that is part of the word that is being written.
-func (t Tables) value(f *pflag.Flag, prefix, lead string) Answer {
+func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Answer {
 	if known, ok := t.Values[f.Name]; ok {
-		return known.matching(prefix, lead)
+		return known.withPrefix(prefix, lead)
 	}
-	value, _ := cmdline.Value(f)
+	value, _ := cmdline.ValueAndUsage(f)
 	switch form := strings.Trim(value, "…,"); {
 	case strings.Contains(form, "|"):
-		return alternatives(form).matching(prefix, lead)
+		return alternatives(form).withPrefix(prefix, lead)
 	case form == "FILE" || form == "PATH" || form == "JOURNAL":
 		return Answer{Names: KindFiles}
 	case form == "DIR":
 		return Answer{Names: KindDirectories}
 	case f.Value.Type() == "bool":
-		return alternatives("true|false").matching(prefix, lead)
+		return alternatives("true|false").withPrefix(prefix, lead)
 	}
 	return Answer{Names: KindNone}
 }
@@ -179,8 +179,8 @@ func alternatives(form string) Answer {
 	return answer
 }
 
-// Of makes an answer of words.
-func Of(words ...string) Answer {
+// NewAnswer makes an answer of words.
+func NewAnswer(words ...string) Answer {
 	answer := Answer{Names: KindNone}
 	for _, w := range words {
 		answer.Words = append(answer.Words, Word{Text: w})
@@ -188,8 +188,8 @@ func Of(words ...string) Answer {
 	return answer
 }
 
-// matching keeps the words that begin with a prefix, and puts lead before them.
-func (a Answer) matching(prefix, lead string) Answer {
+// withPrefix keeps the words that begin with a prefix, and puts lead before them.
+func (a Answer) withPrefix(prefix, lead string) Answer {
 	var words []Word
 	for _, w := range a.Words {
 		if strings.HasPrefix(w.Text, prefix) {
@@ -201,14 +201,14 @@ func (a Answer) matching(prefix, lead string) Answer {
 	return a
 }
 
-// longest is how much of a description a list of words has room for.
-const longest = 60
+// maxDescription is the maximum length of a description.
+const maxDescription = 60
 
-// short cuts a description at its first clause.
-func short(about string) string {
+// shortDescription cuts a description at its first clause.
+func shortDescription(about string) string {
 	about, _, _ = strings.Cut(about, "; ")
-	if runes := []rune(about); len(runes) > longest {
-		return string(runes[:longest-1]) + "…"
+	if runes := []rune(about); len(runes) > maxDescription {
+		return string(runes[:maxDescription-1]) + "…"
 	}
 	return about
 }

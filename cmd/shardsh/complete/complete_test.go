@@ -40,10 +40,10 @@ func tables() complete.Tables {
 		},
 		Operands: map[string]complete.Answer{
 			"":           {Names: complete.KindFiles, Suffixes: []string{".js"}},
-			"completion": complete.Of("bash", "fish"),
+			"completion": complete.NewAnswer("bash", "fish"),
 		},
 		Values: map[string]complete.Answer{
-			"release": complete.Of("7.0", "8.0"),
+			"release": complete.NewAnswer("7.0", "8.0"),
 			"file":    {Names: complete.KindFiles, Suffixes: []string{".js"}},
 		},
 	}

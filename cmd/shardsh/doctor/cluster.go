@@ -32,21 +32,21 @@ type Cluster struct {
 // Lines asks the cluster. What is asked changes nothing.
 func (c Cluster) Lines(ctx context.Context) []Line {
 	s := &section{name: "Cluster"}
-	version := c.version(ctx, s)
-	c.kind(s)
-	c.times(ctx, s)
+	version := c.checkVersion(ctx, s)
+	c.checkKind(s)
+	c.checkTimes(ctx, s)
 	if version != "" {
-		offered(s, version)
+		checkFeatures(s, version)
 		if c.Kind == "mongos" && c.Member == "" && !c.Mock {
-			c.faults(ctx, s)
+			c.checkKnownFaults(ctx, s)
 		}
 	}
 	r := &section{name: "Rights"}
-	c.rights(ctx, r, version)
+	c.checkUser(ctx, r, version)
 	return append(s.lines, r.lines...)
 }
 
-func (c Cluster) ask(ctx context.Context, command string, into any, more ...bson.E) error {
+func (c Cluster) runCommand(ctx context.Context, command string, into any, more ...bson.E) error {
 	raw, err := c.Commands.RunCommand(ctx, "admin", append(bson.D{{Key: command, Value: 1}}, more...))
 	if err != nil {
 		return err
@@ -54,12 +54,12 @@ func (c Cluster) ask(ctx context.Context, command string, into any, more ...bson
 	return bson.Unmarshal(raw, into)
 }
 
-func (c Cluster) version(ctx context.Context, s *section) string {
+func (c Cluster) checkVersion(ctx context.Context, s *section) string {
 	var info struct {
 		Version string   `bson:"version"`
 		Modules []string `bson:"modules"`
 	}
-	if err := c.ask(ctx, "buildInfo", &info); err != nil {
+	if err := c.runCommand(ctx, "buildInfo", &info); err != nil {
 		s.add(Warn, "version", "", "not available: %s", live.ShortenUnauthorized(err.Error()))
 		return ""
 	}
@@ -71,41 +71,41 @@ func (c Cluster) version(ctx context.Context, s *section) string {
 	return info.Version
 }
 
-const toRouter = "connect to a mongos; config.mongos lists them"
+const routerRemedy = "connect to a mongos; config.mongos lists them"
 
-func (c Cluster) kind(s *section) {
+func (c Cluster) checkKind(s *section) {
 	switch {
 	case c.Member != "":
-		s.add(Fail, "mongos", toRouter, "no: this is %s. It has only its own part of the data, with orphans, and "+
+		s.add(Fail, "mongos", routerRemedy, "no: this is %s. It has only its own part of the data, with orphans, and "+
 			"the helpers of sh need a mongos", c.Member)
 	case c.Kind == "mongos":
 		s.ok("mongos", "yes")
 	case c.Kind == "":
-		s.add(Fail, "mongos", toRouter, "no: this is a standalone server, not a sharded cluster")
+		s.add(Fail, "mongos", routerRemedy, "no: this is a standalone server, not a sharded cluster")
 	default:
-		s.add(Fail, "mongos", toRouter, "no: this is a %s of a replica set, not a mongos of a sharded cluster", c.Kind)
+		s.add(Fail, "mongos", routerRemedy, "no: this is a %s of a replica set, not a mongos of a sharded cluster", c.Kind)
 	}
 }
 
 const (
-	samples = 5
-	// slow is a round trip that makes a session tedious.
-	slow = 200 * time.Millisecond
-	// skewed is when times that are compared, as those of leases and windows are, can
+	helloSamples = 5
+	// slowRoundTrip is a round trip that makes a session tedious.
+	slowRoundTrip = 200 * time.Millisecond
+	// maxClockSkew is when times that are compared, as those of leases and windows are, can
 	// come out wrong.
-	skewed = 2 * time.Second
+	maxClockSkew = 2 * time.Second
 )
 
-// times measures the way to the server and compares the clocks: the server's is taken
+// checkTimes measures the way to the server and compares the clocks: the server's is taken
 // to be that of the middle of the fastest answer.
-func (c Cluster) times(ctx context.Context, s *section) {
+func (c Cluster) checkTimes(ctx context.Context, s *section) {
 	var best, difference time.Duration
-	for i := range samples {
+	for i := range helloSamples {
 		var hello struct {
 			Local time.Time `bson:"localTime"`
 		}
 		sent := c.Now()
-		if err := c.ask(ctx, "hello", &hello); err != nil {
+		if err := c.runCommand(ctx, "hello", &hello); err != nil {
 			s.add(Warn, "latency", "", "%s", live.ShortenUnauthorized(err.Error()))
 			return
 		}
@@ -113,7 +113,7 @@ func (c Cluster) times(ctx context.Context, s *section) {
 			best, difference = took, hello.Local.Sub(sent.Add(took/2))
 		}
 	}
-	if best > slow {
+	if best > slowRoundTrip {
 		s.add(Warn, "latency", "run shardsh closer to the cluster", "%s", best.Round(time.Millisecond))
 	} else {
 		s.ok("latency", "%s", best.Round(10*time.Microsecond))
@@ -121,23 +121,23 @@ func (c Cluster) times(ctx context.Context, s *section) {
 	switch {
 	case c.Mock:
 		s.ok("clock", "the mock has its own")
-	case difference.Abs() > skewed:
+	case difference.Abs() > maxClockSkew:
 		s.add(Warn, "clock", "synchronize both clocks with NTP: windows and leases use the cluster's",
-			"the server's is %s %s", difference.Abs().Round(time.Millisecond), ahead(difference))
+			"the server's is %s %s", difference.Abs().Round(time.Millisecond), aheadOrBehind(difference))
 	default:
 		s.ok("clock", "within %s of the server's", max(difference.Abs(), best).Round(time.Millisecond)+time.Millisecond)
 	}
 }
 
-func ahead(d time.Duration) string {
+func aheadOrBehind(d time.Duration) string {
 	if d < 0 {
 		return "behind this machine's"
 	}
 	return "ahead of this machine's"
 }
 
-// rights asks who one is and what one may do.
-func (c Cluster) rights(ctx context.Context, s *section, version string) {
+// checkUser checks the authenticated user and its privileges.
+func (c Cluster) checkUser(ctx context.Context, s *section, version string) {
 	var status struct {
 		Info struct {
 			Users []struct {
@@ -147,13 +147,13 @@ func (c Cluster) rights(ctx context.Context, s *section, version string) {
 			Privileges []Privilege `bson:"authenticatedUserPrivileges"`
 		} `bson:"authInfo"`
 	}
-	err := c.ask(ctx, "connectionStatus", &status, bson.E{Key: "showPrivileges", Value: true})
+	err := c.runCommand(ctx, "connectionStatus", &status, bson.E{Key: "showPrivileges", Value: true})
 	if err != nil {
 		s.add(Warn, "user", "", "not available: %s", live.ShortenUnauthorized(err.Error()))
 		return
 	}
 	if len(status.Info.Users) == 0 {
-		c.nobody(ctx, s)
+		c.checkAnonymous(ctx, s)
 		return
 	}
 	user := status.Info.Users[0]
@@ -163,15 +163,15 @@ func (c Cluster) rights(ctx context.Context, s *section, version string) {
 		s.add(Warn, "roles", "", "%v", err)
 		return
 	}
-	rights(s, roles, status.Info.Privileges, user.User)
+	checkRoles(s, roles, status.Info.Privileges, user.User)
 }
 
 // unauthorized is the server's code.
 const unauthorized = 13
 
-// nobody tells a server that asks nobody to log in from one that does.
-func (c Cluster) nobody(ctx context.Context, s *section) {
-	err := c.ask(ctx, "listShards", &bson.Raw{})
+// checkAnonymous distinguishes a server without access control from one that requires a login.
+func (c Cluster) checkAnonymous(ctx context.Context, s *section) {
+	err := c.runCommand(ctx, "listShards", &bson.Raw{})
 	if refused, ok := errors.AsType[mongo.ServerError](err); ok && refused.HasErrorCode(unauthorized) {
 		s.add(Fail, "user", "log in: --username NAME, with the password in "+
 			"SHARDSH_PASSWORD, --passwordFile or at the prompt", "none, but the server requires a login")

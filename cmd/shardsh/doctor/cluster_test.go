@@ -74,7 +74,7 @@ func TestClocks(t *testing.T) {
 		now := start
 		tick := func() time.Time { now = now.Add(c.step); return now }
 		s := &section{}
-		Cluster{Commands: fixed{local: start.Add(c.server + c.step)}, Now: tick}.times(t.Context(), s)
+		Cluster{Commands: fixed{local: start.Add(c.server + c.step)}, Now: tick}.checkTimes(t.Context(), s)
 		t.Run(name, func(t *testing.T) {
 			want(t, s.lines, "latency", c.latency, "")
 			want(t, s.lines, "clock", c.clock, c.part)

@@ -56,8 +56,8 @@ func (r Report) count(g Grade) (n int) {
 	return n
 }
 
-// colours are those of the grades on a terminal.
-func colours() map[Grade]string {
+// gradeColors are those of the grades on a terminal.
+func gradeColors() map[Grade]string {
 	return map[Grade]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31m"}
 }
 
@@ -75,7 +75,7 @@ func (r Report) Text(coloured bool) string {
 		}
 		grade := fmt.Sprintf("%-4s", l.Grade)
 		if coloured {
-			grade = colours()[l.Grade] + grade + "\x1b[0m"
+			grade = gradeColors()[l.Grade] + grade + "\x1b[0m"
 		}
 		fmt.Fprintf(&b, "  %s  %-*s  %s\n", grade, nameWidth, plaintext.VisibleLine(l.Name), plaintext.VisibleLine(l.Text))
 		if l.Remedy != "" {

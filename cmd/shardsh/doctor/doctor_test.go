@@ -117,7 +117,7 @@ func TestMissing(t *testing.T) {
 		"collections for the cluster": {Resource{Cluster: true}, all, false},
 		"the cluster for collections": {config, Resource{Cluster: true}, false},
 	} {
-		missing := Missing([]Privilege{{c.wanted, []string{"find", "update"}}}, []Privilege{{c.held, []string{"find"}}})
+		missing := MissingPrivileges([]Privilege{{c.wanted, []string{"find", "update"}}}, []Privilege{{c.held, []string{"find"}}})
 		lacks := "find update"
 		if c.ok {
 			lacks = "update"
@@ -126,7 +126,7 @@ func TestMissing(t *testing.T) {
 			t.Errorf("%s: %v", name, missing)
 		}
 	}
-	if m := Missing([]Privilege{{config, []string{"find"}}}, []Privilege{{all, []string{"anyAction"}}}); len(m) > 0 {
+	if m := MissingPrivileges([]Privilege{{config, []string{"find"}}}, []Privilege{{all, []string{"anyAction"}}}); len(m) > 0 {
 		t.Error(m)
 	}
 }
@@ -136,7 +136,7 @@ func TestOffered(t *testing.T) {
 		"5.0.3": {"reshardCollection", "moveRange"}, "8.2.1": {"moveCollection", ""}, "2.4.9": {"", "reshardCollection"},
 	} {
 		s := &section{}
-		offered(s, version)
+		checkFeatures(s, version)
 		has, lacks := "", ""
 		for _, l := range s.lines {
 			if l.Name == "features" {

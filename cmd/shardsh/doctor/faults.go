@@ -14,17 +14,18 @@ import (
 const maxFaults = 3
 
 // faultParts are what known faults depend on, but for numbers of chunks.
-const faultParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Shards | live.Collections |
-	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.Builds
+const faultParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Shards | live.Collections |
+	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.MemberVersions
 
-// faults says which known faults of the servers' versions concern the cluster.
-func (c Cluster) faults(ctx context.Context, s *section) {
-	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: faultParts, Direct: c.Settings}).Read(ctx)
+// checkKnownFaults says which known faults of the servers' versions concern the cluster.
+func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
+	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: faultParts, MemberSettings: c.Settings}).
+		Read(ctx)
 	if err != nil {
 		s.add(Warn, "known faults", "", "not known: %s", live.ShortenUnauthorized(err.Error()))
 		return
 	}
-	c.members(s, snapshot)
+	c.checkMembers(s, snapshot)
 	hits := c.Advisories.Matching(advisory.Cluster{Snapshot: snapshot})
 	if len(hits) == 0 {
 		s.ok("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
@@ -42,18 +43,18 @@ func (c Cluster) faults(ctx context.Context, s *section) {
 	}
 }
 
-// members says what runs on the members of shards and config servers.
-func (c Cluster) members(s *section, snapshot *catalog.Snapshot) {
+// checkMembers says what runs on the members of shards and config servers.
+func (c Cluster) checkMembers(s *section, snapshot *catalog.Snapshot) {
 	counts := diagnosis.MemberVersions(snapshot)
-	if n := len(counts.Silent); n > 0 {
-		first := counts.Silent[0]
+	if n := len(counts.Unanswered); n > 0 {
+		first := counts.Unanswered[0]
 		s.add(Warn, "members", "allow connections to members from this machine, to see what runs there",
 			"%d of %d did not answer; %s of %s: %s", n, len(snapshot.Parts().Members), first.Host, first.Shard, first.Problem)
 	}
-	for _, f := range diagnosis.Versions(snapshot) {
+	for _, f := range diagnosis.VersionFindings(snapshot) {
 		s.add(Warn, "versions", "complete the upgrade", "%s", f.Sentence)
 	}
-	if counts.Known() && !counts.Differ() {
+	if counts.HasAnswers() && !counts.Differ() {
 		s.ok("members", "%s", counts)
 	}
 }

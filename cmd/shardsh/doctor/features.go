@@ -31,8 +31,8 @@ func features() []feature {
 	}
 }
 
-// offered says what a release has and has not.
-func offered(s *section, version string) {
+// checkFeatures says what a release has and has not.
+func checkFeatures(s *section, version string) {
 	release, ok := catalog.ReleaseOf(version)
 	if !ok {
 		s.add(Warn, "features", "", "unknown version %q", version)

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// patience is how long a host may take to answer a first packet.
-	patience = 3 * time.Second
-	// soon is when a certificate that ends is worth a word.
-	soon = 21 * 24 * time.Hour
+	// hostTimeout is how long a host may take to answer a first packet.
+	hostTimeout = 3 * time.Second
+	// certificateWarning is how long before its expiry a certificate causes a warning.
+	certificateWarning = 21 * 24 * time.Hour
 )
 
-// Hosts knocks at each host, and with TLS looks at what it shows.
+// Hosts checks that each host accepts connections, and its TLS certificate.
 type Hosts struct {
 	Names []string
 	TLS   *tls.Config // nil without
@@ -28,14 +28,14 @@ type Hosts struct {
 
 // Lines has one for each host, in order.
 func (h Hosts) Lines(ctx context.Context) []Line {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	found := make([]section, len(h.Names))
 	var all sync.WaitGroup
 	for i, name := range h.Names {
 		all.Go(func() {
 			found[i] = section{name: "Hosts"}
-			h.knock(ctx, &found[i], name)
+			h.checkHost(ctx, &found[i], name)
 		})
 	}
 	all.Wait()
@@ -53,7 +53,7 @@ func (h Hosts) Lines(ctx context.Context) []Line {
 	return lines
 }
 
-func (h Hosts) knock(ctx context.Context, s *section, name string) {
+func (h Hosts) checkHost(ctx context.Context, s *section, name string) {
 	network := "tcp"
 	if strings.HasPrefix(name, "/") {
 		network = "unix"
@@ -61,7 +61,7 @@ func (h Hosts) knock(ctx context.Context, s *section, name string) {
 	began := h.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, network, name)
 	if err != nil {
-		s.add(Fail, name, remedyOf(err), "no connection: %s", plainly(err))
+		s.add(Fail, name, connectionRemedy(err), "no connection: %s", rootReason(err))
 		return
 	}
 	defer func() { _ = conn.Close() }()
@@ -70,18 +70,18 @@ func (h Hosts) knock(ctx context.Context, s *section, name string) {
 		s.ok(name, "answers in %s, without TLS", took)
 		return
 	}
-	h.shake(ctx, s, name, conn)
+	h.checkTLS(ctx, s, name, conn)
 }
 
-// shake makes TLS's handshake and looks at the certificate.
-func (h Hosts) shake(ctx context.Context, s *section, name string, conn net.Conn) {
+// checkTLS makes TLS's handshake and looks at the certificate.
+func (h Hosts) checkTLS(ctx context.Context, s *section, name string, conn net.Conn) {
 	config := h.TLS.Clone()
 	if host, _, err := net.SplitHostPort(name); err == nil && config.ServerName == "" {
 		config.ServerName = host
 	}
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
-		s.add(Fail, name, remedyOfTLS(err), "TLS failed: %s", plainly(err))
+		s.add(Fail, name, tlsRemedy(err), "TLS failed: %s", rootReason(err))
 		return
 	}
 	state := secured.ConnectionState()
@@ -90,7 +90,7 @@ func (h Hosts) shake(ctx context.Context, s *section, name string, conn net.Conn
 		return
 	}
 	end := state.PeerCertificates[0].NotAfter
-	if left := end.Sub(h.Now()); left < soon {
+	if left := end.Sub(h.Now()); left < certificateWarning {
 		s.add(Warn, name, "renew the server's certificate", "%s, but its certificate expires on %s",
 			tls.VersionName(state.Version), end.Format(time.DateOnly))
 		return
@@ -98,8 +98,8 @@ func (h Hosts) shake(ctx context.Context, s *section, name string, conn net.Conn
 	s.ok(name, "%s, certificate valid until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
 }
 
-// remedyOf says what to look at for a host that can't be reached.
-func remedyOf(err error) string {
+// connectionRemedy says what to look at for a host that can't be reached.
+func connectionRemedy(err error) string {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns):
@@ -115,8 +115,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// remedyOfTLS says what to do about a handshake that failed.
-func remedyOfTLS(err error) string {
+// tlsRemedy says what to do about a handshake that failed.
+func tlsRemedy(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -142,8 +142,8 @@ func isReset(err error) bool {
 	return errors.As(err, &op) && strings.Contains(op.Err.Error(), "reset")
 }
 
-// plainly returns the reason at the end of an error, in one line.
-func plainly(err error) string {
+// rootReason returns the reason at the end of an error, in one line.
+func rootReason(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}

@@ -19,7 +19,7 @@ type File struct {
 	Runs bool
 }
 
-// Machine describes this side.
+// Machine describes the local machine.
 type Machine struct {
 	Version string
 	// Terminal is whether output is one, of this many columns and rows.
@@ -35,21 +35,21 @@ type Machine struct {
 func (m Machine) Lines() []Line {
 	s := &section{name: "This machine"}
 	s.ok("shardsh", "%s", m.Version)
-	m.terminal(s)
-	m.locale(s)
+	m.checkTerminal(s)
+	m.checkLocale(s)
 	for _, f := range m.Files {
-		m.file(s, f)
+		m.checkFile(s, f)
 	}
 	return s.lines
 }
 
-func (m Machine) env(name string) string {
+func (m Machine) getenv(name string) string {
 	text, _ := m.Getenv(name)
 	return text
 }
 
-func (m Machine) terminal(s *section) {
-	name := m.env("TERM")
+func (m Machine) checkTerminal(s *section) {
+	name := m.getenv("TERM")
 	switch {
 	case !m.Terminal:
 		s.ok("terminal", "output is not a terminal: no colours, no pager, no prompt")
@@ -57,21 +57,21 @@ func (m Machine) terminal(s *section) {
 		s.add(Warn, "terminal", "set TERM, for example to xterm-256color", "TERM is %q: no colours, no pager", name)
 	default:
 		colours := "with colours"
-		if m.env("NO_COLOR") != "" {
+		if m.getenv("NO_COLOR") != "" {
 			colours = "no colours (NO_COLOR is set)"
 		}
 		s.ok("terminal", "%s, %d columns, %d rows, %s", name, m.Columns, m.Rows, colours)
 	}
 }
 
-// locale reports whether signs beyond ASCII are shown, which drawings and names of
+// checkLocale reports whether signs beyond ASCII are shown, which drawings and names of
 // collections need. The first that is set of the three counts.
-func (m Machine) locale(s *section) {
+func (m Machine) checkLocale(s *section) {
 	if m.Windows {
 		return
 	}
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		value := m.env(name)
+		value := m.getenv(name)
 		if value == "" {
 			continue
 		}
@@ -91,8 +91,8 @@ const (
 	othersWrite = fs.FileMode(0o022)
 )
 
-// file looks at who else may read what was entered, or write what runs.
-func (m Machine) file(s *section, f File) {
+// checkFile checks the permissions: who else may read the history, or write a script that runs.
+func (m Machine) checkFile(s *section, f File) {
 	switch mode := f.Mode.Perm(); {
 	case f.Path == "":
 		s.ok(f.Name, "not saved")
@@ -121,8 +121,8 @@ type Setting struct {
 	Remedy string
 }
 
-// Settings lists them.
-func Settings(list []Setting) []Line {
+// SettingLines lists them.
+func SettingLines(list []Setting) []Line {
 	s := &section{name: "Settings"}
 	for _, one := range list {
 		grade := one.Grade

@@ -86,7 +86,7 @@ func Roles(version string) ([]Role, error) {
 	admin := map[string]any{
 		"getRole": func() any { return nil },
 		"runCommand": func(command map[string]any) (any, error) {
-			role, err := roleOf(command)
+			role, err := parseRole(command)
 			made = append(made, role)
 			return map[string]any{"ok": 1}, err
 		},
@@ -116,8 +116,8 @@ func Roles(version string) ([]Role, error) {
 	return made, nil
 }
 
-// roleOf reads a createRole command.
-func roleOf(command map[string]any) (Role, error) {
+// parseRole reads a createRole command.
+func parseRole(command map[string]any) (Role, error) {
 	var doc struct {
 		Name       string      `bson:"createRole"`
 		Privileges []Privilege `bson:"privileges"`
@@ -130,8 +130,8 @@ func roleOf(command map[string]any) (Role, error) {
 	return Role{doc.Name, doc.Privileges, doc.Roles}, err
 }
 
-// Missing returns what is wanted and not held, by resource.
-func Missing(wanted, held []Privilege) (missing []Privilege) {
+// MissingPrivileges returns the wanted privileges that are not granted, by resource.
+func MissingPrivileges(wanted, held []Privilege) (missing []Privilege) {
 	for _, w := range wanted {
 		lacks := slices.DeleteFunc(slices.Clone(w.Actions), func(action string) bool {
 			return slices.ContainsFunc(held, func(h Privilege) bool {
@@ -155,13 +155,13 @@ func purposes() map[string]string {
 	}
 }
 
-// rights says which of the roles are met by what a user holds. Without the first one
+// checkRoles says which of the roles are met by what a user holds. Without the first one
 // hardly anything works; the others are for changes, which not everybody is to make.
-func rights(s *section, roles []Role, held []Privilege, user string) {
+func checkRoles(s *section, roles []Role, held []Privilege, user string) {
 	unmet := make(map[string]bool)
 	for i, role := range roles {
 		var lacks []string
-		for _, m := range Missing(role.Privileges, held) {
+		for _, m := range MissingPrivileges(role.Privileges, held) {
 			lacks = append(lacks, strings.Join(m.Actions, ", ")+" on "+m.Resource.String())
 		}
 		for _, below := range role.Contains {

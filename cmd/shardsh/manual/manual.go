@@ -86,11 +86,11 @@ func (r *roff) options(g cmdline.Group) {
 		if f.Hidden {
 			return
 		}
-		form := cmdline.Form(f)
+		form := cmdline.FlagForm(f)
 		if f.Shorthand != "" {
 			form = "-" + f.Shorthand + ", " + form
 		}
-		_, about := cmdline.Value(f)
+		_, about := cmdline.ValueAndUsage(f)
 		r.term(form, about)
 	})
 }
@@ -101,8 +101,8 @@ func (r *roff) terms(list []Term) {
 	}
 }
 
-// title returns the first line of a paragraph that is a list with a title.
-func title(paragraph string) (line, list string, ok bool) {
+// splitTitle returns the first line of a paragraph that is a list with a title.
+func splitTitle(paragraph string) (line, list string, ok bool) {
 	line, list, _ = strings.Cut(paragraph, "\n")
 	if !strings.HasSuffix(line, ":") || !strings.HasPrefix(list, "  ") {
 		return "", "", false
@@ -117,7 +117,7 @@ func (r *roff) paragraphs(text string) {
 			return
 		}
 		r.paragraph()
-		if line, rest, ok := title(text); ok {
+		if line, rest, ok := splitTitle(text); ok {
 			r.text(line)
 			r.verbatim(rest)
 			continue
@@ -132,8 +132,8 @@ func (r *roff) paragraphs(text string) {
 
 // roff writes troff.
 type roff struct {
-	b     strings.Builder
-	begun bool // the section has something in it
+	b       strings.Builder
+	hasText bool // the section has something in it
 }
 
 // macro writes a request with its arguments.
@@ -143,7 +143,7 @@ func (r *roff) macro(name string, args ...string) {
 		fmt.Fprintf(&r.b, ` "%s"`, strings.ReplaceAll(escape(arg), `"`, `\(dq`))
 	}
 	r.b.WriteByte('\n')
-	r.begun = name != "SH" && name != "SS"
+	r.hasText = name != "SH" && name != "SS"
 }
 
 func (r *roff) section(name string)    { r.macro("SH", name) }
@@ -151,18 +151,18 @@ func (r *roff) subsection(name string) { r.macro("SS", name) }
 
 // paragraph begins one, which the first of a section needs no word for.
 func (r *roff) paragraph() {
-	if r.begun {
+	if r.hasText {
 		r.macro("PP")
 	}
-	r.begun = true
+	r.hasText = true
 }
 
-// longest is how long a line of text may be in the source, before it is escaped.
-const longest = 70
+// maxTextWidth is how long a line of text may be in the source, before it is escaped.
+const maxTextWidth = 70
 
 // text writes text that is filled.
 func (r *roff) text(text string) {
-	for _, line := range plaintext.Wrap(text, longest) {
+	for _, line := range plaintext.Wrap(text, maxTextWidth) {
 		r.b.WriteString(escape(line) + "\n")
 	}
 }
@@ -179,7 +179,7 @@ func (r *roff) verbatim(text string) {
 // term writes a name in bold, and what it means.
 func (r *roff) term(name, about string) {
 	fmt.Fprintf(&r.b, ".TP\n\\fB%s\\fR\n", escape(name))
-	r.begun = true
+	r.hasText = true
 	r.text(about)
 }
 

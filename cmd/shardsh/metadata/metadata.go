@@ -27,20 +27,20 @@ func Open(path string) (*catalog.Snapshot, error) {
 	}
 	s, err := snapfile.Open(path, snapfile.Limits{})
 	if errors.Is(err, snapfile.ErrNotSnapshot) {
-		return nil, fmt.Errorf("%w%s", err, instead(path))
+		return nil, fmt.Errorf("%w%s", err, suggestInstead(path))
 	}
 	return s, err
 }
 
-// archive is how an archive of mongodump begins.
-const archive = "\x6d\xe2\x99\x81"
+// archiveMagic is how an archive of mongodump begins.
+const archiveMagic = "\x6d\xe2\x99\x81"
 
-// instead says what to do with a file that is something else than it was taken for.
-func instead(path string) string {
-	switch start := beginning(path); {
-	case start == archive:
+// suggestInstead suggests what to do with a file of another kind.
+func suggestInstead(path string) string {
+	switch start := readMagic(path); {
+	case start == archiveMagic:
 		return ": mongodump archives can't be read, directories can: mongodump --db config --out DIR"
-	case strings.HasPrefix(start, gzipped):
+	case strings.HasPrefix(start, gzipMagic):
 		return ": --snapshot takes those of mock.save(); a mongodump has to be a directory, not an archive"
 	case strings.HasSuffix(path, ".bson") || strings.HasSuffix(path, ".metadata.json"):
 		return ": of a mongodump, name the directory, " + filepath.Dir(path)
@@ -48,9 +48,9 @@ func instead(path string) string {
 	return ""
 }
 
-// OpenWith is Open, with the sizes that a file of the output of $shardedDataDistribution has;
+// OpenWithSizes is Open, with the sizes that a file of the output of $shardedDataDistribution has;
 // the file's own where it is empty.
-func OpenWith(path, sizes string) (*catalog.Snapshot, error) {
+func OpenWithSizes(path, sizes string) (*catalog.Snapshot, error) {
 	s, err := Open(path)
 	if err != nil || sizes == "" {
 		return s, err
@@ -62,21 +62,21 @@ func OpenWith(path, sizes string) (*catalog.Snapshot, error) {
 	return of.ApplyTo(s), nil
 }
 
-// Begin has a mock begin as the cluster in a file was: one that mock.save()
+// LoadConfig configures a mock to start as the cluster in a file: one that mock.save()
 // wrote goes on, one of which the file has the metadata is played. It returns what
 // the mock plays.
-func Begin(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
+func LoadConfig(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	if path == "" {
 		return nil, nil
 	}
 	s, err := Open(path)
 	switch {
-	case errors.Is(err, snapfile.ErrNotSnapshot) && strings.HasPrefix(beginning(path), gzipped):
+	case errors.Is(err, snapfile.ErrNotSnapshot) && strings.HasPrefix(readMagic(path), gzipMagic):
 		cfg.Snapshot = path
 		return nil, nil
 	case errors.Is(err, snapfile.ErrNotSnapshot):
 		return nil, cmdline.Usagef("--snapshot: %s is not a file of shardsh snapshot or mock.save()%s", path,
-			instead(path))
+			suggestInstead(path))
 	case err != nil:
 		return nil, cmdline.Usagef("--snapshot: %w", err)
 	}
@@ -84,25 +84,25 @@ func Begin(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	return s, nil
 }
 
-// gzipped is how a gzipped file begins, as those of mock.save() are.
-const gzipped = "\x1f\x8b"
+// gzipMagic is how a gzipped file begins, as those of mock.save() are.
+const gzipMagic = "\x1f\x8b"
 
-// beginning returns the first bytes of a file; what can't be read has none.
-func beginning(path string) string {
+// readMagic returns the first bytes of a file; empty if it can't be read.
+func readMagic(path string) string {
 	f, err := safefile.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	start := make([]byte, len(archive))
+	start := make([]byte, len(archiveMagic))
 	n, _ := io.ReadFull(f, start) // fewer tell enough
 	return string(start[:n])
 }
 
-// OwnTime lets a cluster that is played go on from its own time at the pace of the
+// UseClusterTime lets a cluster that is played go on from its own time at the pace of the
 // clock on the wall, where time would be that of the wall. It reports whether it is
 // so.
-func OwnTime(cfg *mock.Config) bool {
+func UseClusterTime(cfg *mock.Config) bool {
 	if cfg.Metadata == nil || !cfg.RealTime {
 		return false
 	}
@@ -110,14 +110,14 @@ func OwnTime(cfg *mock.Config) bool {
 	return true
 }
 
-// Name is what the banner says of a cluster that is played.
-func Name(s *catalog.Snapshot) string {
+// MockName is the banner's text for a mock of a recorded cluster.
+func MockName(s *catalog.Snapshot) string {
 	return fmt.Sprintf("mock of %s (%s)", filepath.Base(s.Parts().Source.Name),
 		s.Time().UTC().Format(time.DateTime+" UTC"))
 }
 
-// Lacks says what a mock that plays a cluster had no way to have.
-func Lacks(s *catalog.Snapshot) (list []string) {
+// MissingData lists what is missing in a mock made from metadata.
+func MissingData(s *catalog.Snapshot) (list []string) {
 	for _, c := range s.Collections() {
 		if c.Table == nil {
 			list = append(list, fmt.Sprintf("%s is missing: the file does not have its chunks", c.Namespace))

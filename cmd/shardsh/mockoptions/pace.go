@@ -7,19 +7,19 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// fastest is the highest pace of the mock's time: a day in a second.
-const fastest = 86400
+// maxPace is the highest pace of the mock's time: a day in a second.
+const maxPace = 86400
 
-// Pace reads --mock-time: real, virtual, or virtual with a pace such as
+// ParsePace reads --mock-time: real, virtual, or virtual with a pace such as
 // 60x, at which it also goes by on its own. Empty leaves the choice.
-func Pace(text string) (pace float64, err error) {
+func ParsePace(text string) (pace float64, err error) {
 	if text == "" || text == "real" || text == "virtual" {
 		return 0, nil
 	}
 	number, isPace := strings.CutSuffix(text, "x")
 	pace, parseErr := strconv.ParseFloat(number, 64)
-	if !isPace || parseErr != nil || !(pace > 0 && pace <= fastest) {
-		return 0, cmdline.Usagef("--mock-time takes real, virtual, or a pace such as 60x (up to %dx), not %q", fastest, text)
+	if !isPace || parseErr != nil || !(pace > 0 && pace <= maxPace) {
+		return 0, cmdline.Usagef("--mock-time takes real, virtual, or a pace such as 60x (up to %dx), not %q", maxPace, text)
 	}
 	return pace, nil
 }

@@ -23,19 +23,19 @@ const (
 )
 
 // ReadFile reads a file with a secret in it, of at most so many bytes. Like
-// ssh it takes none that others may read: who could has the secret already. As for
+// ssh it refuses files that others can read: the secret may be known already. As for
 // PostgreSQL, the group of a file of root's may read it. Pipes, such as a shell makes of
-// <(…), are nobody else's.
+// <(…), are private.
 func ReadFile(path string, most int64) ([]byte, error) {
 	data, info, err := readBounded(path, most)
 	if err != nil {
 		return nil, err
 	}
-	return data, checkGuarded(path, info.Mode(), givenByRoot(info))
+	return data, checkPermissions(path, info.Mode(), givenByRoot(info))
 }
 
-// checkGuarded refuses a file that others may read, and says what to do.
-func checkGuarded(path string, mode fs.FileMode, byRoot bool) error {
+// checkPermissions refuses a file that others may read, and says what to do.
+func checkPermissions(path string, mode fs.FileMode, byRoot bool) error {
 	others := othersMode
 	if byRoot {
 		others &^= groupMode
@@ -81,7 +81,7 @@ func CheckKeyFile(path string) (encrypted bool, err error) {
 	if !strings.Contains(text, "PRIVATE KEY") {
 		return false, nil
 	}
-	return false, checkGuarded(path, info.Mode(), givenByRoot(info))
+	return false, checkPermissions(path, info.Mode(), givenByRoot(info))
 }
 
 // ReadPassword returns the first line of a file that nobody else may read.

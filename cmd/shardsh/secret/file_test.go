@@ -19,7 +19,7 @@ func TestGuarded(t *testing.T) {
 		{0o600, false, true}, {0o400, true, true}, {0o440, false, false}, {0o640, false, false}, {0o440, true, true},
 		{0o640, true, true}, {0o444, true, false}, {0o660, true, false}, {0o604, false, false}, {0o666 | fs.ModeNamedPipe, false, true},
 	} {
-		if err := checkGuarded("file", c.mode, c.byRoot); (err == nil) != c.fine {
+		if err := checkPermissions("file", c.mode, c.byRoot); (err == nil) != c.fine {
 			t.Errorf("%v, of root: %v: %v", c.mode, c.byRoot, err)
 		}
 	}

@@ -32,7 +32,7 @@ func secretOptions() map[string]bool {
 // can't be written, other systems included, nothing is lost but this. The
 // arguments must have been copied before.
 func Hide(args []string) {
-	for _, s := range secretsIn(args) {
+	for _, s := range findSecrets(args) {
 		shown := unsafe.Slice(unsafe.StringData(args[s.arg]), len(args[s.arg]))
 		for i := s.from; i < s.to; i++ {
 			shown[i] = 'x'
@@ -40,19 +40,19 @@ func Hide(args []string) {
 	}
 }
 
-// Masked returns the words of a command line as they may be kept.
-func Masked(args []string) []string {
+// MaskSecrets returns the words of a command line with secrets masked.
+func MaskSecrets(args []string) []string {
 	shown := slices.Clone(args)
-	for _, s := range secretsIn(args) {
+	for _, s := range findSecrets(args) {
 		word := shown[s.arg]
 		shown[s.arg] = word[:s.from] + strings.Repeat("x", s.to-s.from) + word[s.to:]
 	}
 	return shown
 }
 
-// namesSecret reports whether the value of an option may be a secret, be it one
+// isSecretOption reports whether the value of an option may be a secret, be it one
 // of a script or mistyped, rather than a file with one.
-func namesSecret(option string) bool {
+func isSecretOption(option string) bool {
 	name := cmdline.Fold(option)
 	return (commands.IsSecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
 }
@@ -72,56 +72,56 @@ func definesSecret(args []string, i int) bool {
 	return value != "" && commands.IsSecretName(name)
 }
 
-// piece is a piece of an argument.
-type piece struct{ arg, from, to int }
+// argSpan is a piece of an argument.
+type argSpan struct{ arg, from, to int }
 
-// secretsIn finds the passwords of a command line.
-func secretsIn(args []string) []piece {
-	var found []piece
+// findSecrets finds the passwords of a command line.
+func findSecrets(args []string) []argSpan {
+	var found []argSpan
 	options := secretOptions()
 	for i, arg := range args {
-		for _, s := range passwordsIn(arg) {
-			found = append(found, piece{i, s.from, s.to})
+		for _, s := range findPasswords(arg) {
+			found = append(found, argSpan{i, s.from, s.to})
 		}
 		name, value, hasValue := strings.Cut(arg, "=")
 		long, isLong := strings.CutPrefix(name, "--")
 		switch {
 		case definesSecret(args, i):
-			found = append(found, piece{i, len(arg) - len(value), len(arg)})
-		case isLong && (options[cmdline.Fold(long)] || namesSecret(long)) || name == "-p":
+			found = append(found, argSpan{i, len(arg) - len(value), len(arg)})
+		case isLong && (options[cmdline.Fold(long)] || isSecretOption(long)) || name == "-p":
 			if hasValue {
-				found = append(found, piece{i, len(arg) - len(value), len(arg)})
+				found = append(found, argSpan{i, len(arg) - len(value), len(arg)})
 			} else if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
-				found = append(found, piece{i + 1, 0, len(args[i+1])})
+				found = append(found, argSpan{i + 1, 0, len(args[i+1])})
 			}
 		case !isLong && strings.HasPrefix(arg, "-p"):
-			found = append(found, piece{i, len("-p"), len(arg)}) // refused, but seen
+			found = append(found, argSpan{i, len("-p"), len(arg)}) // refused, but seen
 		}
 	}
 	return found
 }
 
-// passwordsIn finds those of connection strings, wherever they are in an
+// findPasswords finds those of connection strings, wherever they are in an
 // argument: an address, or JavaScript. Of JavaScript that may have a password in
 // other words, all quoted text is one.
-func passwordsIn(arg string) []piece {
-	var found []piece
+func findPasswords(arg string) []argSpan {
+	var found []argSpan
 	for _, m := range gateway.Credentials.FindAllStringSubmatchIndex(arg, -1) {
 		start := max(m[0], m[3]) // after the scheme
 		if colon := strings.IndexByte(arg[start:m[1]], ':'); colon >= 0 {
-			found = append(found, piece{from: start + colon + 1, to: m[1] - 1})
+			found = append(found, argSpan{from: start + colon + 1, to: m[1] - 1})
 		}
 	}
-	for _, m := range writtenParameter.FindAllStringSubmatchIndex(arg, -1) {
-		found = append(found, piece{from: m[3], to: m[1]})
+	for _, m := range secretParameterPattern.FindAllStringSubmatchIndex(arg, -1) {
+		found = append(found, argSpan{from: m[3], to: m[1]})
 	}
 	if history.IsSensitive(arg) {
-		for _, m := range quoted.FindAllStringIndex(arg, -1) {
-			found = append(found, piece{from: m[0] + 1, to: m[1] - 1})
+		for _, m := range quotedPattern.FindAllStringIndex(arg, -1) {
+			found = append(found, argSpan{from: m[0] + 1, to: m[1] - 1})
 		}
 	}
 	return found
 }
 
-// quoted is a string as JavaScript and JSON write it.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`")
+// quotedPattern is a string as JavaScript and JSON write it.
+var quotedPattern = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`")

@@ -20,7 +20,7 @@ const (
 // ConnectionString returns what the address and the options say together
 // (rules/04-command-line-and-prompt §1.3 and §1.4).
 func (s Server) ConnectionString() (*ConnectionString, error) {
-	c, err := s.base()
+	c, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func (s Server) ConnectionString() (*ConnectionString, error) {
 	return withDefaults(c), nil
 }
 
-// base returns the connection string of the address, --host and --port.
-func (s Server) base() (*ConnectionString, error) {
+// baseConnectionString returns the connection string of the address, --host and --port.
+func (s Server) baseConnectionString() (*ConnectionString, error) {
 	if err := s.checkHost(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s Server) base() (*ConnectionString, error) {
 	if !isSet {
 		setName, hostText = "", s.Host
 	}
-	hosts, err := s.hosts(hostText)
+	hosts, err := s.parseHosts(hostText)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func splitAddress(address string) (host, database string, err error) {
 		return "", address, nil
 	}
 	for one := range strings.SplitSeq(host, ",") {
-		if name, port := splitPort(one); name == "" || port != "" && !validPort(port) {
+		if name, port := splitPort(one); name == "" || port != "" && !isValidPort(port) {
 			return "", "", cmdline.Usagef("%q is neither an address nor a script that exists: %q is not a port (1 to 65535)",
 				address, port)
 		}
@@ -117,14 +117,14 @@ func (s Server) checkHost() error {
 	if i := strings.IndexFunc(s.Host, func(r rune) bool { return !strings.ContainsRune(hostCharacters, r) }); i >= 0 {
 		return cmdline.Usagef("--host has an invalid character: %q", []rune(s.Host[i:])[0])
 	}
-	if s.Port != "" && !validPort(s.Port) {
+	if s.Port != "" && !isValidPort(s.Port) {
 		return cmdline.Usagef("--port takes a number from 1 to 65535, not %q", s.Port)
 	}
 	return nil
 }
 
-// hosts returns those of --host, with the port of --port.
-func (s Server) hosts(list string) ([]string, error) {
+// parseHosts returns those of --host, with the port of --port.
+func (s Server) parseHosts(list string) ([]string, error) {
 	port := s.Port
 	port = cmp.Or(port, defaultPort)
 	var hosts []string
@@ -134,7 +134,7 @@ func (s Server) hosts(list string) ([]string, error) {
 		}
 		name, own := splitPort(host)
 		switch {
-		case own != "" && !validPort(own):
+		case own != "" && !isValidPort(own):
 			return nil, cmdline.Usagef("--host: %q is not a port (1 to 65535)", own)
 		case own != "" && s.Port != "" && own != s.Port:
 			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", own, s.Port)
@@ -162,7 +162,7 @@ func splitPort(host string) (name, port string) {
 	return host[:colon], host[colon+1:]
 }
 
-func validPort(text string) bool {
+func isValidPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && n > 0
 }

@@ -29,7 +29,7 @@ type ConnectionString struct {
 // parameter is one of the query, its value as written.
 type parameter struct{ name, value string }
 
-// IsURI reports whether a text is meant to be a connection string.
+// IsURI reports whether a text has the scheme of a connection string.
 func IsURI(text string) bool {
 	return strings.HasPrefix(text, scheme) || strings.HasPrefix(text, schemeSRV)
 }
@@ -140,23 +140,23 @@ func (c *ConnectionString) String() string {
 	return c.text(credentials, c.query)
 }
 
-// Shown returns the connection string as people may see it.
-func (c *ConnectionString) Shown() string {
+// Redacted returns the connection string with credentials redacted.
+func (c *ConnectionString) Redacted() string {
 	var credentials string
 	if c.user != nil {
 		credentials = "<credentials>@"
 	}
 	query := slices.Clone(c.query)
 	for i, p := range query {
-		if secret.Parameter(p.name) {
+		if secret.IsSecretParameter(p.name) {
 			query[i].value = "<credentials>"
 		}
 	}
 	return c.text(credentials, query)
 }
 
-// Place returns the cluster and the database, for errors.
-func (c *ConnectionString) Place() string {
+// Location returns the cluster and the database, for errors.
+func (c *ConnectionString) Location() string {
 	return strings.TrimSuffix(c.text("", nil), "/")
 }
 
@@ -192,8 +192,8 @@ func Parse(text string) (*ConnectionString, error) {
 	return withDefaults(c), nil
 }
 
-// Mock returns where the mock cluster would be if it had an address.
-func Mock() *ConnectionString {
+// MockConnectionString returns where the mock cluster would be if it had an address.
+func MockConnectionString() *ConnectionString {
 	return withDefaults(&ConnectionString{scheme: scheme, hosts: []string{"mock:27017"}})
 }
 
@@ -205,14 +205,14 @@ func (c *ConnectionString) Password() cmdline.Password {
 	return cmdline.Password{Given: true, Value: *c.password}
 }
 
-// Secret returns the parameter that holds a password or a token; empty for none. What else
+// SecretParameter returns the parameter that holds a password or a token; empty for none. What else
 // authMechanismProperties may say is nothing to hide.
-func (c *ConnectionString) Secret() string {
+func (c *ConnectionString) SecretParameter() string {
 	for _, p := range c.query {
 		value, ok := c.get(p.name)
 		harmless := ok && strings.EqualFold(p.name, "authMechanismProperties") &&
 			!strings.Contains(strings.ToUpper(value), "TOKEN:")
-		if secret.Parameter(p.name) && !harmless {
+		if secret.IsSecretParameter(p.name) && !harmless {
 			return p.name
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// refusedInWords reports whether the text of an error alone says that a login was refused;
+// isLoginRefusedText reports whether the text of an error alone says that a login was refused;
 // so does the driver's, of a pool of connections that another login has closed.
-func refusedInWords(err error, refused *driver.Error) bool {
+func isLoginRefusedText(err error, refused *driver.Error) bool {
 	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
 	if found {
 		refused.Code, refused.Message = authenticationFailed, message
@@ -30,7 +30,7 @@ func refusedInWords(err error, refused *driver.Error) bool {
 // but for a name that could not be looked up.
 func connectError(c *ConnectionString, err error) error {
 	if errors.As(err, new(*net.DNSError)) {
-		return unreachable(c, err)
+		return unreachableError(c, err)
 	}
 	if wrongKeyPassword(c, err) {
 		return cmdline.Usagef("--tlsCertificateKeyFile: the password of the key is wrong")
@@ -38,7 +38,7 @@ func connectError(c *ConnectionString, err error) error {
 	if mechanism, _ := c.get("authMechanism"); strings.EqualFold(mechanism, "GSSAPI") {
 		return errKerberos
 	}
-	return cmdline.Usagef("%s: %s", c.Place(), secret.Redact(err.Error()))
+	return cmdline.Usagef("%s: %s", c.Location(), secret.Redact(err.Error()))
 }
 
 // wrongKeyPassword reports whether the password of the certificate's key is wrong. The old
@@ -56,9 +56,9 @@ func wrongKeyPassword(c *ConnectionString, err error) bool {
 // authenticationFailed is the server's code.
 const authenticationFailed = 18
 
-// unreachable makes a driver's error one line about the address, with the
+// unreachableError makes a driver's error one line about the address, with the
 // reason the network gave, or the server.
-func unreachable(c *ConnectionString, err error) error {
+func unreachableError(c *ConnectionString, err error) error {
 	reason := err
 	if selection, ok := errors.AsType[topology.ServerSelectionError](err); ok {
 		for _, server := range selection.Desc.Servers {
@@ -68,7 +68,10 @@ func unreachable(c *ConnectionString, err error) error {
 			}
 		}
 	}
-	if refused, ok := errors.AsType[driver.Error](reason); ok && refused.Code != 0 || refusedInWords(reason, &refused) {
+	if refused, ok := errors.AsType[driver.Error](
+		reason,
+	); ok && refused.Code != 0 ||
+		isLoginRefusedText(reason, &refused) {
 		source, ok := c.get("authSource")
 		if !ok {
 			source = "admin"
@@ -79,9 +82,9 @@ func unreachable(c *ConnectionString, err error) error {
 		if refused.Code == authenticationFailed {
 			return ConnectionError{refused.Code, fmt.Sprintf(
 				"can't log in to %s: %s (looked for the user in the database %s; see --authenticationDatabase)",
-				c.Place(), secret.Redact(refused.Message), source)}
+				c.Location(), secret.Redact(refused.Message), source)}
 		}
-		return ConnectionError{refused.Code, fmt.Sprintf("can't use %s: %s", c.Place(), secret.Redact(refused.Message))}
+		return ConnectionError{refused.Code, fmt.Sprintf("can't use %s: %s", c.Location(), secret.Redact(refused.Message))}
 	}
 	for cause := reason; cause != nil; cause = errors.Unwrap(cause) {
 		reason = cause
@@ -90,7 +93,7 @@ func unreachable(c *ConnectionString, err error) error {
 	if errors.Is(reason, io.EOF) || errors.Is(reason, syscall.ECONNRESET) {
 		text = "the server closed the connection at once; " + c.tlsHint()
 	}
-	return ConnectionError{0, fmt.Sprintf("can't reach %s: %s", c.Place(), text)}
+	return ConnectionError{0, fmt.Sprintf("can't reach %s: %s", c.Location(), text)}
 }
 
 // ConnectionError says why there is no connection.

@@ -11,12 +11,12 @@ func TestRefusedLoginInWords(t *testing.T) {
 		"occurred during connection handshake: auth error: unable to authenticate using mechanism \"SCRAM-SHA-256\": " +
 		"(AuthenticationFailed) Authentication failed.")
 	c := &ConnectionString{Database: "shop"}
-	got := unreachable(c, err)
+	got := unreachableError(c, err)
 	var failed ConnectionError
 	if !errors.As(got, &failed) || failed.Code != authenticationFailed {
 		t.Errorf("%v", got)
 	}
-	want := "can't log in to " + c.Place() + ": Authentication failed. (looked for the user in the database shop; " +
+	want := "can't log in to " + c.Location() + ": Authentication failed. (looked for the user in the database shop; " +
 		"see --authenticationDatabase)"
 	if got.Error() != want {
 		t.Errorf("%q, want %q", got, want)

@@ -22,20 +22,20 @@ type Server struct {
 	awsToken      cmdline.Password
 
 	tls         tlsOptions
-	RetryWrites cmdline.Choice
+	RetryWrites cmdline.OptionalBool
 
 	APIVersion           string
 	apiStrict            bool
 	apiDeprecationErrors bool
 }
 
-// Named reports whether anything says that a live cluster is meant.
-func (s Server) Named() bool {
-	return s.Address != "" || s.Host != "" || s.Port != "" || s.Option() != ""
+// IsSet reports whether an address or any connection option was given.
+func (s Server) IsSet() bool {
+	return s.Address != "" || s.Host != "" || s.Port != "" || s.FirstOption() != ""
 }
 
-// Option returns the first option that only makes sense with a live cluster.
-func (s Server) Option() string {
+// FirstOption returns the first option that only makes sense with a live cluster.
+func (s Server) FirstOption() string {
 	for _, o := range []struct {
 		name  string
 		given bool
@@ -46,7 +46,7 @@ func (s Server) Option() string {
 		{"--authenticationDatabase", s.authDatabase != ""},
 		{"--authenticationMechanism", s.authMechanism != ""},
 		{"--awsIamSessionToken", s.awsToken.Given},
-		{"--tls", s.tls.given()},
+		{"--tls", s.tls.isSet()},
 	} {
 		if o.given {
 			return o.name
@@ -64,7 +64,7 @@ func Mechanisms() []string {
 var errKerberos = cmdline.Usagef("Kerberos is not supported, as it needs a C library; log in by %s",
 	strings.Join(Mechanisms(), ", "))
 
-// Check refuses what makes no sense.
+// Check returns a usage error for invalid combinations.
 func (s Server) Check() error {
 	hasUser := s.Username != "" || strings.Contains(s.Address, "@")
 	switch {
@@ -92,7 +92,7 @@ func (s Server) Check() error {
 
 // portHint says that -p is not the port.
 func (s Server) portHint() string {
-	if s.Port == "" && s.Password.Value != "" && validPort(s.Password.Value) {
+	if s.Port == "" && s.Password.Value != "" && isValidPort(s.Password.Value) {
 		return "; -p is short for --password, not for --port"
 	}
 	return ""

@@ -18,7 +18,7 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 	if err != nil {
 		return nil, err
 	}
-	if unknown := unknownIn(c); unknown != "" {
+	if unknown := unknownParameterText(c); unknown != "" {
 		return nil, cmdline.Usagef("the connection string has an option that is not supported: %s", unknown)
 	}
 	keyFile, hasKey := c.get("tlsCertificateKeyFile")
@@ -39,7 +39,7 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 	if err := settings.Validate(); err != nil {
 		return nil, connectError(c, err)
 	}
-	if err := sh.addToken(ctx, s, settings.Auth); err != nil {
+	if err := sh.addAWSToken(ctx, s, settings.Auth); err != nil {
 		return nil, err
 	}
 	if err := s.tls.configure(settings.TLSConfig, checks); err != nil {
@@ -59,8 +59,8 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 	return settings, nil
 }
 
-// addToken has a login by a temporary key of AWS tell its token.
-func (sh Dialer) addToken(ctx context.Context, s Server, login *options.Credential) (err error) {
+// addAWSToken has a login by a temporary key of AWS tell its token.
+func (sh Dialer) addAWSToken(ctx context.Context, s Server, login *options.Credential) (err error) {
 	token := s.awsToken.Value
 	switch {
 	case !s.awsToken.Given:
@@ -113,12 +113,12 @@ func unknownParameters(c *ConnectionString) []string {
 	return names
 }
 
-// Ignored returns the options of a connection string that have no effect.
-func Ignored(c *ConnectionString) []string {
+// IgnoredParameters returns the options of a connection string that have no effect.
+func IgnoredParameters(c *ConnectionString) []string {
 	return slices.DeleteFunc(unknownParameters(c), func(n string) bool { return !slices.Contains(ignoredParameters, n) })
 }
 
-func unknownIn(c *ConnectionString) string {
+func unknownParameterText(c *ConnectionString) string {
 	return strings.Join(slices.DeleteFunc(unknownParameters(c), func(n string) bool {
 		return slices.Contains(ignoredParameters, n)
 	}), ", ")

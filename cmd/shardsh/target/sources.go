@@ -6,8 +6,8 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// Source is a part of a connection, and what it comes from. Value is as it may be
-// shown: of a password only that there is one.
+// Source is a connection setting and its origin. Value is redacted:
+// a password is only reported as present.
 type Source struct{ Name, Value, From string }
 
 const (
@@ -18,26 +18,26 @@ const (
 // Sources says where each part of the connection string comes from that the address
 // and the options make together.
 func (sh Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
-	written, err := s.base()
+	written, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err
 	}
-	list := []Source{{"hosts", strings.Join(c.hosts, ", "), s.hostsFrom()}}
+	list := []Source{{"hosts", strings.Join(c.hosts, ", "), s.hostsSource()}}
 	if c.scheme == schemeSRV {
 		list[0].Name, list[0].From = "SRV", fromAddress+", to be looked up"
 	}
-	list = append(list, sh.login(s, c)...)
+	list = append(list, sh.loginSources(s, c)...)
 	for _, p := range c.query {
 		value, _ := c.get(p.name)
-		if secret.Parameter(p.name) {
+		if secret.IsSecretParameter(p.name) {
 			value = "set, not shown"
 		}
-		list = append(list, Source{p.name, value, s.from(written, p.name)})
+		list = append(list, Source{p.name, value, s.parameterSource(written, p.name)})
 	}
 	return list, nil
 }
 
-func (s Server) hostsFrom() string {
+func (s Server) hostsSource() string {
 	switch {
 	case s.Host != "":
 		return "--host"
@@ -49,8 +49,8 @@ func (s Server) hostsFrom() string {
 	return fromDefault
 }
 
-// login says who logs in, and where the password comes from.
-func (sh Dialer) login(s Server, c *ConnectionString) []Source {
+// loginSources says who logs in, and where the password comes from.
+func (sh Dialer) loginSources(s Server, c *ConnectionString) []Source {
 	if c.user == nil {
 		return []Source{{"user", "none", fromDefault}}
 	}
@@ -77,8 +77,8 @@ func (sh Dialer) login(s Server, c *ConnectionString) []Source {
 	return append(list, Source{"password", "set, not shown", from})
 }
 
-// from says what a parameter comes from.
-func (s Server) from(written *ConnectionString, name string) string {
+// parameterSource says what a parameter comes from.
+func (s Server) parameterSource(written *ConnectionString, name string) string {
 	for _, p := range s.parameters() {
 		if !strings.EqualFold(p.name, name) {
 			continue
@@ -88,7 +88,7 @@ func (s Server) from(written *ConnectionString, name string) string {
 			return "--authenticationDatabase"
 		case p.name == "authMechanism":
 			return "--authenticationMechanism"
-		case p.name == "tls" && !s.tls.on.Given:
+		case p.name == "tls" && !s.tls.enabled.Given:
 			return "another TLS option"
 		}
 		return "--" + p.name

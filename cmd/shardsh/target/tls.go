@@ -17,10 +17,10 @@ import (
 
 // tlsOptions are the --tls options.
 type tlsOptions struct {
-	on                       cmdline.Choice
-	allowInvalidCertificates cmdline.Choice
-	allowInvalidHostnames    cmdline.Choice
-	useSystemCA              cmdline.Choice
+	enabled                  cmdline.OptionalBool
+	allowInvalidCertificates cmdline.OptionalBool
+	allowInvalidHostnames    cmdline.OptionalBool
+	useSystemCA              cmdline.OptionalBool
 	caFile                   string
 	keyFile                  string
 	keyPassword              cmdline.Password
@@ -28,16 +28,17 @@ type tlsOptions struct {
 	disabledProtocols        string
 }
 
-// given reports whether any of the options was used.
-func (o tlsOptions) given() bool {
-	return o.on.Given || o.disabledProtocols != "" || o.keyPassword.Given || len(o.parameters()) > 0 || o.useSystemCA.Given
+// isSet reports whether any of the options was used.
+func (o tlsOptions) isSet() bool {
+	return o.enabled.Given || o.disabledProtocols != "" || o.keyPassword.Given || len(o.parameters()) > 0 ||
+		o.useSystemCA.Given
 }
 
 func (o tlsOptions) check() error {
-	if o.on.Given && !o.on.On {
+	if o.enabled.Given && !o.enabled.On {
 		alone := o
-		alone.on = cmdline.Choice{}
-		if alone.given() {
+		alone.enabled = cmdline.OptionalBool{}
+		if alone.isSet() {
 			return cmdline.Usagef("--tls=false and other --tls options exclude each other")
 		}
 	}
@@ -51,7 +52,7 @@ func (o tlsOptions) check() error {
 			return cmdline.Usagef("%s: %w", f.option, err)
 		}
 	}
-	_, _, err := protocols(o.disabledProtocols)
+	_, _, err := tlsVersionRange(o.disabledProtocols)
 	return err
 }
 
@@ -62,7 +63,7 @@ func (o tlsOptions) parameters() []parameter {
 	var list []parameter
 	for _, p := range []struct {
 		name   string
-		choice cmdline.Choice
+		choice cmdline.OptionalBool
 	}{
 		{"tlsAllowInvalidCertificates", o.allowInvalidCertificates}, {"tlsAllowInvalidHostnames", o.allowInvalidHostnames},
 	} {
@@ -77,28 +78,28 @@ func (o tlsOptions) parameters() []parameter {
 		}
 	}
 	switch {
-	case o.on.Given:
-		list = append(list, parameter{"tls", strconv.FormatBool(o.on.On)})
+	case o.enabled.Given:
+		list = append(list, parameter{"tls", strconv.FormatBool(o.enabled.On)})
 	case len(list) > 0 || o.disabledProtocols != "" || o.useSystemCA.On:
 		list = append(list, parameter{"tls", "true"})
 	}
 	return list
 }
 
-// protocolVersions are the names that --tlsDisabledProtocols takes.
-var protocolVersions = []string{"TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"}
+// tlsVersionNames are the names that --tlsDisabledProtocols takes.
+var tlsVersionNames = []string{"TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"}
 
-// protocols returns the least and the greatest version that the list leaves. As
+// tlsVersionRange returns the minimum and maximum version that the list leaves. As
 // everywhere in Go, TLS 1.0 and 1.1 are off anyhow.
-func protocols(disabled string) (least, greatest uint16, err error) {
+func tlsVersionRange(disabled string) (least, greatest uint16, err error) {
 	off := make(map[string]bool)
 	for name := range strings.SplitSeq(disabled, ",") {
 		name = strings.TrimSpace(name)
 		if name == "" || strings.EqualFold(name, "none") {
 			continue
 		}
-		if !slices.Contains(protocolVersions, name) {
-			return 0, 0, cmdline.Usagef("--tlsDisabledProtocols takes %s, not %q", strings.Join(protocolVersions, ","), name)
+		if !slices.Contains(tlsVersionNames, name) {
+			return 0, 0, cmdline.Usagef("--tlsDisabledProtocols takes %s, not %q", strings.Join(tlsVersionNames, ","), name)
 		}
 		off[name] = true
 	}
@@ -161,7 +162,7 @@ func (o tlsOptions) configure(config *tls.Config, checks tlsChecks) error {
 		return nil
 	}
 	var err error
-	if config.MinVersion, config.MaxVersion, err = protocols(o.disabledProtocols); err != nil {
+	if config.MinVersion, config.MaxVersion, err = tlsVersionRange(o.disabledProtocols); err != nil {
 		return err
 	}
 	config.CipherSuites = CipherSuites()

@@ -12,8 +12,8 @@ type Selector []condition
 // condition is one that a label has to meet.
 type condition struct {
 	label, value string
-	not          bool // anything but the value
-	there        bool // any value
+	negated      bool // anything but the value
+	exists       bool // any value
 }
 
 // ParseSelector reads conditions that all have to hold: label=value, label!=value, or label
@@ -34,9 +34,9 @@ func ParseSelector(texts ...string) (Selector, error) {
 
 func parseCondition(word string) (condition, error) {
 	name, value, hasValue := strings.Cut(word, "=")
-	c := condition{label: name, value: value, there: !hasValue}
+	c := condition{label: name, value: value, exists: !hasValue}
 	if hasValue {
-		c.label, c.not = strings.CutSuffix(name, "!")
+		c.label, c.negated = strings.CutSuffix(name, "!")
 		c.value = strings.TrimPrefix(value, "=")
 	}
 	if !validLabel.MatchString(c.label) {
@@ -47,16 +47,16 @@ func parseCondition(word string) (condition, error) {
 
 // Matches reports whether a cluster is selected.
 func (s Selector) Matches(t Target) bool {
-	return !slices.ContainsFunc(s, func(c condition) bool { return !c.met(t) })
+	return !slices.ContainsFunc(s, func(c condition) bool { return !c.isMet(t) })
 }
 
-// met: a label that a cluster does not have is not equal to anything.
-func (c condition) met(t Target) bool {
+// isMet reports whether a cluster meets the condition. A missing label equals no value.
+func (c condition) isMet(t Target) bool {
 	value, there := t.Labels[c.label]
 	switch {
-	case c.there:
+	case c.exists:
 		return there
-	case c.not:
+	case c.negated:
 		return !there || value != c.value
 	}
 	return there && value == c.value

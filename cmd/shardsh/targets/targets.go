@@ -43,8 +43,8 @@ func (t Target) Server(options target.Server) target.Server {
 	return options
 }
 
-// Place returns where a cluster is, as it may be shown.
-func (t Target) Place() string {
+// Location returns where a cluster is, as it may be shown.
+func (t Target) Location() string {
 	switch {
 	case t.From != "":
 		return t.From
@@ -55,12 +55,12 @@ func (t Target) Place() string {
 	if err != nil {
 		return t.Name
 	}
-	return c.Place()
+	return c.Location()
 }
 
 const (
-	maxBytes = 8 << 20
-	patience = 30 * time.Second
+	maxBytes    = 8 << 20
+	readTimeout = 30 * time.Second
 )
 
 // Read reads a file of targets. Errors begin with the path and the line.
@@ -69,10 +69,10 @@ func Read(path string) ([]Target, error) {
 	return list, err
 }
 
-// ReadText is Read, and returns what is in the file besides: for those who read it again when
-// it has changed. It is there, too, when it is wrong.
+// ReadText is Read, and also returns the text of the file, for callers that reload it when
+// it has changed. The text is also returned with an error.
 func ReadText(path string) ([]Target, []byte, error) {
-	data, err := safefile.Read(path, maxBytes, patience)
+	data, err := safefile.Read(path, maxBytes, readTimeout)
 	if err != nil {
 		return nil, []byte(err.Error()), err
 	}
@@ -90,7 +90,7 @@ func Parse(data []byte, dir string) ([]Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := file{dir: dir, lines: map[string]int{}}
+	f := parser{dir: dir, lines: map[string]int{}}
 	fields := yamlmap.Fields{
 		"defaults": f.fields(&f.defaults).Load,
 		"clusters": func(n *yaml.Node) error { f.clusters = n; return nil },
@@ -99,7 +99,7 @@ func Parse(data []byte, dir string) ([]Target, error) {
 		return nil, err
 	}
 	if f.clusters == nil || f.clusters.Kind != yaml.SequenceNode || len(f.clusters.Content) == 0 {
-		return nil, yamlmap.At(doc.Line, errors.New("clusters: expected a list of clusters"))
+		return nil, yamlmap.WithLine(doc.Line, errors.New("clusters: expected a list of clusters"))
 	}
 	for _, n := range f.clusters.Content {
 		if err := f.add(n); err != nil {
@@ -109,8 +109,8 @@ func Parse(data []byte, dir string) ([]Target, error) {
 	return f.list, nil
 }
 
-// file is one while it is read.
-type file struct {
+// parser is one while it is read.
+type parser struct {
 	dir      string
 	defaults Target
 	clusters *yaml.Node
@@ -119,17 +119,17 @@ type file struct {
 }
 
 // fields are what all clusters may have.
-func (f *file) fields(t *Target) yamlmap.Fields {
+func (f *parser) fields(t *Target) yamlmap.Fields {
 	return yamlmap.Fields{
-		"username":     yamlmap.Text(&t.Username),
+		"username":     yamlmap.StringField(&t.Username),
 		"password":     func(*yaml.Node) error { return errPassword },
-		"passwordFile": f.path(&t.PasswordFile),
+		"passwordFile": f.pathField(&t.PasswordFile),
 		"labels":       func(n *yaml.Node) (err error) { t.Labels, err = labels(n); return err },
 	}
 }
 
 // add reads one cluster.
-func (f *file) add(n *yaml.Node) error {
+func (f *parser) add(n *yaml.Node) error {
 	t := f.defaults
 	t.Labels = maps.Clone(t.Labels)
 	fields := f.fields(&t)
@@ -144,31 +144,31 @@ func (f *file) add(n *yaml.Node) error {
 		}
 		return err
 	}
-	fields["name"] = name(&t.Name)
+	fields["name"] = nameField(&t.Name)
 	fields["uri"] = func(n *yaml.Node) error { t.URI = n.Value; return checkURI(n) }
-	fields["from"] = f.path(&t.From)
+	fields["from"] = f.pathField(&t.From)
 	fields["mock"] = func(n *yaml.Node) error {
 		if n.Kind == yaml.ScalarNode && strings.Trim(n.Value, "0123456789") == "" {
-			return yamlmap.Text(&t.Mock)(n)
+			return yamlmap.StringField(&t.Mock)(n)
 		}
-		return f.path(&t.Mock)(n)
+		return f.pathField(&t.Mock)(n)
 	}
 	if err := fields.Load(n); err != nil {
 		return err
 	}
-	if err := t.complete(); err != nil {
-		return yamlmap.At(n.Line, err)
+	if err := t.validate(); err != nil {
+		return yamlmap.WithLine(n.Line, err)
 	}
 	if line, twice := f.lines[t.Name]; twice {
-		return yamlmap.At(n.Line, fmt.Errorf("there is a cluster %q already, in line %d", t.Name, line))
+		return yamlmap.WithLine(n.Line, fmt.Errorf("there is a cluster %q already, in line %d", t.Name, line))
 	}
 	f.lines[t.Name] = n.Line
 	f.list = append(f.list, t)
 	return nil
 }
 
-// complete refuses what makes no sense together.
-func (t *Target) complete() error {
+// validate returns an error for conflicting fields.
+func (t *Target) validate() error {
 	ways := 0
 	for _, way := range []string{t.URI, t.From, t.Mock} {
 		if way != "" {
@@ -188,10 +188,10 @@ func (t *Target) complete() error {
 	return nil
 }
 
-// path reads one, which starts from where the file is.
-func (f *file) path(to *string) func(*yaml.Node) error {
+// pathField reads one, which starts from where the file is.
+func (f *parser) pathField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		if err := yamlmap.Text(to)(n); err != nil || filepath.IsAbs(*to) {
+		if err := yamlmap.StringField(to)(n); err != nil || filepath.IsAbs(*to) {
 			return err
 		}
 		*to = filepath.Join(f.dir, *to)
@@ -215,7 +215,7 @@ func checkURI(n *yaml.Node) error {
 	if c.Password().Given {
 		return fmt.Errorf("uri: %w", errPassword)
 	}
-	if held := c.Secret(); held != "" {
+	if held := c.SecretParameter(); held != "" {
 		return fmt.Errorf("uri: %s does not belong in this file: give it on the command line or in the environment", held)
 	}
 	return nil
@@ -226,9 +226,9 @@ var (
 	validLabel = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,99}$`)
 )
 
-// name reads that of a cluster. It may be part of the name of a file, and the value of a
+// nameField reads that of a cluster. It may be part of the name of a file, and the value of a
 // label of metrics.
-func name(to *string) func(*yaml.Node) error {
+func nameField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || !validName.MatchString(n.Value) {
 			return errors.New("name: expected letters, digits, dots, dashes and underscores, at most 100")
@@ -238,14 +238,14 @@ func name(to *string) func(*yaml.Node) error {
 	}
 }
 
-// reserved are names of labels that metrics of a cluster have anyway.
-var reserved = []string{"name", "cluster"}
+// reservedLabels are names of labels that metrics of a cluster have anyway.
+var reservedLabels = []string{"name", "cluster"}
 
 func labels(n *yaml.Node) (map[string]string, error) {
 	list := map[string]string{}
-	return list, yamlmap.Each(n, func(name, value *yaml.Node) error {
+	return list, yamlmap.EachField(n, func(name, value *yaml.Node) error {
 		switch {
-		case slices.Contains(reserved, name.Value):
+		case slices.Contains(reservedLabels, name.Value):
 			return fmt.Errorf("a label can't be called %s", name.Value)
 		case !validLabel.MatchString(name.Value):
 			return fmt.Errorf("a label is called by letters, digits and underscores, not %q", name.Value)
@@ -274,18 +274,18 @@ func Names(list []Target) (names []string) {
 	return names
 }
 
-// Pairs returns the labels, names and values in turn, by name.
-func (t Target) Pairs() (list []string) {
+// LabelPairs returns the labels, names and values in turn, by name.
+func (t Target) LabelPairs() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 		list = append(list, name, t.Labels[name])
 	}
 	return list
 }
 
-// Identity differs for targets that are to be reached in different ways, or labelled so.
+// Identity is a comparison key: it differs if the connection settings or labels differ.
 func (t Target) Identity() string {
 	text := []string{t.URI, t.Username, t.PasswordFile, t.From, t.Mock}
-	return strings.Join(append(text, t.Pairs()...), "\x00")
+	return strings.Join(append(text, t.LabelPairs()...), "\x00")
 }
 
 // LabelText returns the labels of a cluster in one line.

@@ -148,7 +148,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := Parse([]byte(text), "")
 		for _, one := range list {
-			if one.Name == "" || one.Place() == "" {
+			if one.Name == "" || one.Location() == "" {
 				t.Errorf("%+v", one)
 			}
 		}

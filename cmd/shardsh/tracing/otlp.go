@@ -99,8 +99,8 @@ func newID(bytes int) string {
 
 var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
-// parentOf reads the header traceparent of W3C Trace Context; false for what is none.
-func parentOf(text string) (trace, parent string, ok bool) {
+// parseTraceParent reads the header traceparent of W3C Trace Context; false for what is none.
+func parseTraceParent(text string) (trace, parent string, ok bool) {
 	m := traceParent.FindStringSubmatch(text)
 	if m == nil || text[:2] == "ff" || m[1] == "00000000000000000000000000000000" || m[2] == "0000000000000000" {
 		return "", "", false

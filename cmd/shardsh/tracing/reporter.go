@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Options say where a run is told to.
+// Options configure where a run's trace and log go.
 type Options struct {
 	// Trace is a file, or the address of a collector; empty for no trace. Headers are for a
 	// collector. Parent is a traceparent, in whose trace the run is; else it has its own.
@@ -31,20 +31,20 @@ type Options struct {
 	Redact func(string) string
 }
 
-// Reporter is an action.Reporter that tells others before the next one.
+// Reporter is an action.Reporter that writes a trace and a log, and calls the next reporter.
 type Reporter struct {
 	Options
-	next    action.Reporter
-	sink    sink // nil for no trace
-	log     *slog.Logger
-	root    span
-	under   map[string]*span // what is under way: step 3, move 7
-	comment func() string
+	next      action.Reporter
+	sink      sink // nil for no trace
+	log       *slog.Logger
+	root      span
+	openSpans map[string]*span // what is under way: step 3, move 7
+	comment   func() string
 }
 
 // New begins to tell of a run.
 func New(o Options, next action.Reporter) (r *Reporter, err error) {
-	r = &Reporter{Options: o, next: next, under: map[string]*span{}, log: slog.New(slog.DiscardHandler)}
+	r = &Reporter{Options: o, next: next, openSpans: map[string]*span{}, log: slog.New(slog.DiscardHandler)}
 	e := encoder{resource{[]attribute{attr("service.name", "shardsh")}}}
 	for _, name := range []string{"service.version", "host.name", "process.pid"} {
 		if value := o.Resource[name]; value != "" {
@@ -61,7 +61,7 @@ func New(o Options, next action.Reporter) (r *Reporter, err error) {
 	if err != nil {
 		return nil, err
 	}
-	trace, parent, _ := parentOf(o.Parent)
+	trace, parent, _ := parseTraceParent(o.Parent)
 	if trace == "" {
 		trace = newID(16)
 	}
@@ -93,13 +93,13 @@ func (r *Reporter) Report(e action.Event) {
 		r.comment = e.Comment
 		r.log.Info("run started", "comment", r.commentText())
 	case action.Step:
-		r.step(e.Event)
+		r.reportStep(e.Event)
 	case action.Move:
-		r.move(e.Event)
+		r.reportMove(e.Event)
 	case action.Wait:
-		r.wait(e.Event)
+		r.reportWait(e.Event)
 	case action.Note:
-		r.note(slog.LevelInfo, "note", "text", r.Redact(e.Text))
+		r.addRunEvent(slog.LevelInfo, "note", "text", r.Redact(e.Text))
 	}
 	if r.next != nil {
 		r.next.Report(e)
@@ -114,61 +114,61 @@ func (r *Reporter) commentText() string {
 }
 
 // stepNotes are kinds of events that neither begin nor end a step.
-var stepNotes = map[apply.Kind]slog.Level{
-	apply.Again: slog.LevelWarn, apply.Deleting: slog.LevelInfo, apply.Forcing: slog.LevelWarn,
-	apply.Stays:     slog.LevelWarn,
-	apply.Replanned: slog.LevelInfo, apply.Paused: slog.LevelInfo, apply.Restored: slog.LevelInfo,
-	apply.Waiting: slog.LevelInfo,
-	apply.Away:    slog.LevelWarn,
+var stepNotes = map[apply.EventKind]slog.Level{
+	apply.Retrying: slog.LevelWarn, apply.WaitingForDeletion: slog.LevelInfo, apply.ForcingMove: slog.LevelWarn,
+	apply.LeftInPlace: slog.LevelWarn,
+	apply.Replanned:   slog.LevelInfo, apply.BalancingPaused: slog.LevelInfo, apply.BalancingResumed: slog.LevelInfo,
+	apply.WaitingToStop:     slog.LevelInfo,
+	apply.RouterUnreachable: slog.LevelWarn,
 }
 
-func (r *Reporter) step(e apply.Event) {
+func (r *Reporter) reportStep(e apply.Event) {
 	s := e.Step
 	name := fmt.Sprintf("step %d", s.Number)
 	about := stepAttributes{s.Namespace, s.From, s.To, s.Min, s.Max, s.Bytes, string(s.Reason)}
 	switch e.Kind {
 	case apply.Began:
-		r.begin(name, string(s.Kind), about)
-	case apply.Ended, apply.Already:
-		if r.under[name] == nil {
-			r.begin(name, string(s.Kind), about)
+		r.beginSpan(name, string(s.Kind), about)
+	case apply.Ended, apply.AlreadyDone:
+		if r.openSpans[name] == nil {
+			r.beginSpan(name, string(s.Kind), about)
 		}
-		r.end(name, string(e.Kind), nil, s.Kind == plan.Move)
+		r.endSpan(name, string(e.Kind), nil, s.Kind == plan.Move)
 	case apply.Failed:
-		r.end(name, string(e.Kind), e.Err, s.Kind == plan.Move)
+		r.endSpan(name, string(e.Kind), e.Err, s.Kind == plan.Move)
 	default:
 		if level, told := stepNotes[e.Kind]; told {
-			r.about(name, level, string(e.Kind), e.Err)
+			r.addSpanEvent(name, level, string(e.Kind), e.Err)
 		}
 	}
 }
 
-func (r *Reporter) move(e runner.Event) {
+func (r *Reporter) reportMove(e runner.Event) {
 	m := e.Move
 	name := fmt.Sprintf("move %d", m.Number)
 	switch e.Kind {
 	case runner.Began:
-		r.begin(name, "move", stepAttributes{m.Namespace, m.From, m.To, m.Min, m.Max, m.Bytes, string(m.Reason)})
+		r.beginSpan(name, "move", stepAttributes{m.Namespace, m.From, m.To, m.Min, m.Max, m.Bytes, string(m.Reason)})
 	case runner.Moved:
-		if s := r.under[name]; s != nil {
+		if s := r.openSpans[name]; s != nil {
 			s.Attributes = append(s.Attributes, attr("shardsh.bytes.moved", m.Bytes))
 		}
-		r.end(name, string(e.Kind), nil, true)
-	case runner.Failed, runner.Refused, runner.Stopped, runner.GoesOn:
-		r.end(name, string(e.Kind), e.Err, true)
-	case runner.Forcing:
-		r.about(name, slog.LevelWarn, string(e.Kind), nil)
+		r.endSpan(name, string(e.Kind), nil, true)
+	case runner.Failed, runner.Refused, runner.Stopped, runner.LeftToServers:
+		r.endSpan(name, string(e.Kind), e.Err, true)
+	case runner.ForcingMove:
+		r.addSpanEvent(name, slog.LevelWarn, string(e.Kind), nil)
 	case runner.Split:
-		r.note(slog.LevelInfo, "split", "ns", e.Namespace, "points", e.Points)
-	case runner.Aside:
-		r.note(slog.LevelWarn, "aside", "ns", e.Namespace, "why", e.Why)
-	case runner.TakenOver, runner.Round, runner.Waiting:
-		r.note(slog.LevelInfo, string(e.Kind), "why", e.Why)
+		r.addRunEvent(slog.LevelInfo, "split", "ns", e.Namespace, "points", e.Points)
+	case runner.Skipped:
+		r.addRunEvent(slog.LevelWarn, "aside", "ns", e.Namespace, "why", e.Why)
+	case runner.TakenOver, runner.RoundEnded, runner.Waiting:
+		r.addRunEvent(slog.LevelInfo, string(e.Kind), "why", e.Why)
 	}
 }
 
-// wait tells of the time in which nothing began, once it is over.
-func (r *Reporter) wait(e pace.Event) {
+// reportWait tells of the time in which nothing began, once it is over.
+func (r *Reporter) reportWait(e pace.Event) {
 	if !e.Over {
 		r.log.Info("waits", "reason", string(e.Reason), "text", e.Text)
 		return
@@ -189,7 +189,7 @@ type stepAttributes struct {
 	reason   string
 }
 
-func (r *Reporter) begin(name, kind string, a stepAttributes) {
+func (r *Reporter) beginSpan(name, kind string, a stepAttributes) {
 	s := &span{TraceID: r.root.TraceID, SpanID: newID(8), ParentSpanID: r.root.SpanID, Name: kind, Kind: kindClient,
 		Start: nanos(r.Now())}
 	comment := r.commentText()
@@ -207,9 +207,9 @@ func (r *Reporter) begin(name, kind string, a stepAttributes) {
 	if a.bytes > 0 {
 		s.Attributes = append(s.Attributes, attr("shardsh.bytes.expected", a.bytes))
 	}
-	r.under[name] = s
+	r.openSpans[name] = s
 	r.log.Info("began", "number", name, "kind", kind, "ns", a.ns, "from", a.from, "to", a.to, "min", keyText(a.min),
-		"bytes", a.bytes, "comment", comment, r.spanID(s))
+		"bytes", a.bytes, "comment", comment, r.spanIDAttr(s))
 }
 
 func keyText(k catalog.Key) string {
@@ -219,21 +219,21 @@ func keyText(k catalog.Key) string {
 	return k.String()
 }
 
-// spanID is the attribute of a line about a span, where there is a trace.
-func (r *Reporter) spanID(s *span) slog.Attr {
+// spanIDAttr is the attribute of a line about a span, where there is a trace.
+func (r *Reporter) spanIDAttr(s *span) slog.Attr {
 	if r.sink == nil {
 		return slog.Attr{}
 	}
 	return slog.String("span_id", s.SpanID)
 }
 
-// end ends a span: in error where there is one.
-func (r *Reporter) end(name, how string, err error, move bool) {
-	s := r.under[name]
+// endSpan ends a span: in error where there is one.
+func (r *Reporter) endSpan(name, how string, err error, move bool) {
+	s := r.openSpans[name]
 	if s == nil {
 		return
 	}
-	delete(r.under, name)
+	delete(r.openSpans, name)
 	s.End, s.Status = nanos(r.Now()), status{Code: statusOK}
 	s.Attributes = append(s.Attributes, attr("shardsh.outcome", how))
 	level, text := slog.LevelInfo, ""
@@ -242,7 +242,7 @@ func (r *Reporter) end(name, how string, err error, move bool) {
 		s.Status = status{statusError, text}
 	}
 	took := time.Time(s.End).Sub(time.Time(s.Start))
-	args := []any{"number", name, "kind", s.Name, "seconds", took.Seconds(), r.spanID(s)}
+	args := []any{"number", name, "kind", s.Name, "seconds", took.Seconds(), r.spanIDAttr(s)}
 	if move {
 		args = append(args, "comment", r.commentText())
 	}
@@ -253,14 +253,14 @@ func (r *Reporter) end(name, how string, err error, move bool) {
 	r.put(*s)
 }
 
-// about tells what happens to a span that goes on, or to the run where there is none.
-func (r *Reporter) about(name string, level slog.Level, what string, err error) {
-	s := r.under[name]
+// addSpanEvent adds an event to an open span, or to the run if there is none.
+func (r *Reporter) addSpanEvent(name string, level slog.Level, what string, err error) {
+	s := r.openSpans[name]
 	if s == nil {
 		s = &r.root
 	}
 	event := spanEvent{Time: nanos(r.Now()), Name: what}
-	args := []any{r.spanID(s)}
+	args := []any{r.spanIDAttr(s)}
 	if s != &r.root {
 		args = append(args, "number", name)
 	}
@@ -273,8 +273,8 @@ func (r *Reporter) about(name string, level slog.Level, what string, err error) 
 	r.log.Log(context.Background(), level, what, args...)
 }
 
-// note is an event of the run.
-func (r *Reporter) note(level slog.Level, what string, args ...any) {
+// addRunEvent is an event of the run.
+func (r *Reporter) addRunEvent(level slog.Level, what string, args ...any) {
 	event := spanEvent{Time: nanos(r.Now()), Name: what}
 	for i := 0; i+1 < len(args); i += 2 {
 		if key, ok := args[i].(string); ok && args[i+1] != "" {
@@ -294,8 +294,8 @@ func (r *Reporter) put(s span) {
 // End ends the run, with the error that it ended with. It returns why not all of the trace
 // could be written.
 func (r *Reporter) End(err error) error {
-	for name := range r.under {
-		r.end(name, "left", nil, false) // to the servers
+	for name := range r.openSpans {
+		r.endSpan(name, "left", nil, false) // to the servers
 	}
 	r.root.End, r.root.Status = nanos(r.Now()), status{Code: statusOK}
 	if comment := r.commentText(); comment != "" {

@@ -30,23 +30,23 @@ func (e encoder) request(spans []span) ([]byte, error) {
 	return json.Marshal(request{[]resourceSpans{{e.resource, []scopeSpans{{scope{Name: "shardsh"}, spans}}}}})
 }
 
-// file has a line for each span, which is there as soon as the span has ended: a run that is
+// fileSink has a line for each span, which is there as soon as the span has ended: a run that is
 // killed leaves the steps that it has done.
-type file struct {
+type fileSink struct {
 	encoder
 	to  io.WriteCloser
 	err error
 }
 
-func openFile(path string, e encoder) (*file, error) {
+func openFile(path string, e encoder) (*fileSink, error) {
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &file{encoder: e, to: to}, nil
+	return &fileSink{encoder: e, to: to}, nil
 }
 
-func (f *file) put(s span) {
+func (f *fileSink) put(s span) {
 	line, err := f.request([]span{s})
 	if err == nil {
 		_, err = f.to.Write(append(line, '\n'))
@@ -54,16 +54,16 @@ func (f *file) put(s span) {
 	f.err = errors.Join(f.err, err)
 }
 
-func (f *file) close() error { return errors.Join(f.err, f.to.Close()) }
+func (f *fileSink) close() error { return errors.Join(f.err, f.to.Close()) }
 
 const (
-	// sendBatch spans go into one request; what is waiting goes after sendRest.
+	// sendBatch spans go into one request; what is waiting goes after sendDelay.
 	sendBatch = 100
-	sendRest  = 2 * time.Second
+	sendDelay = 2 * time.Second
 	// sendQueue spans wait at most while a collector is slow; more are dropped.
 	sendQueue = 10_000
-	// sendPatience is how long a request may take, and the end of a run waits for the rest.
-	sendPatience = 5 * time.Second
+	// sendTimeout is how long a request may take, and the end of a run waits for the rest.
+	sendTimeout = 5 * time.Second
 	// maxReply is how much of a collector's answer is read.
 	maxReply = 1 << 16
 )
@@ -94,7 +94,7 @@ func openCollector(address, headers string, e encoder) (*collector, error) {
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/v1/traces"
 	}
-	c := &collector{encoder: e, url: u.String(), headers: map[string]string{}, client: &http.Client{Timeout: sendPatience},
+	c := &collector{encoder: e, url: u.String(), headers: map[string]string{}, client: &http.Client{Timeout: sendTimeout},
 		queue: make(chan span, sendQueue), done: make(chan struct{})}
 	for pair := range strings.SplitSeq(headers, ",") {
 		if name, value, ok := strings.Cut(pair, "="); ok {
@@ -120,7 +120,7 @@ func (c *collector) run() {
 	defer close(c.done)
 	for first := range c.queue {
 		batch := []span{first}
-		rest := time.NewTimer(sendRest)
+		rest := time.NewTimer(sendDelay)
 	fill:
 		for len(batch) < sendBatch {
 			select {
@@ -145,7 +145,7 @@ func (c *collector) send(batch []span) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sendPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *collector) send(batch []span) error {
 
 func (c *collector) close() error {
 	close(c.queue)
-	late := time.NewTimer(sendPatience)
+	late := time.NewTimer(sendTimeout)
 	defer late.Stop()
 	select {
 	case <-c.done:

@@ -38,12 +38,12 @@ func options(trace string) Options {
 		Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }}
 }
 
-func step(kind apply.Kind, n int, err error) action.Step {
+func step(kind apply.EventKind, n int, err error) action.Step {
 	return action.Step{Event: apply.Event{Kind: kind, Err: err,
 		Step: plan.Step{Number: n, Kind: plan.Move, Namespace: "shop.orders", From: "a", To: "b", Bytes: 10}}}
 }
 
-func move(kind runner.Kind, n int, err error) action.Move {
+func move(kind runner.EventKind, n int, err error) action.Move {
 	return action.Move{Event: runner.Event{Kind: kind, Err: err, Move: runner.Move{Number: n, Namespace: "shop.orders", From: "a", To: "b"}}}
 }
 
@@ -88,10 +88,10 @@ func TestTrace(t *testing.T) {
 	for _, e := range []action.Event{
 		action.Planned{Plan: &plan.Plan{ID: "plan-1"}},
 		action.Started{Comment: func() string { return "shardsh 6b0b" }},
-		step(apply.Began, 1, nil), step(apply.Again, 1, errors.New("busy: hunter2")), step(apply.Ended, 1, nil),
-		step(apply.Began, 2, nil), step(apply.Failed, 2, errors.New("no: hunter2")), step(apply.Already, 3, nil),
+		step(apply.Began, 1, nil), step(apply.Retrying, 1, errors.New("busy: hunter2")), step(apply.Ended, 1, nil),
+		step(apply.Began, 2, nil), step(apply.Failed, 2, errors.New("no: hunter2")), step(apply.AlreadyDone, 3, nil),
 		move(runner.Began, 7, nil), move(runner.Moved, 7, nil),
-		action.Wait{Event: pace.Event{Reason: pace.Shut, Text: "the window is closed", Over: true, Waited: time.Second}},
+		action.Wait{Event: pace.Event{Reason: pace.WaitWindow, Text: "the window is closed", Over: true, Waited: time.Second}},
 		action.Note{Text: "to hunter2"}, step(apply.Began, 4, nil),
 	} {
 		r.Report(e)
@@ -161,8 +161,8 @@ func TestEverySpanEnds(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "events") {
 			n := rapid.IntRange(1, 3).Draw(t, "number")
 			if rapid.Bool().Draw(t, "a step") {
-				kind := rapid.SampledFrom([]apply.Kind{apply.Began, apply.Ended, apply.Failed, apply.Again, apply.Going, apply.Already,
-					apply.Away, apply.Replanned}).Draw(t, "kind")
+				kind := rapid.SampledFrom([]apply.EventKind{apply.Began, apply.Ended, apply.Failed, apply.Retrying, apply.StillRunning, apply.AlreadyDone,
+					apply.RouterUnreachable, apply.Replanned}).Draw(t, "kind")
 				name := "s" + string(rune('0'+n))
 				if kind == apply.Began && open[name] {
 					continue // begins once
@@ -171,7 +171,7 @@ func TestEverySpanEnds(t *testing.T) {
 				case apply.Began:
 					open[name] = true
 					want++
-				case apply.Ended, apply.Already:
+				case apply.Ended, apply.AlreadyDone:
 					if !open[name] {
 						want++
 					}
@@ -182,8 +182,8 @@ func TestEverySpanEnds(t *testing.T) {
 				r.Report(step(kind, n, nil))
 				continue
 			}
-			kind := rapid.SampledFrom([]runner.Kind{runner.Began, runner.Moved, runner.Failed, runner.GoesOn, runner.Split, runner.Aside,
-				runner.Round}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]runner.EventKind{runner.Began, runner.Moved, runner.Failed, runner.LeftToServers, runner.Split, runner.Skipped,
+				runner.RoundEnded}).Draw(t, "kind")
 			name := "m" + string(rune('0'+n))
 			if kind == runner.Began {
 				if open[name] {
@@ -191,7 +191,7 @@ func TestEverySpanEnds(t *testing.T) {
 				}
 				open[name] = true
 				want++
-			} else if kind == runner.Moved || kind == runner.Failed || kind == runner.GoesOn {
+			} else if kind == runner.Moved || kind == runner.Failed || kind == runner.LeftToServers {
 				open[name] = false
 			}
 			r.Report(move(kind, n, nil))
@@ -271,7 +271,7 @@ func TestTraceParent(t *testing.T) {
 		"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01": false,
 		"": false, "4bf92f3577b34da6a3ce929d0e0e4736": false,
 	} {
-		if _, _, got := parentOf(text); got != ok {
+		if _, _, got := parseTraceParent(text); got != ok {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Document returns the one document of a file; what is what it is called in errors.
+// Document returns the only document of a file; what names the file in errors.
 func Document(what string, data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
@@ -38,41 +38,41 @@ func yamlError(err error) error {
 	return errors.New("1: " + text)
 }
 
-// Fields are what a mapping may have, and what each does.
+// Fields maps the allowed names of a mapping to their setters.
 type Fields map[string]func(*yaml.Node) error
 
-// Load reads a mapping. What it may not have is an error with the line.
+// Load reads a mapping. An unknown name is an error with the line.
 func (f Fields) Load(n *yaml.Node) error {
 	var known []string
 	for name := range f {
 		known = append(known, name)
 	}
-	return Each(n, func(name, value *yaml.Node) error {
+	return EachField(n, func(name, value *yaml.Node) error {
 		set := f[name.Value]
 		if set == nil {
-			return At(name.Line, fmt.Errorf("unknown name %q%s", name.Value, plaintext.DidYouMean(name.Value, known)))
+			return WithLine(name.Line, fmt.Errorf("unknown name %q%s", name.Value, plaintext.DidYouMean(name.Value, known)))
 		}
 		return set(value)
 	})
 }
 
-// Each calls do with the names of a mapping and what they have.
-func Each(n *yaml.Node, do func(name, value *yaml.Node) error) error {
+// EachField calls do with the names of a mapping and what they have.
+func EachField(n *yaml.Node, do func(name, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return At(n.Line, errors.New("expected names with values"))
+		return WithLine(n.Line, errors.New("expected names with values"))
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], n.Content[i+1]
 		switch {
 		case seen[name.Value]:
-			return At(name.Line, fmt.Errorf("%q is given twice", name.Value))
+			return WithLine(name.Line, fmt.Errorf("%q is given twice", name.Value))
 		case value.Kind == yaml.AliasNode:
-			return At(value.Line, errors.New("aliases are not supported"))
+			return WithLine(value.Line, errors.New("aliases are not supported"))
 		}
 		seen[name.Value] = true
 		if err := do(name, value); err != nil {
-			return At(value.Line, err)
+			return WithLine(value.Line, err)
 		}
 	}
 	return nil
@@ -83,16 +83,16 @@ type lineError struct{ error }
 
 func (e lineError) Unwrap() error { return e.error }
 
-// At puts the line before an error that has none yet.
-func At(line int, err error) error {
+// WithLine puts the line before an error that has none yet.
+func WithLine(line int, err error) error {
 	if errors.As(err, new(lineError)) {
 		return err
 	}
 	return lineError{fmt.Errorf("%d: %w", line, err)}
 }
 
-// Words reads a list of texts, or one alone.
-func Words(n *yaml.Node) ([]string, error) {
+// StringList reads a list of texts, or one alone.
+func StringList(n *yaml.Node) ([]string, error) {
 	items := n.Content
 	if n.Kind == yaml.ScalarNode {
 		items = []*yaml.Node{n}
@@ -107,8 +107,8 @@ func Words(n *yaml.Node) ([]string, error) {
 	return list, nil
 }
 
-// Text reads one text.
-func Text(to *string) func(*yaml.Node) error {
+// StringField reads one text.
+func StringField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.Value == "" {
 			return errors.New("expected a string")
@@ -118,8 +118,8 @@ func Text(to *string) func(*yaml.Node) error {
 	}
 }
 
-// Switch reads on or off, which YAML 1.2 does not take for truth values.
-func Switch(n *yaml.Node) (bool, error) {
+// ParseSwitch reads on or off, which YAML 1.2 does not take for truth values.
+func ParseSwitch(n *yaml.Node) (bool, error) {
 	switch strings.ToLower(n.Value) {
 	case "on", "true", "yes":
 		return true, nil

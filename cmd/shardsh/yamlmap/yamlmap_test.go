@@ -20,8 +20,8 @@ func TestMistakes(t *testing.T) {
 		"deep:\n  name: [x]":    "2: expected a string",
 	} {
 		var value string
-		deep := Fields{"name": Text(&value)}
-		all := Fields{"name": Text(&value), "a": func(*yaml.Node) error { return nil }, "deep": deep.Load}
+		deep := Fields{"name": StringField(&value)}
+		all := Fields{"name": StringField(&value), "a": func(*yaml.Node) error { return nil }, "deep": deep.Load}
 		n, err := Document("a thing", []byte(text))
 		if err == nil {
 			err = all.Load(n)

@@ -62,5 +62,5 @@ func (m Message) Name() string {
 // ID returns the number that the sender gave the message.
 func (m Message) ID() int32 { return int32(binary.LittleEndian.Uint32(m.Raw[4:])) }
 
-// Answers returns the number of the message that this one answers.
-func (m Message) Answers() int32 { return int32(binary.LittleEndian.Uint32(m.Raw[8:])) }
+// InReplyTo returns the number of the message that this one answers.
+func (m Message) InReplyTo() int32 { return int32(binary.LittleEndian.Uint32(m.Raw[8:])) }

@@ -1,6 +1,6 @@
-// Package proxy stands between a client and a cluster, sees each message of
+// Package proxy is a TCP proxy between a client and a cluster: it sees each message of
 // MongoDB's wire protocol in either direction, and cuts the connection, holds
-// messages back for a while, or freezes: what a cable that was pulled looks like. It
+// messages back for a while, or freezes, as a pulled cable would. It
 // can be pointed at another address, as when a router is replaced.
 package proxy
 
@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// Proxy is a port that stands for a cluster's.
+// Proxy is a local port that forwards to a cluster.
 type Proxy struct {
 	listener net.Listener
 	rule     Rule
 	read     func(io.Reader) ([]byte, error)
 	served   chan struct{}
-	ended    chan struct{} // closed by Close: who waits does so no longer
+	closed   chan struct{} // closed by Close: ends all waits
 
-	mu     sync.Mutex
-	to     string
-	passed int // messages seen, in either direction
-	open   map[net.Conn]bool
-	frozen chan struct{} // closed when nothing passes any more
+	mu          sync.Mutex
+	target      string
+	seen        int // messages seen, in either direction
+	connections map[net.Conn]bool
+	frozen      chan struct{} // closed when nothing passes any more
 }
 
-// Rule says what becomes of a message, the n-th of all, from 1. It is called for one
+// Rule decides what to do with the n-th message, from 1. It is called for one
 // message at a time.
 type Rule func(n int, m Message) Verdict
 
-// Verdict is what becomes of a message.
+// Verdict is the decision of a Rule about a message.
 type Verdict struct {
 	kind  verdictKind
 	delay time.Duration
@@ -73,9 +73,9 @@ func At(n int, v Verdict) Rule {
 // Listen begins to stand in for an address. Without a rule all messages pass.
 func Listen(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readMessage) }
 
-// ListenEncrypted is Listen where nobody can tell one message from the next: the rule
+// ListenEncrypted is Listen for encrypted connections, without message boundaries: the rule
 // is asked for each piece of a connection, as it comes.
-func ListenEncrypted(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readPiece) }
+func ListenEncrypted(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readAvailable) }
 
 func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,8 +86,8 @@ func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy,
 		rule = func(int, Message) Verdict { return Pass() }
 	}
 	p := &Proxy{
-		listener: listener, rule: rule, read: read, to: to, open: map[net.Conn]bool{}, frozen: make(chan struct{}),
-		served: make(chan struct{}), ended: make(chan struct{}),
+		listener: listener, rule: rule, read: read, target: to, connections: map[net.Conn]bool{}, frozen: make(chan struct{}),
+		served: make(chan struct{}), closed: make(chan struct{}),
 	}
 	go func() { defer close(p.served); p.serve() }()
 	return p, nil
@@ -100,14 +100,14 @@ func (p *Proxy) Address() string { return p.listener.Addr().String() }
 func (p *Proxy) Messages() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.passed
+	return p.seen
 }
 
 // Frozen is closed when nothing passes any more.
 func (p *Proxy) Frozen() <-chan struct{} { return p.frozen }
 
-// Hangs reports whether nothing passes any more.
-func (p *Proxy) Hangs() bool {
+// IsFrozen reports whether nothing passes any more.
+func (p *Proxy) IsFrozen() bool {
 	select {
 	case <-p.frozen:
 		return true
@@ -120,14 +120,14 @@ func (p *Proxy) Hangs() bool {
 func (p *Proxy) Retarget(to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.to = to
+	p.target = to
 	p.closeAll()
 }
 
 // Close ends the proxy and all connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
-	close(p.ended)
+	close(p.closed)
 	p.mu.Lock()
 	p.closeAll()
 	p.mu.Unlock()
@@ -137,10 +137,10 @@ func (p *Proxy) Close() error {
 
 // closeAll closes what is open. The lock is held.
 func (p *Proxy) closeAll() {
-	for c := range p.open {
+	for c := range p.connections {
 		_ = c.Close() // the pumps see it
 	}
-	clear(p.open)
+	clear(p.connections)
 }
 
 // serve ends when the listener is closed.
@@ -160,14 +160,14 @@ func (p *Proxy) serve() {
 func (p *Proxy) connect(client net.Conn) {
 	defer func() { _ = client.Close() }()
 	p.mu.Lock()
-	to := p.to
+	to := p.target
 	p.mu.Unlock()
-	cluster, err := net.DialTimeout("tcp", to, dialing)
+	cluster, err := net.DialTimeout("tcp", to, dialTimeout)
 	if err != nil {
 		return // the client sees the end
 	}
 	defer func() { _ = cluster.Close() }()
-	if !p.note(client, cluster) {
+	if !p.track(client, cluster) {
 		return
 	}
 	var both sync.WaitGroup
@@ -176,24 +176,24 @@ func (p *Proxy) connect(client net.Conn) {
 	both.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.open, client)
-	delete(p.open, cluster)
+	delete(p.connections, client)
+	delete(p.connections, cluster)
 }
 
-// dialing is how long the cluster may take to answer a call.
-const dialing = 5 * time.Second
+// dialTimeout limits how long connecting to the cluster may take.
+const dialTimeout = 5 * time.Second
 
-// note keeps connections to be closed at the end, which may have come already.
-func (p *Proxy) note(conns ...net.Conn) bool {
+// track registers connections to be closed by Close; false if that was called already.
+func (p *Proxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-p.ended:
+	case <-p.closed:
 		return false
 	default:
 	}
 	for _, c := range conns {
-		p.open[c] = true
+		p.connections[c] = true
 	}
 	return true
 }
@@ -210,10 +210,10 @@ func (p *Proxy) pump(to, from net.Conn, d Direction) {
 		case cut:
 			return
 		case freeze:
-			<-p.ended
+			<-p.closed
 			return
 		default:
-			if v.delay > 0 && !p.rest(v.delay) {
+			if v.delay > 0 && !p.sleep(v.delay) {
 				return
 			}
 		}
@@ -223,14 +223,14 @@ func (p *Proxy) pump(to, from net.Conn, d Direction) {
 	}
 }
 
-// rest waits, and reports whether the proxy is still at work then.
-func (p *Proxy) rest(d time.Duration) bool {
+// sleep sleeps, and reports whether the proxy is still open.
+func (p *Proxy) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-p.ended:
+	case <-p.closed:
 		return false
 	}
 }
@@ -238,28 +238,28 @@ func (p *Proxy) rest(d time.Duration) bool {
 func (p *Proxy) judge(m Message) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.passed++
-	if p.Hangs() {
+	p.seen++
+	if p.IsFrozen() {
 		return Freeze()
 	}
-	v := p.rule(p.passed, m)
+	v := p.rule(p.seen, m)
 	if v.kind == freeze {
 		close(p.frozen)
 	}
 	return v
 }
 
-// readPiece reads what there is.
-func readPiece(r io.Reader) ([]byte, error) {
+// readAvailable reads what there is.
+func readAvailable(r io.Reader) ([]byte, error) {
 	piece := make([]byte, 64<<10)
 	n, err := r.Read(piece)
 	return piece[:n], err
 }
 
-// largest is the size of the largest message that there is.
-const largest = 64 << 20
+// maxMessageSize is the size of the largest message that there is.
+const maxMessageSize = 64 << 20
 
-var errSize = errors.New("no size of a message")
+var errInvalidSize = errors.New("no size of a message")
 
 // readMessage reads one message: its length comes first.
 func readMessage(r io.Reader) ([]byte, error) {
@@ -268,8 +268,8 @@ func readMessage(r io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	size := binary.LittleEndian.Uint32(head[:])
-	if size < headerSize || size > largest {
-		return nil, fmt.Errorf("%w: %d", errSize, size)
+	if size < headerSize || size > maxMessageSize {
+		return nil, fmt.Errorf("%w: %d", errInvalidSize, size)
 	}
 	raw := make([]byte, size)
 	copy(raw, head[:])

@@ -1,5 +1,5 @@
-// Package recorded has what a real MongoDB 8.0.10 cluster answered, scenario by
-// scenario, with the scripts that asked, and compares it with what comes now.
+// Package recorded has the recorded replies of a real MongoDB 8.0.10 cluster, scenario by
+// scenario, with the scripts that produced them, and compares them with current replies.
 // The scripts run unchanged, in mongosh and in shardsh.
 package recorded
 
@@ -16,9 +16,9 @@ import (
 //go:embed testdata/*.js testdata/*.json
 var files embed.FS
 
-// Parameters are those the recorded cluster ran with: ranges can move back at once
+// ServerParameters returns the server parameters of the recorded cluster: ranges can move back at once
 // and merges are allowed at once.
-func Parameters() (args []string) {
+func ServerParameters() (args []string) {
 	for _, p := range []string{
 		"orphanCleanupDelaySecs=0", "minSnapshotHistoryWindowInSeconds=0", "transactionLifetimeLimitSeconds=1",
 		"reshardingMinimumOperationDurationMillis=0",
@@ -31,30 +31,30 @@ func Parameters() (args []string) {
 // Scenario is one that was recorded.
 type Scenario struct {
 	Name string
-	// After are those that ran on the recorded cluster earlier and left something
+	// DependsOn are those that ran on the recorded cluster earlier and left something
 	// behind that shows: shards whose zones were taken away.
-	After []string
-	// Alone drops every database of the cluster.
-	Alone bool
-	// Slow waits for the balancer, round by round.
-	Slow bool
-	// Quick has mongosh act within a round of the balancer.
-	Quick bool
-	// Also are steps recorded for reading only that are compared all the same.
-	Also []string
+	DependsOn []string
+	// DropsAllDatabases says that the scenario drops every database of the cluster.
+	DropsAllDatabases bool
+	// WaitsForRounds waits for the balancer, round by round.
+	WaitsForRounds bool
+	// ActsDuringRound has mongosh act within a round of the balancer.
+	ActsDuringRound bool
+	// AlsoCompared are steps recorded as "info" that are compared nevertheless.
+	AlsoCompared []string
 }
 
 // Scenarios returns them in the order in which they can run on one cluster.
 func Scenarios() []Scenario {
 	return []Scenario{
-		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones", Slow: true}, {Name: "04-settings"},
-		{Name: "05-balance-by-size", Slow: true}, {Name: "06-defrag", Slow: true},
-		{Name: "07-jumbo", Slow: true, Quick: true},
-		{Name: "08-catalog", After: []string{"03-zones"}},
-		{Name: "09-drain", After: []string{"03-zones"}, Alone: true},
+		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones", WaitsForRounds: true}, {Name: "04-settings"},
+		{Name: "05-balance-by-size", WaitsForRounds: true}, {Name: "06-defrag", WaitsForRounds: true},
+		{Name: "07-jumbo", WaitsForRounds: true, ActsDuringRound: true},
+		{Name: "08-catalog", DependsOn: []string{"03-zones"}},
+		{Name: "09-drain", DependsOn: []string{"03-zones"}, DropsAllDatabases: true},
 		{Name: "10-expressions"}, {Name: "11-queries"}, {Name: "12-bulk-and-validation"},
-		{Name: "13-change-streams", Slow: true, Also: []string{"expanded events", "database dropped"}},
-		{Name: "14-explain"}, {Name: "15-keys-and-moves", Slow: true},
+		{Name: "13-change-streams", WaitsForRounds: true, AlsoCompared: []string{"expanded events", "database dropped"}},
+		{Name: "14-explain"}, {Name: "15-keys-and-moves", WaitsForRounds: true},
 	}
 }
 
@@ -68,7 +68,7 @@ func Databases() []string {
 func (s Scenario) Scripts(t testing.TB) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range append(slices.Clone(s.After), s.Name) {
+	for _, name := range append(slices.Clone(s.DependsOn), s.Name) {
 		for _, script := range []string{"lib.js", name + ".js"} {
 			text, err := fs.ReadFile(files, "testdata/"+script)
 			path := filepath.Join(dir, script)
@@ -91,9 +91,9 @@ func (s Scenario) Steps(t testing.TB) []Step {
 	return parse(t, data)
 }
 
-// Known returns the steps that shardsh answers otherwise on purpose, with the
+// KnownDifferences returns the steps that shardsh answers otherwise on purpose, with the
 // reason, as "scenario: step".
-func Known() map[string]string {
+func KnownDifferences() map[string]string {
 	return map[string]string{
 		"08-catalog: getShardDistribution": "mongosh wraps the result as {type, value}; shardsh gives the value itself",
 		"09-drain: addShard back": "mongosh does not catch the error of a call that is returned inside try; " +
@@ -101,8 +101,8 @@ func Known() map[string]string {
 	}
 }
 
-// Compare compares what was recorded with what was printed now; a known difference
-// must be one.
+// Compare compares the recording with a new output; a step listed as a known difference
+// has to differ.
 func (s Scenario) Compare(t testing.TB, printed []byte, known map[string]string) {
 	t.Helper()
 	byName := map[string]Step{}
@@ -111,12 +111,12 @@ func (s Scenario) Compare(t testing.TB, printed []byte, known map[string]string)
 	}
 	compared := 0
 	for _, w := range s.Steps(t) {
-		if w.Compare == "info" && !slices.Contains(s.Also, w.Name) {
+		if w.Compare == "info" && !slices.Contains(s.AlsoCompared, w.Name) {
 			continue
 		}
 		g, ok := byName[w.Name]
 		if !ok {
-			g, ok = byName[renamed()[w.Name]]
+			g, ok = byName[stepRenames()[w.Name]]
 		}
 		if !ok {
 			t.Errorf("step %q is missing", w.Name)
@@ -124,24 +124,24 @@ func (s Scenario) Compare(t testing.TB, printed []byte, known map[string]string)
 		}
 		compared++
 		reason, listed := known[s.Name+": "+w.Name]
-		switch same := w.same(g); {
+		switch same := w.matches(g); {
 		case !same && !listed:
 			t.Errorf("step %q differs\n   want %s\n   got  %s", w.Name, w.brief(), g.brief())
 		case same && listed:
 			t.Errorf("step %q matches and is listed as different: %s", w.Name, reason)
 		}
 	}
-	if compared < fewest {
+	if compared < minCompared {
 		t.Errorf("only %d steps were compared", compared)
 	}
 }
 
-// fewest is how many steps of each scenario are compared at least.
-const fewest = 10
+// minCompared is how many steps of each scenario are compared at least.
+const minCompared = 10
 
-// renamed are steps whose name has a Long in it: mongosh's relaxed EJSON rounds it,
+// stepRenames are steps whose name has a Long in it: mongosh's relaxed EJSON rounds it,
 // shardsh's keeps it.
-func renamed() map[string]string {
+func stepRenames() map[string]string {
 	return map[string]string{
 		`arithmetic 35 {"$multiply":[9223372036854776000,2]}`: `arithmetic 35 ` +
 			`{"$multiply":[{"$numberLong":"9223372036854775807"},2]}`,

@@ -29,7 +29,7 @@ func parse(t testing.TB, data []byte) (steps []Step) {
 	return steps
 }
 
-func (s Step) same(got Step) bool {
+func (s Step) matches(got Step) bool {
 	if (s.Error == nil) != (got.Error == nil) {
 		return false
 	}

@@ -173,7 +173,7 @@ func (c *Call) Let() (bson.Raw, error) {
 
 // EvaluateVariables evaluates variables. It computes.
 func (c *Call) EvaluateVariables(variables bson.Raw) (bson.Raw, error) {
-	return expr.Settled(cmp.Or(c.limitedCtx, c.Ctx), c.Language(), variables)
+	return expr.EvalLet(cmp.Or(c.limitedCtx, c.Ctx), c.Language(), variables)
 }
 
 // MatchEach returns for each document whether a query matches it.

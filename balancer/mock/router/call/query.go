@@ -43,9 +43,9 @@ func (q Query) IsPlain() bool {
 
 // Request is the query as a shard's store sees it.
 func (q Query) Request() store.Query {
-	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, Plain: q.IsPlain(),
-		Collated: q.Collation != nil,
-		Shape:    store.Shape{Projection: q.Projected, Counting: q.CountOnly}}
+	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, AllowExpress: q.IsPlain(),
+		HasCollation: q.Collation != nil,
+		Shape:        store.ResultShape{Projection: q.Projected, IsCount: q.CountOnly}}
 }
 
 // ReadQuery reads what find, count and distinct share; the filter's field has another name in each.

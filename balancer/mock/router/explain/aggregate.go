@@ -216,7 +216,7 @@ func planStage(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
 			done.Name = "PROJECTION_SIMPLE"
 		}
 	}
-	return done.Over(input)
+	return done.WithInput(input)
 }
 
 func stageName(s bson.Raw) string {
@@ -279,7 +279,7 @@ func explainSource(c *call.Call, a reads.Aggregation, rest []bson.Raw) bson.D {
 func queryStages(q call.Query) bson.A {
 	list := bson.A{}
 	if q.Filter != nil {
-		list = append(list, bson.D{{Key: "$match", Value: q.Filter.Parsed()}})
+		list = append(list, bson.D{{Key: "$match", Value: q.Filter.ParsedQuery()}})
 	}
 	if len(q.Order) > 5 {
 		sort := bson.D{{Key: "sortKey", Value: q.Order}}

@@ -178,7 +178,7 @@ type shardPlan struct {
 	stage    *store.Stage
 	totals   store.Totals
 	rejected bson.A // rejected plans
-	ran      store.Ran
+	ran      store.RunStats
 }
 
 // explanation is what the shards explain together.
@@ -201,13 +201,18 @@ func mergeStage(shards int, sorted bool) string {
 
 // shardPlans turns what the shards did into stages; wrap puts the command's own
 // stage on top.
-func shardPlans(h homeShard, q call.Query, parts []reads.Part, wrap func(p reads.Part, shape store.Shape) (*store.Stage,
-	store.Totals)) []shardPlan {
+func shardPlans(
+	h homeShard,
+	q call.Query,
+	parts []reads.Part,
+	wrap func(p reads.Part, shape store.ResultShape) (*store.Stage,
+		store.Totals),
+) []shardPlan {
 	var plans []shardPlan
 	for _, p := range parts {
 		shape := shardShape(p, q, len(parts))
 		stage, totals := wrap(p, shape)
-		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.Rejected(shape), p.Ran})
+		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape), p.Ran})
 	}
 	if len(plans) == 0 { // there is no such collection
 		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, rejected: bson.A{}}}
@@ -217,8 +222,8 @@ func shardPlans(h homeShard, q call.Query, parts []reads.Part, wrap func(p reads
 
 // shardShape: of several shards each gives as much as the whole result may need, and
 // the skipping is left to the router.
-func shardShape(p reads.Part, q call.Query, shards int) store.Shape {
-	shape := store.Shape{ShardKey: p.Read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
+func shardShape(p reads.Part, q call.Query, shards int) store.ResultShape {
+	shape := store.ResultShape{ShardKey: p.Read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
 	if shards > 1 && q.Skip > 0 {
 		shape.Skip = 0
 		if q.Limit > 0 {
@@ -228,7 +233,7 @@ func shardShape(p reads.Part, q call.Query, shards int) store.Shape {
 	return shape
 }
 
-func planStages(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+func planStages(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
 	return p.Read.Plan.Stages(shape, p.Ran)
 }
 
@@ -262,7 +267,7 @@ func (e explanation) plannerDoc(p shardPlan) bson.D {
 	shape, key := e.hashes(p)
 	return bson.D{
 		{Key: "namespace", Value: e.ns},
-		{Key: "parsedQuery", Value: e.query.Filter.Parsed()},
+		{Key: "parsedQuery", Value: e.query.Filter.ParsedQuery()},
 		{Key: "indexFilterSet", Value: false},
 		{Key: "queryHash", Value: shape},
 		{Key: "planCacheShapeHash", Value: shape},
@@ -272,7 +277,7 @@ func (e explanation) plannerDoc(p shardPlan) bson.D {
 		{Key: "maxIndexedAndSolutionsReached", Value: false},
 		{Key: "maxScansToExplodeReached", Value: false},
 		{Key: "prunedSimilarIndexes", Value: false},
-		{Key: "winningPlan", Value: append(bson.D{{Key: "isCached", Value: false}}, p.stage.Planned()...)},
+		{Key: "winningPlan", Value: append(bson.D{{Key: "isCached", Value: false}}, p.stage.PlannerDoc()...)},
 		{Key: "rejectedPlans", Value: p.rejected},
 	}
 }
@@ -318,7 +323,7 @@ func (e explanation) executionDoc(level verbosity) bson.D {
 }
 
 func (p shardPlan) executed() bson.D {
-	return append(bson.D{{Key: "isCached", Value: false}}, p.stage.Executed()...)
+	return append(bson.D{{Key: "isCached", Value: false}}, p.stage.ExecutionDoc()...)
 }
 
 func totalsDoc(returned int64, totals store.Totals) bson.D {
@@ -351,7 +356,7 @@ func explainQuery(c *call.Call, q call.Query, level verbosity,
 			if level == planOnly {
 				continue
 			}
-			if err := parts[i].Collect(ctx, q, pipeline.NewGathered(ctx, q.NoDisk)); err != nil {
+			if err := parts[i].Collect(ctx, q, pipeline.NewSortMemory(ctx, q.NoDisk)); err != nil {
 				return nil, err
 			}
 		}
@@ -394,7 +399,7 @@ func explainCount(c *call.Call, level verbosity) (bson.D, error) {
 	}
 	q.CountOnly = true
 	return explainQuery(c, q, level, func(_ context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
-		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
 			return countStages(q, p, shape)
 		})
 		e := explanation{ns: q.NS, query: q, parts: plans, mergeStage: mergeStage(len(plans), false)}
@@ -407,22 +412,22 @@ func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 
 // countStages: without a query the shard's own counter answers, and a query
 // that one stretch of an index settles needs no documents.
-func countStages(q call.Query, p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+func countStages(q call.Query, p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
 	n := p.Ran.Returned
-	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
 		{Key: "nSkipped", Value: call.SmallestInt(min(q.Skip, n))}}}
-	if len(q.Filter.Parsed()) <= 5 && q.Hint.IsZero() {
+	if len(q.Filter.ParsedQuery()) <= 5 && q.Hint.IsZero() {
 		count.Name = "RECORD_STORE_FAST_COUNT"
 		return count, store.Totals{}
 	}
 	if shape.ShardKey == nil {
 		if scan, ok := p.Read.Plan.CountScan(p.Ran); ok {
-			return count.Over(scan), store.Totals{Keys: p.Ran.Keys}
+			return count.WithInput(scan), store.Totals{Keys: p.Ran.Keys}
 		}
 	}
-	shape.Counting, shape.Skip, shape.Limit, shape.Projection = true, 0, 0, nil
+	shape.IsCount, shape.Skip, shape.Limit, shape.Projection = true, 0, 0, nil
 	stage, totals := p.Read.Plan.Stages(shape, p.Ran)
-	return count.Over(stage), totals
+	return count.WithInput(stage), totals
 }
 
 func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
@@ -434,7 +439,7 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 		return explainOnView(c, q, level, distinctPipeline(q, c.Args.Object("query"), key))
 	}
 	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
-		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
 			return distinctStages(ctx, key, p, shape)
 		})
 		if ctx.Err() != nil {
@@ -447,7 +452,12 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 
 // distinctStages: where an index begins with the field, its values are enough, and
 // nobody looks whether the shard owns them.
-func distinctStages(ctx context.Context, key string, p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+func distinctStages(
+	ctx context.Context,
+	key string,
+	p reads.Part,
+	shape store.ResultShape,
+) (*store.Stage, store.Totals) {
 	values, err := store.Distinct(ctx, key, slices.Values(p.Docs))
 	if err != nil {
 		values = nil // the command itself is refused for it

@@ -22,13 +22,13 @@ func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store
 	if isExpress(input) {
 		both := *input
 		if quick {
-			both.Name, both.Done = "EXPRESS_"+name, append(slices.Clone(input.Done), done...)
+			both.Name, both.Counters = "EXPRESS_"+name, append(slices.Clone(input.Counters), done...)
 			return &both
 		}
 		both.Name = "IDHACK"
 		input = &both
 	}
-	return (&store.Stage{Name: name, Works: input.Works + 1, Done: done}).Over(input)
+	return (&store.Stage{Name: name, Works: input.Works + 1, Counters: done}).WithInput(input)
 }
 
 // singleStatement returns the one statement of a write command that may be explained.
@@ -74,7 +74,7 @@ func explainUpdate(c *call.Call, level verbosity) (bson.D, error) {
 func updateStage(ctx context.Context, req mock.UpdateRequest, p reads.Part, input *store.Stage) *store.Stage {
 	modified, upserted := 0, 0
 	for _, doc := range p.Docs {
-		if _, changed, err := req.Update.ApplyIn(ctx, doc); err == nil && changed {
+		if _, changed, err := req.Update.ApplyContext(ctx, doc); err == nil && changed {
 			modified++
 		}
 	}
@@ -153,7 +153,7 @@ func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.NS)
 	}
 	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
-		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
 			if q.Sort.IsEmpty() {
 				shape.Limit = 0
 			}

@@ -252,7 +252,7 @@ func (a *Aggregation) compile(c *call.Call) error {
 			return call.ErrCollation(a.Collation)
 		}
 	}
-	a.Stages = pipeline.Ordered(a.Stages)
+	a.Stages = pipeline.Reorder(a.Stages)
 	a.Reads = joinedNames(a.Stages)
 	if a.Source == nil && !a.Database {
 		return pushDown(c, a)

@@ -182,7 +182,7 @@ func (m *MergeOutput) checkFields(cluster *mock.Cluster) error {
 	specs, _ := cluster.Indexes().List(m.NS)
 	for _, s := range specs {
 		elems, err := s.Key.Elements()
-		if err != nil || !s.Unique && s.Name != "_id_" || s.Partial() {
+		if err != nil || !s.Unique && s.Name != "_id_" || s.IsPartial() {
 			continue
 		}
 		var have []string
@@ -301,7 +301,7 @@ func (m MergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, fil
 		options.Let = expr.LetLiteral("new", doc)
 	case "pipeline":
 		how = bson.RawValue{Type: bson.TypeArray, Value: m.pipeline}
-		let, err := expr.LetOf(ctx, c.Language(), m.let, doc, c.Now)
+		let, err := expr.LetForDocument(ctx, c.Language(), m.let, doc, c.Now)
 		if err != nil {
 			return nil, err
 		}

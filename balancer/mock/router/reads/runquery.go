@@ -69,7 +69,7 @@ func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bs
 		if wantsLocation(q) {
 			p.locations = m
 		}
-		if parts[i] = p.documents(ctx); !r.Plan.Sorted() {
+		if parts[i] = p.documents(ctx); !r.Plan.IsSorted() {
 			parts[i] = p.sorted(ctx, q)
 		}
 	}
@@ -203,7 +203,7 @@ func withLocation(q call.Query, m locations, doc, out bson.Raw) bson.Raw {
 	at := m[&doc[0]]
 	delete(m, &doc[0])
 	if q.ReturnKey { // and nothing else, whatever is shown
-		return at.plan.KeyOf(at.Found)
+		return at.plan.IndexKeyOf(at.Found)
 	}
 	return store.WithRecordID(out, at.ID)
 }
@@ -211,7 +211,7 @@ func withLocation(q call.Query, m locations, doc, out bson.Raw) bson.Raw {
 // Part is what one shard does for a query.
 type Part struct {
 	Read      mock.Read
-	Ran       store.Ran
+	Ran       store.RunStats
 	Docs      []bson.Raw
 	locations locations // nil unless the query asks for them
 	// checkOrder refuses documents that a collation would order otherwise; nil refuses none.
@@ -220,7 +220,7 @@ type Part struct {
 
 // documents gives what the shard finds, as it comes.
 func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
-	covered := p.Read.Plan.Covered()
+	covered := p.Read.Plan.CoveredProjection()
 	return func(yield func(bson.Raw, error) bool) {
 		for found, err := range p.Read.Documents(ctx, &p.Ran.Counts) {
 			if err == nil && p.checkOrder != nil {
@@ -242,7 +242,7 @@ func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 // sorted gives what the shard finds when it has been put in order.
 func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
-		held := pipeline.NewGathered(ctx, q.NoDisk)
+		held := pipeline.NewSortMemory(ctx, q.NoDisk)
 		defer held.Free()
 		if err := p.Collect(ctx, q, held); err != nil {
 			yield(nil, err)
@@ -254,7 +254,7 @@ func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, err
 
 // Collect collects what the shard gives: at most as many documents as the whole
 // result may have.
-func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.Gathered) error {
+func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.SortMemory) error {
 	wanted := int64(-1)
 	if q.Limit > 0 {
 		wanted = q.Skip + q.Limit
@@ -269,12 +269,12 @@ func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.Gathere
 		if err := held.Add(doc); err != nil {
 			return err
 		}
-		if p.Read.Plan.Sorted() && int64(len(p.Docs)) == wanted {
+		if p.Read.Plan.IsSorted() && int64(len(p.Docs)) == wanted {
 			break
 		}
 	}
-	if !p.Read.Plan.Sorted() {
-		if err := q.Sort.DocumentsIn(ctx, p.Docs); err != nil {
+	if !p.Read.Plan.IsSorted() {
+		if err := q.Sort.SortDocuments(ctx, p.Docs); err != nil {
 			return err
 		}
 	}

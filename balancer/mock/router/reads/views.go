@@ -196,5 +196,5 @@ func viewDocuments(q call.Query, f *joinedCollections, name string) ([]bson.Raw,
 			list = append(list, doc)
 		}
 	}
-	return list, q.Sort.DocumentsIn(f.Ctx, list)
+	return list, q.Sort.SortDocuments(f.Ctx, list)
 }

@@ -68,7 +68,7 @@ func (s *keyDistribution) add(q Query, p catalog.KeyPattern, bounds []catalog.Ke
 	s.total++
 	s.byCommand[q.command]++
 	ranges, bounded := store.KeyRanges(q.filter, p.Doc())
-	whole := q.filter.WholeKey(p.Fields())
+	whole := q.filter.FixesWholeKey(p.Fields())
 	switch {
 	case whole:
 		s.single++

@@ -108,8 +108,14 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 		return req, err
 	}
 	update, err := update.Compile(u, update.Options{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.Now, NewID: func() bson.ObjectID { return newID(c) },
-		Stamp: func(doc bson.Raw) bson.Raw { return stampWithoutLock(c, doc) }, Supplied: supplied, Language: c.Language(),
+		ArrayFilters:   arrayFilters,
+		Filter:         filter,
+		Let:            let,
+		Now:            c.Now,
+		NewID:          func() bson.ObjectID { return newID(c) },
+		FillTimestamps: func(doc bson.Raw) bson.Raw { return stampWithoutLock(c, doc) },
+		UpsertDocument: supplied,
+		Language:       c.Language(),
 	})
 	if err != nil {
 		return req, err
@@ -205,7 +211,7 @@ func comparedParts(u bson.RawValue) (parts []bson.RawValue) {
 // checkKnownStages refuses the whole command for an update's pipeline with a stage
 // that is none; what else is wrong with it fails its statement.
 func checkKnownStages(u bson.RawValue) error {
-	known := pipeline.Stages()
+	known := pipeline.StageNames()
 	for name := range call.StageNames(u) {
 		if !slices.Contains(known, name) {
 			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)

@@ -1,6 +1,6 @@
 // Package document reads and builds BSON documents and arrays, without a copy
-// where none is needed: fields in the bytes as they lie, documents appended
-// field by field, values as the server's messages show them. The format is the
+// where none is needed: fields are read in place, documents are built
+// field by field, values are formatted as in the server's messages. The format is the
 // BSON specification's.
 package document
 
@@ -37,8 +37,8 @@ func Lookup(doc []byte, name string) value.Value {
 	return value.Value{}
 }
 
-// First returns the first field of a document.
-func First(doc []byte) (name string, v value.Value, ok bool) {
+// FirstField returns the first field of a document.
+func FirstField(doc []byte) (name string, v value.Value, ok bool) {
 	e, _, ok := keyorder.Next(keyorder.Body(doc))
 	return string(e.Name), e.Value, ok
 }
@@ -119,8 +119,8 @@ type Field struct {
 	Value value.Value
 }
 
-// Of builds a document; fields whose value is missing are left out.
-func Of(fs ...Field) bson.Raw {
+// New builds a document; fields whose value is missing are left out.
+func New(fs ...Field) bson.Raw {
 	b, start := Open(nil)
 	for _, f := range fs {
 		b = Append(b, f.Name, f.Value)
@@ -128,11 +128,11 @@ func Of(fs ...Field) bson.Raw {
 	return Close(b, start)
 }
 
-// With returns the document with one top-level field replaced in place,
+// WithField returns the document with one top-level field replaced in place,
 // added at the end, or removed when v is missing.
-func With(doc []byte, name string, v value.Value) bson.Raw {
-	was := len(Lookup(doc, name).Value)
-	b, start := Open(make([]byte, 0, len(doc)-was+len(name)+len(v.Value)+2))
+func WithField(doc []byte, name string, v value.Value) bson.Raw {
+	oldSize := len(Lookup(doc, name).Value)
+	b, start := Open(make([]byte, 0, len(doc)-oldSize+len(name)+len(v.Value)+2))
 	found := false
 	for n, old := range Fields(doc) {
 		if string(n) == name {

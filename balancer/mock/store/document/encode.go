@@ -12,8 +12,8 @@ import (
 )
 
 // Encode is bson.Marshal for documents made in this program: the log entries
-// and replies that a busy cluster writes by the million. The types that these
-// are made of are written without reflection; the driver encodes all others.
+// and replies of which a busy cluster writes millions. Their common types
+// are encoded without reflection; the driver encodes all others.
 func Encode(doc bson.D) (bson.Raw, error) {
 	b, err := appendD(make([]byte, 0, encodedSize(doc)), doc)
 	return bson.Raw(b), err

@@ -9,4 +9,4 @@ func IsOperator(name string) bool { return strings.HasPrefix(name, "$") }
 func IsReference(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
 // IsExpression reports whether a document's first field is an operator.
-func IsExpression(doc []byte) bool { name, _, ok := First(doc); return ok && IsOperator(name) }
+func IsExpression(doc []byte) bool { name, _, ok := FirstField(doc); return ok && IsOperator(name) }

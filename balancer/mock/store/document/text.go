@@ -87,8 +87,8 @@ func writeList(b *strings.Builder, v value.Value, open, end string, named bool) 
 	b.WriteString(end)
 }
 
-// Readable puts values among the arguments of a message in that form.
-func Readable(args []any) []any {
+// FormatArgs formats the BSON values among the arguments of a message in that form.
+func FormatArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
 		switch a := a.(type) {
@@ -103,5 +103,5 @@ func Readable(args []any) []any {
 	return out
 }
 
-// Shown writes a document the way the server's messages do.
-func Shown(doc bson.Raw) string { return Text(value.Object(doc)) }
+// DocumentText writes a document the way the server's messages do.
+func DocumentText(doc bson.Raw) string { return Text(value.Object(doc)) }

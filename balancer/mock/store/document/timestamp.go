@@ -10,7 +10,7 @@ import (
 )
 
 // StampEmpty returns a document with the next timestamp in place of each empty
-// one, Timestamp(0, 0), at the top. The _id stays, and so does what lies deeper.
+// one, Timestamp(0, 0), at the top level. The _id and nested fields are not changed.
 func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
 	if bytes.IndexByte(doc, byte(bson.TypeTimestamp)) < 0 || !hasEmptyTimestamp(doc) {
 		return doc

@@ -18,35 +18,35 @@ type Accumulator interface {
 	Result(w *quota.Meter) value.Value
 }
 
-// KeepsValues is an accumulator that keeps what it is given, in bytes.
-type KeepsValues interface{ Keeps() int }
+// MemoryHolder is an accumulator that retains values; it reports their size in bytes.
+type MemoryHolder interface{ MemoryBytes() int }
 
-// memoryCounter counts what an accumulator keeps, up to the limit of a stage.
+// memoryCounter counts the bytes an accumulator holds, up to the memory limit of a stage.
 type memoryCounter struct {
 	op    string
 	bytes int
 }
 
-func (k *memoryCounter) Keeps() int { return k.bytes }
+func (k *memoryCounter) MemoryBytes() int { return k.bytes }
 
-func (k *memoryCounter) keep(n int) error {
+func (k *memoryCounter) addBytes(n int) error {
 	if k.bytes += n; k.bytes > quota.StageMemory {
 		return accumulatorTooLarge(k.op)
 	}
 	return nil
 }
 
-// Accumulation is a compiled accumulator of $group: what it takes from each
-// document, and how it starts.
-type Accumulation struct {
-	Args  []Expression
-	Start func(c *Evaluation) (Accumulator, error)
+// AccumulatorSpec is a compiled accumulator of $group: its arguments for each
+// document, and its constructor.
+type AccumulatorSpec struct {
+	Args []Expression
+	New  func(c *Evaluation) (Accumulator, error)
 }
 
 // listAccumulators also work as expressions over their arguments or the
 // elements of a single one.
 var listAccumulators = map[string]func() Accumulator{
-	"$sum": func() Accumulator { return &SumOf{} },
+	"$sum": func() Accumulator { return &Sum{} },
 	"$avg": func() Accumulator { return &average{} },
 	"$min": func() Accumulator { return &extreme{sign: -1} },
 	"$max": func() Accumulator { return &extreme{sign: 1} },
@@ -67,21 +67,21 @@ var groupAccumulators = map[string]func() Accumulator{
 	"$mergeObjects": newMergedObject,
 }
 
-// SumOf adds numbers and ignores the rest. Integers are exact as long as they
-// fit; doubles are summed with a second double for what rounding loses.
-type SumOf struct {
-	whole     int64
-	long      bool // some integer was an int64
-	spilled   bool // integers went beyond 64 bits
-	double    bool
-	sum, rest float64
-	decimal   *bson.Decimal128
-	special   float64 // sum of infinities and NaN
-	count     int64
+// Sum adds numbers and ignores the rest. Integers are exact as long as they
+// fit; doubles are summed with Kahan compensation.
+type Sum struct {
+	intSum                  int64
+	hasInt64                bool // some integer was an int64
+	overflowed              bool // integers went beyond 64 bits
+	hasDouble               bool
+	doubleSum, compensation float64
+	decimalSum              *bson.Decimal128
+	nonFiniteSum            float64 // sum of infinities and NaN
+	count                   int64
 }
 
-// Add takes a number; what is none does not count.
-func (s *SumOf) Add(_ *quota.Meter, args []value.Value) error {
+// Add adds a number; other values are ignored.
+func (s *Sum) Add(_ *quota.Meter, args []value.Value) error {
 	v := args[0]
 	if !value.IsNumber(v) {
 		return nil
@@ -90,88 +90,88 @@ func (s *SumOf) Add(_ *quota.Meter, args []value.Value) error {
 	switch v.Type {
 	case bson.TypeDecimal128:
 		d := value.DecimalAt(v.Value)
-		if s.decimal != nil {
-			d = value.DecimalAdd(*s.decimal, d)
+		if s.decimalSum != nil {
+			d = value.DecimalAdd(*s.decimalSum, d)
 		}
-		s.decimal = &d
+		s.decimalSum = &d
 	case bson.TypeDouble:
-		s.double = true
+		s.hasDouble = true
 		s.addDouble(value.DoubleAt(v.Value))
 	default:
-		s.long = s.long || v.Type == bson.TypeInt64
+		s.hasInt64 = s.hasInt64 || v.Type == bson.TypeInt64
 		n := value.ToInteger(v)
-		sum, ok := value.AddInt64(s.whole, n)
+		sum, ok := value.AddInt64(s.intSum, n)
 		if !ok {
-			s.spilled = true
-			s.addDouble(float64(s.whole))
+			s.overflowed = true
+			s.addDouble(float64(s.intSum))
 			sum = n
 		}
-		s.whole = sum
+		s.intSum = sum
 	}
 	return nil
 }
 
-func (s *SumOf) addDouble(f float64) {
+func (s *Sum) addDouble(f float64) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		s.special += f
+		s.nonFiniteSum += f
 		return
 	}
-	t := s.sum + f
-	if math.Abs(s.sum) >= math.Abs(f) {
-		s.rest += s.sum - t + f
+	t := s.doubleSum + f
+	if math.Abs(s.doubleSum) >= math.Abs(f) {
+		s.compensation += s.doubleSum - t + f
 	} else {
-		s.rest += f - t + s.sum
+		s.compensation += f - t + s.doubleSum
 	}
-	s.sum = t
+	s.doubleSum = t
 }
 
-func (s *SumOf) float() float64 {
-	if s.special != 0 {
-		return s.special
+func (s *Sum) asFloat() float64 {
+	if s.nonFiniteSum != 0 {
+		return s.nonFiniteSum
 	}
-	whole := *s
-	whole.addDouble(float64(s.whole))
-	return whole.sum + whole.rest
+	total := *s
+	total.addDouble(float64(s.intSum))
+	return total.doubleSum + total.compensation
 }
 
-// exact is the sum of the doubles with all its digits.
-func (s *SumOf) exact() bson.Decimal128 {
-	if s.special != 0 { // NaN, too
-		return value.DecimalOfDouble(s.special)
+// exactDoubleSum is the sum of the doubles with all its digits.
+func (s *Sum) exactDoubleSum() bson.Decimal128 {
+	if s.nonFiniteSum != 0 { // NaN, too
+		return value.DecimalOfDouble(s.nonFiniteSum)
 	}
-	return value.DecimalAdd(value.ExactDecimal(s.sum), value.ExactDecimal(s.rest))
+	return value.DecimalAdd(value.ExactDecimal(s.doubleSum), value.ExactDecimal(s.compensation))
 }
 
 // Result returns the sum so far.
-func (s *SumOf) Result(*quota.Meter) value.Value {
+func (s *Sum) Result(*quota.Meter) value.Value {
 	switch {
-	case s.decimal != nil:
-		d := *s.decimal
-		if s.whole != 0 {
-			d = value.DecimalAdd(d, value.DecimalOfInt(s.whole))
+	case s.decimalSum != nil:
+		d := *s.decimalSum
+		if s.intSum != 0 {
+			d = value.DecimalAdd(d, value.DecimalOfInt(s.intSum))
 		}
-		if s.double || s.spilled {
-			d = value.DecimalAdd(d, s.exact())
+		if s.hasDouble || s.overflowed {
+			d = value.DecimalAdd(d, s.exactDoubleSum())
 		}
 		return value.Decimal(d)
-	case s.double || s.spilled:
-		return value.Double(s.float())
-	case s.long:
-		return value.Int64(s.whole)
+	case s.hasDouble || s.overflowed:
+		return value.Double(s.asFloat())
+	case s.hasInt64:
+		return value.Int64(s.intSum)
 	}
-	return value.SmallestInt(s.whole)
+	return value.SmallestInt(s.intSum)
 }
 
-type average struct{ SumOf }
+type average struct{ Sum }
 
 func (a *average) Result(*quota.Meter) value.Value {
 	switch {
 	case a.count == 0:
 		return value.Null()
-	case a.decimal != nil:
-		return value.Decimal(value.DecimalDivide(value.ToDecimal(a.SumOf.Result(nil)), value.DecimalOfInt(a.count)))
+	case a.decimalSum != nil:
+		return value.Decimal(value.DecimalDivide(value.ToDecimal(a.Sum.Result(nil)), value.DecimalOfInt(a.count)))
 	}
-	return value.Double(a.float() / float64(a.count))
+	return value.Double(a.asFloat() / float64(a.count))
 }
 
 // extreme is $min and $max: null and missing do not take part.
@@ -188,7 +188,7 @@ func (e *extreme) Add(_ *quota.Meter, args []value.Value) error {
 	return nil
 }
 
-func (e *extreme) Keeps() int { return len(e.best.Value) }
+func (e *extreme) MemoryBytes() int { return len(e.best.Value) }
 
 func (e *extreme) Result(*quota.Meter) value.Value { return OrNull(e.best) }
 
@@ -232,25 +232,25 @@ func (d *deviation) Result(*quota.Meter) value.Value {
 }
 
 type firstOf struct {
-	v   value.Value
-	any bool
+	v     value.Value
+	isSet bool
 }
 
 func (f *firstOf) Add(_ *quota.Meter, args []value.Value) error {
-	if !f.any {
-		f.v, f.any = args[0], true
+	if !f.isSet {
+		f.v, f.isSet = args[0], true
 	}
 	return nil
 }
 
-func (f *firstOf) Keeps() int { return len(f.v.Value) }
+func (f *firstOf) MemoryBytes() int { return len(f.v.Value) }
 
 func (f *firstOf) Result(*quota.Meter) value.Value { return OrNull(f.v) }
 
 type lastOf struct{ v value.Value }
 
 func (l *lastOf) Add(_ *quota.Meter, args []value.Value) error { l.v = args[0]; return nil }
-func (l *lastOf) Keeps() int                                   { return len(l.v.Value) }
+func (l *lastOf) MemoryBytes() int                             { return len(l.v.Value) }
 func (l *lastOf) Result(*quota.Meter) value.Value              { return OrNull(l.v) }
 
 type pushAll struct {
@@ -263,7 +263,7 @@ func (p *pushAll) Add(_ *quota.Meter, args []value.Value) error {
 		return nil
 	}
 	p.list = append(p.list, args[0])
-	return p.keep(len(args[0].Value) + quota.ItemBytes)
+	return p.addBytes(len(args[0].Value) + quota.ItemBytes)
 }
 
 func (p *pushAll) Result(*quota.Meter) value.Value { return document.Array(p.list) }
@@ -279,24 +279,24 @@ func (s *setOf) Add(_ *quota.Meter, args []value.Value) error {
 	if value.IsMissing(v) {
 		return nil
 	}
-	key := value.Encoded(v)
+	key := value.EncodedKey(v)
 	if s.seen[key] {
 		return nil
 	}
 	s.seen[key] = true
 	s.list = append(s.list, v)
-	return s.keep(len(key) + len(v.Value) + quota.ItemBytes)
+	return s.addBytes(len(key) + len(v.Value) + quota.ItemBytes)
 }
 
 func (s *setOf) Result(*quota.Meter) value.Value { return document.Array(s.list) }
 
 type mergedObject struct {
-	fields []document.Field
-	at     map[string]int // the place of each in fields
-	bytes  int
+	fields  []document.Field
+	indexes map[string]int // the place of each in fields
+	bytes   int
 }
 
-func newMergedObject() Accumulator { return &mergedObject{at: map[string]int{}} }
+func newMergedObject() Accumulator { return &mergedObject{indexes: map[string]int{}} }
 
 func (m *mergedObject) Add(w *quota.Meter, args []value.Value) error {
 	v := args[0]
@@ -304,25 +304,26 @@ func (m *mergedObject) Add(w *quota.Meter, args []value.Value) error {
 		return nil
 	}
 	if !value.IsObject(v) {
-		return servererr.Of(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, value.TypeName(v))
+		return servererr.NewCode(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v,
+			value.TypeName(v))
 	}
 	for name, f := range w.Fields(v.Value) {
-		if i, ok := m.at[string(name)]; ok {
+		if i, ok := m.indexes[string(name)]; ok {
 			m.bytes += len(f.Value) - len(m.fields[i].Value.Value)
 			m.fields[i].Value = f
 			continue
 		}
-		m.at[string(name)] = len(m.fields)
+		m.indexes[string(name)] = len(m.fields)
 		m.fields = append(m.fields, document.Field{Name: string(name), Value: f})
 		m.bytes += 2*len(name) + len(f.Value) + quota.ItemBytes
 	}
 	return nil
 }
 
-func (m *mergedObject) Keeps() int { return m.bytes }
+func (m *mergedObject) MemoryBytes() int { return m.bytes }
 
 func (m *mergedObject) Result(*quota.Meter) value.Value {
-	return value.Object(document.Of(m.fields...))
+	return value.Object(document.New(m.fields...))
 }
 
 func accumulatorTooLarge(op string) error {

@@ -16,35 +16,37 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// countAccumulators keep some of the values: the first, the last, the least or
-// the greatest n.
+// countAccumulators keep some of the values: the first, the last, the smallest or
+// the largest n.
 var countAccumulators = map[string]func(n int) Accumulator{
-	"$firstN": func(n int) Accumulator { return &endN{memoryCounter: memoryCounter{op: "$firstN"}, n: n} },
-	"$lastN":  func(n int) Accumulator { return &endN{memoryCounter: memoryCounter{op: "$lastN"}, n: n, last: true} },
-	"$minN":   func(n int) Accumulator { return &extremeN{memoryCounter: memoryCounter{op: "$minN"}, n: n, sign: 1} },
-	"$maxN":   func(n int) Accumulator { return &extremeN{memoryCounter: memoryCounter{op: "$maxN"}, n: n, sign: -1} },
+	"$firstN": func(n int) Accumulator { return &firstOrLastN{memoryCounter: memoryCounter{op: "$firstN"}, n: n} },
+	"$lastN": func(n int) Accumulator {
+		return &firstOrLastN{memoryCounter: memoryCounter{op: "$lastN"}, n: n, last: true}
+	},
+	"$minN": func(n int) Accumulator { return &extremeN{memoryCounter: memoryCounter{op: "$minN"}, n: n, sign: 1} },
+	"$maxN": func(n int) Accumulator { return &extremeN{memoryCounter: memoryCounter{op: "$maxN"}, n: n, sign: -1} },
 }
 
-type endN struct {
+type firstOrLastN struct {
 	memoryCounter
 	n    int
 	last bool
 	list []value.Value
 }
 
-func (e *endN) Add(_ *quota.Meter, args []value.Value) error {
+func (e *firstOrLastN) Add(_ *quota.Meter, args []value.Value) error {
 	switch {
 	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
 	case e.last:
-		e.list = cutTo(&e.memoryCounter, e.list, len(e.list)-e.n+1, len(e.list), sizeOfValue)
+		e.list = trimTo(&e.memoryCounter, e.list, len(e.list)-e.n+1, len(e.list), valueMemory)
 	default:
 		return nil
 	}
 	e.list = append(e.list, OrNull(args[0]))
-	return e.keep(sizeOfValue(args[0]))
+	return e.addBytes(valueMemory(args[0]))
 }
 
-func (e *endN) Result(*quota.Meter) value.Value {
+func (e *firstOrLastN) Result(*quota.Meter) value.Value {
 	if e.last {
 		return document.Array(e.list[max(len(e.list)-e.n, 0):])
 	}
@@ -62,23 +64,23 @@ func (e *extremeN) Add(w *quota.Meter, args []value.Value) error {
 		return nil
 	}
 	e.list = append(e.list, args[0])
-	err := e.keep(sizeOfValue(args[0]))
-	if len(e.list) > roomFor(e.n) {
-		e.cut(w)
+	err := e.addBytes(valueMemory(args[0]))
+	if len(e.list) > maxBuffered(e.n) {
+		e.trim(w)
 	}
 	return err
 }
 
-// cut leaves the n best, in order; equal values keep theirs.
-func (e *extremeN) cut(w *quota.Meter) {
+// trim leaves the n best, in order; equal values keep theirs.
+func (e *extremeN) trim(w *quota.Meter) {
 	quota.SortStable(w, e.list, func(a, b value.Value) int { return value.Compare(a, b) * e.sign })
-	e.list = cutTo(&e.memoryCounter, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
+	e.list = trimTo(&e.memoryCounter, e.list, 0, min(e.n, len(e.list)), valueMemory)
 }
 
-func sizeOfValue(v value.Value) int { return len(v.Value) + quota.ItemBytes }
+func valueMemory(v value.Value) int { return len(v.Value) + quota.ItemBytes }
 
-// cutTo leaves a part of a list that an accumulator keeps.
-func cutTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []T {
+// trimTo leaves a part of a list that an accumulator keeps.
+func trimTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []T {
 	list = list[:copy(list, list[from:to])]
 	k.bytes = 0
 	for _, v := range list {
@@ -87,12 +89,12 @@ func cutTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []
 	return list
 }
 
-// roomFor returns how many values are kept before only n are: a cut costs no
-// more than adding what it drops did.
-func roomFor(n int) int { return 2*n + 6 }
+// maxBuffered returns how many values are buffered before they are trimmed to n: trimming costs no
+// more than adding the dropped values did.
+func maxBuffered(n int) int { return 2*n + 6 }
 
 func (e *extremeN) Result(w *quota.Meter) value.Value {
-	e.cut(w)
+	e.trim(w)
 	return document.Array(e.list)
 }
 
@@ -114,27 +116,27 @@ func (t *topN) Add(w *quota.Meter, args []value.Value) error {
 	_, key := value.BinaryAt(args[1].Value)
 	item := topItem{key, OrNull(args[0])}
 	t.list = append(t.list, item)
-	err := t.keep(item.size())
-	if len(t.list) > roomFor(t.n) {
-		t.cut(w)
+	err := t.addBytes(item.size())
+	if len(t.list) > maxBuffered(t.n) {
+		t.trim(w)
 	}
 	return err
 }
 
 func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemBytes }
 
-// cut leaves the first n, or the last.
-func (t *topN) cut(w *quota.Meter) {
+// trim leaves the first n, or the last.
+func (t *topN) trim(w *quota.Meter) {
 	quota.SortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
 	from, to := 0, min(t.n, len(t.list))
 	if t.bottom {
 		from, to = len(t.list)-to, len(t.list)
 	}
-	t.list = cutTo(&t.memoryCounter, t.list, from, to, topItem.size)
+	t.list = trimTo(&t.memoryCounter, t.list, from, to, topItem.size)
 }
 
 func (t *topN) Result(w *quota.Meter) value.Value {
-	t.cut(w)
+	t.trim(w)
 	var out []value.Value
 	for _, item := range t.list {
 		out = append(out, item.output)
@@ -182,26 +184,30 @@ func (q *quantile) Result(w *quota.Meter) value.Value {
 	return document.Array(out)
 }
 
-// topNames are the accumulators with an order of their own.
-var topNames = map[string]bool{"$top": true, "$topN": true, "$bottom": true, "$bottomN": true}
+// topAccumulators are the accumulators with an order of their own.
+var topAccumulators = map[string]bool{"$top": true, "$topN": true, "$bottom": true, "$bottomN": true}
 
 // CompileAccumulator compiles an accumulator of $group; ok is false when there
 // is none of that name.
-func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (acc Accumulation, ok bool, err error) {
+func (c *Compiler) CompileAccumulator(
+	name string,
+	arg value.Value,
+	sc *Scope,
+) (acc AccumulatorSpec, ok bool, err error) {
 	if name == "$accumulator" {
 		_, err = noJavaScript(name, arg, sc)
 		return acc, true, err
 	}
 	if start, ok := listAccumulators[name]; ok {
-		acc, err = c.oneArgument(name, arg, sc, start)
+		acc, err = c.compileUnaryAccumulator(name, arg, sc, start)
 		return acc, true, err
 	}
 	if start, ok := sc.Language.groupAccumulator(name); ok {
-		acc, err = c.oneArgument(name, arg, sc, start)
+		acc, err = c.compileUnaryAccumulator(name, arg, sc, start)
 		return acc, true, err
 	}
 	if start, ok := countAccumulators[name]; ok {
-		acc, err = c.counted(name, arg, sc, start)
+		acc, err = c.compileCountAccumulator(name, arg, sc, start)
 		return acc, true, err
 	}
 	switch {
@@ -209,46 +215,51 @@ func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (
 		if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
 			return acc, true, servererr.TypeMismatch("$count takes no arguments, i.e. $count:{}")
 		}
-		acc = Accumulation{
-			Args:  []Expression{Literal(value.Int32(1))},
-			Start: func(*Evaluation) (Accumulator, error) { return &SumOf{}, nil },
+		acc = AccumulatorSpec{
+			Args: []Expression{Literal(value.Int32(1))},
+			New:  func(*Evaluation) (Accumulator, error) { return &Sum{}, nil },
 		}
 		return acc, true, nil
-	case topNames[name]:
-		acc, err = c.top(name, arg, sc)
+	case topAccumulators[name]:
+		acc, err = c.compileTop(name, arg, sc)
 		return acc, true, err
 	case name == "$median" || name == "$percentile":
-		args, start, err := c.quantile(name, arg, sc)
-		return Accumulation{Args: args, Start: start}, true, err
+		args, start, err := c.compileQuantile(name, arg, sc)
+		return AccumulatorSpec{Args: args, New: start}, true, err
 	}
 	return acc, false, nil
 }
 
-func (c *Compiler) oneArgument(name string, arg value.Value, sc *Scope, start func() Accumulator,
-) (Accumulation, error) {
+func (c *Compiler) compileUnaryAccumulator(name string, arg value.Value, sc *Scope, start func() Accumulator,
+) (AccumulatorSpec, error) {
 	if value.IsArray(arg) {
-		return Accumulation{}, servererr.Of(40237, "The %s accumulator is a unary operator", name)
+		return AccumulatorSpec{}, servererr.NewCode(40237, "The %s accumulator is a unary operator", name)
 	}
 	e, err := c.Compile(arg, sc)
-	return Accumulation{
-		Args:  []Expression{e},
-		Start: func(*Evaluation) (Accumulator, error) { return start(), nil },
+	return AccumulatorSpec{
+		Args: []Expression{e},
+		New:  func(*Evaluation) (Accumulator, error) { return start(), nil },
 	}, err
 }
 
-var countedArguments = Named{
+var inputAndN = NamedArgs{
 	Args: []string{"input", "n"}, NotObject: 5787900, Unknown: 5787901, Missing: []int32{5787907, 5787906},
 }
 
-// counted is {$firstN: {input, n}} and its like.
-func (c *Compiler) counted(name string, arg value.Value, sc *Scope, start func(int) Accumulator) (Accumulation, error) {
-	args, err := c.named(name, arg, sc, countedArguments)
+// compileCountAccumulator is {$firstN: {input, n}} and its like.
+func (c *Compiler) compileCountAccumulator(
+	name string,
+	arg value.Value,
+	sc *Scope,
+	start func(int) Accumulator,
+) (AccumulatorSpec, error) {
+	args, err := c.compileNamedArguments(name, arg, sc, inputAndN)
 	if err != nil {
-		return Accumulation{}, err
+		return AccumulatorSpec{}, err
 	}
 	n := args[1]
-	return Accumulation{Args: args[:1], Start: func(c *Evaluation) (Accumulator, error) {
-		size, err := sizeOf(n, c)
+	return AccumulatorSpec{Args: args[:1], New: func(c *Evaluation) (Accumulator, error) {
+		size, err := evalCount(n, c)
 		if err != nil {
 			return nil, err
 		}
@@ -256,8 +267,8 @@ func (c *Compiler) counted(name string, arg value.Value, sc *Scope, start func(i
 	}}, nil
 }
 
-// sizeOf evaluates n: a whole number above zero.
-func sizeOf(n Expression, c *Evaluation) (int, error) {
+// evalCount evaluates n: a whole number above zero.
+func evalCount(n Expression, c *Evaluation) (int, error) {
 	v, err := n.Eval(c)
 	if err != nil {
 		return 0, err
@@ -265,47 +276,50 @@ func sizeOf(n Expression, c *Evaluation) (int, error) {
 	size, ok := value.WholeInteger(v)
 	switch {
 	case !value.IsNumber(v):
-		return 0, servererr.Of(5787902, "Value for 'n' must be of integral type, but found %s", v)
+		return 0, servererr.NewCode(5787902, "Value for 'n' must be of integral type, but found %s", v)
 	case !ok:
-		return 0, servererr.Of(5787903, "Value for 'n' must be of integral type, but found %s", v)
+		return 0, servererr.NewCode(5787903, "Value for 'n' must be of integral type, but found %s", v)
 	case size <= 0:
-		return 0, servererr.Of(5787908, "'n' must be greater than 0, found %d", size)
+		return 0, servererr.NewCode(5787908, "'n' must be greater than 0, found %d", size)
 	}
 	return int(min(size, math.MaxInt32)), nil
 }
 
-func (c *Compiler) top(name string, arg value.Value, sc *Scope) (Accumulation, error) {
+func (c *Compiler) compileTop(name string, arg value.Value, sc *Scope) (AccumulatorSpec, error) {
 	single := name == "$top" || name == "$bottom"
-	spec := Named{Args: []string{"sortBy", "output", "n"}, NotObject: 5788001, Unknown: 5788002,
+	spec := NamedArgs{Args: []string{"sortBy", "output", "n"}, NotObject: 5788001, Unknown: 5788002,
 		Missing: []int32{5788005, 5788004, 5788003}}
 	if single {
 		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
 	}
-	raw, err := NamedValues(name, arg, spec)
+	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {
-		return Accumulation{}, err
+		return AccumulatorSpec{}, err
 	}
 	if !value.IsObject(raw[0]) {
-		return Accumulation{}, servererr.Of(5788604, "expected 'sortBy' to already be an object in the arguments to %s", name)
+		return AccumulatorSpec{}, servererr.NewCode(5788604,
+			"expected 'sortBy' to already be an object in the arguments to %s", name)
 	}
 	order, err := order.Compile(raw[0].Value)
 	if err != nil {
-		return Accumulation{}, err
+		return AccumulatorSpec{}, err
 	}
 	output, err := c.Compile(raw[1], sc)
 	if err != nil {
-		return Accumulation{}, err
+		return AccumulatorSpec{}, err
 	}
 	var n Expression = Literal(value.Int32(1))
 	if !single {
 		if n, err = c.Compile(raw[2], sc); err != nil {
-			return Accumulation{}, err
+			return AccumulatorSpec{}, err
 		}
 	}
-	key := Func(func(c *Evaluation) (value.Value, error) { return bytesValue(order.KeyIn(c.Meter, c.Root.Value)), nil })
+	key := Func(func(c *Evaluation) (value.Value, error) {
+		return bytesValue(order.KeyMetered(c.Meter, c.Root.Value)), nil
+	})
 	bottom := name == "$bottom" || name == "$bottomN"
-	return Accumulation{Args: []Expression{output, key}, Start: func(c *Evaluation) (Accumulator, error) {
-		size, err := sizeOf(n, c)
+	return AccumulatorSpec{Args: []Expression{output, key}, New: func(c *Evaluation) (Accumulator, error) {
+		size, err := evalCount(n, c)
 		return &topN{memoryCounter: memoryCounter{op: name}, n: size, bottom: bottom, single: single}, err
 	}}, nil
 }
@@ -316,15 +330,15 @@ func bytesValue(b []byte) value.Value {
 	return value.Value{Type: bson.TypeBinary, Value: data}
 }
 
-func (c *Compiler) quantile(name string, arg value.Value,
+func (c *Compiler) compileQuantile(name string, arg value.Value,
 	sc *Scope) ([]Expression, func(*Evaluation) (Accumulator, error), error) {
-	spec := Named{Args: []string{"input", "method", "p"}, NotObject: 7436100, Unknown: 40415,
+	spec := NamedArgs{Args: []string{"input", "method", "p"}, NotObject: 7436100, Unknown: 40415,
 		Missing: []int32{40414, 40414, 40414}}
 	single := name == "$median"
 	if single {
 		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
 	}
-	raw, err := NamedValues(name, arg, spec)
+	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -339,16 +353,18 @@ func (c *Compiler) quantile(name string, arg value.Value,
 		}
 		constant, ok := p.(Literal)
 		if !ok || !value.IsArray(value.Value(constant)) || document.IsEmpty(constant.Value) {
-			return nil, nil, servererr.Of(7750300, "The $percentile 'p' field must be a non-empty array of constant numbers")
+			return nil, nil, servererr.NewCode(7750300,
+				"The $percentile 'p' field must be a non-empty array of constant numbers")
 		}
 		ps = nil
 		for _, v := range document.Fields(constant.Value) {
 			f := value.ToDouble(v)
 			if !value.IsNumber(v) {
-				return nil, nil, servererr.Of(7750302, "The $percentile 'p' field must be an array of numbers, but found %s", v)
+				return nil, nil, servererr.NewCode(7750302, "The $percentile 'p' field must be an array of numbers, but found %s",
+					v)
 			}
 			if f < 0 || f > 1 {
-				return nil, nil, servererr.Of(7750303,
+				return nil, nil, servererr.NewCode(7750303,
 					"The $percentile 'p' field must be an array of numbers from [0.0, 1.0] range, but found %s", v)
 			}
 			ps = append(ps, f)
@@ -360,15 +376,15 @@ func (c *Compiler) quantile(name string, arg value.Value,
 	}, err
 }
 
-// accumulate is $sum and the like as an expression: over its arguments, or
+// compileAccumulate is $sum and the like as an expression: over its arguments, or
 // over the elements when there is one argument and it is an array.
-func (c *Compiler) accumulate(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.arguments(name, 0, -1, arg, sc)
+func (c *Compiler) compileAccumulate(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileArguments(name, 0, -1, arg, sc)
 	if err != nil {
 		return nil, err
 	}
 	start := listAccumulators[name]
-	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
 		vs, err := EvalAll(args, c)
 		if err != nil {
 			return value.Value{}, err
@@ -376,19 +392,19 @@ func (c *Compiler) accumulate(name string, arg value.Value, sc *Scope) (Expressi
 		if len(vs) == 1 && value.IsArray(vs[0]) {
 			vs = c.Meter.Items(vs[0])
 		}
-		return gather(c.Meter, start(), vs)
+		return accumulateAll(c.Meter, start(), vs)
 	}), args, sc)
 }
 
-// accumulateN is $firstN and the like as an expression over an array.
-func (c *Compiler) accumulateN(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.named(name, arg, sc, countedArguments)
+// compileAccumulateN is $firstN and the like as an expression over an array.
+func (c *Compiler) compileAccumulateN(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileNamedArguments(name, arg, sc, inputAndN)
 	if err != nil {
 		return nil, err
 	}
 	start := countAccumulators[name]
-	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
-		n, err := sizeOf(args[1], c)
+	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
+		n, err := evalCount(args[1], c)
 		if err != nil {
 			return value.Value{}, err
 		}
@@ -397,20 +413,20 @@ func (c *Compiler) accumulateN(name string, arg value.Value, sc *Scope) (Express
 			return value.Value{}, err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, servererr.Of(5788200, "Input must be an array")
+			return value.Value{}, servererr.NewCode(5788200, "Input must be an array")
 		}
-		return gather(c.Meter, start(n), c.Meter.Items(in))
+		return accumulateAll(c.Meter, start(n), c.Meter.Items(in))
 	}), args, sc)
 }
 
-// quantileOf is $median and $percentile as expressions: over an array, or a
+// compileQuantileExpression is $median and $percentile as expressions: over an array, or a
 // single value.
-func (c *Compiler) quantileOf(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, start, err := c.quantile(name, arg, sc)
+func (c *Compiler) compileQuantileExpression(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, start, err := c.compileQuantile(name, arg, sc)
 	if err != nil {
 		return nil, err
 	}
-	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
 		acc, err := start(c)
 		if err != nil {
 			return value.Value{}, err
@@ -420,15 +436,15 @@ func (c *Compiler) quantileOf(name string, arg value.Value, sc *Scope) (Expressi
 			return value.Value{}, err
 		}
 		if !value.IsArray(in) {
-			return gather(c.Meter, acc, []value.Value{in})
+			return accumulateAll(c.Meter, acc, []value.Value{in})
 		}
-		return gather(c.Meter, acc, c.Meter.Items(in))
+		return accumulateAll(c.Meter, acc, c.Meter.Items(in))
 	}), args, sc)
 }
 
-func gather(w *quota.Meter, acc Accumulator, vs []value.Value) (value.Value, error) {
+func accumulateAll(w *quota.Meter, acc Accumulator, vs []value.Value) (value.Value, error) {
 	for i := range vs {
-		if err := w.Step(1); err != nil {
+		if err := w.Charge(1); err != nil {
 			return value.Value{}, err
 		}
 		if err := acc.Add(w, vs[i:i+1]); err != nil {
@@ -438,14 +454,14 @@ func gather(w *quota.Meter, acc Accumulator, vs []value.Value) (value.Value, err
 	return acc.Result(w), nil
 }
 
-// Accumulators lists what gathers values of many documents, in order.
-func Accumulators() []string {
+// AccumulatorNames lists what gathers values of many documents, in order.
+func AccumulatorNames() []string {
 	names := []string{"$count", "$median", "$percentile"}
 	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(newGroupAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(arrayAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(topNames))
+	names = slices.AppendSeq(names, maps.Keys(topAccumulators))
 	slices.Sort(names)
 	return slices.Compact(names)
 }

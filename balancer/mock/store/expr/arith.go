@@ -18,8 +18,8 @@ var arithmeticFunctions = map[string]function{
 	"$divide":   {2, 2, exprDivide},
 	"$mod":      {2, 2, exprMod},
 	"$abs":      {1, 1, exprAbs},
-	"$ceil":     {1, 1, toWhole("$ceil", math.Ceil, value.RoundUp)},
-	"$floor":    {1, 1, toWhole("$floor", math.Floor, value.RoundDown)},
+	"$ceil":     {1, 1, roundToWhole("$ceil", math.Ceil, value.RoundUp)},
+	"$floor":    {1, 1, roundToWhole("$floor", math.Floor, value.RoundDown)},
 }
 
 var bitFunctions = map[string]function{
@@ -39,7 +39,7 @@ func exprAdd(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		case v.Type == bson.TypeDateTime:
 			if date {
-				return value.Value{}, servererr.Of(16612, "only one date allowed in an $add expression")
+				return value.Value{}, servererr.NewCode(16612, "only one date allowed in an $add expression")
 			}
 			date = true
 			v = value.Int64(value.Int64At(v.Value))
@@ -49,13 +49,13 @@ func exprAdd(_ *Evaluation, args []value.Value) (value.Value, error) {
 		sum, _ = value.Add(sum, v)
 	}
 	if date {
-		return dateOf(sum)
+		return dateFromMillis(sum)
 	}
 	return sum, nil
 }
 
-// dateOf makes a date of a number of milliseconds.
-func dateOf(ms value.Value) (value.Value, error) {
+// dateFromMillis makes a date of a number of milliseconds.
+func dateFromMillis(ms value.Value) (value.Value, error) {
 	f := value.ToDouble(ms)
 	if math.IsNaN(f) || f >= 1<<63 || f < -1<<63 {
 		return value.Value{}, servererr.New(mongoerr.Overflow, "date overflow")
@@ -79,7 +79,7 @@ func exprSubtract(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Int64(d), nil
 	case a.Type == bson.TypeDateTime && value.IsNumber(b):
 		d, _ := value.Subtract(value.Int64(value.Int64At(a.Value)), b)
-		return dateOf(d)
+		return dateFromMillis(d)
 	case !value.IsNumber(a) || !value.IsNumber(b):
 		return value.Value{}, servererr.TypeMismatch("can't $subtract %s from %s", value.TypeName(b), value.TypeName(a))
 	}
@@ -109,7 +109,7 @@ func exprDivide(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case !value.IsNumber(a) || !value.IsNumber(b):
 		return value.Value{}, servererr.TypeMismatch("$divide only supports numeric types, not %s and %s", value.TypeName(a),
 			value.TypeName(b))
-	case !value.Truthy(b):
+	case !value.IsTruthy(b):
 		return value.Value{}, servererr.BadValue("can't $divide by zero")
 	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
 		return value.Decimal(value.DecimalDivide(value.ToDecimal(a), value.ToDecimal(b))), nil
@@ -123,10 +123,10 @@ func exprMod(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(a) || value.IsNullish(b):
 		return value.Null(), nil
 	case !value.IsNumber(a) || !value.IsNumber(b):
-		return value.Value{}, servererr.Of(16611, "$mod only supports numeric types, not %s and %s", value.TypeName(a),
+		return value.Value{}, servererr.NewCode(16611, "$mod only supports numeric types, not %s and %s", value.TypeName(a),
 			value.TypeName(b))
-	case !value.Truthy(b):
-		return value.Value{}, servererr.Of(16610, "can't $mod by zero")
+	case !value.IsTruthy(b):
+		return value.Value{}, servererr.NewCode(16610, "can't $mod by zero")
 	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
 		return value.Decimal(value.DecimalMod(value.ToDecimal(a), value.ToDecimal(b))), nil
 	case a.Type == bson.TypeDouble || b.Type == bson.TypeDouble:
@@ -143,9 +143,9 @@ func exprMod(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int64(r), nil
 }
 
-func numeric(op string, v value.Value) error {
+func checkNumber(op string, v value.Value) error {
 	if !value.IsNumber(v) {
-		return servererr.Of(28765, "%s only supports numeric types, not %s", op, value.TypeName(v))
+		return servererr.NewCode(28765, "%s only supports numeric types, not %s", op, value.TypeName(v))
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func exprAbs(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(v) {
 		return value.Null(), nil
 	}
-	if err := numeric("$abs", v); err != nil {
+	if err := checkNumber("$abs", v); err != nil {
 		return value.Value{}, err
 	}
 	switch v.Type {
@@ -167,7 +167,7 @@ func exprAbs(_ *Evaluation, args []value.Value) (value.Value, error) {
 	}
 	n := value.ToInteger(v)
 	if n == math.MinInt64 {
-		return value.Value{}, servererr.Of(28680, "can't take $abs of long long min")
+		return value.Value{}, servererr.NewCode(28680, "can't take $abs of long long min")
 	}
 	if n < 0 {
 		n = -n
@@ -178,8 +178,8 @@ func exprAbs(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int64(n), nil
 }
 
-// toWhole is $ceil and $floor.
-func toWhole(op string, double func(float64) float64, mode value.RoundMode,
+// roundToWhole is $ceil and $floor.
+func roundToWhole(op string, double func(float64) float64, mode value.RoundMode,
 ) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
@@ -192,14 +192,14 @@ func toWhole(op string, double func(float64) float64, mode value.RoundMode,
 		case bson.TypeDecimal128:
 			return value.Decimal(value.DecimalRound(value.DecimalAt(v.Value), 0, mode)), nil
 		}
-		return v, numeric(op, v)
+		return v, checkNumber(op, v)
 	}
 }
 
 // compileRand takes {} and [] for no arguments.
 func compileRand(_ string, arg value.Value, _ *Scope) (Expression, error) {
 	if !value.IsObject(arg) && !value.IsArray(arg) || !document.IsEmpty(arg.Value) {
-		return nil, servererr.Of(3040501, "$rand does not currently accept arguments")
+		return nil, servererr.NewCode(3040501, "$rand does not currently accept arguments")
 	}
 	return Func(func(c *Evaluation) (value.Value, error) { return value.Double(c.Random()), nil }), nil
 }
@@ -235,6 +235,6 @@ func exprBitNot(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if value.IsNullish(v) {
 			return value.Null(), nil
 		}
-		return value.Value{}, servererr.Of(28765, "$bitNot only supports int and long, not %s", value.TypeName(v))
+		return value.Value{}, servererr.NewCode(28765, "$bitNot only supports int and long, not %s", value.TypeName(v))
 	}
 }

@@ -33,7 +33,7 @@ var arrayFunctions = map[string]function{
 
 func exprSize(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(17124, "The argument to $size must be an array, but was of type: %s",
+		return value.Value{}, servererr.NewCode(17124, "The argument to $size must be an array, but was of type: %s",
 			value.TypeName(args[0]))
 	}
 	return value.Int32(int32(document.Count(args[0].Value))), nil
@@ -45,23 +45,23 @@ func exprArrayElemAt(c *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(arr) || value.IsNullish(at):
 		return value.Null(), nil
 	case !value.IsArray(arr):
-		return value.Value{}, servererr.Of(28689, "$arrayElemAt's first argument must be an array, but is %s",
+		return value.Value{}, servererr.NewCode(28689, "$arrayElemAt's first argument must be an array, but is %s",
 			value.TypeName(arr))
 	case !value.IsNumber(at):
-		return value.Value{}, servererr.Of(28690, "$arrayElemAt's second argument must be a numeric value, but is %s",
+		return value.Value{}, servererr.NewCode(28690, "$arrayElemAt's second argument must be a numeric value, but is %s",
 			value.TypeName(at))
 	}
 	i, ok := value.WholeInt32(at)
 	if !ok {
-		return value.Value{}, servererr.Of(28691,
+		return value.Value{}, servererr.NewCode(28691,
 			"$arrayElemAt's second argument must be representable as a 32-bit integer: %s", at)
 	}
-	return pick(c.Meter, arr, i), nil
+	return elementByIndex(c.Meter, arr, i), nil
 }
 
-// pick returns an element counted from the start, or from the end for i < 0;
+// elementByIndex returns an element counted from the start, or from the end for i < 0;
 // missing outside.
-func pick(w *quota.Meter, arr value.Value, i int) value.Value {
+func elementByIndex(w *quota.Meter, arr value.Value, i int) value.Value {
 	list := w.Items(arr)
 	if i < 0 {
 		i += len(list)
@@ -78,13 +78,14 @@ func elementAt(op string, i int) func(*Evaluation, []value.Value) (value.Value, 
 		case value.IsNullish(args[0]):
 			return value.Null(), nil
 		case !value.IsArray(args[0]):
-			return value.Value{}, servererr.Of(28689, "%s's argument must be an array, but is %s", op, value.TypeName(args[0]))
+			return value.Value{}, servererr.NewCode(28689, "%s's argument must be an array, but is %s", op,
+				value.TypeName(args[0]))
 		}
-		return pick(c.Meter, args[0], i), nil
+		return elementByIndex(c.Meter, args[0], i), nil
 	}
 }
 
-// exprConcatArrays takes the first array as it stands, so that a $reduce that
+// exprConcatArrays appends to a copy of the first array's bytes, so that a $reduce that
 // adds to an array one by one does not build it again each time.
 func exprConcatArrays(c *Evaluation, args []value.Value) (value.Value, error) {
 	out, start := document.Open(nil)
@@ -94,7 +95,7 @@ func exprConcatArrays(c *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if !value.IsArray(v) {
-			return value.Value{}, servererr.Of(28664, "$concatArrays only supports arrays, not %s", value.TypeName(v))
+			return value.Value{}, servererr.NewCode(28664, "$concatArrays only supports arrays, not %s", value.TypeName(v))
 		}
 		if i == 0 && len(v.Value) > 5 {
 			out = append(make([]byte, 0, len(v.Value)+len(v.Value)/16+64), v.Value[:len(v.Value)-1]...)
@@ -117,17 +118,17 @@ func exprSlice(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(28724, "First argument to $slice must be an array, but is of type: %s",
+		return value.Value{}, servererr.NewCode(28724, "First argument to $slice must be an array, but is of type: %s",
 			value.TypeName(args[0]))
 	}
 	if !value.IsNumber(args[1]) {
-		return value.Value{}, servererr.Of(28725, "Second argument to $slice must be a numeric value, but is of type: %s",
-			value.TypeName(args[1]))
+		return value.Value{}, servererr.NewCode(28725,
+			"Second argument to $slice must be a numeric value, but is of type: %s", value.TypeName(args[1]))
 	}
 	n, ok := value.WholeInt32(args[1])
 	if !ok {
-		return value.Value{}, servererr.Of(28726, "Second argument to $slice can't be represented as a 32-bit integer: %s",
-			args[1])
+		return value.Value{}, servererr.NewCode(28726,
+			"Second argument to $slice can't be represented as a 32-bit integer: %s", args[1])
 	}
 	if len(args) == 3 && value.IsNullish(args[2]) {
 		return value.Null(), nil
@@ -143,16 +144,16 @@ func exprSlice(c *Evaluation, args []value.Value) (value.Value, error) {
 		return document.Array(list[from:to]), nil
 	}
 	if !value.IsNumber(args[2]) {
-		return value.Value{}, servererr.Of(28727, "Third argument to $slice must be numeric, but is of type: %s",
+		return value.Value{}, servererr.NewCode(28727, "Third argument to $slice must be numeric, but is of type: %s",
 			value.TypeName(args[2]))
 	}
 	count, ok := value.WholeInt32(args[2])
 	switch {
 	case !ok:
-		return value.Value{}, servererr.Of(28728, "Third argument to $slice can't be represented as a 32-bit integer: %s",
-			args[2])
+		return value.Value{}, servererr.NewCode(28728,
+			"Third argument to $slice can't be represented as a 32-bit integer: %s", args[2])
 	case count <= 0:
-		return value.Value{}, servererr.Of(28729, "Third argument to $slice must be positive: %s", args[2])
+		return value.Value{}, servererr.NewCode(28729, "Third argument to $slice must be positive: %s", args[2])
 	case n >= 0:
 		from = min(n, to)
 	default:
@@ -166,7 +167,7 @@ func exprReverseArray(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(34435, "The argument to $reverseArray must be an array, but was of type: %s",
+		return value.Value{}, servererr.NewCode(34435, "The argument to $reverseArray must be an array, but was of type: %s",
 			value.TypeName(args[0]))
 	}
 	list := c.Meter.Items(args[0])
@@ -176,7 +177,7 @@ func exprReverseArray(c *Evaluation, args []value.Value) (value.Value, error) {
 
 func exprIn(c *Evaluation, args []value.Value) (value.Value, error) {
 	if !value.IsArray(args[1]) {
-		return value.Value{}, servererr.Of(40081, "$in requires an array as a second argument, found: %s",
+		return value.Value{}, servererr.NewCode(40081, "$in requires an array as a second argument, found: %s",
 			value.TypeName(args[1]))
 	}
 	for _, v := range c.Meter.Fields(args[1].Value) {
@@ -192,11 +193,11 @@ func exprIndexOfArray(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(40090, "$indexOfArray requires an array as a first argument, found: %s",
+		return value.Value{}, servererr.NewCode(40090, "$indexOfArray requires an array as a first argument, found: %s",
 			value.TypeName(args[0]))
 	}
 	list := c.Meter.Items(args[0])
-	from, to, err := indexRange("$indexOfArray", args[2:], len(list))
+	from, to, err := parseIndexRange("$indexOfArray", args[2:], len(list))
 	if err != nil {
 		return value.Value{}, err
 	}
@@ -220,16 +221,16 @@ func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 			continue
 		}
 		if !value.IsNumber(v) {
-			return value.Value{}, servererr.Of(int32(34443+2*i), "$range requires a numeric %s, found value of type: %s",
+			return value.Value{}, servererr.NewCode(int32(34443+2*i), "$range requires a numeric %s, found value of type: %s",
 				names[i],
 				value.TypeName(v))
 		}
-		return value.Value{}, servererr.Of(int32(34444+2*i),
+		return value.Value{}, servererr.NewCode(int32(34444+2*i),
 			"$range requires a %s that can be represented as a 32-bit integer, found value: %s", names[i], v)
 	}
 	from, to, step := n[0], n[1], n[2]
 	if step == 0 {
-		return value.Value{}, servererr.Of(34449, "$range requires a non-zero step value")
+		return value.Value{}, servererr.NewCode(34449, "$range requires a non-zero step value")
 	}
 	length := max((to-from)/step, 0) // but for one at the end
 	if size := 24 + 16*length; size >= quota.StageMemory {
@@ -238,7 +239,7 @@ func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 			quota.StageMemory)
 	}
 	var out []value.Value
-	for i := from; (step > 0 && i < to || step < 0 && i > to) && c.Meter.Step(1) == nil; i += step {
+	for i := from; (step > 0 && i < to || step < 0 && i > to) && c.Meter.Charge(1) == nil; i += step {
 		out = append(out, value.Int32(int32(i)))
 	}
 	return document.Array(out), nil
@@ -251,24 +252,24 @@ func exprArrayToObject(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(40386, "$arrayToObject requires an array input, found: %s",
+		return value.Value{}, servererr.NewCode(40386, "$arrayToObject requires an array input, found: %s",
 			value.TypeName(args[0]))
 	}
 	var out []document.Field
 	index := map[string]int{}
 	pairs := false
 	for i, item := range c.Meter.Items(args[0]) {
-		if err := c.Meter.Handle(len(item.Value)); err != nil {
+		if err := c.Meter.ChargeBytes(len(item.Value)); err != nil {
 			return value.Value{}, err
 		}
 		if i == 0 {
 			pairs = value.IsArray(item)
 			if !pairs && !value.IsObject(item) {
-				return value.Value{}, servererr.Of(40398, "Unrecognised input type format for $arrayToObject: %s",
+				return value.Value{}, servererr.NewCode(40398, "Unrecognised input type format for $arrayToObject: %s",
 					value.TypeName(item))
 			}
 		}
-		f, err := keyAndValue(item, pairs)
+		f, err := parseKeyAndValue(item, pairs)
 		if err != nil {
 			return value.Value{}, err
 		}
@@ -279,52 +280,52 @@ func exprArrayToObject(c *Evaluation, args []value.Value) (value.Value, error) {
 		index[f.Name] = len(out)
 		out = append(out, f)
 	}
-	return value.Object(document.Of(out...)), nil
+	return value.Object(document.New(out...)), nil
 }
 
-func keyAndValue(item value.Value, pair bool) (document.Field, error) {
+func parseKeyAndValue(item value.Value, pair bool) (document.Field, error) {
 	var k, v value.Value
 	if pair {
 		if !value.IsArray(item) {
-			return document.Field{}, servererr.Of(40396,
+			return document.Field{}, servererr.NewCode(40396,
 				"$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was "+
 					"detected, now found: %s", value.TypeName(item))
 		}
 		list := document.Items(item)
 		if len(list) != 2 {
-			return document.Field{}, servererr.Of(40397,
+			return document.Field{}, servererr.NewCode(40397,
 				"$arrayToObject requires an array of size 2 arrays,found array of size: %d", len(list))
 		}
 		k, v = list[0], list[1]
 		if !value.IsString(k) {
-			return document.Field{}, servererr.Of(40395,
+			return document.Field{}, servererr.NewCode(40395,
 				"$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: %s",
 				value.TypeName(k))
 		}
 	} else {
 		if !value.IsObject(item) {
-			return document.Field{}, servererr.Of(40391,
+			return document.Field{}, servererr.NewCode(40391,
 				"$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was "+
 					"detected, now found: %s", value.TypeName(item))
 		}
 		if n := document.Count(item.Value); n != 2 {
-			return document.Field{}, servererr.Of(40392,
+			return document.Field{}, servererr.NewCode(40392,
 				"$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:%d", n)
 		}
 		k, v = document.Lookup(item.Value, "k"), document.Lookup(item.Value, "v")
 		if value.IsMissing(k) || value.IsMissing(v) {
-			return document.Field{}, servererr.Of(40393,
+			return document.Field{}, servererr.NewCode(40393,
 				"$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: %s", item)
 		}
 		if !value.IsString(k) {
-			return document.Field{}, servererr.Of(40394,
+			return document.Field{}, servererr.NewCode(40394,
 				"$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. "+
 					"Found type: %s", value.TypeName(k))
 		}
 	}
 	name := value.TextAt(k.Value)
 	if strings.ContainsRune(name, 0) {
-		return document.Field{}, servererr.Of(4940400, "Key field cannot contain an embedded null byte")
+		return document.Field{}, servererr.NewCode(4940400, "Key field cannot contain an embedded null byte")
 	}
 	return document.Field{Name: name, Value: v}, nil
 }
@@ -334,60 +335,60 @@ func exprObjectToArray(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsObject(args[0]) {
-		return value.Value{}, servererr.Of(40390, "$objectToArray requires a document input, found: %s",
+		return value.Value{}, servererr.NewCode(40390, "$objectToArray requires a document input, found: %s",
 			value.TypeName(args[0]))
 	}
 	var out []value.Value
 	for name, v := range c.Meter.Fields(args[0].Value) {
-		out = append(out, value.Object(document.Of(document.Field{Name: "k", Value: value.String(string(name))},
+		out = append(out, value.Object(document.New(document.Field{Name: "k", Value: value.String(string(name))},
 			document.Field{Name: "v", Value: v})))
 	}
 	return document.Array(out), nil
 }
 
-// zip reads lists side by side.
-func (c *Compiler) zip(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw, err := NamedValues(name, arg, Named{
+// compileZip reads lists side by side.
+func (c *Compiler) compileZip(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, NamedArgs{
 		Args: []string{"inputs", "useLongestLength", "defaults"}, NotObject: 34460, Unknown: 34464, Missing: []int32{34465},
 	})
 	if err != nil {
 		return nil, err
 	}
 	if !value.IsArray(raw[0]) {
-		return nil, servererr.Of(34461, "inputs must be an array of expressions, found %s", value.TypeName(raw[0]))
+		return nil, servererr.NewCode(34461, "inputs must be an array of expressions, found %s", value.TypeName(raw[0]))
 	}
-	inputs, err := c.List(raw[0], sc)
+	inputs, err := c.CompileList(raw[0], sc)
 	if err != nil {
 		return nil, err
 	}
 	if len(inputs) == 0 {
-		return nil, servererr.Of(34465, "$zip requires at least one input array")
+		return nil, servererr.NewCode(34465, "$zip requires at least one input array")
 	}
 	longest := false
 	if !value.IsAbsent(raw[1]) {
-		if longest = value.Truthy(raw[1]); raw[1].Type != value.Bool(true).Type {
-			return nil, servererr.Of(34463, "useLongestLength must be a bool, found %s", value.TypeName(raw[1]))
+		if longest = value.IsTruthy(raw[1]); raw[1].Type != value.Bool(true).Type {
+			return nil, servererr.NewCode(34463, "useLongestLength must be a bool, found %s", value.TypeName(raw[1]))
 		}
 	}
 	var defaults []Expression
 	if !value.IsAbsent(raw[2]) {
 		if !value.IsArray(raw[2]) {
-			return nil, servererr.Of(34462, "defaults must be an array of expressions, found %s", value.TypeName(raw[2]))
+			return nil, servererr.NewCode(34462, "defaults must be an array of expressions, found %s", value.TypeName(raw[2]))
 		}
-		if defaults, err = c.List(raw[2], sc); err != nil {
+		if defaults, err = c.CompileList(raw[2], sc); err != nil {
 			return nil, err
 		}
 		switch {
 		case len(defaults) > 0 && !longest:
-			return nil, servererr.Of(34466, "cannot specify defaults unless useLongestLength is true")
+			return nil, servererr.NewCode(34466, "cannot specify defaults unless useLongestLength is true")
 		case len(defaults) > 0 && len(defaults) != len(inputs):
-			return nil, servererr.Of(34467, "defaults and inputs must have the same length")
+			return nil, servererr.NewCode(34467, "defaults and inputs must have the same length")
 		}
 	}
-	return Func(func(c *Evaluation) (value.Value, error) { return zipped(c, inputs, defaults, longest) }), nil
+	return Func(func(c *Evaluation) (value.Value, error) { return evalZip(c, inputs, defaults, longest) }), nil
 }
 
-func zipped(c *Evaluation, inputs, defaults []Expression, longest bool) (value.Value, error) {
+func evalZip(c *Evaluation, inputs, defaults []Expression, longest bool) (value.Value, error) {
 	var lists [][]value.Value
 	length := -1
 	for _, in := range inputs {
@@ -396,7 +397,7 @@ func zipped(c *Evaluation, inputs, defaults []Expression, longest bool) (value.V
 			return value.Null(), err
 		}
 		if !value.IsArray(v) {
-			return value.Value{}, servererr.Of(34468, "$zip found a non-array expression in input: %s", v)
+			return value.Value{}, servererr.NewCode(34468, "$zip found a non-array expression in input: %s", v)
 		}
 		list := c.Meter.Items(v)
 		if length < 0 || longest == (len(list) > length) && len(list) != length {
@@ -411,7 +412,7 @@ func zipped(c *Evaluation, inputs, defaults []Expression, longest bool) (value.V
 	var out []value.Value
 	size := 0
 	for i := range length {
-		if err := cmp.Or(c.Meter.Step(len(lists)), checkSize(size)); err != nil {
+		if err := cmp.Or(c.Meter.Charge(len(lists)), checkSize(size)); err != nil {
 			return value.Value{}, err
 		}
 		row := make([]value.Value, len(lists))
@@ -429,9 +430,9 @@ func zipped(c *Evaluation, inputs, defaults []Expression, longest bool) (value.V
 	return document.Array(out), nil
 }
 
-// sortArray takes 1, -1 or a sort pattern.
-func (c *Compiler) sortArray(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw, err := NamedValues(name, arg, Named{
+// compileSortArray takes 1, -1 or a sort pattern.
+func (c *Compiler) compileSortArray(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, NamedArgs{
 		Args: []string{"input", "sortBy"}, NotObject: 2942500, Unknown: 2942501, Missing: []int32{2942502, 2942503},
 	})
 	if err != nil {
@@ -442,10 +443,10 @@ func (c *Compiler) sortArray(name string, arg value.Value, sc *Scope) (Expressio
 		return nil, err
 	}
 	if n := value.ToDouble(raw[1]); value.IsNumber(raw[1]) && n != 1 && n != -1 {
-		return nil, servererr.Of(2942506, "the $sortArray ordering must be either 1 or -1")
+		return nil, servererr.NewCode(2942506, "the $sortArray ordering must be either 1 or -1")
 	}
 	// The clauses of $push know the same orders.
-	by, err := order.OfElements(raw[1])
+	by, err := order.CompileElementOrder(raw[1])
 	if err != nil {
 		return nil, err
 	}
@@ -455,8 +456,8 @@ func (c *Compiler) sortArray(name string, arg value.Value, sc *Scope) (Expressio
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, servererr.Of(2942504, "The input argument to $sortArray must be an array, but was of type: %s",
-				value.TypeName(in))
+			return value.Value{}, servererr.NewCode(2942504,
+				"The input argument to $sortArray must be an array, but was of type: %s", value.TypeName(in))
 		}
 		list := c.Meter.Items(in)
 		quota.SortStable(c.Meter, list, by)

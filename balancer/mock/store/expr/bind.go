@@ -10,8 +10,8 @@ import (
 
 // The forms that bind variables.
 
-func (c *Compiler) let(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw, err := NamedValues(name, arg, Named{
+func (c *Compiler) compileLet(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, NamedArgs{
 		Args: []string{"vars", "in"}, NotObject: 16874, Unknown: 16875, Missing: []int32{16876, 16877},
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Compiler) let(name string, arg value.Value, sc *Scope) (Expression, err
 		}
 		names, exprs = append(names, string(key)), append(exprs, e)
 	}
-	inner, slots := sc.With(names...)
+	inner, slots := sc.WithVariables(names...)
 	body, err := c.Compile(raw[1], inner)
 	if err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (c *Compiler) let(name string, arg value.Value, sc *Scope) (Expression, err
 	}), nil
 }
 
-// variableName reads the optional 'as'.
-func variableName(v value.Value) (string, error) {
+// parseVariableName reads the optional 'as'.
+func parseVariableName(v value.Value) (string, error) {
 	if value.IsAbsent(v) {
 		return "this", nil
 	}
@@ -58,25 +58,25 @@ func variableName(v value.Value) (string, error) {
 	return name, CheckVariable(name)
 }
 
-// itemSlots are where the variables of an item are: the item, what else there is, and, where
+// itemSlots are the slots of an item's variables: the item, further ones ($$value), and, where
 // the language has it, the place of the item, which comes last.
 type itemSlots struct {
-	slots []int
-	place bool
+	slots    []int
+	hasIndex bool
 }
 
-// bindItem makes a scope with variables for an item. $$IDX is the place unless arrayIndexAs,
+// bindItem makes a scope with variables for an item. The index is $$IDX unless arrayIndexAs,
 // which is absent or the last of raw, has another name; two of one name fail with twice.
-func bindItem(sc *Scope, names []string, raw []value.Value, twice int32) (*Scope, itemSlots, error) {
-	s := itemSlots{place: sc.Language.Hashes}
-	if s.place {
+func bindItem(sc *Scope, names []string, raw []value.Value, duplicateCode int32) (*Scope, itemSlots, error) {
+	s := itemSlots{hasIndex: sc.Language.Operators83}
+	if s.hasIndex {
 		as := raw[len(raw)-1]
 		name := value.TextAt(as.Value)
 		switch {
 		case value.IsAbsent(as):
 			name = "IDX"
 		case slices.Contains(names, name):
-			return nil, s, servererr.Of(twice, "the variable %s is defined twice", name)
+			return nil, s, servererr.NewCode(duplicateCode, "the variable %s is defined twice", name)
 		default:
 			if err := CheckVariable(name); err != nil {
 				return nil, s, err
@@ -84,14 +84,14 @@ func bindItem(sc *Scope, names []string, raw []value.Value, twice int32) (*Scope
 		}
 		names = append(names, name)
 	}
-	inner, slots := sc.With(names...)
+	inner, slots := sc.WithVariables(names...)
 	s.slots = slots
 	return inner, s, nil
 }
 
-// set gives the variables their values.
-func (s itemSlots) set(c *Evaluation, at int, vs ...value.Value) {
-	if s.place {
+// setItem gives the variables their values.
+func (s itemSlots) setItem(c *Evaluation, at int, vs ...value.Value) {
+	if s.hasIndex {
 		vs = append(vs, value.Int32(int32(at)))
 	}
 	for i, v := range vs {
@@ -99,18 +99,22 @@ func (s itemSlots) set(c *Evaluation, at int, vs ...value.Value) {
 	}
 }
 
-// itemArguments adds the name of an item's place, where the language has it.
-func itemArguments(sc *Scope, names ...string) []string {
-	if sc.Language.Hashes {
+// withIndexArgument adds the argument arrayIndexAs if the language has it.
+func withIndexArgument(sc *Scope, names ...string) []string {
+	if sc.Language.Operators83 {
 		return append(names, "arrayIndexAs")
 	}
 	return names
 }
 
-// perItem compiles what is done with each item of a list: from the list, what is done,
-// and the optional name of the variable that the item is in.
-func (c *Compiler) perItem(raw []value.Value, sc *Scope, twice int32) (list, each Expression, s itemSlots, err error) {
-	as, err := variableName(raw[2])
+// compilePerItem compiles the list and the expression that is evaluated for each item; raw is the list, the expression,
+// and the optional name of the item's variable.
+func (c *Compiler) compilePerItem(
+	raw []value.Value,
+	sc *Scope,
+	twice int32,
+) (list, each Expression, s itemSlots, err error) {
+	as, err := parseVariableName(raw[2])
 	if err != nil {
 		return nil, nil, s, err
 	}
@@ -125,14 +129,14 @@ func (c *Compiler) perItem(raw []value.Value, sc *Scope, twice int32) (list, eac
 	return list, each, s, err
 }
 
-func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw, err := NamedValues(name, arg, Named{
-		Args: itemArguments(sc, "input", "in", "as"), NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
+func (c *Compiler) compileMap(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, NamedArgs{
+		Args: withIndexArgument(sc, "input", "in", "as"), NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
 	})
 	if err != nil {
 		return nil, err
 	}
-	input, body, slots, err := c.perItem(raw, sc, 9375801)
+	input, body, slots, err := c.compilePerItem(raw, sc, 9375801)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +146,12 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, servererr.Of(16883, "input to $map must be an array not %s", value.TypeName(in))
+			return value.Value{}, servererr.NewCode(16883, "input to $map must be an array not %s", value.TypeName(in))
 		}
 		list := c.Meter.Items(in)
 		size := 0
 		for i, v := range list {
-			slots.set(c, i, v)
+			slots.setItem(c, i, v)
 			if list[i], err = body.Eval(c); err != nil {
 				return value.Value{}, err
 			}
@@ -160,15 +164,15 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 	}), nil
 }
 
-func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw, err := NamedValues(name, arg, Named{
-		Args: itemArguments(sc, "input", "cond", "as", "limit"), NotObject: 28646, Unknown: 28647,
+func (c *Compiler) compileFilter(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, NamedArgs{
+		Args: withIndexArgument(sc, "input", "cond", "as", "limit"), NotObject: 28646, Unknown: 28647,
 		Missing: []int32{28648, 28650},
 	})
 	if err != nil {
 		return nil, err
 	}
-	input, cond, slots, err := c.perItem(raw, sc, 9375802)
+	input, cond, slots, err := c.compilePerItem(raw, sc, 9375802)
 	if err != nil {
 		return nil, err
 	}
@@ -184,28 +188,28 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, servererr.Of(28651, "input to $filter must be an array not %s", value.TypeName(in))
+			return value.Value{}, servererr.NewCode(28651, "input to $filter must be an array not %s", value.TypeName(in))
 		}
 		if document.IsEmpty(in.Value) { // before the limit is looked at
 			return in, nil
 		}
-		most, err := filterLimit(limit, c)
+		maxItems, err := evalFilterLimit(limit, c)
 		if err != nil {
 			return value.Value{}, err
 		}
 		var kept []value.Value
 		at := -1
 		for _, v := range c.Meter.Fields(in.Value) {
-			if most >= 0 && len(kept) == most {
+			if maxItems >= 0 && len(kept) == maxItems {
 				break
 			}
 			at++
-			slots.set(c, at, v)
+			slots.setItem(c, at, v)
 			ok, err := cond.Eval(c)
 			if err != nil {
 				return value.Value{}, err
 			}
-			if value.Truthy(ok) {
+			if value.IsTruthy(ok) {
 				kept = append(kept, v)
 			}
 		}
@@ -213,8 +217,8 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 	}), nil
 }
 
-// filterLimit is -1 for no limit.
-func filterLimit(limit Expression, c *Evaluation) (int, error) {
+// evalFilterLimit is -1 for no limit.
+func evalFilterLimit(limit Expression, c *Evaluation) (int, error) {
 	if limit == nil {
 		return -1, nil
 	}
@@ -224,17 +228,17 @@ func filterLimit(limit Expression, c *Evaluation) (int, error) {
 	}
 	n, ok := value.WholeInt32(v)
 	if !ok {
-		return 0, servererr.Of(327391, "$filter: limit must be represented as a 32-bit integral value: %s", v)
+		return 0, servererr.NewCode(327391, "$filter: limit must be represented as a 32-bit integral value: %s", v)
 	}
 	if n < 1 {
-		return 0, servererr.Of(327392, "$filter: limit must be greater than 0: %d", n)
+		return 0, servererr.NewCode(327392, "$filter: limit must be greater than 0: %d", n)
 	}
 	return n, nil
 }
 
-func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw, err := NamedValues(name, arg, Named{
-		Args: itemArguments(sc, "input", "initialValue", "in"), NotObject: 40075, Unknown: 40076,
+func (c *Compiler) compileReduce(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, NamedArgs{
+		Args: withIndexArgument(sc, "input", "initialValue", "in"), NotObject: 40075, Unknown: 40076,
 		Missing: []int32{40077, 40078, 40079},
 	})
 	if err != nil {
@@ -262,7 +266,7 @@ func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, servererr.Of(40080, "$reduce requires that 'input' be an array, found: %s", in)
+			return value.Value{}, servererr.NewCode(40080, "$reduce requires that 'input' be an array, found: %s", in)
 		}
 		acc, err := initial.Eval(c)
 		at := -1
@@ -271,7 +275,7 @@ func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, 
 				break
 			}
 			at++
-			slots.set(c, at, v, acc)
+			slots.setItem(c, at, v, acc)
 			acc, err = body.Eval(c)
 		}
 		return acc, err

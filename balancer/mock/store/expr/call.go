@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// function is an operator that only looks at the values of its arguments.
+// function is an operator whose result depends only on the values of its arguments.
 type function struct {
-	least, most int // number of arguments; most < 0 for any number
-	call        func(c *Evaluation, args []value.Value) (value.Value, error)
+	minArgs, maxArgs int // number of arguments; most < 0 for any number
+	call             func(c *Evaluation, args []value.Value) (value.Value, error)
 }
 
 // functions are the operators with arguments by position. The tables are put
 // together from one for each topic.
-var functions = merged(
+var functions = mergeTables(
 	arithmeticFunctions, mathFunctions, comparisonFunctions, stringFunctions, arrayFunctions, setFunctions,
 	objectFunctions, typeFunctions, conversionFunctions, bitFunctions,
 )
@@ -25,17 +25,17 @@ var functions = merged(
 // namedFunction is an operator with arguments by name. A missing required one,
 // an unknown one and an argument that is not an object fail with their own codes.
 type namedFunction struct {
-	args                         []string
-	required                     int // the first so many of args
-	notObject, unknown, notGiven int32
-	call                         func(c *Evaluation, args []value.Value) (value.Value, error)
-	alone                        bool // {$op: x} is short for {$op: {first: x}}
-	check                        func(arg value.Value) error
+	args                        []string
+	required                    int // the first so many of args
+	notObject, unknown, missing int32
+	call                        func(c *Evaluation, args []value.Value) (value.Value, error)
+	hasShortForm                bool // {$op: x} is short for {$op: {first: x}}
+	checkArg                    func(arg value.Value) error
 }
 
-var namedFunctions = merged(namedStringFunctions, namedConversionFunctions, namedDateFunctions)
+var namedFunctions = mergeTables(namedStringFunctions, namedConversionFunctions, namedDateFunctions)
 
-func merged[V any](tables ...map[string]V) map[string]V {
+func mergeTables[V any](tables ...map[string]V) map[string]V {
 	all := map[string]V{}
 	for _, t := range tables {
 		maps.Copy(all, t)
@@ -47,16 +47,16 @@ type callExpression struct {
 	name string
 	args []Expression
 	call func(c *Evaluation, args []value.Value) (value.Value, error)
-	// ends is one of endings; nil where all arguments are needed.
-	ends  func(args []value.Value) bool
-	least int // how many arguments there are at least
+	// settlesResult is one of endings; nil where all arguments are needed.
+	settlesResult func(args []value.Value) bool
+	minArgs       int // how many arguments there are at least
 }
 
 func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
-	var room [4]value.Value
-	args := room[:0]
-	size, held := 0, 0
-	defer func() { c.Meter.Release(int64(held)) }()
+	var buf [4]value.Value
+	args := buf[:0]
+	size, charged := 0, 0
+	defer func() { c.Meter.Release(int64(charged)) }()
 	for _, a := range e.args {
 		if a == nil {
 			args = append(args, value.Absent)
@@ -67,20 +67,20 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 			return value.Value{}, err
 		}
 		args, size = append(args, v), size+len(v.Value)
-		if more := size - held; more > largeArguments {
-			held = size
+		if more := size - charged; more > minChargedArguments {
+			charged = size
 			if err := c.Meter.Hold(more); err != nil {
 				return value.Value{}, err
 			}
 		}
-		if e.ends != nil && e.ends(args) {
-			for len(args) < e.least {
+		if e.settlesResult != nil && e.settlesResult(args) {
+			for len(args) < e.minArgs {
 				args = append(args, value.Int32(0)) // nobody looks at it
 			}
 			break
 		}
 	}
-	if err := c.Meter.Handle(size); err != nil {
+	if err := c.Meter.ChargeBytes(size); err != nil {
 		return value.Value{}, err
 	}
 	v, err := e.call(c, args)
@@ -88,61 +88,61 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		err = checkSize(len(v.Value))
 	}
 	if err == nil {
-		err = c.Meter.Handle(len(v.Value)) // the call stops when the work ends
+		err = c.Meter.ChargeBytes(len(v.Value)) // the call stops when the work ends
 	}
 	return v, err
 }
 
-// largeArguments count to the memory of the command while a call has them.
-const largeArguments = 1 << 20
+// minChargedArguments is the size from which arguments are charged to the command's memory during a call.
+const minChargedArguments = 1 << 20
 
 // maxValueSize is how large a value may get between operators.
 const maxValueSize = 64 << 20
 
 func checkSize(n int) error {
 	if n > maxValueSize {
-		return servererr.Of(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
+		return servererr.NewCode(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
 	}
 	return nil
 }
 
-func (c *Compiler) call(name string, f function, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.arguments(name, f.least, f.most, arg, sc)
+func (c *Compiler) compileCall(name string, f function, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileArguments(name, f.minArgs, f.maxArgs, arg, sc)
 	if err != nil {
 		return nil, err
 	}
-	of := func(args []Expression) *callExpression {
-		e := &callExpression{name: name, args: args, call: f.call, least: f.least}
+	newCall := func(args []Expression) *callExpression {
+		e := &callExpression{name: name, args: args, call: f.call, minArgs: f.minArgs}
 		if len(args) > 1 { // a single one, in $mergeObjects, may be a list
-			e.ends, e.least = endings[name], max(f.least, 2)
+			e.settlesResult, e.minArgs = settlesByOperator[name], max(f.minArgs, 2)
 		}
 		return e
 	}
-	if c.asIs {
-		return of(args), nil
+	if c.noFolding {
+		return newCall(args), nil
 	}
-	if args, err = c.regrouped(name, args, of, sc); err != nil {
+	if args, err = c.regroup(name, args, newCall, sc); err != nil {
 		return nil, err
 	}
 	if err := checkConstants(name, args, sc); err != nil {
 		return nil, err
 	}
-	return c.folded(of(args), args, sc)
+	return c.fold(newCall(args), args, sc)
 }
 
 func checkConstants(name string, args []Expression, sc *Scope) error {
 	if check := constantChecks[name]; check != nil {
-		return sc.constantFails(check(args))
+		return sc.reportConstantErr(check(args))
 	}
 	return nil
 }
 
-// arguments compiles a list of arguments; what is not an array is the only one.
-func (c *Compiler) arguments(name string, least, most int, arg value.Value, sc *Scope) ([]Expression, error) {
+// compileArguments compiles a list of arguments; a value that is not an array is a single argument.
+func (c *Compiler) compileArguments(name string, least, most int, arg value.Value, sc *Scope) ([]Expression, error) {
 	var args []Expression
 	var err error
 	if value.IsArray(arg) && name != "$toHashedIndexKey" { // that takes a list for its operand
-		args, err = c.List(arg, sc)
+		args, err = c.CompileList(arg, sc)
 	} else {
 		args = make([]Expression, 1)
 		args[0], err = c.Compile(arg, sc)
@@ -155,28 +155,27 @@ func (c *Compiler) arguments(name string, least, most int, arg value.Value, sc *
 	case n >= least && (most < 0 || n <= most):
 		return args, nil
 	case name == "$setEquals":
-		return nil, servererr.Of(17045, "$setEquals needs at least two arguments had: %d", n)
+		return nil, servererr.NewCode(17045, "$setEquals needs at least two arguments had: %d", n)
 	case least == most:
-		return nil, servererr.Of(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
+		return nil, servererr.NewCode(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
 	case most < 0:
-		return nil, servererr.Of(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
+		return nil, servererr.NewCode(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
 	}
-	return nil, servererr.Of(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
-		name,
-		least, most, n)
+	return nil, servererr.NewCode(28667,
+		"Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", name, least, most, n)
 }
 
-func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *Scope) (Expression, error) {
-	if f.check != nil {
-		if err := f.check(arg); err != nil {
+func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Value, sc *Scope) (Expression, error) {
+	if f.checkArg != nil {
+		if err := f.checkArg(arg); err != nil {
 			return nil, err
 		}
 	}
-	if f.alone && (!value.IsObject(arg) || document.IsExpression(arg.Value)) {
+	if f.hasShortForm && (!value.IsObject(arg) || document.IsExpression(arg.Value)) {
 		if value.IsArray(arg) {
 			list := document.Items(arg)
 			if len(list) != 1 {
-				return nil, servererr.Of(40536, "%s accepts exactly one argument if given an array, but was given %d", name,
+				return nil, servererr.NewCode(40536, "%s accepts exactly one argument if given an array, but was given %d", name,
 					len(list))
 			}
 			arg = list[0]
@@ -187,17 +186,18 @@ func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *
 		}
 		args := make([]Expression, len(f.args))
 		args[0] = e
-		return c.folded(&callExpression{args: args, call: f.call}, args, sc)
+		return c.fold(&callExpression{args: args, call: f.call}, args, sc)
 	}
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(f.notObject, "%s requires an object as an argument, found: %s", name, value.TypeName(arg))
+		return nil, servererr.NewCode(f.notObject, "%s requires an object as an argument, found: %s", name,
+			value.TypeName(arg))
 	}
-	names := sc.Language.arguments(name, f.args)
+	names := sc.Language.argumentNames(name, f.args)
 	args := make([]Expression, len(names))
 	for key, v := range document.Fields(arg.Value) {
 		i := slices.Index(names, string(key))
 		if i < 0 {
-			return nil, servererr.Of(f.unknown, "%s found an unknown argument: %s", name, key)
+			return nil, servererr.NewCode(f.unknown, "%s found an unknown argument: %s", name, key)
 		}
 		e, err := c.Compile(v, sc)
 		if err != nil {
@@ -207,19 +207,19 @@ func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *
 	}
 	for i := range f.required {
 		if args[i] == nil {
-			return nil, servererr.Of(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
+			return nil, servererr.NewCode(f.missing, "%s requires '%s' to be specified", name, f.args[i])
 		}
 	}
-	if !c.asIs {
+	if !c.noFolding {
 		if err := checkConstants(name, args, sc); err != nil {
 			return nil, err
 		}
 	}
-	return c.folded(&callExpression{args: args, call: f.call}, args, sc)
+	return c.fold(&callExpression{args: args, call: f.call}, args, sc)
 }
 
-// Operators lists the operators of expressions, in order.
-func Operators() []string {
+// OperatorNames lists the operators of expressions, in order.
+func OperatorNames() []string {
 	names := slices.Collect(maps.Keys(functions))
 	names = slices.AppendSeq(names, maps.Keys(namedFunctions))
 	names = slices.AppendSeq(names, maps.Keys((&Compiler{}).specialForms()))

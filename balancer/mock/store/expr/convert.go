@@ -32,7 +32,7 @@ var conversionFunctions = map[string]function{
 var namedConversionFunctions = map[string]namedFunction{
 	"$convert": {
 		args: []string{"input", "to", "onError", "onNull", "format"}, required: 2,
-		notObject: 9, unknown: 9, notGiven: 9, call: exprConvert,
+		notObject: 9, unknown: 9, missing: 9, call: exprConvert,
 	},
 }
 
@@ -41,7 +41,7 @@ func convertTo(t bson.Type) function {
 		if value.IsNullish(args[0]) {
 			return value.Null(), nil
 		}
-		return convert(args[0], conversion{to: t, format: "auto", wide: c.Language.Hashes, meter: c.Meter})
+		return convert(args[0], conversion{to: t, format: "auto", extended: c.Language.Operators83, meter: c.Meter})
 	}}
 }
 
@@ -80,37 +80,37 @@ func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 	}
 	if (in.Type == bson.TypeBinary && t == bson.TypeString || value.IsString(in) && t == bson.TypeBinary) &&
 		value.IsNullish(format) {
-		return value.Value{}, servererr.Of(4341115, "Format must be specified when converting from '%s' to '%s'",
+		return value.Value{}, servererr.NewCode(4341115, "Format must be specified when converting from '%s' to '%s'",
 			value.TypeName(in),
 			value.TypeName(value.Value{Type: t}))
 	}
-	how := conversion{to: t, format: value.TextAt(format.Value), wide: c.Language.Hashes, meter: c.Meter}
+	how := conversion{to: t, format: value.TextAt(format.Value), extended: c.Language.Operators83, meter: c.Meter}
 	var err error
-	if how.wide {
-		if how.base, err = baseOf(args[5]); err != nil {
+	if how.extended {
+		if how.base, err = parseBase(args[5]); err != nil {
 			return value.Value{}, err
 		}
 	}
 	v, err := convert(in, how)
-	if code, _ := codeIn(err); code == conversionFailure && !value.IsAbsent(onError) {
+	if code, _ := codeOf(err); code == conversionFailure && !value.IsAbsent(onError) {
 		return onError, nil
 	}
 	return v, err
 }
 
-func codeIn(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
+func codeOf(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
 
-func noConversion(format string, args ...any) (value.Value, error) {
+func conversionError(format string, args ...any) (value.Value, error) {
 	return value.Value{}, servererr.New(conversionFailure, format, args...)
 }
 
-// conversion is what is asked of convert.
+// conversion is the target and the options of convert.
 type conversion struct {
-	to     bson.Type
-	format string // of binary data as text
-	base   int    // of numbers as text; 0 for none
-	wide   bool   // with the conversions of 8.3
-	meter  *quota.Meter
+	to       bson.Type
+	format   string // of binary data as text
+	base     int    // of numbers as text; 0 for none
+	extended bool   // with the conversions of 8.3
+	meter    *quota.Meter
 }
 
 // convert turns a value into another type, as $convert does.
@@ -120,11 +120,11 @@ func convert(v value.Value, how conversion) (value.Value, error) {
 		return v, nil
 	}
 	if how.base > 0 {
-		if out, is, err := inBase(v, t, how.base); is {
+		if out, is, err := convertInBase(v, t, how.base); is {
 			return out, err
 		}
 	}
-	if how.wide && value.IsString(v) && (t == bson.TypeArray || t == bson.TypeEmbeddedDocument) {
+	if how.extended && value.IsString(v) && (t == bson.TypeArray || t == bson.TypeEmbeddedDocument) {
 		return parseJSON(how.meter, v, t)
 	}
 	f := map[bson.Type]func(value.Value) (value.Value, error){
@@ -135,13 +135,13 @@ func convert(v value.Value, how conversion) (value.Value, error) {
 		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertBinary(v, how.format) },
 	}[t]
 	if f == nil {
-		return unsupported(v, value.TypeName(value.Value{Type: t}))
+		return unsupportedConversion(v, value.TypeName(value.Value{Type: t}))
 	}
 	return f(v)
 }
 
-func unsupported(v value.Value, to string) (value.Value, error) {
-	return noConversion("Unsupported conversion from %s to %s in $convert with no onError value", value.TypeName(v), to)
+func unsupportedConversion(v value.Value, to string) (value.Value, error) {
+	return conversionError("Unsupported conversion from %s to %s in $convert with no onError value", value.TypeName(v), to)
 }
 
 func convertInt32(v value.Value) (value.Value, error) {
@@ -150,7 +150,7 @@ func convertInt32(v value.Value) (value.Value, error) {
 		return value.Value{}, err
 	}
 	if n != int64(int32(n)) {
-		return noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
+		return conversionError("Conversion would overflow target type in $convert with no onError value: %s", v)
 	}
 	return value.Int32(int32(n)), nil
 }
@@ -174,23 +174,23 @@ func convertInt64To(v value.Value, to string) (int64, error) {
 		return value.ToInteger(v), nil
 	case bson.TypeDouble, bson.TypeDecimal128:
 		if f := value.ToDouble(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			_, err := noConversion("Attempt to convert %s value to integer type in $convert with no onError value", v)
+			_, err := conversionError("Attempt to convert %s value to integer type in $convert with no onError value", v)
 			return 0, err
-		} else if !value.IsFinite(v) {
-			_, err := noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
+		} else if !value.FitsInt64(v) {
+			_, err := conversionError("Conversion would overflow target type in $convert with no onError value: %s", v)
 			return 0, err
 		}
 		return value.ToInteger(v), nil
 	case bson.TypeString:
 		n, err := strconv.ParseInt(value.TextAt(v.Value), 10, 64)
 		if err != nil {
-			_, err := noConversion("Failed to parse number '%s' in $convert with no onError value: Did not consume "+
+			_, err := conversionError("Failed to parse number '%s' in $convert with no onError value: Did not consume "+
 				"whole string.", value.TextAt(v.Value))
 			return 0, err
 		}
 		return n, nil
 	}
-	_, err := unsupported(v, to)
+	_, err := unsupportedConversion(v, to)
 	return 0, err
 }
 
@@ -206,18 +206,18 @@ func convertDouble(v value.Value) (value.Value, error) {
 	case bson.TypeDecimal128:
 		f := value.ToDouble(v)
 		if math.IsInf(f, 0) && value.DecimalAt(v.Value).IsInf() == 0 {
-			return noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
+			return conversionError("Conversion would overflow target type in $convert with no onError value: %s", v)
 		}
 		return value.Double(f), nil
 	case bson.TypeString:
 		text := value.TextAt(v.Value)
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || strings.ContainsAny(text, "xX_pP ") {
-			return noConversion("Failed to parse number '%s' in $convert with no onError value", text)
+			return conversionError("Failed to parse number '%s' in $convert with no onError value", text)
 		}
 		return value.Double(f), nil
 	}
-	return unsupported(v, "double")
+	return unsupportedConversion(v, "double")
 }
 
 func convertDecimal(v value.Value) (value.Value, error) {
@@ -232,17 +232,17 @@ func convertDecimal(v value.Value) (value.Value, error) {
 	case bson.TypeString:
 		d, err := bson.ParseDecimal128(value.TextAt(v.Value))
 		if err != nil {
-			return noConversion("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
+			return conversionError("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
 		}
 		return value.Decimal(d), nil
 	}
-	return unsupported(v, "decimal")
+	return unsupportedConversion(v, "decimal")
 }
 
-// convertBool converts numbers by zero; everything else is true.
+// convertBool converts zero to false; everything else is true.
 func convertBool(v value.Value) (value.Value, error) {
 	if value.IsNumber(v) {
-		return value.Bool(value.Truthy(v)), nil
+		return value.Bool(value.IsTruthy(v)), nil
 	}
 	return value.Bool(true), nil
 }
@@ -264,16 +264,16 @@ func convertDate(v value.Value) (value.Value, error) {
 		}
 		return value.Date(t.UnixMilli()), nil
 	}
-	return unsupported(v, "date")
+	return unsupportedConversion(v, "date")
 }
 
 func convertObjectID(v value.Value) (value.Value, error) {
 	if v.Type != bson.TypeString {
-		return unsupported(v, "objectId")
+		return unsupportedConversion(v, "objectId")
 	}
 	id, err := bson.ObjectIDFromHex(value.TextAt(v.Value))
 	if err != nil {
-		return noConversion("Failed to parse objectId '%s' in $convert with no onError value: Invalid string length for "+
+		return conversionError("Failed to parse objectId '%s' in $convert with no onError value: Invalid string length for "+
 			"parsing to OID, expected 24 but found %d",
 			value.TextAt(v.Value), len(value.TextAt(v.Value)))
 	}
@@ -281,8 +281,8 @@ func convertObjectID(v value.Value) (value.Value, error) {
 }
 
 func convertString(v value.Value, how conversion) (value.Value, error) {
-	if _, known := bareText(v); how.wide && (known || value.IsObject(v) || value.IsArray(v)) {
-		return textOfAny(how.meter, v)
+	if _, known := extendedScalarText(v); how.extended && (known || value.IsObject(v) || value.IsArray(v)) {
+		return extendedText(how.meter, v)
 	}
 	switch v.Type {
 	case bson.TypeObjectID:
@@ -299,7 +299,7 @@ func convertString(v value.Value, how conversion) (value.Value, error) {
 	case bson.TypeSymbol, bson.TypeJavaScript:
 		return value.String(value.TextAt(v.Value)), nil
 	}
-	return unsupported(v, "string")
+	return unsupportedConversion(v, "string")
 }
 
 // plainText returns a number or date as the server writes it.
@@ -310,7 +310,7 @@ func plainText(v value.Value) (string, error) {
 	case bson.TypeDecimal128:
 		return value.DecimalAt(v.Value).String(), nil
 	case bson.TypeDateTime:
-		t := value.TimeOf(value.Int64At(v.Value))
+		t := value.TimeFromMillis(value.Int64At(v.Value))
 		return t.Format("2006-01-02T15:04:05.000Z"), checkYear(t)
 	}
 	return strconv.FormatInt(value.ToInteger(v), 10), nil
@@ -327,7 +327,7 @@ func binaryText(v value.Value, format string) (value.Value, error) {
 	switch {
 	case format == "uuid" || format == "auto" && isUUID:
 		if !isUUID {
-			return noConversion("Incompatible format for binary subtype in $convert with no onError value")
+			return conversionError("Incompatible format for binary subtype in $convert with no onError value")
 		}
 		return value.String(value.UUIDText(data)), nil
 	case format == "base64" || format == "auto":
@@ -339,12 +339,12 @@ func binaryText(v value.Value, format string) (value.Value, error) {
 	case format == "utf8":
 		return value.String(string(data)), nil
 	}
-	return unsupported(v, "string")
+	return unsupportedConversion(v, "string")
 }
 
 func convertBinary(v value.Value, format string) (value.Value, error) {
 	if v.Type != bson.TypeString {
-		return unsupported(v, "binData")
+		return unsupportedConversion(v, "binData")
 	}
 	text := value.TextAt(v.Value)
 	var data []byte
@@ -361,10 +361,10 @@ func convertBinary(v value.Value, format string) (value.Value, error) {
 	case "utf8":
 		data = []byte(text)
 	default:
-		return noConversion("$convert to binData requires a format")
+		return conversionError("$convert to binData requires a format")
 	}
 	if err != nil {
-		return noConversion("Input string is not a valid %s string: %s", format, text)
+		return conversionError("Input string is not a valid %s string: %s", format, text)
 	}
 	return bytesValue(data), nil
 }
@@ -372,7 +372,7 @@ func convertBinary(v value.Value, format string) (value.Value, error) {
 func parseUUID(text string) (value.Value, error) {
 	data, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	if err != nil || len(text) != 36 || len(data) != 16 {
-		return noConversion("Input string is not a valid UUID: %s", text)
+		return conversionError("Input string is not a valid UUID: %s", text)
 	}
 	_, b, _ := bson.MarshalValue(bson.Binary{Subtype: 4, Data: data})
 	return value.Value{Type: bson.TypeBinary, Value: b}, nil
@@ -389,6 +389,6 @@ func exprToUUID(_ *Evaluation, args []value.Value) (value.Value, error) {
 		_, b, err := bson.MarshalValue(bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data})
 		return value.Value{Type: bson.TypeBinary, Value: b}, err
 	default:
-		return unsupported(v, "binData")
+		return unsupportedConversion(v, "binData")
 	}
 }

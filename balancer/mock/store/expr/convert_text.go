@@ -21,47 +21,50 @@ import (
 // bases. Results and codes are those of the server's tests (jstests/aggregation/expressions:
 // convert_any_to_string.js, convert_string_to_object_array.js, convert_with_base.js).
 
-// largestDocument is how large a converted value may be.
-const largestDocument = 16 << 20
+// maxDocumentSize is how large a converted value may be.
+const maxDocumentSize = 16 << 20
 
-// toAny compiles $toArray and $toObject.
-func (c *Compiler) toAny(t bson.Type) operatorCompiler {
+// compileConversion compiles $toArray and $toObject.
+func (c *Compiler) compileConversion(t bson.Type) operatorCompiler {
 	return func(name string, arg value.Value, sc *Scope) (Expression, error) {
-		return c.call(name, convertTo(t), arg, sc)
+		return c.compileCall(name, convertTo(t), arg, sc)
 	}
 }
 
-// baseOf reads the argument base of $convert; 0 is none.
-func baseOf(v value.Value) (int, error) {
+// parseBase reads the argument base of $convert; 0 is none.
+func parseBase(v value.Value) (int, error) {
 	if value.IsNullish(v) {
 		return 0, nil
 	}
 	n, whole := value.WholeInteger(v)
 	if !value.IsNumber(v) || !whole {
-		return 0, servererr.Of(3501300, "In $convert, 'base' argument is not an integer")
+		return 0, servererr.NewCode(3501300, "In $convert, 'base' argument is not an integer")
 	}
 	switch n {
 	case 2, 8, 10, 16:
 		return int(n), nil
 	}
-	return 0, servererr.Of(3501301, "In $convert, 'base' argument is not a valid base")
+	return 0, servererr.NewCode(3501301, "In $convert, 'base' argument is not a valid base")
 }
 
-// inBase converts between numbers and text in a base. It reports false for other types.
-func inBase(v value.Value, t bson.Type, base int) (out value.Value, is bool, err error) {
+// convertInBase converts between numbers and text in a base. It reports false for other types.
+func convertInBase(v value.Value, t bson.Type, base int) (out value.Value, handled bool, err error) {
 	toNumber := t == bson.TypeInt32 || t == bson.TypeInt64 || t == bson.TypeDouble || t == bson.TypeDecimal128
 	switch {
 	case value.IsNumber(v) && t == bson.TypeString:
 		n, whole := value.WholeInteger(v)
 		if !whole {
-			out, err = noConversion("Base conversion is not supported for non-integers in $convert with no onError value: %s", v)
+			out, err = conversionError(
+				"Base conversion is not supported for non-integers in $convert with no onError value: %s",
+				v,
+			)
 			return out, true, err
 		}
 		return value.String(strings.ToUpper(strconv.FormatInt(n, base))), true, nil
 	case value.IsString(v) && toNumber:
 		n, err := strconv.ParseInt(value.TextAt(v.Value), base, 64)
 		if err != nil {
-			out, err = noConversion("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
+			out, err = conversionError("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
 			return out, true, err
 		}
 		out, err = convert(value.Int64(n), conversion{to: t})
@@ -70,12 +73,12 @@ func inBase(v value.Value, t bson.Type, base int) (out value.Value, is bool, err
 	return v, false, nil
 }
 
-// textOfAny is what $toString gives beyond 8.0.
-func textOfAny(w *quota.Meter, v value.Value) (value.Value, error) {
-	text, known := bareText(v)
+// extendedText is $toString of the types that only releases after 8.0 convert.
+func extendedText(w *quota.Meter, v value.Value) (value.Value, error) {
+	text, known := extendedScalarText(v)
 	if !known {
 		b := jsonWriter{meter: w}
-		if err := b.write(v); err != nil {
+		if err := b.writeValue(v); err != nil {
 			return v, err
 		}
 		text = b.String()
@@ -83,8 +86,8 @@ func textOfAny(w *quota.Meter, v value.Value) (value.Value, error) {
 	return value.String(text), nil
 }
 
-// bareText is the text of what 8.0 does not convert, but for arrays and objects.
-func bareText(v value.Value) (text string, known bool) {
+// extendedScalarText is the text of a value that 8.0 does not convert; arrays and objects are not known.
+func extendedScalarText(v value.Value) (text string, known bool) {
 	switch v.Type {
 	case bson.TypeMinKey:
 		return "MinKey", true
@@ -106,32 +109,32 @@ func bareText(v value.Value) (text string, known bool) {
 	return "", false
 }
 
-// jsonWriter writes values as JSON: what JSON does not have, as its text.
+// jsonWriter writes values as JSON; types that JSON lacks are written as strings.
 type jsonWriter struct {
 	bytes.Buffer
 	meter *quota.Meter
 }
 
-func (b *jsonWriter) write(v value.Value) error {
-	err := b.meter.Step(1)
+func (b *jsonWriter) writeValue(v value.Value) error {
+	err := b.meter.Charge(1)
 	switch {
 	case err != nil:
 	case value.IsNullish(v):
 		b.WriteString("null")
 	case value.IsObject(v):
-		err = b.fields(v, "{}", func(name []byte) { fmt.Fprintf(b, `"%s":`, name) })
+		err = b.writeFields(v, "{}", func(name []byte) { fmt.Fprintf(b, `"%s":`, name) })
 	case value.IsArray(v):
-		err = b.fields(v, "[]", func([]byte) {})
+		err = b.writeFields(v, "[]", func([]byte) {})
 	default:
-		err = b.scalar(v)
+		err = b.writeScalar(v)
 	}
-	if err == nil && b.Len() > largestDocument {
-		_, err = noConversion("Resulting string exceeds maximum size (%d bytes)", largestDocument)
+	if err == nil && b.Len() > maxDocumentSize {
+		_, err = conversionError("Resulting string exceeds maximum size (%d bytes)", maxDocumentSize)
 	}
 	return err
 }
 
-func (b *jsonWriter) fields(v value.Value, brackets string, writeName func(name []byte)) error {
+func (b *jsonWriter) writeFields(v value.Value, brackets string, writeName func(name []byte)) error {
 	b.WriteByte(brackets[0])
 	first := true
 	for name, inner := range document.Fields(v.Value) {
@@ -140,7 +143,7 @@ func (b *jsonWriter) fields(v value.Value, brackets string, writeName func(name 
 		}
 		first = false
 		writeName(name)
-		if err := b.write(inner); err != nil {
+		if err := b.writeValue(inner); err != nil {
 			return err
 		}
 	}
@@ -148,18 +151,18 @@ func (b *jsonWriter) fields(v value.Value, brackets string, writeName func(name 
 	return nil
 }
 
-func (b *jsonWriter) scalar(v value.Value) error {
-	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", wide: true})
+func (b *jsonWriter) writeScalar(v value.Value) error {
+	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", extended: true})
 	if err != nil {
 		return err
 	}
-	if v.Type == bson.TypeBoolean || value.IsNumber(v) && value.IsFinite(v) {
+	if v.Type == bson.TypeBoolean || value.IsNumber(v) && value.FitsInt64(v) {
 		b.WriteString(value.TextAt(text.Value))
 		return nil
 	}
 	b.WriteByte('"')
 	for _, r := range value.TextAt(text.Value) {
-		b.escaped(r)
+		b.writeEscaped(r)
 	}
 	b.WriteByte('"')
 	return nil
@@ -169,7 +172,7 @@ var shortEscapes = map[rune]string{
 	'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
 }
 
-func (b *jsonWriter) escaped(r rune) {
+func (b *jsonWriter) writeEscaped(r rune) {
 	switch short, known := shortEscapes[r]; {
 	case known:
 		b.WriteString(short)
@@ -183,25 +186,25 @@ func (b *jsonWriter) escaped(r rune) {
 // parseJSON reads the text of an array or object, as JSON has it: no Extended JSON.
 func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) {
 	failed := func(why string) (value.Value, error) {
-		return noConversion("Failed to parse %s in $convert with no onError value: %s",
+		return conversionError("Failed to parse %s in $convert with no onError value: %s",
 			value.TypeName(value.Value{Type: t}), why)
 	}
 	d := json.NewDecoder(strings.NewReader(value.TextAt(v.Value)))
 	d.UseNumber()
-	out, err := jsonReader{d, w}.next(0)
+	out, err := jsonReader{d, w}.readValue(0)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
 			err = errors.New("something follows the value")
 		}
 	}
-	switch over := w.Step(0); {
+	switch over := w.Charge(0); {
 	case over != nil:
 		return v, over
 	case err != nil:
 		return failed(err.Error())
 	case out.Type != t:
 		return failed("the input is of another type")
-	case len(out.Value) > largestDocument:
+	case len(out.Value) > maxDocumentSize:
 		return failed("the result is too large")
 	}
 	return out, nil
@@ -213,8 +216,8 @@ type jsonReader struct {
 	meter *quota.Meter
 }
 
-func (r jsonReader) next(depth int) (value.Value, error) {
-	if err := r.meter.Step(1); err != nil {
+func (r jsonReader) readValue(depth int) (value.Value, error) {
+	if err := r.meter.Charge(1); err != nil {
 		return value.Value{}, err
 	}
 	token, err := r.Token()
@@ -227,11 +230,11 @@ func (r jsonReader) next(depth int) (value.Value, error) {
 			return value.Value{}, errors.New("it is nested too deeply")
 		}
 		if token == '[' {
-			return r.list(depth)
+			return r.readArray(depth)
 		}
-		return r.object(depth)
+		return r.readObject(depth)
 	case json.Number:
-		return numberOfJSON(token), nil
+		return numberFromJSON(token), nil
 	case string:
 		return value.String(token), nil
 	case bool:
@@ -240,10 +243,10 @@ func (r jsonReader) next(depth int) (value.Value, error) {
 	return value.Null(), nil
 }
 
-func (r jsonReader) list(depth int) (value.Value, error) {
+func (r jsonReader) readArray(depth int) (value.Value, error) {
 	b, start := document.Open(nil)
 	for i := 0; r.More(); i++ {
-		v, err := r.next(depth)
+		v, err := r.readValue(depth)
 		if err != nil {
 			return v, err
 		}
@@ -253,8 +256,8 @@ func (r jsonReader) list(depth int) (value.Value, error) {
 	return value.Value{Type: bson.TypeArray, Value: document.Close(b, start)}, err
 }
 
-// object keeps the last value of a name that comes twice.
-func (r jsonReader) object(depth int) (value.Value, error) {
+// readObject keeps the last value of a name that comes twice.
+func (r jsonReader) readObject(depth int) (value.Value, error) {
 	var fields []document.Field
 	at := map[string]int{}
 	for r.More() {
@@ -266,7 +269,7 @@ func (r jsonReader) object(depth int) (value.Value, error) {
 		if strings.ContainsRune(name, 0) {
 			return value.Value{}, errors.New("a name has a null byte")
 		}
-		v, err := r.next(depth)
+		v, err := r.readValue(depth)
 		if err != nil {
 			return v, err
 		}
@@ -278,11 +281,11 @@ func (r jsonReader) object(depth int) (value.Value, error) {
 		fields = append(fields, document.Field{Name: name, Value: v})
 	}
 	_, err := r.Token()
-	return value.Object(document.Of(fields...)), err
+	return value.Object(document.New(fields...)), err
 }
 
-// numberOfJSON is an int or a long where the number is whole and fits.
-func numberOfJSON(text json.Number) value.Value {
+// numberFromJSON is an int or a long where the number is whole and fits.
+func numberFromJSON(text json.Number) value.Value {
 	if n, err := strconv.ParseInt(text.String(), 10, 64); err == nil {
 		if n == int64(int32(n)) {
 			return value.Int32(int32(n))

@@ -12,32 +12,32 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-var namedDateFunctions = merged(dateParts(), map[string]namedFunction{
+var namedDateFunctions = mergeTables(dateParts(), map[string]namedFunction{
 	"$dateToParts": {
-		args: []string{"date", "timezone", "iso8601"}, required: 1, notObject: 40524, unknown: 40520, notGiven: 40522,
+		args: []string{"date", "timezone", "iso8601"}, required: 1, notObject: 40524, unknown: 40520, missing: 40522,
 		call: exprDateToParts,
 	},
 	"$dateFromParts": {
-		args: datePartNames, notObject: 40519, unknown: 40518, notGiven: 40516, call: exprDateFromParts,
+		args: datePartNames, notObject: 40519, unknown: 40518, missing: 40516, call: exprDateFromParts,
 	},
 	"$dateToString": {
 		args: []string{"date", "format", "timezone", "onNull"}, required: 1, notObject: 18629, unknown: 18534,
-		notGiven: 18628,
-		call:     exprDateToString,
+		missing: 18628,
+		call:    exprDateToString,
 	},
 	"$dateFromString": {
 		args: []string{"dateString", "format", "timezone", "onError", "onNull"}, required: 1,
-		notObject: 40540, unknown: 40541, notGiven: 40542, call: exprDateFromString,
+		notObject: 40540, unknown: 40541, missing: 40542, call: exprDateFromString,
 	},
 	"$dateAdd":      dateArithmetic("$dateAdd", 1),
 	"$dateSubtract": dateArithmetic("$dateSubtract", -1),
 	"$dateDiff": {
 		args:     []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"},
-		required: 3, notObject: 5166301, unknown: 5166302, notGiven: 5166303, call: exprDateDiff,
+		required: 3, notObject: 5166301, unknown: 5166302, missing: 5166303, call: exprDateDiff,
 	},
 	"$dateTrunc": {
 		args:     []string{"date", "unit", "binSize", "timezone", "startOfWeek"},
-		required: 2, notObject: 5439007, unknown: 5439008, notGiven: 5439009, call: exprDateTrunc,
+		required: 2, notObject: 5439007, unknown: 5439008, missing: 5439009, call: exprDateTrunc,
 	},
 })
 
@@ -55,7 +55,15 @@ func dateParts() map[string]namedFunction {
 	}
 	part := func(give func(t time.Time) value.Value) namedFunction {
 		return namedFunction{
-			args: []string{"date", "timezone"}, required: 1, notObject: 40535, unknown: 40535, notGiven: 40539, alone: true,
+			args: []string{
+				"date",
+				"timezone",
+			},
+			required:     1,
+			notObject:    40535,
+			unknown:      40535,
+			missing:      40539,
+			hasShortForm: true,
 			call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 				t, ok, err := localTime(args[0], args[1])
 				if err != nil || !ok {
@@ -84,7 +92,7 @@ func localTime(date, zone value.Value) (t time.Time, ok bool, err error) {
 	if value.IsNullish(date) {
 		return t, false, nil
 	}
-	loc, ok, err := zoneOf(zone)
+	loc, ok, err := parseZoneArg(zone)
 	if err != nil || !ok {
 		return t, false, err
 	}
@@ -101,42 +109,42 @@ func dateMillis(v value.Value) (int64, error) {
 		d, err := convertDate(v)
 		return value.Int64At(d.Value), err
 	}
-	return 0, servererr.Of(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
+	return 0, servererr.NewCode(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
 }
 
-// zoneOf reads a time zone argument: an offset or an Olson name. Absent is UTC.
-func zoneOf(v value.Value) (loc *time.Location, ok bool, err error) {
+// parseZoneArg reads a time zone argument: an offset or an Olson name. Absent is UTC.
+func parseZoneArg(v value.Value) (loc *time.Location, ok bool, err error) {
 	switch {
 	case value.IsAbsent(v):
 		return time.UTC, true, nil
 	case value.IsNullish(v):
 		return nil, false, nil
 	case !value.IsString(v):
-		return nil, false, servererr.Of(40517, "timezone must evaluate to a string, found %s", value.TypeName(v))
+		return nil, false, servererr.NewCode(40517, "timezone must evaluate to a string, found %s", value.TypeName(v))
 	}
 	loc, err = parseZone(value.TextAt(v.Value))
 	return loc, true, err
 }
 
 func parseZone(name string) (*time.Location, error) {
-	if offset, ok := zoneOffset(name); ok {
+	if offset, ok := parseZoneOffset(name); ok {
 		return time.FixedZone("", offset), nil
 	}
 	switch name {
 	case "UTC", "GMT", "Z", "utc":
 		return time.UTC, nil
 	case "", "Local":
-		return nil, servererr.Of(40485, "unrecognized time zone identifier: %q", name)
+		return nil, servererr.NewCode(40485, "unrecognized time zone identifier: %q", name)
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, servererr.Of(40485, "unrecognized time zone identifier: %q", name)
+		return nil, servererr.NewCode(40485, "unrecognized time zone identifier: %q", name)
 	}
 	return loc, nil
 }
 
-// zoneOffset reads +hh, +hhmm or +hh:mm in seconds.
-func zoneOffset(s string) (int, bool) {
+// parseZoneOffset reads +hh, +hhmm or +hh:mm in seconds.
+func parseZoneOffset(s string) (int, bool) {
 	if len(s) < 3 || s[0] != '+' && s[0] != '-' {
 		return 0, false
 	}
@@ -162,9 +170,9 @@ func exprDateToParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if args[2].Type != bson.TypeBoolean {
-			return value.Value{}, servererr.Of(40521, "iso8601 must evaluate to a bool, found %s", value.TypeName(args[2]))
+			return value.Value{}, servererr.NewCode(40521, "iso8601 must evaluate to a bool, found %s", value.TypeName(args[2]))
 		}
-		iso = value.Truthy(args[2])
+		iso = value.IsTruthy(args[2])
 	}
 	t, ok, err := localTime(args[0], args[1])
 	if err != nil || !ok {
@@ -184,7 +192,7 @@ func exprDateToParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 		document.Field{Name: "minute", Value: number(t.Minute())},
 		document.Field{Name: "second", Value: number(t.Second())}, document.Field{Name: "millisecond",
 			Value: number(t.Nanosecond() / 1e6)})
-	return value.Object(document.Of(out...)), nil
+	return value.Object(document.New(out...)), nil
 }
 
 var datePartNames = []string{
@@ -197,13 +205,13 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	year, isoYear := args[0], args[8]
 	switch {
 	case value.IsAbsent(year) && value.IsAbsent(isoYear):
-		return value.Value{}, servererr.Of(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
+		return value.Value{}, servererr.NewCode(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
 	case !value.IsAbsent(isoYear) && !(value.IsAbsent(year) && value.IsAbsent(args[1]) && value.IsAbsent(args[2])):
-		return value.Value{}, servererr.Of(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
+		return value.Value{}, servererr.NewCode(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
 	case value.IsAbsent(isoYear) && !(value.IsAbsent(args[9]) && value.IsAbsent(args[10])):
-		return value.Value{}, servererr.Of(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
+		return value.Value{}, servererr.NewCode(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
 	}
-	loc, ok, err := zoneOf(args[7])
+	loc, ok, err := parseZoneArg(args[7])
 	if err != nil || !ok {
 		return value.Null(), err
 	}
@@ -217,18 +225,18 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 		}
 		whole, ok := value.WholeInt32(v)
 		if !ok {
-			return value.Value{}, servererr.Of(40515, "'%s' must evaluate to an integer, found %s with value %s",
+			return value.Value{}, servererr.NewCode(40515, "'%s' must evaluate to an integer, found %s with value %s",
 				datePartNames[i],
 				value.TypeName(v), v)
 		}
 		if i == 0 || i == 8 {
 			if whole < 1 || whole > 9999 {
-				return value.Value{}, servererr.Of(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d",
+				return value.Value{}, servererr.NewCode(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d",
 					datePartNames[i],
 					whole)
 			}
 		} else if i < 5 && (whole < -32768 || whole > 32767) || i > 8 && (whole < -32768 || whole > 32767) {
-			return value.Value{}, servererr.Of(31034,
+			return value.Value{}, servererr.NewCode(31034,
 				"'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range",
 				datePartNames[i], whole)
 		}

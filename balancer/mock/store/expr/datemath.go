@@ -22,10 +22,11 @@ var timeUnits = map[string]TimeUnit{
 	"hour": {Millis: 3600000}, "minute": {Millis: 60000}, "second": {Millis: 1000}, "millisecond": {Millis: 1},
 }
 
-// UnitOf reads the unit argument of an operator on dates.
-func UnitOf(v value.Value, op string, typeCode int32) (TimeUnit, string, error) {
+// ParseUnit reads the unit argument of an operator on dates.
+func ParseUnit(v value.Value, op string, typeCode int32) (TimeUnit, string, error) {
 	if !value.IsString(v) {
-		return TimeUnit{}, "", servererr.Of(typeCode, "%s requires 'unit' to be a string, but got %s", op, value.TypeName(v))
+		return TimeUnit{}, "", servererr.NewCode(typeCode, "%s requires 'unit' to be a string, but got %s", op,
+			value.TypeName(v))
 	}
 	name := value.TextAt(v.Value)
 	u, ok := timeUnits[name]
@@ -35,15 +36,16 @@ func UnitOf(v value.Value, op string, typeCode int32) (TimeUnit, string, error) 
 	return u, name, nil
 }
 
-// weekStart reads the day a week begins with; Sunday when absent.
-func weekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) {
+// parseWeekStart reads the day a week begins with; Sunday when absent.
+func parseWeekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) {
 	switch {
 	case value.IsAbsent(v):
 		return time.Sunday, true, nil
 	case value.IsNullish(v):
 		return 0, false, nil
 	case !value.IsString(v):
-		return 0, false, servererr.Of(5439015, "%s requires 'startOfWeek' to be a string, but got %s", op, value.TypeName(v))
+		return 0, false, servererr.NewCode(5439015, "%s requires 'startOfWeek' to be a string, but got %s", op,
+			value.TypeName(v))
 	}
 	name := strings.ToLower(value.TextAt(v.Value))
 	for d := time.Sunday; d <= time.Saturday; d++ {
@@ -58,21 +60,21 @@ func weekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) 
 func dateArithmetic(op string, sign int64) namedFunction {
 	return namedFunction{
 		args:     []string{"startDate", "unit", "amount", "timezone"},
-		required: 3, notObject: 5166400, unknown: 5166401, notGiven: 5166402,
+		required: 3, notObject: 5166400, unknown: 5166401, missing: 5166402,
 		call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 			if value.IsNullish(args[0]) || value.IsNullish(args[1]) || value.IsNullish(args[2]) {
 				return value.Null(), nil
 			}
-			u, _, err := UnitOf(args[1], op, 5166404)
+			u, _, err := ParseUnit(args[1], op, 5166404)
 			if err != nil {
 				return value.Value{}, err
 			}
 			if _, err := dateMillis(args[0]); err != nil {
-				return value.Value{}, servererr.Of(5166403, "%s requires startDate to be convertible to a date", op)
+				return value.Value{}, servererr.NewCode(5166403, "%s requires startDate to be convertible to a date", op)
 			}
 			amount, ok := value.WholeInteger(args[2])
 			if !ok {
-				return value.Value{}, servererr.Of(5166405, "%s expects integer amount of time units", op)
+				return value.Value{}, servererr.NewCode(5166405, "%s expects integer amount of time units", op)
 			}
 			t, ok, err := localTime(args[0], args[3])
 			if err != nil || !ok {
@@ -81,7 +83,7 @@ func dateArithmetic(op string, sign int64) namedFunction {
 			const most = 1 << 40 // years and milliseconds alike lie within
 			if amount > most || amount < -most {
 				if u.Millis != 1 {
-					return value.Value{}, servererr.Of(5976500, "%s overflowed", op)
+					return value.Value{}, servererr.NewCode(5976500, "%s overflowed", op)
 				}
 			}
 			out, err := AddUnits(t, u, sign*amount)
@@ -127,20 +129,20 @@ func exprDateDiff(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(args[0]) || value.IsNullish(args[1]) || value.IsNullish(args[2]) {
 		return value.Null(), nil
 	}
-	u, name, err := UnitOf(args[2], "$dateDiff", 5439013)
+	u, name, err := ParseUnit(args[2], "$dateDiff", 5439013)
 	if err != nil {
 		return value.Value{}, err
 	}
 	start := time.Sunday
 	if name == "week" {
 		var ok bool
-		if start, ok, err = weekStart(args[4], "$dateDiff"); err != nil || !ok {
+		if start, ok, err = parseWeekStart(args[4], "$dateDiff"); err != nil || !ok {
 			return value.Null(), err
 		}
 	}
 	for _, v := range args[:2] {
 		if _, err := dateMillis(v); err != nil {
-			return value.Value{}, servererr.Of(5166307, "$dateDiff requires '%s' to be a date, but got %s", "startDate",
+			return value.Value{}, servererr.NewCode(5166307, "$dateDiff requires '%s' to be a date, but got %s", "startDate",
 				value.TypeName(v))
 		}
 	}
@@ -152,11 +154,11 @@ func exprDateDiff(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Value{}, err
 	}
-	return value.Int64(ordinal(b, u, name, start) - ordinal(a, u, name, start)), nil
+	return value.Int64(unitNumber(b, u, name, start) - unitNumber(a, u, name, start)), nil
 }
 
-// ordinal numbers the unit a time lies in.
-func ordinal(t time.Time, u TimeUnit, name string, start time.Weekday) int64 {
+// unitNumber numbers the unit a time lies in.
+func unitNumber(t time.Time, u TimeUnit, name string, start time.Weekday) int64 {
 	if u.Months > 0 {
 		return floorDiv(int64(t.Year())*12+int64(t.Month())-1, int64(u.Months))
 	}
@@ -187,51 +189,50 @@ func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(args[0]) || value.IsNullish(args[1]) || !value.IsAbsent(args[2]) && value.IsNullish(args[2]) {
 		return value.Null(), nil
 	}
-	u, name, err := UnitOf(args[1], "$dateTrunc", 5439013)
+	u, name, err := ParseUnit(args[1], "$dateTrunc", 5439013)
 	if err != nil {
 		return value.Value{}, err
 	}
 	size := int64(1)
 	if !value.IsAbsent(args[2]) {
-		if size, err = binSize(args[2]); err != nil {
+		if size, err = parseBinSize(args[2]); err != nil {
 			return value.Value{}, err
 		}
 		if size > 1e11 {
-			return value.Value{}, servererr.Of(5439006, "dateTrunc overflowed")
+			return value.Value{}, servererr.NewCode(5439006, "dateTrunc overflowed")
 		}
 	}
 	start := time.Sunday
 	if name == "week" {
 		var ok bool
-		if start, ok, err = weekStart(args[4], "$dateTrunc"); err != nil || !ok {
+		if start, ok, err = parseWeekStart(args[4], "$dateTrunc"); err != nil || !ok {
 			return value.Null(), err
 		}
 	}
 	if _, err := dateMillis(args[0]); err != nil {
-		return value.Value{}, servererr.Of(5439012, "$dateTrunc requires 'date' to be a date, but got %s",
+		return value.Value{}, servererr.NewCode(5439012, "$dateTrunc requires 'date' to be a date, but got %s",
 			value.TypeName(args[0]))
 	}
 	t, ok, err := localTime(args[0], args[3])
 	if err != nil || !ok {
 		return value.Null(), err
 	}
-	return value.Date(truncate(t, u, name, size, start).UnixMilli()), nil
+	return value.Date(truncateDate(t, u, name, size, start).UnixMilli()), nil
 }
 
-func binSize(v value.Value) (int64, error) {
+func parseBinSize(v value.Value) (int64, error) {
 	n, ok := value.WholeInteger(v)
 	if !ok {
-		return 0, servererr.Of(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s",
-			v,
-			value.TypeName(v))
+		return 0, servererr.NewCode(5439017,
+			"$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s", v, value.TypeName(v))
 	}
 	if n <= 0 {
-		return 0, servererr.Of(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)
+		return 0, servererr.NewCode(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)
 	}
 	return n, nil
 }
 
-func truncate(t time.Time, u TimeUnit, name string, size int64, start time.Weekday) time.Time {
+func truncateDate(t time.Time, u TimeUnit, name string, size int64, start time.Weekday) time.Time {
 	epoch := time.Date(2000, 1, 1, 0, 0, 0, 0, t.Location())
 	if u.Months > 0 {
 		months := int64(t.Year()-2000)*12 + int64(t.Month()) - 1
@@ -239,7 +240,7 @@ func truncate(t time.Time, u TimeUnit, name string, size int64, start time.Weekd
 		return epoch.AddDate(0, int(floorDiv(months, bin)*bin), 0)
 	}
 	if u.local {
-		days := ordinal(t, u, "day", start) - ordinal(epoch, u, "day", start)
+		days := unitNumber(t, u, "day", start) - unitNumber(epoch, u, "day", start)
 		first := int64(0)
 		if name == "week" { // the first such day of 2000, which began on a Saturday
 			first = int64((start - time.Saturday + 7) % 7)

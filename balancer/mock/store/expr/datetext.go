@@ -17,7 +17,7 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if !value.IsString(v) {
-			return value.Value{}, servererr.Of(18533,
+			return value.Value{}, servererr.NewCode(18533,
 				"$dateToString requires that 'format' be a string, found: %s with value %s", value.TypeName(v),
 				v)
 		}
@@ -51,8 +51,12 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 // checkYear refuses years that have no four digits.
 func checkYear(t time.Time) error {
 	if year := t.Year(); year < 0 || year > 9999 {
-		return servererr.Of(18537, "Could not convert date to string: date component was outside the supported range of "+
-			"0-9999: %d", year)
+		return servererr.NewCode(
+			18537,
+			"Could not convert date to string: date component was outside the supported range of "+
+				"0-9999: %d",
+			year,
+		)
 	}
 	return nil
 }
@@ -63,10 +67,10 @@ func checkDateFormat(format string) error {
 			continue
 		}
 		if i++; i == len(format) {
-			return servererr.Of(18535, "Unmatched '%%' at end of format string")
+			return servererr.NewCode(18535, "Unmatched '%%' at end of format string")
 		}
 		if !strings.ContainsRune("dGHjLmMSuUVwYzZ%bB", rune(format[i])) {
-			return servererr.Of(18536, "Invalid format character '%%%c' in format string", format[i])
+			return servererr.NewCode(18536, "Invalid format character '%%%c' in format string", format[i])
 		}
 	}
 	return nil
@@ -80,12 +84,12 @@ func formatDate(t time.Time, format string) string {
 			continue
 		}
 		i++
-		out.WriteString(datePart(t, format[i]))
+		out.WriteString(formatDatePart(t, format[i]))
 	}
 	return out.String()
 }
 
-func datePart(t time.Time, c byte) string {
+func formatDatePart(t time.Time, c byte) string {
 	_, offset := t.Zone()
 	year, week := t.ISOWeek()
 	switch c {
@@ -130,12 +134,12 @@ func datePart(t time.Time, c byte) string {
 func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	text, format, zone, onError, onNull := args[0], args[1], args[2], args[3], args[4]
 	orError := func(err error) (value.Value, error) {
-		if code, _ := codeIn(err); code == conversionFailure && !value.IsAbsent(onError) {
+		if code, _ := codeOf(err); code == conversionFailure && !value.IsAbsent(onError) {
 			return onError, nil
 		}
 		return value.Value{}, err
 	}
-	loc, ok, err := zoneOf(zone)
+	loc, ok, err := parseZoneArg(zone)
 	if err != nil {
 		return value.Value{}, err
 	}
@@ -149,7 +153,7 @@ func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) 
 		return value.Null(), nil
 	}
 	if !value.IsString(text) {
-		_, err := noConversion("$dateFromString requires that 'dateString' be a string, found: %s with value %s",
+		_, err := conversionError("$dateFromString requires that 'dateString' be a string, found: %s with value %s",
 			value.TypeName(text), text)
 		return orError(err)
 	}
@@ -158,7 +162,7 @@ func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) 
 		t, err = parseDate(value.TextAt(text.Value), loc)
 	} else {
 		if !value.IsString(format) {
-			return value.Value{}, servererr.Of(40684,
+			return value.Value{}, servererr.NewCode(40684,
 				"$dateFromString requires that 'format' be a string, found: %s with value %s",
 				value.TypeName(format), format)
 		}
@@ -202,23 +206,23 @@ func parseDate(text string, loc *time.Location) (time.Time, error) {
 		}
 		return t, nil
 	}
-	_, err := noConversion("Error parsing date string '%s'", text)
+	_, err := conversionError("Error parsing date string '%s'", text)
 	return time.Time{}, err
 }
 
-// dateReader holds what a format has read so far.
+// dateReader holds the parts of a date that have been read so far.
 type dateReader struct {
 	text                                        string
 	year, month, day, hour, minute, second, ms  int
 	isoYear, isoWeek, isoDay, dayOfYear, offset int
-	zoned                                       bool
+	hasZone                                     bool
 }
 
 // parseDateFormat reads a date by a format as $dateToString writes it.
 func parseDateFormat(text, format string, loc *time.Location) (time.Time, error) {
 	r := &dateReader{text: text, month: 1, day: 1, year: -1, isoYear: -1, isoWeek: 1, isoDay: 1}
 	failed := func() (time.Time, error) {
-		_, err := noConversion("Error parsing date string '%s'", text)
+		_, err := conversionError("Error parsing date string '%s'", text)
 		return time.Time{}, err
 	}
 	for i := 0; i < len(format); i++ {
@@ -230,7 +234,7 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 			continue
 		}
 		i++
-		if !r.read(format[i]) {
+		if !r.readPart(format[i]) {
 			return failed()
 		}
 	}
@@ -240,7 +244,7 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 	if r.month < 1 || r.month > 12 || r.day < 1 || r.day > 31 || r.hour > 24 || r.minute > 59 || r.second > 59 {
 		return failed()
 	}
-	if r.zoned {
+	if r.hasZone {
 		loc = time.FixedZone("", r.offset)
 	}
 	switch {
@@ -253,9 +257,9 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 	return time.Date(r.year, time.Month(r.month), r.day, r.hour, r.minute, r.second, r.ms*1e6, loc), nil
 }
 
-// read takes one part off the text, and reports whether it was there.
-func (r *dateReader) read(c byte) bool {
-	if into, width := r.number(c); into != nil {
+// readPart takes one part off the text, and reports whether it was there.
+func (r *dateReader) readPart(c byte) bool {
+	if into, width := r.numberTarget(c); into != nil {
 		n := 0
 		for n < width && n < len(r.text) && r.text[n] >= '0' && r.text[n] <= '9' {
 			n++
@@ -286,13 +290,13 @@ func (r *dateReader) read(c byte) bool {
 			if len(r.text) < n {
 				continue
 			}
-			if offset, ok := zoneOffset(r.text[:n]); ok {
-				r.offset, r.zoned, r.text = offset, true, r.text[n:]
+			if offset, ok := parseZoneOffset(r.text[:n]); ok {
+				r.offset, r.hasZone, r.text = offset, true, r.text[n:]
 				return true
 			}
 		}
 		rest, ok := strings.CutPrefix(r.text, "Z")
-		r.text, r.zoned = rest, ok
+		r.text, r.hasZone = rest, ok
 		return ok
 	case 'Z':
 		n := 1
@@ -303,13 +307,13 @@ func (r *dateReader) read(c byte) bool {
 			return false
 		}
 		v, err := strconv.Atoi(r.text[:n])
-		r.offset, r.zoned, r.text = v*60, true, r.text[n:]
+		r.offset, r.hasZone, r.text = v*60, true, r.text[n:]
 		return err == nil
 	}
 	return false
 }
 
-func (r *dateReader) number(c byte) (into *int, width int) {
+func (r *dateReader) numberTarget(c byte) (into *int, width int) {
 	switch c {
 	case 'Y':
 		return &r.year, 4

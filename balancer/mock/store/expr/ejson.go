@@ -18,13 +18,13 @@ import (
 
 // $serializeEJSON and $deserializeEJSON: values as Extended JSON v2 writes them, and back.
 
-// ejson is {input, relaxed, onError}; $deserializeEJSON has no relaxed.
-func (c *Compiler) ejson(name string, arg value.Value, sc *Scope) (Expression, error) {
+// compileEJSON is {input, relaxed, onError}; $deserializeEJSON has no relaxed.
+func (c *Compiler) compileEJSON(name string, arg value.Value, sc *Scope) (Expression, error) {
 	names := []string{"input", "onError", "relaxed"}
 	if name == "$deserializeEJSON" {
 		names = names[:2]
 	}
-	args, err := c.strictlyNamed(name, arg, sc, 1, names...)
+	args, err := c.compileStrictArguments(name, arg, sc, 1, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +35,13 @@ func (c *Compiler) ejson(name string, arg value.Value, sc *Scope) (Expression, e
 		}
 		var out value.Value
 		if len(names) == 2 {
-			out, err = ejsonReader{c}.read(OrNull(in))
+			out, err = ejsonReader{c}.convertValue(OrNull(in))
 		} else {
 			var relaxed bool
-			if relaxed, err = relaxedOf(c, args[2]); err != nil {
+			if relaxed, err = evalRelaxed(c, args[2]); err != nil {
 				return in, err
 			}
-			out = ejsonWriter{c, relaxed}.write(OrNull(in))
+			out = ejsonWriter{c, relaxed}.convertValue(OrNull(in))
 		}
 		if err != nil && args[1] != nil && mongoerr.Is(err, conversionFailure) {
 			return args[1].Eval(c)
@@ -50,7 +50,7 @@ func (c *Compiler) ejson(name string, arg value.Value, sc *Scope) (Expression, e
 	}), nil
 }
 
-func relaxedOf(c *Evaluation, e Expression) (bool, error) {
+func evalRelaxed(c *Evaluation, e Expression) (bool, error) {
 	if e == nil {
 		return true, nil
 	}
@@ -58,7 +58,7 @@ func relaxedOf(c *Evaluation, e Expression) (bool, error) {
 	if err == nil && v.Type != bson.TypeBoolean {
 		err = servererr.BadValue("Unexpected value for relaxed: %s", v)
 	}
-	return value.Truthy(v), err
+	return value.IsTruthy(v), err
 }
 
 type ejsonWriter struct {
@@ -66,60 +66,60 @@ type ejsonWriter struct {
 	relaxed bool
 }
 
-// wrapped makes {name: v}.
-func wrapped(name string, v value.Value) value.Value {
-	return value.Object(document.Of(document.Field{Name: name, Value: v}))
+// wrapValue makes {name: v}.
+func wrapValue(name string, v value.Value) value.Value {
+	return value.Object(document.New(document.Field{Name: name, Value: v}))
 }
 
-func (w ejsonWriter) write(v value.Value) value.Value {
+func (w ejsonWriter) convertValue(v value.Value) value.Value {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument, bson.TypeArray:
-		return w.each(v)
+		return w.convertFields(v)
 	case bson.TypeInt32:
-		return w.number("$numberInt", v, strconv.FormatInt(value.ToInteger(v), 10))
+		return w.numberValue("$numberInt", v, strconv.FormatInt(value.ToInteger(v), 10))
 	case bson.TypeInt64:
-		return w.number("$numberLong", v, strconv.FormatInt(value.ToInteger(v), 10))
+		return w.numberValue("$numberLong", v, strconv.FormatInt(value.ToInteger(v), 10))
 	case bson.TypeDouble:
 		f := value.DoubleAt(v.Value)
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return wrapped("$numberDouble", value.String(ejsonDouble(f)))
+			return wrapValue("$numberDouble", value.String(ejsonDoubleText(f)))
 		}
-		return w.number("$numberDouble", v, ejsonDouble(f))
+		return w.numberValue("$numberDouble", v, ejsonDoubleText(f))
 	case bson.TypeDateTime:
-		return w.date(value.Int64At(v.Value))
+		return w.dateValue(value.Int64At(v.Value))
 	case bson.TypeCodeWithScope:
 		code, scope := v.CodeWithScope()
-		return value.Object(document.Of(document.Field{Name: "$code", Value: value.String(code)},
-			document.Field{Name: "$scope", Value: w.write(value.Object(scope))}))
+		return value.Object(document.New(document.Field{Name: "$code", Value: value.String(code)},
+			document.Field{Name: "$scope", Value: w.convertValue(value.Object(scope))}))
 	}
 	return plainEJSON(v)
 }
 
-func (w ejsonWriter) each(v value.Value) value.Value {
+func (w ejsonWriter) convertFields(v value.Value) value.Value {
 	b, start := document.Open(nil)
 	for name, inner := range w.c.Meter.Fields(v.Value) {
-		b = document.Append(b, name, w.write(inner))
+		b = document.Append(b, name, w.convertValue(inner))
 	}
 	return value.Value{Type: v.Type, Value: document.Close(b, start)}
 }
 
-func (w ejsonWriter) number(name string, v value.Value, text string) value.Value {
+func (w ejsonWriter) numberValue(name string, v value.Value, text string) value.Value {
 	if w.relaxed {
 		return v
 	}
-	return wrapped(name, value.String(text))
+	return wrapValue(name, value.String(text))
 }
 
-// date is text from 1970 to 9999, if it may be.
-func (w ejsonWriter) date(ms int64) value.Value {
+// A date from 1970 to 9999 is text in relaxed mode.
+func (w ejsonWriter) dateValue(ms int64) value.Value {
 	if t := time.UnixMilli(ms).UTC(); w.relaxed && ms >= 0 && t.Year() <= 9999 {
-		return wrapped("$date", value.String(t.Format("2006-01-02T15:04:05.000Z")))
+		return wrapValue("$date", value.String(t.Format("2006-01-02T15:04:05.000Z")))
 	}
-	return wrapped("$date", wrapped("$numberLong", value.String(strconv.FormatInt(ms, 10))))
+	return wrapValue("$date", wrapValue("$numberLong", value.String(strconv.FormatInt(ms, 10))))
 }
 
-// ejsonDouble is the shortest text of a number, without an exponent below 1e16.
-func ejsonDouble(f float64) string {
+// ejsonDoubleText is the shortest text of a number, without an exponent below 1e16.
+func ejsonDoubleText(f float64) string {
 	switch {
 	case math.IsNaN(f):
 		return "NaN"
@@ -131,46 +131,46 @@ func ejsonDouble(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// plainEJSON writes what is the same in both forms.
+// plainEJSON converts the types that look the same in relaxed and canonical mode.
 func plainEJSON(v value.Value) value.Value {
 	switch v.Type {
 	case bson.TypeObjectID:
-		return wrapped("$oid", value.String(v.ObjectID().Hex()))
+		return wrapValue("$oid", value.String(v.ObjectID().Hex()))
 	case bson.TypeDecimal128:
-		return wrapped("$numberDecimal", value.String(value.DecimalAt(v.Value).String()))
+		return wrapValue("$numberDecimal", value.String(value.DecimalAt(v.Value).String()))
 	case bson.TypeJavaScript:
-		return wrapped("$code", value.String(v.JavaScript()))
+		return wrapValue("$code", value.String(v.JavaScript()))
 	case bson.TypeSymbol:
-		return wrapped("$symbol", value.String(v.Symbol()))
+		return wrapValue("$symbol", value.String(v.Symbol()))
 	case bson.TypeUndefined:
-		return wrapped("$undefined", value.Bool(true))
+		return wrapValue("$undefined", value.Bool(true))
 	case bson.TypeMinKey:
-		return wrapped("$minKey", value.Int32(1))
+		return wrapValue("$minKey", value.Int32(1))
 	case bson.TypeMaxKey:
-		return wrapped("$maxKey", value.Int32(1))
+		return wrapValue("$maxKey", value.Int32(1))
 	case bson.TypeTimestamp:
 		t, i := value.TimestampAt(v.Value)
-		return wrapped("$timestamp", value.Object(document.Of(document.Field{Name: "t", Value: value.Int64(int64(t))},
+		return wrapValue("$timestamp", value.Object(document.New(document.Field{Name: "t", Value: value.Int64(int64(t))},
 			document.Field{Name: "i", Value: value.Int64(int64(i))})))
 	case bson.TypeRegex:
 		pattern, options := value.RegexAt(v.Value)
-		return wrapped("$regularExpression", value.Object(document.Of(
+		return wrapValue("$regularExpression", value.Object(document.New(
 			document.Field{Name: "pattern", Value: value.String(pattern)},
 			document.Field{Name: "options", Value: value.String(options)})))
 	case bson.TypeBinary:
 		subtype, data := value.BinaryAt(v.Value)
-		return wrapped("$binary", value.Object(document.Of(
+		return wrapValue("$binary", value.Object(document.New(
 			document.Field{Name: "base64", Value: value.String(base64.StdEncoding.EncodeToString(data))},
 			document.Field{Name: "subType", Value: value.String(strconv.FormatUint(uint64(subtype), 16))})))
 	case bson.TypeDBPointer:
 		ns, id := v.DBPointer()
-		return wrapped("$dbPointer", value.Object(document.Of(document.Field{Name: "$ref", Value: value.String(ns)},
-			document.Field{Name: "$id", Value: wrapped("$oid", value.String(id.Hex()))})))
+		return wrapValue("$dbPointer", value.Object(document.New(document.Field{Name: "$ref", Value: value.String(ns)},
+			document.Field{Name: "$id", Value: wrapValue("$oid", value.String(id.Hex()))})))
 	}
 	return v
 }
 
-// ejsonWrappers are the names that an object begins with that stands for a value.
+// ejsonWrappers are the first field names of objects that represent a single value.
 var ejsonWrappers = map[string]bool{
 	"$oid": true, "$numberInt": true, "$numberLong": true, "$numberDouble": true, "$numberDecimal": true, "$date": true,
 	"$code": true, "$symbol": true, "$undefined": true, "$minKey": true, "$maxKey": true, "$timestamp": true,
@@ -179,16 +179,16 @@ var ejsonWrappers = map[string]bool{
 
 type ejsonReader struct{ c *Evaluation }
 
-func (r ejsonReader) read(v value.Value) (value.Value, error) {
+func (r ejsonReader) convertValue(v value.Value) (value.Value, error) {
 	if !value.IsObject(v) && !value.IsArray(v) {
 		return v, nil
 	}
-	if name, _, ok := document.First(v.Value); ok && value.IsObject(v) && ejsonWrappers[name] {
-		return wrappedValue(v)
+	if name, _, ok := document.FirstField(v.Value); ok && value.IsObject(v) && ejsonWrappers[name] {
+		return unwrapValue(v)
 	}
 	b, start := document.Open(nil)
 	for name, inner := range r.c.Meter.Fields(v.Value) {
-		out, err := r.read(inner)
+		out, err := r.convertValue(inner)
 		if err != nil {
 			return v, err
 		}
@@ -197,8 +197,8 @@ func (r ejsonReader) read(v value.Value) (value.Value, error) {
 	return value.Value{Type: v.Type, Value: document.Close(b, start)}, nil
 }
 
-// wrappedValue reads an object that stands for a value, with the driver's reader.
-func wrappedValue(v value.Value) (value.Value, error) {
+// unwrapValue decodes an Extended JSON wrapper such as {$oid: ...} with the driver's reader.
+func unwrapValue(v value.Value) (value.Value, error) {
 	failed := func(why any) (value.Value, error) {
 		return v, servererr.New(conversionFailure, "Failed to convert %s: %v", v, why)
 	}

@@ -18,8 +18,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Expression is a compiled aggregation expression. It gives missing for what
-// is not there.
+// Expression is a compiled aggregation expression. Its result is missing where a field
+// does not exist.
 type Expression interface {
 	Eval(c *Evaluation) (value.Value, error)
 }
@@ -28,15 +28,15 @@ type Expression interface {
 // each, those with an initial value have it from the start. A scope is not
 // changed once made.
 type Scope struct {
-	outer  *Scope // nil for the outermost
-	slots  map[string]int
-	size   int           // how many slots there are, those of outer scopes too
-	Values []value.Value // initial, by slot
+	outer     *Scope // nil for the outermost
+	slots     map[string]int
+	slotCount int           // how many slots there are, those of outer scopes too
+	Values    []value.Value // initial, by slot
 	// Language is that of the release.
 	Language Language
-	// early has the first error that constants made. It is shared with inner scopes,
+	// deferredErr has the first error that constants made. It is shared with inner scopes,
 	// and nil where such an error counts at once.
-	early *error
+	deferredErr *error
 }
 
 // slot finds a variable.
@@ -72,24 +72,24 @@ func newScopeIn(w *quota.Meter, l Language, let bson.Raw) (*Scope, error) {
 		}
 		sc.slots[string(name)] = len(sc.Values)
 		sc.Values = append(sc.Values, v)
-		sc.size = len(sc.Values)
+		sc.slotCount = len(sc.Values)
 	}
 	return sc, nil
 }
 
-// With adds variables; their slots follow those there already.
-func (s *Scope) With(names ...string) (inner *Scope, slots []int) {
-	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, Values: s.Values,
-		Language: s.Language, early: s.early}
+// WithVariables adds variables; their slots follow those there already.
+func (s *Scope) WithVariables(names ...string) (inner *Scope, slots []int) {
+	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), slotCount: s.slotCount, Values: s.Values,
+		Language: s.Language, deferredErr: s.deferredErr}
 	for _, name := range names {
-		slots = append(slots, inner.size)
-		inner.slots[name] = inner.size
-		inner.size++
+		slots = append(slots, inner.slotCount)
+		inner.slots[name] = inner.slotCount
+		inner.slotCount++
 	}
 	return inner, slots
 }
 
-// Evaluation is what an expression sees while it is evaluated.
+// Evaluation is the context in which an expression is evaluated.
 type Evaluation struct {
 	Root  value.Value
 	Vars  []value.Value // by slot
@@ -98,7 +98,7 @@ type Evaluation struct {
 	Meter *quota.Meter // nil where nothing can end it
 	// Language is that of the release.
 	Language Language
-	at       paths.Finder
+	finder   paths.Finder
 }
 
 // NewEvaluation begins to evaluate the expressions of a scope, at a time and within a run.
@@ -114,8 +114,8 @@ func (c *Evaluation) Set(slot int, v value.Value) {
 	c.Vars[slot] = v
 }
 
-// Inside evaluates with another document as the root.
-func (c *Evaluation) Inside(doc value.Value) *Evaluation {
+// WithRoot evaluates with another document as the root.
+func (c *Evaluation) WithRoot(doc value.Value) *Evaluation {
 	inner := *c
 	inner.Root = doc
 	return &inner
@@ -127,10 +127,10 @@ const MaxDepth = 200
 
 // Compiler compiles expressions for one of the server's two engines.
 type Compiler struct {
-	depth int
-	SBE   bool // for SBE (sbe.go)
-	asIs  bool // constants are not computed before it runs
-	forms map[string]operatorCompiler
+	depth     int
+	SBE       bool // for SBE (sbe.go)
+	noFolding bool // no constant folding
+	forms     map[string]operatorCompiler
 }
 
 // operatorCompiler compiles an operator that is not a plain function of its arguments.
@@ -141,7 +141,7 @@ func Compile(v value.Value, sc *Scope) (Expression, error) {
 	return (&Compiler{}).Compile(v, sc)
 }
 
-// Compile is the function Compile with what the compiler is for.
+// Compile compiles an expression for the compiler's engine.
 func (c *Compiler) Compile(v value.Value, sc *Scope) (Expression, error) {
 	if c.depth++; c.depth > MaxDepth {
 		return nil, servererr.New(mongoerr.Overflow, "expression exceeds depth limit of %d", MaxDepth)
@@ -153,15 +153,15 @@ func (c *Compiler) Compile(v value.Value, sc *Scope) (Expression, error) {
 			return compilePath(text, sc)
 		}
 	case bson.TypeEmbeddedDocument:
-		return c.object(v.Value, sc)
+		return c.compileObject(v.Value, sc)
 	case bson.TypeArray:
-		return c.array(v, sc)
+		return c.compileArray(v, sc)
 	}
 	return Literal(v), nil
 }
 
-func (c *Compiler) array(v value.Value, sc *Scope) (Expression, error) {
-	list, err := c.List(v, sc)
+func (c *Compiler) compileArray(v value.Value, sc *Scope) (Expression, error) {
+	list, err := c.CompileList(v, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +176,8 @@ func (c *Compiler) array(v value.Value, sc *Scope) (Expression, error) {
 	return Array(list), nil
 }
 
-// List compiles the elements of an array.
-func (c *Compiler) List(v value.Value, sc *Scope) ([]Expression, error) {
+// CompileList compiles the elements of an array.
+func (c *Compiler) CompileList(v value.Value, sc *Scope) ([]Expression, error) {
 	var list []Expression
 	for _, item := range document.Fields(v.Value) {
 		e, err := c.Compile(item, sc)
@@ -189,14 +189,14 @@ func (c *Compiler) List(v value.Value, sc *Scope) ([]Expression, error) {
 	return list, nil
 }
 
-// object compiles {$op: args} or an object of expressions.
-func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
-	if name, arg, ok := document.First(doc); ok && document.IsOperator(name) {
+// compileObject compiles {$op: args} or an object of expressions.
+func (c *Compiler) compileObject(doc []byte, sc *Scope) (Expression, error) {
+	if name, arg, ok := document.FirstField(doc); ok && document.IsOperator(name) {
 		if document.Count(doc) > 1 {
-			return nil, servererr.Of(15983, "an object representing an expression must have exactly one field: %s",
+			return nil, servererr.NewCode(15983, "an object representing an expression must have exactly one field: %s",
 				bson.Raw(doc))
 		}
-		return c.operator(name, arg, sc)
+		return c.compileOperator(name, arg, sc)
 	}
 	var out Object
 	for name, v := range document.Fields(doc) {
@@ -216,52 +216,53 @@ func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
 func checkFieldName(name string) error {
 	switch {
 	case strings.HasPrefix(name, "$"):
-		return servererr.Of(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		return servererr.NewCode(16410,
+			"FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 	case strings.Contains(name, "."):
-		return servererr.Of(16405, "dotted field names are only allowed at the top level")
+		return servererr.NewCode(16405, "dotted field names are only allowed at the top level")
 	case strings.ContainsRune(name, 0):
-		return servererr.Of(16411, "FieldPath field names may not contain '\\0'.")
+		return servererr.NewCode(16411, "FieldPath field names may not contain '\\0'.")
 	}
 	return nil
 }
 
-func (c *Compiler) operator(name string, arg value.Value, sc *Scope) (Expression, error) {
+func (c *Compiler) compileOperator(name string, arg value.Value, sc *Scope) (Expression, error) {
 	if f, ok := sbeFunctions[name]; ok && c.SBE {
-		return c.call(name, f, arg, sc)
+		return c.compileCall(name, f, arg, sc)
 	}
-	e, err := c.usualOperator(name, arg, sc)
+	e, err := c.compileClassicOperator(name, arg, sc)
 	if err != nil || !c.SBE || sbeCodes[name] == nil || IsConstant(e) {
 		return e, err
 	}
 	return sbeExpression{e, sbeCodes[name]}, nil
 }
 
-func (c *Compiler) usualOperator(name string, arg value.Value, sc *Scope) (Expression, error) {
+func (c *Compiler) compileClassicOperator(name string, arg value.Value, sc *Scope) (Expression, error) {
 	if f, ok := functions[name]; ok {
-		return c.call(name, f, arg, sc)
+		return c.compileCall(name, f, arg, sc)
 	}
 	if f, ok := namedFunctions[name]; ok {
-		return c.callNamed(name, f, arg, sc)
+		return c.compileNamedCall(name, f, arg, sc)
 	}
 	if c.forms == nil {
 		c.forms = c.specialForms()
 	}
-	if f, ok := c.forms[name]; ok && sc.Language.has(name) {
+	if f, ok := c.forms[name]; ok && sc.Language.supportsOperator(name) {
 		return f(name, arg, sc)
 	}
 	return nil, servererr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 }
 
-// Known reports whether there is an operator of that name.
-func (l Language) Known(name string) bool {
+// HasOperator reports whether there is an operator of that name.
+func (l Language) HasOperator(name string) bool {
 	c := Compiler{}
 	_, isFunction := functions[name]
 	_, isNamed := namedFunctions[name]
 	_, isForm := c.specialForms()[name]
-	return isFunction || isNamed || isForm && l.has(name)
+	return isFunction || isNamed || isForm && l.supportsOperator(name)
 }
 
-// Literal is a value as it stands.
+// Literal is a constant value.
 type Literal value.Value
 
 // Eval returns the value.
@@ -285,7 +286,7 @@ func (a Array) Eval(c *Evaluation) (value.Value, error) {
 			return value.Value{}, err
 		}
 	}
-	return document.Array(vs), c.Meter.Handle(size)
+	return document.Array(vs), c.Meter.ChargeBytes(size)
 }
 
 // EvalAll evaluates a list of expressions.
@@ -302,7 +303,7 @@ func EvalAll(list []Expression, c *Evaluation) ([]value.Value, error) {
 		}
 		vs[i] = v
 	}
-	return vs, c.Meter.Step(1)
+	return vs, c.Meter.Charge(1)
 }
 
 type namedExpression struct {
@@ -326,5 +327,5 @@ func (o Object) Eval(c *Evaluation) (value.Value, error) {
 			return value.Value{}, err
 		}
 	}
-	return value.Object(document.Close(b, start)), c.Meter.Handle(len(b))
+	return value.Object(document.Close(b, start)), c.Meter.ChargeBytes(len(b))
 }

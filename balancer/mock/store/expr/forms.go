@@ -15,7 +15,7 @@ type Func func(c *Evaluation) (value.Value, error)
 func (f Func) Eval(c *Evaluation) (value.Value, error) {
 	v, err := f(c)
 	if err == nil {
-		err = c.Meter.Step(1) // loops stop when the work ends
+		err = c.Meter.Charge(1) // loops stop when the work ends
 	}
 	return v, err
 }
@@ -23,7 +23,7 @@ func (f Func) Eval(c *Evaluation) (value.Value, error) {
 // noJavaScript refuses what runs in the server's own JavaScript, as a server
 // does where that is switched off.
 func noJavaScript(string, value.Value, *Scope) (Expression, error) {
-	return nil, servererr.Of(31264, "Cannot run server-side javascript without the javascript engine enabled")
+	return nil, servererr.NewCode(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
 // specialForms returns the operators that do not simply look at all their
@@ -31,50 +31,62 @@ func noJavaScript(string, value.Value, *Scope) (Expression, error) {
 // their specification as it stands.
 func (c *Compiler) specialForms() map[string]operatorCompiler {
 	forms := map[string]operatorCompiler{
-		"$literal": func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
-		"$const":   func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
-		"$expr":    func(_ string, arg value.Value, sc *Scope) (Expression, error) { return c.Compile(arg, sc) },
-		"$and":     c.junction, "$or": c.junction, "$not": c.negation,
-		"$cond": c.cond, "$ifNull": c.ifNull, "$switch": c.switchForm,
-		"$let": c.let, "$map": c.mapForm, "$filter": c.filter, "$reduce": c.reduce,
-		"$sortArray": c.sortArray, "$getField": c.getField, "$setField": c.setField, "$unsetField": c.setField,
-		"$zip":        c.zip,
-		"$rand":       compileRand,
-		"$function":   noJavaScript,
-		"$regexMatch": c.regex, "$regexFind": c.regex, "$regexFindAll": c.regex,
+		"$literal":      func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
+		"$const":        func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
+		"$expr":         func(_ string, arg value.Value, sc *Scope) (Expression, error) { return c.Compile(arg, sc) },
+		"$and":          c.compileJunction,
+		"$or":           c.compileJunction,
+		"$not":          c.compileNot,
+		"$cond":         c.compileCond,
+		"$ifNull":       c.compileIfNull,
+		"$switch":       c.compileSwitch,
+		"$let":          c.compileLet,
+		"$map":          c.compileMap,
+		"$filter":       c.compileFilter,
+		"$reduce":       c.compileReduce,
+		"$sortArray":    c.compileSortArray,
+		"$getField":     c.compileGetField,
+		"$setField":     c.compileSetField,
+		"$unsetField":   c.compileSetField,
+		"$zip":          c.compileZip,
+		"$rand":         compileRand,
+		"$function":     noJavaScript,
+		"$regexMatch":   c.compileRegex,
+		"$regexFind":    c.compileRegex,
+		"$regexFindAll": c.compileRegex,
 	}
 	for _, name := range []string{"$median", "$percentile"} {
-		forms[name] = c.quantileOf
+		forms[name] = c.compileQuantileExpression
 	}
 	for name := range listAccumulators {
-		forms[name] = c.accumulate
+		forms[name] = c.compileAccumulate
 	}
 	for name := range countAccumulators {
-		forms[name] = c.accumulateN
+		forms[name] = c.compileAccumulateN
 	}
 	maps.Copy(forms, c.newForms())
 	return forms
 }
 
-// junction is $and and $or: they stop at the first operand that decides.
-func (c *Compiler) junction(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.arguments(name, 0, -1, arg, sc)
+// compileJunction is $and and $or: they stop at the first operand that decides.
+func (c *Compiler) compileJunction(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileArguments(name, 0, -1, arg, sc)
 	if err != nil {
 		return nil, err
 	}
 	stopAt := name == "$or"
 	for i := range args { // one that decides does so wherever it stands
-		if v, ok := constantAt(args, i); ok && !c.asIs && value.Truthy(v) == stopAt {
+		if v, ok := constantAt(args, i); ok && !c.noFolding && value.IsTruthy(v) == stopAt {
 			return Literal(value.Bool(stopAt)), nil
 		}
 	}
-	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
 		for _, a := range args {
 			v, err := a.Eval(c)
 			if err != nil {
 				return value.Value{}, err
 			}
-			if value.Truthy(v) == stopAt {
+			if value.IsTruthy(v) == stopAt {
 				return value.Bool(stopAt), nil
 			}
 		}
@@ -82,22 +94,22 @@ func (c *Compiler) junction(name string, arg value.Value, sc *Scope) (Expression
 	}), args, sc)
 }
 
-func (c *Compiler) negation(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.arguments(name, 1, 1, arg, sc)
+func (c *Compiler) compileNot(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileArguments(name, 1, 1, arg, sc)
 	if err != nil {
 		return nil, err
 	}
-	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
 		v, err := args[0].Eval(c)
-		return value.Bool(!value.Truthy(v)), err
+		return value.Bool(!value.IsTruthy(v)), err
 	}), args, sc)
 }
 
-// cond takes {if, then, else} or a list of three.
-func (c *Compiler) cond(name string, arg value.Value, sc *Scope) (Expression, error) {
+// compileCond takes {if, then, else} or a list of three.
+func (c *Compiler) compileCond(name string, arg value.Value, sc *Scope) (Expression, error) {
 	var args []Expression
 	if value.IsObject(arg) {
-		named, err := c.named(name, arg, sc, Named{
+		named, err := c.compileNamedArguments(name, arg, sc, NamedArgs{
 			Args: []string{"if", "then", "else"}, Unknown: 17083, Missing: []int32{17080, 17081, 17082},
 		})
 		if err != nil {
@@ -105,14 +117,14 @@ func (c *Compiler) cond(name string, arg value.Value, sc *Scope) (Expression, er
 		}
 		args = named
 	} else {
-		list, err := c.arguments(name, 3, 3, arg, sc)
+		list, err := c.compileArguments(name, 3, 3, arg, sc)
 		if err != nil {
 			return nil, err
 		}
 		args = list
 	}
-	if v, ok := constantAt(args, 0); ok && !c.asIs {
-		if value.Truthy(v) {
+	if v, ok := constantAt(args, 0); ok && !c.noFolding {
+		if value.IsTruthy(v) {
 			return args[1], nil
 		}
 		return args[2], nil
@@ -122,24 +134,29 @@ func (c *Compiler) cond(name string, arg value.Value, sc *Scope) (Expression, er
 		if err != nil {
 			return value.Value{}, err
 		}
-		if value.Truthy(v) {
+		if value.IsTruthy(v) {
 			return args[1].Eval(c)
 		}
 		return args[2].Eval(c)
 	}), nil
 }
 
-// Named says which arguments a form takes and which codes its errors have.
-type Named struct {
+// NamedArgs says which arguments a form takes and which codes its errors have.
+type NamedArgs struct {
 	Args      []string
 	NotObject int32
 	Unknown   int32
 	Missing   []int32 // for each argument; beyond its end and for 0 optional
 }
 
-// named compiles the arguments of a form; those not given are nil.
-func (c *Compiler) named(name string, arg value.Value, sc *Scope, spec Named) ([]Expression, error) {
-	raw, err := NamedValues(name, arg, spec)
+// compileNamedArguments compiles the arguments of a form; those not given are nil.
+func (c *Compiler) compileNamedArguments(
+	name string,
+	arg value.Value,
+	sc *Scope,
+	spec NamedArgs,
+) ([]Expression, error) {
+	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -155,10 +172,10 @@ func (c *Compiler) named(name string, arg value.Value, sc *Scope, spec Named) ([
 	return args, nil
 }
 
-// NamedValues reads the arguments of a form without compiling them.
-func NamedValues(name string, arg value.Value, spec Named) ([]value.Value, error) {
+// ReadNamedArgs reads the arguments of a form without compiling them.
+func ReadNamedArgs(name string, arg value.Value, spec NamedArgs) ([]value.Value, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(spec.NotObject, "%s only supports an object as its argument, not %s", name,
+		return nil, servererr.NewCode(spec.NotObject, "%s only supports an object as its argument, not %s", name,
 			value.TypeName(arg))
 	}
 	out := make([]value.Value, len(spec.Args))
@@ -173,28 +190,28 @@ next:
 				continue next
 			}
 		}
-		return nil, servererr.Of(spec.Unknown, "Unrecognized parameter to %s: %s", name, key)
+		return nil, servererr.NewCode(spec.Unknown, "Unrecognized parameter to %s: %s", name, key)
 	}
 	for i, code := range spec.Missing {
 		if code != 0 && value.IsAbsent(out[i]) {
-			return nil, servererr.Of(code, "Missing '%s' parameter to %s", spec.Args[i], name)
+			return nil, servererr.NewCode(code, "Missing '%s' parameter to %s", spec.Args[i], name)
 		}
 	}
 	return out, nil
 }
 
-func (c *Compiler) ifNull(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.arguments(name, 0, -1, arg, sc)
+func (c *Compiler) compileIfNull(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileArguments(name, 0, -1, arg, sc)
 	if err != nil {
 		return nil, err
 	}
 	if len(args) < 2 {
-		return nil, servererr.Of(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
+		return nil, servererr.NewCode(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
 	}
-	if v, ok := constantAt(args, 0); ok && !c.asIs && !value.IsNullish(v) {
+	if v, ok := constantAt(args, 0); ok && !c.noFolding && !value.IsNullish(v) {
 		return args[0], nil
 	}
-	return c.folded(Func(func(c *Evaluation) (v value.Value, err error) {
+	return c.fold(Func(func(c *Evaluation) (v value.Value, err error) {
 		for i, a := range args {
 			v, err = a.Eval(c)
 			if err != nil || i == len(args)-1 || !value.IsNullish(v) {

@@ -44,7 +44,7 @@ func TestConstantsFailEarly(t *testing.T) {
 		{`{"$switch": {"branches": [{"case": true, "then": 1}], "default": ` + zero + `}}`, 2},
 	} {
 		_, err := compileAlone(document.Lookup(storetest.Raw(t, `{"e":`+tt.expr+`}`), "e"), nil, time.Time{})
-		if code, _ := codeIn(err); int(code) != tt.code {
+		if code, _ := codeOf(err); int(code) != tt.code {
 			t.Errorf("%s: %v, want the code %d", tt.expr, err, tt.code)
 		}
 	}

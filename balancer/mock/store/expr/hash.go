@@ -21,20 +21,20 @@ import (
 // newForms are those of Language.
 func (c *Compiler) newForms() map[string]operatorCompiler {
 	return map[string]operatorCompiler{
-		"$hash":             c.hash,
-		"$hexHash":          c.hash,
-		"$subtype":          c.subtype,
-		"$createObjectId":   noArguments(func(c *Evaluation) value.Value { return value.ObjectID(c.newObjectID()) }),
-		"$currentDate":      noArguments(func(c *Evaluation) value.Value { return value.Date(c.time().UnixMilli()) }),
-		"$serializeEJSON":   c.ejson,
-		"$deserializeEJSON": c.ejson,
-		"$toArray":          c.toAny(bson.TypeArray),
-		"$toObject":         c.toAny(bson.TypeEmbeddedDocument),
+		"$hash":             c.compileHash,
+		"$hexHash":          c.compileHash,
+		"$subtype":          c.compileSubtype,
+		"$createObjectId":   formWithoutArguments(func(c *Evaluation) value.Value { return value.ObjectID(c.newObjectID()) }),
+		"$currentDate":      formWithoutArguments(func(c *Evaluation) value.Value { return value.Date(c.now().UnixMilli()) }),
+		"$serializeEJSON":   c.compileEJSON,
+		"$deserializeEJSON": c.compileEJSON,
+		"$toArray":          c.compileConversion(bson.TypeArray),
+		"$toObject":         c.compileConversion(bson.TypeEmbeddedDocument),
 	}
 }
 
-// noArguments makes a form that takes {} and gives another value each time.
-func noArguments(give func(c *Evaluation) value.Value) operatorCompiler {
+// formWithoutArguments makes a form that takes {} and gives another value each time.
+func formWithoutArguments(give func(c *Evaluation) value.Value) operatorCompiler {
 	return func(name string, arg value.Value, _ *Scope) (Expression, error) {
 		if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
 			return nil, servererr.FailedToParse("%s does not accept arguments", name)
@@ -46,14 +46,14 @@ func noArguments(give func(c *Evaluation) value.Value) operatorCompiler {
 // newObjectID makes one of the time and of chance.
 func (c *Evaluation) newObjectID() bson.ObjectID {
 	var id bson.ObjectID
-	binary.BigEndian.PutUint32(id[:], uint32(c.time().Unix()))
+	binary.BigEndian.PutUint32(id[:], uint32(c.now().Unix()))
 	binary.BigEndian.PutUint32(id[4:], uint32(c.Random()*(1<<32)))
 	binary.BigEndian.PutUint32(id[8:], uint32(c.Random()*(1<<32)))
 	return id
 }
 
-func (c *Compiler) subtype(name string, arg value.Value, sc *Scope) (Expression, error) {
-	return c.call(name, function{1, 1, func(_ *Evaluation, args []value.Value) (value.Value, error) {
+func (c *Compiler) compileSubtype(name string, arg value.Value, sc *Scope) (Expression, error) {
+	return c.compileCall(name, function{1, 1, func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		switch v := args[0]; {
 		case value.IsNullish(v):
 			return value.Null(), nil
@@ -61,26 +61,26 @@ func (c *Compiler) subtype(name string, arg value.Value, sc *Scope) (Expression,
 			subtype, _ := value.BinaryAt(v.Value)
 			return value.Int32(int32(subtype)), nil
 		default:
-			return v, servererr.Of(10389300, "$subtype requires a binData argument, found: %s", value.TypeName(v))
+			return v, servererr.NewCode(10389300, "$subtype requires a binData argument, found: %s", value.TypeName(v))
 		}
 	}}, arg, sc)
 }
 
-// hashes are the algorithms of $hash, by the name that it takes.
-var hashes = map[string]func(data []byte) []byte{
+// hashAlgorithms are the algorithms of $hash, by the name that it takes.
+var hashAlgorithms = map[string]func(data []byte) []byte{
 	"md5":    func(data []byte) []byte { sum := md5.Sum(data); return sum[:] },
 	"sha256": func(data []byte) []byte { sum := sha256.Sum256(data); return sum[:] },
 	"xxh64":  func(data []byte) []byte { return binary.BigEndian.AppendUint64(nil, xxhash.Sum64(data)) },
 }
 
-// hash is $hash and $hexHash.
-func (c *Compiler) hash(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.strictlyNamed(name, arg, sc, 2, "input", "algorithm")
+// compileHash is $hash and $hexHash.
+func (c *Compiler) compileHash(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileStrictArguments(name, arg, sc, 2, "input", "algorithm")
 	if err != nil {
 		return nil, err
 	}
 	call := func(_ *Evaluation, args []value.Value) (value.Value, error) {
-		sum, err := hashed(name, args[0], args[1])
+		sum, err := evalHash(name, args[0], args[1])
 		switch {
 		case err != nil || sum == nil:
 			return value.Null(), err
@@ -89,18 +89,18 @@ func (c *Compiler) hash(name string, arg value.Value, sc *Scope) (Expression, er
 		}
 		return value.Binary(sum), nil
 	}
-	return c.folded(&callExpression{name: name, args: args, call: call}, args, sc)
+	return c.fold(&callExpression{name: name, args: args, call: call}, args, sc)
 }
 
-// hashed is nil for null.
-func hashed(name string, input, algorithm value.Value) ([]byte, error) {
+// evalHash is nil for null.
+func evalHash(name string, input, algorithm value.Value) ([]byte, error) {
 	if !value.IsString(algorithm) {
-		return nil, servererr.Of(10754001, "%s requires 'algorithm' to be a string, found: %s", name,
+		return nil, servererr.NewCode(10754001, "%s requires 'algorithm' to be a string, found: %s", name,
 			value.TypeName(algorithm))
 	}
-	sum, known := hashes[value.TextAt(algorithm.Value)]
+	sum, known := hashAlgorithms[value.TextAt(algorithm.Value)]
 	if !known {
-		return nil, servererr.Of(10754002, "%s does not know the algorithm '%s'", name, value.TextAt(algorithm.Value))
+		return nil, servererr.NewCode(10754002, "%s does not know the algorithm '%s'", name, value.TextAt(algorithm.Value))
 	}
 	switch {
 	case value.IsNullish(input):
@@ -111,13 +111,13 @@ func hashed(name string, input, algorithm value.Value) ([]byte, error) {
 		_, data := value.BinaryAt(input.Value)
 		return sum(data), nil
 	}
-	return nil, servererr.Of(10754000, "%s requires 'input' to be a string or binData, found: %s", name,
+	return nil, servererr.NewCode(10754000, "%s requires 'input' to be a string or binData, found: %s", name,
 		value.TypeName(input))
 }
 
-// strictlyNamed compiles the arguments of a form, of which the first so many must be there.
+// compileStrictArguments compiles the arguments of a form, of which the first so many must be there.
 // Whatever is wrong fails with FailedToParse.
-func (c *Compiler) strictlyNamed(name string, arg value.Value, sc *Scope, required int, names ...string,
+func (c *Compiler) compileStrictArguments(name string, arg value.Value, sc *Scope, required int, names ...string,
 ) ([]Expression, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.FailedToParse("%s requires an object as an argument, found: %s", name, value.TypeName(arg))

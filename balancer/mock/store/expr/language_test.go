@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-var newest = Language{GathersArrays: true, CurrentDate: true, Hashes: true, NullInArrays: true}
+var newest = Language{ArrayAccumulators: true, CurrentDate: true, Operators83: true, NullInArrays: true}
 
 // evalIn evaluates an expression, as {"v": expression}, on a document.
 func evalIn(t *testing.T, l Language, expression, doc string) (value.Value, error) {

@@ -14,33 +14,33 @@ import (
 // LetLiteral makes a command's let of one variable that stands for a document as
 // it is.
 func LetLiteral(name string, doc bson.Raw) bson.Raw {
-	return document.Of(document.Field{Name: name, Value: literally(value.Object(doc))})
+	return document.New(document.Field{Name: name, Value: literalOf(value.Object(doc))})
 }
 
-func literally(v value.Value) value.Value {
-	return value.Object(document.Of(document.Field{Name: "$literal", Value: v}))
+func literalOf(v value.Value) value.Value {
+	return value.Object(document.New(document.Field{Name: "$literal", Value: v}))
 }
 
-// Settled evaluates the variables of a command, so that whoever is given them
-// need not: each stands for its value as it is. It fails with the cause of ctx
+// EvalLet evaluates the variables of a command, so that the receiver of the result
+// need not: each is a $literal of its value. It fails with the cause of ctx
 // when that ends.
-func Settled(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
+func EvalLet(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
 	if document.IsEmpty(let) {
 		return let, nil
 	}
 	w := quota.New(ctx)
 	sc, err := newScopeIn(w, l, let)
 	if err == nil {
-		err = w.Over()
+		err = w.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
 	var out []document.Field
 	for name := range document.Fields(let) {
-		out = append(out, settled(string(name), sc.Values[sc.slots[string(name)]]))
+		out = append(out, letField(string(name), sc.Values[sc.slots[string(name)]]))
 	}
-	return document.Of(out...), nil
+	return document.New(out...), nil
 }
 
 // WithNow returns variables that have been settled, with another time for $$NOW: a router
@@ -50,21 +50,21 @@ func WithNow(let bson.Raw, now time.Time) bson.Raw {
 	for name, v := range document.Fields(let) {
 		fields = append(fields, document.Field{Name: string(name), Value: v})
 	}
-	return document.Of(fields...)
+	return document.New(fields...)
 }
 
-// settled makes a variable stand for a value.
-func settled(name string, v value.Value) document.Field {
+// letField returns the let field that defines a variable as a literal value.
+func letField(name string, v value.Value) document.Field {
 	if value.IsMissing(v) {
 		return document.Field{Name: name, Value: value.String("$$REMOVE")}
 	}
-	return document.Field{Name: name, Value: literally(v)}
+	return document.Field{Name: name, Value: literalOf(v)}
 }
 
-// LetOf evaluates variables over a document, for a command that takes them as a
+// LetForDocument evaluates variables over a document, for a command that takes them as a
 // let of its own. Without any there is "new", the document ($merge). It fails with
 // the cause of ctx when that ends.
-func LetOf(ctx context.Context, l Language, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
+func LetForDocument(ctx context.Context, l Language, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
 	if let == nil {
 		return LetLiteral("new", doc), nil
 	}
@@ -73,19 +73,19 @@ func LetOf(ctx context.Context, l Language, let, doc bson.Raw, now time.Time) (b
 		return nil, err
 	}
 	w := quota.New(ctx)
-	of := NewEvaluation(sc, now, w)
-	of.Root = value.Object(doc)
+	eval := NewEvaluation(sc, now, w)
+	eval.Root = value.Object(doc)
 	var out []document.Field
 	for name, v := range document.Fields(let) {
 		e, err := Compile(v, sc)
 		if err != nil {
 			return nil, err
 		}
-		result, err := e.Eval(of)
+		result, err := e.Eval(eval)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, settled(string(name), result))
+		out = append(out, letField(string(name), result))
 	}
-	return document.Of(out...), w.Over()
+	return document.New(out...), w.Err()
 }

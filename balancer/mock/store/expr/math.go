@@ -12,34 +12,34 @@ import (
 )
 
 var mathFunctions = map[string]function{
-	"$round": {1, 2, rounding("$round", value.RoundHalfEven)},
-	"$trunc": {1, 2, rounding("$trunc", value.RoundCut)},
+	"$round": {1, 2, roundingFunction("$round", value.RoundHalfEven)},
+	"$trunc": {1, 2, roundingFunction("$trunc", value.RoundTowardZero)},
 	"$pow":   {2, 2, exprPow},
 	"$sqrt":  {1, 1, exprSqrt},
-	"$exp":   {1, 1, real("$exp", math.Exp)},
-	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log)},
-	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10)},
+	"$exp":   {1, 1, realFunction("$exp", math.Exp)},
+	"$ln":    {1, 1, logFunction("$ln", 28766, math.Log)},
+	"$log10": {1, 1, logFunction("$log10", 28761, math.Log10)},
 	"$log":   {2, 2, exprLog},
 
-	"$sin":  {1, 1, bounded("$sin", math.Sin, finiteOnly)},
-	"$cos":  {1, 1, bounded("$cos", math.Cos, finiteOnly)},
-	"$tan":  {1, 1, bounded("$tan", math.Tan, finiteOnly)},
-	"$asin": {1, 1, bounded("$asin", math.Asin, unit)},
-	"$acos": {1, 1, bounded("$acos", math.Acos, unit)},
-	"$atan": {1, 1, real("$atan", math.Atan)}, "$atan2": {2, 2, exprAtan2},
-	"$sinh":  {1, 1, real("$sinh", math.Sinh)},
-	"$cosh":  {1, 1, real("$cosh", math.Cosh)},
-	"$tanh":  {1, 1, real("$tanh", math.Tanh)},
-	"$asinh": {1, 1, real("$asinh", math.Asinh)},
-	"$acosh": {1, 1, bounded("$acosh", math.Acosh, interval{1, math.Inf(1)})},
-	"$atanh": {1, 1, bounded("$atanh", math.Atanh, unit)},
+	"$sin":  {1, 1, boundedFunction("$sin", math.Sin, finiteOnly)},
+	"$cos":  {1, 1, boundedFunction("$cos", math.Cos, finiteOnly)},
+	"$tan":  {1, 1, boundedFunction("$tan", math.Tan, finiteOnly)},
+	"$asin": {1, 1, boundedFunction("$asin", math.Asin, unitInterval)},
+	"$acos": {1, 1, boundedFunction("$acos", math.Acos, unitInterval)},
+	"$atan": {1, 1, realFunction("$atan", math.Atan)}, "$atan2": {2, 2, exprAtan2},
+	"$sinh":  {1, 1, realFunction("$sinh", math.Sinh)},
+	"$cosh":  {1, 1, realFunction("$cosh", math.Cosh)},
+	"$tanh":  {1, 1, realFunction("$tanh", math.Tanh)},
+	"$asinh": {1, 1, realFunction("$asinh", math.Asinh)},
+	"$acosh": {1, 1, boundedFunction("$acosh", math.Acosh, interval{1, math.Inf(1)})},
+	"$atanh": {1, 1, boundedFunction("$atanh", math.Atanh, unitInterval)},
 
-	"$degreesToRadians": {1, 1, scale("$degreesToRadians", math.Pi/180, radiansOfDegree)},
-	"$radiansToDegrees": {1, 1, scale("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
+	"$degreesToRadians": {1, 1, scaleFunction("$degreesToRadians", math.Pi/180, radiansOfDegree)},
+	"$radiansToDegrees": {1, 1, scaleFunction("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
 }
 
 // π/180 and 180/π, to the 34 digits of a decimal. Two of the manual's examples of
-// $radiansToDegrees differ from what comes of these in their last digit.
+// $radiansToDegrees differ from the results in the last digit.
 var (
 	radiansOfDegree = value.MustDecimal("0.01745329251994329576923690768488613")
 	degreesOfRadian = value.MustDecimal("57.29577951308232087679815481410517")
@@ -53,13 +53,17 @@ func (c *Evaluation) Random() float64 {
 	return rand.Float64()
 }
 
-func real(op string, f func(float64) float64) func(*Evaluation, []value.Value) (value.Value, error) {
-	return ofNumber(op, func(v value.Value) value.Value { return value.RealOf(v, f) })
+func realFunction(op string, f func(float64) float64) func(*Evaluation, []value.Value) (value.Value, error) {
+	return numberFunction(op, func(v value.Value) value.Value { return value.ApplyReal(v, f) })
 }
 
-// scale multiplies by a constant.
-func scale(op string, by float64, decimal bson.Decimal128) func(*Evaluation, []value.Value) (value.Value, error) {
-	return ofNumber(op, func(v value.Value) value.Value {
+// scaleFunction multiplies by a constant.
+func scaleFunction(
+	op string,
+	by float64,
+	decimal bson.Decimal128,
+) func(*Evaluation, []value.Value) (value.Value, error) {
+	return numberFunction(op, func(v value.Value) value.Value {
 		if v.Type == bson.TypeDecimal128 {
 			return value.Decimal(value.DecimalMultiply(value.DecimalAt(v.Value), decimal))
 		}
@@ -67,12 +71,12 @@ func scale(op string, by float64, decimal bson.Decimal128) func(*Evaluation, []v
 	})
 }
 
-func ofNumber(op string, f func(value.Value) value.Value) func(*Evaluation, []value.Value) (value.Value, error) {
+func numberFunction(op string, f func(value.Value) value.Value) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if value.IsNullish(args[0]) {
 			return value.Null(), nil
 		}
-		if err := numeric(op, args[0]); err != nil {
+		if err := checkNumber(op, args[0]); err != nil {
 			return value.Value{}, err
 		}
 		return f(args[0]), nil
@@ -82,16 +86,21 @@ func ofNumber(op string, f func(value.Value) value.Value) func(*Evaluation, []va
 type interval struct{ low, high float64 }
 
 var (
-	unit       = interval{-1, 1}
-	finiteOnly = interval{-math.MaxFloat64, math.MaxFloat64}
+	unitInterval = interval{-1, 1}
+	finiteOnly   = interval{-math.MaxFloat64, math.MaxFloat64}
 )
 
-func bounded(op string, f func(float64) float64, in interval) func(*Evaluation, []value.Value) (value.Value, error) {
-	inner := real(op, f)
+func boundedFunction(
+	op string,
+	f func(float64) float64,
+	in interval,
+) func(*Evaluation, []value.Value) (value.Value, error) {
+	inner := realFunction(op, f)
 	return func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if v := args[0]; value.IsNumber(v) {
 			if x := value.ToDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
-				return value.Value{}, servererr.Of(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
+				return value.Value{}, servererr.NewCode(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low,
+					in.high)
 			}
 		}
 		return inner(c, args)
@@ -104,19 +113,19 @@ func exprAtan2(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsNumber(y) {
-		return value.Value{}, servererr.Of(51044, "$atan2 only supports numeric types, not %s", value.TypeName(y))
+		return value.Value{}, servererr.NewCode(51044, "$atan2 only supports numeric types, not %s", value.TypeName(y))
 	}
 	if !value.IsNumber(x) {
-		return value.Value{}, servererr.Of(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
+		return value.Value{}, servererr.NewCode(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
 	}
-	return value.RealOfTwo(y, x, math.Atan2), nil
+	return value.ApplyReal2(y, x, math.Atan2), nil
 }
 
-func logarithm(op string, code int32, f func(float64) float64) func(*Evaluation, []value.Value) (value.Value, error) {
-	inner := real(op, f)
+func logFunction(op string, code int32, f func(float64) float64) func(*Evaluation, []value.Value) (value.Value, error) {
+	inner := realFunction(op, f)
 	return func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if v := args[0]; value.IsNumber(v) && notPositive(v) {
-			return value.Value{}, servererr.Of(code, "%s's argument must be a positive number, but is %s", op, v)
+			return value.Value{}, servererr.NewCode(code, "%s's argument must be a positive number, but is %s", op, v)
 		}
 		return inner(c, args)
 	}
@@ -128,20 +137,21 @@ func exprLog(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(v) || value.IsNullish(base):
 		return value.Null(), nil
 	case !value.IsNumber(v):
-		return value.Value{}, servererr.Of(28756, "$log's argument must be numeric, not %s", value.TypeName(v))
+		return value.Value{}, servererr.NewCode(28756, "$log's argument must be numeric, not %s", value.TypeName(v))
 	case !value.IsNumber(base):
-		return value.Value{}, servererr.Of(28757, "$log's base must be numeric, not %s", value.TypeName(base))
+		return value.Value{}, servererr.NewCode(28757, "$log's base must be numeric, not %s", value.TypeName(base))
 	}
 	switch {
 	case notPositive(v):
-		return value.Value{}, servererr.Of(28758, "$log's argument must be a positive number, but is %s", v)
+		return value.Value{}, servererr.NewCode(28758, "$log's argument must be a positive number, but is %s", v)
 	case notPositive(base) || value.Compare(base, value.Int32(1)) == 0:
-		return value.Value{}, servererr.Of(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
+		return value.Value{}, servererr.NewCode(28759, "$log's base must be a positive number not equal to 1, but is %s",
+			base)
 	}
-	return value.RealOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }), nil
+	return value.ApplyReal2(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }), nil
 }
 
-// notPositive: NaN is neither.
+// notPositive reports whether a number is zero or negative; NaN is not.
 func notPositive(v value.Value) bool {
 	return !math.IsNaN(value.ToDouble(v)) && value.Compare(v, value.Int32(0)) <= 0
 }
@@ -151,11 +161,11 @@ func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(v) {
 		return value.Null(), nil
 	}
-	if err := numeric("$sqrt", v); err != nil {
+	if err := checkNumber("$sqrt", v); err != nil {
 		return value.Value{}, err
 	}
 	if value.ToDouble(v) < 0 {
-		return value.Value{}, servererr.Of(28714, "$sqrt's argument must be greater than or equal to 0")
+		return value.Value{}, servererr.NewCode(28714, "$sqrt's argument must be greater than or equal to 0")
 	}
 	if v.Type != bson.TypeDecimal128 {
 		return value.Double(math.Sqrt(value.ToDouble(v))), nil
@@ -169,12 +179,12 @@ func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if (exp-shift)%2 != 0 {
 		shift++
 	}
-	c.Mul(c, value.TenTo(shift))
-	return value.Decimal(trimmed(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
+	c.Mul(c, value.PowerOfTen(shift))
+	return value.Decimal(withoutTrailingZeros(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
 }
 
-// trimmed makes a decimal without needless zeros behind the point.
-func trimmed(c *big.Int, exp int) bson.Decimal128 {
+// withoutTrailingZeros makes a decimal without needless zeros behind the point.
+func withoutTrailingZeros(c *big.Int, exp int) bson.Decimal128 {
 	ten := big.NewInt(10)
 	for exp < 0 {
 		q, r := new(big.Int).QuoRem(c, ten, new(big.Int))
@@ -193,11 +203,11 @@ func exprPow(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(base) || value.IsNullish(exp):
 		return value.Null(), nil
 	case !value.IsNumber(base):
-		return value.Value{}, servererr.Of(28762, "$pow's base must be numeric, not %s", value.TypeName(base))
+		return value.Value{}, servererr.NewCode(28762, "$pow's base must be numeric, not %s", value.TypeName(base))
 	case !value.IsNumber(exp):
-		return value.Value{}, servererr.Of(28763, "$pow's exponent must be numeric, not %s", value.TypeName(exp))
-	case !value.Truthy(base) && value.ToDouble(exp) < 0:
-		return value.Value{}, servererr.Of(28764, "$pow cannot take a base of 0 and a negative exponent")
+		return value.Value{}, servererr.NewCode(28763, "$pow's exponent must be numeric, not %s", value.TypeName(exp))
+	case !value.IsTruthy(base) && value.ToDouble(exp) < 0:
+		return value.Value{}, servererr.NewCode(28764, "$pow cannot take a base of 0 and a negative exponent")
 	case base.Type == bson.TypeDecimal128 || exp.Type == bson.TypeDecimal128:
 		return decimalPow(value.ToDecimal(base), value.ToDecimal(exp)), nil
 	case base.Type == bson.TypeDouble || exp.Type == bson.TypeDouble:
@@ -240,7 +250,7 @@ func powInt64(base, exp int64) (int64, bool) {
 func decimalPow(base, exp bson.Decimal128) value.Value {
 	n, whole := value.WholeInteger(value.Decimal(exp))
 	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
-		return value.RealOfTwo(value.Decimal(base), value.Decimal(exp), math.Pow)
+		return value.ApplyReal2(value.Decimal(base), value.Decimal(exp), math.Pow)
 	}
 	result, square := value.DecimalOfInt(1), base
 	for left := max(n, -n); left > 0; left /= 2 {
@@ -257,12 +267,12 @@ func decimalPow(base, exp bson.Decimal128) value.Value {
 	return value.Decimal(result)
 }
 
-// rounding is $round and $trunc, to an optional number of places.
-func rounding(op string, mode value.RoundMode) func(*Evaluation, []value.Value) (value.Value, error) {
+// roundingFunction is $round and $trunc, to an optional number of places.
+func roundingFunction(op string, mode value.RoundMode) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
 		if !value.IsNullish(v) && !value.IsNumber(v) {
-			return value.Value{}, servererr.Of(51081, "%s only supports numeric types, not %s", op, value.TypeName(v))
+			return value.Value{}, servererr.NewCode(51081, "%s only supports numeric types, not %s", op, value.TypeName(v))
 		}
 		places := 0
 		if len(args) > 1 {
@@ -271,15 +281,15 @@ func rounding(op string, mode value.RoundMode) func(*Evaluation, []value.Value) 
 				return value.Null(), nil
 			}
 			if !value.IsNumber(p) {
-				return value.Value{}, servererr.Of(16004, "can't convert from BSON type %s to long", value.TypeName(p))
+				return value.Value{}, servererr.NewCode(16004, "can't convert from BSON type %s to long", value.TypeName(p))
 			}
 			n, ok := value.WholeInteger(p)
 			if !ok {
-				return value.Value{}, servererr.Of(51082, "precision argument to  %s must be a integral value", op)
+				return value.Value{}, servererr.NewCode(51082, "precision argument to  %s must be a integral value", op)
 			}
 			if n < -20 || n > 100 {
-				return value.Value{}, servererr.Of(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op,
-					n)
+				return value.Value{}, servererr.NewCode(51083,
+					"cannot apply %s with precision value %d value must be in [-20, 100]", op, n)
 			}
 			places = int(n)
 		}
@@ -301,14 +311,14 @@ func roundInteger(v value.Value, places int, mode value.RoundMode) (value.Value,
 		return v, nil
 	}
 	n := big.NewInt(value.ToInteger(v))
-	if mode == value.RoundCut {
-		n.Quo(n, value.TenTo(-places))
+	if mode == value.RoundTowardZero {
+		n.Quo(n, value.PowerOfTen(-places))
 	} else {
 		n = value.RoundedShift(n, -places)
 	}
-	n.Mul(n, value.TenTo(-places))
+	n.Mul(n, value.PowerOfTen(-places))
 	if !n.IsInt64() {
-		return value.Value{}, servererr.Of(51080,
+		return value.Value{}, servererr.NewCode(51080,
 			"invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
 			v, places)
 	}
@@ -323,7 +333,7 @@ func roundDouble(f float64, places int, mode value.RoundMode) float64 {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		return f
-	case places == 0 && mode == value.RoundCut:
+	case places == 0 && mode == value.RoundTowardZero:
 		return math.Trunc(f)
 	case places == 0:
 		return math.RoundToEven(f)
@@ -332,7 +342,7 @@ func roundDouble(f float64, places int, mode value.RoundMode) float64 {
 	if !ok {
 		return f
 	}
-	scale := new(big.Rat).SetInt(value.TenTo(max(places, -places)))
+	scale := new(big.Rat).SetInt(value.PowerOfTen(max(places, -places)))
 	if places > 0 {
 		d.Mul(d, scale)
 	} else {

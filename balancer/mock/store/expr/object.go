@@ -14,22 +14,22 @@ func mergeObjects(c *Evaluation, args []value.Value) (value.Value, error) {
 	if len(args) == 1 && value.IsArray(args[0]) {
 		args = c.Meter.Items(args[0])
 	}
-	return gather(c.Meter, newMergedObject(), args)
+	return accumulateAll(c.Meter, newMergedObject(), args)
 }
 
-// getField takes {field, input} or a field name alone, of the current document
+// compileGetField takes {field, input} or a field name alone, of the current document
 // then.
-func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression, error) {
+func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw := []value.Value{arg, value.Absent}
 	if value.IsObject(arg) && !document.IsExpression(arg.Value) {
 		var err error
-		raw, err = NamedValues(name, arg, Named{Args: []string{"field", "input"}, Unknown: 3041701,
+		raw, err = ReadNamedArgs(name, arg, NamedArgs{Args: []string{"field", "input"}, Unknown: 3041701,
 			Missing: []int32{3041702, 3041703}})
 		if err != nil {
 			return nil, err
 		}
 	}
-	key, err := c.fieldName(name, raw[0], sc, 5654600, 5654601, 3041704)
+	key, err := c.compileFieldName(name, raw[0], sc, 5654600, 5654601, 3041704)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression
 		input = variable(slot)
 	}
 	if !value.IsAbsent(raw[1]) {
-		if input, err = c.untouched(raw[1], sc); err != nil {
+		if input, err = c.compileUnfolded(raw[1], sc); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +48,7 @@ func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression
 			return value.Value{}, err
 		}
 		if !value.IsString(k) {
-			return value.Value{}, servererr.Of(3041704, "$getField requires 'field' to evaluate to type String, but got %s",
+			return value.Value{}, servererr.NewCode(3041704, "$getField requires 'field' to evaluate to type String, but got %s",
 				value.TypeName(k))
 		}
 		in, err := input.Eval(c)
@@ -64,51 +64,56 @@ func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression
 	}), nil
 }
 
-// fieldName compiles a field name, which may not be a path into the document
+// compileFieldName compiles a field name, which may not be a path into the document
 // but may be computed.
-func (c *Compiler) fieldName(op string, v value.Value, sc *Scope, pathCode, _, typeCode int32) (Expression, error) {
+func (c *Compiler) compileFieldName(
+	op string,
+	v value.Value,
+	sc *Scope,
+	pathCode, _, typeCode int32,
+) (Expression, error) {
 	e, err := c.Compile(v, sc)
 	if err != nil {
 		return nil, err
 	}
 	if _, isPath := e.(Path); isPath {
-		return nil, servererr.Of(pathCode,
+		return nil, servererr.NewCode(pathCode,
 			"'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
 			value.TextAt(v.Value), value.TextAt(v.Value))
 	}
 	if l, ok := e.(Literal); ok && !value.IsString(value.Value(l)) {
-		return nil, servererr.Of(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op,
+		return nil, servererr.NewCode(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op,
 			value.TypeName(value.Value(l)))
 	}
 	return e, nil
 }
 
-// setField is $setField and $unsetField.
-func (c *Compiler) setField(name string, arg value.Value, sc *Scope) (Expression, error) {
-	spec := Named{Args: []string{"field", "input", "value"}, NotObject: 4161100, Unknown: 4161101,
+// compileSetField is $setField and $unsetField.
+func (c *Compiler) compileSetField(name string, arg value.Value, sc *Scope) (Expression, error) {
+	spec := NamedArgs{Args: []string{"field", "input", "value"}, NotObject: 4161100, Unknown: 4161101,
 		Missing: []int32{4161102, 4161109, 4161103}}
 	if name == "$unsetField" {
 		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
 	}
-	raw, err := NamedValues(name, arg, spec)
+	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.fieldName(name, raw[0], sc, 4161108, 4161106, 4161107)
+	key, err := c.compileFieldName(name, raw[0], sc, 4161108, 4161106, 4161107)
 	if err != nil {
 		return nil, err
 	}
 	l, ok := key.(Literal)
 	if !ok {
-		return nil, servererr.Of(4161106, "%s requires 'field' to evaluate to a constant", name)
+		return nil, servererr.NewCode(4161106, "%s requires 'field' to evaluate to a constant", name)
 	}
-	input, err := c.untouched(raw[1], sc)
+	input, err := c.compileUnfolded(raw[1], sc)
 	if err != nil {
 		return nil, err
 	}
 	var set Expression = Literal{}
 	if name == "$setField" {
-		if set, err = c.untouched(raw[2], sc); err != nil {
+		if set, err = c.compileUnfolded(raw[2], sc); err != nil {
 			return nil, err
 		}
 	}
@@ -119,9 +124,9 @@ func (c *Compiler) setField(name string, arg value.Value, sc *Scope) (Expression
 			return value.Null(), err
 		}
 		if !value.IsObject(in) {
-			return value.Value{}, servererr.Of(4161105, "%s requires 'input' to evaluate to type Object", name)
+			return value.Value{}, servererr.NewCode(4161105, "%s requires 'input' to evaluate to type Object", name)
 		}
 		v, err := set.Eval(c)
-		return value.Object(document.With(in.Value, field, v)), err
+		return value.Object(document.WithField(in.Value, field, v)), err
 	}), nil
 }

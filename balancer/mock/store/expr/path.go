@@ -22,7 +22,7 @@ type Path struct {
 func compilePath(text string, sc *Scope) (Expression, error) {
 	if !strings.HasPrefix(text, "$$") {
 		if text == "$" {
-			return nil, servererr.Of(16872, "'$' by itself is not a valid FieldPath")
+			return nil, servererr.NewCode(16872, "'$' by itself is not a valid FieldPath")
 		}
 		path, err := paths.Parse(text[1:])
 		if err != nil {
@@ -91,7 +91,7 @@ func compileVariable(name string, sc *Scope) (Expression, error) {
 			return nil, servererr.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
 		}
 	}
-	return nil, servererr.Of(17276, "Use of undefined variable: %s", name)
+	return nil, servererr.NewCode(17276, "Use of undefined variable: %s", name)
 }
 
 // Root is $$ROOT.
@@ -103,11 +103,11 @@ func (Root) Eval(c *Evaluation) (value.Value, error) { return c.Root, nil }
 type nowVariable struct{}
 
 func (nowVariable) Eval(c *Evaluation) (value.Value, error) {
-	return value.Date(c.time().UnixMilli()), nil
+	return value.Date(c.now().UnixMilli()), nil
 }
 
-// time is that of the command.
-func (c *Evaluation) time() time.Time {
+// now is that of the command.
+func (c *Evaluation) now() time.Time {
 	if c.Now.IsZero() {
 		return time.Now()
 	}
@@ -151,7 +151,7 @@ func (c *Evaluation) descend(v value.Value, path []string) value.Value {
 	for i, part := range path {
 		switch v.Type {
 		case bson.TypeEmbeddedDocument:
-			v = c.at.Find(c.Meter, v.Value, part)
+			v = c.finder.Find(c.Meter, v.Value, part)
 		case bson.TypeArray:
 			var out []value.Value
 			for _, e := range c.Meter.Fields(v.Value) {

@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// regex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
+// compileRegex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
 // compiled once.
-func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, error) {
-	args, err := c.named(name, arg, sc, Named{
+func (c *Compiler) compileRegex(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.compileNamedArguments(name, arg, sc, NamedArgs{
 		Args: []string{"input", "regex", "options"}, NotObject: 51103, Unknown: 31024, Missing: []int32{31022, 31023},
 	})
 	if err != nil {
@@ -26,8 +26,8 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 		o, ok := args[2].(Literal)
 		options, isConstant = value.Value(o), isConstant && ok
 	}
-	if isConstant && !c.asIs && !value.IsNullish(value.Value(re)) {
-		if constant, err = regexOf(name, value.Value(re), options); err != nil {
+	if isConstant && !c.noFolding && !value.IsNullish(value.Value(re)) {
+		if constant, err = compilePattern(name, value.Value(re), options); err != nil {
 			return nil, err
 		}
 	}
@@ -42,11 +42,11 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 			return value.Value{}, err
 		}
 		if !value.IsNullish(vs[0]) && !value.IsString(vs[0]) {
-			return value.Value{}, servererr.Of(51104, "%s needs 'input' to be of type string", name)
+			return value.Value{}, servererr.NewCode(51104, "%s needs 'input' to be of type string", name)
 		}
 		p := constant
 		if p == nil && !value.IsNullish(vs[1]) {
-			if p, err = regexOf(name, vs[1], vs[2]); err != nil {
+			if p, err = compilePattern(name, vs[1], vs[2]); err != nil {
 				return value.Value{}, err
 			}
 		}
@@ -57,23 +57,23 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 	}), nil
 }
 
-func regexOf(op string, re, options value.Value) (*regex.Pattern, error) {
+func compilePattern(op string, re, options value.Value) (*regex.Pattern, error) {
 	source, flags, ok := value.PatternOf(re)
 	if !ok {
-		return nil, servererr.Of(51105, "%s needs 'regex' to be of type string or regex", op)
+		return nil, servererr.NewCode(51105, "%s needs 'regex' to be of type string or regex", op)
 	}
 	if !value.IsNullish(options) {
 		if !value.IsString(options) {
-			return nil, servererr.Of(51106, "%s needs 'options' to be of type string", op)
+			return nil, servererr.NewCode(51106, "%s needs 'options' to be of type string", op)
 		}
 		if flags != "" {
-			return nil, servererr.Of(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
+			return nil, servererr.NewCode(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
 		}
 		flags = value.TextAt(options.Value)
 	}
 	p, err := regex.Compile(source, flags)
-	if code, ok := codeIn(err); ok && code == 51091 {
-		return nil, servererr.Of(51111, "Invalid Regex in %s: %s", op, err)
+	if code, ok := codeOf(err); ok && code == 51091 {
+		return nil, servererr.NewCode(51111, "Invalid Regex in %s: %s", op, err)
 	}
 	return p, err
 }
@@ -88,18 +88,18 @@ func regexFind(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) 
 	if err != nil || len(found) == 0 {
 		return value.Null(), err
 	}
-	return regexFound(s, found[0], utf8.RuneCountInString(s[:found[0][0]])), nil
+	return matchDocument(s, found[0], utf8.RuneCountInString(s[:found[0][0]])), nil
 }
 
-// foundSize is what a match takes in the result at least: {match: "", idx: 0,
+// minMatchSize is the minimum size of a match in the result: {match: "", idx: 0,
 // captures: []}.
 const (
-	foundSize      = 41
-	foundGroupSize = 4 // a group that did not match
+	minMatchSize      = 41
+	minMatchGroupSize = 4 // a group that did not match
 )
 
 func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) {
-	found, err := p.FindAll(w, s, maxValueSize/(foundSize+p.Groups()*foundGroupSize)+1)
+	found, err := p.FindAll(w, s, maxValueSize/(minMatchSize+p.Groups()*minMatchGroupSize)+1)
 	var out []value.Value
 	size := 0
 	counted, at := 0, 0 // the characters up to a byte
@@ -113,21 +113,21 @@ func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, erro
 			next += length
 		}
 		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
-		one := regexFound(s, places, counted)
+		one := matchDocument(s, places, counted)
 		if size += len(one.Value); size > maxValueSize {
-			return value.Value{}, servererr.Of(51151,
+			return value.Value{}, servererr.NewCode(51151,
 				"$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
 		}
 		out = append(out, one)
-		if err := w.Step(1); err != nil {
+		if err := w.Charge(1); err != nil {
 			return value.Value{}, err
 		}
 	}
 	return document.Array(out), err
 }
 
-// regexFound is {match, idx, captures}; idx counts characters.
-func regexFound(s string, places []int, idx int) value.Value {
+// matchDocument is {match, idx, captures}; idx counts characters.
+func matchDocument(s string, places []int, idx int) value.Value {
 	var captures []value.Value
 	for i := 2; i+1 < len(places); i += 2 {
 		if places[i] < 0 {
@@ -136,9 +136,7 @@ func regexFound(s string, places []int, idx int) value.Value {
 		}
 		captures = append(captures, value.String(s[places[i]:places[i+1]]))
 	}
-	return value.Object(document.Of(
-		document.Field{Name: "match", Value: value.String(s[places[0]:places[1]])},
+	return value.Object(document.New(document.Field{Name: "match", Value: value.String(s[places[0]:places[1]])},
 		document.Field{Name: "idx", Value: value.Int32(int32(idx))},
-		document.Field{Name: "captures", Value: document.Array(captures)},
-	))
+		document.Field{Name: "captures", Value: document.Array(captures)}))
 }

@@ -16,17 +16,17 @@ import (
 // their own then. Seen in recordings of 8.0.10, as are the codes here; operators of
 // which none was seen keep the usual ones.
 
-// sbeCodes are the codes of operators there, by the usual ones.
-var sbeCodes = merged(
-	sameCodes([]string{"$sinh", "$cosh", "$tanh", "$asinh", "$atan", "$degreesToRadians", "$radiansToDegrees"},
+// sbeCodes are the error codes of operators in SBE, by the classic engine's codes.
+var sbeCodes = mergeTables(
+	codesForAll([]string{"$sinh", "$cosh", "$tanh", "$asinh", "$atan", "$degreesToRadians", "$radiansToDegrees"},
 		map[mongoerr.Code]int32{28765: 7157800}),
-	sameCodes([]string{"$sin", "$cos", "$tan", "$asin", "$acos", "$acosh", "$atanh"},
+	codesForAll([]string{"$sin", "$cos", "$tan", "$asin", "$acos", "$acosh", "$atanh"},
 		map[mongoerr.Code]int32{28765: 7157802}),
-	sameCodes([]string{"$indexOfBytes", "$indexOfCP"},
+	codesForAll([]string{"$indexOfBytes", "$indexOfCP"},
 		map[mongoerr.Code]int32{40091: 7158007, 40092: 7158007, 40093: 7158007, 40094: 7158007}),
-	sameCodes([]string{"$toLower", "$toUpper"}, map[mongoerr.Code]int32{16007: 7158200}),
-	sameCodes([]string{"$trim", "$ltrim", "$rtrim"}, map[mongoerr.Code]int32{50699: 5156302}),
-	sameCodes([]string{"$round", "$trunc"}, map[mongoerr.Code]int32{51081: 5155300}),
+	codesForAll([]string{"$toLower", "$toUpper"}, map[mongoerr.Code]int32{16007: 7158200}),
+	codesForAll([]string{"$trim", "$ltrim", "$rtrim"}, map[mongoerr.Code]int32{50699: 5156302}),
+	codesForAll([]string{"$round", "$trunc"}, map[mongoerr.Code]int32{51081: 5155300}),
 	map[string]map[mongoerr.Code]int32{
 		"$add":            {mongoerr.TypeMismatch: 7157723},
 		"$divide":         {mongoerr.TypeMismatch: 7157719},
@@ -40,10 +40,10 @@ var sbeCodes = merged(
 	},
 )
 
-// SBEAccumulatorCodes are those of what a group gathers.
+// SBEAccumulatorCodes are the SBE codes of accumulators, by the classic ones.
 var SBEAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
 
-// sbeOperators are what else SBE knows.
+// sbeOperators are the other operators that SBE supports.
 var sbeOperators = []string{
 	"$and", "$or", "$not", "$cond", "$ifNull", "$switch", "$let", "$literal", "$const",
 	"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$cmp",
@@ -59,12 +59,12 @@ var sbeFunctions = map[string]function{
 	"$cmp": {2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
 		return value.Int32(int32(sbeCompare(a[0], a[1]))), nil
 	}},
-	"$eq":  otherOrdered(func(c int) bool { return c == 0 }),
-	"$ne":  otherOrdered(func(c int) bool { return c != 0 }),
-	"$lt":  otherOrdered(func(c int) bool { return c < 0 }),
-	"$lte": otherOrdered(func(c int) bool { return c <= 0 }),
-	"$gt":  otherOrdered(func(c int) bool { return c > 0 }),
-	"$gte": otherOrdered(func(c int) bool { return c >= 0 }),
+	"$eq":  sbeComparisonFunction(func(c int) bool { return c == 0 }),
+	"$ne":  sbeComparisonFunction(func(c int) bool { return c != 0 }),
+	"$lt":  sbeComparisonFunction(func(c int) bool { return c < 0 }),
+	"$lte": sbeComparisonFunction(func(c int) bool { return c <= 0 }),
+	"$gt":  sbeComparisonFunction(func(c int) bool { return c > 0 }),
+	"$gte": sbeComparisonFunction(func(c int) bool { return c >= 0 }),
 	"$setIsSubset": {2, 2, func(c *Evaluation, a []value.Value) (value.Value, error) {
 		if slices.ContainsFunc(a, value.IsNullish) {
 			return value.Null(), nil
@@ -73,7 +73,7 @@ var sbeFunctions = map[string]function{
 	}},
 }
 
-func otherOrdered(ok func(int) bool) function {
+func sbeComparisonFunction(ok func(int) bool) function {
 	return function{2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
 		return value.Bool(ok(sbeCompare(a[0], a[1]))), nil
 	}}
@@ -91,7 +91,7 @@ func sbeCompare(a, b value.Value) int {
 	return value.Compare(a, b)
 }
 
-func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mongoerr.Code]int32 {
+func codesForAll(names []string, codes map[mongoerr.Code]int32) map[string]map[mongoerr.Code]int32 {
 	table := map[string]map[mongoerr.Code]int32{}
 	for _, name := range names {
 		table[name] = codes
@@ -99,8 +99,8 @@ func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mon
 	return table
 }
 
-// SBESupports looks at all operators in the specification of a stage.
-func SBESupports(v value.Value) bool {
+// IsSBESupported looks at all operators in the specification of a stage.
+func IsSBESupported(v value.Value) bool {
 	if !value.IsObject(v) && !value.IsArray(v) {
 		return true
 	}
@@ -112,7 +112,7 @@ func SBESupports(v value.Value) bool {
 		if op == "$literal" || op == "$const" {
 			continue
 		}
-		if !SBESupports(inner) {
+		if !IsSBESupported(inner) {
 			return false
 		}
 	}
@@ -127,14 +127,14 @@ type sbeExpression struct {
 
 func (e sbeExpression) Eval(c *Evaluation) (value.Value, error) {
 	v, err := e.Expression.Eval(c)
-	return v, Recoded(err, e.codes)
+	return v, WithSBECode(err, e.codes)
 }
 
-// Recoded gives an error the code that it has in SBE.
-func Recoded(err error, codes map[mongoerr.Code]int32) error {
+// WithSBECode gives an error the code that it has in SBE.
+func WithSBECode(err error, codes map[mongoerr.Code]int32) error {
 	var failure *mongoerr.ServerError
 	if err == nil || !errors.As(err, &failure) || codes[failure.Code] == 0 {
 		return err
 	}
-	return servererr.Of(codes[failure.Code], "%s", failure.Message)
+	return servererr.NewCode(codes[failure.Code], "%s", failure.Message)
 }

@@ -23,19 +23,19 @@ var setFunctions = map[string]function{
 // Set is the values of an array by their encoding.
 type Set map[string]value.Value
 
-// SetOf returns the set of an array's values, the first of equal ones.
-func SetOf(w *quota.Meter, arr value.Value) Set {
+// NewSet returns the set of an array's values, the first of equal ones.
+func NewSet(w *quota.Meter, arr value.Value) Set {
 	s := Set{}
 	for _, v := range w.Fields(arr.Value) {
-		if key := value.Encoded(v); value.IsMissing(s[key]) {
+		if key := value.EncodedKey(v); value.IsMissing(s[key]) {
 			s[key] = v
 		}
 	}
 	return s
 }
 
-// sorted returns the members in the order of values, as the server does.
-func (s Set) sorted(w *quota.Meter) value.Value {
+// sortedArray returns the members in the order of values, as the server does.
+func (s Set) sortedArray(w *quota.Meter) value.Value {
 	type member struct {
 		key string
 		v   value.Value
@@ -59,16 +59,16 @@ func exprSetUnion(c *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if !value.IsArray(v) {
-			return value.Value{}, servererr.Of(17043, "All operands of $setUnion must be arrays. One argument is of type: %s",
-				value.TypeName(v))
+			return value.Value{}, servererr.NewCode(17043,
+				"All operands of $setUnion must be arrays. One argument is of type: %s", value.TypeName(v))
 		}
 		for _, e := range c.Meter.Fields(v.Value) {
-			if key := value.Encoded(e); value.IsMissing(all[key]) {
+			if key := value.EncodedKey(e); value.IsMissing(all[key]) {
 				all[key] = e
 			}
 		}
 	}
-	return all.sorted(c.Meter), nil
+	return all.sortedArray(c.Meter), nil
 }
 
 func exprSetIntersection(c *Evaluation, args []value.Value) (value.Value, error) {
@@ -78,11 +78,11 @@ func exprSetIntersection(c *Evaluation, args []value.Value) (value.Value, error)
 			return value.Null(), nil
 		}
 		if !value.IsArray(v) {
-			return value.Value{}, servererr.Of(17047,
+			return value.Value{}, servererr.NewCode(17047,
 				"All operands of $setIntersection must be arrays. One argument is of type: %s",
 				value.TypeName(v))
 		}
-		other := SetOf(c.Meter, v)
+		other := NewSet(c.Meter, v)
 		if i == 0 {
 			all = other
 			continue
@@ -93,7 +93,7 @@ func exprSetIntersection(c *Evaluation, args []value.Value) (value.Value, error)
 			}
 		}
 	}
-	return all.sorted(c.Meter), nil
+	return all.sortedArray(c.Meter), nil
 }
 
 // exprSetDifference keeps the order of the first array.
@@ -103,18 +103,18 @@ func exprSetDifference(c *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(a) || value.IsNullish(b):
 		return value.Null(), nil
 	case !value.IsArray(a):
-		return value.Value{}, servererr.Of(17048,
+		return value.Value{}, servererr.NewCode(17048,
 			"both operands of $setDifference must be arrays. First argument is of type: %s",
 			value.TypeName(a))
 	case !value.IsArray(b):
-		return value.Value{}, servererr.Of(17049,
+		return value.Value{}, servererr.NewCode(17049,
 			"both operands of $setDifference must be arrays. Second argument is of type: %s",
 			value.TypeName(b))
 	}
-	seen := SetOf(c.Meter, b)
+	seen := NewSet(c.Meter, b)
 	var out []value.Value
 	for _, v := range c.Meter.Fields(a.Value) {
-		if key := value.Encoded(v); value.IsMissing(seen[key]) {
+		if key := value.EncodedKey(v); value.IsMissing(seen[key]) {
 			seen[key] = v
 			out = append(out, v)
 		}
@@ -126,22 +126,22 @@ func exprSetEquals(c *Evaluation, args []value.Value) (value.Value, error) {
 	var one Set
 	for i, v := range args {
 		if !value.IsArray(v) {
-			return value.Value{}, servererr.Of(17044, "All operands of $setEquals must be arrays. One argument is of type: %s",
-				value.TypeName(v))
+			return value.Value{}, servererr.NewCode(17044,
+				"All operands of $setEquals must be arrays. One argument is of type: %s", value.TypeName(v))
 		}
-		other := SetOf(c.Meter, v)
+		other := NewSet(c.Meter, v)
 		if i == 0 {
 			one = other
 			continue
 		}
-		if len(one) != len(other) || !one.within(other) {
+		if len(one) != len(other) || !one.isSubsetOf(other) {
 			return value.Bool(false), nil
 		}
 	}
 	return value.Bool(true), nil
 }
 
-func (s Set) within(other Set) bool {
+func (s Set) isSubsetOf(other Set) bool {
 	for key := range s {
 		if _, ok := other[key]; !ok {
 			return false
@@ -153,30 +153,32 @@ func (s Set) within(other Set) bool {
 func exprSetIsSubset(c *Evaluation, args []value.Value) (value.Value, error) {
 	switch {
 	case !value.IsArray(args[0]):
-		return value.Value{}, servererr.Of(17046,
+		return value.Value{}, servererr.NewCode(17046,
 			"both operands of $setIsSubset must be arrays. First argument is of type: %s",
 			value.TypeName(args[0]))
 	case !value.IsArray(args[1]):
-		return value.Value{}, servererr.Of(17042,
+		return value.Value{}, servererr.NewCode(17042,
 			"both operands of $setIsSubset must be arrays. Second argument is of type: %s",
 			value.TypeName(args[1]))
 	}
-	return value.Bool(SetOf(c.Meter, args[0]).within(SetOf(c.Meter, args[1]))), nil
+	return value.Bool(NewSet(c.Meter, args[0]).isSubsetOf(NewSet(c.Meter, args[1]))), nil
 }
 
 func exprAnyElementTrue(c *Evaluation, args []value.Value) (value.Value, error) {
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(17041, "$anyElementTrue's argument must be an array, but is %s",
+		return value.Value{}, servererr.NewCode(17041, "$anyElementTrue's argument must be an array, but is %s",
 			value.TypeName(args[0]))
 	}
-	return value.Bool(slices.ContainsFunc(c.Meter.Items(args[0]), value.Truthy)), nil
+	return value.Bool(slices.ContainsFunc(c.Meter.Items(args[0]), value.IsTruthy)), nil
 }
 
 func exprAllElementsTrue(c *Evaluation, args []value.Value) (value.Value, error) {
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(17040, "$allElementsTrue's argument must be an array, but is %s",
+		return value.Value{}, servererr.NewCode(17040, "$allElementsTrue's argument must be an array, but is %s",
 			value.TypeName(args[0]))
 	}
-	return value.Bool(!slices.ContainsFunc(c.Meter.Items(args[0]), func(v value.Value) bool { return !value.Truthy(v) })),
+	return value.Bool(
+			!slices.ContainsFunc(c.Meter.Items(args[0]), func(v value.Value) bool { return !value.IsTruthy(v) }),
+		),
 		nil
 }

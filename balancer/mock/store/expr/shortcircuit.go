@@ -13,21 +13,28 @@ import (
 // What the server knows of an expression before it has all arguments decides which
 // of several errors a command ends with, and whether there is one.
 
-// endings report whether the last of the arguments so far settles the result, whatever
-// comes after it. The server does not compute the arguments after such a one.
-var endings = map[string]func(args []value.Value) bool{
+// settlesByOperator report whether the last evaluated argument settles the result, whatever
+// comes after it. The server does not evaluate the arguments after it.
+var settlesByOperator = map[string]func(args []value.Value) bool{
 	"$add": func(args []value.Value) bool {
 		v := last(args)
 		return !value.IsNumber(v) && v.Type != bson.TypeDateTime
 	},
-	"$multiply": func(args []value.Value) bool { return !value.IsNumber(last(args)) },
-	"$bitAnd":   endsWhole, "$bitOr": endsWhole, "$bitXor": endsWhole,
-	"$concat":       func(args []value.Value) bool { return !value.IsString(last(args)) },
-	"$concatArrays": endsArrays, "$setUnion": endsArrays, "$setIntersection": endsArrays, "$setEquals": endsArrays,
-	"$indexOfArray": func(args []value.Value) bool { return len(args) == 1 && !value.IsArray(args[0]) },
-	"$indexOfBytes": func(args []value.Value) bool { return len(args) < 3 && !value.IsString(last(args)) },
-	"$indexOfCP":    func(args []value.Value) bool { return len(args) < 3 && !value.IsString(last(args)) },
-	"$round":        endsFirstNumber, "$trunc": endsFirstNumber, "$atan2": endsFirstNumber,
+	"$multiply":        func(args []value.Value) bool { return !value.IsNumber(last(args)) },
+	"$bitAnd":          settledUnlessInteger,
+	"$bitOr":           settledUnlessInteger,
+	"$bitXor":          settledUnlessInteger,
+	"$concat":          func(args []value.Value) bool { return !value.IsString(last(args)) },
+	"$concatArrays":    settledUnlessArray,
+	"$setUnion":        settledUnlessArray,
+	"$setIntersection": settledUnlessArray,
+	"$setEquals":       settledUnlessArray,
+	"$indexOfArray":    func(args []value.Value) bool { return len(args) == 1 && !value.IsArray(args[0]) },
+	"$indexOfBytes":    func(args []value.Value) bool { return len(args) < 3 && !value.IsString(last(args)) },
+	"$indexOfCP":       func(args []value.Value) bool { return len(args) < 3 && !value.IsString(last(args)) },
+	"$round":           settledUnlessFirstNumber,
+	"$trunc":           settledUnlessFirstNumber,
+	"$atan2":           settledUnlessFirstNumber,
 	"$slice": func(args []value.Value) bool {
 		return len(args) == 2 && (!value.IsArray(args[0]) || value.IsNullish(args[1]) || !value.IsNumber(args[1]))
 	},
@@ -39,14 +46,16 @@ var endings = map[string]func(args []value.Value) bool{
 
 func last(args []value.Value) value.Value { return args[len(args)-1] }
 
-func endsFirstNumber(args []value.Value) bool { return len(args) == 1 && !value.IsNumber(args[0]) }
+func settledUnlessFirstNumber(args []value.Value) bool {
+	return len(args) == 1 && !value.IsNumber(args[0])
+}
 
-func endsWhole(args []value.Value) bool {
+func settledUnlessInteger(args []value.Value) bool {
 	v := last(args)
 	return v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64
 }
 
-func endsArrays(args []value.Value) bool { return !value.IsArray(last(args)) }
+func settledUnlessArray(args []value.Value) bool { return !value.IsArray(last(args)) }
 
 // constantChecks look at those arguments of operators that are constants, before any
 // document is seen.
@@ -56,25 +65,25 @@ var constantChecks = map[string]func(args []Expression) error{
 		if !ok || value.IsArray(v) || value.IsNullish(v) || !slices.ContainsFunc(args, isVariable) {
 			return nil
 		}
-		return servererr.Of(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s",
+		return servererr.NewCode(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s",
 			value.TypeName(v))
 	},
 	"$setEquals": func(args []Expression) error {
 		for i := range args {
 			if v, ok := constantAt(args, i); ok && !value.IsArray(v) {
-				return servererr.Of(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
+				return servererr.NewCode(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
 					value.TypeName(v))
 			}
 		}
 		return nil
 	},
-	"$dateAdd": unitCheck(1), "$dateSubtract": unitCheck(1), "$dateDiff": unitCheck(2),
+	"$dateAdd": checkUnitAt(1), "$dateSubtract": checkUnitAt(1), "$dateDiff": checkUnitAt(2),
 	"$dateTrunc": func(args []Expression) error {
-		if err := unitCheck(1)(args); err != nil {
+		if err := checkUnitAt(1)(args); err != nil {
 			return err
 		}
 		if v, ok := constantAt(args, 2); ok && !value.IsNullish(v) {
-			_, err := binSize(v)
+			_, err := parseBinSize(v)
 			return err
 		}
 		return nil
@@ -91,60 +100,60 @@ func constantAt(args []Expression, i int) (value.Value, bool) {
 	return value.Value(v), ok
 }
 
-// unitCheck refuses units that there are not.
-func unitCheck(place int) func(args []Expression) error {
+// checkUnitAt returns a check that refuses unknown time units.
+func checkUnitAt(place int) func(args []Expression) error {
 	return func(args []Expression) error {
 		v, ok := constantAt(args, place)
 		if !ok || !value.IsString(v) {
 			return nil
 		}
-		_, _, err := UnitOf(v, "", 0)
+		_, _, err := ParseUnit(v, "", 0)
 		return err
 	}
 }
 
-// Collecting has the scope keep the errors of constants until all is parsed: the server
-// computes constants after that. The function that it returns gives the first one.
-func (s *Scope) Collecting() func() error {
-	s.early = new(error)
-	return func() error { return *s.early }
+// DeferConstantErrors makes the scope defer errors of constant folding until parsing is done: the server
+// folds constants after that. The returned function returns the first error.
+func (s *Scope) DeferConstantErrors() func() error {
+	s.deferredErr = new(error)
+	return func() error { return *s.deferredErr }
 }
 
-// constantFails returns an error that constants made, or keeps it for later.
-func (s *Scope) constantFails(err error) error {
-	if err == nil || s.early == nil {
+// reportConstantErr returns an error of constant folding, or defers it.
+func (s *Scope) reportConstantErr(err error) error {
+	if err == nil || s.deferredErr == nil {
 		return err
 	}
-	if *s.early == nil {
-		*s.early = err
+	if *s.deferredErr == nil {
+		*s.deferredErr = err
 	}
 	return nil
 }
 
-// folded returns what can be said of an expression already: all of it, where its
-// operands are constants, or that it fails.
-func (c *Compiler) folded(e Expression, operands []Expression, sc *Scope) (Expression, error) {
-	if c.asIs || slices.ContainsFunc(operands, isVariable) {
+// fold folds an expression whose operands are constants into its value; other ones stay. It
+// returns the error of the evaluation unless the scope defers it.
+func (c *Compiler) fold(e Expression, operands []Expression, sc *Scope) (Expression, error) {
+	if c.noFolding || slices.ContainsFunc(operands, isVariable) {
 		return e, nil
 	}
 	v, err := e.Eval(NewEvaluation(sc, time.Time{}, nil))
-	if err != nil || len(v.Value) > maxFolded { // large ones are not kept
-		return e, sc.constantFails(err)
+	if err != nil || len(v.Value) > maxFoldedSize { // large ones are not kept
+		return e, sc.reportConstantErr(err)
 	}
 	return Literal(v), nil
 }
 
-// untouched compiles an operand of which the server computes nothing before it runs:
-// those of $getField and its kin.
-func (c *Compiler) untouched(v value.Value, sc *Scope) (Expression, error) {
-	was := c.asIs
-	c.asIs = true
-	defer func() { c.asIs = was }()
+// compileUnfolded compiles an operand without constant folding:
+// the server does not fold the operands of $getField and $setField.
+func (c *Compiler) compileUnfolded(v value.Value, sc *Scope) (Expression, error) {
+	before := c.noFolding
+	c.noFolding = true
+	defer func() { c.noFolding = before }()
 	return c.Compile(v, sc)
 }
 
-// maxFolded is the size of the largest value that takes the place of an expression.
-const maxFolded = 4 << 10
+// maxFoldedSize is the size of the largest value that takes the place of an expression.
+const maxFoldedSize = 4 << 10
 
 // IsConstant reports whether an expression is made of values as they stand.
 func IsConstant(e Expression) bool {

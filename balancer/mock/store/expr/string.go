@@ -31,11 +31,11 @@ var namedStringFunctions = map[string]namedFunction{
 	"$ltrim": trimFunction("$ltrim", true, false),
 	"$rtrim": trimFunction("$rtrim", false, true),
 	"$replaceOne": {
-		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, notGiven: 51749,
+		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, missing: 51749,
 		call: replaceText("$replaceOne", 1),
 	},
 	"$replaceAll": {
-		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, notGiven: 51749,
+		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, missing: 51749,
 		call: replaceText("$replaceAll", -1),
 	},
 }
@@ -47,7 +47,7 @@ func exprConcat(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if !value.IsString(v) {
-			return value.Value{}, servererr.Of(16702, "$concat only supports strings, not %s", value.TypeName(v))
+			return value.Value{}, servererr.NewCode(16702, "$concat only supports strings, not %s", value.TypeName(v))
 		}
 		if err := checkSize(out.Len() + len(v.Value)); err != nil {
 			return value.Value{}, err
@@ -57,8 +57,8 @@ func exprConcat(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.String(out.String()), nil
 }
 
-// coerced returns a value as text where the server makes text of it silently.
-func coerced(v value.Value) (string, error) {
+// coerceText returns a value as text where the server converts it implicitly.
+func coerceText(v value.Value) (string, error) {
 	if value.IsNullish(v) {
 		return "", nil
 	}
@@ -70,12 +70,12 @@ func coerced(v value.Value) (string, error) {
 	case bson.TypeTimestamp:
 		return timestampText(v), nil
 	}
-	return "", servererr.Of(16007, "can't convert from BSON type %s to String", value.TypeName(v))
+	return "", servererr.NewCode(16007, "can't convert from BSON type %s to String", value.TypeName(v))
 }
 
 func mapText(f func(string) string) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
-		s, err := coerced(args[0])
+		s, err := coerceText(args[0])
 		return value.String(f(s)), err
 	}
 }
@@ -98,7 +98,8 @@ func stringLength(op string, code int32, length func(string) int,
 ) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if !value.IsString(args[0]) {
-			return value.Value{}, servererr.Of(code, "%s requires a string argument, found: %s", op, value.TypeName(args[0]))
+			return value.Value{}, servererr.NewCode(code, "%s requires a string argument, found: %s", op,
+				value.TypeName(args[0]))
 		}
 		return value.Int32(int32(length(value.TextAt(args[0].Value)))), nil
 	}
@@ -106,24 +107,24 @@ func stringLength(op string, code int32, length func(string) int,
 
 // exprSubstrBytes refuses to cut a character in two.
 func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
-	s, err := coerced(args[0])
+	s, err := coerceText(args[0])
 	if err != nil {
 		return value.Value{}, err
 	}
 	if !value.IsNumber(args[1]) {
-		return value.Value{}, servererr.Of(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
-			value.TypeName(args[1]))
+		return value.Value{}, servererr.NewCode(16034,
+			"$substrBytes:  starting index must be a numeric type (is BSON type %s)", value.TypeName(args[1]))
 	}
 	if !value.IsNumber(args[2]) {
-		return value.Value{}, servererr.Of(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.NewCode(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)",
 			value.TypeName(args[2]))
 	}
 	from, length := value.ToInteger(args[1]), value.ToInteger(args[2])
 	switch {
 	case from < 0:
-		return value.Value{}, servererr.Of(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
+		return value.Value{}, servererr.NewCode(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
 	case from < int64(len(s)) && !utf8.RuneStart(s[from]):
-		return value.Value{}, servererr.Of(28656,
+		return value.Value{}, servererr.NewCode(28656,
 			"$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
 	case from >= int64(len(s)):
 		return value.String(""), nil
@@ -133,39 +134,39 @@ func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
 		to = from + length
 	}
 	if to < int64(len(s)) && !utf8.RuneStart(s[to]) {
-		return value.Value{}, servererr.Of(28657,
+		return value.Value{}, servererr.NewCode(28657,
 			"$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
 	}
 	return value.String(s[from:to]), nil
 }
 
 func exprSubstrCP(_ *Evaluation, args []value.Value) (value.Value, error) {
-	s, err := coerced(args[0])
+	s, err := coerceText(args[0])
 	if err != nil {
 		return value.Value{}, err
 	}
 	if !value.IsNumber(args[1]) {
-		return value.Value{}, servererr.Of(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.NewCode(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)",
 			value.TypeName(args[1]))
 	}
 	from, ok := value.WholeInt32(args[1])
 	if !ok {
-		return value.Value{}, servererr.Of(34451,
+		return value.Value{}, servererr.NewCode(34451,
 			"$substrCP: starting index cannot be represented as a 32-bit integral value: %s", args[1])
 	}
 	if !value.IsNumber(args[2]) {
-		return value.Value{}, servererr.Of(34452, "$substrCP: length must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.NewCode(34452, "$substrCP: length must be a numeric type (is BSON type %s)",
 			value.TypeName(args[2]))
 	}
 	length, ok := value.WholeInt32(args[2])
 	switch {
 	case !ok:
-		return value.Value{}, servererr.Of(34453, "$substrCP: length cannot be represented as a 32-bit integral value: %s",
-			args[2])
+		return value.Value{}, servererr.NewCode(34453,
+			"$substrCP: length cannot be represented as a 32-bit integral value: %s", args[2])
 	case length < 0:
-		return value.Value{}, servererr.Of(34454, "$substrCP: length must be a nonnegative integer.")
+		return value.Value{}, servererr.NewCode(34454, "$substrCP: length must be a nonnegative integer.")
 	case from < 0:
-		return value.Value{}, servererr.Of(34455, "$substrCP: the starting index must be nonnegative integer.")
+		return value.Value{}, servererr.NewCode(34455, "$substrCP: the starting index must be nonnegative integer.")
 	}
 	runes := []rune(s)
 	from = min(from, len(runes))
@@ -180,11 +181,11 @@ func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.V
 			return value.Null(), nil
 		}
 		if !value.IsString(args[0]) {
-			return value.Value{}, servererr.Of(code, "%s requires a string as the first argument, found: %s", op,
+			return value.Value{}, servererr.NewCode(code, "%s requires a string as the first argument, found: %s", op,
 				value.TypeName(args[0]))
 		}
 		if !value.IsString(args[1]) {
-			return value.Value{}, servererr.Of(code+1, "%s requires a string as the second argument, found: %s", op,
+			return value.Value{}, servererr.NewCode(code+1, "%s requires a string as the second argument, found: %s", op,
 				value.TypeName(args[1]))
 		}
 		s, sub := value.TextAt(args[0].Value), value.TextAt(args[1].Value)
@@ -192,7 +193,7 @@ func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.V
 		if points {
 			size = utf8.RuneCountInString(s)
 		}
-		from, to, err := indexRange(op, args[2:], size)
+		from, to, err := parseIndexRange(op, args[2:], size)
 		if err != nil {
 			return value.Value{}, err
 		}
@@ -216,18 +217,18 @@ func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.V
 	}
 }
 
-// indexRange reads the optional start and end of a search.
-func indexRange(op string, args []value.Value, size int) (from, to int, err error) {
+// parseIndexRange reads the optional start and end of a search.
+func parseIndexRange(op string, args []value.Value, size int) (from, to int, err error) {
 	to = size
 	for i, v := range args {
 		n, ok := value.WholeInt32(v)
 		what := [2]string{"starting", "ending"}[i]
 		switch {
 		case !ok:
-			return 0, 0, servererr.Of(40096, "%s requires an integral %s index, found a value of type: %s", op, what,
+			return 0, 0, servererr.NewCode(40096, "%s requires an integral %s index, found a value of type: %s", op, what,
 				value.TypeName(v))
 		case n < 0:
-			return 0, 0, servererr.Of(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
+			return 0, 0, servererr.NewCode(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
 		case i == 0:
 			from = n
 		default:
@@ -243,20 +244,20 @@ func exprSplit(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsString(s) {
-		return value.Value{}, servererr.Of(40085,
+		return value.Value{}, servererr.NewCode(40085,
 			"$split requires an expression that evaluates to a string as a first argument, found: %s",
 			value.TypeName(s))
 	}
 	if !value.IsString(sep) {
-		return value.Value{}, servererr.Of(40086,
+		return value.Value{}, servererr.NewCode(40086,
 			"$split requires an expression that evaluates to a string as a second argument, found: %s", value.TypeName(sep))
 	}
 	if value.TextAt(sep.Value) == "" {
-		return value.Value{}, servererr.Of(40087, "$split requires a non-empty separator")
+		return value.Value{}, servererr.NewCode(40087, "$split requires a non-empty separator")
 	}
 	var out []value.Value
 	for part := range strings.SplitSeq(value.TextAt(s.Value), value.TextAt(sep.Value)) {
-		if err := c.Meter.Step(1); err != nil {
+		if err := c.Meter.Charge(1); err != nil {
 			return value.Value{}, err
 		}
 		out = append(out, value.String(part))
@@ -265,38 +266,36 @@ func exprSplit(c *Evaluation, args []value.Value) (value.Value, error) {
 }
 
 func exprStrcasecmp(_ *Evaluation, args []value.Value) (value.Value, error) {
-	a, err := coerced(args[0])
+	a, err := coerceText(args[0])
 	if err != nil {
 		return value.Value{}, err
 	}
-	b, err := coerced(args[1])
+	b, err := coerceText(args[1])
 	return value.Int32(int32(strings.Compare(asciiUpper(a), asciiUpper(b)))), err
 }
 
-// trimSpace is what the server takes for white space.
-const trimSpace = "\x00\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+// whitespace is what the server takes for white space.
+const whitespace = "\x00\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 
 func trimFunction(op string, left, right bool) namedFunction {
 	return namedFunction{
-		args: []string{"input", "chars"}, required: 1, notObject: 50696, unknown: 50694, notGiven: 50695,
+		args: []string{"input", "chars"}, required: 1, notObject: 50696, unknown: 50694, missing: 50695,
 		call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 			if value.IsNullish(args[0]) {
 				return value.Null(), nil
 			}
 			if !value.IsString(args[0]) {
-				return value.Value{}, servererr.Of(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op,
-					args[0],
-					value.TypeName(args[0]))
+				return value.Value{}, servererr.NewCode(50699,
+					"%s requires its input to be a string, got %s (of type %s) instead.", op, args[0], value.TypeName(args[0]))
 			}
 			if !value.IsAbsent(args[1]) && value.IsNullish(args[1]) {
 				return value.Null(), nil
 			}
-			chars := trimSpace
+			chars := whitespace
 			if !value.IsAbsent(args[1]) {
 				if !value.IsString(args[1]) {
-					return value.Value{}, servererr.Of(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op,
-						args[1],
-						value.TypeName(args[1]))
+					return value.Value{}, servererr.NewCode(50700,
+						"%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1], value.TypeName(args[1]))
 				}
 				chars = value.TextAt(args[1].Value)
 			}
@@ -318,7 +317,7 @@ func replaceText(op string, n int) func(*Evaluation, []value.Value) (value.Value
 		null := false
 		for i, v := range args {
 			if !value.IsNullish(v) && !value.IsString(v) {
-				return value.Value{}, servererr.Of(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
+				return value.Value{}, servererr.NewCode(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
 			}
 			null = null || value.IsNullish(v)
 		}

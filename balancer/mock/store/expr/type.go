@@ -29,7 +29,7 @@ func exprBSONSize(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(v):
 		return value.Null(), nil
 	case !value.IsObject(v):
-		return value.Value{}, servererr.Of(31393, "$bsonSize requires a document input, found: %s", value.TypeName(v))
+		return value.Value{}, servererr.NewCode(31393, "$bsonSize requires a document input, found: %s", value.TypeName(v))
 	default:
 		return value.Int32(int32(len(v.Value))), nil
 	}
@@ -45,7 +45,7 @@ func exprBinarySize(_ *Evaluation, args []value.Value) (value.Value, error) {
 		_, data := value.BinaryAt(v.Value)
 		return value.Int32(int32(len(data))), nil
 	default:
-		return value.Value{}, servererr.Of(51276, "$binarySize requires a string or BinData argument, found: %s",
+		return value.Value{}, servererr.NewCode(51276, "$binarySize requires a string or BinData argument, found: %s",
 			value.TypeName(v))
 	}
 }
@@ -58,7 +58,8 @@ func exprTimestampPart(op string, code int32,
 			return value.Null(), nil
 		}
 		if v.Type != bson.TypeTimestamp {
-			return value.Value{}, servererr.Of(code, " Argument to %s must be a timestamp, but is %s", op, value.TypeName(v))
+			return value.Value{}, servererr.NewCode(code, " Argument to %s must be a timestamp, but is %s", op,
+				value.TypeName(v))
 		}
 		return value.Int64(int64(part(value.TimestampAt(v.Value)))), nil
 	}

@@ -30,9 +30,9 @@ func (t sizeTest) Test(v value.Value, _ *Matching) bool {
 	return value.IsArray(v) && document.Count(v.Value) == int(t)
 }
 
-// all compiles $all: a conjunction of equalities, regular expressions and
+// compileAll compiles $all: a conjunction of equalities, regular expressions and
 // $elemMatch.
-func (c *Compiler) all(name string, v value.Value) (predicate, error) {
+func (c *Compiler) compileAll(name string, v value.Value) (predicate, error) {
 	if !value.IsArray(v) {
 		return predicate{}, servererr.BadValue("$all needs an array")
 	}
@@ -40,11 +40,11 @@ func (c *Compiler) all(name string, v value.Value) (predicate, error) {
 	for i, item := range document.Items(v) {
 		op, arg, ok := "", value.Value{}, false
 		if value.IsObject(item) {
-			op, arg, ok = document.First(item.Value)
+			op, arg, ok = document.FirstField(item.Value)
 		}
 		switch {
 		case ok && op == "$elemMatch":
-			p, err := c.ElemMatch(name, arg)
+			p, err := c.CompileElemMatch(name, arg)
 			if err != nil {
 				return predicate{}, err
 			}
@@ -55,17 +55,17 @@ func (c *Compiler) all(name string, v value.Value) (predicate, error) {
 		case ok && document.IsOperator(op) && !document.IsReference(op):
 			return predicate{}, servererr.BadValue("no $ expressions in $all")
 		}
-		p, err := c.Predicate(name, item)
+		p, err := c.CompilePredicate(name, item)
 		if err != nil {
 			return predicate{}, err
 		}
 		ps = append(ps, p)
 	}
 	if len(ps) == 0 {
-		return leaf(matchesNothing{}), nil
+		return leafPredicate(matchesNothing{}), nil
 	}
-	p := allOf(ps)
-	p.every = everyValues(ps)
+	p := andPredicate(ps)
+	p.allValues = newAllValuesNode(ps)
 	return p, nil
 }
 
@@ -81,22 +81,22 @@ type matchesNothing struct{}
 
 func (matchesNothing) Test(value.Value, *Matching) bool { return false }
 
-// ElemMatch compiles $elemMatch: a query on elements that are documents, or
+// CompileElemMatch compiles $elemMatch: a query on elements that are documents, or
 // operators on the elements themselves.
-func (c *Compiler) ElemMatch(name string, v value.Value) (predicate, error) {
+func (c *Compiler) CompileElemMatch(name string, v value.Value) (predicate, error) {
 	if !value.IsObject(v) {
 		return predicate{}, servererr.BadValue("$elemMatch needs an Object")
 	}
-	op, _, ok := document.First(v.Value)
+	op, _, ok := document.FirstField(v.Value)
 	if ok && document.IsOperator(op) && !document.IsReference(op) && !TopLevelOnly[op] {
-		ps, err := c.operators(name, v.Value)
-		return whole(elementValue{allOf(ps)}), err
+		ps, err := c.compileOperators(name, v.Value)
+		return wholeValuePredicate(elementValue{andPredicate(ps)}), err
 	}
-	was := c.below
-	c.below = true
-	defer func() { c.below = was }()
-	n, err := c.Document(v.Value)
-	return whole(elementDocument{n}), err
+	before := c.inElemMatch
+	c.inElemMatch = true
+	defer func() { c.inElemMatch = before }()
+	n, err := c.CompileDocument(v.Value)
+	return wholeValuePredicate(elementDocument{n}), err
 }
 
 // TopLevelOnly are the operators that begin a query on documents, not on
@@ -127,7 +127,7 @@ func anyElement(v value.Value, m *Matching, ok func(value.Value) bool) bool {
 	}
 	i := 0
 	for _, e := range document.Fields(v.Value) {
-		if m.goOn(0) && ok(e) {
+		if m.step(0) && ok(e) {
 			m.Index = i
 			return true
 		}

@@ -19,19 +19,19 @@ type Clause struct {
 	Or   [][]Clause // the branches of $or
 }
 
-// clausesOf takes a query apart: $and is flattened, {a: {$gt: 1, $lt: 5}} is
-// two clauses, and what means the same is written the same ($in of one is $eq,
+// splitClauses takes a query apart: $and is flattened, {a: {$gt: 1, $lt: 5}} is
+// two clauses, and equivalent conditions are normalized ($in of one is $eq,
 // $ne is $not of $eq). The query must have compiled.
-func clausesOf(query []byte) []Clause {
+func splitClauses(query []byte) []Clause {
 	var out []Clause
 	for name, v := range document.Fields(query) {
 		switch path := string(name); {
 		case path == "$and":
 			for _, part := range document.Fields(v.Value) {
-				out = append(out, clausesOf(part.Value)...)
+				out = append(out, splitClauses(part.Value)...)
 			}
 		case path == "$or":
-			out = append(out, disjunction(v)...)
+			out = append(out, orClauses(v)...)
 		case path == "$comment":
 		case document.IsOperator(path) && !document.IsReference(path):
 			out = append(out, Clause{Op: path, Arg: v})
@@ -42,11 +42,11 @@ func clausesOf(query []byte) []Clause {
 	return out
 }
 
-// disjunction is $or; one branch alone is not a choice.
-func disjunction(v value.Value) []Clause {
+// orClauses is $or; one branch alone is not a choice.
+func orClauses(v value.Value) []Clause {
 	c := Clause{Op: "$or", Arg: v}
 	for _, branch := range document.Fields(v.Value) {
-		c.Or = append(c.Or, clausesOf(branch.Value))
+		c.Or = append(c.Or, splitClauses(branch.Value))
 	}
 	if len(c.Or) == 1 {
 		return c.Or[0]
@@ -59,7 +59,7 @@ func PathClauses(path string, v value.Value) []Clause {
 	if v.Type == bson.TypeRegex {
 		return []Clause{{Path: path, Op: "$regex", Arg: v}}
 	}
-	op, _, ok := document.First(v.Value)
+	op, _, ok := document.FirstField(v.Value)
 	if !value.IsObject(v) || !ok || !document.IsOperator(op) || document.IsReference(op) {
 		return []Clause{{Path: path, Op: "$eq", Arg: v}}
 	}
@@ -73,7 +73,7 @@ func PathClauses(path string, v value.Value) []Clause {
 func operatorClauses(path, op string, arg value.Value, beside []byte) []Clause {
 	one := func(op string, arg value.Value) []Clause { return []Clause{{Path: path, Op: op, Arg: arg}} }
 	opposite := func(c Clause) []Clause {
-		return one("$not", value.Object(document.Of(document.Field{Name: c.Op, Value: c.Arg})))
+		return one("$not", value.Object(document.New(document.Field{Name: c.Op, Value: c.Arg})))
 	}
 	switch op {
 	case "$options":
@@ -91,7 +91,7 @@ func operatorClauses(path, op string, arg value.Value, beside []byte) []Clause {
 	case "$nin":
 		return opposite(membershipClause(path, arg))
 	case "$exists":
-		if !value.Truthy(arg) {
+		if !value.IsTruthy(arg) {
 			return opposite(Clause{Op: "$exists", Arg: value.Bool(true)})
 		}
 		return one(op, value.Bool(true))
@@ -128,15 +128,15 @@ var clauseOrder = map[string]int{
 	"$not": 18, "$nor": 19, "$type": 20, "$expr": 30, "$jsonSchema": 31,
 }
 
-// QueryOf writes clauses as explain shows a parsed query.
-func QueryOf(list []Clause) bson.Raw {
+// ExplainQuery writes clauses as explain shows a parsed query.
+func ExplainQuery(list []Clause) bson.Raw {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Clause) int {
 		return cmp.Or(cmp.Compare(clauseOrder[a.Op], clauseOrder[b.Op]), cmp.Compare(a.Path, b.Path))
 	})
 	docs := make([]value.Value, len(list))
 	for i, c := range list {
-		docs[i] = value.Object(c.document())
+		docs[i] = value.Object(c.queryDocument())
 	}
 	switch len(docs) {
 	case 0:
@@ -144,37 +144,37 @@ func QueryOf(list []Clause) bson.Raw {
 	case 1:
 		return docs[0].Value
 	}
-	return document.Of(document.Field{Name: "$and", Value: document.Array(docs)})
+	return document.New(document.Field{Name: "$and", Value: document.Array(docs)})
 }
 
-func (c Clause) document() bson.Raw {
+func (c Clause) queryDocument() bson.Raw {
 	switch {
 	case c.Or != nil:
 		var branches []value.Value
 		for _, b := range c.Or {
-			branches = append(branches, value.Object(QueryOf(b)))
+			branches = append(branches, value.Object(ExplainQuery(b)))
 		}
-		return document.Of(document.Field{Name: "$or", Value: document.Array(branches)})
+		return document.New(document.Field{Name: "$or", Value: document.Array(branches)})
 	case c.Path == "":
-		return document.Of(document.Field{Name: c.Op, Value: c.Arg})
+		return document.New(document.Field{Name: c.Op, Value: c.Arg})
 	case c.Op == "$regex":
 		pattern, options := value.RegexAt(c.Arg.Value)
 		test := []document.Field{{Name: "$regex", Value: value.String(pattern)}}
 		if options != "" {
 			test = append(test, document.Field{Name: "$options", Value: value.String(options)})
 		}
-		return document.Of(document.Field{Name: c.Path, Value: value.Object(document.Of(test...))})
+		return document.New(document.Field{Name: c.Path, Value: value.Object(document.New(test...))})
 	}
-	return document.Of(document.Field{Name: c.Path, Value: value.Object(document.Of(document.Field{Name: c.Op,
+	return document.New(document.Field{Name: c.Path, Value: value.Object(document.New(document.Field{Name: c.Op,
 		Value: c.Arg}))})
 }
 
-// Parsed returns the query as explain shows it.
-func (f *Filter) Parsed() bson.Raw {
+// ParsedQuery returns the query as explain shows it.
+func (f *Filter) ParsedQuery() bson.Raw {
 	if f == nil {
 		return document.Empty
 	}
-	return QueryOf(f.Clauses)
+	return ExplainQuery(f.Clauses)
 }
 
 // Shape returns the query with the types of its values in their place.
@@ -182,17 +182,17 @@ func (f *Filter) Shape() bson.Raw {
 	if f == nil {
 		return document.Empty
 	}
-	return shapeOf(f.Parsed())
+	return queryShape(f.ParsedQuery())
 }
 
-func shapeOf(doc []byte) bson.Raw {
+func queryShape(doc []byte) bson.Raw {
 	b, start := document.Open(nil)
 	for name, v := range document.Fields(doc) {
 		switch {
 		case value.IsObject(v):
-			v = value.Object(shapeOf(v.Value))
+			v = value.Object(queryShape(v.Value))
 		case value.IsArray(v) && (string(name) == "$and" || string(name) == "$or" || string(name) == "$nor"):
-			v = value.Array(shapeOf(v.Value))
+			v = value.Array(queryShape(v.Value))
 		default:
 			v = value.String("?" + value.TypeName(v))
 		}

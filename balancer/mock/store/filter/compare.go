@@ -23,8 +23,8 @@ const (
 // compare ("type bracketing"), except that missing counts as null and that
 // everything lies between MinKey and MaxKey.
 type comparison struct {
-	op comparisonOp
-	to value.Value
+	op      comparisonOp
+	operand value.Value
 }
 
 func newComparison(name string, op comparisonOp, to value.Value) (*comparison, error) {
@@ -38,24 +38,24 @@ func newComparison(name string, op comparisonOp, to value.Value) (*comparison, e
 }
 
 func (c *comparison) Test(v value.Value, _ *Matching) bool {
-	have, want := keyorder.Rank(v.Type), keyorder.Rank(c.to.Type)
+	have, want := keyorder.Rank(v.Type), keyorder.Rank(c.operand.Type)
 	if have != want {
 		switch {
 		case v.Type == bson.TypeUndefined && c.op == opEqual:
 			return false // since 8.0 null is not equal to undefined
-		case value.IsNullish(v) && value.IsNullish(c.to):
+		case value.IsNullish(v) && value.IsNullish(c.operand):
 			return c.op != opLess && c.op != opGreater
-		case c.to.Type == bson.TypeMaxKey:
+		case c.operand.Type == bson.TypeMaxKey:
 			return c.op == opLess || c.op == opLessEqual
-		case c.to.Type == bson.TypeMinKey:
+		case c.operand.Type == bson.TypeMinKey:
 			return c.op == opGreater || c.op == opGreaterEqual
 		}
 		return false
 	}
-	if a, b := value.IsNaN(v), value.IsNaN(c.to); a || b {
+	if a, b := value.IsNaN(v), value.IsNaN(c.operand); a || b {
 		return a && b && c.op != opLess && c.op != opGreater
 	}
-	order := value.Compare(v, c.to)
+	order := value.Compare(v, c.operand)
 	switch c.op {
 	case opEqual:
 		return order == 0
@@ -99,11 +99,11 @@ func newMembership(op string, v value.Value) (*membership, error) {
 		case bson.TypeNull:
 			m.null = true
 		case bson.TypeEmbeddedDocument:
-			if name, _, ok := document.First(item.Value); ok && document.IsOperator(name) && !document.IsReference(name) {
+			if name, _, ok := document.FirstField(item.Value); ok && document.IsOperator(name) && !document.IsReference(name) {
 				return nil, servererr.BadValue("cannot nest $ under %s", op)
 			}
 		}
-		m.values[value.Encoded(item)] = struct{}{}
+		m.values[value.EncodedKey(item)] = struct{}{}
 	}
 	if len(list) == 1 && len(m.regexes) == 0 {
 		m.single = &list[0]
@@ -115,8 +115,8 @@ func (t *membership) Test(v value.Value, m *Matching) bool {
 	if value.IsNullish(v) {
 		return t.null && v.Type != bson.TypeUndefined
 	}
-	var room [64]byte
-	if _, ok := t.values[string(keyorder.Append(room[:0], v))]; ok {
+	var buf [64]byte
+	if _, ok := t.values[string(keyorder.Append(buf[:0], v))]; ok {
 		return true
 	}
 	for _, r := range t.regexes {
@@ -133,8 +133,8 @@ func (existence) Test(v value.Value, _ *Matching) bool { return !value.IsMissing
 
 // typeTest is $type.
 type typeTest struct {
-	types  map[bson.Type]bool
-	number bool
+	types     map[bson.Type]bool
+	anyNumber bool
 }
 
 func newTypeTest(name string, v value.Value) (typeTest, error) {
@@ -157,7 +157,7 @@ func (t *typeTest) add(v value.Value) error {
 	if value.IsString(v) {
 		alias := value.TextAt(v.Value)
 		if alias == "number" {
-			t.number = true
+			t.anyNumber = true
 			return nil
 		}
 		typ, ok := value.TypeByName(alias)
@@ -180,5 +180,5 @@ func (t *typeTest) add(v value.Value) error {
 }
 
 func (t typeTest) Test(v value.Value, _ *Matching) bool {
-	return t.types[v.Type] || t.number && value.IsNumber(v)
+	return t.types[v.Type] || t.anyNumber && value.IsNumber(v)
 }

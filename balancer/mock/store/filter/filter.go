@@ -1,4 +1,4 @@
-// Package filter answers which documents match a query: the operators of find
+// Package filter matches documents against queries: the operators of find
 // and $match, $jsonSchema, why a document fails a validator, and the conditions
 // that planning looks at. The rules are those of the query operators' manual
 // pages and of what the server (8.0) replied, in testdata of the store.
@@ -21,11 +21,11 @@ import (
 
 // Filter is a compiled query. A nil Filter matches everything.
 type Filter struct {
-	root  node
-	Scope *expr.Scope
-	now   time.Time
-	fails bool
-	// Clauses are what planning looks at.
+	root    node
+	Scope   *expr.Scope
+	now     time.Time
+	canFail bool
+	// Clauses are the conditions that the planner uses.
 	Clauses []Clause
 }
 
@@ -35,9 +35,9 @@ type Options struct {
 	Let bson.Raw
 	// Now is $$NOW; the zero value stands for the time of the call.
 	Now time.Time
-	// Plain is a query inside an update, in which $expr, $jsonSchema, $where and $text
+	// InUpdate is a query inside an update, in which $expr, $jsonSchema, $where and $text
 	// are not allowed.
-	Plain bool
+	InUpdate bool
 	// Language is that of the release.
 	Language expr.Language
 }
@@ -62,13 +62,13 @@ type Matching struct {
 	// operator use it.
 	Index int
 	Err   error
-	// Meter is what matching costs; nil where nothing can end it, or where ctx
-	// says it.
-	Meter *quota.Meter
-	at    paths.Finder // of the document's fields
+	// Meter is charged for matching; nil where nothing can end it, or where Evaluation
+	// has the meter.
+	Meter  *quota.Meter
+	finder paths.Finder // of the document's fields
 }
 
-func (m *Matching) work() *quota.Meter {
+func (m *Matching) currentMeter() *quota.Meter {
 	switch {
 	case m == nil:
 		return nil
@@ -78,14 +78,16 @@ func (m *Matching) work() *quota.Meter {
 	return m.Meter
 }
 
-// nulls reports whether paths lead to null within arrays.
-func (m *Matching) nulls() bool { return m.Filter != nil && m.Filter.Scope.Language.NullInArrays }
+// nullsInArrays reports whether paths lead to null within arrays.
+func (m *Matching) nullsInArrays() bool {
+	return m.Filter != nil && m.Filter.Scope.Language.NullInArrays
+}
 
-// goOn takes a step, and reports whether matching is to go on: an expression
+// step charges the meter and reports whether matching may continue; it stops when an expression
 // or a pattern has failed, or the work has ended.
-func (m *Matching) goOn(bytes int) bool {
+func (m *Matching) step(bytes int) bool {
 	if m.Err == nil {
-		m.Err = m.work().Handle(bytes)
+		m.Err = m.currentMeter().ChargeBytes(bytes)
 	}
 	return m.Err == nil
 }
@@ -102,8 +104,8 @@ func CompileWith(filter bson.Raw, o Options) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	failed := sc.Collecting()
-	f, err := (&Compiler{Scope: sc, InUpdate: o.Plain}).compile(filter, o.Now)
+	failed := sc.DeferConstantErrors()
+	f, err := (&Compiler{Scope: sc, InUpdate: o.InUpdate}).compile(filter, o.Now)
 	if err == nil {
 		err = failed()
 	}
@@ -113,22 +115,22 @@ func CompileWith(filter bson.Raw, o Options) (*Filter, error) {
 	return f, nil
 }
 
-// CompileIn compiles a query inside of what has variables of its own: a pipeline.
+// CompileIn compiles a query inside a pipeline, which has its own variables.
 func CompileIn(filter bson.Raw, sc *expr.Scope, now time.Time) (*Filter, error) {
 	return (&Compiler{Scope: sc}).compile(filter, now)
 }
 
 func (c *Compiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
-	root, err := c.Document(filter)
+	root, err := c.CompileDocument(filter)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{root: root, Scope: c.Scope, now: now, fails: c.fails, Clauses: clausesOf(filter)}, nil
+	return &Filter{root: root, Scope: c.Scope, now: now, canFail: c.canFail, Clauses: splitClauses(filter)}, nil
 }
 
 // CanFail reports whether matching may end in an error: the filter has a $expr.
-// For such a filter Test says more than Match.
-func (f *Filter) CanFail() bool { return f != nil && f.fails }
+// For such a filter use Test, which returns the error.
+func (f *Filter) CanFail() bool { return f != nil && f.canFail }
 
 // Match reports whether a document matches. A filter whose $expr fails on the
 // document does not match it; Test tells why.
@@ -138,32 +140,32 @@ func (f *Filter) Match(doc bson.Raw) bool {
 }
 
 // Test is Match with the error of an expression that failed.
-func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.TestWith(nil, doc) }
+func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.TestMetered(nil, doc) }
 
 // Tester returns Test for many documents, which fails with the cause of ctx
 // when that ends.
 func (f *Filter) Tester(ctx context.Context) func(doc bson.Raw) (bool, error) {
 	w := quota.New(ctx)
-	return func(doc bson.Raw) (bool, error) { return f.TestWith(w, doc) }
+	return func(doc bson.Raw) (bool, error) { return f.TestMetered(w, doc) }
 }
 
-// TestWith is Test of a run: matching ends when the work does.
-func (f *Filter) TestWith(w *quota.Meter, doc []byte) (bool, error) {
+// TestMetered is Test that charges a meter: matching stops when the meter does.
+func (f *Filter) TestMetered(w *quota.Meter, doc []byte) (bool, error) {
 	if f == nil {
-		return true, w.Step(1)
+		return true, w.Charge(1)
 	}
-	return f.run(&Matching{Meter: w, Filter: f, Index: -1}, doc)
+	return f.test(&Matching{Meter: w, Filter: f, Index: -1}, doc)
 }
 
-// TestIn matches within an evaluation that is under way, for its variables.
-func (f *Filter) TestIn(ctx *expr.Evaluation, doc []byte) (bool, error) {
-	return f.run(&Matching{Evaluation: ctx, Filter: f, Index: -1}, doc)
+// TestInEvaluation matches within an evaluation that is under way, for its variables.
+func (f *Filter) TestInEvaluation(ctx *expr.Evaluation, doc []byte) (bool, error) {
+	return f.test(&Matching{Evaluation: ctx, Filter: f, Index: -1}, doc)
 }
 
-func (f *Filter) run(m *Matching, doc []byte) (bool, error) {
+func (f *Filter) test(m *Matching, doc []byte) (bool, error) {
 	ok := f.root.Match(doc, m)
 	if m.Err == nil {
-		m.Err = m.work().Step(1)
+		m.Err = m.currentMeter().Charge(1)
 	}
 	return ok && m.Err == nil, m.Err
 }
@@ -191,7 +193,7 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 			return v, true
 		}
 		if rest, inside := strings.CutPrefix(path, p+"."); inside {
-			if v, ok := insideOf(v, paths.Split(rest)); ok {
+			if v, ok := valueAtPath(v, paths.Split(rest)); ok {
 				return v, true
 			}
 		}
@@ -199,9 +201,9 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	return bson.RawValue{}, false
 }
 
-// Point returns the field and the value of a filter that asks for one value of one
+// PointEquality returns the field and the value of a filter that asks for one value of one
 // field, of a type that only equals itself.
-func (f *Filter) Point() (field string, v value.Value, ok bool) {
+func (f *Filter) PointEquality() (field string, v value.Value, ok bool) {
 	if f == nil {
 		return "", v, false
 	}
@@ -213,16 +215,16 @@ func (f *Filter) Point() (field string, v value.Value, ok bool) {
 	if !isComparison || c.op != opEqual {
 		return "", v, false
 	}
-	switch c.to.Type {
+	switch c.operand.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeString, bson.TypeObjectID, bson.TypeDateTime,
 		bson.TypeBoolean, bson.TypeBinary:
-		return n.name, c.to, true
+		return n.name, c.operand, true
 	}
 	return "", v, false
 }
 
-// insideOf returns what a value that is a document has at a path without arrays.
-func insideOf(v value.Value, path []string) (value.Value, bool) {
+// valueAtPath returns the value at a path inside a document, through objects only.
+func valueAtPath(v value.Value, path []string) (value.Value, bool) {
 	for _, name := range path {
 		if !value.IsObject(v) {
 			return v, false
@@ -248,10 +250,10 @@ func eachEquality(n node, yield func(string, value.Value) bool) bool {
 			}
 		}
 	case *orNode:
-		if len(n.of) == 1 {
-			return eachEquality(n.of[0], yield)
+		if len(n.branches) == 1 {
+			return eachEquality(n.branches[0], yield)
 		}
-	case *everyNode:
+	case *allValuesNode:
 		for _, v := range n.values {
 			if !yield(n.name, v) {
 				return false
@@ -261,7 +263,7 @@ func eachEquality(n node, yield func(string, value.Value) bool) bool {
 		switch t := n.test.(type) {
 		case *comparison:
 			if t.op == opEqual {
-				return yield(n.name, t.to)
+				return yield(n.name, t.operand)
 			}
 		case *membership:
 			if t.single != nil {
@@ -297,9 +299,9 @@ type pathNode struct {
 
 func (n *pathNode) Match(doc []byte, m *Matching) bool {
 	matches := false
-	walker := paths.Walker{Meter: m.work(), At: &m.at, Nulls: m.nulls()}
+	walker := paths.Walker{Meter: m.currentMeter(), Finder: &m.finder, Nulls: m.nullsInArrays()}
 	walker.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
-		if !m.goOn(0) {
+		if !m.step(0) {
 			return true
 		}
 		if !n.test.Test(v, m) {
@@ -327,12 +329,12 @@ func (n exprNode) Match(doc []byte, m *Matching) bool {
 	if err != nil && m.Err == nil {
 		m.Err = err
 	}
-	return err == nil && value.Truthy(v)
+	return err == nil && value.IsTruthy(v)
 }
 
-// WholeKey reports whether the query gives every field of a shard key exactly
+// FixesWholeKey reports whether the query gives every field of a shard key exactly
 // one value, so that no document found can belong to another shard.
-func (f *Filter) WholeKey(names []string) bool {
+func (f *Filter) FixesWholeKey(names []string) bool {
 	return f != nil && !slices.ContainsFunc(names, func(name string) bool {
 		v, ok := f.Equality(name)
 		return !ok || value.IsNullish(v) || value.IsArray(v) || v.Type == bson.TypeRegex

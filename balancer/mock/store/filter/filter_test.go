@@ -255,7 +255,7 @@ func TestFilterLaws(t *testing.T) {
 		v := expr.OrNull(storetest.SmallValues.Draw(t, "value"))
 		path := rapid.SampledFrom([]string{"a", "b.c", "b"}).Draw(t, "path")
 		match := func(op string, arg value.Value) bool {
-			f, err := Compile(document.Of(document.Field{Name: path, Value: value.Object(document.Of(document.Field{Name: op,
+			f, err := Compile(document.New(document.Field{Name: path, Value: value.Object(document.New(document.Field{Name: op,
 				Value: arg}))}))
 			if err != nil {
 				t.Fatal(err)
@@ -271,7 +271,7 @@ func TestFilterLaws(t *testing.T) {
 			t.Error("$in of one differs from $eq")
 		case match("$nin", one) == eq:
 			t.Error("$nin is not the complement of $in")
-		case match("$not", value.Object(document.Of(document.Field{Name: "$gt", Value: v}))) == match("$gt", v):
+		case match("$not", value.Object(document.New(document.Field{Name: "$gt", Value: v}))) == match("$gt", v):
 			t.Error("$not is not the complement")
 		case eq && v.Type != bson.TypeMinKey && v.Type != bson.TypeMaxKey && (!match("$gte", v) || !match("$lte", v)):
 			t.Error("equal values are within the bounds")
@@ -283,7 +283,7 @@ func TestFilterLaws(t *testing.T) {
 
 // Since 8.0 null is not equal to undefined.
 func TestNullIsNotUndefined(t *testing.T) {
-	undefined := document.Of(document.Field{Name: "a", Value: value.Value{Type: bson.TypeUndefined}})
+	undefined := document.New(document.Field{Name: "a", Value: value.Value{Type: bson.TypeUndefined}})
 	for query, want := range map[string]bool{
 		`{"a": null}`: false, `{"a": {"$in": [null]}}`: false, `{"a": {"$ne": null}}`: true,
 		`{"a": {"$type": "undefined"}}`: true,

@@ -17,7 +17,7 @@ import (
 // by one, and so is for documents that are known not to match only.
 func Mismatch(validator, doc bson.Raw) bson.D {
 	m := mismatch{doc: doc}
-	return m.conjunction(validator, false)
+	return m.explainConjunction(validator, false)
 }
 
 type mismatch struct{ doc bson.Raw }
@@ -35,7 +35,7 @@ func queryClauses(query []byte) []queryClause {
 	for n, v := range document.Fields(query) {
 		name := string(n)
 		if document.IsOperator(name) {
-			list = append(list, queryClause{op: name, arg: v, spec: document.Of(document.Field{Name: name, Value: v})})
+			list = append(list, queryClause{op: name, arg: v, spec: document.New(document.Field{Name: name, Value: v})})
 			continue
 		}
 		list = append(list, predicatesAt(name, v)...)
@@ -44,7 +44,7 @@ func queryClauses(query []byte) []queryClause {
 }
 
 func predicatesAt(path string, v value.Value) []queryClause {
-	whole := document.Of(document.Field{Name: path, Value: v})
+	whole := document.New(document.Field{Name: path, Value: v})
 	if v.Type == bson.TypeRegex {
 		return []queryClause{{"$regex", path, v, whole}}
 	}
@@ -58,29 +58,29 @@ func predicatesAt(path string, v value.Value) []queryClause {
 		case "$options":
 			continue
 		case "$regex":
-			arg = value.Object(document.Of(document.Field{Name: "$regex", Value: arg},
+			arg = value.Object(document.New(document.Field{Name: "$regex", Value: arg},
 				document.Field{Name: "$options", Value: options}))
 		default:
-			arg = value.Object(document.Of(document.Field{Name: string(op), Value: arg}))
+			arg = value.Object(document.New(document.Field{Name: string(op), Value: arg}))
 		}
-		_, inner, _ := document.First(arg.Value)
-		list = append(list, queryClause{string(op), path, inner, document.Of(document.Field{Name: path, Value: arg})})
+		_, inner, _ := document.FirstField(arg.Value)
+		list = append(list, queryClause{string(op), path, inner, document.New(document.Field{Name: path, Value: arg})})
 	}
 	return list
 }
 
-// conjunction explains a query: its only clause, or an $and of them. Inverted
+// explainConjunction explains a query: its only clause, or an $and of them. Inverted
 // means that the query should not match.
-func (m mismatch) conjunction(query []byte, inverted bool) bson.D {
+func (m mismatch) explainConjunction(query []byte, inverted bool) bson.D {
 	list := queryClauses(query)
 	if len(list) == 1 {
-		return m.clause(list[0], inverted)
+		return m.explainClause(list[0], inverted)
 	}
-	return m.group("$and", inverted, len(list), func(i int) bson.D { return m.clause(list[i], inverted) })
+	return m.explainGroup("$and", inverted, len(list), func(i int) bson.D { return m.explainClause(list[i], inverted) })
 }
 
-// group explains the members of $and, $or and $nor that are to blame.
-func (m mismatch) group(op string, inverted bool, n int, each func(i int) bson.D) bson.D {
+// explainGroup explains the branches of $and, $or and $nor that caused the mismatch.
+func (m mismatch) explainGroup(op string, inverted bool, n int, each func(i int) bson.D) bson.D {
 	blamed := bson.A{}
 	for i := range n {
 		if details := each(i); details != nil {
@@ -97,8 +97,8 @@ func (m mismatch) group(op string, inverted bool, n int, each func(i int) bson.D
 	return bson.D{{Key: "operatorName", Value: op}, {Key: name, Value: blamed}}
 }
 
-// clause explains one predicate; nil when it is as it should be.
-func (m mismatch) clause(c queryClause, inverted bool) bson.D {
+// explainClause explains one predicate; nil when it is as it should be.
+func (m mismatch) explainClause(c queryClause, inverted bool) bson.D {
 	if f, err := Compile(c.spec); err != nil || f.Match(m.doc) == !inverted {
 		return nil
 	}
@@ -106,21 +106,22 @@ func (m mismatch) clause(c queryClause, inverted bool) bson.D {
 	case "$and", "$or", "$nor":
 		list := document.Items(c.arg)
 		below := inverted != (c.op == "$nor")
-		return m.group(c.op, inverted, len(list), func(i int) bson.D { return m.conjunction(list[i].Value, below) })
+		return m.explainGroup(c.op, inverted, len(list),
+			func(i int) bson.D { return m.explainConjunction(list[i].Value, below) })
 	case "$not":
 		if value.IsObject(c.arg) {
 			return bson.D{{Key: "operatorName", Value: "$not"},
-				{Key: "details", Value: m.conjunction(document.Of(document.Field{Name: c.path, Value: c.arg}), !inverted)}}
+				{Key: "details", Value: m.explainConjunction(document.New(document.Field{Name: c.path, Value: c.arg}), !inverted)}}
 		}
-		inner := queryClause{"$regex", c.path, c.arg, document.Of(document.Field{Name: c.path, Value: c.arg})}
-		return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.clause(inner, !inverted)}}
+		inner := queryClause{"$regex", c.path, c.arg, document.New(document.Field{Name: c.path, Value: c.arg})}
+		return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.explainClause(inner, !inverted)}}
 	case "$jsonSchema":
 		if !inverted {
-			return m.schema(c.arg)
+			return m.explainSchema(c.arg)
 		}
 	}
 	out := bson.D{{Key: "operatorName", Value: c.op}, {Key: "specifiedAs", Value: c.spec}}
-	return append(out, m.reasons(c, inverted)...)
+	return append(out, m.explainPredicate(c, inverted)...)
 }
 
 // mismatchReasons are the words for predicates that should match and don't, and
@@ -149,12 +150,12 @@ var mismatchReasons = map[string][2]string{
 	"$bitsAnyClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
 }
 
-func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
+func (m mismatch) explainPredicate(c queryClause, inverted bool) bson.D {
 	words := mismatchReasons[c.op][0]
 	if inverted {
 		words = mismatchReasons[c.op][1]
 	}
-	if c.op == "$exists" && value.Truthy(c.arg) == inverted {
+	if c.op == "$exists" && value.IsTruthy(c.arg) == inverted {
 		words = mismatchReasons[c.op][1]
 	} else if c.op == "$exists" {
 		words = mismatchReasons[c.op][0]
@@ -162,11 +163,11 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 	reason := bson.D{{Key: "reason", Value: words}}
 	if c.path == "" {
 		if c.op == "$expr" {
-			return append(reason, bson.E{Key: "expressionResult", Value: m.result(c)})
+			return append(reason, bson.E{Key: "expressionResult", Value: m.evalExpr(c)})
 		}
 		return reason
 	}
-	seen := m.considered(c)
+	seen := m.consideredValues(c)
 	if len(seen) == 0 {
 		if c.op != "$exists" {
 			reason[0].Value = "field was missing"
@@ -180,9 +181,9 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 	if wrongType {
 		reason[0].Value = "type did not match"
 	}
-	reason = append(reason, considered(seen)...)
+	reason = append(reason, consideredField(seen)...)
 	if c.op == "$type" || wrongType {
-		reason = append(reason, oneOrMany("consideredType", typesOf(seen)))
+		reason = append(reason, oneOrMany("consideredType", typeNames(seen)))
 	}
 	if wrongType {
 		reason = append(reason, oneOrMany("expectedType", expected))
@@ -190,8 +191,8 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 	return reason
 }
 
-// result returns what the expression of $expr gives.
-func (m mismatch) result(c queryClause) any {
+// evalExpr returns what the expression of $expr gives.
+func (m mismatch) evalExpr(c queryClause) any {
 	sc, err := expr.NewScope(expr.Language{}, nil)
 	if err != nil {
 		return nil
@@ -209,9 +210,9 @@ func (m mismatch) result(c queryClause) any {
 	return v
 }
 
-// considered returns the values that a predicate has looked at: an array's
+// consideredValues returns the values that a predicate has looked at: an array's
 // elements and the array, or only the array where it looks at no elements.
-func (m mismatch) considered(c queryClause) []value.Value {
+func (m mismatch) consideredValues(c queryClause) []value.Value {
 	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
 	var seen []value.Value
 	paths.Walk(nil, m.doc, paths.Split(c.path), !whole, func(v value.Value, _ int) bool {
@@ -223,8 +224,8 @@ func (m mismatch) considered(c queryClause) []value.Value {
 	return seen
 }
 
-// expectedTypes returns those that a predicate can match at all; nil where that
-// says nothing.
+// expectedTypes returns the only types that a predicate can match; nil where any
+// type can match.
 func expectedTypes(c queryClause) []string {
 	numbers := []string{"decimal", "double", "int", "long"}
 	switch c.op {
@@ -240,7 +241,7 @@ func expectedTypes(c queryClause) []string {
 	return nil
 }
 
-func considered(seen []value.Value) bson.D {
+func consideredField(seen []value.Value) bson.D {
 	if len(seen) == 1 {
 		return bson.D{{Key: "consideredValue", Value: seen[0]}}
 	}
@@ -251,7 +252,7 @@ func considered(seen []value.Value) bson.D {
 	return bson.D{{Key: "consideredValues", Value: list}}
 }
 
-func typesOf(seen []value.Value) []string {
+func typeNames(seen []value.Value) []string {
 	var names []string
 	for _, v := range seen {
 		names = append(names, value.TypeName(v))

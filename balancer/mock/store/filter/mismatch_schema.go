@@ -11,7 +11,7 @@ import (
 )
 
 // schemaOrder returns the order in which the server looks at the keywords of a
-// schema, and so the order of what it finds wrong.
+// schema, which is the order of the reported violations.
 func schemaOrder() []string {
 	return []string{
 		"maximum", "minimum", "maxLength", "minLength", "pattern", "multipleOf",
@@ -32,8 +32,8 @@ var schemaReasons = map[string]string{
 	"enum": "value was not found in enum", "bsonType": "type did not match", "type": "type did not match",
 }
 
-// schema explains $jsonSchema.
-func (m mismatch) schema(schema value.Value) bson.D {
+// explainSchema explains $jsonSchema.
+func (m mismatch) explainSchema(schema value.Value) bson.D {
 	out := append(bson.D{{Key: "operatorName", Value: "$jsonSchema"}}, annotations(schema)...)
 	return append(out, bson.E{Key: "schemaRulesNotSatisfied", Value: brokenRules(schema, value.Object(m.doc))})
 }
@@ -62,15 +62,15 @@ func brokenRules(schema, v value.Value) bson.A {
 			rule = append(rule, explain(schema, arg, v)...)
 		} else {
 			rule = append(rule, bson.E{Key: "specifiedAs", Value: keywordSpec(schema, name)})
-			rule = append(rule, plainRule(name, v)...)
+			rule = append(rule, explainKeyword(name, v)...)
 		}
 		broken = append(broken, rule)
 	}
 	return broken
 }
 
-// plainRule blames one value.
-func plainRule(name string, v value.Value) bson.D {
+// explainKeyword blames one value.
+func explainKeyword(name string, v value.Value) bson.D {
 	rule := bson.D{{Key: "reason", Value: schemaReasons[name]}}
 	switch name {
 	case "minProperties", "maxProperties":
@@ -78,7 +78,7 @@ func plainRule(name string, v value.Value) bson.D {
 			{Key: "numberOfProperties", Value: int32(document.Count(v.Value))}}
 	case "uniqueItems":
 		return bson.D{{Key: "reason", Value: "found a duplicate item"}, {Key: "consideredValue", Value: v},
-			{Key: "duplicatedValue", Value: duplicated(v)}}
+			{Key: "duplicatedValue", Value: firstDuplicate(v)}}
 	}
 	rule = append(rule, bson.E{Key: "consideredValue", Value: v})
 	if name == "minItems" || name == "maxItems" {
@@ -90,24 +90,24 @@ func plainRule(name string, v value.Value) bson.D {
 	return rule
 }
 
-func duplicated(arr value.Value) value.Value {
+func firstDuplicate(arr value.Value) value.Value {
 	seen := map[string]bool{}
 	for _, v := range document.Fields(arr.Value) {
-		if seen[value.Encoded(v)] {
+		if seen[value.EncodedKey(v)] {
 			return v
 		}
-		seen[value.Encoded(v)] = true
+		seen[value.EncodedKey(v)] = true
 	}
 	return value.Value{}
 }
 
 func satisfies(schema bson.Raw, v value.Value) bool {
 	s, err := (&schemaCompiler{}).compile(value.Object(schema))
-	return err != nil || s.valid(nil, v)
+	return err != nil || s.isValid(nil, v)
 }
 
-// partners are the keywords that another one is read with.
-var partners = map[string][]string{
+// relatedKeywords are the keywords that modify another keyword.
+var relatedKeywords = map[string][]string{
 	"maximum": {"exclusiveMaximum"}, "minimum": {"exclusiveMinimum"},
 	"additionalItems": {"items"}, "additionalProperties": {"properties", "patternProperties"},
 }
@@ -116,35 +116,36 @@ var partners = map[string][]string{
 func keywordSpec(schema value.Value, name string) bson.Raw {
 	fs := []document.Field{{Name: name, Value: document.Lookup(schema.Value, name)}}
 	if name == "maximum" || name == "minimum" {
-		fs = append(fs, document.Field{Name: partners[name][0], Value: document.Lookup(schema.Value, partners[name][0])})
+		fs = append(fs,
+			document.Field{Name: relatedKeywords[name][0], Value: document.Lookup(schema.Value, relatedKeywords[name][0])})
 	}
-	return document.Of(fs...)
+	return document.New(fs...)
 }
 
-// keywordOnly returns a schema of one keyword. What belongs to it is there, but
-// allows everything.
+// keywordOnly returns a schema of one keyword. Related keywords are kept, but
+// allow everything.
 func keywordOnly(schema value.Value, name string) bson.Raw {
 	fs := []document.Field{{Name: name, Value: document.Lookup(schema.Value, name)}}
-	for _, partner := range partners[name] {
+	for _, partner := range relatedKeywords[name] {
 		v := document.Lookup(schema.Value, partner)
 		if value.IsMissing(v) || partner == "items" && !value.IsArray(v) {
 			continue
 		}
 		if value.IsArray(v) || value.IsObject(v) {
-			v = withoutRules(v)
+			v = emptySchemas(v)
 		}
 		fs = append(fs, document.Field{Name: partner, Value: v})
 	}
-	return document.Of(fs...)
+	return document.New(fs...)
 }
 
-// withoutRules keeps the names, or the number, of some schemas.
-func withoutRules(schemas value.Value) value.Value {
+// emptySchemas keeps the names, or the number, of some schemas.
+func emptySchemas(schemas value.Value) value.Value {
 	var fs []document.Field
 	for n := range document.Fields(schemas.Value) {
 		fs = append(fs, document.Field{Name: string(n), Value: value.Object(document.Empty)})
 	}
-	return value.Value{Type: schemas.Type, Value: document.Of(fs...)}
+	return value.Value{Type: schemas.Type, Value: document.New(fs...)}
 }
 
 // nestedRules explain the keywords that hold schemas or names.
@@ -152,14 +153,14 @@ func nestedRules() map[string]func(schema, arg, v value.Value) bson.D {
 	return map[string]func(schema, arg, v value.Value) bson.D{
 		"properties": brokenProperties, "patternProperties": brokenPatterns, "additionalProperties": brokenAdditional,
 		"required": missingRequired, "dependencies": brokenDependencies,
-		"items": brokenItems, "additionalItems": brokenMoreItems,
+		"items": brokenItems, "additionalItems": brokenAdditionalItems,
 		"allOf": brokenCombination, "anyOf": brokenCombination, "oneOf": brokenOneOf,
 		"not": func(_, _, _ value.Value) bson.D { return bson.D{{Key: "reason", Value: "child expression matched"}} },
 	}
 }
 
-// details explains a value against a schema of its own, after what names it.
-func details(named bson.D, schema, v value.Value) bson.D {
+// withDetails explains a value against a schema of its own, after what names it.
+func withDetails(named bson.D, schema, v value.Value) bson.D {
 	return append(append(named, annotations(schema)...), bson.E{Key: "details", Value: brokenRules(schema, v)})
 }
 
@@ -167,7 +168,7 @@ func brokenProperties(_, arg, v value.Value) bson.D {
 	list := bson.A{}
 	for n, s := range document.Fields(arg.Value) {
 		if f := document.Lookup(v.Value, string(n)); !value.IsMissing(f) && !satisfies(s.Value, f) {
-			list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)}}, s, f))
+			list = append(list, withDetails(bson.D{{Key: "propertyName", Value: string(n)}}, s, f))
 		}
 	}
 	return bson.D{{Key: "propertiesNotSatisfied", Value: list}}
@@ -181,8 +182,8 @@ func brokenPatterns(_, arg, v value.Value) bson.D {
 			continue
 		}
 		for n, f := range document.Fields(v.Value) {
-			if p.Matches(nil, string(n)) && !satisfies(s.Value, f) {
-				list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)},
+			if p.MatchOrFalse(nil, string(n)) && !satisfies(s.Value, f) {
+				list = append(list, withDetails(bson.D{{Key: "propertyName", Value: string(n)},
 					{Key: "regexMatched", Value: string(source)}}, s, f))
 			}
 		}
@@ -193,27 +194,27 @@ func brokenPatterns(_, arg, v value.Value) bson.D {
 func brokenAdditional(schema, arg, v value.Value) bson.D {
 	var more []document.Field
 	for n, f := range document.Fields(v.Value) {
-		one := value.Object(document.Of(document.Field{Name: string(n), Value: f}))
+		one := value.Object(document.New(document.Field{Name: string(n), Value: f}))
 		listed := !value.IsMissing(document.Lookup(document.Lookup(schema.Value, "properties").Value, string(n)))
 		if !listed && !satisfies(keywordOnly(schema, "additionalProperties"), one) {
 			more = append(more, document.Field{Name: string(n), Value: f})
 		}
 	}
 	if value.IsObject(arg) && len(more) > 0 {
-		return details(bson.D{{Key: "reason", Value: "at least one additional property did not match the subschema"},
+		return withDetails(bson.D{{Key: "reason", Value: "at least one additional property did not match the subschema"},
 			{Key: "failingProperty", Value: more[0].Name}}, arg, more[0].Value)
 	}
 	names := bson.A{}
 	for _, f := range more {
 		names = append(names, f.Name)
 	}
-	return bson.D{{Key: "specifiedAs", Value: document.Of(document.Field{Name: "additionalProperties", Value: arg})},
+	return bson.D{{Key: "specifiedAs", Value: document.New(document.Field{Name: "additionalProperties", Value: arg})},
 		{Key: "additionalProperties", Value: names}}
 }
 
 func missingRequired(_, arg, v value.Value) bson.D {
 	return bson.D{
-		{Key: "specifiedAs", Value: document.Of(document.Field{Name: "required", Value: arg})},
+		{Key: "specifiedAs", Value: document.New(document.Field{Name: "required", Value: arg})},
 		{Key: "missingProperties", Value: missingNames(arg, v)},
 	}
 }
@@ -243,7 +244,7 @@ func brokenDependencies(_, arg, v value.Value) bson.D {
 		named := bson.D{{Key: "conditionalProperty", Value: string(n)}}
 		if !value.IsArray(s) {
 			if !satisfies(s.Value, v) {
-				list = append(list, details(named, s, v))
+				list = append(list, withDetails(named, s, v))
 			}
 		} else if missing := missingNames(s, v); len(missing) > 0 {
 			list = append(list, append(named, bson.E{Key: "missingProperties", Value: missing}))
@@ -258,28 +259,28 @@ func brokenItems(_, arg, v value.Value) bson.D {
 	all := document.Items(v)
 	if !value.IsArray(arg) {
 		at := slices.IndexFunc(all, func(e value.Value) bool { return !satisfies(arg.Value, e) })
-		return details(bson.D{{Key: "reason", Value: itemReason}, {Key: "itemIndex", Value: int32(at)}}, arg, all[at])
+		return withDetails(bson.D{{Key: "reason", Value: itemReason}, {Key: "itemIndex", Value: int32(at)}}, arg, all[at])
 	}
 	list := bson.A{}
 	for i, s := range document.Items(arg) {
 		if i < len(all) && !satisfies(s.Value, all[i]) {
-			list = append(list, details(bson.D{{Key: "itemIndex", Value: int32(i)}}, s, all[i]))
+			list = append(list, withDetails(bson.D{{Key: "itemIndex", Value: int32(i)}}, s, all[i]))
 		}
 	}
 	return bson.D{{Key: "details", Value: list}}
 }
 
-func brokenMoreItems(schema, arg, v value.Value) bson.D {
+func brokenAdditionalItems(schema, arg, v value.Value) bson.D {
 	from := document.Count(document.Lookup(schema.Value, "items").Value)
 	more := document.Items(v)[from:]
 	if !value.IsObject(arg) {
 		return bson.D{
-			{Key: "specifiedAs", Value: document.Of(document.Field{Name: "additionalItems", Value: arg})},
+			{Key: "specifiedAs", Value: document.New(document.Field{Name: "additionalItems", Value: arg})},
 			{Key: "reason", Value: "found additional items"}, {Key: "additionalItems", Value: document.Array(more)},
 		}
 	}
 	at := slices.IndexFunc(more, func(e value.Value) bool { return !satisfies(arg.Value, e) })
-	return details(bson.D{{Key: "reason", Value: "At least one additional item did not match the sub-schema"},
+	return withDetails(bson.D{{Key: "reason", Value: "At least one additional item did not match the sub-schema"},
 		{Key: "itemIndex", Value: int32(from + at)}}, arg, more[at])
 }
 
@@ -287,7 +288,7 @@ func brokenCombination(_, arg, v value.Value) bson.D {
 	list := bson.A{}
 	for i, s := range document.Items(arg) {
 		if !satisfies(s.Value, v) {
-			list = append(list, details(bson.D{{Key: "index", Value: int32(i)}}, s, v))
+			list = append(list, withDetails(bson.D{{Key: "index", Value: int32(i)}}, s, v))
 		}
 	}
 	return bson.D{{Key: "schemasNotSatisfied", Value: list}}

@@ -27,9 +27,9 @@ func newModTest(v value.Value) (modTest, error) {
 		return modTest{}, servererr.BadValue("malformed mod, divisor not a number")
 	case !value.IsNumber(parts[1]):
 		return modTest{}, servererr.BadValue("malformed mod, remainder not a number")
-	case !value.IsFinite(parts[0]):
+	case !value.FitsInt64(parts[0]):
 		return modTest{}, servererr.BadValue("malformed mod, divisor value is invalid")
-	case !value.IsFinite(parts[1]):
+	case !value.FitsInt64(parts[1]):
 		return modTest{}, servererr.BadValue("malformed mod, remainder value is invalid")
 	}
 	t := modTest{value.ToInteger(parts[0]), value.ToInteger(parts[1])}
@@ -40,7 +40,7 @@ func newModTest(v value.Value) (modTest, error) {
 }
 
 func (t modTest) Test(v value.Value, _ *Matching) bool {
-	if !value.IsNumber(v) || !value.IsFinite(v) {
+	if !value.IsNumber(v) || !value.FitsInt64(v) {
 		return false
 	}
 	n := value.ToInteger(v)
@@ -50,7 +50,7 @@ func (t modTest) Test(v value.Value, _ *Matching) bool {
 	return n%t.divisor == t.remainder
 }
 
-// bitMode says which bits of the mask must be how.
+// bitMode says whether bits must be set or clear, and whether all or any of the mask.
 type bitMode struct{ set, all bool }
 
 var bitModes = map[string]bitMode{
@@ -95,16 +95,16 @@ func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
 		}
 	case v.Type == bson.TypeBinary:
 		_, data := value.BinaryAt(v.Value)
-		t.mask = littleEndian(data)
+		t.mask = binaryBits(data)
 	default:
 		return t, servererr.BadValue("%s takes an Array, a number, or a BinData but received: %s", op, v)
 	}
 	return t, nil
 }
 
-// littleEndian reads binary data as a set of bits: bit 0 is the lowest of the
+// binaryBits reads binary data as a set of bits: bit 0 is the lowest of the
 // first byte.
-func littleEndian(data []byte) *big.Int {
+func binaryBits(data []byte) *big.Int {
 	reversed := make([]byte, len(data))
 	for i, b := range data {
 		reversed[len(data)-1-i] = b
@@ -123,7 +123,7 @@ func (t bitTest) Test(v value.Value, _ *Matching) bool {
 		bits.SetInt64(n) // negative numbers have all high bits set
 	case v.Type == bson.TypeBinary:
 		_, data := value.BinaryAt(v.Value)
-		bits = littleEndian(data)
+		bits = binaryBits(data)
 	default:
 		return false
 	}

@@ -15,23 +15,23 @@ type topOperator func(name string, v value.Value) (node, error)
 
 func (c *Compiler) topOperators() map[string]topOperator {
 	return map[string]topOperator{
-		"$and": c.junction, "$or": c.junction, "$nor": c.junction,
-		"$expr": c.expr, "$sampleRate": sampleRate,
-		"$jsonSchema":  func(_ string, v value.Value) (node, error) { return c.schema(v) },
+		"$and": c.compileJunction, "$or": c.compileJunction, "$nor": c.compileJunction,
+		"$expr": c.compileExpr, "$sampleRate": compileSampleRate,
+		"$jsonSchema":  func(_ string, v value.Value) (node, error) { return c.compileSchema(v) },
 		"$comment":     func(string, value.Value) (node, error) { return nil, nil },
-		"$alwaysTrue":  constant(true),
-		"$alwaysFalse": constant(false),
+		"$alwaysTrue":  compileConstant(true),
+		"$alwaysFalse": compileConstant(false),
 		"$where": func(string, value.Value) (node, error) {
 			return nil, servererr.BadValue("no globalScriptEngine in $where parsing")
 		},
 		"$text": func(string, value.Value) (node, error) {
 			return nil, servererr.New(mongoerr.IndexNotFound, "text index required for $text query")
 		},
-		"$ref": c.reference, "$id": c.reference, "$db": c.reference,
+		"$ref": c.compileReference, "$id": c.compileReference, "$db": c.compileReference,
 	}
 }
 
-// checkPlace refuses operators on whole documents where there is none, and in queries
+// checkPlace refuses operators on whole documents inside $elemMatch, and in queries
 // of updates ($pull, arrayFilters).
 func (c *Compiler) checkPlace(name string) error {
 	switch name {
@@ -40,7 +40,7 @@ func (c *Compiler) checkPlace(name string) error {
 		return nil
 	}
 	switch {
-	case c.below:
+	case c.inElemMatch:
 		return servererr.BadValue("%s can only be applied to the top-level document", name)
 	case !c.InUpdate:
 		return nil
@@ -50,29 +50,29 @@ func (c *Compiler) checkPlace(name string) error {
 	return servererr.BadValue("%s is not allowed in this context", name)
 }
 
-func (c *Compiler) junction(name string, v value.Value) (node, error) {
-	list, err := c.clauses(name, v)
+func (c *Compiler) compileJunction(name string, v value.Value) (node, error) {
+	list, err := c.compileClauses(name, v)
 	switch {
 	case err != nil:
 		return nil, err
 	case name == "$and":
-		return c.ordered(list, true), nil
+		return c.sortForEvaluation(list, true), nil
 	case name == "$or":
-		return newAnyNode(c.ordered(list, false)), nil
+		return newOrNode(c.sortForEvaluation(list, false)), nil
 	}
-	return norNode{newAnyNode(c.ordered(list, false))}, nil
+	return norNode{newOrNode(c.sortForEvaluation(list, false))}, nil
 }
 
-func (c *Compiler) expr(_ string, v value.Value) (node, error) {
+func (c *Compiler) compileExpr(_ string, v value.Value) (node, error) {
 	e, err := expr.Compile(v, c.Scope)
 	if err != nil {
 		return nil, err
 	}
-	c.fails = true
+	c.canFail = true
 	return exprNode{e}, nil
 }
 
-func constant(b bool) topOperator {
+func compileConstant(b bool) topOperator {
 	return func(name string, v value.Value) (node, error) {
 		if !value.IsNumber(v) || value.Compare(v, value.Int32(1)) != 0 {
 			return nil, servererr.FailedToParse("%s must be an integer value of 1", name)
@@ -81,7 +81,7 @@ func constant(b bool) topOperator {
 	}
 }
 
-func sampleRate(_ string, v value.Value) (node, error) {
+func compileSampleRate(_ string, v value.Value) (node, error) {
 	rate := value.ToDouble(v)
 	if !value.IsNumber(v) || !(rate >= 0 && rate <= 1) {
 		return nil, servererr.BadValue("numeric argument to $sampleRate must be in [0, 1]")
@@ -92,13 +92,13 @@ func sampleRate(_ string, v value.Value) (node, error) {
 	})}, nil
 }
 
-// reference is a field of a DBRef.
-func (c *Compiler) reference(name string, v value.Value) (node, error) {
-	p, err := c.Predicate(name, v)
+// compileReference is a field of a DBRef.
+func (c *Compiler) compileReference(name string, v value.Value) (node, error) {
+	p, err := c.CompilePredicate(name, v)
 	if err != nil {
 		return nil, err
 	}
-	return p.node(name, []string{name}), nil
+	return p.newNode(name, []string{name}), nil
 }
 
 // pathOperator compiles an operator beside a field's name.
@@ -106,33 +106,33 @@ type pathOperator func(name, op string, v value.Value) (predicate, error)
 
 func (c *Compiler) pathOperators() map[string]pathOperator {
 	all := map[string]pathOperator{
-		"$ne": notEqual, "$in": isIn, "$nin": isIn, "$exists": exists,
-		"$not":       func(name, _ string, v value.Value) (predicate, error) { return c.negation(name, v) },
-		"$all":       func(name, _ string, v value.Value) (predicate, error) { return c.all(name, v) },
-		"$elemMatch": func(name, _ string, v value.Value) (predicate, error) { return c.ElemMatch(name, v) },
+		"$ne": compileNotEqual, "$in": compileIn, "$nin": compileIn, "$exists": compileExists,
+		"$not":       func(name, _ string, v value.Value) (predicate, error) { return c.compileNot(name, v) },
+		"$all":       func(name, _ string, v value.Value) (predicate, error) { return c.compileAll(name, v) },
+		"$elemMatch": func(name, _ string, v value.Value) (predicate, error) { return c.CompileElemMatch(name, v) },
 		"$type": func(name, _ string, v value.Value) (predicate, error) {
 			t, err := newTypeTest(name, v)
-			return leaf(t), err
+			return leafPredicate(t), err
 		},
 		"$mod": func(_, _ string, v value.Value) (predicate, error) {
 			t, err := newModTest(v)
-			return leaf(t), err
+			return leafPredicate(t), err
 		},
 		"$size": func(_, _ string, v value.Value) (predicate, error) {
 			t, err := newSizeTest(v)
-			return whole(t), err
+			return wholeValuePredicate(t), err
 		},
 	}
 	for op, kind := range comparisonOps {
 		all[op] = func(name, _ string, v value.Value) (predicate, error) {
 			t, err := newComparison(name, kind, v)
-			return leaf(t), err
+			return leafPredicate(t), err
 		}
 	}
 	for op, mode := range bitModes {
 		all[op] = func(_, op string, v value.Value) (predicate, error) {
 			t, err := newBitTest(op, mode, v)
-			return leaf(t), err
+			return leafPredicate(t), err
 		}
 	}
 	for _, op := range []string{"$geoWithin", "$geoIntersects", "$within"} {
@@ -149,31 +149,31 @@ func (c *Compiler) pathOperators() map[string]pathOperator {
 	return all
 }
 
-func notEqual(name, _ string, v value.Value) (predicate, error) {
+func compileNotEqual(name, _ string, v value.Value) (predicate, error) {
 	if value.IsRegex(v) {
 		return predicate{}, servererr.BadValue("Can't have regex as arg to $ne.")
 	}
 	t, err := newComparison(name, opEqual, v)
-	return not(leaf(t)), err
+	return negatedPredicate(leafPredicate(t)), err
 }
 
-func isIn(_, op string, v value.Value) (predicate, error) {
+func compileIn(_, op string, v value.Value) (predicate, error) {
 	t, err := newMembership(op, v)
 	if op == "$nin" {
-		return not(leaf(t)), err
+		return negatedPredicate(leafPredicate(t)), err
 	}
-	return leaf(t), err
+	return leafPredicate(t), err
 }
 
-func exists(_, _ string, v value.Value) (predicate, error) {
-	if value.Truthy(v) {
-		return leaf(existence{}), nil
+func compileExists(_, _ string, v value.Value) (predicate, error) {
+	if value.IsTruthy(v) {
+		return leafPredicate(existence{}), nil
 	}
-	return not(leaf(existence{})), nil
+	return negatedPredicate(leafPredicate(existence{})), nil
 }
 
-// Operators lists the operators of filters, in order.
-func Operators() []string {
+// OperatorNames lists the operators of filters, in order.
+func OperatorNames() []string {
 	c := &Compiler{}
 	names := slices.Collect(maps.Keys(c.topOperators()))
 	names = slices.AppendSeq(names, maps.Keys(c.pathOperators()))

@@ -19,24 +19,24 @@ const maxFilterDepth = 100
 
 // Compiler compiles queries.
 type Compiler struct {
-	Scope    *expr.Scope
-	depth    int
-	fails    bool // there is an expression
-	below    bool // inside $elemMatch
-	InUpdate bool // without what goes beyond a document's values: queries in updates
-	top      map[string]topOperator
-	ops      map[string]pathOperator
+	Scope       *expr.Scope
+	depth       int
+	canFail     bool // there is an expression
+	inElemMatch bool // inside $elemMatch
+	InUpdate    bool // queries in updates, where $expr, $jsonSchema, $where and $text are refused
+	top         map[string]topOperator
+	ops         map[string]pathOperator
 }
 
-// Document compiles a whole query or a part of one with fields at the top.
-func (c *Compiler) Document(doc []byte) (node, error) {
+// CompileDocument compiles a whole query or a part of one with fields at the top.
+func (c *Compiler) CompileDocument(doc []byte) (node, error) {
 	if c.depth++; c.depth > maxFilterDepth {
 		return nil, servererr.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
 	}
 	defer func() { c.depth-- }()
 	var all allNode
 	for name, v := range document.Fields(doc) {
-		n, err := c.entry(string(name), v)
+		n, err := c.compileEntry(string(name), v)
 		if err != nil {
 			return nil, err
 		}
@@ -47,15 +47,15 @@ func (c *Compiler) Document(doc []byte) (node, error) {
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	return c.ordered(all, true), nil
+	return c.sortForEvaluation(all, true), nil
 }
 
-// ordered puts clauses in the order in which the server asks them, where that makes
-// a difference: an expression may fail, and is asked last. Conjunctions and
+// sortForEvaluation sorts clauses into the order in which the server evaluates them, where it makes
+// a difference: an expression may fail, and is evaluated last. Conjunctions and
 // disjunctions come before clauses on one path, negations after them; and says that the clauses
 // are a conjunction, into which nested conjunctions are flattened.
-func (c *Compiler) ordered(list allNode, and bool) allNode {
-	if !c.fails {
+func (c *Compiler) sortForEvaluation(list allNode, and bool) allNode {
+	if !c.canFail {
 		return list
 	}
 	var flat allNode
@@ -66,11 +66,11 @@ func (c *Compiler) ordered(list allNode, and bool) allNode {
 		}
 		flat = append(flat, n)
 	}
-	slices.SortStableFunc(flat, func(a, b node) int { return cmp.Compare(turnOf(a), turnOf(b)) })
+	slices.SortStableFunc(flat, func(a, b node) int { return cmp.Compare(evaluationRank(a), evaluationRank(b)) })
 	return flat
 }
 
-func turnOf(n node) int {
+func evaluationRank(n node) int {
 	switch n.(type) {
 	case allNode:
 		return 0
@@ -84,13 +84,13 @@ func turnOf(n node) int {
 	return 2
 }
 
-func (c *Compiler) entry(name string, v value.Value) (node, error) {
+func (c *Compiler) compileEntry(name string, v value.Value) (node, error) {
 	if !strings.HasPrefix(name, "$") {
-		p, err := c.Predicate(name, v)
+		p, err := c.CompilePredicate(name, v)
 		if err != nil {
 			return nil, err
 		}
-		return p.node(name, paths.Split(name)), nil
+		return p.newNode(name, paths.Split(name)), nil
 	}
 	if c.top == nil {
 		c.top = c.topOperators()
@@ -106,7 +106,7 @@ func (c *Compiler) entry(name string, v value.Value) (node, error) {
 			"consider using $getField or $setField.", name)
 }
 
-func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
+func (c *Compiler) compileClauses(name string, v value.Value) ([]node, error) {
 	if !value.IsArray(v) {
 		return nil, servererr.BadValue("%s must be an array", name)
 	}
@@ -115,7 +115,7 @@ func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
 		if !value.IsObject(item) {
 			return nil, servererr.BadValue("$or/$and/$nor entries need to be full objects")
 		}
-		n, err := c.Document(item.Value)
+		n, err := c.CompileDocument(item.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -131,27 +131,27 @@ func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
 // predicates that may be negated. The same predicate can be put on a path or,
 // inside $elemMatch, on a single value.
 type predicate struct {
-	Leaf   ValueTest
-	expand bool
-	all    []predicate
-	negate bool
-	every  *everyNode // the same as all, for many values at a path
+	Leaf      ValueTest
+	expand    bool
+	all       []predicate
+	negate    bool
+	allValues *allValuesNode // the same as all, for many values at a path
 }
 
-func (p predicate) node(name string, path []string) node {
+func (p predicate) newNode(name string, path []string) node {
 	if p.Leaf != nil {
 		return &pathNode{name: name, path: path, test: p.Leaf, expand: p.expand}
 	}
-	if p.every != nil {
-		return &everyNode{name: name, path: path, values: p.every.values, known: p.every.known}
+	if p.allValues != nil {
+		return &allValuesNode{name: name, path: path, values: p.allValues.values, encoded: p.allValues.encoded}
 	}
 	all := make(allNode, len(p.all))
 	for i, child := range p.all {
-		all[i] = child.node(name, path)
+		all[i] = child.newNode(name, path)
 	}
 	switch {
 	case p.negate:
-		return norNode{newAnyNode([]node{all})}
+		return norNode{newOrNode([]node{all})}
 	case len(all) == 1:
 		return all[0]
 	}
@@ -170,34 +170,34 @@ func (p predicate) Test(v value.Value, m *Matching) bool {
 	return !p.negate
 }
 
-func leaf(t ValueTest) predicate     { return predicate{Leaf: t, expand: true} }
-func whole(t ValueTest) predicate    { return predicate{Leaf: t} }
-func not(ps ...predicate) predicate  { return predicate{all: ps, negate: true} }
-func allOf(ps []predicate) predicate { return predicate{all: ps} }
+func leafPredicate(t ValueTest) predicate        { return predicate{Leaf: t, expand: true} }
+func wholeValuePredicate(t ValueTest) predicate  { return predicate{Leaf: t} }
+func negatedPredicate(ps ...predicate) predicate { return predicate{all: ps, negate: true} }
+func andPredicate(ps []predicate) predicate      { return predicate{all: ps} }
 
-// Predicate compiles the value beside a field name.
-func (c *Compiler) Predicate(name string, v value.Value) (predicate, error) {
+// CompilePredicate compiles the value beside a field name.
+func (c *Compiler) CompilePredicate(name string, v value.Value) (predicate, error) {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
-		if op, _, ok := document.First(v.Value); ok && document.IsOperator(op) && !document.IsReference(op) {
-			ps, err := c.operators(name, v.Value)
+		if op, _, ok := document.FirstField(v.Value); ok && document.IsOperator(op) && !document.IsReference(op) {
+			ps, err := c.compileOperators(name, v.Value)
 			if err != nil {
 				return predicate{}, err
 			}
-			return allOf(ps), nil
+			return andPredicate(ps), nil
 		}
 	case bson.TypeRegex:
 		pattern, options := value.RegexAt(v.Value)
 		t, err := newRegexTest(pattern, options)
-		return leaf(t), err
+		return leafPredicate(t), err
 	case bson.TypeUndefined:
 		return predicate{}, servererr.BadValue("cannot compare to undefined")
 	}
-	return leaf(&comparison{op: opEqual, to: v}), nil
+	return leafPredicate(&comparison{op: opEqual, operand: v}), nil
 }
 
-// operators compiles {$op: ..., $op: ...}.
-func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
+// compileOperators compiles {$op: ..., $op: ...}.
+func (c *Compiler) compileOperators(name string, doc []byte) ([]predicate, error) {
 	if c.depth++; c.depth > maxFilterDepth {
 		return nil, servererr.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
 	}
@@ -210,7 +210,7 @@ func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 			if err != nil {
 				return nil, err
 			}
-			ps = append(ps, leaf(t))
+			ps = append(ps, leafPredicate(t))
 			continue
 		case "$options":
 			if value.IsMissing(document.Lookup(doc, "$regex")) {
@@ -218,7 +218,7 @@ func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 			}
 			continue
 		}
-		p, err := c.operator(name, string(op), v)
+		p, err := c.compileOperator(name, string(op), v)
 		if err != nil {
 			return nil, err
 		}
@@ -227,17 +227,17 @@ func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 	return ps, nil
 }
 
-// Compares reports whether an operator compares with one value.
-func Compares(op string) bool {
-	_, is := comparisonOps[op]
-	return is
+// IsComparison reports whether an operator compares with one value.
+func IsComparison(op string) bool {
+	_, ok := comparisonOps[op]
+	return ok
 }
 
 var comparisonOps = map[string]comparisonOp{
 	"$eq": opEqual, "$gt": opGreater, "$gte": opGreaterEqual, "$lt": opLess, "$lte": opLessEqual,
 }
 
-func (c *Compiler) operator(name, op string, v value.Value) (predicate, error) {
+func (c *Compiler) compileOperator(name, op string, v value.Value) (predicate, error) {
 	if c.ops == nil {
 		c.ops = c.pathOperators()
 	}
@@ -247,10 +247,10 @@ func (c *Compiler) operator(name, op string, v value.Value) (predicate, error) {
 	return predicate{}, servererr.BadValue("unknown operator: %s", op)
 }
 
-func (c *Compiler) negation(name string, v value.Value) (predicate, error) {
+func (c *Compiler) compileNot(name string, v value.Value) (predicate, error) {
 	if v.Type == bson.TypeRegex {
-		p, err := c.Predicate(name, v)
-		return not(p), err
+		p, err := c.CompilePredicate(name, v)
+		return negatedPredicate(p), err
 	}
 	if !value.IsObject(v) {
 		return predicate{}, servererr.BadValue("$not needs a regex or a document")
@@ -258,6 +258,6 @@ func (c *Compiler) negation(name string, v value.Value) (predicate, error) {
 	if document.IsEmpty(v.Value) {
 		return predicate{}, servererr.BadValue("$not cannot be empty")
 	}
-	ps, err := c.operators(name, v.Value)
-	return not(ps...), err
+	ps, err := c.compileOperators(name, v.Value)
+	return negatedPredicate(ps...), err
 }

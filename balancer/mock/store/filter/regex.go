@@ -26,7 +26,7 @@ func newRegexTest(source, options string) (*regexTest, error) {
 func (t *regexTest) Test(v value.Value, m *Matching) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
-		ok, err := t.compiled.Match(m.work(), value.TextAt(v.Value))
+		ok, err := t.compiled.Match(m.currentMeter(), value.TextAt(v.Value))
 		if m != nil && m.Err == nil {
 			m.Err = err
 		}
@@ -49,7 +49,7 @@ func regexOperator(v, options value.Value) (*regexTest, error) {
 	case !value.IsString(options):
 		return nil, servererr.BadValue("$options has to be a string")
 	case flags != "":
-		return nil, servererr.Of(51074, "options set in both $regex and $options")
+		return nil, servererr.NewCode(51074, "options set in both $regex and $options")
 	default:
 		flags = value.TextAt(options.Value)
 	}

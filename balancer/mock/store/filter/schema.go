@@ -21,9 +21,9 @@ type schema []schemaCheck
 
 type schemaCheck func(w *quota.Meter, v value.Value) bool
 
-func (s schema) valid(w *quota.Meter, v value.Value) bool {
+func (s schema) isValid(w *quota.Meter, v value.Value) bool {
 	for _, check := range s {
-		if w.Step(1) != nil || !check(w, v) {
+		if w.Charge(1) != nil || !check(w, v) {
 			return false
 		}
 	}
@@ -34,10 +34,10 @@ func (s schema) valid(w *quota.Meter, v value.Value) bool {
 type schemaNode schema
 
 func (n schemaNode) Match(doc []byte, m *Matching) bool {
-	return schema(n).valid(m.work(), value.Object(doc))
+	return schema(n).isValid(m.currentMeter(), value.Object(doc))
 }
 
-func (c *Compiler) schema(v value.Value) (node, error) {
+func (c *Compiler) compileSchema(v value.Value) (node, error) {
 	if !value.IsObject(v) {
 		return nil, servererr.TypeMismatch("$jsonSchema must be an object")
 	}
@@ -58,10 +58,10 @@ func (c *schemaCompiler) keywords() map[string]keyword {
 		"exclusiveMaximum": schemaExclusive,
 		"multipleOf":       schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
 		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems,
-		"additionalItems": schemaMoreItems,
+		"additionalItems": schemaAdditionalItems,
 		"minProperties":   schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
-		"properties": schemaProperties, "patternProperties": schemaMoreProperties,
-		"additionalProperties": schemaMoreProperties,
+		"properties": schemaProperties, "patternProperties": schemaAdditionalProperties,
+		"additionalProperties": schemaAdditionalProperties,
 		"dependencies":         schemaDependencies,
 		"allOf":                schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
 		"title": schemaText, "description": schemaText,
@@ -94,7 +94,7 @@ func (c *schemaCompiler) compile(v value.Value) (schema, error) {
 	return s, nil
 }
 
-// checkKeywords looks at the names before anything is made of them.
+// checkKeywords validates the keyword names before they are compiled.
 func checkKeywords(known map[string]keyword, doc []byte) error {
 	seen := map[string]bool{}
 	for n := range document.Fields(doc) {
@@ -167,12 +167,12 @@ func schemaEnum(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaC
 	}
 	known := expr.Set{}
 	for _, e := range list {
-		if !value.IsMissing(known[value.Encoded(e)]) {
+		if !value.IsMissing(known[value.EncodedKey(e)]) {
 			return nil, servererr.FailedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
 		}
-		known[value.Encoded(e)] = e
+		known[value.EncodedKey(e)] = e
 	}
-	return func(_ *quota.Meter, v value.Value) bool { return !value.IsMissing(known[value.Encoded(v)]) }, nil
+	return func(_ *quota.Meter, v value.Value) bool { return !value.IsMissing(known[value.EncodedKey(v)]) }, nil
 }
 
 func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
@@ -184,7 +184,7 @@ func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) 
 	if name == "maximum" {
 		exclusive, sign = "exclusiveMaximum", -1
 	}
-	strict := value.Truthy(document.Lookup(whole, exclusive))
+	strict := value.IsTruthy(document.Lookup(whole, exclusive))
 	return func(_ *quota.Meter, v value.Value) bool {
 		if !value.IsNumber(v) {
 			return true
@@ -260,7 +260,7 @@ func schemaPattern(_ *schemaCompiler, name string, arg value.Value, _ []byte) (s
 		return nil, err
 	}
 	return func(w *quota.Meter, v value.Value) bool {
-		return !value.IsString(v) || p.Matches(w, value.TextAt(v.Value))
+		return !value.IsString(v) || p.MatchOrFalse(w, value.TextAt(v.Value))
 	}, nil
 }
 
@@ -268,13 +268,13 @@ func schemaUnique(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schem
 	if arg.Type != bson.TypeBoolean {
 		return nil, servererr.TypeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
 	}
-	if !value.Truthy(arg) {
+	if !value.IsTruthy(arg) {
 		return nil, nil
 	}
 	return func(w *quota.Meter, v value.Value) bool {
-		return !value.IsArray(v) || len(expr.SetOf(w, v)) == document.Count(v.Value)
+		return !value.IsArray(v) || len(expr.NewSet(w, v)) == document.Count(v.Value)
 	}, nil
 }
 
-// SchemaKeywords lists the keywords of $jsonSchema, in order.
-func SchemaKeywords() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }
+// SchemaKeywordNames lists the keywords of $jsonSchema, in order.
+func SchemaKeywordNames() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }

@@ -38,7 +38,7 @@ func schemaItems(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schema
 				return true
 			}
 			for i, e := range w.Items(v) {
-				if i < len(each) && !each[i].valid(w, e) {
+				if i < len(each) && !each[i].isValid(w, e) {
 					return false
 				}
 			}
@@ -47,12 +47,12 @@ func schemaItems(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schema
 	}
 	s, err := c.compile(arg)
 	return func(w *quota.Meter, v value.Value) bool {
-		return !value.IsArray(v) || !slices.ContainsFunc(w.Items(v), func(e value.Value) bool { return !s.valid(w, e) })
+		return !value.IsArray(v) || !slices.ContainsFunc(w.Items(v), func(e value.Value) bool { return !s.isValid(w, e) })
 	}, err
 }
 
-func schemaMoreItems(c *schemaCompiler, _ string, arg value.Value, whole []byte) (schemaCheck, error) {
-	s, err := c.boolOrSchema(arg)
+func schemaAdditionalItems(c *schemaCompiler, _ string, arg value.Value, whole []byte) (schemaCheck, error) {
+	s, err := c.compileBoolOrSchema(arg)
 	listed := document.Lookup(whole, "items")
 	if err != nil || !value.IsArray(listed) {
 		return nil, err
@@ -63,15 +63,15 @@ func schemaMoreItems(c *schemaCompiler, _ string, arg value.Value, whole []byte)
 			return true
 		}
 		list := w.Items(v)
-		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value.Value) bool { return !s.valid(w, e) })
+		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value.Value) bool { return !s.isValid(w, e) })
 	}, nil
 }
 
-// boolOrSchema reads a schema or a boolean: true allows anything, false
+// compileBoolOrSchema reads a schema or a boolean: true allows anything, false
 // nothing.
-func (c *schemaCompiler) boolOrSchema(v value.Value) (schema, error) {
+func (c *schemaCompiler) compileBoolOrSchema(v value.Value) (schema, error) {
 	if v.Type == bson.TypeBoolean {
-		if value.Truthy(v) {
+		if value.IsTruthy(v) {
 			return nil, nil
 		}
 		return schema{func(*quota.Meter, value.Value) bool { return false }}, nil
@@ -80,7 +80,7 @@ func (c *schemaCompiler) boolOrSchema(v value.Value) (schema, error) {
 }
 
 func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
-	names, err := stringList("required", arg)
+	names, err := parseStringList("required", arg)
 	if distinct := slices.Compact(slices.Sorted(slices.Values(names))); err == nil && len(distinct) < len(names) {
 		return nil, servererr.FailedToParse("$jsonSchema keyword 'required' array cannot contain duplicate values")
 	}
@@ -90,12 +90,12 @@ func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (sch
 		}
 		at := paths.Finder{}
 		return !slices.ContainsFunc(names, func(n string) bool {
-			return w.Step(1) != nil || value.IsMissing(at.Find(w, v.Value, n))
+			return w.Charge(1) != nil || value.IsMissing(at.Find(w, v.Value, n))
 		})
 	}, err
 }
 
-func stringList(name string, arg value.Value) ([]string, error) {
+func parseStringList(name string, arg value.Value) ([]string, error) {
 	if !value.IsArray(arg) {
 		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name,
 			value.TypeName(arg))
@@ -116,13 +116,13 @@ func stringList(name string, arg value.Value) ([]string, error) {
 }
 
 func schemaProperties(c *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
-	each, err := c.schemas(name, arg)
+	each, err := c.compileMap(name, arg)
 	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
 			return true
 		}
 		for n, f := range w.Fields(v.Value) {
-			if s, ok := each[string(n)]; ok && !s.valid(w, f) {
+			if s, ok := each[string(n)]; ok && !s.isValid(w, f) {
 				return false
 			}
 		}
@@ -130,8 +130,8 @@ func schemaProperties(c *schemaCompiler, name string, arg value.Value, _ []byte)
 	}, err
 }
 
-// schemas compiles an object of schemas.
-func (c *schemaCompiler) schemas(name string, arg value.Value) (map[string]schema, error) {
+// compileMap compiles an object of schemas.
+func (c *schemaCompiler) compileMap(name string, arg value.Value) (map[string]schema, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an object", name)
 	}
@@ -146,9 +146,9 @@ func (c *schemaCompiler) schemas(name string, arg value.Value) (map[string]schem
 	return each, nil
 }
 
-// schemaMoreProperties is patternProperties and additionalProperties: what
+// schemaAdditionalProperties is patternProperties and additionalProperties: what
 // concerns the properties that are not listed.
-func schemaMoreProperties(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
+func schemaAdditionalProperties(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
 	var patterns []*regex.Pattern
 	var schemas []schema
 	for n, v := range document.Fields(document.Lookup(whole, "patternProperties").Value) {
@@ -168,23 +168,23 @@ func schemaMoreProperties(c *schemaCompiler, name string, arg value.Value, whole
 		}
 		return everyProperty(func(w *quota.Meter, n string, v value.Value) bool {
 			for i, p := range patterns {
-				if p.Matches(w, n) && !schemas[i].valid(w, v) {
+				if p.MatchOrFalse(w, n) && !schemas[i].isValid(w, v) {
 					return false
 				}
 			}
 			return true
 		}), nil
 	}
-	rest, err := c.boolOrSchema(arg)
+	rest, err := c.compileBoolOrSchema(arg)
 	listed := map[string]bool{}
 	for n := range document.Fields(document.Lookup(whole, "properties").Value) {
 		listed[string(n)] = true
 	}
 	return everyProperty(func(w *quota.Meter, n string, v value.Value) bool {
-		if listed[n] || slices.ContainsFunc(patterns, func(p *regex.Pattern) bool { return p.Matches(w, n) }) {
+		if listed[n] || slices.ContainsFunc(patterns, func(p *regex.Pattern) bool { return p.MatchOrFalse(w, n) }) {
 			return true
 		}
-		return rest.valid(w, v)
+		return rest.isValid(w, v)
 	}), err
 }
 
@@ -220,7 +220,7 @@ func schemaDependencies(c *schemaCompiler, _ string, arg value.Value, _ []byte) 
 		if err != nil {
 			return nil, err
 		}
-		when[string(n)] = s.valid
+		when[string(n)] = s.isValid
 	}
 	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
@@ -249,7 +249,7 @@ func schemaCombination(c *schemaCompiler, name string, arg value.Value, _ []byte
 	return func(w *quota.Meter, v value.Value) bool {
 		n := 0
 		for _, s := range each {
-			if s.valid(w, v) {
+			if s.isValid(w, v) {
 				n++
 			}
 		}
@@ -265,7 +265,7 @@ func schemaCombination(c *schemaCompiler, name string, arg value.Value, _ []byte
 
 func schemaNot(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	s, err := c.compile(arg)
-	return func(w *quota.Meter, v value.Value) bool { return !s.valid(w, v) }, err
+	return func(w *quota.Meter, v value.Value) bool { return !s.isValid(w, v) }, err
 }
 
 func schemaText(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {

@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// OfElements compiles the order of an array's elements, as $sort of $push and
+// CompileElementOrder compiles the order of an array's elements, as $sort of $push and
 // $sortArray have it: 1, -1 or a sort pattern.
-func OfElements(v value.Value) (func(a, b value.Value) int, error) {
+func CompileElementOrder(v value.Value) (func(a, b value.Value) int, error) {
 	if value.IsNumber(v) {
 		direction, ok := value.WholeInteger(v)
 		if !ok || direction != 1 && direction != -1 {

@@ -1,4 +1,4 @@
-// Package order answers which of two documents comes first: sort patterns of
+// Package order compares documents by sort patterns: those of
 // find, $sort, $push and $sortArray, by the server's rules for arrays and
 // missing fields.
 package order
@@ -37,9 +37,9 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 	s := &Sort{}
 	for name, v := range document.Fields(pattern) {
 		if value.IsObject(v) {
-			op, kind, _ := document.First(v.Value)
+			op, kind, _ := document.FirstField(v.Value)
 			if op != "$meta" {
-				return nil, servererr.Of(17312, "$meta is the only expression supported by $sort right now")
+				return nil, servererr.NewCode(17312, "$meta is the only expression supported by $sort right now")
 			}
 			if err := checkMetaSort(kind); err != nil {
 				return nil, err
@@ -48,18 +48,18 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 			continue
 		}
 		if !value.IsNumber(v) {
-			return nil, servererr.Of(15974, "Illegal key in $sort specification: %s: %s", name, v)
+			return nil, servererr.NewCode(15974, "Illegal key in $sort specification: %s: %s", name, v)
 		}
 		direction := value.ToInteger(v) // what is behind the point does not count
 		if direction != 1 && direction != -1 {
-			return nil, servererr.Of(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+			return nil, servererr.NewCode(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 		}
 		path, err := paths.Parse(string(name))
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.Keys, func(k Key) bool { return slices.Equal(k.Path, path) }) {
-			return nil, servererr.Of(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
+			return nil, servererr.NewCode(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
 		}
 		s.Keys = append(s.Keys, Key{Path: path, Descending: direction < 0})
 		if len(s.Keys) > 32 {
@@ -69,19 +69,19 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 	return s, nil
 }
 
-// checkMetaSort refuses what is not there without a search: of what $meta knows
-// all but random numbers.
+// checkMetaSort refuses metadata that only a search provides: every $meta
+// except randVal.
 func checkMetaSort(kind value.Value) error {
 	switch name := value.TextAt(kind.Value); name {
 	case "randVal":
 		return nil
 	case "textScore", "searchScore", "vectorSearchScore", "geoNearDistance":
-		return servererr.Of(40218, "query requires %s metadata, but it is not available", name)
+		return servererr.NewCode(40218, "query requires %s metadata, but it is not available", name)
 	}
-	return servererr.Of(31138, "Illegal $meta sort: $meta: %s", kind)
+	return servererr.NewCode(31138, "Illegal $meta sort: $meta: %s", kind)
 }
 
-// IsEmpty reports whether the sort leaves any order as it is.
+// IsEmpty reports whether the sort has no keys and so does not change the order.
 func (s *Sort) IsEmpty() bool { return s == nil || len(s.Keys) == 0 }
 
 // Compare orders two documents: -1, 0 or 1. Missing counts as null; an array
@@ -92,7 +92,7 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 		return 0
 	}
 	for _, k := range s.Keys {
-		if c := value.Compare(k.In(nil, a), k.In(nil, b)); c != 0 {
+		if c := value.Compare(k.SortValue(nil, a), k.SortValue(nil, b)); c != 0 {
 			if k.Descending {
 				return -c
 			}
@@ -102,15 +102,15 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 	return 0
 }
 
-// DocumentsIn sorts a list in place; equal documents keep their order. It fails with the cause of ctx when that ends.
-func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
+// SortDocuments sorts a list in place; equal documents keep their order. It fails with the cause of ctx when that ends.
+func (s *Sort) SortDocuments(ctx context.Context, docs []bson.Raw) error {
 	w := quota.New(ctx)
-	s.SortIn(w, docs)
-	return w.Over()
+	s.SortMetered(w, docs)
+	return w.Err()
 }
 
-// SortIn is DocumentsIn that stops in the middle when the work ends.
-func (s *Sort) SortIn(w *quota.Meter, docs []bson.Raw) {
+// SortMetered is SortDocuments that stops early when the meter does.
+func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 	if s.IsEmpty() {
 		return
 	}
@@ -120,10 +120,10 @@ func (s *Sort) SortIn(w *quota.Meter, docs []bson.Raw) {
 	}
 	list := make([]keyed, len(docs))
 	for i, d := range docs {
-		if w.Handle(len(d)) != nil {
+		if w.ChargeBytes(len(d)) != nil {
 			return
 		}
-		list[i] = keyed{s.KeyIn(w, d), d}
+		list[i] = keyed{s.KeyMetered(w, d), d}
 	}
 	quota.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for i, k := range list {
@@ -133,14 +133,14 @@ func (s *Sort) SortIn(w *quota.Meter, docs []bson.Raw) {
 
 // Key returns a document's place in the order: comparing keys byte by byte
 // gives the order of Compare. It suits merging sorted streams.
-func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyIn(nil, doc) }
+func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyMetered(nil, doc) }
 
-// KeyIn is Key of a run: it stops in the middle when the work ends.
-func (s *Sort) KeyIn(w *quota.Meter, doc bson.Raw) []byte {
+// KeyMetered is Key of a run: it stops in the middle when the work ends.
+func (s *Sort) KeyMetered(w *quota.Meter, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.Keys {
 		from := len(key)
-		key = keyorder.Append(key, k.In(w, doc))
+		key = keyorder.Append(key, k.SortValue(w, doc))
 		if k.Descending {
 			for i := from; i < len(key); i++ {
 				key[i] = ^key[i]
@@ -150,8 +150,8 @@ func (s *Sort) KeyIn(w *quota.Meter, doc bson.Raw) []byte {
 	return key
 }
 
-// In finds the value that stands for a document in the order.
-func (k Key) In(w *quota.Meter, doc []byte) value.Value {
+// SortValue returns the value by which a document is sorted.
+func (k Key) SortValue(w *quota.Meter, doc []byte) value.Value {
 	if k.meta != "" {
 		return value.Null()
 	}
@@ -164,7 +164,7 @@ func (k Key) In(w *quota.Meter, doc []byte) value.Value {
 	}
 	at := []paths.Position{{Value: value.Object(doc), Rest: k.Path}}
 	best := value.Value{Type: 0xf1}
-	k.collect(w, at[0], func(v value.Value) {
+	k.forEachValue(w, at[0], func(v value.Value) {
 		if best.Type == 0xf1 || k.Descending == (value.Compare(v, best) > 0) && value.Compare(v, best) != 0 {
 			best = v
 		}
@@ -172,8 +172,8 @@ func (k Key) In(w *quota.Meter, doc []byte) value.Value {
 	return best
 }
 
-// collect gives every value the key has in a document, as an index would.
-func (k Key) collect(w *quota.Meter, p paths.Position, add func(value.Value)) {
+// forEachValue gives every value the key has in a document, as an index would.
+func (k Key) forEachValue(w *quota.Meter, p paths.Position, add func(value.Value)) {
 	p.Follow()
 	if p.Done || !value.IsArray(p.Value) {
 		if value.IsMissing(p.Value) {
@@ -184,9 +184,9 @@ func (k Key) collect(w *quota.Meter, p paths.Position, add func(value.Value)) {
 	}
 	elements := w.Items(p.Value)
 	if len(elements) == 0 {
-		k.collect(w, p.InEmptyArray(), add)
+		k.forEachValue(w, p.InEmptyArray(), add)
 	}
 	for _, e := range elements {
-		k.collect(w, p.InElement(e), add)
+		k.forEachValue(w, p.InElement(e), add)
 	}
 }

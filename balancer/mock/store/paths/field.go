@@ -11,24 +11,24 @@ import (
 func Parse(text string) ([]string, error) {
 	switch {
 	case text == "":
-		return nil, servererr.Of(40352, "FieldPath cannot be constructed with empty string")
+		return nil, servererr.NewCode(40352, "FieldPath cannot be constructed with empty string")
 	case strings.HasSuffix(text, "."):
-		return nil, servererr.Of(40353, "FieldPath must not end with a '.'.")
+		return nil, servererr.NewCode(40353, "FieldPath must not end with a '.'.")
 	}
 	path := Split(text)
 	for _, part := range path {
 		switch {
 		case part == "":
-			return nil, servererr.Of(15998, "FieldPath field names may not be empty strings.")
+			return nil, servererr.NewCode(15998, "FieldPath field names may not be empty strings.")
 		case part[0] == '$' && !document.IsReference(part):
-			return nil, servererr.Of(16410,
+			return nil, servererr.NewCode(16410,
 				"FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		case strings.ContainsRune(part, 0):
-			return nil, servererr.Of(16411, "FieldPath field names may not contain '\\0'.")
+			return nil, servererr.NewCode(16411, "FieldPath field names may not contain '\\0'.")
 		}
 	}
 	if len(path) > 200 {
-		return nil, servererr.Of(5984700, "FieldPath is too long")
+		return nil, servererr.NewCode(5984700, "FieldPath is too long")
 	}
 	return path, nil
 }

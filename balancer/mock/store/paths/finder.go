@@ -7,7 +7,7 @@ import (
 )
 
 // Finder finds fields of the same documents many times: a walk for each would
-// cost the square of the number of fields, so that a large document gets an
+// be quadratic in the number of fields, so a large document gets an
 // index when it has been walked often enough.
 type Finder struct {
 	documents map[*byte]*walkedDocument
@@ -15,33 +15,33 @@ type Finder struct {
 
 // walkedDocument is a document that was walked for fields.
 type walkedDocument struct {
-	size   int
-	walked int // fields that were passed
-	most   int // the most of them at a time
-	index  map[string]value.Value
+	size      int
+	walked    int // fields that were passed
+	maxWalked int // the most of them at a time
+	index     map[string]value.Value
 }
 
-// An index is made for a document of some size that was gone through as often;
-// so many documents are known at a time.
+// An index is built for a document of at least this size that was walked this often;
+// at most maxDocuments documents are remembered.
 const (
-	indexedSize   = 1024
-	indexedWalks  = 32
-	knownDocument = 16
+	minIndexedSize  = 1024
+	minIndexedWalks = 32
+	maxDocuments    = 16
 )
 
 // Find returns the first field of that name, or missing.
 func (f *Finder) Find(w *quota.Meter, doc []byte, name string) value.Value {
-	if len(doc) < indexedSize {
+	if len(doc) < minIndexedSize {
 		return document.Lookup(doc, name)
 	}
 	d := f.documents[&doc[0]]
 	if d == nil || d.size != len(doc) {
-		d = f.know(doc)
+		d = f.addDocument(doc)
 	}
 	if d.index != nil {
 		return d.index[name]
 	}
-	if d.walked > indexedWalks*max(d.most, indexedWalks) {
+	if d.walked > minIndexedWalks*max(d.maxWalked, minIndexedWalks) {
 		d.index = indexFields(w, doc)
 		return d.index[name]
 	}
@@ -52,13 +52,13 @@ func (f *Finder) Find(w *quota.Meter, doc []byte, name string) value.Value {
 			break
 		}
 	}
-	d.walked, d.most = d.walked+passed, max(d.most, passed)
+	d.walked, d.maxWalked = d.walked+passed, max(d.maxWalked, passed)
 	return found
 }
 
-func (f *Finder) know(doc []byte) *walkedDocument {
-	if f.documents == nil || len(f.documents) == knownDocument {
-		f.documents = make(map[*byte]*walkedDocument, knownDocument)
+func (f *Finder) addDocument(doc []byte) *walkedDocument {
+	if f.documents == nil || len(f.documents) == maxDocuments {
+		f.documents = make(map[*byte]*walkedDocument, maxDocuments)
 	}
 	d := &walkedDocument{size: len(doc)}
 	f.documents[&doc[0]] = d // and keeps the document where it is

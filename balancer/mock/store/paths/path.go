@@ -15,42 +15,42 @@ import (
 // Split returns the parts of a path.
 func Split(path string) []string { return strings.Split(path, ".") }
 
-// Walk visits what a match path means in a document, with the server's
+// Walk visits the values that a match path selects in a document, with the server's
 // implicit array traversal: an array on the way stands for its elements that
 // are objects, a number on the way also for the element at that place, and an
 // array at the end for its elements and then itself (expand false: for itself
 // only). A path that leads nowhere outside an array is visited as missing.
 //
-// visit gets the place in the outermost array, or -1. The walk stops when it
-// answers true, and Walk says so.
+// visit gets the index in the outermost array, or -1. The walk stops when it
+// returns true, and Walk then returns true.
 func Walk(w *quota.Meter, doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	return Walker{Meter: w}.Walk(doc, path, expand, visit)
 }
 
 // Walker walks paths, several of one document perhaps.
 type Walker struct {
-	Meter *quota.Meter
-	At    *Finder // nil for one path
+	Meter  *quota.Meter
+	Finder *Finder // nil for one path
 	// Nulls visits as missing, too, where a path ends within an array: at each element
 	// that is not an object, and at an empty array.
 	Nulls bool
 }
 
 func (p Walker) lookup(doc []byte, name string) value.Value {
-	if p.At == nil {
+	if p.Finder == nil {
 		return document.Lookup(doc, name)
 	}
-	return p.At.Find(p.Meter, doc, name)
+	return p.Finder.Find(p.Meter, doc, name)
 }
 
-// Walk is the function Walk with what the walker knows of the document.
+// Walk is the function Walk with the walker's meter, finder and options.
 func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	for {
 		v := p.lookup(doc, path[0])
 		path = path[1:]
 		switch {
 		case value.IsArray(v):
-			return p.array(v, path, expand, visit)
+			return p.walkArray(v, path, expand, visit)
 		case len(path) == 0:
 			return visit(v, -1)
 		case !value.IsObject(v):
@@ -60,7 +60,7 @@ func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.
 	}
 }
 
-func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+func (p Walker) walkArray(arr value.Value, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	if len(path) == 0 {
 		if expand {
 			i := 0
@@ -73,7 +73,7 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 		}
 		return visit(arr, -1)
 	}
-	at, numeric := ArrayIndex(path[0])
+	at, numeric := ParseArrayIndex(path[0])
 	i := -1
 	for _, v := range p.Meter.Fields(arr.Value) {
 		i++
@@ -96,7 +96,7 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 		case value.IsObject(v):
 			stop = p.Walk(v.Value, path[1:], expand, inside)
 		case value.IsArray(v):
-			stop = p.array(v, path[1:], expand, inside)
+			stop = p.walkArray(v, path[1:], expand, inside)
 		}
 		if stop {
 			return true
@@ -121,9 +121,9 @@ func EachValue(w *quota.Meter, doc []byte, path []string, give func(v value.Valu
 	})
 }
 
-// ArrayIndex reads a path part as a place in an array: digits without a
+// ParseArrayIndex reads a path part as a place in an array: digits without a
 // leading zero.
-func ArrayIndex(part string) (int, bool) {
+func ParseArrayIndex(part string) (int, bool) {
 	if part == "" || len(part) > 9 || len(part) > 1 && part[0] == '0' {
 		return 0, false
 	}
@@ -138,13 +138,13 @@ func ArrayIndex(part string) (int, bool) {
 
 // IsArrayIndex reports whether a path part may be a place in an array.
 func IsArrayIndex(part string) bool {
-	_, ok := ArrayIndex(part)
+	_, ok := ParseArrayIndex(part)
 	return ok
 }
 
-// At follows a path through objects only; an array on the way or
+// LookupPath follows a path through objects only; an array on the way or
 // anything else gives missing.
-func At(doc []byte, path []string) value.Value {
+func LookupPath(doc []byte, path []string) value.Value {
 	for {
 		v := document.Lookup(doc, path[0])
 		if len(path) == 1 {

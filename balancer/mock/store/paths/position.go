@@ -22,7 +22,7 @@ func (p *Position) Follow() {
 		case value.IsObject(p.Value):
 			p.Value = document.Lookup(p.Value.Value, p.Rest[0])
 		case value.IsArray(p.Value):
-			if _, ok := ArrayIndex(p.Rest[0]); !ok {
+			if _, ok := ParseArrayIndex(p.Rest[0]); !ok {
 				return
 			}
 			e := document.Lookup(p.Value.Value, p.Rest[0])

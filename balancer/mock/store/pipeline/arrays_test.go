@@ -63,7 +63,7 @@ func TestAccumulatorsOfArrays(t *testing.T) {
 			docs: `[{"i": 1, "n": [42]}, {"i": 2, "n": [42]}, {"i": 7, "n": [42]}]`, want: `[{"_id": 0, "r": [42]}, {"_id": 5, "r": [42]}]`},
 		{why: "set_union.js", stages: group(`{"$setUnion": "$a"}`), docs: `[{"a": {"b": 1}}]`, code: 14},
 	} {
-		got, err := runIn(t, expr.Language{GathersArrays: true}, c.stages, c.docs)
+		got, err := runIn(t, expr.Language{ArrayAccumulators: true}, c.stages, c.docs)
 		switch {
 		case c.code != 0:
 			if storetest.CodeOf(err) != c.code {

@@ -14,7 +14,7 @@ import (
 type granularity []float64
 
 // preferredNumbers returns the Renard series, that of coins, and the E series
-// up to E24; those above are made by rounding.
+// up to E24; the larger E series are computed by rounding.
 func preferredNumbers() map[string]granularity {
 	return map[string]granularity{
 		"R5":  {10, 16, 25, 40, 63},
@@ -58,74 +58,83 @@ func newGranularity(v value.Value) (granularity, error) {
 		return nil, nil
 	}
 	if !value.IsString(v) {
-		return nil, servererr.Of(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s",
+		return nil, servererr.NewCode(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s",
 			value.TypeName(v))
 	}
 	g, known := preferredNumbers()[value.TextAt(v.Value)]
 	if !known {
-		return nil, servererr.Of(40257, "Unknown rounding granularity '%s'", value.TextAt(v.Value))
+		return nil, servererr.NewCode(40257, "Unknown rounding granularity '%s'", value.TextAt(v.Value))
 	}
 	return g, nil
 }
 
-func (g granularity) check(v value.Value) error {
+func (g granularity) checkNumber(v value.Value) error {
 	switch {
 	case !value.IsNumber(v):
-		return servererr.Of(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
-			"with type: %s", value.TypeName(v))
+		return servererr.NewCode(
+			40258,
+			"$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
+				"with type: %s",
+			value.TypeName(v),
+		)
 	case value.IsNaN(v):
-		return servererr.Of(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
+		return servererr.NewCode(40259,
+			"$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
 	case value.ToDouble(v) < 0:
-		return servererr.Of(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
-			"negative number: %s", v)
+		return servererr.NewCode(
+			40260,
+			"$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
+				"negative number: %s",
+			v,
+		)
 	}
 	return nil
 }
 
-// next returns the next number of the series above v; zero stays.
-func (g granularity) next(v value.Value) (value.Value, error) {
+// roundUp returns the next number of the series above v; zero stays.
+func (g granularity) roundUp(v value.Value) (value.Value, error) {
 	n := value.ToDouble(v)
-	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
+	if err := g.checkNumber(v); err != nil || n == 0 || math.IsInf(n, 0) {
 		return v, err
 	}
 	if len(g) == 0 {
 		return value.Double(math.Pow(2, math.Floor(math.Log2(n))+1)), nil
 	}
 	low, high := g[0], g[len(g)-1]
-	scale, least := 1.0, 0.0
+	scale, lowest := 1.0, 0.0
 	for n >= high*scale {
 		scale *= 10
 	}
 	for n < low*scale {
-		least = low * scale
+		lowest = low * scale
 		scale /= 10
 	}
 	if n >= high*scale {
-		return value.Double(least), nil
+		return value.Double(lowest), nil
 	}
 	return value.Double(g[slices.IndexFunc(g, func(s float64) bool { return n < s*scale })] * scale), nil
 }
 
-// down returns the next number of the series below v; zero stays.
-func (g granularity) down(v value.Value) (value.Value, error) {
+// roundDown returns the next number of the series below v; zero stays.
+func (g granularity) roundDown(v value.Value) (value.Value, error) {
 	n := value.ToDouble(v)
-	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
+	if err := g.checkNumber(v); err != nil || n == 0 || math.IsInf(n, 0) {
 		return v, err
 	}
 	if len(g) == 0 {
 		return value.Double(math.Pow(2, math.Ceil(math.Log2(n))-1)), nil
 	}
 	low, high := g[0], g[len(g)-1]
-	scale, most := 1.0, 0.0
+	scale, highest := 1.0, 0.0
 	for n <= low*scale {
 		scale /= 10
 	}
 	for n > high*scale {
-		most = high * scale
+		highest = high * scale
 		scale *= 10
 	}
 	if n <= low*scale {
-		return value.Double(most), nil
+		return value.Double(highest), nil
 	}
 	at := slices.IndexFunc(g, func(s float64) bool { return n <= s*scale })
 	return value.Double(g[at-1] * scale), nil

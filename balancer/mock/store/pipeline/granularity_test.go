@@ -19,7 +19,7 @@ import (
 func TestBucketAutoGranularity(t *testing.T) {
 	var things []bson.Raw
 	for i := range 100 {
-		things = append(things, document.Of(document.Field{Name: "_id", Value: value.Int32(int32(i))}))
+		things = append(things, document.New(document.Field{Name: "_id", Value: value.Int32(int32(i))}))
 	}
 	for granularity, want := range map[string]string{
 		"":          "0-20:20 20-40:20 40-60:20 60-80:20 80-99:20",
@@ -60,8 +60,8 @@ func TestBucketAutoGranularity(t *testing.T) {
 func TestGranularityBounds(t *testing.T) {
 	for name, g := range preferredNumbers() {
 		for _, n := range []float64{1e-7, 0.1, 0.16, 1, 1.5, 2, 7.3, 10, 99, 100, 950, 980, 1024, 12345, 1e9} {
-			down, err := g.down(value.Double(n))
-			up, err2 := g.next(value.Double(n))
+			down, err := g.roundDown(value.Double(n))
+			up, err2 := g.roundUp(value.Double(n))
 			if err != nil || err2 != nil || !(value.ToDouble(down) < n) || !(value.ToDouble(up) > n) ||
 				value.ToDouble(up)/value.ToDouble(down) > 10 {
 				t.Errorf("%s: %v lies in [%v, %v)", name, n, value.ToDouble(down), value.ToDouble(up))
@@ -69,7 +69,7 @@ func TestGranularityBounds(t *testing.T) {
 		}
 	}
 	for code, v := range map[int32]value.Value{40258: value.String("x"), 40260: value.Int32(-1)} {
-		if _, err := (granularity{10, 20, 50}).next(v); storetest.CodeOf(err) != code {
+		if _, err := (granularity{10, 20, 50}).roundUp(v); storetest.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %d", v, err, code)
 		}
 	}

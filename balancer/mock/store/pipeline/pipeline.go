@@ -1,5 +1,5 @@
 // Package pipeline compiles and runs aggregation pipelines: one file a stage or a
-// family of them, and how stages can be put in another order. The rules
+// family of them, and the reordering of stages. The rules
 // are those of the stages' manual pages and of recorded replies (8.0).
 //
 // Stages with sources or targets of their own ($collStats, $currentOp, $out,
@@ -32,13 +32,13 @@ type Env struct {
 	Rand func() float64
 	// Variables are the command's let.
 	Variables bson.Raw
-	// NoDisk: stages that keep more than a server's 100 MiB fail.
+	// NoDisk makes stages fail that hold more than 100 MiB (allowDiskUse: false).
 	NoDisk bool
 	// Language is that of the release.
 	Language expr.Language
 }
 
-// stage turns the documents before it into those after it. compute holds the
+// stage transforms a stream of documents. The execution holds the
 // variables of the run.
 type stage interface {
 	run(r *execution, in quota.Docs) quota.Docs
@@ -50,10 +50,10 @@ type execution struct {
 	vars  []value.Value
 	now   time.Time
 	meter *quota.Meter
-	seen  *joinCache // shared with the pipelines inside
+	joins *joinCache // shared with the pipelines inside
 }
 
-func (r *execution) evaluation() *expr.Evaluation {
+func (r *execution) newEvaluation() *expr.Evaluation {
 	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Meter: r.meter,
 		Language: r.env.Language}
 }
@@ -67,15 +67,15 @@ type Pipeline struct {
 
 // Compile compiles the stages of an aggregation. Stages that produce
 // documents of their own or write them ($collStats, $out and so on) belong to
-// the caller, who takes them off the ends; here they are out of place.
+// the caller, which removes them from the ends first; they are refused here.
 func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
 	sc, err := expr.NewScope(env.Language, env.Variables)
 	if err != nil {
 		return nil, err
 	}
-	failed := sc.Collecting()
+	failed := sc.DeferConstantErrors()
 	c := &compiler{env: &env, scope: sc}
-	all, err := c.stages(stages)
+	all, err := c.compileStages(stages)
 	if err == nil {
 		err = failed()
 	}
@@ -88,39 +88,45 @@ func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
 // Run executes the pipeline over a stream of documents. The first error ends
 // the result; ctx ends it early with its cause.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
-	r := p.execution(ctx)
-	return r.closing(runStages(r, p.stages, r.watched(in)))
+	r := p.newExecution(ctx)
+	return r.releaseAtEnd(runStages(r, p.stages, r.stopWithContext(in)))
 }
 
 // Transform is Run over a stream that may fail, and that ends with ctx.
 func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
-	r := p.execution(ctx)
-	return r.closing(runStages(r, p.stages, in))
+	r := p.newExecution(ctx)
+	return r.releaseAtEnd(runStages(r, p.stages, in))
 }
 
-func (p *Pipeline) execution(ctx context.Context) *execution {
-	return &execution{env: &p.env, vars: p.scope.Values, now: now(&p.env), meter: quota.New(ctx), seen: newJoined()}
+func (p *Pipeline) newExecution(ctx context.Context) *execution {
+	return &execution{
+		env:   &p.env,
+		vars:  p.scope.Values,
+		now:   currentTime(&p.env),
+		meter: quota.New(ctx),
+		joins: newJoinCache(),
+	}
 }
 
 // RunCounted is Run that counts what each stage gives.
 func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
-	r := p.execution(ctx)
-	flow := r.watched(in)
+	r := p.newExecution(ctx)
+	flow := r.stopWithContext(in)
 	for i, s := range p.stages {
-		flow = counted(s.run(r, flow), &counts[i])
+		flow = countDocs(s.run(r, flow), &counts[i])
 	}
-	return r.closing(flow)
+	return r.releaseAtEnd(flow)
 }
 
-// closing gives back what the stages have kept when the stream ends.
-func (r *execution) closing(flow quota.Docs) quota.Docs {
+// releaseAtEnd releases the memory of the stages when the stream ends.
+func (r *execution) releaseAtEnd(flow quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		defer r.meter.End()
+		defer r.meter.ReleaseAll()
 		flow(yield)
 	}
 }
 
-func counted(in quota.Docs, n *int64) quota.Docs {
+func countDocs(in quota.Docs, n *int64) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			*n++
@@ -131,7 +137,7 @@ func counted(in quota.Docs, n *int64) quota.Docs {
 	}
 }
 
-func now(env *Env) time.Time {
+func currentTime(env *Env) time.Time {
 	if env.Now == nil {
 		return time.Now()
 	}
@@ -145,11 +151,11 @@ func runStages(r *execution, stages []stage, in quota.Docs) quota.Docs {
 	return in
 }
 
-// watched stops a stream when the context ends.
-func (r *execution) watched(in iter.Seq[bson.Raw]) quota.Docs {
+// stopWithContext stops a stream when the context ends.
+func (r *execution) stopWithContext(in iter.Seq[bson.Raw]) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := r.meter.Over(); err != nil {
+			if err := r.meter.Err(); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -157,16 +163,16 @@ func (r *execution) watched(in iter.Seq[bson.Raw]) quota.Docs {
 				return
 			}
 		}
-		if err := r.meter.Over(); err != nil { // what gives them may have stopped
+		if err := r.meter.Err(); err != nil { // what gives them may have stopped
 			yield(nil, err)
 		}
 	}
 }
 
-// perDocument is a stage that makes one document, or none (nil), of each.
-type perDocument func(r *execution) func(doc bson.Raw) (bson.Raw, error)
+// perDocumentStage is a stage that makes one document, or none (nil), of each.
+type perDocumentStage func(r *execution) func(doc bson.Raw) (bson.Raw, error)
 
-func (s perDocument) run(r *execution, in quota.Docs) quota.Docs {
+func (s perDocumentStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		f := s(r)
 		for doc, err := range in {
@@ -174,7 +180,7 @@ func (s perDocument) run(r *execution, in quota.Docs) quota.Docs {
 				doc, err = f(doc)
 			}
 			if err == nil {
-				err = r.meter.Step(1)
+				err = r.meter.Charge(1)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -187,14 +193,14 @@ func (s perDocument) run(r *execution, in quota.Docs) quota.Docs {
 	}
 }
 
-// blocking is a stage that must see every document before it gives the first.
-type blocking func(r *execution, all quota.Docs) ([]bson.Raw, error)
+// blockingStage is a stage that must see every document before it gives the first.
+type blockingStage func(r *execution, all quota.Docs) ([]bson.Raw, error)
 
-func (s blocking) run(r *execution, in quota.Docs) quota.Docs {
+func (s blockingStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
 		if err == nil {
-			err = r.meter.Step(1) // loops stop when the work ends
+			err = r.meter.Charge(1) // loops stop when the work ends
 		}
 		if err != nil {
 			yield(nil, err)
@@ -208,17 +214,17 @@ func (s blocking) run(r *execution, in quota.Docs) quota.Docs {
 const maxPipelineDepth = 20
 
 type compiler struct {
-	env   *Env
-	scope *expr.Scope
-	depth int
-	facet bool
-	sbe   bool // the stage is for SBE (expr/sbe.go)
-	table map[string]stageCompiler
+	env     *Env
+	scope   *expr.Scope
+	depth   int
+	inFacet bool
+	sbe     bool // the stage is for SBE (expr/sbe.go)
+	table   map[string]stageCompiler
 }
 
 type stageCompiler func(name string, arg value.Value) (stage, error)
 
-func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
+func (c *compiler) compileStages(list []bson.Raw) ([]stage, error) {
 	if c.depth > maxPipelineDepth {
 		return nil, servererr.New(mongoerr.MaxSubPipelineDepthExceeded,
 			"Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
@@ -226,11 +232,11 @@ func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
 	var out []stage
 	for i, spec := range list {
 		if document.Count(spec) != 1 {
-			return nil, servererr.Of(40323, "A pipeline stage specification object must contain exactly one field.")
+			return nil, servererr.NewCode(40323, "A pipeline stage specification object must contain exactly one field.")
 		}
-		name, arg, _ := document.First(spec)
-		c.sbe = c.depth == 0 && !c.facet && inSBE(list[:i], name, arg)
-		s, err := c.stage(name, arg, i, len(list))
+		name, arg, _ := document.FirstField(spec)
+		c.sbe = c.depth == 0 && !c.inFacet && runsInSBE(list[:i], name, arg)
+		s, err := c.compileStage(name, arg, i, len(list))
 		if err != nil {
 			return nil, err
 		}
@@ -239,18 +245,18 @@ func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
 	return out, nil
 }
 
-// sub compiles a pipeline inside a stage, with more variables perhaps.
-func (c *compiler) sub(v value.Value, sc *expr.Scope, facet bool) ([]stage, error) {
-	list, err := pipelineList(v)
+// compileSubPipeline compiles a pipeline inside a stage, with more variables perhaps.
+func (c *compiler) compileSubPipeline(v value.Value, sc *expr.Scope, facet bool) ([]stage, error) {
+	list, err := parseStages(v)
 	if err != nil {
 		return nil, err
 	}
-	inner := &compiler{env: c.env, scope: sc, depth: c.depth + 1, facet: facet}
-	return inner.stages(list)
+	inner := &compiler{env: c.env, scope: sc, depth: c.depth + 1, inFacet: facet}
+	return inner.compileStages(list)
 }
 
-// pipelineList checks an array of stages.
-func pipelineList(v value.Value) ([]bson.Raw, error) {
+// parseStages checks an array of stages.
+func parseStages(v value.Value) ([]bson.Raw, error) {
 	if !value.IsArray(v) {
 		return nil, servererr.TypeMismatch("'pipeline' option must be specified as an array")
 	}

@@ -12,46 +12,48 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// bucketAuto divides the documents into groups of about the same size; equal
+// compileBucketAuto divides the documents into groups of about the same size; equal
 // values stay together.
-func (c *compiler) bucketAuto(name string, arg value.Value) (stage, error) {
-	raw, err := expr.NamedValues(name, arg, expr.Named{
+func (c *compiler) compileBucketAuto(name string, arg value.Value) (stage, error) {
+	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
 		Args: []string{"groupBy", "buckets", "output", "granularity"}, NotObject: 40240, Unknown: 40245,
 		Missing: []int32{40246, 40246},
 	})
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.groupByOf(raw[0], 40239)
+	key, err := c.compileGroupBy(raw[0], 40239)
 	if err != nil {
 		return nil, err
 	}
 	n, ok := value.WholeInt32(raw[1])
 	switch {
 	case !value.IsNumber(raw[1]):
-		return nil, servererr.Of(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s",
+		return nil, servererr.NewCode(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s",
 			value.TypeName(raw[1]))
 	case !ok:
-		return nil, servererr.Of(40242,
+		return nil, servererr.NewCode(40242,
 			"The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s",
 			raw[1])
 	case n <= 0:
-		return nil, servererr.Of(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
+		return nil, servererr.NewCode(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
 	}
 	round, err := newGranularity(raw[3])
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.bucketOutput(raw[2], 40244)
+	out, err := c.compileBucketOutput(raw[2], 40244)
 	if err != nil {
 		return nil, err
 	}
 	g := &groupStage{fields: out}
-	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) }),
+	return blockingStage(
+			func(r *execution, in quota.Docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) },
+		),
 		nil
 }
 
-// keyedDocument is a document with what it is grouped by.
+// keyedDocument is a document with its grouping key.
 type keyedDocument struct {
 	key value.Value
 	doc bson.Raw
@@ -59,8 +61,8 @@ type keyedDocument struct {
 
 func (g *groupStage) autoBuckets(r *execution, in quota.Docs, key expr.Expression, n int,
 	round granularity) ([]bson.Raw, error) {
-	ctx := r.evaluation()
-	held := r.spilling(sortTooLarge)
+	ctx := r.newEvaluation()
+	held := r.stageMemory(sortTooLarge)
 	all, err := sortedByKey(ctx, in, key, held)
 	if err != nil {
 		return nil, err
@@ -78,18 +80,18 @@ func (g *groupStage) autoBuckets(r *execution, in quota.Docs, key expr.Expressio
 			return nil, err
 		}
 		below = most
-		one, err := g.start(ctx, value.Object(document.Of(document.Field{Name: "min", Value: least},
+		one, err := g.newGroup(ctx, value.Object(document.New(document.Field{Name: "min", Value: least},
 			document.Field{Name: "max", Value: most})))
 		if err != nil {
 			return nil, err
 		}
 		for ; i < end; i++ {
 			ctx.Root = value.Object(all[i].doc)
-			if err := g.add(ctx, one, held); err != nil {
+			if err := g.addDocument(ctx, one, held); err != nil {
 				return nil, err
 			}
 		}
-		out = append(out, g.document(ctx.Meter, one))
+		out = append(out, g.resultDocument(ctx.Meter, one))
 	}
 	return out, nil
 }
@@ -107,7 +109,7 @@ func sortedByKey(
 		if err != nil {
 			return nil, err
 		}
-		if err := held.Keep(len(doc) + len(v.Value) + 2*quota.ItemBytes); err != nil {
+		if err := held.Hold(len(doc) + len(v.Value) + 2*quota.ItemBytes); err != nil {
 			return nil, err
 		}
 		all = append(all, keyedDocument{expr.OrNull(v), doc})
@@ -117,32 +119,32 @@ func sortedByKey(
 }
 
 // bucketBounds returns the bounds of a bucket that begins at i, and its end:
-// what belongs below the upper bound comes into it.
+// documents below the rounded upper bound are included.
 func bucketBounds(all []keyedDocument, i, end int, below value.Value,
-	round granularity) (last int, least, most value.Value, err error) {
+	round granularity) (last int, lower, upper value.Value, err error) {
 	if round == nil {
 		for end < len(all) && value.Compare(all[end].key, all[end-1].key) == 0 {
 			end++
 		}
-		most = all[len(all)-1].key
+		upper = all[len(all)-1].key
 		if end < len(all) {
-			most = all[end].key
+			upper = all[end].key
 		}
-		return end, all[i].key, most, nil
+		return end, all[i].key, upper, nil
 	}
-	if least = below; value.IsMissing(below) {
-		if least, err = round.down(all[i].key); err != nil {
-			return 0, least, most, err
+	if lower = below; value.IsMissing(below) {
+		if lower, err = round.roundDown(all[i].key); err != nil {
+			return 0, lower, upper, err
 		}
 	}
-	if most, err = round.next(all[end-1].key); err != nil {
-		return 0, least, most, err
+	if upper, err = round.roundUp(all[end-1].key); err != nil {
+		return 0, lower, upper, err
 	}
-	for end < len(all) && value.Compare(most, all[end].key) > 0 {
+	for end < len(all) && value.Compare(upper, all[end].key) > 0 {
 		end++
 	}
-	if end < len(all) && value.ToDouble(most) == 0 {
-		most, err = round.down(all[end].key)
+	if end < len(all) && value.ToDouble(upper) == 0 {
+		upper, err = round.roundDown(all[end].key)
 	}
-	return end, least, most, err
+	return end, lower, upper, err
 }

@@ -24,19 +24,19 @@ type densifyStage struct {
 	partition [][]string
 	step      value.Value
 	unit      *expr.TimeUnit
-	full      bool          // from the least to the greatest of all documents
-	bounds    []value.Value // or these
+	fullRange bool          // from the smallest to the largest value of all documents
+	bounds    []value.Value // explicit bounds
 }
 
-func (c *compiler) densify(name string, arg value.Value) (stage, error) {
-	raw, err := expr.NamedValues(name, arg, expr.Named{
+func (c *compiler) compileDensify(name string, arg value.Value) (stage, error) {
+	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
 		Args: []string{"field", "range", "partitionByFields"}, NotObject: 5733402, Unknown: 40415,
 		Missing: []int32{40414, 40414},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := ofTypes("$densify", raw, []typedOption{
+	if err := checkOptionTypes("$densify", raw, []typedOption{
 		{"field", []bson.Type{bson.TypeString}}, {}, {"partitionByFields", []bson.Type{bson.TypeArray}},
 	}); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (c *compiler) densify(name string, arg value.Value) (stage, error) {
 }
 
 func (s *densifyStage) parseRange(v value.Value) error {
-	raw, err := expr.NamedValues("$densify.range", v, expr.Named{
+	raw, err := expr.ReadNamedArgs("$densify.range", v, expr.NamedArgs{
 		Args: []string{"step", "bounds", "unit"}, NotObject: 14, Unknown: 40415, Missing: []int32{40414, 40414},
 	})
 	if err != nil {
@@ -66,57 +66,57 @@ func (s *densifyStage) parseRange(v value.Value) error {
 	}
 	s.step = raw[0]
 	if !value.IsNumber(s.step) || value.ToDouble(s.step) <= 0 {
-		return servererr.Of(5733401, "the step parameter in a range statement must be a strictly positive numeric value")
+		return servererr.NewCode(5733401, "the step parameter in a range statement must be a strictly positive numeric value")
 	}
 	if !value.IsAbsent(raw[2]) {
-		u, _, err := expr.UnitOf(raw[2], "$densify", 14)
+		u, _, err := expr.ParseUnit(raw[2], "$densify", 14)
 		if err != nil {
 			return err
 		}
 		if _, whole := value.WholeInteger(s.step); !whole {
-			return servererr.Of(6586400,
+			return servererr.NewCode(6586400,
 				"The step parameter in a range statement must be a whole number when densifying a date range")
 		}
 		s.unit = &u
 	}
 	switch bounds := raw[1]; {
 	case value.IsString(bounds) && value.TextAt(bounds.Value) == "full":
-		s.full = true
+		s.fullRange = true
 	case value.IsString(bounds) && value.TextAt(bounds.Value) == "partition":
 		if s.partition == nil {
-			return servererr.Of(5733408,
+			return servererr.NewCode(5733408,
 				"one may not specify the bounds as 'partition' without specifying a non-empty array of "+
 					"partitionByFields.")
 		}
 	case value.IsString(bounds):
-		return servererr.Of(5946802, "the bounds parameter must be 'full', 'partition' or an array")
+		return servererr.NewCode(5946802, "the bounds parameter must be 'full', 'partition' or an array")
 	case value.IsArray(bounds):
 		if s.bounds = document.Items(bounds); len(s.bounds) != 2 {
-			return servererr.Of(5733403, "a bounding array in a range statement must have exactly two elements")
+			return servererr.NewCode(5733403, "a bounding array in a range statement must have exactly two elements")
 		}
 		if value.Compare(s.bounds[0], s.bounds[1]) > 0 {
-			return servererr.Of(5733402, "the bounds in a range statement must be in ascending order")
+			return servererr.NewCode(5733402, "the bounds in a range statement must be in ascending order")
 		}
 		for _, b := range s.bounds {
 			if s.unit == nil && !value.IsNumber(b) || s.unit != nil && b.Type != bson.TypeDateTime {
-				return servererr.Of(5733406, "a bounding array must contain either both dates or both numeric types")
+				return servererr.NewCode(5733406, "a bounding array must contain either both dates or both numeric types")
 			}
 		}
 	default:
-		return servererr.Of(5733404, "the bounds parameter in a range statement must be a string or an array")
+		return servererr.NewCode(5733404, "the bounds parameter in a range statement must be a string or an array")
 	}
 	return nil
 }
 
 func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
-	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		held := r.spilling(sortTooLarge)
+	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
+		held := r.stageMemory(sortTooLarge)
 		all, err := held.Drain(in)
 		if err != nil {
 			return nil, err
 		}
 		order := &order.Sort{Keys: []order.Key{{Path: s.field}}}
-		order.SortIn(r.meter, all)
+		order.SortMetered(r.meter, all)
 		var key expr.Expression
 		if s.partition != nil {
 			var list expr.Array
@@ -126,19 +126,19 @@ func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 			// An object, since partitions may not be arrays.
 			key = expr.Object{{Name: "k", Expr: list}}
 		}
-		parts, err := partitioned(r.evaluation(), key, all)
+		parts, err := partitionDocuments(r.newEvaluation(), key, all)
 		if err != nil {
 			return nil, err
 		}
 		bounds := s.bounds
-		if s.full {
-			bounds = s.extent(all)
+		if s.fullRange {
+			bounds = s.valueRange(all)
 		}
 		var out []bson.Raw
 		for _, part := range parts {
 			within := bounds
-			if !s.full && s.bounds == nil {
-				within = s.extent(part)
+			if !s.fullRange && s.bounds == nil {
+				within = s.valueRange(part)
 			}
 			if out, err = s.fill(out, part, within, held); err != nil {
 				return nil, err
@@ -148,11 +148,11 @@ func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 	}).run(r, in)
 }
 
-// extent returns the least and the greatest value of the field.
-func (s *densifyStage) extent(docs []bson.Raw) []value.Value {
+// valueRange returns the smallest and the largest value of the field.
+func (s *densifyStage) valueRange(docs []bson.Raw) []value.Value {
 	var bounds []value.Value
 	for _, d := range docs {
-		v := paths.At(d, s.field)
+		v := paths.LookupPath(d, s.field)
 		if value.IsNullish(v) {
 			continue
 		}
@@ -172,47 +172,47 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *qu
 	model := document.Empty
 	if len(part) > 0 {
 		for _, path := range s.partition {
-			model = replaceAt(model, path, paths.At(part[0], path))
+			model = setPath(model, path, paths.LookupPath(part[0], path))
 		}
 	}
 	next, n := bounds[0], int64(0)
 	advance := func() error {
 		n++
 		var err error
-		next, err = s.at(bounds[0], n)
+		next, err = s.valueAt(bounds[0], n)
 		return err
 	}
 	add := func(limit value.Value, inclusive bool) error {
 		for value.Compare(next, bounds[1]) < 0 && (value.Compare(next, limit) < 0 || inclusive && value.Compare(next,
 			limit) == 0) {
 			if value.Compare(next, limit) < 0 {
-				made := replaceAt(model, s.field, next)
-				if err := held.Keep(len(made) + quota.ItemBytes); err != nil {
+				made := setPath(model, s.field, next)
+				if err := held.Hold(len(made) + quota.ItemBytes); err != nil {
 					return err
 				}
 				out = append(out, made)
 			}
 			if len(out) > maxDensified+len(part) {
-				return servererr.Of(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out),
+				return servererr.NewCode(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out),
 					maxDensified)
 			}
 			if err := advance(); err != nil {
 				return err
 			}
-			if err := held.Meter.Handle(len(model)); err != nil {
+			if err := held.Meter.ChargeBytes(len(model)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for _, doc := range part {
-		v := paths.At(doc, s.field)
+		v := paths.LookupPath(doc, s.field)
 		if value.IsNullish(v) {
 			out = append(out, doc)
 			continue
 		}
 		if s.unit == nil && !value.IsNumber(v) || s.unit != nil && v.Type != bson.TypeDateTime {
-			return nil, servererr.Of(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
+			return nil, servererr.NewCode(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
 				value.TypeName(v))
 		}
 		if err := add(v, true); err != nil {
@@ -224,8 +224,8 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *qu
 	return out, err
 }
 
-// at returns the n-th value of the sequence.
-func (s *densifyStage) at(from value.Value, n int64) (value.Value, error) {
+// valueAt returns the n-th value of the sequence.
+func (s *densifyStage) valueAt(from value.Value, n int64) (value.Value, error) {
 	if s.unit != nil {
 		step, ok := value.MultiplyInt64(value.ToInteger(s.step), n)
 		if !ok {

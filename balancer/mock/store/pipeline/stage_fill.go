@@ -28,15 +28,15 @@ type fillOutput struct {
 	method string
 }
 
-func (c *compiler) fill(name string, arg value.Value) (stage, error) {
-	raw, err := expr.NamedValues(name, arg, expr.Named{
+func (c *compiler) compileFill(name string, arg value.Value) (stage, error) {
+	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
 		Args: []string{"sortBy", "partitionBy", "partitionByFields", "output"}, NotObject: 9, Unknown: 40415,
 		Missing: []int32{0, 0, 0, 40414},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := ofTypes("$fill", raw, []typedOption{
+	if err := checkOptionTypes("$fill", raw, []typedOption{
 		{"sortBy", []bson.Type{bson.TypeEmbeddedDocument}},
 		{"partitionBy", []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}},
 		{"partitionByFields", []bson.Type{bson.TypeArray}}, {"output", []bson.Type{bson.TypeEmbeddedDocument}},
@@ -44,7 +44,7 @@ func (c *compiler) fill(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	if document.IsEmpty(raw[3].Value) {
-		return nil, servererr.Of(6050203, "The output field in '$fill' must contain an object with at least one element")
+		return nil, servererr.NewCode(6050203, "The output field in '$fill' must contain an object with at least one element")
 	}
 	s := &fillStage{}
 	if !value.IsAbsent(raw[0]) {
@@ -54,7 +54,8 @@ func (c *compiler) fill(name string, arg value.Value) (stage, error) {
 	}
 	switch {
 	case !value.IsAbsent(raw[1]) && !value.IsAbsent(raw[2]):
-		return nil, servererr.Of(6050204, "Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
+		return nil, servererr.NewCode(6050204,
+			"Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
 	case !value.IsAbsent(raw[1]):
 		if s.partition, err = expr.Compile(raw[1], c.scope); err != nil {
 			return nil, err
@@ -71,7 +72,7 @@ func (c *compiler) fill(name string, arg value.Value) (stage, error) {
 		s.partition = expr.Object{{Name: "k", Expr: list}}
 	}
 	for path, v := range document.Fields(raw[3].Value) {
-		o, err := c.fillOutput(string(path), v, s.order != nil && len(s.order.Keys) == 1)
+		o, err := c.compileFillOutput(string(path), v, s.order != nil && len(s.order.Keys) == 1)
 		if err != nil {
 			return nil, err
 		}
@@ -80,14 +81,14 @@ func (c *compiler) fill(name string, arg value.Value) (stage, error) {
 	return s, nil
 }
 
-// typedOption is an option of a stage, and what it may be.
+// typedOption is an option of a stage with its allowed types.
 type typedOption struct {
 	name  string
 	types []bson.Type
 }
 
-// ofTypes refuses options of a stage that are of another type.
-func ofTypes(stage string, raw []value.Value, options []typedOption) error {
+// checkOptionTypes refuses options of a stage that have a wrong type.
+func checkOptionTypes(stage string, raw []value.Value, options []typedOption) error {
 	for i, o := range options {
 		if !value.IsAbsent(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
 			return servererr.TypeMismatch("BSON field '%s.%s' is the wrong type '%s', expected type '%s'", stage, o.name,
@@ -97,16 +98,18 @@ func ofTypes(stage string, raw []value.Value, options []typedOption) error {
 	return nil
 }
 
-func (c *compiler) fillOutput(name string, v value.Value, sortedByOne bool) (o fillOutput, err error) {
+func (c *compiler) compileFillOutput(name string, v value.Value, sortedByOne bool) (o fillOutput, err error) {
 	if o.path, err = paths.Parse(name); err != nil {
 		return o, err
 	}
-	raw, err := expr.NamedValues("$fill", v, expr.Named{Args: []string{"value", "method"}, NotObject: 9, Unknown: 40415})
+	raw, err := expr.ReadNamedArgs("$fill", v,
+		expr.NamedArgs{Args: []string{"value", "method"}, NotObject: 9, Unknown: 40415})
 	if err != nil {
 		return o, err
 	}
 	if value.IsAbsent(raw[0]) == value.IsAbsent(raw[1]) {
-		return o, servererr.Of(6050202, "Each fill output specification must have exactly one of 'method' or 'value' fields")
+		return o, servererr.NewCode(6050202,
+			"Each fill output specification must have exactly one of 'method' or 'value' fields")
 	}
 	if !value.IsAbsent(raw[0]) {
 		o.value, err = expr.Compile(raw[0], c.scope)
@@ -117,24 +120,24 @@ func (c *compiler) fillOutput(name string, v value.Value, sortedByOne bool) (o f
 	case o.method != "locf" && o.method != "linear":
 		return o, servererr.BadValue("Method must be either locf or linear")
 	case o.method == "linear" && !sortedByOne:
-		return o, servererr.Of(605001,
+		return o, servererr.NewCode(605001,
 			"$linearFill must be specified with a top level sortBy expression with exactly one element")
 	}
 	return o, nil
 }
 
-// run gives document after document: what comes before one that fails goes on to the
-// stages that follow, which may fail on it first.
+// run yields documents one by one: those before one that fails are passed to the
+// following stages, which may fail on them first.
 func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		all, err := r.spilling(windowsTooLarge).Drain(in)
+		all, err := r.stageMemory(windowsTooLarge).Drain(in)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		ctx := r.evaluation()
-		s.order.SortIn(r.meter, all)
-		parts, err := partitioned(ctx, s.partition, all)
+		ctx := r.newEvaluation()
+		s.order.SortMetered(r.meter, all)
+		parts, err := partitionDocuments(ctx, s.partition, all)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -150,10 +153,10 @@ func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(bson.Raw, error) bool) bool {
 	filled := make([]fillState, len(s.outputs))
 	for i, o := range s.outputs {
-		filled[i] = fillState{o: o, sorted: s.order, part: part, last: -1}
+		filled[i] = fillState{output: o, sortOrder: s.order, part: part, lastIndex: -1}
 	}
 	for i, doc := range part {
-		err := ctx.Meter.Handle(len(doc))
+		err := ctx.Meter.ChargeBytes(len(doc))
 		for k := range filled {
 			if err == nil {
 				doc, err = filled[k].fill(ctx, i, doc)
@@ -170,97 +173,97 @@ func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(b
 	return true
 }
 
-// fillState is an output of $fill on its way through a partition.
+// fillState is the state of one $fill output within a partition.
 type fillState struct {
-	o      fillOutput
-	sorted *order.Sort
-	part   []bson.Raw // as they came
-	last   int        // the place of the last value that was there; -1 for none
-	next   int        // the place of the first one after that, once it was looked for
-	line   fillLine
+	output    fillOutput
+	sortOrder *order.Sort
+	part      []bson.Raw // as they came
+	lastIndex int        // the index of the last document with a value; -1 for none
+	nextIndex int        // the index of the next document with a value, once searched
+	line      fillLine
 }
 
 // fill returns a document with what its output fills in.
 func (f *fillState) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, error) {
-	linear := f.o.method == "linear"
+	linear := f.output.method == "linear"
 	if linear {
-		if err := f.line.step(f.sorted, f.part[i]); err != nil {
+		if err := f.line.checkNext(f.sortOrder, f.part[i]); err != nil {
 			return nil, err
 		}
 	}
-	v := paths.At(f.part[i], f.o.path)
+	v := paths.LookupPath(f.part[i], f.output.path)
 	switch {
 	case !value.IsNullish(v):
-		f.last = i
-		return doc, f.line.check(linear, v)
-	case f.o.value != nil:
+		f.lastIndex = i
+		return doc, f.line.checkValue(linear, v)
+	case f.output.value != nil:
 		ctx.Root = value.Object(doc)
-		fill, err := f.o.value.Eval(ctx)
-		return replaceAt(doc, f.o.path, fill), err
-	case f.last < 0:
-		return replaceAt(doc, f.o.path, value.Null()), nil
+		fill, err := f.output.value.Eval(ctx)
+		return setPath(doc, f.output.path, fill), err
+	case f.lastIndex < 0:
+		return setPath(doc, f.output.path, value.Null()), nil
 	case !linear:
-		return replaceAt(doc, f.o.path, paths.At(f.part[f.last], f.o.path)), nil
+		return setPath(doc, f.output.path, paths.LookupPath(f.part[f.lastIndex], f.output.path)), nil
 	}
-	v, err := f.between(ctx.Meter, i)
-	return replaceAt(doc, f.o.path, v), err
+	v, err := f.interpolate(ctx.Meter, i)
+	return setPath(doc, f.output.path, v), err
 }
 
-// between returns what lies on the line between the values around a place; null after
+// interpolate returns the linear interpolation between the values around index i; null after
 // the last one.
-func (f *fillState) between(w *quota.Meter, i int) (value.Value, error) {
-	for f.next = max(f.next, i+1); f.next < len(f.part); f.next++ {
-		if err := w.Step(1); err != nil {
+func (f *fillState) interpolate(w *quota.Meter, i int) (value.Value, error) {
+	for f.nextIndex = max(f.nextIndex, i+1); f.nextIndex < len(f.part); f.nextIndex++ {
+		if err := w.Charge(1); err != nil {
 			return value.Value{}, err
 		}
-		if !value.IsNullish(paths.At(f.part[f.next], f.o.path)) {
+		if !value.IsNullish(paths.LookupPath(f.part[f.nextIndex], f.output.path)) {
 			break
 		}
 	}
-	if f.next == len(f.part) {
+	if f.nextIndex == len(f.part) {
 		return value.Null(), nil
 	}
-	end := paths.At(f.part[f.next], f.o.path)
-	if err := f.line.check(true, end); err != nil {
+	end := paths.LookupPath(f.part[f.nextIndex], f.output.path)
+	if err := f.line.checkValue(true, end); err != nil {
 		return value.Value{}, err
 	}
 	var at [3]float64
-	for k, doc := range []bson.Raw{f.part[f.last], f.part[i], f.part[f.next]} {
+	for k, doc := range []bson.Raw{f.part[f.lastIndex], f.part[i], f.part[f.nextIndex]} {
 		var err error
-		if at[k], err = linePlace(f.sorted, doc); err != nil {
+		if at[k], err = sortKeyAsNumber(f.sortOrder, doc); err != nil {
 			return value.Value{}, err
 		}
 	}
-	y0, y1 := value.ToDouble(paths.At(f.part[f.last], f.o.path)), value.ToDouble(end)
+	y0, y1 := value.ToDouble(paths.LookupPath(f.part[f.lastIndex], f.output.path)), value.ToDouble(end)
 	return value.Double(y0 + (y1-y0)*(at[1]-at[0])/(at[2]-at[0])), nil
 }
 
 // fillLine checks documents that a line is drawn through, one after the other.
 type fillLine struct {
-	any   bool
-	place float64 // of the last document
+	started  bool
+	position float64 // of the last document
 }
 
-// step refuses a document without a place of its own.
-func (l *fillLine) step(order *order.Sort, doc bson.Raw) error {
-	place, err := linePlace(order, doc)
-	if err == nil && l.any && place == l.place {
-		err = servererr.Of(6050106, "There can be no repeated values in the sort field")
+// checkNext refuses a document with the same sort key as the one before.
+func (l *fillLine) checkNext(order *order.Sort, doc bson.Raw) error {
+	place, err := sortKeyAsNumber(order, doc)
+	if err == nil && l.started && place == l.position {
+		err = servererr.NewCode(6050106, "There can be no repeated values in the sort field")
 	}
-	l.any, l.place = true, place
+	l.started, l.position = true, place
 	return err
 }
 
-func (*fillLine) check(linear bool, v value.Value) error {
+func (*fillLine) checkValue(linear bool, v value.Value) error {
 	if linear && !value.IsNumber(v) {
 		return servererr.TypeMismatch("Value to be filled must be numeric or nullish, but found %s", value.TypeName(v))
 	}
 	return nil
 }
 
-// linePlace returns a document's sort key as a number: dates in milliseconds.
-func linePlace(order *order.Sort, doc bson.Raw) (float64, error) {
-	switch k := order.Keys[0].In(nil, doc); {
+// sortKeyAsNumber returns a document's sort key as a number: dates in milliseconds.
+func sortKeyAsNumber(order *order.Sort, doc bson.Raw) (float64, error) {
+	switch k := order.Keys[0].SortValue(nil, doc); {
 	case k.Type == bson.TypeDateTime:
 		return float64(value.Int64At(k.Value)), nil
 	case value.IsNumber(k):

@@ -24,7 +24,7 @@ type graphStage struct {
 	restrictions *filter.Filter
 }
 
-func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileGraphLookup(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.FailedToParse("the $graphLookup stage specification must be an object, but found %s",
 			value.TypeName(arg))
@@ -44,19 +44,19 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 			n, ok := value.WholeInteger(v)
 			switch {
 			case !value.IsNumber(v):
-				return nil, servererr.Of(40100, "maxDepth requires a numeric argument, found type: %s", value.TypeName(v))
+				return nil, servererr.NewCode(40100, "maxDepth requires a numeric argument, found type: %s", value.TypeName(v))
 			case n < 0:
-				return nil, servererr.Of(40101, "maxDepth requires a nonnegative argument, found: %s", v)
+				return nil, servererr.NewCode(40101, "maxDepth requires a nonnegative argument, found: %s", v)
 			case !ok:
-				return nil, servererr.Of(40102, "maxDepth could not be represented as a long long: %s", v)
+				return nil, servererr.NewCode(40102, "maxDepth could not be represented as a long long: %s", v)
 			}
 			s.maxDepth = n
 			continue
 		case "restrictSearchWithMatch":
 			if !value.IsObject(v) {
-				return nil, servererr.Of(40185, "restrictSearchWithMatch must be an object, found %s", value.TypeName(v))
+				return nil, servererr.NewCode(40185, "restrictSearchWithMatch must be an object, found %s", value.TypeName(v))
 			}
-			f, err := filter.CompileIn(v.Value, c.scope, now(c.env))
+			f, err := filter.CompileIn(v.Value, c.scope, currentTime(c.env))
 			if err != nil {
 				return nil, err
 			}
@@ -67,10 +67,10 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 			"as": &s.as, "connectFromField": &s.connectFrom, "connectToField": &s.connectTo, "depthField": &s.depthField,
 		}[name]
 		if into == nil && name != "from" {
-			return nil, servererr.Of(40104, "Unknown argument to $graphLookup: %s", name)
+			return nil, servererr.NewCode(40104, "Unknown argument to $graphLookup: %s", name)
 		}
 		if !value.IsString(v) {
-			return nil, servererr.Of(40103, "expected string as argument for %s, found: %s", name, value.TypeName(v))
+			return nil, servererr.NewCode(40103, "expected string as argument for %s, found: %s", name, value.TypeName(v))
 		}
 		if name == "from" {
 			s.from = value.TextAt(v.Value)
@@ -83,7 +83,7 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 		*into = path
 	}
 	if s.from == "" || s.start == nil || s.as == nil || s.connectFrom == nil || s.connectTo == nil {
-		return nil, servererr.Of(40105,
+		return nil, servererr.NewCode(40105,
 			"$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' "+
 				"to be specified.")
 	}
@@ -91,40 +91,40 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 }
 
 func (s *graphStage) run(r *execution, in quota.Docs) quota.Docs {
-	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		ctx := r.evaluation()
+	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.newEvaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			others, err := s.reachable(r, ctx)
+			others, err := s.candidates(r, ctx)
 			if err != nil {
 				return nil, err
 			}
-			byKey := r.index(s, others, s.connectTo)
+			byKey := r.joinIndexFor(s, others, s.connectTo)
 			ctx.Root = value.Object(doc)
 			v, err := s.start.Eval(ctx)
 			if err != nil {
 				return nil, err
 			}
-			found, err := s.follow(r.meter, byKey, others, v)
+			found, err := s.search(r.meter, byKey, others, v)
 			if err != nil {
 				return nil, err
 			}
-			return replaceAt(doc, s.as, found), nil
+			return setPath(doc, s.as, found), nil
 		}
 	}).run(r, in)
 }
 
-// reachable returns the documents that the search may come to.
-func (s *graphStage) reachable(r *execution, ctx *expr.Evaluation) ([]bson.Raw, error) {
-	if docs, ok := r.seen.reached[s]; ok {
+// candidates returns the documents that match restrictSearchWithMatch.
+func (s *graphStage) candidates(r *execution, ctx *expr.Evaluation) ([]bson.Raw, error) {
+	if docs, ok := r.joins.graphCandidates[s]; ok {
 		return docs, nil
 	}
-	all, err := r.foreign(s.from)
+	all, err := r.readCollection(s.from)
 	if err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
 	for _, d := range all {
-		ok, err := s.restricted(ctx, d)
+		ok, err := s.matchesRestriction(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -132,41 +132,41 @@ func (s *graphStage) reachable(r *execution, ctx *expr.Evaluation) ([]bson.Raw, 
 			docs = append(docs, d)
 		}
 	}
-	r.seen.reached[s] = docs
+	r.joins.graphCandidates[s] = docs
 	return docs, nil
 }
 
-func (s *graphStage) restricted(ctx *expr.Evaluation, doc bson.Raw) (bool, error) {
+func (s *graphStage) matchesRestriction(ctx *expr.Evaluation, doc bson.Raw) (bool, error) {
 	if s.restrictions == nil {
 		return true, nil
 	}
-	return s.restrictions.TestIn(ctx, doc)
+	return s.restrictions.TestInEvaluation(ctx, doc)
 }
 
-func (s *graphStage) follow(
+func (s *graphStage) search(
 	w *quota.Meter, byKey joinIndex, others []bson.Raw, start value.Value,
 ) (value.Value, error) {
 	frontier := []value.Value{start}
 	if value.IsArray(start) {
 		frontier = w.Items(start)
 	}
-	held := &quota.Memory{Meter: w, Refuse: graphTooLarge}
-	defer held.Free()
+	held := &quota.Memory{Meter: w, LimitErr: graphTooLarge}
+	defer held.Release()
 	tried := map[string]bool{}
 	found := map[int]bool{}
 	var out []value.Value
 	for depth := int64(0); len(frontier) > 0 && (s.maxDepth < 0 || depth <= s.maxDepth); depth++ {
 		var next []value.Value
 		for _, v := range frontier {
-			if err := w.Step(1); err != nil {
+			if err := w.Charge(1); err != nil {
 				return value.Value{}, err
 			}
-			key := value.Encoded(joinKey(v))
+			key := value.EncodedKey(joinKey(v))
 			if tried[key] {
 				continue
 			}
 			tried[key] = true
-			if err := held.Keep(len(key) + quota.ItemBytes); err != nil {
+			if err := held.Hold(len(key) + quota.ItemBytes); err != nil {
 				return value.Value{}, err
 			}
 			for _, i := range byKey[key] {
@@ -174,15 +174,15 @@ func (s *graphStage) follow(
 					continue
 				}
 				found[i] = true
-				if err := held.Keep(len(others[i]) + quota.ItemBytes); err != nil {
+				if err := held.Hold(len(others[i]) + quota.ItemBytes); err != nil {
 					return value.Value{}, err
 				}
-				if err := w.Handle(len(others[i])); err != nil {
+				if err := w.ChargeBytes(len(others[i])); err != nil {
 					return value.Value{}, err
 				}
 				doc := others[i]
 				if s.depthField != nil {
-					doc = replaceAt(doc, s.depthField, value.Int64(depth))
+					doc = setPath(doc, s.depthField, value.Int64(depth))
 				}
 				out = append(out, value.Object(doc))
 				next = append(next, localValues(w, others[i], s.connectFrom)...)

@@ -25,20 +25,20 @@ type groupStage struct {
 
 type groupField struct {
 	name string
-	expr.Accumulation
+	expr.AccumulatorSpec
 }
 
-func (c *compiler) group(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileGroup(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(15947, "a group's fields must be specified in an object")
+		return nil, servererr.NewCode(15947, "a group's fields must be specified in an object")
 	}
 	g, seen := &groupStage{sbe: c.sbe}, map[string]bool{}
 	for name, v := range document.Fields(arg.Value) {
 		if string(name) == "_id" {
 			if g.key != nil {
-				return nil, servererr.Of(15948, "a group's _id may only be specified once")
+				return nil, servererr.NewCode(15948, "a group's _id may only be specified once")
 			}
-			e, err := c.groupExpression(v)
+			e, err := c.compileGroupKey(v)
 			if err != nil {
 				return nil, err
 			}
@@ -50,57 +50,57 @@ func (c *compiler) group(_ string, arg value.Value) (stage, error) {
 		}
 		seen[string(name)] = true
 		if string(name) == "$doingMerge" {
-			return nil, servererr.Of(17030, "$doingMerge should be true if present")
+			return nil, servererr.NewCode(17030, "$doingMerge should be true if present")
 		}
-		f, err := c.groupField(string(name), v)
+		f, err := c.compileGroupField(string(name), v)
 		if err != nil {
 			return nil, err
 		}
 		g.fields = append(g.fields, f)
 	}
 	if g.key == nil {
-		return nil, servererr.Of(15955, "a group specification must include an _id")
+		return nil, servererr.NewCode(15955, "a group specification must include an _id")
 	}
 	return g, nil
 }
 
-func (c *compiler) groupField(name string, v value.Value) (groupField, error) {
+func (c *compiler) compileGroupField(name string, v value.Value) (groupField, error) {
 	none := groupField{}
 	switch {
-	case name == "" && c.scope.Language.GroupFieldsNamed:
-		return none, servererr.Of(12116300, "The field name in $group cannot be empty")
+	case name == "" && c.scope.Language.RefusesEmptyGroupFields:
+		return none, servererr.NewCode(12116300, "The field name in $group cannot be empty")
 	case strings.Contains(name, "."):
-		return none, servererr.Of(40235, "The field name '%s' cannot contain '.'", name)
+		return none, servererr.NewCode(40235, "The field name '%s' cannot contain '.'", name)
 	case document.IsOperator(name):
-		return none, servererr.Of(40236, "The field name '%s' cannot be an operator name", name)
+		return none, servererr.NewCode(40236, "The field name '%s' cannot be an operator name", name)
 	case !value.IsObject(v) || document.IsEmpty(v.Value):
-		return none, servererr.Of(40234, "The field '%s' must be an accumulator object", name)
+		return none, servererr.NewCode(40234, "The field '%s' must be an accumulator object", name)
 	case document.Count(v.Value) > 1:
-		return none, servererr.Of(40238, "The field '%s' must specify one accumulator", name)
+		return none, servererr.NewCode(40238, "The field '%s' must specify one accumulator", name)
 	}
-	op, arg, _ := document.First(v.Value)
+	op, arg, _ := document.FirstField(v.Value)
 	if !document.IsOperator(op) {
-		return none, servererr.Of(40234, "The field '%s' must be an accumulator object", name)
+		return none, servererr.NewCode(40234, "The field '%s' must be an accumulator object", name)
 	}
 	acc, ok, err := (&expr.Compiler{SBE: c.sbe}).CompileAccumulator(op, arg, c.scope)
 	if !ok {
-		return none, servererr.Of(15952, "unknown group operator '%s'", op)
+		return none, servererr.NewCode(15952, "unknown group operator '%s'", op)
 	}
 	return groupField{name, acc}, err
 }
 
-// group is one group under way.
-type group struct {
+// groupState is one group that is being accumulated.
+type groupState struct {
 	key  value.Value
 	accs []expr.Accumulator
 }
 
 func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
-	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		index := map[string]*group{}
-		var order []*group
-		ctx := r.evaluation()
-		held := r.spilling(groupTooLarge)
+	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
+		index := map[string]*groupState{}
+		var order []*groupState
+		ctx := r.newEvaluation()
+		held := r.stageMemory(groupTooLarge)
 		for doc, err := range in {
 			if err != nil {
 				return nil, err
@@ -111,42 +111,42 @@ func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
 				return nil, err
 			}
 			key = expr.OrNull(key)
-			id := value.Encoded(key)
+			id := value.EncodedKey(key)
 			one := index[id]
 			if one == nil {
-				if one, err = g.start(ctx, key); err != nil {
+				if one, err = g.newGroup(ctx, key); err != nil {
 					return nil, err
 				}
 				index[id] = one
 				order = append(order, one)
-				if err := held.Keep(len(id) + len(key.Value) + quota.ItemBytes*(1+len(g.fields))); err != nil {
+				if err := held.Hold(len(id) + len(key.Value) + quota.ItemBytes*(1+len(g.fields))); err != nil {
 					return nil, err
 				}
 			}
-			if err := g.add(ctx, one, held); err != nil {
+			if err := g.addDocument(ctx, one, held); err != nil {
 				return nil, err
 			}
 		}
 		if g.sorted {
-			quota.SortStable(r.meter, order, func(a, b *group) int { return value.Compare(a.key, b.key) })
+			quota.SortStable(r.meter, order, func(a, b *groupState) int { return value.Compare(a.key, b.key) })
 		}
 		out := make([]bson.Raw, len(order))
 		for i, one := range order {
-			if err := r.meter.Step(1); err != nil {
+			if err := r.meter.Charge(1); err != nil {
 				return nil, err
 			}
-			out[i] = g.document(r.meter, one)
+			out[i] = g.resultDocument(r.meter, one)
 		}
 		return out, nil
 	}).run(r, in)
 }
 
-// start makes the accumulators of a group; their sizes may depend on its key.
-func (g *groupStage) start(ctx *expr.Evaluation, key value.Value) (*group, error) {
-	one := &group{key: key, accs: make([]expr.Accumulator, len(g.fields))}
-	inKey := ctx.Inside(value.Object(document.OrEmpty(key)))
+// newGroup makes the accumulators of a group; their sizes may depend on its key.
+func (g *groupStage) newGroup(ctx *expr.Evaluation, key value.Value) (*groupState, error) {
+	one := &groupState{key: key, accs: make([]expr.Accumulator, len(g.fields))}
+	inKey := ctx.WithRoot(value.Object(document.OrEmpty(key)))
 	for i, f := range g.fields {
-		acc, err := f.Start(inKey)
+		acc, err := f.New(inKey)
 		if err != nil {
 			return nil, err
 		}
@@ -155,15 +155,15 @@ func (g *groupStage) start(ctx *expr.Evaluation, key value.Value) (*group, error
 	return one, nil
 }
 
-func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *quota.Memory) error {
+func (g *groupStage) addDocument(ctx *expr.Evaluation, one *groupState, held *quota.Memory) error {
 	for i, f := range g.fields {
 		args, err := expr.EvalAll(f.Args, ctx)
 		if err != nil {
 			return err
 		}
-		if err := addTo(one.accs[i], ctx.Meter, args, held); err != nil {
+		if err := addToAccumulator(one.accs[i], ctx.Meter, args, held); err != nil {
 			if g.sbe {
-				return expr.Recoded(err, expr.SBEAccumulatorCodes)
+				return expr.WithSBECode(err, expr.SBEAccumulatorCodes)
 			}
 			return err
 		}
@@ -171,66 +171,66 @@ func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *quota.Memory) e
 	return nil
 }
 
-// addTo gives values to an accumulator, and notes what it keeps of them.
-func addTo(acc expr.Accumulator, w *quota.Meter, args []value.Value, held *quota.Memory) error {
-	keeper, keeps := acc.(expr.KeepsValues)
+// addToAccumulator adds values to an accumulator and charges the memory that it retains.
+func addToAccumulator(acc expr.Accumulator, w *quota.Meter, args []value.Value, held *quota.Memory) error {
+	keeper, keeps := acc.(expr.MemoryHolder)
 	if !keeps {
 		return acc.Add(w, args)
 	}
-	before := keeper.Keeps()
+	before := keeper.MemoryBytes()
 	if err := acc.Add(w, args); err != nil {
 		return err
 	}
-	return held.Keep(keeper.Keeps() - before)
+	return held.Hold(keeper.MemoryBytes() - before)
 }
 
-func (g *groupStage) document(w *quota.Meter, one *group) bson.Raw {
+func (g *groupStage) resultDocument(w *quota.Meter, one *groupState) bson.Raw {
 	b, start := document.Open(nil)
-	b = document.Append(b, "_id", g.shown(one.key))
+	b = document.Append(b, "_id", g.outputValue(one.key))
 	for i, f := range g.fields {
-		b = document.Append(b, f.name, g.shown(one.accs[i].Result(w)))
+		b = document.Append(b, f.name, g.outputValue(one.accs[i].Result(w)))
 	}
 	return document.Close(b, start)
 }
 
-// shown returns a value of a group as it comes out: SBE wraps MinKey.
-func (g *groupStage) shown(v value.Value) value.Value {
+// outputValue returns a value of a group as the stage outputs it: SBE wraps MinKey.
+func (g *groupStage) outputValue(v value.Value) value.Value {
 	if g.sbe && v.Type == bson.TypeMinKey {
-		return value.Object(document.Of(document.Field{Name: "", Value: v}))
+		return value.Object(document.New(document.Field{Name: "", Value: v}))
 	}
 	return v
 }
 
-// countOne returns the output of buckets that say none.
-func countOne() []groupField {
-	return []groupField{{"count", expr.Accumulation{
-		Args:  []expr.Expression{expr.Literal(value.Int32(1))},
-		Start: func(*expr.Evaluation) (expr.Accumulator, error) { return &expr.SumOf{}, nil },
+// defaultBucketOutput returns the default output of buckets, a count.
+func defaultBucketOutput() []groupField {
+	return []groupField{{"count", expr.AccumulatorSpec{
+		Args: []expr.Expression{expr.Literal(value.Int32(1))},
+		New:  func(*expr.Evaluation) (expr.Accumulator, error) { return &expr.Sum{}, nil },
 	}}}
 }
 
-func (c *compiler) sortByCount(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileSortByCount(_ string, arg value.Value) (stage, error) {
 	switch {
 	case value.IsString(arg):
 		if !document.IsOperator(value.TextAt(arg.Value)) {
-			return nil, servererr.Of(40148, "the sortByCount field must be defined as a $-prefixed path or an expression "+
+			return nil, servererr.NewCode(40148, "the sortByCount field must be defined as a $-prefixed path or an expression "+
 				"inside an object")
 		}
 	case value.IsObject(arg):
 		if !document.IsExpression(arg.Value) {
-			return nil, servererr.Of(40147, "the sortByCount field must be defined as a $-prefixed path or an expression "+
+			return nil, servererr.NewCode(40147, "the sortByCount field must be defined as a $-prefixed path or an expression "+
 				"inside an object")
 		}
 	default:
-		return nil, servererr.Of(40149, "the sortByCount field must be specified as a string or as an object")
+		return nil, servererr.NewCode(40149, "the sortByCount field must be specified as a string or as an object")
 	}
-	key, err := c.groupExpression(arg)
+	key, err := c.compileGroupKey(arg)
 	if err != nil {
 		return nil, err
 	}
-	g := &groupStage{key: key, fields: countOne(), sbe: c.sbe}
+	g := &groupStage{key: key, fields: defaultBucketOutput(), sbe: c.sbe}
 	s := &order.Sort{Keys: []order.Key{{Path: []string{"count"}, Descending: true}}}
-	return stageSequence{g, sorting(s)}, nil
+	return stageSequence{g, newSortStage(s)}, nil
 }
 
 // stageSequence is several stages in one.
@@ -238,24 +238,25 @@ type stageSequence []stage
 
 func (s stageSequence) run(r *execution, in quota.Docs) quota.Docs { return runStages(r, s, in) }
 
-func sorting(s *order.Sort) stage {
-	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		all, err := r.spilling(sortTooLarge).Drain(in)
-		s.SortIn(r.meter, all)
+func newSortStage(s *order.Sort) stage {
+	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
+		all, err := r.stageMemory(sortTooLarge).Drain(in)
+		s.SortMetered(r.meter, all)
 		return all, err
 	})
 }
 
-func (c *compiler) bucketOutput(v value.Value, code int32) ([]groupField, error) {
+func (c *compiler) compileBucketOutput(v value.Value, code int32) ([]groupField, error) {
 	if value.IsAbsent(v) {
-		return countOne(), nil
+		return defaultBucketOutput(), nil
 	}
 	if !value.IsObject(v) {
-		return nil, servererr.Of(code, "The $bucket 'output' field must be an object, but found type: %s", value.TypeName(v))
+		return nil, servererr.NewCode(code, "The $bucket 'output' field must be an object, but found type: %s",
+			value.TypeName(v))
 	}
 	var out []groupField
 	for name, arg := range document.Fields(v.Value) {
-		f, err := c.groupField(string(name), arg)
+		f, err := c.compileGroupField(string(name), arg)
 		if err != nil {
 			return nil, err
 		}
@@ -264,72 +265,77 @@ func (c *compiler) bucketOutput(v value.Value, code int32) ([]groupField, error)
 	return out, nil
 }
 
-// groupByOf refuses constants and plain objects for groupBy.
-func (c *compiler) groupByOf(v value.Value, code int32) (expr.Expression, error) {
+// compileGroupBy refuses constants and plain objects for groupBy.
+func (c *compiler) compileGroupBy(v value.Value, code int32) (expr.Expression, error) {
 	ok := value.IsString(v) && document.IsOperator(value.TextAt(v.Value)) || value.IsObject(v) &&
 		document.IsExpression(v.Value)
 	if !ok {
-		return nil, servererr.Of(code,
+		return nil, servererr.NewCode(code,
 			"The 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s", v)
 	}
-	return c.groupExpression(v)
+	return c.compileGroupKey(v)
 }
 
-// groupExpression compiles what documents are grouped by.
-func (c *compiler) groupExpression(v value.Value) (expr.Expression, error) {
+// compileGroupKey compiles what documents are grouped by.
+func (c *compiler) compileGroupKey(v value.Value) (expr.Expression, error) {
 	return (&expr.Compiler{SBE: c.sbe}).Compile(v, c.scope)
 }
 
-func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
-	raw, err := expr.NamedValues(name, arg, expr.Named{
+func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
+	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
 		Args: []string{"groupBy", "boundaries", "default", "output"}, NotObject: 40201, Unknown: 40197,
 		Missing: []int32{40198, 40198},
 	})
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.groupByOf(raw[0], 40202)
+	key, err := c.compileGroupBy(raw[0], 40202)
 	if err != nil {
 		return nil, err
 	}
 	if !value.IsArray(raw[1]) {
-		return nil, servererr.Of(40200, "The $bucket 'boundaries' field must be an array, but found type: %s",
+		return nil, servererr.NewCode(40200, "The $bucket 'boundaries' field must be an array, but found type: %s",
 			value.TypeName(raw[1]))
 	}
-	bounds, err := c.constants(raw[1], 40191)
+	bounds, err := c.evalConstants(raw[1], 40191)
 	if err != nil {
 		return nil, err
 	}
 	if len(bounds) < 2 {
-		return nil, servererr.Of(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).",
-			len(bounds))
+		return nil, servererr.NewCode(40192,
+			"The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).", len(bounds))
 	}
 	for i := 1; i < len(bounds); i++ {
 		a, b := bounds[i-1], bounds[i]
 		if value.IsNumber(a) != value.IsNumber(b) || !value.IsNumber(a) && a.Type != b.Type {
-			return nil, servererr.Of(40193, "All values in the 'boundaries' option to $bucket must have the same type. Found "+
-				"conflicting types %s and %s", value.TypeName(a), value.TypeName(b))
+			return nil, servererr.NewCode(
+				40193,
+				"All values in the 'boundaries' option to $bucket must have the same type. Found "+
+					"conflicting types %s and %s",
+				value.TypeName(a),
+				value.TypeName(b),
+			)
 		}
 		if value.Compare(a, b) >= 0 {
-			return nil, servererr.Of(40194,
+			return nil, servererr.NewCode(40194,
 				"The 'boundaries' option to $bucket must be sorted, but elements %d and %d are not in "+
 					"ascending order (%s is not less than %s).", i-1, i, a, b)
 		}
 	}
 	other := raw[2]
 	if !value.IsAbsent(other) {
-		vs, err := c.constants(document.Array([]value.Value{other}), 40195)
+		vs, err := c.evalConstants(document.Array([]value.Value{other}), 40195)
 		if err != nil {
 			return nil, err
 		}
 		other = vs[0]
 		if value.Compare(other, bounds[0]) >= 0 && value.Compare(other, bounds[len(bounds)-1]) < 0 {
-			return nil, servererr.Of(40199,
+			return nil, servererr.NewCode(40199,
 				"The $bucket 'default' field must be less than the lowest boundary or greater than or "+
 					"equal to the highest boundary.")
 		}
 	}
-	out, err := c.bucketOutput(raw[3], 40196)
+	out, err := c.compileBucketOutput(raw[3], 40196)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +356,7 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 		case i > 0 && i < len(bounds):
 			return bounds[i-1], nil
 		case value.IsAbsent(other):
-			return value.Value{}, servererr.Of(40066,
+			return value.Value{}, servererr.NewCode(40066,
 				"$switch could not find a matching branch for an input, and no default was specified.")
 		}
 		return other, nil
@@ -358,9 +364,9 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 	return g, nil
 }
 
-// constants evaluates a list of constant expressions.
-func (c *compiler) constants(v value.Value, code int32) ([]value.Value, error) {
-	list, err := (&expr.Compiler{}).List(v, c.scope)
+// evalConstants evaluates a list of constant expressions.
+func (c *compiler) evalConstants(v value.Value, code int32) ([]value.Value, error) {
+	list, err := (&expr.Compiler{}).CompileList(v, c.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -368,9 +374,9 @@ func (c *compiler) constants(v value.Value, code int32) ([]value.Value, error) {
 	for i, e := range list {
 		switch e.(type) {
 		case expr.Path, expr.Root:
-			return nil, servererr.Of(code, "The $bucket 'boundaries' and 'default' must be constant expressions")
+			return nil, servererr.NewCode(code, "The $bucket 'boundaries' and 'default' must be constant expressions")
 		}
-		if out[i], err = e.Eval(expr.NewEvaluation(c.scope, now(c.env), nil)); err != nil {
+		if out[i], err = e.Eval(expr.NewEvaluation(c.scope, currentTime(c.env), nil)); err != nil {
 			return nil, err
 		}
 	}

@@ -16,62 +16,62 @@ import (
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
 
-// joinCache is what an execution has read of other collections. A stage inside
-// another runs once for each document, and reads but once.
+// joinCache caches what an execution has read from other collections. A stage inside
+// another stage runs once per document, but reads only once.
 type joinCache struct {
-	docs    map[string][]bson.Raw
-	byKey   map[stage]joinIndex
-	results map[*lookupStage]value.Value // that are the same for every document
-	reached map[*graphStage][]bson.Raw
+	docs            map[string][]bson.Raw
+	byKey           map[stage]joinIndex
+	results         map[*lookupStage]value.Value // uncorrelated results, the same for every document
+	graphCandidates map[*graphStage][]bson.Raw
 }
 
-func newJoined() *joinCache {
+func newJoinCache() *joinCache {
 	return &joinCache{
 		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value.Value{},
-		reached: map[*graphStage][]bson.Raw{},
+		graphCandidates: map[*graphStage][]bson.Raw{},
 	}
 }
 
-// foreign reads a whole collection. What it returns must not be changed.
-func (r *execution) foreign(name string) ([]bson.Raw, error) {
+// readCollection reads a whole collection. What it returns must not be changed.
+func (r *execution) readCollection(name string) ([]bson.Raw, error) {
 	if r.env.Collection == nil || name == "" {
 		return nil, nil
 	}
-	if docs, ok := r.seen.docs[name]; ok {
+	if docs, ok := r.joins.docs[name]; ok {
 		return docs, nil
 	}
 	in, err := r.env.Collection(name)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := (&quota.Memory{Meter: r.meter}).Drain(r.watched(in))
+	docs, err := (&quota.Memory{Meter: r.meter}).Drain(r.stopWithContext(in))
 	if err == nil {
-		r.seen.docs[name] = docs
+		r.joins.docs[name] = docs
 	}
 	return docs, err
 }
 
-// index returns the places of documents by what a stage joins by.
-func (r *execution) index(s stage, docs []bson.Raw, path []string) joinIndex {
-	ix, ok := r.seen.byKey[s]
+// joinIndexFor returns the documents' index on the path that a stage joins by.
+func (r *execution) joinIndexFor(s stage, docs []bson.Raw, path []string) joinIndex {
+	ix, ok := r.joins.byKey[s]
 	if !ok {
 		ix = indexDocuments(paths.Walker{Meter: r.meter, Nulls: r.env.Language.NullInArrays}, docs, path)
-		r.seen.byKey[s] = ix
+		r.joins.byKey[s] = ix
 	}
 	return ix
 }
 
 type lookupStage struct {
-	from           string
-	as             []string
-	local, foreign []string
-	let            []expr.Expression
-	slots          []int
-	stages         []stage // nil without a pipeline
-	correlated     bool
+	from                     string
+	as                       []string
+	localField, foreignField []string
+	let                      []expr.Expression
+	slots                    []int
+	stages                   []stage // nil without a pipeline
+	correlated               bool
 }
 
-func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileLookup(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.FailedToParse("the $lookup stage specification must be an object, but found %s",
 			value.TypeName(arg))
@@ -103,9 +103,9 @@ func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
 		case "as":
 			s.as, err = paths.Parse(text)
 		case "localField":
-			s.local, err = paths.Parse(text)
+			s.localField, err = paths.Parse(text)
 		case "foreignField":
-			s.foreign, err = paths.Parse(text)
+			s.foreignField, err = paths.Parse(text)
 		default:
 			return nil, servererr.FailedToParse("unknown argument to $lookup: %s", name)
 		}
@@ -121,8 +121,8 @@ func makesDocuments(pipeline value.Value) bool {
 	if !value.IsArray(pipeline) {
 		return false
 	}
-	_, stage, _ := document.First(pipeline.Value)
-	name, _, _ := document.First(stage.Value)
+	_, stage, _ := document.FirstField(pipeline.Value)
+	name, _, _ := document.FirstField(stage.Value)
 	return value.IsObject(stage) && name == "$documents"
 }
 
@@ -135,9 +135,9 @@ func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error
 	case s.from == "" && !makesDocuments(pipeline):
 		return servererr.FailedToParse(
 			"$lookup stage without explicit collection must have a pipeline with $documents as first stage")
-	case (s.local == nil) != (s.foreign == nil):
+	case (s.localField == nil) != (s.foreignField == nil):
 		return servererr.FailedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
-	case value.IsMissing(pipeline) && s.local == nil:
+	case value.IsMissing(pipeline) && s.localField == nil:
 		return servererr.FailedToParse(
 			"$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
 	case value.IsMissing(pipeline) && !value.IsMissing(let):
@@ -157,51 +157,51 @@ func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error
 		}
 		names, s.let = append(names, string(name)), append(s.let, e)
 	}
-	inner, slots := c.scope.With(names...)
+	inner, slots := c.scope.WithVariables(names...)
 	s.slots = slots
-	stages, err := c.sub(pipeline, inner, false)
+	stages, err := c.compileSubPipeline(pipeline, inner, false)
 	if stages == nil {
 		stages = []stage{}
 	}
-	s.stages, s.correlated = stages, len(names) > 0 || s.local != nil
+	s.stages, s.correlated = stages, len(names) > 0 || s.localField != nil
 	return err
 }
 
 func (s *lookupStage) run(r *execution, in quota.Docs) quota.Docs {
-	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		ctx := r.evaluation()
+	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.newEvaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			if same, ok := r.seen.results[s]; ok {
-				return replaceAt(doc, s.as, same), nil
+			if same, ok := r.joins.results[s]; ok {
+				return setPath(doc, s.as, same), nil
 			}
-			candidates, err := r.foreign(s.from)
+			candidates, err := r.readCollection(s.from)
 			if err != nil {
 				return nil, err
 			}
-			if s.foreign != nil {
-				byKey := r.index(s, candidates, s.foreign)
-				candidates = byKey.find(r.meter, candidates, localValues(r.meter, doc, s.local))
+			if s.foreignField != nil {
+				byKey := r.joinIndexFor(s, candidates, s.foreignField)
+				candidates = byKey.find(r.meter, candidates, localValues(r.meter, doc, s.localField))
 			}
-			joined, err := s.join(r, ctx, doc, candidates)
+			joined, err := s.joinValue(r, ctx, doc, candidates)
 			if err != nil {
 				return nil, err
 			}
 			if !s.correlated {
-				r.seen.results[s] = joined
+				r.joins.results[s] = joined
 			}
-			return replaceAt(doc, s.as, joined), nil
+			return setPath(doc, s.as, joined), nil
 		}
 	}).run(r, in)
 }
 
-// join puts the candidates through the pipeline, with the document's
+// joinValue puts the candidates through the pipeline, with the document's
 // variables.
-func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
+func (s *lookupStage) joinValue(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
 ) (value.Value, error) {
-	held := &quota.Memory{Meter: r.meter, Refuse: joinTooLarge(s.from)}
-	defer held.Free()
+	held := &quota.Memory{Meter: r.meter, LimitErr: joinTooLarge(s.from)}
+	defer held.Release()
 	if s.stages == nil {
-		return held.Values(r.meter.Documents(candidates))
+		return held.DrainToArray(r.meter.Documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -216,7 +216,7 @@ func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, can
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return held.Values(runStages(&inner, s.stages, r.meter.Documents(candidates)))
+	return held.DrainToArray(runStages(&inner, s.stages, r.meter.Documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.
@@ -226,10 +226,10 @@ func indexDocuments(w paths.Walker, docs []bson.Raw, path []string) joinIndex {
 	ix := joinIndex{}
 	for i, doc := range docs {
 		w.Walk(doc, path, true, func(v value.Value, _ int) bool {
-			if w.Meter.Step(1) != nil {
+			if w.Meter.Charge(1) != nil {
 				return true
 			}
-			key := value.Encoded(joinKey(v))
+			key := value.EncodedKey(joinKey(v))
 			if at := ix[key]; len(at) == 0 || at[len(at)-1] != i {
 				ix[key] = append(at, i)
 			}
@@ -239,7 +239,7 @@ func indexDocuments(w paths.Walker, docs []bson.Raw, path []string) joinIndex {
 	return ix
 }
 
-// joinKey lets null, undefined and missing meet.
+// joinKey maps undefined and missing to null, so that they join.
 func joinKey(v value.Value) value.Value {
 	if value.IsNullish(v) {
 		return value.Null()
@@ -251,10 +251,10 @@ func joinKey(v value.Value) value.Value {
 func (ix joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
-		if w.Step(1) != nil {
+		if w.Charge(1) != nil {
 			return nil
 		}
-		at = append(at, ix[value.Encoded(joinKey(v))]...)
+		at = append(at, ix[value.EncodedKey(joinKey(v))]...)
 	}
 	if len(vs) > 1 {
 		quota.SortStable(w, at, cmp.Compare[int])
@@ -272,13 +272,13 @@ func (ix joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bs
 func localValues(w *quota.Meter, doc bson.Raw, path []string) []value.Value {
 	var out []value.Value
 	paths.EachValue(w, doc, path, func(v value.Value) { out = append(out, v) })
-	if len(out) == 0 { // an empty array meets what has none
+	if len(out) == 0 { // an empty array joins documents without the field
 		out = append(out, value.Null())
 	}
 	return out
 }
 
-func (c *compiler) unionWith(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileUnionWith(_ string, arg value.Value) (stage, error) {
 	var coll string
 	var pipeline value.Value
 	switch {
@@ -296,7 +296,7 @@ func (c *compiler) unionWith(_ string, arg value.Value) (stage, error) {
 			case "pipeline":
 				pipeline = v
 			default:
-				return nil, servererr.Of(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
+				return nil, servererr.NewCode(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
 			}
 		}
 	default:
@@ -311,7 +311,7 @@ func (c *compiler) unionWith(_ string, arg value.Value) (stage, error) {
 	var stages []stage
 	if !value.IsMissing(pipeline) {
 		var err error
-		if stages, err = c.sub(pipeline, c.scope, false); err != nil {
+		if stages, err = c.compileSubPipeline(pipeline, c.scope, false); err != nil {
 			return nil, err
 		}
 	}
@@ -330,7 +330,7 @@ func (s unionStage) run(r *execution, in quota.Docs) quota.Docs {
 				return
 			}
 		}
-		all, err := r.foreign(s.coll)
+		all, err := r.readCollection(s.coll)
 		if err != nil {
 			yield(nil, err)
 			return

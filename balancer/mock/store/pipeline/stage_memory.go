@@ -10,12 +10,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// spilling is the memory of a stage that a server lets go to its disk.
-func (r *execution) spilling(refuse func(used int64) error) *quota.Memory {
+// stageMemory returns the memory account of a stage that may spill to disk on a server.
+func (r *execution) stageMemory(refuse func(used int64) error) *quota.Memory {
 	if !r.env.NoDisk {
 		refuse = nil
 	}
-	return &quota.Memory{Meter: r.meter, Refuse: refuse}
+	return &quota.Memory{Meter: r.meter, LimitErr: refuse}
 }
 
 func sortTooLarge(int64) error {
@@ -29,44 +29,44 @@ func groupTooLarge(int64) error {
 }
 
 func windowsTooLarge(used int64) error {
-	return servererr.Of(5414201,
+	return servererr.NewCode(5414201,
 		"Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d",
 		used, quota.StageMemory)
 }
 
 func facetTooLarge(used int64) error {
-	return servererr.Of(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", used,
-		quota.StageMemory)
+	return servererr.NewCode(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes",
+		used, quota.StageMemory)
 }
 
 func graphTooLarge(int64) error {
-	return servererr.Of(40099, "$graphLookup reached maximum memory consumption")
+	return servererr.NewCode(40099, "$graphLookup reached maximum memory consumption")
 }
 
 // joinTooLarge is about the documents that $lookup finds for one.
 func joinTooLarge(from string) func(int64) error {
 	return func(int64) error {
-		return servererr.Of(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", from,
-			quota.StageMemory)
+		return servererr.NewCode(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes",
+			from, quota.StageMemory)
 	}
 }
 
-// Gathered counts what a sort keeps of documents before it can give the first:
-// to the account of a context, and up to a server's limit where there is no disk
-// to go to.
-type Gathered struct{ held quota.Memory }
+// SortMemory counts the memory of the documents that a sort holds. It is charged
+// to the account of a context, and limited as on a server where disk use is not
+// allowed.
+type SortMemory struct{ held quota.Memory }
 
-// NewGathered begins with nothing.
-func NewGathered(ctx context.Context, noDisk bool) *Gathered {
-	g := &Gathered{quota.Memory{Meter: quota.New(ctx)}}
+// NewSortMemory begins with nothing.
+func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
+	g := &SortMemory{quota.Memory{Meter: quota.New(ctx)}}
 	if noDisk {
-		g.held.Refuse = sortTooLarge
+		g.held.LimitErr = sortTooLarge
 	}
 	return g
 }
 
 // Add counts a document more.
-func (g *Gathered) Add(doc bson.Raw) error { return g.held.Keep(len(doc) + quota.ItemBytes) }
+func (g *SortMemory) Add(doc bson.Raw) error { return g.held.Hold(len(doc) + quota.ItemBytes) }
 
 // Free gives all back.
-func (g *Gathered) Free() { g.held.Free() }
+func (g *SortMemory) Free() { g.held.Release() }

@@ -10,18 +10,18 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// beforeOther are the stages after which a $group may still go to SBE.
-var beforeOther = []string{"$match", "$sort", "$limit", "$skip"}
+// sbePrefixStages are the stages after which a $group may still go to SBE.
+var sbePrefixStages = []string{"$match", "$sort", "$limit", "$skip"}
 
-// inSBE reports whether SBE computes a stage of a pipeline.
-func inSBE(before []bson.Raw, name string, stage value.Value) bool {
+// runsInSBE reports whether SBE computes a stage of a pipeline.
+func runsInSBE(before []bson.Raw, name string, stage value.Value) bool {
 	if name != "$group" && name != "$bucket" && name != "$sortByCount" {
 		return false
 	}
 	for _, s := range before {
-		if earlier, _, _ := document.First(s); !slices.Contains(beforeOther, earlier) {
+		if earlier, _, _ := document.FirstField(s); !slices.Contains(sbePrefixStages, earlier) {
 			return false
 		}
 	}
-	return expr.SBESupports(stage)
+	return expr.IsSBESupported(stage)
 }

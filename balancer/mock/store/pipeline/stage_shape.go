@@ -23,7 +23,7 @@ type unwindStage struct {
 	preserve bool
 }
 
-func (c *compiler) unwind(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileUnwind(_ string, arg value.Value) (stage, error) {
 	s := &unwindStage{}
 	path := arg
 	switch {
@@ -34,42 +34,42 @@ func (c *compiler) unwind(_ string, arg value.Value) (stage, error) {
 			case "path":
 				path = v
 				if !value.IsString(v) {
-					return nil, servererr.Of(28808, "expected a string as the path for $unwind stage, got %s", value.TypeName(v))
+					return nil, servererr.NewCode(28808, "expected a string as the path for $unwind stage, got %s", value.TypeName(v))
 				}
 			case "preserveNullAndEmptyArrays":
 				if v.Type != bson.TypeBoolean {
-					return nil, servererr.Of(28809,
+					return nil, servererr.NewCode(28809,
 						"expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s",
 						value.TypeName(v))
 				}
-				s.preserve = value.Truthy(v)
+				s.preserve = value.IsTruthy(v)
 			case "includeArrayIndex":
 				name := value.TextAt(v.Value)
 				if !value.IsString(v) || name == "" {
-					return nil, servererr.Of(28810,
+					return nil, servererr.NewCode(28810,
 						"expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s",
 						value.TypeName(v))
 				}
 				if document.IsOperator(name) {
-					return nil, servererr.Of(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s",
-						name)
+					return nil, servererr.NewCode(28822,
+						"includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", name)
 				}
 				s.index = paths.Split(name)
 			default:
-				return nil, servererr.Of(28811, "unrecognized option to $unwind stage: %s", name)
+				return nil, servererr.NewCode(28811, "unrecognized option to $unwind stage: %s", name)
 			}
 		}
 	case !value.IsString(arg):
-		return nil, servererr.Of(15981, "expected either a string or an object as specification for $unwind stage, got %s",
-			value.TypeName(arg))
+		return nil, servererr.NewCode(15981,
+			"expected either a string or an object as specification for $unwind stage, got %s", value.TypeName(arg))
 	}
 	text := value.TextAt(path.Value)
 	if value.IsMissing(path) || text == "" {
-		return nil, servererr.Of(28812, "no path specified to $unwind stage")
+		return nil, servererr.NewCode(28812, "no path specified to $unwind stage")
 	}
 	text, ok := strings.CutPrefix(text, "$")
 	if !ok {
-		return nil, servererr.Of(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
+		return nil, servererr.NewCode(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
 	}
 	var err error
 	s.path, err = paths.Parse(text)
@@ -84,14 +84,14 @@ func (s *unwindStage) run(r *execution, in quota.Docs) quota.Docs {
 				return
 			}
 			enough := false
-			s.each(r.meter, doc, func(d bson.Raw) bool {
+			s.unwindDocument(r.meter, doc, func(d bson.Raw) bool {
 				enough = !yield(d, nil)
 				return !enough
 			})
 			if enough {
 				return
 			}
-			if err := r.meter.Step(1); err != nil {
+			if err := r.meter.Charge(1); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -99,12 +99,12 @@ func (s *unwindStage) run(r *execution, in quota.Docs) quota.Docs {
 	}
 }
 
-func (s *unwindStage) each(w *quota.Meter, doc bson.Raw, yield func(bson.Raw) bool) bool {
-	v := paths.At(doc, s.path)
+func (s *unwindStage) unwindDocument(w *quota.Meter, doc bson.Raw, yield func(bson.Raw) bool) bool {
+	v := paths.LookupPath(doc, s.path)
 	with := func(v, index value.Value) bson.Raw {
-		out := replaceAt(doc, s.path, v)
+		out := setPath(doc, s.path, v)
 		if s.index != nil {
-			out = replaceAt(out, s.index, index)
+			out = setPath(out, s.index, index)
 		}
 		return out
 	}
@@ -124,12 +124,12 @@ func (s *unwindStage) each(w *quota.Meter, doc bson.Raw, yield func(bson.Raw) bo
 	if i == 0 && s.preserve {
 		return yield(with(value.Value{}, value.Null()))
 	}
-	return w.Step(1) == nil
+	return w.Charge(1) == nil
 }
 
-// replaceAt sets the value at a path through objects, making those that are
+// setPath sets the value at a path through objects, making those that are
 // missing; a missing value removes the field.
-func replaceAt(doc []byte, path []string, v value.Value) bson.Raw {
+func setPath(doc []byte, path []string, v value.Value) bson.Raw {
 	if len(path) > 1 {
 		below := document.Lookup(doc, path[0])
 		if !value.IsObject(below) {
@@ -138,15 +138,15 @@ func replaceAt(doc []byte, path []string, v value.Value) bson.Raw {
 			}
 			below = value.Object(document.Empty)
 		}
-		v = value.Object(replaceAt(below.Value, path[1:], v))
+		v = value.Object(setPath(below.Value, path[1:], v))
 	}
-	return document.With(doc, path[0], v)
+	return document.WithField(doc, path[0], v)
 }
 
-// facetStage runs several pipelines over the same documents.
-func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
+// compileFacet runs several pipelines over the same documents.
+func (c *compiler) compileFacet(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) || document.IsEmpty(arg.Value) {
-		return nil, servererr.Of(40169, "the $facet specification must be a non-empty object")
+		return nil, servererr.NewCode(40169, "the $facet specification must be a non-empty object")
 	}
 	type branch struct {
 		name   string
@@ -155,64 +155,64 @@ func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
 	var branches []branch
 	for name, v := range document.Fields(arg.Value) {
 		if !value.IsArray(v) {
-			return nil, servererr.Of(40170, "arguments to $facet must be arrays, %s is type %s", name, value.TypeName(v))
+			return nil, servererr.NewCode(40170, "arguments to $facet must be arrays, %s is type %s", name, value.TypeName(v))
 		}
 		if err := checkFacetName(string(name)); err != nil {
 			return nil, err
 		}
-		stages, err := c.sub(v, c.scope, true)
+		stages, err := c.compileSubPipeline(v, c.scope, true)
 		if err != nil {
 			return nil, err
 		}
 		branches = append(branches, branch{string(name), stages})
 	}
-	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
+	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		all, err := (&quota.Memory{Meter: r.meter}).Drain(in)
 		if err != nil {
 			return nil, err
 		}
 		var out []document.Field
-		made := &quota.Memory{Meter: r.meter, Refuse: facetTooLarge}
+		made := &quota.Memory{Meter: r.meter, LimitErr: facetTooLarge}
 		for _, b := range branches {
-			list, err := made.Values(runStages(r, b.stages, r.meter.Documents(all)))
+			list, err := made.DrainToArray(runStages(r, b.stages, r.meter.Documents(all)))
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, document.Field{Name: b.name, Value: list})
 		}
-		return []bson.Raw{document.Of(out...)}, nil
+		return []bson.Raw{document.New(out...)}, nil
 	}), nil
 }
 
 func checkFacetName(name string) error {
 	if name == "" || document.IsOperator(name) || strings.Contains(name, ".") {
-		return servererr.Of(16410, "FieldPath field names may not start with '$' or contain '.'.")
+		return servererr.NewCode(16410, "FieldPath field names may not start with '$' or contain '.'.")
 	}
 	return nil
 }
 
-// sample picks documents at random, each at most once.
-func (c *compiler) sample(_ string, arg value.Value) (stage, error) {
+// compileSample picks documents at random, each at most once.
+func (c *compiler) compileSample(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(28745, "the $sample stage specification must be an object")
+		return nil, servererr.NewCode(28745, "the $sample stage specification must be an object")
 	}
 	size := int64(-1)
 	for name, v := range document.Fields(arg.Value) {
 		if string(name) != "size" {
-			return nil, servererr.Of(28748, "unrecognized option to $sample: %s", name)
+			return nil, servererr.NewCode(28748, "unrecognized option to $sample: %s", name)
 		}
 		if !value.IsNumber(v) {
-			return nil, servererr.Of(28746, "size argument to $sample must be a number")
+			return nil, servererr.NewCode(28746, "size argument to $sample must be a number")
 		}
 		if value.ToDouble(v) < 0 {
-			return nil, servererr.Of(28747, "size argument to $sample must not be negative")
+			return nil, servererr.NewCode(28747, "size argument to $sample must not be negative")
 		}
 		size = value.ToInteger(v)
 	}
 	if size < 0 {
-		return nil, servererr.Of(28749, "$sample stage must specify a size")
+		return nil, servererr.NewCode(28749, "$sample stage must specify a size")
 	}
-	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
+	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		if size == 0 {
 			return nil, nil // nobody reads what comes before
 		}
@@ -230,9 +230,9 @@ func (c *compiler) sample(_ string, arg value.Value) (stage, error) {
 	}), nil
 }
 
-// redact keeps or drops each level of a document.
-func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
-	inner, slots := c.scope.With("CURRENT")
+// compileRedact keeps or drops each level of a document.
+func (c *compiler) compileRedact(_ string, arg value.Value) (stage, error) {
+	inner, slots := c.scope.WithVariables("CURRENT")
 	e, err := expr.Compile(arg, inner)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 			return value.Value{}, nil
 		case value.IsString(verdict) && value.TextAt(verdict.Value) == "descend":
 		default:
-			return value.Value{}, servererr.Of(17053,
+			return value.Value{}, servererr.NewCode(17053,
 				"$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "+
 					"returned %s", verdict)
 		}
@@ -264,7 +264,7 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 			}
 			b = document.Append(b, name, got)
 		}
-		return value.Object(document.Close(b, start)), ctx.Meter.Step(1)
+		return value.Object(document.Close(b, start)), ctx.Meter.Charge(1)
 	}
 	below = func(ctx *expr.Evaluation, v value.Value) (value.Value, error) {
 		switch {
@@ -281,12 +281,12 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 					kept = append(kept, got)
 				}
 			}
-			return document.Array(kept), ctx.Meter.Step(1)
+			return document.Array(kept), ctx.Meter.Charge(1)
 		}
 		return v, nil
 	}
-	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		ctx := r.evaluation()
+	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.newEvaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
 			ctx.Root = value.Object(doc)
 			v, err := level(ctx, ctx.Root)
@@ -298,8 +298,8 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 	}), nil
 }
 
-// documents returns a source of its own: what comes before it is not read.
-func (c *compiler) documents(_ string, arg value.Value) (stage, error) {
+// compileDocuments compiles $documents, a source stage: its input is not read.
+func (c *compiler) compileDocuments(_ string, arg value.Value) (stage, error) {
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
@@ -311,9 +311,9 @@ type documentsStage struct{ list expr.Expression }
 
 func (s documentsStage) run(r *execution, _ quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		v, err := s.list.Eval(r.evaluation())
+		v, err := s.list.Eval(r.newEvaluation())
 		if err == nil && !value.IsArray(v) {
-			err = servererr.Of(5858203, "an array is expected")
+			err = servererr.NewCode(5858203, "an array is expected")
 		}
 		if err != nil {
 			yield(nil, err)
@@ -321,7 +321,8 @@ func (s documentsStage) run(r *execution, _ quota.Docs) quota.Docs {
 		}
 		for _, d := range r.meter.Fields(v.Value) {
 			if !value.IsObject(d) {
-				yield(nil, servererr.Of(40228, "'newRoot' expression  must evaluate to an object, but resulting value was: %s", d))
+				yield(nil,
+					servererr.NewCode(40228, "'newRoot' expression  must evaluate to an object, but resulting value was: %s", d))
 				return
 			}
 			if !yield(d.Value, nil) {

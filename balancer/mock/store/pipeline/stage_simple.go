@@ -16,11 +16,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func (c *compiler) match(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileMatch(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(15959, "the match filter must be an expression in an object")
+		return nil, servererr.NewCode(15959, "the match filter must be an expression in an object")
 	}
-	f, err := filter.CompileIn(arg.Value, c.scope, now(c.env))
+	f, err := filter.CompileIn(arg.Value, c.scope, currentTime(c.env))
 	if err != nil {
 		return nil, err
 	}
@@ -30,10 +30,10 @@ func (c *compiler) match(_ string, arg value.Value) (stage, error) {
 type matchStage struct{ filter *filter.Filter }
 
 func (s matchStage) run(r *execution, in quota.Docs) quota.Docs {
-	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		ctx := r.evaluation()
+	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.newEvaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			ok, err := s.filter.TestIn(ctx, doc)
+			ok, err := s.filter.TestInEvaluation(ctx, doc)
 			if !ok {
 				return nil, err
 			}
@@ -42,94 +42,96 @@ func (s matchStage) run(r *execution, in quota.Docs) quota.Docs {
 	}).run(r, in)
 }
 
-func (c *compiler) project(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileProject(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(15969, "$project specification must be an object")
+		return nil, servererr.NewCode(15969, "$project specification must be an object")
 	}
 	if document.IsEmpty(arg.Value) {
-		return nil, servererr.Of(51272,
+		return nil, servererr.NewCode(51272,
 			"Invalid $project :: caused by :: projection specification must have at least one field")
 	}
-	return c.projection("$project", &projection.Parser{Scope: c.scope}, arg.Value)
+	return c.newProjectionStage("$project", &projection.Parser{Scope: c.scope}, arg.Value)
 }
 
-func (c *compiler) addFields(name string, arg value.Value) (stage, error) {
+func (c *compiler) compileAddFields(name string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(40272, "%s specification stage must be an object, got %s", name, value.TypeName(arg))
+		return nil, servererr.NewCode(40272, "%s specification stage must be an object, got %s", name, value.TypeName(arg))
 	}
-	return c.projection(name, &projection.Parser{Scope: c.scope, Add: true}, arg.Value)
+	return c.newProjectionStage(name, &projection.Parser{Scope: c.scope, AddFields: true}, arg.Value)
 }
 
-func (c *compiler) projection(name string, p *projection.Parser, spec []byte) (stage, error) {
+func (c *compiler) newProjectionStage(name string, p *projection.Parser, spec []byte) (stage, error) {
 	if err := p.Parse(spec); err != nil {
 		return nil, mongoerr.Wrap(err, "Invalid "+name)
 	}
 	proj := &projection.Projection{Root: p.Root, Mode: p.Mode(), Scope: c.scope}
-	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		ctx := r.evaluation()
-		return func(doc bson.Raw) (bson.Raw, error) { return proj.ApplyIn(ctx, doc) }
+	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.newEvaluation()
+		return func(doc bson.Raw) (bson.Raw, error) { return proj.ApplyInEvaluation(ctx, doc) }
 	}), nil
 }
 
-func (c *compiler) unset(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileUnset(_ string, arg value.Value) (stage, error) {
 	names := []value.Value{arg}
 	switch {
 	case value.IsArray(arg):
 		if names = document.Items(arg); len(names) == 0 {
-			return nil, servererr.Of(31119, "$unset specification must be a string or an array with at least one field")
+			return nil, servererr.NewCode(31119, "$unset specification must be a string or an array with at least one field")
 		}
 	case !value.IsString(arg):
-		return nil, servererr.Of(31002, "$unset specification must be a string or an array")
+		return nil, servererr.NewCode(31002, "$unset specification must be a string or an array")
 	}
 	var spec []document.Field
 	for _, n := range names {
 		if !value.IsString(n) {
-			return nil, servererr.Of(31120, "$unset specification must be a string or an array containing only string values")
+			return nil, servererr.NewCode(31120,
+				"$unset specification must be a string or an array containing only string values")
 		}
 		spec = append(spec, document.Field{Name: value.TextAt(n.Value), Value: value.Bool(false)})
 	}
-	return c.projection("$unset", &projection.Parser{Scope: c.scope}, document.Of(spec...))
+	return c.newProjectionStage("$unset", &projection.Parser{Scope: c.scope}, document.New(spec...))
 }
 
-func (c *compiler) sort(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileSort(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.Of(15973, "the $sort key specification must be an object")
+		return nil, servererr.NewCode(15973, "the $sort key specification must be an object")
 	}
 	if document.IsEmpty(arg.Value) {
-		return nil, servererr.Of(15976, "$sort stage must have at least one sort key")
+		return nil, servererr.NewCode(15976, "$sort stage must have at least one sort key")
 	}
 	s, err := order.Compile(arg.Value)
 	if err != nil {
 		return nil, err
 	}
-	return sorting(s), nil
+	return newSortStage(s), nil
 }
 
-// wholeArgument checks the argument of $limit and $skip, each of which has a code of its
+// parseIntegerArgument checks the argument of $limit and $skip, each of which has a code of its
 // own for all that is wrong with it.
-func wholeArgument(name string, code int32, arg value.Value) (int64, error) {
+func parseIntegerArgument(name string, code int32, arg value.Value) (int64, error) {
 	if !value.IsNumber(arg) {
-		return 0, servererr.Of(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
+		return 0, servererr.NewCode(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
 	}
 	n, ok := value.WholeInteger(arg)
 	if !ok {
-		return 0, servererr.Of(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
+		return 0, servererr.NewCode(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
 	}
 	if n < 0 {
-		return 0, servererr.Of(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
+		return 0, servererr.NewCode(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name,
+			name, n)
 	}
 	return n, nil
 }
 
 type limitStage int64
 
-func (c *compiler) limit(name string, arg value.Value) (stage, error) {
-	n, err := wholeArgument(name, 5107201, arg)
+func (c *compiler) compileLimit(name string, arg value.Value) (stage, error) {
+	n, err := parseIntegerArgument(name, 5107201, arg)
 	if err != nil {
 		return nil, err
 	}
 	if n == 0 {
-		return nil, servererr.Of(15958, "the limit must be positive")
+		return nil, servererr.NewCode(15958, "the limit must be positive")
 	}
 	return limitStage(n), nil
 }
@@ -148,8 +150,8 @@ func (s limitStage) run(_ *execution, in quota.Docs) quota.Docs {
 
 type skipStage int64
 
-func (c *compiler) skip(name string, arg value.Value) (stage, error) {
-	n, err := wholeArgument(name, 5107200, arg)
+func (c *compiler) compileSkip(name string, arg value.Value) (stage, error) {
+	n, err := parseIntegerArgument(name, 5107200, arg)
 	return skipStage(n), err
 }
 
@@ -168,24 +170,24 @@ func (s skipStage) run(_ *execution, in quota.Docs) quota.Docs {
 	}
 }
 
-func (c *compiler) count(_ string, arg value.Value) (stage, error) {
+func (c *compiler) compileCount(_ string, arg value.Value) (stage, error) {
 	if !value.IsString(arg) {
-		return nil, servererr.Of(40156, "the count field must be a non-empty string")
+		return nil, servererr.NewCode(40156, "the count field must be a non-empty string")
 	}
 	name := value.TextAt(arg.Value)
 	switch {
 	case name == "":
-		return nil, servererr.Of(40157, "the count field must be a non-empty string")
+		return nil, servererr.NewCode(40157, "the count field must be a non-empty string")
 	case name[0] == '$':
-		return nil, servererr.Of(40158, "the count field cannot be a $-prefixed path")
+		return nil, servererr.NewCode(40158, "the count field cannot be a $-prefixed path")
 	case strings.ContainsRune(name, 0):
-		return nil, servererr.Of(40159, "the count field cannot contain a null byte")
+		return nil, servererr.NewCode(40159, "the count field cannot contain a null byte")
 	case strings.Contains(name, "."):
-		return nil, servererr.Of(40160, "the count field cannot contain '.'")
+		return nil, servererr.NewCode(40160, "the count field cannot contain '.'")
 	case name == "_id": // $count is a $group that has one already
-		return nil, servererr.Of(15948, "a group's _id may only be specified once")
+		return nil, servererr.NewCode(15948, "a group's _id may only be specified once")
 	}
-	return blocking(func(_ *execution, in quota.Docs) ([]bson.Raw, error) {
+	return blockingStage(func(_ *execution, in quota.Docs) ([]bson.Raw, error) {
 		n := int64(0)
 		for _, err := range in {
 			if err != nil {
@@ -196,40 +198,40 @@ func (c *compiler) count(_ string, arg value.Value) (stage, error) {
 		if n == 0 {
 			return nil, nil
 		}
-		return []bson.Raw{document.Of(document.Field{Name: name, Value: value.SmallestInt(n)})}, nil
+		return []bson.Raw{document.New(document.Field{Name: name, Value: value.SmallestInt(n)})}, nil
 	}), nil
 }
 
-func (c *compiler) replaceRoot(name string, arg value.Value) (stage, error) {
+func (c *compiler) compileReplaceRoot(name string, arg value.Value) (stage, error) {
 	what := "'replacement document'"
 	if name == "$replaceRoot" {
 		what = "'newRoot' expression"
 		if !value.IsObject(arg) {
-			return nil, servererr.Of(40229, "expected an object as specification for $replaceRoot stage, got %s",
+			return nil, servererr.NewCode(40229, "expected an object as specification for $replaceRoot stage, got %s",
 				value.TypeName(arg))
 		}
 		spec := arg.Value
 		for key, v := range document.Fields(spec) {
 			if string(key) != "newRoot" {
-				return nil, servererr.Of(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
+				return nil, servererr.NewCode(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
 			}
 			arg = v
 		}
 		if document.IsEmpty(spec) {
-			return nil, servererr.Of(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
+			return nil, servererr.NewCode(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
 		}
 	}
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		ctx := r.evaluation()
+	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.newEvaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
 			ctx.Root = value.Object(doc)
 			v, err := e.Eval(ctx)
 			if err == nil && !value.IsObject(v) {
-				err = servererr.Of(40228,
+				err = servererr.NewCode(40228,
 					"%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
 						"Input document: %s",
 					what, v, value.TypeName(v), doc)

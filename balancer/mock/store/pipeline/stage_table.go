@@ -9,20 +9,39 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func (c *compiler) compilers() map[string]stageCompiler {
+func (c *compiler) stageCompilers() map[string]stageCompiler {
 	return map[string]stageCompiler{
-		"$match": c.match, "$project": c.project, "$addFields": c.addFields, "$set": c.addFields,
-		"$unset": c.unset, "$sort": c.sort, "$limit": c.limit, "$skip": c.skip, "$count": c.count,
-		"$replaceRoot": c.replaceRoot, "$replaceWith": c.replaceRoot,
-		"$group": c.group, "$sortByCount": c.sortByCount, "$bucket": c.bucket, "$bucketAuto": c.bucketAuto,
-		"$unwind": c.unwind, "$facet": c.facetStage, "$sample": c.sample, "$redact": c.redact, "$documents": c.documents,
-		"$lookup": c.lookup, "$unionWith": c.unionWith, "$graphLookup": c.graphLookup,
-		"$setWindowFields": c.setWindowFields, "$densify": c.densify, "$fill": c.fill,
+		"$match":           c.compileMatch,
+		"$project":         c.compileProject,
+		"$addFields":       c.compileAddFields,
+		"$set":             c.compileAddFields,
+		"$unset":           c.compileUnset,
+		"$sort":            c.compileSort,
+		"$limit":           c.compileLimit,
+		"$skip":            c.compileSkip,
+		"$count":           c.compileCount,
+		"$replaceRoot":     c.compileReplaceRoot,
+		"$replaceWith":     c.compileReplaceRoot,
+		"$group":           c.compileGroup,
+		"$sortByCount":     c.compileSortByCount,
+		"$bucket":          c.compileBucket,
+		"$bucketAuto":      c.compileBucketAuto,
+		"$unwind":          c.compileUnwind,
+		"$facet":           c.compileFacet,
+		"$sample":          c.compileSample,
+		"$redact":          c.compileRedact,
+		"$documents":       c.compileDocuments,
+		"$lookup":          c.compileLookup,
+		"$unionWith":       c.compileUnionWith,
+		"$graphLookup":     c.compileGraphLookup,
+		"$setWindowFields": c.compileSetWindowFields,
+		"$densify":         c.compileDensify,
+		"$fill":            c.compileFill,
 	}
 }
 
-// producers may only come first; the caller takes them off when they do.
-var producers = map[string]bool{
+// sourceStages may only be the first stage; the caller removes them from there.
+var sourceStages = map[string]bool{
 	"$collStats": true, "$currentOp": true, "$indexStats": true, "$listClusterCatalog": true,
 	"$shardedDataDistribution": true, "$changeStream": true, "$geoNear": true, "$listSessions": true,
 	"$listLocalSessions": true, "$planCacheStats": true, "$documents": true, "$queryStats": true,
@@ -30,30 +49,30 @@ var producers = map[string]bool{
 	"$searchMeta": true, "$vectorSearch": true,
 }
 
-func (c *compiler) stage(name string, arg value.Value, place, of int) (stage, error) {
+func (c *compiler) compileStage(name string, arg value.Value, place, total int) (stage, error) {
 	if c.table == nil {
-		c.table = c.compilers()
+		c.table = c.stageCompilers()
 	}
 	f, known := c.table[name]
 	switch {
-	case c.facet && (producers[name] || name == "$facet" || name == "$out" || name == "$merge"):
-		return nil, servererr.Of(40600, "%s is not allowed to be used within a $facet stage", name)
+	case c.inFacet && (sourceStages[name] || name == "$facet" || name == "$out" || name == "$merge"):
+		return nil, servererr.NewCode(40600, "%s is not allowed to be used within a $facet stage", name)
 	case c.depth > 0 && (name == "$out" || name == "$merge"):
-		return nil, servererr.Of(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
-	case producers[name] && place == 0 && !known:
-		return nil, unavailable(name)
-	case producers[name] && place > 0:
+		return nil, servererr.NewCode(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
+	case sourceStages[name] && place == 0 && !known:
+		return nil, unavailableErr(name)
+	case sourceStages[name] && place > 0:
 		return nil, servererr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
-	case (name == "$out" || name == "$merge") && place < of-1:
-		return nil, servererr.Of(40601, "%s can only be the final stage in the pipeline", name)
+	case (name == "$out" || name == "$merge") && place < total-1:
+		return nil, servererr.NewCode(40601, "%s can only be the final stage in the pipeline", name)
 	case !known:
 		return nil, servererr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 	}
 	return f(name, arg)
 }
 
-// unavailable returns why a stage that makes documents has none to make.
-func unavailable(name string) error {
+// unavailableErr returns the error of a source stage that the mock does not have.
+func unavailableErr(name string) error {
 	switch name {
 	case "$geoNear":
 		return servererr.New(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
@@ -65,12 +84,12 @@ func unavailable(name string) error {
 	return servererr.New(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
 }
 
-// Stages returns the names of the stages that a server has.
-func Stages() []string {
+// StageNames returns the names of the stages that a server has.
+func StageNames() []string {
 	c := compiler{}
-	return slices.Concat([]string{"$out", "$merge"}, slices.Collect(maps.Keys(c.compilers())),
-		slices.Collect(maps.Keys(producers)))
+	return slices.Concat([]string{"$out", "$merge"}, slices.Collect(maps.Keys(c.stageCompilers())),
+		slices.Collect(maps.Keys(sourceStages)))
 }
 
-// Computed lists the stages that are computed here, in order.
-func Computed() []string { return slices.Sorted(maps.Keys((&compiler{}).compilers())) }
+// ComputedStageNames lists the stages that are computed here, in order.
+func ComputedStageNames() []string { return slices.Sorted(maps.Keys((&compiler{}).stageCompilers())) }

@@ -26,12 +26,12 @@ type windowStage struct {
 	outputs   []windowOutput
 }
 
-// windowOutput is one field that is added. values gives it for each document of
+// compileWindowOutput is one added field. eval evaluates it for each document of
 // a partition.
 type windowOutput struct {
 	path   []string
 	bounds window
-	values windowValues
+	eval   windowEvaluator
 }
 
 // window is the part of a partition around a document: by place, or by the
@@ -42,8 +42,8 @@ type window struct {
 	unit        *expr.TimeUnit
 }
 
-func (c *compiler) setWindowFields(name string, arg value.Value) (stage, error) {
-	raw, err := expr.NamedValues(name, arg, expr.Named{
+func (c *compiler) compileSetWindowFields(name string, arg value.Value) (stage, error) {
+	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
 		Args: []string{"partitionBy", "sortBy", "output"}, NotObject: 9, Unknown: 40415, Missing: []int32{0, 0, 40414},
 	})
 	if err != nil {
@@ -74,16 +74,16 @@ func (c *compiler) setWindowFields(name string, arg value.Value) (stage, error) 
 			value.TypeName(raw[2]))
 	}
 	for path, v := range document.Fields(raw[2].Value) {
-		o, err := c.windowOutput(s, string(path), v)
+		o, err := c.compileWindowOutput(s, string(path), v)
 		if err != nil {
 			return nil, err
 		}
 		s.outputs = append(s.outputs, o)
 	}
-	return blocking(s.apply), nil
+	return blockingStage(s.apply), nil
 }
 
-func (c *compiler) windowOutput(s *windowStage, path string, v value.Value) (o windowOutput, err error) {
+func (c *compiler) compileWindowOutput(s *windowStage, path string, v value.Value) (o windowOutput, err error) {
 	if o.path, err = paths.Parse(path); err != nil {
 		return o, err
 	}
@@ -110,18 +110,18 @@ func (c *compiler) windowOutput(s *windowStage, path string, v value.Value) (o w
 	if op == "" {
 		return o, servererr.FailedToParse("Expected a $-prefixed window function, found none in %s", v)
 	}
-	if err := withoutWindow[op]; windowed && err != nil {
+	if err := noWindowErrs[op]; windowed && err != nil {
 		return o, err
 	}
 	if make, ok := windowFunctions[op]; ok {
-		o.values, err = make(c, s, op, arg, o.bounds)
+		o.eval, err = make(c, s, op, arg, o.bounds)
 		return o, err
 	}
 	acc, ok, err := (&expr.Compiler{}).CompileAccumulator(op, arg, c.scope)
 	if !ok {
 		return o, servererr.FailedToParse("Unrecognized window function, %s", op)
 	}
-	o.values = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
+	o.eval = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
 		return s.accumulate(ctx, acc, o.bounds, part, held)
 	}
 	return o, err
@@ -140,7 +140,7 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 			}
 			bounds, w.byRange = arg, string(name) == "range"
 		case "unit":
-			u, _, err := expr.UnitOf(arg, "window", 9)
+			u, _, err := expr.ParseUnit(arg, "window", 9)
 			if err != nil {
 				return w, err
 			}
@@ -162,22 +162,22 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 		return w, servererr.FailedToParse("Window bounds must be a 2-element array: %s", bounds)
 	}
 	for i, end := range []**value.Value{&w.lower, &w.high} {
-		if *end, err = windowEnd(list[i], w.byRange); err != nil {
+		if *end, err = parseWindowEnd(list[i], w.byRange); err != nil {
 			return w, err
 		}
 	}
 	switch {
 	case w.lower != nil && w.high != nil && value.Compare(*w.lower, *w.high) > 0:
-		return w, servererr.Of(5339900, "Lower bound must not exceed upper bound: %s", bounds)
+		return w, servererr.NewCode(5339900, "Lower bound must not exceed upper bound: %s", bounds)
 	case w.byRange && (s.sortPath == nil || s.order.Keys[0].Descending):
-		return w, servererr.Of(5339902, "Range-based bounds require sortBy a single field in ascending order")
+		return w, servererr.NewCode(5339902, "Range-based bounds require sortBy a single field in ascending order")
 	case !w.byRange && s.order == nil && (w.lower != nil || w.high != nil):
-		return w, servererr.Of(5339901, "Document-based bounds require a sortBy")
+		return w, servererr.NewCode(5339901, "Document-based bounds require a sortBy")
 	}
 	return w, nil
 }
 
-func windowEnd(v value.Value, byRange bool) (*value.Value, error) {
+func parseWindowEnd(v value.Value, byRange bool) (*value.Value, error) {
 	switch text := value.TextAt(v.Value); {
 	case value.IsString(v) && text == "unbounded":
 		return nil, nil
@@ -194,14 +194,14 @@ func windowEnd(v value.Value, byRange bool) (*value.Value, error) {
 }
 
 func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
-	held := r.spilling(windowsTooLarge)
+	held := r.stageMemory(windowsTooLarge)
 	all, err := held.Drain(in)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.evaluation()
-	s.order.SortIn(r.meter, all)
-	parts, err := partitioned(ctx, s.partition, all)
+	ctx := r.newEvaluation()
+	s.order.SortMetered(r.meter, all)
+	parts, err := partitionDocuments(ctx, s.partition, all)
 	if err != nil {
 		return nil, err
 	}
@@ -209,15 +209,15 @@ func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
 	for _, part := range parts {
 		done := slices.Clone(part)
 		for _, o := range s.outputs {
-			values, err := o.values(ctx, part, held)
+			values, err := o.eval(ctx, part, held)
 			if err != nil {
 				return nil, err
 			}
 			for i, v := range values {
-				if err := r.meter.Handle(len(done[i])); err != nil {
+				if err := r.meter.ChargeBytes(len(done[i])); err != nil {
 					return nil, err
 				}
-				done[i] = replaceAt(done[i], o.path, v)
+				done[i] = setPath(done[i], o.path, v)
 			}
 		}
 		out = append(out, done...)
@@ -225,15 +225,15 @@ func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
 	return out, nil
 }
 
-// partitioned divides documents by a key, in the order of the keys, keeping
+// partitionDocuments divides documents by a key, in the order of the keys, keeping
 // their order within.
-func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][]bson.Raw, error) {
+func partitionDocuments(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][]bson.Raw, error) {
 	if key == nil {
 		return [][]bson.Raw{all}, nil
 	}
 	index := map[string][]bson.Raw{}
 	for _, doc := range all {
-		if err := ctx.Meter.Step(1); err != nil {
+		if err := ctx.Meter.Charge(1); err != nil {
 			return nil, err
 		}
 		ctx.Root = value.Object(doc)
@@ -244,7 +244,7 @@ func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][
 		if value.IsArray(v) {
 			return nil, servererr.TypeMismatch("Expected a partition expression to not evaluate to an array")
 		}
-		id := value.Encoded(expr.OrNull(v))
+		id := value.EncodedKey(expr.OrNull(v))
 		index[id] = append(index[id], doc)
 	}
 	var keys []string
@@ -260,9 +260,9 @@ func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][
 }
 
 // accumulate runs an accumulator over each document's window.
-func (s *windowStage) accumulate(ctx *expr.Evaluation, a expr.Accumulation, w window, part []bson.Raw,
+func (s *windowStage) accumulate(ctx *expr.Evaluation, a expr.AccumulatorSpec, w window, part []bson.Raw,
 	held *quota.Memory) ([]value.Value, error) {
-	return s.overWindows(ctx, w, part, held, a.Start, func(i int, acc expr.Accumulator) error {
+	return s.evalWindows(ctx, w, part, held, a.New, func(i int, acc expr.Accumulator) error {
 		ctx.Root = value.Object(part[i])
 		args, err := expr.EvalAll(a.Args, ctx)
 		if err != nil {
@@ -272,9 +272,9 @@ func (s *windowStage) accumulate(ctx *expr.Evaluation, a expr.Accumulation, w wi
 	})
 }
 
-// overWindows gives each document the result of its window. As long as windows
-// begin at the same place and only grow, one accumulator serves them all.
-func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Raw, held *quota.Memory,
+// evalWindows returns the result of each document's window. While windows
+// start at the same document and only grow, one accumulator serves them all.
+func (s *windowStage) evalWindows(ctx *expr.Evaluation, w window, part []bson.Raw, held *quota.Memory,
 	start func(*expr.Evaluation) (expr.Accumulator, error),
 	add func(i int, acc expr.Accumulator) error,
 ) ([]value.Value, error) {
@@ -282,7 +282,7 @@ func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 	var acc expr.Accumulator
 	begun, done := 0, 0
 	for i := range part {
-		from, to, err := s.span(w, part, i)
+		from, to, err := s.windowRange(w, part, i)
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +298,7 @@ func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 			begun, done = from, from
 		}
 		for ; done < to; done++ {
-			if err := ctx.Meter.Step(1); err != nil {
+			if err := ctx.Meter.Charge(1); err != nil {
 				return nil, err
 			}
 			if err := add(done, acc); err != nil {
@@ -306,18 +306,18 @@ func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 			}
 		}
 		out[i] = acc.Result(ctx.Meter)
-		if err := held.Keep(len(out[i].Value) + quota.ItemBytes); err != nil {
+		if err := held.Hold(len(out[i].Value) + quota.ItemBytes); err != nil {
 			return nil, err
 		}
-		if err := ctx.Meter.Handle(len(out[i].Value)); err != nil {
+		if err := ctx.Meter.ChargeBytes(len(out[i].Value)); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// span returns the half-open range of places a window covers.
-func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err error) {
+// windowRange returns the half-open range of places a window covers.
+func (s *windowStage) windowRange(w window, part []bson.Raw, i int) (from, to int, err error) {
 	to = len(part)
 	if !w.byRange {
 		if w.lower != nil {
@@ -328,7 +328,7 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 		}
 		return from, to, nil
 	}
-	here := paths.At(part[i], s.sortPath)
+	here := paths.LookupPath(part[i], s.sortPath)
 	edge := func(by value.Value) (value.Value, error) {
 		switch {
 		case w.unit != nil && here.Type == bson.TypeDateTime:
@@ -338,7 +338,7 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 			v, _ := value.Add(here, by)
 			return v, nil
 		}
-		return value.Value{}, servererr.Of(5429414,
+		return value.Value{}, servererr.NewCode(5429414,
 			"Invalid range: Expected the sortBy field to be a number or, with a unit, a date, but it was %s",
 			value.TypeName(here))
 	}
@@ -347,7 +347,8 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 		if err != nil {
 			return 0, 0, err
 		}
-		from = sort.Search(len(part), func(i int) bool { return value.Compare(paths.At(part[i], s.sortPath), low) >= 0 })
+		from = sort.Search(len(part),
+			func(i int) bool { return value.Compare(paths.LookupPath(part[i], s.sortPath), low) >= 0 })
 	}
 	if w.high != nil {
 		high, err := edge(*w.high)
@@ -355,7 +356,7 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 			return 0, 0, err
 		}
 		to = max(from, sort.Search(len(part), func(i int) bool {
-			return value.Compare(paths.At(part[i], s.sortPath),
+			return value.Compare(paths.LookupPath(part[i], s.sortPath),
 				high) > 0
 		}))
 	}

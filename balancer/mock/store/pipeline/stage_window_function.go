@@ -14,12 +14,12 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// windowValues gives a window function's value for each document of a
+// windowEvaluator gives a window function's value for each document of a
 // partition.
-type windowValues = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error)
+type windowEvaluator = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error)
 
 // windowFunction compiles one of the functions that are not accumulators.
-type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error)
+type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error)
 
 var windowFunctions = map[string]windowFunction{
 	"$rank": rankFunction, "$denseRank": rankFunction, "$documentNumber": rankFunction,
@@ -28,28 +28,28 @@ var windowFunctions = map[string]windowFunction{
 	"$covariancePop": covarianceFunction, "$covarianceSamp": covarianceFunction,
 }
 
-// withoutWindow are the functions that take no bounds, and what they say to some.
-var withoutWindow = map[string]error{
+// noWindowErrs maps the functions without a window to the error if one is given.
+var noWindowErrs = map[string]error{
 	"$rank": errNoArguments, "$denseRank": errNoArguments, "$documentNumber": errNoArguments,
 	"$shift":        servererr.FailedToParse("$shift got unexpected argument: window"),
 	"$expMovingAvg": servererr.FailedToParse("'window' field is not allowed in $expMovingAvg"),
 }
 
-var errNoArguments = servererr.Of(5371601, "Rank style window functions take no other arguments")
+var errNoArguments = servererr.NewCode(5371601, "Rank style window functions take no other arguments")
 
-func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
+func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ window) (windowEvaluator, error) {
 	if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
-		return nil, servererr.Of(5371603, "%s must be specified with '{}' as the value", op)
+		return nil, servererr.NewCode(5371603, "%s must be specified with '{}' as the value", op)
 	}
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, servererr.Of(5371602, "%s must be specified with a top level sortBy expression with exactly one element",
-			op)
+		return nil, servererr.NewCode(5371602,
+			"%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		out := make([]value.Value, len(part))
 		rank := int64(1)
 		for i := range part {
-			if err := ctx.Meter.Step(1); err != nil {
+			if err := ctx.Meter.Charge(1); err != nil {
 				return nil, err
 			}
 			tied := i > 0 && s.order.Compare(part[i-1], part[i]) == 0
@@ -68,11 +68,11 @@ func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ win
 	}, nil
 }
 
-// valuesOf evaluates an expression over a partition.
-func valuesOf(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value.Value, error) {
+// evalEach evaluates an expression over a partition.
+func evalEach(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value.Value, error) {
 	out := make([]value.Value, len(part))
 	for i, doc := range part {
-		if err := ctx.Meter.Step(1); err != nil {
+		if err := ctx.Meter.Charge(1); err != nil {
 			return nil, err
 		}
 		ctx.Root = value.Object(doc)
@@ -85,8 +85,8 @@ func valuesOf(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value
 	return out, nil
 }
 
-func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ window) (windowValues, error) {
-	raw, err := expr.NamedValues("$shift", arg, expr.Named{Args: []string{"output", "by", "default"}, NotObject: 9,
+func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ window) (windowEvaluator, error) {
+	raw, err := expr.ReadNamedArgs("$shift", arg, expr.NamedArgs{Args: []string{"output", "by", "default"}, NotObject: 9,
 		Unknown: 9,
 		Missing: []int32{9, 9}})
 	if err != nil {
@@ -113,11 +113,11 @@ func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ win
 		}
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
-		all, err := valuesOf(ctx, output, part)
+		all, err := evalEach(ctx, output, part)
 		if err != nil {
 			return nil, err
 		}
-		out, err := valuesOf(ctx, other, part)
+		out, err := evalEach(ctx, other, part)
 		for i := range out {
 			if j := i + by; j >= 0 && j < len(all) {
 				out[i] = all[j]
@@ -127,13 +127,13 @@ func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ win
 	}, nil
 }
 
-func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ window) (windowValues, error) {
+func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ window) (windowEvaluator, error) {
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
-		out, err := valuesOf(ctx, e, part)
+		out, err := evalEach(ctx, e, part)
 		for i := 1; i < len(out); i++ {
 			if value.IsNullish(out[i]) {
 				out[i] = out[i-1]
@@ -143,31 +143,31 @@ func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ wind
 	}, nil
 }
 
-func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
+func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowEvaluator, error) {
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, servererr.Of(605001, "%s must be specified with a top level sortBy expression with exactly one element",
-			op)
+		return nil, servererr.NewCode(605001,
+			"%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
-		out, err := valuesOf(ctx, e, part)
+		out, err := evalEach(ctx, e, part)
 		if err != nil {
 			return nil, err
 		}
 		last, line := -1, fillLine{}
 		places := make([]float64, len(part))
 		for i, v := range out {
-			if err := line.step(s.order, part[i]); err != nil {
+			if err := line.checkNext(s.order, part[i]); err != nil {
 				return nil, err
 			}
-			places[i] = line.place
+			places[i] = line.position
 			if value.IsNullish(v) {
 				continue
 			}
-			if err := line.check(true, v); err != nil {
+			if err := line.checkValue(true, v); err != nil {
 				return nil, err
 			}
 			if last >= 0 && last < i-1 {
@@ -185,26 +185,26 @@ func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value,
 
 // slopeFunction is $derivative, the slope between the ends of a window, and
 // $integral, the area under the line through its points.
-func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error) {
-	raw, err := expr.NamedValues(op, arg, expr.Named{Args: []string{"input", "unit"}, NotObject: 9, Unknown: 40415,
+func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {
+	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "unit"}, NotObject: 9, Unknown: 40415,
 		Missing: []int32{40414}})
 	if err != nil {
 		return nil, err
 	}
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, servererr.Of(5371801, "%s requires a sortBy with exactly one element", op)
+		return nil, servererr.NewCode(5371801, "%s requires a sortBy with exactly one element", op)
 	}
 	if op == "$derivative" && w == (window{}) {
 		return nil, servererr.FailedToParse("$derivative requires explicit window bounds")
 	}
 	unit := 0.0 // milliseconds, when the sort key is a date
 	if !value.IsAbsent(raw[1]) {
-		u, _, err := expr.UnitOf(raw[1], op, 9)
+		u, _, err := expr.ParseUnit(raw[1], op, 9)
 		if err != nil {
 			return nil, err
 		}
 		if u.Months > 0 {
-			return nil, servererr.Of(5490704, "unit must be 'week' or smaller")
+			return nil, servererr.NewCode(5490704, "unit must be 'week' or smaller")
 		}
 		unit = float64(u.Millis)
 	}
@@ -213,32 +213,32 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 		return nil, err
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
-		ys, err := valuesOf(ctx, input, part)
+		ys, err := evalEach(ctx, input, part)
 		if err != nil {
 			return nil, err
 		}
 		xs := make([]float64, len(part))
 		for i, doc := range part {
-			if xs[i], err = s.across(doc, unit); err != nil {
+			if xs[i], err = s.sortKeyInUnit(doc, unit); err != nil {
 				return nil, err
 			}
 		}
 		if op == "$integral" {
 			begin := func(*expr.Evaluation) (expr.Accumulator, error) { return &integral{unit: cmp.Or(unit, 1)}, nil }
-			return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
+			return s.evalWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
 				return acc.Add(ctx.Meter, []value.Value{value.Double(xs[i]), ys[i]})
 			})
 		}
 		out := make([]value.Value, len(part))
 		for i := range part {
-			from, to, err := s.span(w, part, i)
+			from, to, err := s.windowRange(w, part, i)
 			if err != nil {
 				return nil, err
 			}
 			if out[i], err = slope(xs[from:to], ys[from:to], cmp.Or(unit, 1)); err != nil {
 				return nil, err
 			}
-			if err := ctx.Meter.Step(1); err != nil {
+			if err := ctx.Meter.Charge(1); err != nil {
 				return nil, err
 			}
 		}
@@ -246,20 +246,20 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 	}, nil
 }
 
-// across returns a document's sort key: dates, in milliseconds, need a unit,
+// sortKeyInUnit returns a document's sort key: dates, in milliseconds, need a unit,
 // and numbers none.
-func (s *windowStage) across(doc bson.Raw, unit float64) (float64, error) {
-	k := s.order.Keys[0].In(nil, doc)
+func (s *windowStage) sortKeyInUnit(doc bson.Raw, unit float64) (float64, error) {
+	k := s.order.Keys[0].SortValue(nil, doc)
 	isDate := k.Type == bson.TypeDateTime
 	switch {
 	case isDate && unit == 0:
-		return 0, servererr.Of(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
+		return 0, servererr.NewCode(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
 	case !isDate && unit != 0:
-		return 0, servererr.Of(5624900, "Expected the sortBy field to be a Date, but it was %s", value.TypeName(k))
+		return 0, servererr.NewCode(5624900, "Expected the sortBy field to be a Date, but it was %s", value.TypeName(k))
 	case isDate:
 		return float64(value.Int64At(k.Value)), nil
 	case !value.IsNumber(k):
-		return 0, servererr.Of(5624902, "Expected the sortBy field to be numeric, but it was %s", value.TypeName(k))
+		return 0, servererr.NewCode(5624902, "Expected the sortBy field to be numeric, but it was %s", value.TypeName(k))
 	}
 	return value.ToDouble(k), nil
 }
@@ -273,7 +273,7 @@ func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsNumber(first) || !value.IsNumber(last) {
-		return value.Value{}, servererr.Of(5624903, "$derivative input must be numbers, but found %s and %s",
+		return value.Value{}, servererr.NewCode(5624903, "$derivative input must be numbers, but found %s and %s",
 			value.TypeName(first),
 			value.TypeName(last))
 	}
@@ -284,11 +284,11 @@ func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 	return value.Double((value.ToDouble(last) - value.ToDouble(first)) / (width / unit)), nil
 }
 
-// integral sums trapezoids between points; what is not a number does not count.
+// integral sums trapezoids between points; other values than numbers are skipped.
 type integral struct {
 	unit, sum float64
 	x, y      float64 // the last point
-	any       bool
+	hasPoint  bool
 }
 
 func (a *integral) Add(_ *quota.Meter, args []value.Value) error {
@@ -296,22 +296,22 @@ func (a *integral) Add(_ *quota.Meter, args []value.Value) error {
 		return nil
 	}
 	x, y := value.DoubleAt(args[0].Value), value.ToDouble(args[1])
-	if a.any {
+	if a.hasPoint {
 		a.sum += (x - a.x) * (y + a.y) / 2
 	}
-	a.x, a.y, a.any = x, y, true
+	a.x, a.y, a.hasPoint = x, y, true
 	return nil
 }
 
 func (a *integral) Result(*quota.Meter) value.Value {
-	if !a.any {
+	if !a.hasPoint {
 		return value.Null()
 	}
 	return value.Double(a.sum / a.unit)
 }
 
-func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error) {
-	raw, err := expr.NamedValues(op, arg, expr.Named{Args: []string{"input", "N", "alpha"}, NotObject: 9, Unknown: 9,
+func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {
+	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "N", "alpha"}, NotObject: 9, Unknown: 9,
 		Missing: []int32{9}})
 	if err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Val
 		return nil, err
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
-		out, err := valuesOf(ctx, input, part)
+		out, err := evalEach(ctx, input, part)
 		now, rest := value.Null(), value.DecimalSubtract(value.DecimalOfInt(1), alpha)
 		exact := bson.Decimal128{} // the server computes in decimals
 		for i, v := range out {
@@ -363,8 +363,8 @@ func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Val
 	}, nil
 }
 
-func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error) {
-	list, err := (&expr.Compiler{}).List(arg, c.scope)
+func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {
+	list, err := (&expr.Compiler{}).CompileList(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -372,18 +372,18 @@ func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value,
 		return nil, servererr.FailedToParse("%s requires an array of exactly two expressions", op)
 	}
 	return func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
-		xs, err := valuesOf(ctx, list[0], part)
+		xs, err := evalEach(ctx, list[0], part)
 		if err != nil {
 			return nil, err
 		}
-		ys, err := valuesOf(ctx, list[1], part)
+		ys, err := evalEach(ctx, list[1], part)
 		if err != nil {
 			return nil, err
 		}
 		begin := func(*expr.Evaluation) (expr.Accumulator, error) {
 			return &covariance{sample: op == "$covarianceSamp"}, nil
 		}
-		return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
+		return s.evalWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
 			return acc.Add(ctx.Meter, []value.Value{xs[i], ys[i]})
 		})
 	}, nil
@@ -418,5 +418,5 @@ func (c *covariance) Result(*quota.Meter) value.Value {
 	return value.Double(c.c / n)
 }
 
-// WindowFunctions lists the functions of windows that are not accumulators, in order.
-func WindowFunctions() []string { return slices.Sorted(maps.Keys(windowFunctions)) }
+// WindowFunctionNames lists the functions of windows that are not accumulators, in order.
+func WindowFunctionNames() []string { return slices.Sorted(maps.Keys(windowFunctions)) }

@@ -1,4 +1,4 @@
-// Package projection compiles what find and $project give of a document. The
+// Package projection compiles and applies the projections of find and $project. The
 // rules are those of the manual's page on find's projection and of recorded
 // replies (8.0).
 package projection
@@ -33,9 +33,9 @@ type Projection struct {
 type projectionMode uint8
 
 const (
-	including projectionMode = iota
-	excluding
-	adding // $addFields: everything stays
+	includeMode projectionMode = iota
+	excludeMode
+	addFieldsMode // $addFields: everything stays
 )
 
 // Options are what a projection may refer to.
@@ -64,7 +64,7 @@ func CompileWith(spec bson.Raw, o Options) (*Projection, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Parser{Scope: sc, find: true}
+	p := &Parser{Scope: sc, isFind: true}
 	if err := p.Parse(spec); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 	if p == nil {
 		return doc, nil
 	}
-	return p.ApplyIn(expr.NewEvaluation(p.Scope, p.now, nil), doc)
+	return p.ApplyInEvaluation(expr.NewEvaluation(p.Scope, p.now, nil), doc)
 }
 
 // Projector returns Apply for many documents, which fails with the cause of ctx
@@ -87,42 +87,42 @@ func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 func (p *Projection) Projector(ctx context.Context) func(doc bson.Raw) (bson.Raw, error) {
 	w := quota.New(ctx)
 	if p == nil {
-		return func(doc bson.Raw) (bson.Raw, error) { return doc, w.Step(1) }
+		return func(doc bson.Raw) (bson.Raw, error) { return doc, w.Charge(1) }
 	}
 	c := expr.NewEvaluation(p.Scope, p.now, w)
-	return func(doc bson.Raw) (bson.Raw, error) { return p.ApplyIn(c, doc) }
+	return func(doc bson.Raw) (bson.Raw, error) { return p.ApplyInEvaluation(c, doc) }
 }
 
-// ApplyIn is Apply within an evaluation that is under way, for its variables.
-func (p *Projection) ApplyIn(ctx *expr.Evaluation, doc bson.Raw) (bson.Raw, error) {
+// ApplyInEvaluation is Apply within an evaluation that is under way, for its variables.
+func (p *Projection) ApplyInEvaluation(ctx *expr.Evaluation, doc bson.Raw) (bson.Raw, error) {
 	ctx.Root = value.Object(doc)
 	source := doc
 	if p.positional != nil {
 		at, ok := p.filter.Position(ctx.Meter, doc)
 		if !ok {
-			return nil, servererr.Of(51246,
+			return nil, servererr.NewCode(51246,
 				"Executor error during find command :: caused by :: positional operator '.$' couldn't "+
 					"find a matching element in the array")
 		}
-		source = onlyElement(doc, p.positional, at)
+		source = keepElement(doc, p.positional, at)
 	}
 	out, err := p.project(ctx, p.Root, source)
-	if err != nil || !p.Root.computes {
+	if err != nil || !p.Root.hasComputed {
 		return out, err
 	}
-	return p.compute(ctx, p.Root, out)
+	return p.applyComputed(ctx, p.Root, out)
 }
 
-// fieldNode is one field of a projection: a leaf that says what becomes of
+// fieldNode is one field of a projection: a leaf that says how to project
 // it, or fields below it.
 type fieldNode struct {
-	kids     map[string]*fieldNode
-	order    []string // of kids, as specified
-	kind     leafKind
-	expr     expr.Expression // computed
-	slice    *sliceRange
-	elem     filter.ValueTest // elemMatched
-	computes bool             // there is a computed leaf at or below
+	children    map[string]*fieldNode
+	childOrder  []string // of kids, as specified
+	kind        leafKind
+	expr        expr.Expression // computed
+	slice       *sliceRange
+	elementTest filter.ValueTest // elemMatched
+	hasComputed bool             // there is a computed leaf at or below
 }
 
 type leafKind uint8
@@ -140,9 +140,9 @@ const (
 func (p *Projection) project(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
 	b, start := document.Open(make([]byte, 0, len(doc)))
 	for name, v := range ctx.Meter.Fields(doc) {
-		kid := n.kids[string(name)]
+		kid := n.children[string(name)]
 		if kid == nil {
-			if p.Mode != including {
+			if p.Mode != includeMode {
 				b = document.Append(b, name, v)
 			}
 			continue
@@ -153,7 +153,7 @@ func (p *Projection) project(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bs
 		}
 		b = document.Append(b, name, out)
 	}
-	return document.Close(b, start), ctx.Meter.Step(1)
+	return document.Close(b, start), ctx.Meter.Charge(1)
 }
 
 func (p *Projection) projectField(ctx *expr.Evaluation, kid *fieldNode, v value.Value) (value.Value, error) {
@@ -163,11 +163,11 @@ func (p *Projection) projectField(ctx *expr.Evaluation, kid *fieldNode, v value.
 	case droppedLeaf:
 		return value.Value{}, nil
 	case slicedLeaf:
-		return kid.slice.of(v), nil
+		return kid.slice.apply(v), nil
 	case elemLeaf:
-		return firstElement(ctx, p.Scope, kid.elem, v)
+		return firstMatchingElement(ctx, p.Scope, kid.elementTest, v)
 	case computedLeaf:
-		if p.Mode == adding {
+		if p.Mode == addFieldsMode {
 			return v, nil // replaced where it stands
 		}
 		return value.Value{}, nil
@@ -193,19 +193,19 @@ func (p *Projection) projectBelow(ctx *expr.Evaluation, n *fieldNode, v value.Va
 			}
 		}
 		return document.Array(out), nil
-	case p.Mode == including:
+	case p.Mode == includeMode:
 		return value.Value{}, nil
 	}
 	return v, nil
 }
 
-// compute adds the computed fields, replacing what is there of that name.
-func (p *Projection) compute(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
+// applyComputed adds the computed fields, replacing existing fields of the same name.
+func (p *Projection) applyComputed(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
 	computed := map[string]value.Value{}
-	was := paths.Finder{}
-	for _, name := range n.order {
-		kid := n.kids[name]
-		if !kid.computes {
+	finder := paths.Finder{}
+	for _, name := range n.childOrder {
+		kid := n.children[name]
+		if !kid.hasComputed {
 			continue
 		}
 		var v value.Value
@@ -213,19 +213,19 @@ func (p *Projection) compute(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bs
 		if kid.kind == computedLeaf {
 			v, err = kid.expr.Eval(ctx)
 		} else {
-			v, err = p.computeBelow(ctx, kid, was.Find(ctx.Meter, doc, name))
+			v, err = p.computeBelow(ctx, kid, finder.Find(ctx.Meter, doc, name))
 		}
 		if err != nil {
 			return nil, err
 		}
 		computed[name] = v
 	}
-	return n.with(ctx.Meter, doc, computed)
+	return n.mergeComputed(ctx.Meter, doc, computed)
 }
 
-// with returns a document with what was computed: in place of a field that was
-// there, otherwise at the end, in the order of the specification.
-func (n *fieldNode) with(w *quota.Meter, doc []byte, computed map[string]value.Value) (bson.Raw, error) {
+// mergeComputed returns a document with the computed values: in place of a field that
+// exists, otherwise at the end, in the order of the specification.
+func (n *fieldNode) mergeComputed(w *quota.Meter, doc []byte, computed map[string]value.Value) (bson.Raw, error) {
 	b, start := document.Open(make([]byte, 0, len(doc)+16*len(computed)))
 	for name, old := range w.Fields(doc) {
 		if v, ok := computed[string(name)]; ok {
@@ -234,10 +234,10 @@ func (n *fieldNode) with(w *quota.Meter, doc []byte, computed map[string]value.V
 		}
 		b = document.Append(b, name, old)
 	}
-	for _, name := range n.order {
+	for _, name := range n.childOrder {
 		b = document.Append(b, name, computed[name])
 	}
-	return document.Close(b, start), w.Handle(len(b))
+	return document.Close(b, start), w.ChargeBytes(len(b))
 }
 
 func (p *Projection) computeBelow(ctx *expr.Evaluation, n *fieldNode, v value.Value) (value.Value, error) {
@@ -255,24 +255,24 @@ func (p *Projection) computeBelow(ctx *expr.Evaluation, n *fieldNode, v value.Va
 	case !value.IsObject(v):
 		v = value.Object(document.Empty)
 	}
-	doc, err := p.compute(ctx, n, v.Value)
+	doc, err := p.applyComputed(ctx, n, v.Value)
 	return value.Object(doc), err
 }
 
 // sliceRange is find's $slice: skip < 0 counts from the end.
 type sliceRange struct {
 	skip, limit int
-	last        bool // only a negative limit was given
+	fromEnd     bool // only a negative limit was given
 }
 
-func (s *sliceRange) of(v value.Value) value.Value {
+func (s *sliceRange) apply(v value.Value) value.Value {
 	if !value.IsArray(v) {
 		return v
 	}
 	list := document.Items(v)
 	n := len(list)
 	from := s.skip
-	if s.last {
+	if s.fromEnd {
 		from = -s.limit
 	}
 	if from < 0 {
@@ -282,7 +282,12 @@ func (s *sliceRange) of(v value.Value) value.Value {
 	return document.Array(list[from:min(from+s.limit, n)])
 }
 
-func firstElement(ctx *expr.Evaluation, sc *expr.Scope, test filter.ValueTest, v value.Value) (value.Value, error) {
+func firstMatchingElement(
+	ctx *expr.Evaluation,
+	sc *expr.Scope,
+	test filter.ValueTest,
+	v value.Value,
+) (value.Value, error) {
 	if !value.IsArray(v) {
 		return value.Value{}, nil
 	}
@@ -299,8 +304,8 @@ func firstElement(ctx *expr.Evaluation, sc *expr.Scope, test filter.ValueTest, v
 	return value.Value{}, nil
 }
 
-// onlyElement keeps one element of the first array on the path.
-func onlyElement(doc []byte, path []string, at int) bson.Raw {
+// keepElement keeps one element of the first array on the path.
+func keepElement(doc []byte, path []string, at int) bson.Raw {
 	v := document.Lookup(doc, path[0])
 	switch {
 	case value.IsArray(v):
@@ -309,7 +314,7 @@ func onlyElement(doc []byte, path []string, at int) bson.Raw {
 			v = document.Array(list[at : at+1])
 		}
 	case value.IsObject(v) && len(path) > 1:
-		v = value.Object(onlyElement(v.Value, path[1:], at))
+		v = value.Object(keepElement(v.Value, path[1:], at))
 	}
-	return document.With(doc, path[0], v)
+	return document.WithField(doc, path[0], v)
 }

@@ -8,47 +8,47 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Budget bounds what all commands of a process keep in memory together: what
-// stages gather, what expressions make on their way, and results that wait in
+// Budget limits the memory that all commands of a process hold together: documents that
+// stages collect, intermediate values of expressions, and results buffered in
 // cursors. When it is used up, the largest command is refused, of equal ones
 // the newest; the others go on.
 type Budget struct {
-	most int64
+	max int64
 
-	mu       sync.Mutex
-	used     int64
-	leaving  int64 // held by those that have been refused, and are about to go
-	opened   atomic.Uint64
-	accounts map[*Account]struct{}
+	mu           sync.Mutex
+	used         int64
+	refusedBytes int64 // held by refused commands that have not ended yet
+	opened       atomic.Uint64
+	accounts     map[*Account]struct{}
 }
 
-// NewBudget makes a budget of so many bytes; without a bound for 0.
-func NewBudget(most int64) *Budget {
-	return &Budget{most: most, accounts: map[*Account]struct{}{}}
+// NewBudget makes a budget of the given bytes; 0 is unlimited.
+func NewBudget(maxBytes int64) *Budget {
+	return &Budget{max: maxBytes, accounts: map[*Account]struct{}{}}
 }
 
-// Account is what one command keeps. It is known to the budget while it holds
+// Account counts the memory of one command. The budget lists it while it holds
 // something.
 type Account struct {
-	budget *Budget
-	number uint64 // the newest has the greatest
-	held   int64
-	refuse context.CancelCauseFunc
-	gone   error // why it was refused
+	budget     *Budget
+	number     uint64 // the newest has the greatest
+	held       int64
+	cancel     context.CancelCauseFunc
+	refusedErr error // why it was refused
 }
 
 type accountKey struct{}
 
-// Open begins the account of a command. What the command does with the context
-// goes to its account, and the context ends when the command is refused.
+// Open opens the account of a command. Memory that is used with the context
+// is charged to the account, and the context ends when the command is refused.
 func (b *Budget) Open(ctx context.Context) (context.Context, *Account) {
-	return b.OpenUnder(context.WithCancelCause(ctx))
+	return b.OpenWithCancel(context.WithCancelCause(ctx))
 }
 
-// OpenUnder is Open for a context that can be cancelled already.
-func (b *Budget) OpenUnder(ctx context.Context, refuse context.CancelCauseFunc) (context.Context, *Account) {
-	of := &accountContext{Context: ctx, account: Account{budget: b, number: b.opened.Add(1), refuse: refuse}}
-	return of, &of.account
+// OpenWithCancel is Open for a context that can be cancelled already.
+func (b *Budget) OpenWithCancel(ctx context.Context, cancel context.CancelCauseFunc) (context.Context, *Account) {
+	withAccount := &accountContext{Context: ctx, account: Account{budget: b, number: b.opened.Add(1), cancel: cancel}}
+	return withAccount, &withAccount.account
 }
 
 // accountContext is the context of a command with an account.
@@ -70,7 +70,7 @@ func accountOf(ctx context.Context) *Account {
 	return a
 }
 
-// Used returns how much is kept now.
+// Used returns the bytes that are held now.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +78,7 @@ func (b *Budget) Used() int64 {
 }
 
 // Reserve asks for n bytes more. It fails with ExceededMemoryLimit when there
-// is no room, and nobody larger to make some. Nobody bounds a nil account.
+// is no memory left and no larger command to refuse. A nil account is unlimited.
 func (a *Account) Reserve(n int64) error {
 	if a == nil {
 		return nil
@@ -86,11 +86,11 @@ func (a *Account) Reserve(n int64) error {
 	b := a.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for a.gone == nil && b.most > 0 && b.used-b.leaving+n > b.most {
-		b.largest(a, n).leave(n)
+	for a.refusedErr == nil && b.max > 0 && b.used-b.refusedBytes+n > b.max {
+		b.largest(a, n).refuseCommand(n)
 	}
-	if a.gone != nil {
-		return a.gone
+	if a.refusedErr != nil {
+		return a.refusedErr
 	}
 	b.accounts[a] = struct{}{}
 	a.held, b.used = a.held+n, b.used+n
@@ -101,7 +101,7 @@ func (a *Account) Reserve(n int64) error {
 func (b *Budget) largest(a *Account, n int64) *Account {
 	found, most := a, a.held+n
 	for other := range b.accounts {
-		if other == a || other.gone != nil || other.held < most ||
+		if other == a || other.refusedErr != nil || other.held < most ||
 			other.held == most && other.number < found.number {
 			continue
 		}
@@ -110,13 +110,13 @@ func (b *Budget) largest(a *Account, n int64) *Account {
 	return found
 }
 
-// leave refuses the command, which asked for n more or has to make room for it.
-func (a *Account) leave(n int64) {
-	a.gone = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process keep %d bytes in memory, and "+
+// refuseCommand refuses the command, which asked for n more bytes or is the largest one.
+func (a *Account) refuseCommand(n int64) {
+	a.refusedErr = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process keep %d bytes in memory, and "+
 		"%d more would be beyond what they may (--memory %d): this one, which keeps %d of them, is the largest and is "+
-		"refused: narrow it down, or allow more", a.budget.used, n, a.budget.most, a.held)
-	a.budget.leaving += a.held
-	a.refuse(a.gone)
+		"refused: narrow it down, or allow more", a.budget.used, n, a.budget.max, a.held)
+	a.budget.refusedBytes += a.held
+	a.cancel(a.refusedErr)
 }
 
 // Release gives n bytes back.
@@ -129,8 +129,8 @@ func (a *Account) Release(n int64) {
 	defer b.mu.Unlock()
 	n = min(n, a.held)
 	a.held, b.used = a.held-n, b.used-n
-	if a.gone != nil {
-		b.leaving -= n
+	if a.refusedErr != nil {
+		b.refusedBytes -= n
 	}
 }
 
@@ -142,10 +142,10 @@ func (a *Account) Close() {
 	b := a.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if a.gone != nil {
-		b.leaving -= a.held
+	if a.refusedErr != nil {
+		b.refusedBytes -= a.held
 	}
 	b.used, a.held = b.used-a.held, 0
 	delete(b.accounts, a)
-	a.refuse(context.Canceled)
+	a.cancel(context.Canceled)
 }

@@ -7,47 +7,47 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// StageMemory is how much a stage may keep: a server's 100 MiB, after which it
-// goes to its disk or, if it can't or may not, gives up. The mock has no use
-// for a disk: it keeps what would go there in memory as well, up to the budget
+// StageMemory is a server's memory limit of a stage, 100 MiB, beyond which it
+// spills to disk or, if it can't or may not, fails. The mock has no use
+// for a disk: it holds spilled data in memory too, up to the budget
 // of the process.
 const StageMemory = 100 << 20
 
-// Memory is what one stage keeps. It is given back when the pipeline ends, at
+// Memory is the memory account of one stage. It is released when the pipeline ends, at
 // the latest.
 type Memory struct {
 	Meter *Meter
 	used  int64
-	// Refuse returns the error of a stage that keeps too much; nil where it may.
-	Refuse func(used int64) error
+	// LimitErr returns the error of a stage above its limit; nil if it has no limit.
+	LimitErr func(used int64) error
 }
 
 // ItemBytes is what a value or document takes besides its own bytes.
 const ItemBytes = 40
 
-// Keep notes that n bytes more are kept.
-func (m *Memory) Keep(n int) error {
+// Hold charges n more bytes.
+func (m *Memory) Hold(n int) error {
 	m.used += int64(n)
-	if m.used > StageMemory && m.Refuse != nil {
-		if err := m.Refuse(m.used); err != nil {
+	if m.used > StageMemory && m.LimitErr != nil {
+		if err := m.LimitErr(m.used); err != nil {
 			return err
 		}
 	}
 	return m.Meter.Hold(n)
 }
 
-// Free gives all back.
-func (m *Memory) Free() {
+// Release releases all memory of the stage.
+func (m *Memory) Release() {
 	m.Meter.Release(m.used)
 	m.used = 0
 }
 
-// Drain reads a stream to its end, into a memory.
+// Drain reads a stream to its end and charges the documents.
 func (m *Memory) Drain(in Docs) ([]bson.Raw, error) {
 	var all []bson.Raw
 	for doc, err := range in {
 		if err == nil {
-			err = m.Keep(len(doc) + ItemBytes)
+			err = m.Hold(len(doc) + ItemBytes)
 		}
 		if err != nil {
 			return nil, err
@@ -57,8 +57,8 @@ func (m *Memory) Drain(in Docs) ([]bson.Raw, error) {
 	return all, nil
 }
 
-// Values reads a stream into an array.
-func (m *Memory) Values(in Docs) (value.Value, error) {
+// DrainToArray reads a stream into an array.
+func (m *Memory) DrainToArray(in Docs) (value.Value, error) {
 	all, err := m.Drain(in)
 	if err != nil {
 		return value.Value{}, err
@@ -67,5 +67,5 @@ func (m *Memory) Values(in Docs) (value.Value, error) {
 	for i, doc := range all {
 		list[i] = value.Object(doc)
 	}
-	return document.Array(list), m.Meter.Step(len(list))
+	return document.Array(list), m.Meter.Charge(len(list))
 }

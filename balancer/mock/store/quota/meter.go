@@ -1,5 +1,5 @@
-// Package quota bounds what a command spends: steps, after which it looks whether
-// its context has ended, and memory, up to what the server lets one stage keep
+// Package quota limits what a command uses: steps, after some of which it checks whether
+// its context has ended, and memory, up to the server's limit of one stage
 // (100 MiB) and to the budget of this process.
 package quota
 
@@ -14,27 +14,27 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Meter is what one run of a query, an update or a pipeline spends. Every loop
-// over documents, elements and expressions takes steps of it; once in a while
-// it looks at the context of the run, and when that has ended so does the run:
-// loops stop, and whoever evaluates or matches returns the cause.
+// Meter counts the work of one run of a query, an update or a pipeline. Every loop
+// over documents, elements and expressions charges steps to it; from time to time
+// it checks the context of the run, and when that has ended so does the run:
+// loops stop, and evaluation and matching return the cause.
 //
-// A meter belongs to one goroutine. Nil never ends.
+// A meter belongs to one goroutine. A nil meter never stops a run.
 type Meter struct {
-	Context context.Context
-	left    int       // steps until the next look
-	every   int       // steps between two looks
-	last    time.Time // of the last look
-	err     error     // why the run has ended
+	Context       context.Context
+	stepsLeft     int       // steps until the next look
+	checkInterval int       // steps between two looks
+	lastCheck     time.Time // of the last look
+	err           error     // why the run has ended
 
 	account        *Account // nil without a budget
-	held, reserved int64    // what is kept, and what of it the account knows
+	held, reserved int64    // bytes held, and bytes reserved from the account
 }
 
-// reserveBytes is how much is asked of the budget at a time.
+// reserveBytes is the unit in which memory is reserved from the budget.
 const reserveBytes = 1 << 20
 
-// Hold notes that n bytes more are kept.
+// Hold charges n more bytes of memory.
 func (w *Meter) Hold(n int) error {
 	if w == nil || w.account == nil {
 		return nil
@@ -50,7 +50,7 @@ func (w *Meter) Hold(n int) error {
 	return nil
 }
 
-// Release notes that n bytes are not kept any longer.
+// Release gives back n bytes of memory.
 func (w *Meter) Release(n int64) {
 	if w == nil || w.account == nil {
 		return
@@ -62,22 +62,22 @@ func (w *Meter) Release(n int64) {
 	}
 }
 
-// End gives back all that is held.
-func (w *Meter) End() {
+// ReleaseAll releases all memory that the run holds.
+func (w *Meter) ReleaseAll() {
 	if w != nil && w.account != nil {
 		w.account.Release(w.reserved)
 		w.held, w.reserved = 0, 0
 	}
 }
 
-// Steps differ in what they cost: as many are taken between two looks as fit
-// into lookLeast to lookMost.
+// Steps differ in cost: the number of steps between two checks is adjusted to fit
+// into minCheckTime to maxCheckTime.
 const (
-	fewestSteps = 1
-	firstSteps  = 64
-	maxSteps    = 4096
-	lookLeast   = time.Millisecond
-	lookMost    = 5 * time.Millisecond
+	minSteps     = 1
+	initialSteps = 64
+	maxSteps     = 4096
+	minCheckTime = time.Millisecond
+	maxCheckTime = 5 * time.Millisecond
 )
 
 // bytesPerStep is how much of a string or a document counts as one step.
@@ -88,52 +88,58 @@ func New(ctx context.Context) *Meter {
 	if ctx == nil {
 		return nil
 	}
-	return &Meter{Context: ctx, left: firstSteps, every: firstSteps, last: time.Now(), account: accountOf(ctx)}
+	return &Meter{
+		Context:       ctx,
+		stepsLeft:     initialSteps,
+		checkInterval: initialSteps,
+		lastCheck:     time.Now(),
+		account:       accountOf(ctx),
+	}
 }
 
-// Step takes n steps, and returns why the run has ended if it has.
-func (w *Meter) Step(n int) error {
+// Charge charges n steps and returns the error of a run that has ended.
+func (w *Meter) Charge(n int) error {
 	if w == nil {
 		return nil
 	}
-	if w.left -= n; w.left > 0 {
+	if w.stepsLeft -= n; w.stepsLeft > 0 {
 		return w.err
 	}
-	return w.look()
+	return w.checkContext()
 }
 
-// look asks the context.
-func (w *Meter) look() error {
+// checkContext checks the context and adjusts the number of steps to the next check.
+func (w *Meter) checkContext() error {
 	now := time.Now()
-	switch took := now.Sub(w.last); {
-	case took > lookMost:
-		w.every = max(w.every/4, fewestSteps)
-	case took < lookLeast:
-		w.every = min(w.every*2, maxSteps)
+	switch took := now.Sub(w.lastCheck); {
+	case took > maxCheckTime:
+		w.checkInterval = max(w.checkInterval/4, minSteps)
+	case took < minCheckTime:
+		w.checkInterval = min(w.checkInterval*2, maxSteps)
 	}
-	w.last, w.left = now, w.every
+	w.lastCheck, w.stepsLeft = now, w.checkInterval
 	if w.err == nil && w.Context.Err() != nil {
 		w.err = context.Cause(w.Context)
 	}
 	return w.err
 }
 
-// Over looks at once, and returns why the run has ended if it has.
-func (w *Meter) Over() error {
+// Err checks the context at once and returns the error of a run that has ended.
+func (w *Meter) Err() error {
 	if w == nil {
 		return nil
 	}
-	return w.look()
+	return w.checkContext()
 }
 
-// Handle takes the steps of going through so many bytes.
-func (w *Meter) Handle(bytes int) error { return w.Step(1 + bytes/bytesPerStep) }
+// ChargeBytes charges the steps of processing the given number of bytes.
+func (w *Meter) ChargeBytes(bytes int) error { return w.Charge(1 + bytes/bytesPerStep) }
 
 // Fields walks a document or array; the walk ends early when the run does.
 func (w *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	return func(yield func([]byte, value.Value) bool) {
 		for name, v := range document.Fields(doc) {
-			if w.Handle(len(v.Value)) != nil || !yield(name, v) {
+			if w.ChargeBytes(len(v.Value)) != nil || !yield(name, v) {
 				return
 			}
 		}
@@ -149,11 +155,11 @@ func (w *Meter) Items(arr value.Value) []value.Value {
 	return out
 }
 
-// Documents walks documents at hand; the walk ends with the run.
+// Documents streams a list of documents; the stream ends with the run.
 func (w *Meter) Documents(all []bson.Raw) Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
-			if err := w.Step(1); err != nil {
+			if err := w.Charge(1); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -164,7 +170,7 @@ func (w *Meter) Documents(all []bson.Raw) Docs {
 	}
 }
 
-// SortStable sorts a list in place; what is equal keeps its order. It stops in the
+// SortStable sorts a list in place; equal elements keep their order. It stops in the
 // middle when the run ends.
 func SortStable[T any](w *Meter, list []T, compare func(a, b T) int) {
 	other := make([]T, len(list))
@@ -185,7 +191,7 @@ func SortStable[T any](w *Meter, list []T, compare func(a, b T) int) {
 // merge appends two sorted lists to dst as one.
 func merge[T any](w *Meter, dst, a, b []T, compare func(a, b T) int) bool {
 	for len(a) > 0 && len(b) > 0 {
-		if w.Step(1) != nil {
+		if w.Charge(1) != nil {
 			return false
 		}
 		if compare(b[0], a[0]) < 0 {

@@ -1,6 +1,6 @@
-// Package regex runs regular expressions as the server's, which are those of
-// PCRE2: by Go's engine where that knows the pattern, otherwise by one that
-// backtracks, within a limit of time.
+// Package regex runs regular expressions with the server's syntax, which is that of
+// PCRE2: by Go's engine if it supports the pattern, otherwise by one that
+// backtracks, with a time limit.
 package regex
 
 import (
@@ -16,10 +16,10 @@ import (
 // Pattern is a compiled regular expression. Most compile to Go's own; those
 // with lookaround or back references go to a backtracking engine.
 type Pattern struct {
-	source string
-	size   int // of the program, about
-	fast   *regexp.Regexp
-	slow   *regexp2.Regexp
+	source       string
+	instructions int // approximate number of instructions
+	goPattern    *regexp.Regexp
+	backtracking *regexp2.Regexp
 }
 
 // maxProgram is how large the program of a pattern may get: that of a server
@@ -39,10 +39,10 @@ func Compile(source, options string) (*Pattern, error) {
 				flags.WriteRune(o)
 			}
 		case 'x':
-			source = withoutSpace(source)
+			source = stripExtendedSyntax(source)
 		case 'u':
 		default:
-			return nil, servererr.Of(51108, "invalid flag in regex options: %c", o)
+			return nil, servererr.NewCode(51108, "invalid flag in regex options: %c", o)
 		}
 	}
 	if flags.Len() > 0 {
@@ -53,21 +53,21 @@ func Compile(source, options string) (*Pattern, error) {
 		size = programSize(tree)
 	}
 	if size > maxProgram {
-		return nil, servererr.Of(51091, "Regular expression is invalid: regular expression is too large")
+		return nil, servererr.NewCode(51091, "Regular expression is invalid: regular expression is too large")
 	}
 	fast, err := regexp.Compile(source)
 	if err == nil {
-		return &Pattern{source: source, size: size, fast: fast}, nil
+		return &Pattern{source: source, instructions: size, goPattern: fast}, nil
 	}
 	slow, err2 := regexp2.Compile(source, regexp2.None)
 	if err2 != nil {
-		return nil, servererr.Of(51091, "Regular expression is invalid: %s", reason(err))
+		return nil, servererr.NewCode(51091, "Regular expression is invalid: %s", errorReason(err))
 	}
-	return &Pattern{source: source, size: size, slow: slow}, nil
+	return &Pattern{source: source, instructions: size, backtracking: slow}, nil
 }
 
-// programSize returns about how many instructions a pattern makes: repetitions
-// are written out.
+// programSize estimates the number of instructions of a pattern: repetitions
+// are unrolled.
 func programSize(tree *syntax.Regexp) int {
 	n := 1 + len(tree.Rune)/2
 	for _, sub := range tree.Sub {
@@ -79,14 +79,14 @@ func programSize(tree *syntax.Regexp) int {
 	return n
 }
 
-// reason returns the message of a pattern error without Go's prefix.
-func reason(err error) string {
+// errorReason returns the message of a pattern error without Go's prefix.
+func errorReason(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
-// withoutSpace drops what the option x ignores: white space and comments
+// stripExtendedSyntax drops what the option x ignores: white space and comments
 // outside character classes.
-func withoutSpace(source string) string {
+func stripExtendedSyntax(source string) string {
 	var out strings.Builder
 	class, comment, escaped := false, false, false
 	for _, c := range source {

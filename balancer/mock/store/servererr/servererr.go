@@ -1,5 +1,5 @@
-// Package refusal makes the errors that the server answers with: by a code with
-// a name, or by one of the numbers that its source gives to a single message.
+// Package servererr makes the errors that the server replies with: by a code with
+// a name, or by the unnamed number of a single message in its source.
 package servererr
 
 import (
@@ -10,11 +10,11 @@ import (
 // New makes an error of a code that has a name. Values and documents among the
 // arguments are shown as the server shows them.
 func New(code mongoerr.Code, format string, args ...any) error {
-	return mongoerr.New(code, format, document.Readable(args)...)
+	return mongoerr.New(code, format, document.FormatArgs(args)...)
 }
 
-// Of makes an error of a code that has no name.
-func Of(code int32, format string, args ...any) error {
+// NewCode makes an error of a code that has no name.
+func NewCode(code int32, format string, args ...any) error {
 	return New(mongoerr.Code(code), format, args...)
 }
 

@@ -1,4 +1,4 @@
-// Package storetest holds what the tests of the store's rooms share: documents
+// Package storetest holds helpers shared by the tests of the store packages: documents
 // written as extended JSON, codes of errors, generators. It is not part of the
 // program.
 package storetest

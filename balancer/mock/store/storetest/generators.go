@@ -27,6 +27,6 @@ var SmallDocuments = rapid.Custom(func(t *rapid.T) bson.Raw {
 		}
 		return SmallValues.Draw(t, name)
 	}
-	return document.Of(document.Field{Name: "a", Value: draw("a")},
-		document.Field{Name: "b", Value: value.Object(document.Of(document.Field{Name: "c", Value: draw("b.c")}))})
+	return document.New(document.Field{Name: "a", Value: draw("a")},
+		document.Field{Name: "b", Value: value.Object(document.New(document.Field{Name: "c", Value: draw("b.c")}))})
 })

@@ -1,8 +1,8 @@
-// Package tree holds what a collection is made of: the keys of an index in their
-// order, and what lies at each record. Both are copied in constant time; what is
-// written to one of two copies later copies the nodes on its way.
+// Package tree holds the data structures of a collection: the keys of an index in their
+// order, and the value of each record. Both are copied in constant time; a later
+// write to one of the copies copies the nodes on its path.
 //
-// A tree is not safe for concurrent use, but several copies are, each for itself.
+// A tree is not safe for concurrent use, but different copies may be used concurrently.
 package tree
 
 import (
@@ -12,44 +12,44 @@ import (
 	"slices"
 )
 
-// edition marks the nodes that a tree may change: those it has made since it was
-// copied last.
-type edition struct{ _ byte }
+// owner marks the nodes that a tree owns and may change: those created since it was
+// last copied (copy on write).
+type owner struct{ _ byte }
 
-// Keys is an ordered set of keys, each with a record. What ScanIndex and its like
-// hand out stays as it is, as long as it comes from a copy.
+// Keys is an ordered set of keys, each with a record. Keys that ScanIndex and the like
+// return do not change if they come from a copy.
 //
 // It is a B+ tree whose nodes keep their entries in one piece of memory each:
-// an entry takes its key and 12 bytes, and the collector of garbage looks at none.
+// an entry takes its key and 12 bytes, and the garbage collector does not scan entries.
 type Keys struct {
 	root  *node
 	count int
-	mine  *edition
+	owner *owner
 }
 
 const (
-	// maxEntries and maxBytes are when a node is cut in two. One entry alone may
+	// maxEntries and maxBytes are the limits above which a node is split. A single entry may
 	// be larger.
 	maxEntries = 64
 	maxBytes   = 8 << 10
-	// fewEntries is when a node is joined with a neighbour, if both are no more
-	// than roomyEntries then.
-	fewEntries   = maxEntries / 4
-	roomyEntries = maxEntries * 3 / 4
+	// minEntries is the size below which a node is joined with a sibling, if both together
+	// have less than maxJoinedEntries.
+	minEntries       = maxEntries / 4
+	maxJoinedEntries = maxEntries * 3 / 4
 )
 
 // node is a leaf with entries, or an inner node: its entries are the first ones
 // of its children, but for the first child's.
 type node struct {
 	entries
-	edition  *edition
+	owner    *owner
 	children []*node // nil in a leaf
 }
 
 // NewKeys returns an empty set.
 func NewKeys() *Keys {
-	mine := new(edition)
-	return &Keys{root: &node{edition: mine}, mine: mine}
+	mine := new(owner)
+	return &Keys{root: &node{owner: mine}, owner: mine}
 }
 
 // Len returns the number of entries.
@@ -58,49 +58,49 @@ func (t *Keys) Len() int { return t.count }
 // Copy returns the set as it is now.
 func (t *Keys) Copy() *Keys {
 	copied := *t
-	copied.mine, t.mine = new(edition), new(edition)
+	copied.owner, t.owner = new(owner), new(owner)
 	return &copied
 }
 
-// own returns a node that may be changed in place of the one there.
-func (t *Keys) own(at **node) *node {
+// mutableNode returns the node at a pointer, replaced by a copy if the tree does not own it.
+func (t *Keys) mutableNode(at **node) *node {
 	n := *at
-	if n.edition != t.mine {
-		n = &node{entries: n.entries.copy(), edition: t.mine, children: slices.Clone(n.children)}
+	if n.owner != t.owner {
+		n = &node{entries: n.entries.copy(), owner: t.owner, children: slices.Clone(n.children)}
 		*at = n
 	}
 	return n
 }
 
-// Record returns the first record that has exactly this key; false without one.
-func (t *Keys) Record(key []byte) (record uint64, ok bool) {
-	if t.behind(key) {
+// FirstRecord returns the first record that has exactly this key; false without one.
+func (t *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
+	if t.isPastEnd(key) {
 		return 0, false
 	}
 	n := t.root
 	for n.children != nil {
-		n = n.children[n.child(key, 0)]
+		n = n.children[n.childIndex(key, 0)]
 	}
 	i, _ := n.search(key, 0)
 	if i == n.len() {
-		return t.recordBehind(key)
+		return t.nextLeafRecord(key)
 	}
-	found, record := n.at(i)
+	found, record := n.entryAt(i)
 	return record, bytes.Equal(found, key)
 }
 
-// recordBehind is Record where the key would be the last of its leaf: the first
+// nextLeafRecord is Record for a key after the last one of its leaf: the first
 // entry of the next one may be it.
-func (t *Keys) recordBehind(key []byte) (uint64, bool) {
+func (t *Keys) nextLeafRecord(key []byte) (uint64, bool) {
 	for record, found := range t.From(key) {
 		return record, bytes.Equal(found, key)
 	}
 	return 0, false
 }
 
-// behind reports whether a key comes after all there are, as nearly every new one
-// does: no node on the way to its place has to be searched.
-func (t *Keys) behind(key []byte) bool {
+// isPastEnd reports whether a key is greater than all existing ones, as nearly every new one
+// is: then no node on its path needs a search.
+func (t *Keys) isPastEnd(key []byte) bool {
 	n := t.root
 	for n.children != nil {
 		n = n.children[len(n.children)-1]
@@ -109,16 +109,16 @@ func (t *Keys) behind(key []byte) bool {
 	return last >= 0 && bytes.Compare(n.keyAt(last), key) < 0
 }
 
-// Set adds an entry, if it is not there.
-func (t *Keys) Set(key []byte, record uint64) {
-	grown, right, first := t.set(t.own(&t.root), entry{key, record}, t.behind(key))
+// Add adds an entry, if it is not there.
+func (t *Keys) Add(key []byte, record uint64) {
+	grown, right, first := t.addBelow(t.mutableNode(&t.root), entry{key, record}, t.isPastEnd(key))
 	if grown {
 		t.count++
 	}
 	if right == nil {
 		return
 	}
-	root := &node{edition: t.mine, children: []*node{t.root, right}}
+	root := &node{owner: t.owner, children: []*node{t.root, right}}
 	root.insert(0, first.key, first.record)
 	t.root = root
 }
@@ -129,10 +129,10 @@ type entry struct {
 	record uint64
 }
 
-// set adds an entry below a node that may be changed; last says that it comes after
-// all others. If the node had to be cut, right is its other half, and first the
+// addBelow adds an entry below a node that may be changed; last says that it comes after
+// all others. If the node was split, right is its right half, and first the
 // first entry of that.
-func (t *Keys) set(n *node, e entry, last bool) (grown bool, right *node, first entry) {
+func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, first entry) {
 	i := n.len()
 	if n.children == nil {
 		found := false
@@ -142,43 +142,43 @@ func (t *Keys) set(n *node, e entry, last bool) (grown bool, right *node, first 
 		if found {
 			return false, nil, entry{}
 		}
-		right, first = t.setInLeaf(n, i, e, last)
+		right, first = t.addToLeaf(n, i, e, last)
 		return true, right, first
 	}
 	if !last {
-		i = n.child(e.key, e.record)
+		i = n.childIndex(e.key, e.record)
 	}
-	grown, half, first := t.set(t.own(&n.children[i]), e, last)
+	grown, half, first := t.addBelow(t.mutableNode(&n.children[i]), e, last)
 	if half == nil {
 		return grown, nil, entry{}
 	}
 	n.insert(i, first.key, first.record)
 	n.children = slices.Insert(n.children, i+1, half)
-	if !n.full() {
+	if !n.isFull() {
 		return grown, nil, entry{}
 	}
 	cut := len(n.children) / 2
 	if i+2 == len(n.children) {
 		cut = i + 1 // keys that ascend leave full nodes behind
 	}
-	first.key, first.record = n.at(cut - 1)
-	right = &node{entries: n.from(cut), edition: t.mine, children: slices.Clone(n.children[cut:])}
+	first.key, first.record = n.entryAt(cut - 1)
+	right = &node{entries: n.copyFrom(cut), owner: t.owner, children: slices.Clone(n.children[cut:])}
 	n.truncate(cut - 1)
 	clear(n.children[cut:])
 	n.children = n.children[:cut]
 	return grown, right, entry{bytes.Clone(first.key), first.record}
 }
 
-// setInLeaf adds an entry to a leaf that may be changed, at its place.
-func (t *Keys) setInLeaf(n *node, i int, e entry, last bool) (right *node, first entry) {
-	if !n.full() {
+// addToLeaf adds an entry to a leaf that may be changed, at its place.
+func (t *Keys) addToLeaf(n *node, i int, e entry, last bool) (right *node, first entry) {
+	if !n.isFull() {
 		n.insert(i, e.key, e.record)
 		return nil, entry{}
 	}
-	right = &node{edition: t.mine}
+	right = &node{owner: t.owner}
 	if i == n.len() { // keys that ascend leave full leaves behind
 		was := n.entries
-		n.entries = was.from(0)
+		n.entries = was.copyFrom(0)
 		if last && cap(was.data) <= 2*maxBytes { // it will be as full; large keys are rare
 			was.truncate(0)
 			right.entries = was
@@ -186,7 +186,7 @@ func (t *Keys) setInLeaf(n *node, i int, e entry, last bool) (right *node, first
 		right.insert(0, e.key, e.record)
 	} else {
 		cut := n.len() / 2
-		right.entries = n.from(cut)
+		right.entries = n.copyFrom(cut)
 		n.truncate(cut)
 		if i <= cut {
 			n.insert(i, e.key, e.record)
@@ -194,13 +194,13 @@ func (t *Keys) setInLeaf(n *node, i int, e entry, last bool) (right *node, first
 			right.insert(i-cut, e.key, e.record)
 		}
 	}
-	first.key, first.record = right.at(0)
+	first.key, first.record = right.entryAt(0)
 	return right, first
 }
 
 // Delete takes an entry away, if it is there.
 func (t *Keys) Delete(key []byte, record uint64) {
-	if !t.delete(t.own(&t.root), key, record) {
+	if !t.deleteBelow(t.mutableNode(&t.root), key, record) {
 		return
 	}
 	t.count--
@@ -209,7 +209,7 @@ func (t *Keys) Delete(key []byte, record uint64) {
 	}
 }
 
-func (t *Keys) delete(n *node, key []byte, record uint64) bool {
+func (t *Keys) deleteBelow(n *node, key []byte, record uint64) bool {
 	if n.children == nil {
 		i, found := n.search(key, record)
 		if found {
@@ -217,37 +217,37 @@ func (t *Keys) delete(n *node, key []byte, record uint64) bool {
 		}
 		return found
 	}
-	i := n.child(key, record)
-	child := t.own(&n.children[i])
-	if !t.delete(child, key, record) {
+	i := n.childIndex(key, record)
+	child := t.mutableNode(&n.children[i])
+	if !t.deleteBelow(child, key, record) {
 		return false
 	}
-	if child.len() < fewEntries {
-		t.tidy(n, i)
+	if child.len() < minEntries {
+		t.rebalanceChild(n, i)
 	}
 	return true
 }
 
-// tidy joins a child that has become small with a neighbour, or takes it away
-// where nothing is left of it.
-func (t *Keys) tidy(n *node, i int) {
+// rebalanceChild joins a child that has become small with a sibling, or removes it
+// if it is empty.
+func (t *Keys) rebalanceChild(n *node, i int) {
 	switch {
 	case n.children[i].children == nil && n.children[i].len() == 0 && len(n.children) > 1:
 		n.remove(max(i-1, 0))
 		n.children = slices.Delete(n.children, i, i+1)
-	case i > 0 && t.join(n, i-1):
+	case i > 0 && t.joinWithNext(n, i-1):
 	case i+1 < len(n.children):
-		t.join(n, i)
+		t.joinWithNext(n, i)
 	}
 }
 
-// join puts a child and the next one together, if there is room.
-func (t *Keys) join(n *node, i int) bool {
+// joinWithNext merges a child with the next one if the result is small enough.
+func (t *Keys) joinWithNext(n *node, i int) bool {
 	left, right := n.children[i], n.children[i+1]
-	if left.len()+right.len() >= roomyEntries || len(left.data)+len(right.data) >= maxBytes {
+	if left.len()+right.len() >= maxJoinedEntries || len(left.data)+len(right.data) >= maxBytes {
 		return false
 	}
-	left = t.own(&n.children[i])
+	left = t.mutableNode(&n.children[i])
 	if left.children != nil {
 		left.insert(left.len(), n.keyAt(i), n.recordAt(i))
 		left.children = append(left.children, right.children...)
@@ -271,8 +271,8 @@ func (t *Keys) Backward() iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) { t.root.descend(nil, true, yield) }
 }
 
-// Below walks the entries with keys less than one, from the last to the first.
-func (t *Keys) Below(key []byte) iter.Seq2[uint64, []byte] {
+// BackwardBelow walks the entries with keys less than one, from the last to the first.
+func (t *Keys) BackwardBelow(key []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) { t.root.descend(key, false, yield) }
 }
 
@@ -280,13 +280,13 @@ func (n *node) ascend(key []byte, yield func(uint64, []byte) bool) bool {
 	if n.children == nil {
 		first, _ := n.search(key, 0)
 		for i := first; i < n.len(); i++ {
-			if key, record := n.at(i); !yield(record, key) {
+			if key, record := n.entryAt(i); !yield(record, key) {
 				return false
 			}
 		}
 		return true
 	}
-	for i := n.child(key, 0); i < len(n.children); i++ {
+	for i := n.childIndex(key, 0); i < len(n.children); i++ {
 		if !n.children[i].ascend(key, yield) {
 			return false
 		}
@@ -303,7 +303,7 @@ func (n *node) descend(key []byte, all bool, yield func(uint64, []byte) bool) bo
 	}
 	if n.children == nil {
 		for i := end - 1; i >= 0; i-- {
-			if key, record := n.at(i); !yield(record, key) {
+			if key, record := n.entryAt(i); !yield(record, key) {
 				return false
 			}
 		}
@@ -318,8 +318,8 @@ func (n *node) descend(key []byte, all bool, yield func(uint64, []byte) bool) bo
 	return true
 }
 
-// child returns which child an entry belongs to.
-func (n *node) child(key []byte, record uint64) int {
+// childIndex returns which child an entry belongs to.
+func (n *node) childIndex(key []byte, record uint64) int {
 	i, found := n.search(key, record)
 	if found {
 		i++
@@ -338,11 +338,11 @@ const recordBytes = 8
 
 func (e *entries) len() int { return len(e.ends) }
 
-func (e *entries) full() bool {
+func (e *entries) isFull() bool {
 	return len(e.ends) >= maxEntries || len(e.data) >= maxBytes && len(e.ends) > 3
 }
 
-func (e *entries) start(i int) int {
+func (e *entries) startOf(i int) int {
 	if i == 0 {
 		return 0
 	}
@@ -351,16 +351,16 @@ func (e *entries) start(i int) int {
 
 func (e *entries) keyAt(i int) []byte {
 	end := int(e.ends[i]) - recordBytes
-	return e.data[e.start(i):end:end]
+	return e.data[e.startOf(i):end:end]
 }
 
 func (e *entries) recordAt(i int) uint64 {
 	return binary.BigEndian.Uint64(e.data[e.ends[i]-recordBytes:])
 }
 
-func (e *entries) at(i int) (key []byte, record uint64) { return e.keyAt(i), e.recordAt(i) }
+func (e *entries) entryAt(i int) (key []byte, record uint64) { return e.keyAt(i), e.recordAt(i) }
 
-// search returns the place of the first entry that is not before this one.
+// search returns the index of the first entry >= the given one.
 func (e *entries) search(key []byte, record uint64) (at int, found bool) {
 	from, to := 0, len(e.ends)
 	for from < to {
@@ -385,9 +385,9 @@ func (e *entries) search(key []byte, record uint64) (at int, found bool) {
 }
 
 func (e *entries) insert(i int, key []byte, record uint64) {
-	start, size, was := e.start(i), len(key)+recordBytes, len(e.data)
-	e.data = slices.Grow(e.data, size)[:was+size]
-	copy(e.data[start+size:], e.data[start:was])
+	start, size, oldLen := e.startOf(i), len(key)+recordBytes, len(e.data)
+	e.data = slices.Grow(e.data, size)[:oldLen+size]
+	copy(e.data[start+size:], e.data[start:oldLen])
 	copy(e.data[start:], key)
 	binary.BigEndian.PutUint64(e.data[start+len(key):], record)
 	e.ends = slices.Insert(e.ends, i, uint32(start))
@@ -397,7 +397,7 @@ func (e *entries) insert(i int, key []byte, record uint64) {
 }
 
 func (e *entries) remove(i int) {
-	start, end := e.start(i), int(e.ends[i])
+	start, end := e.startOf(i), int(e.ends[i])
 	e.data = slices.Delete(e.data, start, end)
 	e.ends = slices.Delete(e.ends, i, i+1)
 	for j := i; j < len(e.ends); j++ {
@@ -408,9 +408,9 @@ func (e *entries) remove(i int) {
 	}
 }
 
-// from returns a copy of the entries behind the first i.
-func (e *entries) from(i int) entries {
-	start := e.start(i)
+// copyFrom returns a copy of the entries behind the first i.
+func (e *entries) copyFrom(i int) entries {
+	start := e.startOf(i)
 	rest := entries{data: bytes.Clone(e.data[start:]), ends: slices.Clone(e.ends[i:])}
 	for j := range rest.ends {
 		rest.ends[j] -= uint32(start)
@@ -420,7 +420,7 @@ func (e *entries) from(i int) entries {
 
 // truncate leaves the first i entries.
 func (e *entries) truncate(i int) {
-	e.data, e.ends = e.data[:e.start(i)], e.ends[:i]
+	e.data, e.ends = e.data[:e.startOf(i)], e.ends[:i]
 }
 
 func (e *entries) append(more entries) {
@@ -431,7 +431,7 @@ func (e *entries) append(more entries) {
 	}
 }
 
-// copy returns entries that have room for one more: they are copied to be
+// copy returns a copy with capacity for one more entry: entries are copied to be
 // changed.
 func (e *entries) copy() entries {
 	const room = 32

@@ -5,27 +5,27 @@ import (
 	"math/bits"
 )
 
-// Records holds a value at each record. Numbers that lie side by side, as those of
+// Records is a copy-on-write map from record numbers to values. Consecutive numbers, such as those of
 // documents that are never deleted, take no more than their values.
 type Records[V any] struct {
 	root   *page[V]
 	levels int // of pages above those with values
 	count  int
-	mine   *edition
+	owner  *owner
 }
 
-// perPage is how many values, or pages, a page has: as many as a word has bits.
+// pageSize is how many values, or pages, a page has: as many as a word has bits.
 const (
-	perPage  = 64
+	pageSize = 64
 	pageBits = 6
 )
 
 // page has values, or pages below it.
 type page[V any] struct {
-	edition *edition
-	there   uint64 // a bit for each that there is
-	values  *[perPage]V
-	below   *[perPage]*page[V]
+	owner    *owner
+	present  uint64 // bitmap of the occupied slots
+	values   *[pageSize]V
+	children *[pageSize]*page[V]
 }
 
 // Len returns the number of records.
@@ -34,61 +34,61 @@ func (t *Records[V]) Len() int { return t.count }
 // Copy returns the records as they are now.
 func (t *Records[V]) Copy() Records[V] {
 	copied := *t
-	copied.mine, t.mine = new(edition), new(edition)
+	copied.owner, t.owner = new(owner), new(owner)
 	return copied
 }
 
-// covers reports whether the pages there are have room for a number.
-func (t *Records[V]) covers(id uint64) bool {
+// canHold reports whether the tree has enough levels for a number.
+func (t *Records[V]) canHold(id uint64) bool {
 	return t.root != nil && id>>(pageBits*(t.levels+1)) == 0
 }
 
 // Get returns the value at a record.
 func (t *Records[V]) Get(id uint64) (v V, ok bool) {
-	if !t.covers(id) {
+	if !t.canHold(id) {
 		return v, false
 	}
 	p := t.root
 	for level := t.levels; level > 0; level-- {
-		if p = p.below[place(id, level)]; p == nil {
+		if p = p.children[slotOf(id, level)]; p == nil {
 			return v, false
 		}
 	}
-	i := place(id, 0)
-	return p.values[i], p.there&(1<<i) != 0
+	i := slotOf(id, 0)
+	return p.values[i], p.present&(1<<i) != 0
 }
 
-// place returns where a number belongs in a page of a level.
-func place(id uint64, level int) int { return int(id>>(pageBits*level)) % perPage }
+// slotOf returns the slot of a number in a page of a level.
+func slotOf(id uint64, level int) int { return int(id>>(pageBits*level)) % pageSize }
 
 // Set puts a value at a record.
 func (t *Records[V]) Set(id uint64, v V) {
-	if t.mine == nil {
-		t.mine = new(edition)
+	if t.owner == nil {
+		t.owner = new(owner)
 	}
-	for !t.covers(id) {
-		t.grow(id)
+	for !t.canHold(id) {
+		t.addLevel(id)
 	}
-	p := t.own(&t.root)
+	p := t.mutablePage(&t.root)
 	for level := t.levels; level > 0; level-- {
-		i := place(id, level)
-		if p.below[i] == nil {
-			p.below[i] = t.newPage(level - 1)
-			p.there |= 1 << i
+		i := slotOf(id, level)
+		if p.children[i] == nil {
+			p.children[i] = t.newPage(level - 1)
+			p.present |= 1 << i
 		}
-		p = t.own(&p.below[i])
+		p = t.mutablePage(&p.children[i])
 	}
-	i := place(id, 0)
-	if p.there&(1<<i) == 0 {
-		p.there |= 1 << i
+	i := slotOf(id, 0)
+	if p.present&(1<<i) == 0 {
+		p.present |= 1 << i
 		t.count++
 	}
 	p.values[i] = v
 }
 
-// grow makes a root with more room. The first one is made for the number that it
+// addLevel adds a level above the root. The first root is made large enough for the number that it
 // is to have.
-func (t *Records[V]) grow(id uint64) {
+func (t *Records[V]) addLevel(id uint64) {
 	if t.root == nil {
 		t.levels = 0
 		for id>>(pageBits*(t.levels+1)) != 0 {
@@ -99,27 +99,27 @@ func (t *Records[V]) grow(id uint64) {
 	}
 	t.levels++
 	root := t.newPage(t.levels)
-	root.there, root.below[0] = 1, t.root
+	root.present, root.children[0] = 1, t.root
 	t.root = root
 }
 
 func (t *Records[V]) newPage(level int) *page[V] {
 	if level == 0 {
-		return &page[V]{edition: t.mine, values: new([perPage]V)}
+		return &page[V]{owner: t.owner, values: new([pageSize]V)}
 	}
-	return &page[V]{edition: t.mine, below: new([perPage]*page[V])}
+	return &page[V]{owner: t.owner, children: new([pageSize]*page[V])}
 }
 
-// own returns a page that may be changed in place of the one there.
-func (t *Records[V]) own(at **page[V]) *page[V] {
+// mutablePage returns the page at a pointer, replaced by a copy if the tree does not own it.
+func (t *Records[V]) mutablePage(at **page[V]) *page[V] {
 	p := *at
-	if p.edition == t.mine {
+	if p.owner == t.owner {
 		return p
 	}
-	copied := &page[V]{edition: t.mine, there: p.there}
-	if p.below != nil {
-		below := *p.below
-		copied.below = &below
+	copied := &page[V]{owner: t.owner, present: p.present}
+	if p.children != nil {
+		below := *p.children
+		copied.children = &below
 	} else {
 		values := *p.values
 		copied.values = &values
@@ -128,33 +128,33 @@ func (t *Records[V]) own(at **page[V]) *page[V] {
 	return copied
 }
 
-// Delete takes a record away, and returns what was there.
+// Delete removes a record and returns its value.
 func (t *Records[V]) Delete(id uint64) (v V, ok bool) {
 	if v, ok = t.Get(id); !ok {
 		return v, false
 	}
 	t.count--
-	if t.delete(&t.root, t.levels, id) {
+	if t.deleteBelow(&t.root, t.levels, id) {
 		t.root = nil
 	}
 	return v, true
 }
 
-// delete reports whether nothing is left of the page.
-func (t *Records[V]) delete(at **page[V], level int, id uint64) (empty bool) {
-	p := t.own(at)
-	i := place(id, level)
+// deleteBelow reports whether the page is empty afterwards.
+func (t *Records[V]) deleteBelow(at **page[V], level int, id uint64) (empty bool) {
+	p := t.mutablePage(at)
+	i := slotOf(id, level)
 	if level == 0 {
 		var none V
 		p.values[i] = none
 	} else {
-		if !t.delete(&p.below[i], level-1, id) {
+		if !t.deleteBelow(&p.children[i], level-1, id) {
 			return false
 		}
-		p.below[i] = nil
+		p.children[i] = nil
 	}
-	p.there &^= 1 << i
-	return p.there == 0
+	p.present &^= 1 << i
+	return p.present == 0
 }
 
 // All walks the records in order.
@@ -163,7 +163,7 @@ func (t *Records[V]) All() iter.Seq2[uint64, V] { return t.From(0) }
 // From walks the records from a number on, in order.
 func (t *Records[V]) From(id uint64) iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
-		if t.root != nil && (t.covers(id) || id == 0) {
+		if t.root != nil && (t.canHold(id) || id == 0) {
 			t.root.ascend(t.levels, 0, id, yield)
 		}
 	}
@@ -182,13 +182,13 @@ func (t *Records[V]) Backward() iter.Seq2[uint64, V] {
 func (p *page[V]) ascend(level int, prefix, from uint64, yield func(uint64, V) bool) bool {
 	first := 0
 	if from > prefix {
-		first = place(from, level)
+		first = slotOf(from, level)
 	}
-	for left := p.there >> first << first; left != 0; left &= left - 1 {
+	for left := p.present >> first << first; left != 0; left &= left - 1 {
 		i := bits.TrailingZeros64(left)
 		id := prefix | uint64(i)<<(pageBits*level)
 		if level > 0 {
-			if !p.below[i].ascend(level-1, id, from, yield) {
+			if !p.children[i].ascend(level-1, id, from, yield) {
 				return false
 			}
 		} else if !yield(id, p.values[i]) {
@@ -199,12 +199,12 @@ func (p *page[V]) ascend(level int, prefix, from uint64, yield func(uint64, V) b
 }
 
 func (p *page[V]) descend(level int, prefix uint64, yield func(uint64, V) bool) bool {
-	for left := p.there; left != 0; {
+	for left := p.present; left != 0; {
 		i := bits.Len64(left) - 1
 		left &^= 1 << i
 		id := prefix | uint64(i)<<(pageBits*level)
 		if level > 0 {
-			if !p.below[i].descend(level-1, id, yield) {
+			if !p.children[i].descend(level-1, id, yield) {
 				return false
 			}
 		} else if !yield(id, p.values[i]) {

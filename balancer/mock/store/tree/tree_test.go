@@ -29,7 +29,7 @@ type keyed struct {
 }
 
 func (k *keyed) set(key string, record uint64) {
-	k.tree.Set([]byte(key), record)
+	k.tree.Add([]byte(key), record)
 	if at, found := slices.BinarySearchFunc(k.model, pair{key, record}, comparePairs); !found {
 		k.model = slices.Insert(k.model, at, pair{key, record})
 	}
@@ -67,13 +67,13 @@ func (k *keyed) check(t *rapid.T, probe string) {
 		"all":      {collect(k.tree.All()), k.model},
 		"from":     {collect(k.tree.From([]byte(probe))), k.model[at:]},
 		"backward": {collect(k.tree.Backward()), backward(k.model)},
-		"below":    {collect(k.tree.Below([]byte(probe))), backward(k.model[:at])},
+		"below":    {collect(k.tree.BackwardBelow([]byte(probe))), backward(k.model[:at])},
 	} {
 		if !slices.Equal(walk[0], walk[1]) {
 			t.Fatalf("%s %q: %v, want %v", name, probe, walk[0], walk[1])
 		}
 	}
-	record, ok := k.tree.Record([]byte(probe))
+	record, ok := k.tree.FirstRecord([]byte(probe))
 	has := at < len(k.model) && k.model[at].key == probe
 	if ok != has || has && record != k.model[at].record {
 		t.Fatalf("record of %q: %d, %v in %v", probe, record, ok, k.model)
@@ -177,7 +177,7 @@ func TestWalksEnd(t *testing.T) {
 	var records Records[int]
 	const n = 5 * maxEntries
 	for i := range n {
-		keys.Set(binary.BigEndian.AppendUint32(nil, uint32(i)), 1)
+		keys.Add(binary.BigEndian.AppendUint32(nil, uint32(i)), 1)
 		records.Set(uint64(i), i)
 	}
 	for most := 1; most <= n; most += 7 {
@@ -214,7 +214,7 @@ func TestWalksEnd(t *testing.T) {
 func TestKeysOfCopiesStay(t *testing.T) {
 	keys := NewKeys()
 	for i := range 1000 {
-		keys.Set(fmt.Appendf(nil, "%04d", i), uint64(i+1))
+		keys.Add(fmt.Appendf(nil, "%04d", i), uint64(i+1))
 	}
 	var kept [][]byte
 	for _, key := range keys.Copy().All() {
@@ -222,7 +222,7 @@ func TestKeysOfCopiesStay(t *testing.T) {
 	}
 	for i := range 1000 {
 		keys.Delete(fmt.Appendf(nil, "%04d", i), uint64(i+1))
-		keys.Set(fmt.Appendf(nil, "%04d", 999-i), 5000)
+		keys.Add(fmt.Appendf(nil, "%04d", 999-i), 5000)
 	}
 	for i, key := range kept {
 		if want := fmt.Sprintf("%04d", i); string(key) != want {
@@ -237,14 +237,14 @@ func TestRoomOfLargeKeysGoes(t *testing.T) {
 	large := func(i byte) []byte { return append([]byte{0, i}, bytes.Repeat([]byte{1}, 1<<20)...) }
 	small := func(i uint64) []byte { return binary.BigEndian.AppendUint64([]byte{1}, i) }
 	for i := range byte(4) {
-		k.Set(large(i), uint64(i))
+		k.Add(large(i), uint64(i))
 	}
-	k.Set(small(0), 0)
+	k.Add(small(0), 0)
 	for i := range byte(4) {
 		k.Delete(large(i), uint64(i))
 	}
 	for i := range uint64(10_000) {
-		k.Set(small(i+1), 0)
+		k.Add(small(i+1), 0)
 	}
 	n := k.root
 	for n.children != nil {
@@ -265,7 +265,7 @@ func TestKeysAreDense(t *testing.T) {
 		keys := NewKeys()
 		const n = 20_000
 		for i := range n {
-			keys.Set(binary.BigEndian.AppendUint32(nil, number(i)), uint64(i+1))
+			keys.Add(binary.BigEndian.AppendUint32(nil, number(i)), uint64(i+1))
 		}
 		if bytes := keys.root.bytes(); bytes > 40*n {
 			t.Errorf("%s: %d bytes an entry of 12", name, bytes/n)

@@ -16,53 +16,53 @@ import (
 // applyOperators makes the changes in the order of their paths, so that new
 // fields are appended in that order (rules/03-catalog-and-keys §3.6).
 func (u *Update) applyOperators(w *quota.Meter, doc bson.Raw, insert bool) (bson.Raw, error) {
-	state := &updating{doc: doc, update: u, insert: insert, meter: w, position: unknownPosition}
-	root := newBranch(doc)
-	root.unfold(w)
+	state := &applyState{doc: doc, update: u, isInsert: insert, meter: w, position: unknownPosition}
+	root := newNode(doc)
+	root.decode(w)
 	for _, ch := range u.changes {
-		if err := w.Step(1); err != nil {
+		if err := w.Charge(1); err != nil {
 			return nil, err
 		}
 		if ch.onInsert && !insert {
-			if err := state.findElements(root, ch); err != nil {
+			if err := state.checkArrayExists(root, ch); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if ch.from != nil {
-			if err := state.rename(root, ch); err != nil {
+			if err := state.applyRename(root, ch); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		path, err := state.place(ch)
+		path, err := state.resolvePosition(ch)
 		if err != nil {
 			return nil, err
 		}
-		if err := state.change(root, path, ch); err != nil {
+		if err := state.applyChange(root, path, ch); err != nil {
 			return nil, err
 		}
 	}
-	out := root.document(w)
-	return out, w.Over()
+	out := root.encodedDocument(w)
+	return out, w.Err()
 }
 
-// unknownPosition: the filter has not been asked which element made it match;
+// unknownPosition: the filter has not determined yet which element matched;
 // noPosition: there is none.
 const (
 	unknownPosition = -1 - iota
 	noPosition
 )
 
-// place puts the position of the matched element where the path has "$".
-func (u *updating) place(ch change) ([]string, error) {
+// resolvePosition replaces "$" in the path by the position of the matched element.
+func (u *applyState) resolvePosition(ch change) ([]string, error) {
 	i := slices.Index(ch.path, "$")
 	if i < 0 {
 		return ch.path, nil
 	}
 	if u.position == unknownPosition {
 		at, ok := u.update.options.Filter.Position(u.meter, u.doc)
-		if u.position = at; !ok || u.insert {
+		if u.position = at; !ok || u.isInsert {
 			u.position = noPosition
 		}
 	}
@@ -74,90 +74,90 @@ func (u *updating) place(ch change) ([]string, error) {
 	return path, nil
 }
 
-// change follows the path from b and applies the modifier at its end.
-func (u *updating) change(b *branch, path []string, ch change) error {
+// applyChange follows the path from b and applies the modifier at its end.
+func (u *applyState) applyChange(b *node, path []string, ch change) error {
 	part := path[0]
 	if isArrayPlaceholder(part) {
 		return u.changeElements(b, path, ch)
 	}
-	if !b.unfold(u.meter) {
-		if ch.mod.lenient {
+	if !b.decode(u.meter) {
+		if ch.mod.ignoresBadPath {
 			return nil
 		}
-		return notViable(part, b)
+		return notViableErr(part, b)
 	}
-	if b.array {
-		if _, ok := paths.ArrayIndex(part); !ok {
-			if ch.mod.lenient {
+	if b.isArray {
+		if _, ok := paths.ParseArrayIndex(part); !ok {
+			if ch.mod.ignoresBadPath {
 				return nil
 			}
-			return notViable(part, b)
+			return notViableErr(part, b)
 		}
 	}
 	kid := b.child(u.meter, part)
 	switch {
 	case kid == nil && slices.ContainsFunc(path[1:], isArrayPlaceholder):
-		return mustExist(ch)
-	case kid == nil && !ch.mod.creates:
+		return pathMustExistErr(ch)
+	case kid == nil && !ch.mod.createsPath:
 		return nil
 	case kid == nil:
 		v, err := ch.mod.apply(value.Value{}, u)
 		if err != nil {
 			return err
 		}
-		return b.create(u.meter, path, v)
+		return b.createPath(u.meter, path, v)
 	case len(path) > 1:
-		return u.change(kid, path[1:], ch)
+		return u.applyChange(kid, path[1:], ch)
 	}
-	v, err := ch.mod.apply(kid.value(u.meter), u)
+	v, err := ch.mod.apply(kid.encodedValue(u.meter), u)
 	if err != nil {
 		return err
 	}
 	if value.IsMissing(v) {
-		b.remove(u.meter, part)
+		b.removeChild(u.meter, part)
 		return nil
 	}
-	kid.set(v)
+	kid.setValue(v)
 	return nil
 }
 
-func mustExist(ch change) error {
+func pathMustExistErr(ch change) error {
 	return servererr.BadValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
 }
 
-// findElements looks for the first array whose elements a change is about, which
-// must be there also where the change is not made.
-func (u *updating) findElements(b *branch, ch change) error {
+// checkArrayExists checks that the first array of a change with $[] exists, which
+// is required even if the change is not applied.
+func (u *applyState) checkArrayExists(b *node, ch change) error {
 	for _, part := range ch.path {
 		if isArrayPlaceholder(part) {
-			if !b.unfold(u.meter) || !b.array {
-				return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.meter))
+			if !b.decode(u.meter) || !b.isArray {
+				return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(u.meter))
 			}
 			return nil
 		}
-		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.unfold(u.meter) {
+		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.decode(u.meter) {
 			return nil
 		}
 		if b = b.child(u.meter, part); b == nil {
-			return mustExist(ch)
+			return pathMustExistErr(ch)
 		}
 	}
 	return nil
 }
 
 // changeElements is $[] and $[identifier].
-func (u *updating) changeElements(b *branch, path []string, ch change) error {
-	if !b.unfold(u.meter) || !b.array {
-		return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.meter))
+func (u *applyState) changeElements(b *node, path []string, ch change) error {
+	if !b.decode(u.meter) || !b.isArray {
+		return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(u.meter))
 	}
 	filter := u.update.filters[path[0][2:len(path[0])-1]]
 	name := path[0][2 : len(path[0])-1]
-	for i, kid := range b.kids {
-		if err := u.meter.Step(1); err != nil {
+	for i, kid := range b.children {
+		if err := u.meter.Charge(1); err != nil {
 			return err
 		}
 		if filter != nil {
-			ok, err := filter.TestWith(u.meter, document.Of(document.Field{Name: name, Value: kid.value(u.meter)}))
+			ok, err := filter.TestMetered(u.meter, document.New(document.Field{Name: name, Value: kid.encodedValue(u.meter)}))
 			if err != nil {
 				return err
 			}
@@ -166,24 +166,24 @@ func (u *updating) changeElements(b *branch, path []string, ch change) error {
 			}
 		}
 		rest := slices.Concat([]string{strconv.Itoa(i)}, path[1:])
-		if err := u.change(b, rest, ch); err != nil {
+		if err := u.applyChange(b, rest, ch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rename moves a field. Neither path may lead through an array.
-func (u *updating) rename(root *branch, ch change) error {
-	b, through := root, (*branch)(nil) // the first array on the way
+// applyRename moves a field. Neither path may lead through an array.
+func (u *applyState) applyRename(root *node, ch change) error {
+	b, through := root, (*node)(nil) // the first array on the way
 	for i, part := range ch.from {
-		if !b.unfold(u.meter) {
-			return notViable(part, b)
+		if !b.decode(u.meter) {
+			return notViableErr(part, b)
 		}
-		if _, isIndex := paths.ArrayIndex(part); b.array && !isIndex {
-			return notViable(part, b)
+		if _, isIndex := paths.ParseArrayIndex(part); b.isArray && !isIndex {
+			return notViableErr(part, b)
 		}
-		if b.array && through == nil {
+		if b.isArray && through == nil {
 			through = b
 		}
 		kid := b.child(u.meter, part)
@@ -199,25 +199,25 @@ func (u *updating) rename(root *branch, ch change) error {
 				"with _id: %s has an array field "+
 				"called '%s'", paths.Join(ch.from), document.Lookup(u.doc, "_id"), through.name)
 		}
-		v := kid.value(u.meter)
-		if err := u.noArrays(root, ch); err != nil {
+		v := kid.encodedValue(u.meter)
+		if err := u.checkNoArrays(root, ch); err != nil {
 			return err
 		}
-		if err := root.create(u.meter, ch.path, v); err != nil {
+		if err := root.createPath(u.meter, ch.path, v); err != nil {
 			return err
 		}
-		b.remove(u.meter, part)
+		b.removeChild(u.meter, part)
 	}
 	return nil
 }
 
-func (u *updating) noArrays(root *branch, ch change) error {
+func (u *applyState) checkNoArrays(root *node, ch change) error {
 	b := root
 	for _, part := range ch.path {
-		if !b.unfold(u.meter) {
-			return nil // create tells
+		if !b.decode(u.meter) {
+			return nil // createPath returns the error
 		}
-		if b.array {
+		if b.isArray {
 			return servererr.BadValue(
 				"The destination field cannot be an array element, '%s' in doc with _id: %s has an array field "+
 					"called '%s'",

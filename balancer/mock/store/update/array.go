@@ -30,14 +30,18 @@ func makePush(path string, arg value.Value) (modifier, error) {
 		}
 	}
 	atEnd := p.slice == nil && p.position == nil && p.order == nil
-	return modifier{creates: true, appends: atEnd, apply: func(old value.Value, u *updating) (value.Value, error) {
-		if !value.IsMissing(old) && !value.IsArray(old) {
-			return value.Value{}, servererr.BadValue("The field '%s' must be an array but is of type %s in document %s", path,
-				value.TypeName(old),
-				u.idText())
-		}
-		return document.Array(p.apply(u.meter, u.meter.Items(old))), nil
-	}}, nil
+	return modifier{
+		createsPath: true,
+		onlyAppends: atEnd,
+		apply: func(old value.Value, u *applyState) (value.Value, error) {
+			if !value.IsMissing(old) && !value.IsArray(old) {
+				return value.Value{}, servererr.BadValue("The field '%s' must be an array but is of type %s in document %s", path,
+					value.TypeName(old),
+					u.idText())
+			}
+			return document.Array(p.apply(u.meter, u.meter.Items(old))), nil
+		},
+	}, nil
 }
 
 func (p *pushClauses) parse(doc []byte) error {
@@ -62,7 +66,7 @@ func (p *pushClauses) parse(doc []byte) error {
 			}
 		case "$sort":
 			var err error
-			if p.order, err = order.OfElements(v); err != nil {
+			if p.order, err = order.CompileElementOrder(v); err != nil {
 				return err
 			}
 		default:
@@ -100,7 +104,7 @@ func (p *pushClauses) apply(w *quota.Meter, list []value.Value) []value.Value {
 func makeAddToSet(path string, arg value.Value) (modifier, error) {
 	each := []value.Value{arg}
 	if value.IsObject(arg) {
-		if name, v, _ := document.First(arg.Value); name == "$each" {
+		if name, v, _ := document.FirstField(arg.Value); name == "$each" {
 			if !value.IsArray(v) {
 				return modifier{},
 					servererr.TypeMismatch("The argument to $each in $addToSet must be an array but it was of type %s",
@@ -112,32 +116,36 @@ func makeAddToSet(path string, arg value.Value) (modifier, error) {
 			each = document.Items(v)
 		}
 	}
-	return modifier{creates: true, appends: true, apply: func(old value.Value, u *updating) (value.Value, error) {
-		if !value.IsMissing(old) && !value.IsArray(old) {
-			return value.Value{}, servererr.BadValue(
-				"Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path,
-				value.TypeName(old))
-		}
-		list := u.meter.Items(old)
-		seen := map[string]bool{}
-		for _, v := range list {
-			if err := u.meter.Handle(len(v.Value)); err != nil {
-				return value.Value{}, err
+	return modifier{
+		createsPath: true,
+		onlyAppends: true,
+		apply: func(old value.Value, u *applyState) (value.Value, error) {
+			if !value.IsMissing(old) && !value.IsArray(old) {
+				return value.Value{}, servererr.BadValue(
+					"Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path,
+					value.TypeName(old))
 			}
-			seen[value.Encoded(v)] = true
-		}
-		added := false
-		for _, v := range each {
-			if key := value.Encoded(v); !seen[key] {
-				seen[key], added = true, true
-				list = append(list, v)
+			list := u.meter.Items(old)
+			seen := map[string]bool{}
+			for _, v := range list {
+				if err := u.meter.ChargeBytes(len(v.Value)); err != nil {
+					return value.Value{}, err
+				}
+				seen[value.EncodedKey(v)] = true
 			}
-		}
-		if !added && value.IsArray(old) {
-			return old, nil
-		}
-		return document.Array(list), nil
-	}}, nil
+			added := false
+			for _, v := range each {
+				if key := value.EncodedKey(v); !seen[key] {
+					seen[key], added = true, true
+					list = append(list, v)
+				}
+			}
+			if !added && value.IsArray(old) {
+				return old, nil
+			}
+			return document.Array(list), nil
+		},
+	}, nil
 }
 
 func makePop(path string, arg value.Value) (modifier, error) {
@@ -148,7 +156,7 @@ func makePop(path string, arg value.Value) (modifier, error) {
 	case !ok || n != 1 && n != -1:
 		return modifier{}, servererr.FailedToParse("$pop expects 1 or -1, found: %s", arg)
 	}
-	return modifier{apply: func(old value.Value, u *updating) (value.Value, error) {
+	return modifier{apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if !value.IsArray(old) {
 			return value.Value{}, servererr.TypeMismatch("Path '%s' contains an element of non-array type '%s'", path,
 				value.TypeName(old))
@@ -170,32 +178,32 @@ func makePullAll(_ string, arg value.Value) (modifier, error) {
 	}
 	gone := map[string]bool{}
 	for _, v := range document.Fields(arg.Value) {
-		gone[value.Encoded(v)] = true
+		gone[value.EncodedKey(v)] = true
 	}
-	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.Encoded(v)], nil }), nil
+	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.EncodedKey(v)], nil }), nil
 }
 
-// pull makes $pull. It removes elements by a query on them when they are documents, by
+// makePull makes $pull. It removes elements by a query on them when they are documents, by
 // operators on their value, or by equality.
-func (u *Update) pull(path string, arg value.Value) (modifier, error) {
+func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, InUpdate: true}
 	m := func(w *quota.Meter) *filter.Matching {
 		return &filter.Matching{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
 	}
 	name, _, ok := "", value.Value{}, false
 	if value.IsObject(arg) {
-		name, _, ok = document.First(arg.Value)
+		name, _, ok = document.FirstField(arg.Value)
 	}
 	switch {
 	case value.IsObject(arg) && (!ok || !document.IsOperator(name) || document.IsReference(name) ||
 		filter.TopLevelOnly[name]):
-		n, err := c.Document(arg.Value)
+		n, err := c.CompileDocument(arg.Value)
 		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
 			return value.IsObject(v) && n.Match(v.Value, state), state.Err
 		}), err
 	case value.IsObject(arg) || arg.Type == bson.TypeRegex:
-		p, err := c.Predicate(path, arg)
+		p, err := c.CompilePredicate(path, arg)
 		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
 			return p.Test(v, state), state.Err
@@ -207,14 +215,14 @@ func (u *Update) pull(path string, arg value.Value) (modifier, error) {
 
 // removeElements returns a modifier that removes the elements for which gone is true.
 func removeElements(gone func(*quota.Meter, value.Value) (bool, error)) modifier {
-	return modifier{apply: func(old value.Value, u *updating) (value.Value, error) {
+	return modifier{apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if !value.IsArray(old) {
 			return value.Value{}, servererr.BadValue("Cannot apply $pull to a non-array value")
 		}
 		var kept []value.Value
 		all := u.meter.Items(old)
 		for _, v := range all {
-			if err := u.meter.Handle(len(v.Value)); err != nil {
+			if err := u.meter.ChargeBytes(len(v.Value)); err != nil {
 				return value.Value{}, err
 			}
 			drop, err := gone(u.meter, v)

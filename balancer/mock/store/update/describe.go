@@ -9,13 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Description is what an update has done to a document, as change streams tell it.
+// Description is the updateDescription of a change event.
 type Description struct {
 	Updated   bson.D // paths with their new values
 	Removed   bson.A // paths
 	Truncated bson.A // arrays, with their new sizes
-	// Ambiguous are those of the paths that could be read in another way, with the
-	// names and the places in arrays that each is made of.
+	// Ambiguous are the paths that could be read in more than one way, with the
+	// field names and array indexes that they consist of.
 	Ambiguous bson.D
 	// size is how many bytes the server's log takes for the same.
 	size int
@@ -31,12 +31,12 @@ const (
 	logEntrySize      = 19
 )
 
-// Describe tells what became of a document. Modifiers name what they were given
-// for, and arrays that they took elements out of as a whole. A pipeline is told by
+// Describe returns the difference of a document. Operators report the paths they were given
+// for, and arrays from which they removed elements as a whole. A pipeline is described by
 // its result, unless the whole document is shorter: then ok is false, and the
 // document counts as replaced.
 func (u *Update) Describe(before, after bson.Raw) (d Description, ok bool) {
-	d, short := describer{u}.documents(nil, before, after)
+	d, short := describer{u}.diffDocuments(nil, before, after)
 	d.Updated, d.Removed, d.Truncated = orEmpty(d.Updated), orEmpty(d.Removed), orEmpty(d.Truncated)
 	d.Ambiguous = orEmpty(d.Ambiguous)
 	return d, short && (!u.IsPipeline() || d.size+logEntrySize <= len(after))
@@ -49,13 +49,13 @@ func orEmpty[T any, S ~[]T](list S) S {
 	return list
 }
 
-// trail leads to a value in a document: names of fields, and places in arrays, which
+// pathSteps is the path of a value in a document: field names, and array indexes, which
 // are int32.
-type trail []any
+type pathSteps []any
 
-func (t trail) to(step any) trail { return append(slices.Clone(t), step) }
+func (t pathSteps) child(step any) pathSteps { return append(slices.Clone(t), step) }
 
-func (t trail) names() []string {
+func (t pathSteps) names() []string {
 	names := make([]string, len(t))
 	for i, step := range t {
 		names[i] = fmt.Sprint(step)
@@ -63,9 +63,9 @@ func (t trail) names() []string {
 	return names
 }
 
-// ambiguous reports whether a name on the trail has a dot, or could be a place in an
+// isAmbiguous reports whether a name on the trail has a dot, or could be a place in an
 // array. The first one could not.
-func (t trail) ambiguous() bool {
+func (t pathSteps) isAmbiguous() bool {
 	return slices.ContainsFunc(t, func(step any) bool {
 		name, isName := step.(string)
 		return isName && strings.Contains(name, ".")
@@ -76,106 +76,106 @@ func (t trail) ambiguous() bool {
 }
 
 // describer compares documents for an update. Its methods report whether the
-// difference is to be told, and not the whole value.
+// difference is to be reported instead of the whole value.
 type describer struct{ update *Update }
 
-func (r describer) tells(d Description, whole []byte) bool {
+func (r describer) isShortEnough(d Description, whole []byte) bool {
 	return !r.update.IsPipeline() || d.size <= len(whole)
 }
 
-func (r describer) documents(at trail, before, after bson.Raw) (d Description, ok bool) {
+func (r describer) diffDocuments(at pathSteps, before, after bson.Raw) (d Description, ok bool) {
 	d.size = emptyDocumentSize
-	was, _ := before.Elements()
-	for _, e := range was {
+	oldFields, _ := before.Elements()
+	for _, e := range oldFields {
 		if _, err := after.LookupErr(e.Key()); err != nil {
-			d.remove(at.to(e.Key()), len(e.Key()))
+			d.addRemoved(at.child(e.Key()), len(e.Key()))
 		}
 	}
 	is, _ := after.Elements()
 	var inserts, updates bool
 	for _, e := range is {
-		path := at.to(e.Key())
+		path := at.child(e.Key())
 		old, err := before.LookupErr(e.Key())
 		switch {
 		case err != nil:
-			d.set(path, e.Value(), len(e.Key()), &inserts)
+			d.addUpdated(path, e.Value(), len(e.Key()), &inserts)
 		case !old.Equal(e.Value()):
-			if inner, ok := r.values(path, old, e.Value()); ok {
-				d.join(inner, len(e.Key()))
+			if inner, ok := r.diffValues(path, old, e.Value()); ok {
+				d.addNested(inner, len(e.Key()))
 				continue
 			}
-			d.set(path, e.Value(), len(e.Key()), &updates)
+			d.addUpdated(path, e.Value(), len(e.Key()), &updates)
 		}
 	}
-	return d, r.tells(d, after)
+	return d, r.isShortEnough(d, after)
 }
 
-// values compares two values that differ; ok is false where the new one is told as
+// diffValues compares two values that differ; ok is false where the new one is reported as
 // it is.
-func (r describer) values(at trail, old, v bson.RawValue) (d Description, ok bool) {
-	meant, appends := r.update.meant(at)
+func (r describer) diffValues(at pathSteps, old, v bson.RawValue) (d Description, ok bool) {
+	meant, appends := r.update.hasChangeAt(at)
 	a, isDoc := old.DocumentOK()
 	b, stillDoc := v.DocumentOK()
 	if isDoc && stillDoc && !meant {
-		return r.documents(at, a, b)
+		return r.diffDocuments(at, a, b)
 	}
 	was, isArray := old.ArrayOK()
 	is, stillArray := v.ArrayOK()
 	if !isArray || !stillArray || meant && !appends {
 		return d, false
 	}
-	return r.arrays(at, was, is)
+	return r.diffArrays(at, was, is)
 }
 
-// arrays differ at places, at the end, or in length.
-func (r describer) arrays(at trail, before, after bson.RawArray) (d Description, ok bool) {
-	was, _ := before.Values()
-	is, _ := after.Values()
+// diffArrays compares two arrays: their elements, and their lengths.
+func (r describer) diffArrays(at pathSteps, before, after bson.RawArray) (d Description, ok bool) {
+	oldValues, _ := before.Values()
+	newValues, _ := after.Values()
 	d.size = emptyDocumentSize + arrayMarkSize
-	if len(is) < len(was) {
+	if len(newValues) < len(oldValues) {
 		if !r.update.IsPipeline() {
 			return d, false
 		}
 		d.size += newSizeSize
 		d.Truncated = append(d.Truncated,
-			bson.D{{Key: "field", Value: d.path(at)}, {Key: "newSize", Value: int32(len(is))}})
+			bson.D{{Key: "field", Value: d.recordPath(at)}, {Key: "newSize", Value: int32(len(newValues))}})
 	}
 	told := true // an array has no sections
-	for i, v := range is {
+	for i, v := range newValues {
 		name := len(strconv.Itoa(i))
-		path := at.to(int32(i))
-		if i < len(was) {
-			if was[i].Equal(v) {
+		path := at.child(int32(i))
+		if i < len(oldValues) {
+			if oldValues[i].Equal(v) {
 				continue
 			}
-			if inner, ok := r.values(path, was[i], v); ok {
-				d.join(inner, name)
+			if inner, ok := r.diffValues(path, oldValues[i], v); ok {
+				d.addNested(inner, name)
 				continue
 			}
 		}
-		d.set(path, v, 1+name, &told)
+		d.addUpdated(path, v, 1+name, &told)
 	}
-	return d, r.tells(d, after)
+	return d, r.isShortEnough(d, after)
 }
 
-func (d *Description) remove(path trail, name int) {
+func (d *Description) addRemoved(path pathSteps, name int) {
 	if len(d.Removed) == 0 {
 		d.size += sectionSize
 	}
 	d.size += 3 + name
-	d.Removed = append(d.Removed, d.path(path))
+	d.Removed = append(d.Removed, d.recordPath(path))
 }
 
-func (d *Description) set(path trail, v bson.RawValue, name int, section *bool) {
+func (d *Description) addUpdated(path pathSteps, v bson.RawValue, name int, section *bool) {
 	if !*section {
 		*section = true
 		d.size += sectionSize
 	}
 	d.size += 2 + name + len(v.Value)
-	d.Updated = append(d.Updated, bson.E{Key: d.path(path), Value: v})
+	d.Updated = append(d.Updated, bson.E{Key: d.recordPath(path), Value: v})
 }
 
-func (d *Description) join(inner Description, name int) {
+func (d *Description) addNested(inner Description, name int) {
 	d.size += 3 + name + inner.size
 	d.Updated = append(d.Updated, inner.Updated...)
 	d.Removed = append(d.Removed, inner.Removed...)
@@ -183,22 +183,22 @@ func (d *Description) join(inner Description, name int) {
 	d.Ambiguous = append(d.Ambiguous, inner.Ambiguous...)
 }
 
-// path returns the text of a trail, and notes it where it is ambiguous.
-func (d *Description) path(t trail) string {
+// recordPath returns the text of a trail, and notes it where it is ambiguous.
+func (d *Description) recordPath(t pathSteps) string {
 	path := strings.Join(t.names(), ".")
-	if t.ambiguous() {
+	if t.isAmbiguous() {
 		d.Ambiguous = append(d.Ambiguous, bson.E{Key: path, Value: bson.A(t)})
 	}
 	return path
 }
 
-// meant reports whether a modifier was given for a path, and whether all that it
+// hasChangeAt reports whether a modifier was given for a path, and whether all that it
 // does to an array is to append.
-func (u *Update) meant(at trail) (is, appends bool) {
+func (u *Update) hasChangeAt(at pathSteps) (found, appends bool) {
 	path := at.names()
 	for _, c := range u.changes {
 		if samePath(c.path, path) || samePath(c.from, path) {
-			return true, c.mod.appends
+			return true, c.mod.onlyAppends
 		}
 	}
 	return false, false

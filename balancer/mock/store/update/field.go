@@ -13,11 +13,11 @@ import (
 )
 
 func makeSet(_ string, arg value.Value) (modifier, error) {
-	return modifier{creates: true, apply: func(value.Value, *updating) (value.Value, error) { return arg, nil }}, nil
+	return modifier{createsPath: true, apply: func(value.Value, *applyState) (value.Value, error) { return arg, nil }}, nil
 }
 
 func makeUnset(string, value.Value) (modifier, error) {
-	return modifier{lenient: true, apply: func(value.Value, *updating) (value.Value, error) {
+	return modifier{ignoresBadPath: true, apply: func(value.Value, *applyState) (value.Value, error) {
 		return value.Value{},
 			nil
 	}}, nil
@@ -27,7 +27,7 @@ func makeInc(path string, arg value.Value) (modifier, error) {
 	if !value.IsNumber(arg) {
 		return modifier{}, servererr.TypeMismatch("Cannot increment with non-numeric argument: {%s: %s}", path, arg)
 	}
-	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
+	return modifier{createsPath: true, apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if value.IsMissing(old) {
 			return arg, nil
 		}
@@ -39,7 +39,7 @@ func makeMul(path string, arg value.Value) (modifier, error) {
 	if !value.IsNumber(arg) {
 		return modifier{}, servererr.TypeMismatch("Cannot multiply with non-numeric argument: {%s: %s}", path, arg)
 	}
-	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
+	return modifier{createsPath: true, apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if value.IsMissing(old) {
 			old = value.Int32(0) // zero of the argument's type
 		}
@@ -47,7 +47,7 @@ func makeMul(path string, arg value.Value) (modifier, error) {
 	}}, nil
 }
 
-func (u *updating) arithmetic(op, path string, old, arg value.Value,
+func (u *applyState) arithmetic(op, path string, old, arg value.Value,
 	f func(a, b value.Value) (value.Value, bool)) (value.Value, error) {
 	if !value.IsNumber(old) {
 		return value.Value{}, servererr.TypeMismatch(
@@ -64,7 +64,7 @@ func (u *updating) arithmetic(op, path string, old, arg value.Value,
 }
 
 func makeMin(_ string, arg value.Value) (modifier, error) {
-	return modifier{creates: true, apply: func(old value.Value, _ *updating) (value.Value, error) {
+	return modifier{createsPath: true, apply: func(old value.Value, _ *applyState) (value.Value, error) {
 		if value.IsMissing(old) || value.Compare(arg, old) < 0 {
 			return arg, nil
 		}
@@ -73,7 +73,7 @@ func makeMin(_ string, arg value.Value) (modifier, error) {
 }
 
 func makeMax(_ string, arg value.Value) (modifier, error) {
-	return modifier{creates: true, apply: func(old value.Value, _ *updating) (value.Value, error) {
+	return modifier{createsPath: true, apply: func(old value.Value, _ *applyState) (value.Value, error) {
 		if value.IsMissing(old) || value.Compare(arg, old) > 0 {
 			return arg, nil
 		}
@@ -111,7 +111,7 @@ func makeBit(path string, arg value.Value) (modifier, error) {
 			"You must pass in at least one bitwise operation. The format is: {$bit: {field: " +
 				"{and/or/xor: #}}")
 	}
-	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
+	return modifier{createsPath: true, apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if value.IsMissing(old) {
 			old = value.Int32(0)
 		}
@@ -163,7 +163,7 @@ func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 			"%s is not valid type for $currentDate. Please use a boolean ('true') or a $type "+
 				"expression ({$type: 'timestamp/date'}).", value.TypeName(arg))
 	}
-	return modifier{creates: true, apply: func(_ value.Value, u *updating) (value.Value, error) {
+	return modifier{createsPath: true, apply: func(_ value.Value, u *applyState) (value.Value, error) {
 		now := u.update.options.Now
 		if now.IsZero() {
 			now = time.Now()

@@ -14,7 +14,7 @@ import (
 // does: an _id that is an array, a regular expression or undefined (53), and a
 // document beyond 16 MB (10334).
 func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
-	name, id, ok := document.First(doc)
+	name, id, ok := document.FirstField(doc)
 	if !ok || name != "_id" {
 		if id = document.Lookup(doc, "_id"); value.IsMissing(id) {
 			if newID == nil {

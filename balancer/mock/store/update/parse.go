@@ -30,24 +30,24 @@ type change struct {
 // modifier computes the new value at a path from the old one; missing in and
 // out stand for no field.
 type modifier struct {
-	creates bool // makes the path when it is missing
-	lenient bool // a path that cannot be is not an error
-	appends bool // an array only grows at its end
-	apply   func(old value.Value, u *updating) (value.Value, error)
+	createsPath    bool // makes the path when it is missing
+	ignoresBadPath bool // a path that leads through a non-document is not an error
+	onlyAppends    bool // an array only grows at its end
+	apply          func(old value.Value, u *applyState) (value.Value, error)
 }
 
-// updating is the state of one application.
-type updating struct {
-	doc    bson.Raw
-	update *Update
-	insert bool
-	meter  *quota.Meter
+// applyState is the state of one application.
+type applyState struct {
+	doc      bson.Raw
+	update   *Update
+	isInsert bool
+	meter    *quota.Meter
 	// position is the place of the element that the positional operator means.
 	position int
 }
 
 // idText names the document in messages.
-func (u *updating) idText() string {
+func (u *applyState) idText() string {
 	return "{_id: " + document.Text(document.Lookup(u.doc, "_id")) + "}"
 }
 
@@ -65,7 +65,7 @@ func (u *Update) compileOperators(doc []byte) error {
 		op := string(opName)
 		maker, ok := modifierMakers[op]
 		if op == "$pull" {
-			maker, ok = u.pull, true
+			maker, ok = u.makePull, true
 		}
 		if !ok && op != "$rename" {
 			return servererr.FailedToParse(
@@ -87,7 +87,7 @@ func (u *Update) compileOperators(doc []byte) error {
 			if op == "$rename" {
 				var renamed change
 				if renamed, err = makeRename(ch, v); err != nil {
-					return cmp.Or(u.conflictOf(ch), err)
+					return cmp.Or(u.checkRenameSource(ch), err)
 				}
 				ch = renamed
 			} else {
@@ -109,8 +109,8 @@ func (u *Update) compileOperators(doc []byte) error {
 // comparePathParts orders the parts of paths as the server applies them:
 // numbers by value, then names by their bytes.
 func comparePathParts(a, b string) int {
-	m, aNumeric := paths.ArrayIndex(a)
-	n, bNumeric := paths.ArrayIndex(b)
+	m, aNumeric := paths.ParseArrayIndex(a)
+	n, bNumeric := paths.ParseArrayIndex(b)
 	if aNumeric && bNumeric {
 		return m - n
 	}
@@ -149,7 +149,7 @@ func updatePath(text string) ([]string, error) {
 						"in path '%s'", text)
 			}
 		case part[0] == '$' && !document.IsReference(part):
-			return nil, dollarPrefixed(part, text)
+			return nil, dollarPrefixedErr(part, text)
 		}
 	}
 	return path, nil
@@ -159,9 +159,9 @@ func isArrayPlaceholder(part string) bool {
 	return strings.HasPrefix(part, "$[") && strings.HasSuffix(part, "]")
 }
 
-// conflictOf refuses the source of $rename that meets what stands before it (40),
-// at which the server looks before it looks at where it goes to.
-func (u *Update) conflictOf(ch change) error {
+// checkRenameSource refuses a $rename source that conflicts with an earlier change (40),
+// which the server checks before the target.
+func (u *Update) checkRenameSource(ch change) error {
 	before := &Update{changes: append(slices.Clone(u.changes), ch)}
 	return before.checkConflicts()
 }
@@ -183,47 +183,47 @@ func (u *Update) checkConflicts() error {
 	slices.SortStableFunc(all, func(a, b touched) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
 	root := &pathChanges{}
 	for _, t := range all {
-		if n, ok := root.touch(t.path); !ok {
-			return conflict(t.text, strings.Join(t.path[:n], "."))
+		if n, ok := root.addPath(t.path); !ok {
+			return conflictErr(t.text, strings.Join(t.path[:n], "."))
 		}
 	}
 	return nil
 }
 
-// pathChanges is what changes do below one part of their paths.
+// pathChanges is a node of the tree of changed paths.
 type pathChanges struct {
-	changed      bool // itself
-	names        bool // it has parts that are names,
-	placeholders bool // or stand for elements
-	below        map[string]*pathChanges
+	changed         bool // itself
+	hasNames        bool // it has parts that are names,
+	hasPlaceholders bool // or stand for elements
+	children        map[string]*pathChanges
 }
 
-// touch adds a path; false when it meets another one after n parts.
-func (p *pathChanges) touch(path []string) (n int, ok bool) {
+// addPath adds a path; false when it conflicts with another one after n parts.
+func (p *pathChanges) addPath(path []string) (n int, ok bool) {
 	for n, part := range path {
 		placeholder := isArrayPlaceholder(part)
-		if p.changed || n > 0 && (placeholder && p.names || !placeholder && p.placeholders) {
+		if p.changed || n > 0 && (placeholder && p.hasNames || !placeholder && p.hasPlaceholders) {
 			return n, false
 		}
-		p.names, p.placeholders = p.names || !placeholder, p.placeholders || placeholder
-		if p.below == nil {
-			p.below = map[string]*pathChanges{}
+		p.hasNames, p.hasPlaceholders = p.hasNames || !placeholder, p.hasPlaceholders || placeholder
+		if p.children == nil {
+			p.children = map[string]*pathChanges{}
 		}
-		next := p.below[part]
+		next := p.children[part]
 		if next == nil {
 			next = &pathChanges{}
-			p.below[part] = next
+			p.children[part] = next
 		}
 		p = next
 	}
-	if p.changed || p.below != nil {
+	if p.changed || p.children != nil {
 		return len(path), false
 	}
 	p.changed = true
 	return 0, true
 }
 
-func conflict(path, at string) error {
+func conflictErr(path, at string) error {
 	return servererr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'",
 		path,
 		at)
@@ -233,7 +233,7 @@ func (u *Update) compileArrayFilters() error {
 	u.filters = map[string]*filter.Filter{}
 	for _, raw := range u.options.ArrayFilters {
 		f, err := filter.CompileWith(raw, filter.Options{
-			Let: u.options.Let, Now: u.options.Now, Language: u.options.Language, Plain: true})
+			Let: u.options.Let, Now: u.options.Now, Language: u.options.Language, InUpdate: true})
 		if err != nil {
 			return mongoerr.Wrap(err, "Error parsing array filter")
 		}
@@ -313,5 +313,5 @@ func (u *Update) checkArrayFilters() error {
 	return nil
 }
 
-// Operators lists the operators of updates, in order.
-func Operators() []string { return slices.Sorted(maps.Keys(modifierMakers)) }
+// OperatorNames lists the operators of updates, in order.
+func OperatorNames() []string { return slices.Sorted(maps.Keys(modifierMakers)) }

@@ -50,7 +50,7 @@ func compileUpdatePipeline(list []value.Value, o Options) (*pipeline.Pipeline, e
 		if !value.IsObject(s) {
 			return nil, servererr.TypeMismatch("Each element of the 'pipeline' array must be an object")
 		}
-		name, _, _ := document.First(s.Value)
+		name, _, _ := document.FirstField(s.Value)
 		if document.IsOperator(name) && !updateStages[name] {
 			return nil, servererr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
 		}

@@ -14,84 +14,84 @@ import (
 )
 
 // maxPadding is how many nulls an update may add to an array to reach a place
-// beyond its end.
+// after its end.
 const maxPadding = 1_500_000
 
-// branch is a document, array or value being changed. What is not touched
-// stays as bytes.
-type branch struct {
-	name  string
-	v     value.Value // as long as kids is not open
-	open  bool
-	array bool
-	gone  bool
-	kids  []*branch
+// node is a document, array or value being changed. Untouched parts
+// stay encoded.
+type node struct {
+	name     string
+	v        value.Value // as long as kids is not open
+	decoded  bool
+	isArray  bool
+	removed  bool
+	children []*node
 	// byName has the kids of a document by their names, once there are many.
-	byName map[string]*branch
+	byName map[string]*node
 }
 
-func newBranch(doc bson.Raw) *branch { return &branch{v: value.Object(doc)} }
+func newNode(doc bson.Raw) *node { return &node{v: value.Object(doc)} }
 
-// unfold turns a document or array into its fields, and reports whether the
+// decode decodes a document or array into its fields, and reports whether the
 // value is one.
-func (b *branch) unfold(w *quota.Meter) bool {
-	if b.open {
+func (b *node) decode(w *quota.Meter) bool {
+	if b.decoded {
 		return true
 	}
 	if !value.IsObject(b.v) && !value.IsArray(b.v) {
 		return false
 	}
-	b.open, b.array = true, value.IsArray(b.v)
+	b.decoded, b.isArray = true, value.IsArray(b.v)
 	for name, v := range w.Fields(b.v.Value) {
-		b.kids = append(b.kids, &branch{name: string(name), v: v})
+		b.children = append(b.children, &node{name: string(name), v: v})
 	}
 	return true
 }
 
-func (b *branch) set(v value.Value) { *b = branch{name: b.name, v: v} }
+func (b *node) setValue(v value.Value) { *b = node{name: b.name, v: v} }
 
-// value folds the branch up again.
-func (b *branch) value(w *quota.Meter) value.Value {
-	if !b.open {
+// encodedValue returns the encoded value.
+func (b *node) encodedValue(w *quota.Meter) value.Value {
+	if !b.decoded {
 		return b.v
 	}
 	buf, start := document.Open(nil)
-	for i, kid := range b.kids {
-		v := kid.value(w)
-		if w.Handle(len(v.Value)) != nil {
+	for i, kid := range b.children {
+		v := kid.encodedValue(w)
+		if w.ChargeBytes(len(v.Value)) != nil {
 			break
 		}
 		switch {
-		case b.array:
+		case b.isArray:
 			buf = document.AppendItem(buf, i, v)
-		case !kid.gone:
+		case !kid.removed:
 			buf = document.Append(buf, kid.name, v)
 		}
 	}
 	buf = document.Close(buf, start)
-	if b.array {
+	if b.isArray {
 		return value.Array(buf)
 	}
 	return value.Object(buf)
 }
 
-func (b *branch) document(w *quota.Meter) bson.Raw { return b.value(w).Value }
+func (b *node) encodedDocument(w *quota.Meter) bson.Raw { return b.encodedValue(w).Value }
 
-// manyKids is when it pays to have an index of them.
-const manyKids = 16
+// minIndexedChildren is the number of fields from which an index by name pays off.
+const minIndexedChildren = 16
 
 // child finds a field, or an element by its place.
-func (b *branch) child(w *quota.Meter, part string) *branch {
-	if b.array {
-		if i, ok := paths.ArrayIndex(part); ok && i < len(b.kids) {
-			return b.kids[i]
+func (b *node) child(w *quota.Meter, part string) *node {
+	if b.isArray {
+		if i, ok := paths.ParseArrayIndex(part); ok && i < len(b.children) {
+			return b.children[i]
 		}
 		return nil
 	}
-	if b.byName == nil && len(b.kids) > manyKids {
-		b.byName = map[string]*branch{}
-		for _, kid := range slices.Backward(b.kids) { // the first of a name counts
-			if w.Step(1) == nil && !kid.gone {
+	if b.byName == nil && len(b.children) > minIndexedChildren {
+		b.byName = map[string]*node{}
+		for _, kid := range slices.Backward(b.children) { // the first of a name counts
+			if w.Charge(1) == nil && !kid.removed {
 				b.byName[kid.name] = kid
 			}
 		}
@@ -99,75 +99,75 @@ func (b *branch) child(w *quota.Meter, part string) *branch {
 	if b.byName != nil {
 		return b.byName[part]
 	}
-	for _, kid := range b.kids {
-		if kid.name == part && !kid.gone {
+	for _, kid := range b.children {
+		if kid.name == part && !kid.removed {
 			return kid
 		}
 	}
 	return nil
 }
 
-// add puts a new field at the end.
-func (b *branch) add(kid *branch) {
-	b.kids = append(b.kids, kid)
+// appendChild puts a new field at the end.
+func (b *node) appendChild(kid *node) {
+	b.children = append(b.children, kid)
 	if b.byName != nil {
 		b.byName[kid.name] = kid
 	}
 }
 
-// remove takes a field away; in an array the element becomes null instead.
-func (b *branch) remove(w *quota.Meter, part string) {
+// removeChild takes a field away; in an array the element becomes null instead.
+func (b *node) removeChild(w *quota.Meter, part string) {
 	kid := b.child(w, part)
 	switch {
 	case kid == nil:
-	case b.array:
-		kid.set(value.Null())
+	case b.isArray:
+		kid.setValue(value.Null())
 	default:
-		kid.gone = true
+		kid.removed = true
 		delete(b.byName, part)
 	}
 }
 
-// create makes the fields of a path below this branch, which must be open or
+// createPath makes the fields of a path below this branch, which must be open or
 // openable, and puts v at the end. Only the part that is missing is made.
-func (b *branch) create(w *quota.Meter, path []string, v value.Value) error {
+func (b *node) createPath(w *quota.Meter, path []string, v value.Value) error {
 	if value.IsMissing(v) {
 		return nil
 	}
-	if !b.unfold(w) {
-		return notViable(path[0], b)
+	if !b.decode(w) {
+		return notViableErr(path[0], b)
 	}
 	if kid := b.child(w, path[0]); kid != nil {
 		if len(path) == 1 {
-			kid.set(v)
+			kid.setValue(v)
 			return nil
 		}
-		return kid.create(w, path[1:], v)
+		return kid.createPath(w, path[1:], v)
 	}
 	for i := len(path) - 1; i > 0; i-- {
-		v = value.Object(document.Of(document.Field{Name: path[i], Value: v}))
+		v = value.Object(document.New(document.Field{Name: path[i], Value: v}))
 	}
-	if !b.array {
-		b.add(&branch{name: path[0], v: v})
+	if !b.isArray {
+		b.appendChild(&node{name: path[0], v: v})
 		return nil
 	}
-	at, ok := paths.ArrayIndex(path[0])
+	at, ok := paths.ParseArrayIndex(path[0])
 	if !ok {
-		return notViable(path[0], b)
+		return notViableErr(path[0], b)
 	}
-	if at-len(b.kids) > maxPadding {
+	if at-len(b.children) > maxPadding {
 		return servererr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
 	}
-	for len(b.kids) < at {
-		b.kids = append(b.kids, &branch{v: value.Null()})
+	for len(b.children) < at {
+		b.children = append(b.children, &node{v: value.Null()})
 	}
-	b.kids = append(b.kids, &branch{v: v})
+	b.children = append(b.children, &node{v: v})
 	return nil
 }
 
-// notViable returns the error of a path that leads through something that is no
+// notViableErr returns the error of a path that leads through something that is no
 // document (28).
-func notViable(part string, b *branch) error {
+func notViableErr(part string, b *node) error {
 	return servererr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name,
-		b.value(nil))
+		b.encodedValue(nil))
 }

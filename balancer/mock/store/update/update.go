@@ -1,5 +1,5 @@
-// Package update answers what becomes of a document: update operators,
-// replacements and pipelines, upserts, and what of a document an insert refuses.
+// Package update applies updates to documents: update operators,
+// replacements and pipelines, upserts, and the checks of inserted documents.
 // The rules are those of the update operators' manual pages and of recorded
 // replies (8.0).
 package update
@@ -49,11 +49,11 @@ type Options struct {
 	Language expr.Language
 	// NewID makes the _id of an upserted document; nil for random ones.
 	NewID func() bson.ObjectID
-	// Stamp, if there is one, fills in what a document of the client's own
-	// making left empty: document.StampEmpty with a clock.
-	Stamp func(bson.Raw) bson.Raw
-	// Supplied is what an upsert inserts instead of the pipeline's result; nil for that.
-	Supplied bson.Raw
+	// FillTimestamps, if set, fills in the empty timestamps of a document from the
+	// client: document.StampEmpty with a clock.
+	FillTimestamps func(bson.Raw) bson.Raw
+	// UpsertDocument is the document that an upsert inserts instead of the pipeline's result; nil for the result.
+	UpsertDocument bson.Raw
 }
 
 // Compile compiles an update: a document, or an array for a pipeline.
@@ -70,12 +70,12 @@ func Compile(u bson.RawValue, o Options) (*Update, error) {
 	if !document.IsExpression(u.Value) {
 		for name := range document.Fields(u.Value) {
 			if len(name) > 0 && name[0] == '$' {
-				return nil, dollarPrefixed(string(name), string(name))
+				return nil, dollarPrefixedErr(string(name), string(name))
 			}
 		}
 		up.replacement = u.Value
-		if o.Stamp != nil {
-			up.replacement = o.Stamp(up.replacement)
+		if o.FillTimestamps != nil {
+			up.replacement = o.FillTimestamps(up.replacement)
 		}
 		return up, nil
 	}
@@ -85,7 +85,7 @@ func Compile(u bson.RawValue, o Options) (*Update, error) {
 	return up, up.compileOperators(u.Value)
 }
 
-func dollarPrefixed(part, path string) error {
+func dollarPrefixedErr(part, path string) error {
 	return servererr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
 		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part,
 		path)
@@ -99,17 +99,17 @@ func (u *Update) IsPipeline() bool { return u.pipeline != nil }
 
 // Apply returns the updated document. The _id cannot be changed (66).
 func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
-	return u.ApplyIn(context.Background(), doc)
+	return u.ApplyContext(context.Background(), doc)
 }
 
-// ApplyIn is Apply that fails with the cause of ctx when that ends.
-func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, changed bool, err error) {
+// ApplyContext is Apply that fails with the cause of ctx when that ends.
+func (u *Update) ApplyContext(ctx context.Context, doc bson.Raw) (out bson.Raw, changed bool, err error) {
 	out, err = u.applyTo(ctx, doc, false)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(out) > document.MaxSize {
-		return nil, false, servererr.Of(17419, "Resulting document after update is larger than %d", document.MaxSize)
+		return nil, false, servererr.NewCode(17419, "Resulting document after update is larger than %d", document.MaxSize)
 	}
 	return out, !bytes.Equal(out, doc), nil
 }
@@ -122,14 +122,14 @@ func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := documentOfEqualities(f, u.IsReplacement())
+	doc, err := newUpsertDocument(f, u.IsReplacement())
 	if err != nil {
 		return nil, err
 	}
-	if err := u.keepsPartialID(f); err != nil {
+	if err := u.checkPartialID(f); err != nil {
 		return nil, err
 	}
-	if supplied := u.options.Supplied; supplied != nil {
+	if supplied := u.options.UpsertDocument; supplied != nil {
 		u = &Update{options: u.options, replacement: supplied}
 	}
 	out, err := u.applyTo(ctx, doc, true)
@@ -139,22 +139,22 @@ func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
 	return PrepareInsert(out, u.options.NewID)
 }
 
-// keepsPartialID refuses operators that set a whole _id of which the query has parts: servers do so even
-// where the parts stay what they are (SERVER-44615).
-func (u *Update) keepsPartialID(f *filter.Filter) error {
+// checkPartialID refuses operators that set the whole _id if the query sets parts of it: servers do so even
+// if the parts keep their values (SERVER-44615).
+func (u *Update) checkPartialID(f *filter.Filter) error {
 	setsID := slices.ContainsFunc(u.changes, func(ch change) bool { return len(ch.path) == 1 && ch.path[0] == "_id" })
 	if !setsID {
 		return nil
 	}
 	for path := range f.Equalities() {
 		if strings.HasPrefix(path, "_id.") {
-			return changesID()
+			return immutableIDErr()
 		}
 	}
 	return nil
 }
 
-func changesID() error {
+func immutableIDErr() error {
 	return servererr.New(mongoerr.ImmutableField,
 		"Performing an update on the path '_id' would modify the immutable field '_id'")
 }
@@ -165,7 +165,7 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	var err error
 	switch {
 	case u.replacement != nil:
-		out = u.replace(id)
+		out = u.buildReplacement(id)
 	case u.pipeline != nil:
 		out, err = u.runPipeline(ctx, doc, id)
 	default:
@@ -177,11 +177,11 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	if is := document.Lookup(out, "_id"); !value.IsMissing(id) &&
 		(is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
 		if u.changes != nil {
-			return nil, changesID()
+			return nil, immutableIDErr()
 		}
-		// An _id that compares equal stays what it was.
+		// An _id that compares equal keeps its value.
 		if value.Compare(is, id) == 0 {
-			return document.With(out, "_id", id), nil
+			return document.WithField(out, "_id", id), nil
 		}
 		return nil, servererr.New(mongoerr.ImmutableField,
 			"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", is)
@@ -189,8 +189,8 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	return out, nil
 }
 
-// replace puts the _id in front of the replacement.
-func (u *Update) replace(id value.Value) bson.Raw {
+// buildReplacement puts the _id in front of the replacement.
+func (u *Update) buildReplacement(id value.Value) bson.Raw {
 	if own := document.Lookup(u.replacement, "_id"); !value.IsMissing(own) {
 		id = own
 	}
@@ -204,10 +204,10 @@ func (u *Update) replace(id value.Value) bson.Raw {
 	return document.Close(b, start)
 }
 
-// documentOfEqualities returns the start of an upserted document. A replacement
+// newUpsertDocument returns the start of an upserted document. A replacement
 // takes only the _id.
-func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
-	root := newBranch(document.Empty)
+func newUpsertDocument(f *filter.Filter, idOnly bool) (bson.Raw, error) {
+	root := newNode(document.Empty)
 	var set []string
 	var failure error
 	add := func(path string, v value.Value) bool {
@@ -227,7 +227,7 @@ func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
 			}
 		}
 		set = append(set, path)
-		failure = root.create(nil, paths.Split(path), v)
+		failure = root.createPath(nil, paths.Split(path), v)
 		return failure == nil
 	}
 	for _, wantID := range []bool{true, false} { // _id goes first
@@ -238,5 +238,5 @@ func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
 			}
 		}
 	}
-	return root.document(nil), nil
+	return root.encodedDocument(nil), nil
 }

@@ -263,12 +263,12 @@ func TestUpsert(t *testing.T) {
 // and can be read.
 func TestUpdateLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		doc := document.With(storetest.SmallDocuments.Draw(t, "doc"), "_id", value.Int32(1))
+		doc := document.WithField(storetest.SmallDocuments.Draw(t, "doc"), "_id", value.Int32(1))
 		v := expr.OrNull(storetest.SmallValues.Draw(t, "value"))
 		path := rapid.SampledFrom([]string{"new", "b.new", "b.c", "a"}).Draw(t, "path")
 		apply := func(op string, arg value.Value, doc bson.Raw) (bson.Raw, bool) {
-			u, err := Compile(value.Object(document.Of(document.Field{Name: op,
-				Value: value.Object(document.Of(document.Field{Name: path, Value: arg}))})),
+			u, err := Compile(value.Object(document.New(document.Field{Name: op,
+				Value: value.Object(document.New(document.Field{Name: path, Value: arg}))})),
 				Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -280,13 +280,13 @@ func TestUpdateLaws(t *testing.T) {
 			return out, changed
 		}
 		set, _ := apply("$set", v, doc)
-		if got := paths.At(set, paths.Split(path)); !got.Equal(v) {
+		if got := paths.LookupPath(set, paths.Split(path)); !got.Equal(v) {
 			t.Fatalf("set %s to %s, got %s", path, v, got)
 		}
 		if again, changed := apply("$set", v, set); changed || !bytes.Equal(again, set) {
 			t.Fatal("$set twice changes something")
 		}
-		had := !value.IsMissing(paths.At(doc, paths.Split(path)))
+		had := !value.IsMissing(paths.LookupPath(doc, paths.Split(path)))
 		if back, _ := apply("$unset", v, set); !had && !bytes.Equal(back, doc) {
 			t.Fatalf("got %s back, want %s", back, doc)
 		}

@@ -26,7 +26,7 @@ var (
 	decimalZero     = MustDecimal("0")
 )
 
-// MustDecimal reads a decimal that is written in the program.
+// MustDecimal parses a decimal literal; it panics on errors.
 func MustDecimal(s string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(s)
 	if err != nil {
@@ -60,7 +60,7 @@ func DecimalOfDouble(f float64) bson.Decimal128 {
 	case math.IsInf(f, -1):
 		return decimalMinusInf
 	case f == 0:
-		return zeroSigned(decimalZero, math.Signbit(f))
+		return withZeroSign(decimalZero, math.Signbit(f))
 	}
 	d, err := bson.ParseDecimal128(strconv.FormatFloat(f, 'e', 14, 64))
 	if err != nil {
@@ -69,7 +69,7 @@ func DecimalOfDouble(f float64) bson.Decimal128 {
 	return d
 }
 
-// ExactDecimal has all digits of a double that a decimal has room for.
+// ExactDecimal converts a double with all digits that fit into a decimal.
 func ExactDecimal(f float64) bson.Decimal128 {
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
 	d, err := bson.ParseDecimal128(strings.TrimSuffix(strings.TrimRight(digits, "0"), ".") + "e" + exponent)
@@ -113,7 +113,7 @@ func MakeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	if !ok {
 		return decimalNaN
 	}
-	return zeroSigned(d, negative)
+	return withZeroSign(d, negative)
 }
 
 func isNegative(d bson.Decimal128) bool {
@@ -121,8 +121,8 @@ func isNegative(d bson.Decimal128) bool {
 	return hi>>63 != 0
 }
 
-// zeroSigned gives a zero its sign, which integers don't keep (IEEE 754-2008 §6.3).
-func zeroSigned(d bson.Decimal128, negative bool) bson.Decimal128 {
+// withZeroSign gives a zero its sign, which integers don't keep (IEEE 754-2008 §6.3).
+func withZeroSign(d bson.Decimal128, negative bool) bson.Decimal128 {
 	if negative && !isNegative(d) && DecimalIsZero(d) {
 		return decimalNegate(d)
 	}
@@ -141,7 +141,7 @@ func RoundedShift(n *big.Int, drop int) *big.Int {
 	if drop > 2*DecimalDigits+DecimalDigits*4 && digitCount(n) < drop {
 		return new(big.Int)
 	}
-	divisor := TenTo(drop)
+	divisor := PowerOfTen(drop)
 	q, r := new(big.Int).QuoRem(n, divisor, new(big.Int))
 	twice := new(big.Int).Abs(r)
 	twice.Lsh(twice, 1)
@@ -151,8 +151,8 @@ func RoundedShift(n *big.Int, drop int) *big.Int {
 	return q
 }
 
-// special handles operands that are not finite: ok is false when both are.
-func special(a, b bson.Decimal128, f func(x, y float64) float64) (bson.Decimal128, bool) {
+// nonFiniteResult computes results of non-finite operands: ok is false when both are finite.
+func nonFiniteResult(a, b bson.Decimal128, f func(x, y float64) float64) (bson.Decimal128, bool) {
 	if !a.IsNaN() && !b.IsNaN() && a.IsInf() == 0 && b.IsInf() == 0 {
 		return bson.Decimal128{}, false
 	}
@@ -170,7 +170,7 @@ func DecimalParts(d bson.Decimal128) (*big.Int, int) {
 
 // DecimalAdd returns the sum, rounded to 34 digits.
 func DecimalAdd(a, b bson.Decimal128) bson.Decimal128 {
-	if d, ok := special(a, b, func(x, y float64) float64 { return x + y }); ok {
+	if d, ok := nonFiniteResult(a, b, func(x, y float64) float64 { return x + y }); ok {
 		return d
 	}
 	x, m := DecimalParts(a)
@@ -185,7 +185,7 @@ func DecimalAdd(a, b bson.Decimal128) bson.Decimal128 {
 	if x.Sign() == 0 && m-n > 3*DecimalDigits {
 		return MakeDecimal(y, n)
 	}
-	x.Mul(x, TenTo(m-n))
+	x.Mul(x, PowerOfTen(m-n))
 	return MakeDecimal(x.Add(x, y), n)
 }
 
@@ -199,18 +199,18 @@ func DecimalSubtract(a, b bson.Decimal128) bson.Decimal128 { return DecimalAdd(a
 
 // DecimalMultiply returns the product, rounded to 34 digits.
 func DecimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
-	if d, ok := special(a, b, func(x, y float64) float64 { return x * y }); ok {
+	if d, ok := nonFiniteResult(a, b, func(x, y float64) float64 { return x * y }); ok {
 		return d
 	}
 	x, m := DecimalParts(a)
 	y, n := DecimalParts(b)
-	return zeroSigned(MakeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
+	return withZeroSign(MakeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
 }
 
 // DecimalDivide expects a divisor that is not zero. An exact quotient keeps as
 // few digits as its operands allow.
 func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
-	if d, ok := special(a, b, func(x, y float64) float64 { return x / y }); ok {
+	if d, ok := nonFiniteResult(a, b, func(x, y float64) float64 { return x / y }); ok {
 		return d
 	}
 	x, m := DecimalParts(a)
@@ -219,7 +219,7 @@ func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 		return decimalNaN
 	}
 	shift := 2*DecimalDigits + digitCount(y)
-	x.Mul(x, TenTo(shift))
+	x.Mul(x, PowerOfTen(shift))
 	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
 	exponent, ideal := m-n-shift, m-n
 	if r.Sign() != 0 {
@@ -238,7 +238,7 @@ func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 		q = next
 		exponent++
 	}
-	return zeroSigned(MakeDecimal(q, exponent), isNegative(a) != isNegative(b))
+	return withZeroSign(MakeDecimal(q, exponent), isNegative(a) != isNegative(b))
 }
 
 // DecimalMod returns the remainder with the sign of the dividend.
@@ -256,11 +256,11 @@ func DecimalMod(a, b bson.Decimal128) bson.Decimal128 {
 		if n > m {
 			return a
 		}
-		return zeroSigned(decimalZero, isNegative(a))
+		return withZeroSign(decimalZero, isNegative(a))
 	}
-	x.Mul(x, TenTo(m-low))
-	y.Mul(y, TenTo(n-low))
-	return zeroSigned(MakeDecimal(x.Rem(x, y), low), isNegative(a))
+	x.Mul(x, PowerOfTen(m-low))
+	y.Mul(y, PowerOfTen(n-low))
+	return withZeroSign(MakeDecimal(x.Rem(x, y), low), isNegative(a))
 }
 
 // DecimalRound rounds to so many places after the point, half to even or, with
@@ -276,12 +276,12 @@ func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128
 	}
 	drop = min(drop, 7000)
 	switch mode {
-	case RoundCut:
-		c.Quo(c, TenTo(drop))
+	case RoundTowardZero:
+		c.Quo(c, PowerOfTen(drop))
 	case RoundHalfEven:
 		c = RoundedShift(c, drop)
 	case RoundUp, RoundDown:
-		q, r := new(big.Int).QuoRem(c, TenTo(drop), new(big.Int))
+		q, r := new(big.Int).QuoRem(c, PowerOfTen(drop), new(big.Int))
 		if r.Sign() > 0 && mode == RoundUp {
 			q.Add(q, big.NewInt(1))
 		}
@@ -290,16 +290,16 @@ func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128
 		}
 		c = q
 	}
-	return zeroSigned(MakeDecimal(c, exp+drop), isNegative(d))
+	return withZeroSign(MakeDecimal(c, exp+drop), isNegative(d))
 }
 
-// RoundMode says what becomes of digits for which there is no room.
+// RoundMode says how digits that do not fit are rounded.
 type RoundMode uint8
 
 // To the nearest, of two the even one; toward zero; up and down.
 const (
 	RoundHalfEven RoundMode = iota
-	RoundCut
+	RoundTowardZero
 	RoundUp
 	RoundDown
 )

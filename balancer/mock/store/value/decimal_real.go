@@ -6,19 +6,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// RealOf returns a function of the reals of a number: a decimal of a decimal, and
+// ApplyReal applies a real function to a number: the result is a decimal for a decimal, and
 // otherwise a double. It is computed in doubles, so that a decimal has their 15
 // digits and their range.
-func RealOf(v Value, f func(x float64) float64) Value {
-	return asReal(f(ToDouble(v)), v)
+func ApplyReal(v Value, f func(x float64) float64) Value {
+	return realResult(f(ToDouble(v)), v)
 }
 
-// RealOfTwo is RealOf of two numbers: a decimal if one of them is one.
-func RealOfTwo(a, b Value, f func(x, y float64) float64) Value {
-	return asReal(f(ToDouble(a), ToDouble(b)), a, b)
+// ApplyReal2 is ApplyReal of two numbers: a decimal if one of them is one.
+func ApplyReal2(a, b Value, f func(x, y float64) float64) Value {
+	return realResult(f(ToDouble(a), ToDouble(b)), a, b)
 }
 
-func asReal(x float64, of ...Value) Value {
+func realResult(x float64, of ...Value) Value {
 	for _, v := range of {
 		if v.Type != bson.TypeDecimal128 {
 			continue

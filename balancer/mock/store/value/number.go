@@ -81,8 +81,8 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// IsFinite reports whether a number fits in 64 bits once cut.
-func IsFinite(v Value) bool {
+// FitsInt64 reports whether a number fits in an int64 after truncation.
+func FitsInt64(v Value) bool {
 	f := ToDouble(v)
 	return !math.IsNaN(f) && f >= -1<<63 && f < 1<<63
 }

@@ -1,5 +1,5 @@
-// Package value answers what one BSON value is: its type and truth, how it
-// orders, what sums, products and decimals come of numbers. What follows from a
+// Package value has the operations on single BSON values: type and truth,
+// order, arithmetic and decimals. What follows from a
 // type is the BSON specification's; conversions, arithmetic and the order are
 // the server's (8.0), as its manual states them and testdata of the store has
 // recorded them.
@@ -173,7 +173,7 @@ func TextAt(b []byte) string {
 // BoolAt reads a boolean.
 func BoolAt(b []byte) bool { return len(b) > 0 && b[0] != 0 }
 
-// BinaryAt reads binary data; what is cut short has none.
+// BinaryAt reads binary data; a truncated value has no data.
 func BinaryAt(b []byte) (subtype byte, data []byte) {
 	n := int(Int32At(b))
 	if len(b) < 5 || n < 0 || n > len(b)-5 {
@@ -218,12 +218,12 @@ func TimestampAt(b []byte) (seconds, increment uint32) {
 	return uint32(n >> 32), uint32(n)
 }
 
-// TimeOf returns a date's time, in UTC.
-func TimeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+// TimeFromMillis returns a date's time, in UTC.
+func TimeFromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// Truthy reports the value as a condition: false, null, undefined, missing and
+// IsTruthy reports the value as a condition: false, null, undefined, missing and
 // zero are false, everything else is true.
-func Truthy(v Value) bool {
+func IsTruthy(v Value) bool {
 	switch v.Type {
 	case bson.TypeBoolean:
 		return BoolAt(v.Value)
@@ -265,8 +265,8 @@ func decimalToDouble(d bson.Decimal128) float64 {
 	return f
 }
 
-// ToInteger returns the number cut to an integer and clamped to 64 bits; NaN
-// and what is not a number give zero.
+// ToInteger returns the number truncated to an integer and clamped to 64 bits; NaN
+// and other types give zero.
 func ToInteger(v Value) int64 {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -294,7 +294,7 @@ func ToInteger(v Value) int64 {
 		case d.IsInf() < 0:
 			return math.MinInt64
 		}
-		n, _ := decimalInteger(d)
+		n, _ := truncateDecimal(d)
 		switch {
 		case n.IsInt64():
 			return n.Int64()
@@ -306,25 +306,25 @@ func ToInteger(v Value) int64 {
 	return 0
 }
 
-// decimalInteger cuts a finite decimal to an integer; whole is false when a
+// truncateDecimal cuts a finite decimal to an integer; whole is false when a
 // fraction fell off. Beyond 64 bits the size is all that can be relied on.
-func decimalInteger(d bson.Decimal128) (n *big.Int, whole bool) {
+func truncateDecimal(d bson.Decimal128) (n *big.Int, whole bool) {
 	coefficient, exp, err := d.BigInt()
 	if err != nil {
 		return new(big.Int), false
 	}
 	if exp >= 0 {
-		return coefficient.Mul(coefficient, TenTo(min(exp, 40))), true
+		return coefficient.Mul(coefficient, PowerOfTen(min(exp, 40))), true
 	}
 	if -exp > 40 {
 		return new(big.Int), coefficient.Sign() == 0
 	}
-	q, r := new(big.Int).QuoRem(coefficient, TenTo(-exp), new(big.Int))
+	q, r := new(big.Int).QuoRem(coefficient, PowerOfTen(-exp), new(big.Int))
 	return q, r.Sign() == 0
 }
 
-// TenTo returns a power of ten.
-func TenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+// PowerOfTen returns a power of ten.
+func PowerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // WholeInteger returns the number as an int64 when it is exactly one.
 func WholeInteger(v Value) (int64, bool) {
@@ -342,7 +342,7 @@ func WholeInteger(v Value) (int64, bool) {
 		if d.IsNaN() || d.IsInf() != 0 {
 			return 0, false
 		}
-		n, whole := decimalInteger(d)
+		n, whole := truncateDecimal(d)
 		return n.Int64(), whole && n.IsInt64()
 	}
 	return 0, false
@@ -368,5 +368,5 @@ func IsNaN(v Value) bool {
 // Compare orders two values as the server does: -1, 0 or 1.
 func Compare(a, b Value) int { return keyorder.Compare(a, b) }
 
-// Encoded returns the comparable form of a value, for sets and groups.
-func Encoded(v Value) string { return string(keyorder.Append(nil, v)) }
+// EncodedKey returns the comparable form of a value, for sets and groups.
+func EncodedKey(v Value) string { return string(keyorder.Append(nil, v)) }

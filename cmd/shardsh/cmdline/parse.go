@@ -16,7 +16,7 @@ import (
 // It returns the words before -- that are not options, those after it, and
 // warnings about old names. Values are taken as they are.
 func Parse(groups []Group, args []string) (positional, rest, warnings []string, err error) {
-	w := reading{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
+	w := parser{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
 	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
 	for len(args) > 0 {
 		word := args[0]
@@ -27,7 +27,7 @@ func Parse(groups []Group, args []string) (positional, rest, warnings []string, 
 		case word == "-" || !strings.HasPrefix(word, "-"):
 			positional = append(positional, word)
 		default:
-			taken, err := w.option(word, args)
+			taken, err := w.setOption(word, args)
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -40,22 +40,22 @@ func Parse(groups []Group, args []string) (positional, rest, warnings []string, 
 	return positional, rest, w.warnings, nil
 }
 
-type reading struct {
+type parser struct {
 	flags    *pflag.FlagSet
 	byFold   map[string]*pflag.Flag
 	warnings []string
 }
 
-// Fold makes the spellings of a name one: --tlsCAFile, --tls-ca-file.
+// Fold normalizes the spelling of a name: --tlsCAFile and --tls-ca-file are equal.
 func Fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
 
-// option sets the option that word names. next are the words after it, of
+// setOption sets the option that word names. next are the words after it, of
 // which it takes one or none.
-func (w *reading) option(word string, next []string) (taken int, err error) {
+func (w *parser) setOption(word string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(word, "=")
 	flag, negated := w.lookup(name)
 	if flag == nil {
-		return 0, w.unknown(name)
+		return 0, w.unknownOptionError(name)
 	}
 	if old, ok := deprecatedOption(name); ok {
 		w.warnings = append(w.warnings,
@@ -68,19 +68,19 @@ func (w *reading) option(word string, next []string) (taken int, err error) {
 		value = "false"
 	case hasValue:
 	default:
-		if value, taken, err = w.value(flag, name, next); err != nil {
+		if value, taken, err = w.optionValue(flag, name, next); err != nil {
 			return 0, err
 		}
 	}
 	if err := w.flags.Set(flag.Name, value); err != nil {
-		return 0, w.badValue(flag, value, err)
+		return 0, w.valueError(flag, value, err)
 	}
 	return taken, nil
 }
 
 // lookup finds the option of a word without its value. A negated one was
 // written --no-x.
-func (w *reading) lookup(name string) (flag *pflag.Flag, negated bool) {
+func (w *parser) lookup(name string) (flag *pflag.Flag, negated bool) {
 	long, isLong := strings.CutPrefix(name, "--")
 	if !isLong {
 		if len(name) != 2 {
@@ -102,16 +102,16 @@ func (w *reading) lookup(name string) (flag *pflag.Flag, negated bool) {
 	return nil, false
 }
 
-// value is that of an option written without =: the next word, or what the
+// optionValue is that of an option written without =: the next word, or what the
 // option means on its own.
-func (w *reading) value(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
+func (w *parser) optionValue(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
 	word := ""
 	if len(next) > 0 {
 		word = next[0]
 	}
 	switch {
 	case flag.NoOptDefVal != "":
-		if standsAlone(flag, word) {
+		if isOptionalValue(flag, word) {
 			return word, 1, nil
 		}
 		return flag.NoOptDefVal, 0, nil
@@ -125,9 +125,9 @@ func (w *reading) value(flag *pflag.Flag, name string, next []string) (value str
 	return "", 0, Usagef("%s needs a value", name)
 }
 
-// standsAlone reports whether a word is the value of an option that needs none:
+// isOptionalValue reports whether a word is the value of an option that needs none:
 // --json relaxed, --tls true, --mock 5.
-func standsAlone(flag *pflag.Flag, word string) bool {
+func isOptionalValue(flag *pflag.Flag, word string) bool {
 	switch {
 	case flag.Value.Type() == typeBool:
 		return word == "true" || word == "false"
@@ -141,7 +141,7 @@ func standsAlone(flag *pflag.Flag, word string) bool {
 
 // isOption reports whether a word is an option, and not a value that begins
 // with a dash.
-func (w *reading) isOption(word string) bool {
+func (w *parser) isOption(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return false
 	}
@@ -150,11 +150,11 @@ func (w *reading) isOption(word string) bool {
 	return flag != nil || word == "--"
 }
 
-// unknown returns what is wrong with an option. Its value is not repeated, nor
+// unknownOptionError returns the error for an unknown option. It does not repeat the value, nor
 // what may be one: -psecret.
-func (w *reading) unknown(name string) error {
+func (w *parser) unknownOptionError(name string) error {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
-		if why, ok := refusedOptions()[Fold(long)]; ok {
+		if why, ok := unsupportedOptions()[Fold(long)]; ok {
 			return Usagef("%s: %s", name, why)
 		}
 		var names []string
@@ -177,7 +177,7 @@ func (w *reading) unknown(name string) error {
 	return Usagef("unknown option %s", name)
 }
 
-func (w *reading) badValue(flag *pflag.Flag, value string, err error) error {
+func (w *parser) valueError(flag *pflag.Flag, value string, err error) error {
 	var want string
 	switch flag.Value.Type() {
 	case typeBool:

@@ -8,25 +8,25 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// fieldChanges is what a stage does to the fields of documents, as far as its
-// specification says.
+// fieldChanges are the fields that a stage changes, as far as its
+// specification tells.
 type fieldChanges struct {
-	paths  []string
-	others bool // all but paths change
-	// from has the fields that others have become, by their new names.
-	from map[string]string
+	paths        []string
+	othersChange bool // all but paths change
+	// oldNames maps the new names of renamed fields to the old ones.
+	oldNames map[string]string
 }
 
-// changedBy says what a stage changes; false where a $match can't go before it.
-func changedBy(name string, spec value.Value) (c fieldChanges, known bool) {
+// stageFieldChanges says what a stage changes; false where a $match can't go before it.
+func stageFieldChanges(name string, spec value.Value) (c fieldChanges, known bool) {
 	switch name {
 	case "$sort":
 	case "$addFields", "$set":
-		c.computed("", spec.Value, true)
+		c.addComputed("", spec.Value, true)
 	case "$project":
-		c = changedByProjection(spec.Value)
+		c = projectionChanges(spec.Value)
 	case "$unset":
-		c.paths = texts(document.Items(spec))
+		c.paths = stringsIn(document.Items(spec))
 		if value.IsString(spec) {
 			c.paths = []string{value.TextAt(spec.Value)}
 		}
@@ -34,19 +34,19 @@ func changedBy(name string, spec value.Value) (c fieldChanges, known bool) {
 		path := spec
 		if value.IsObject(spec) {
 			path = document.Lookup(spec.Value, "path")
-			c.paths = texts([]value.Value{document.Lookup(spec.Value, "includeArrayIndex")})
+			c.paths = stringsIn([]value.Value{document.Lookup(spec.Value, "includeArrayIndex")})
 		}
 		c.paths = append(c.paths, value.TextAt(path.Value)[1:])
 	case "$lookup", "$graphLookup":
-		c.paths = texts([]value.Value{document.Lookup(spec.Value, "as")})
+		c.paths = stringsIn([]value.Value{document.Lookup(spec.Value, "as")})
 	default:
 		return c, false
 	}
 	return c, true
 }
 
-// texts returns the texts among some values.
-func texts(list []value.Value) (names []string) {
+// stringsIn returns the texts among some values.
+func stringsIn(list []value.Value) (names []string) {
 	for _, v := range list {
 		if value.IsString(v) {
 			names = append(names, value.TextAt(v.Value))
@@ -55,26 +55,26 @@ func texts(list []value.Value) (names []string) {
 	return names
 }
 
-// computed adds the fields that $addFields makes.
-func (c *fieldChanges) computed(under string, spec []byte, top bool) {
+// addComputed adds the fields that $addFields makes.
+func (c *fieldChanges) addComputed(under string, spec []byte, top bool) {
 	for name, v := range document.Fields(spec) {
 		path := under + string(name)
 		switch {
 		case value.IsObject(v) && !document.IsEmpty(v.Value) && !document.IsExpression(v.Value):
-			c.computed(path+".", v.Value, false)
-		case top && isField(v) && !strings.Contains(path, "."):
-			if c.from == nil {
-				c.from = map[string]string{}
+			c.addComputed(path+".", v.Value, false)
+		case top && isTopField(v) && !strings.Contains(path, "."):
+			if c.oldNames == nil {
+				c.oldNames = map[string]string{}
 			}
-			c.from[path] = value.TextAt(v.Value)[1:]
+			c.oldNames[path] = value.TextAt(v.Value)[1:]
 		default:
 			c.paths = append(c.paths, path)
 		}
 	}
 }
 
-// isField reports whether an expression is a field at the top of the document.
-func isField(v value.Value) bool {
+// isTopField reports whether an expression is a field at the top of the document.
+func isTopField(v value.Value) bool {
 	text := ""
 	if value.IsString(v) {
 		text = value.TextAt(v.Value)
@@ -82,10 +82,10 @@ func isField(v value.Value) bool {
 	return strings.HasPrefix(text, "$") && !strings.HasPrefix(text, "$$") && !strings.Contains(text, ".")
 }
 
-// changedByProjection: one that leaves fields out changes those, one that keeps fields
-// all others.
-func changedByProjection(spec []byte) fieldChanges {
-	kept, dropped := fieldChanges{others: true}, fieldChanges{}
+// projectionChanges: an exclusion changes the listed fields, an inclusion
+// all other fields.
+func projectionChanges(spec []byte) fieldChanges {
+	kept, dropped := fieldChanges{othersChange: true}, fieldChanges{}
 	id := true
 	var read func(under string, spec []byte)
 	read = func(under string, spec []byte) {
@@ -96,23 +96,23 @@ func changedByProjection(spec []byte) fieldChanges {
 			case value.IsObject(v) && !document.IsEmpty(v.Value) && !document.IsExpression(v.Value):
 				read(path+".", v.Value)
 			case path == "_id" && isSwitch:
-				id = value.Truthy(v)
-			case isSwitch && !value.Truthy(v):
+				id = value.IsTruthy(v)
+			case isSwitch && !value.IsTruthy(v):
 				dropped.paths = append(dropped.paths, path)
 			case isSwitch:
 				kept.paths = append(kept.paths, path)
-			case isField(v) && !strings.Contains(path, "."):
-				if kept.from == nil {
-					kept.from = map[string]string{}
+			case isTopField(v) && !strings.Contains(path, "."):
+				if kept.oldNames == nil {
+					kept.oldNames = map[string]string{}
 				}
-				kept.from[path] = value.TextAt(v.Value)[1:]
+				kept.oldNames[path] = value.TextAt(v.Value)[1:]
 			default:
 				kept.paths = append(kept.paths, "") // computed: nothing of the document
 			}
 		}
 	}
 	read("", spec)
-	if len(dropped.paths) > 0 || len(kept.paths)+len(kept.from) == 0 && !id {
+	if len(dropped.paths) > 0 || len(kept.paths)+len(kept.oldNames) == 0 && !id {
 		if !id {
 			dropped.paths = append(dropped.paths, "_id")
 		}
@@ -124,51 +124,51 @@ func changedByProjection(spec []byte) fieldChanges {
 	return kept
 }
 
-// changes reports whether a path leads to something else after the stage.
-func (c fieldChanges) changes(path string) bool {
-	if c.others {
-		return !slices.ContainsFunc(c.paths, func(kept string) bool { return inside(path, kept) })
+// changesPath reports whether a path leads to something else after the stage.
+func (c fieldChanges) changesPath(path string) bool {
+	if c.othersChange {
+		return !slices.ContainsFunc(c.paths, func(kept string) bool { return isAtOrBelow(path, kept) })
 	}
-	return slices.ContainsFunc(c.paths, func(p string) bool { return inside(path, p) || inside(p, path) })
+	return slices.ContainsFunc(c.paths, func(p string) bool { return isAtOrBelow(path, p) || isAtOrBelow(p, path) })
 }
 
-// inside reports whether a path is another one or leads through it.
-func inside(path, through string) bool {
+// isAtOrBelow reports whether a path is another one or leads through it.
+func isAtOrBelow(path, through string) bool {
 	rest, ok := strings.CutPrefix(path, through)
 	return ok && through != "" && (rest == "" || rest[0] == '.')
 }
 
-// before returns a condition as it is asked before the stage; false where it has to be
-// asked after it.
-func (c fieldChanges) before(condition document.Field) (value.Value, bool) {
+// rewriteBefore rewrites a condition to be tested before the stage; false where it must be
+// tested after it.
+func (c fieldChanges) rewriteBefore(condition document.Field) (value.Value, bool) {
 	name := condition.Name
 	if !document.IsOperator(name) {
 		head, rest, dotted := strings.Cut(name, ".")
-		if old, renamed := c.from[head]; renamed {
+		if old, renamed := c.oldNames[head]; renamed {
 			if dotted {
 				old += "." + rest
 			}
-			return value.Object(document.Of(document.Field{Name: old, Value: condition.Value})), true
+			return value.Object(document.New(document.Field{Name: old, Value: condition.Value})), true
 		}
 	}
-	paths, known := pathsOf(condition)
+	paths, known := conditionPaths(condition)
 	for _, p := range paths {
 		head, _, _ := strings.Cut(p, ".")
-		if _, renamed := c.from[head]; renamed || c.changes(p) {
+		if _, renamed := c.oldNames[head]; renamed || c.changesPath(p) {
 			known = false
 		}
 	}
-	return value.Object(document.Of(condition)), known
+	return value.Object(document.New(condition)), known
 }
 
-// pathsOf returns the fields that a condition of a query looks at; false where that
+// conditionPaths returns the fields that a condition of a query looks at; false where that
 // can't be said.
-func pathsOf(condition document.Field) (paths []string, known bool) {
+func conditionPaths(condition document.Field) (paths []string, known bool) {
 	switch condition.Name {
 	case "$and", "$or", "$nor":
 		for _, branch := range document.Fields(condition.Value.Value) {
 			for name, v := range document.Fields(branch.Value) {
-				more, known := pathsOf(document.Field{Name: string(name), Value: v})
+				more, known := conditionPaths(document.Field{Name: string(name), Value: v})
 				if !known {
 					return nil, false
 				}
@@ -177,16 +177,16 @@ func pathsOf(condition document.Field) (paths []string, known bool) {
 		}
 		return paths, true
 	case "$expr":
-		return pathsIn(condition.Value)
+		return expressionPaths(condition.Value)
 	case "$comment", "$alwaysTrue", "$alwaysFalse":
 		return nil, true
 	}
 	return []string{condition.Name}, !document.IsOperator(condition.Name)
 }
 
-// pathsIn returns the fields that an expression looks at; false where it looks at
+// expressionPaths returns the fields that an expression looks at; false where it looks at
 // whole documents.
-func pathsIn(v value.Value) (paths []string, known bool) {
+func expressionPaths(v value.Value) (paths []string, known bool) {
 	switch {
 	case value.IsString(v):
 		text := value.TextAt(v.Value)
@@ -211,7 +211,7 @@ func pathsIn(v value.Value) (paths []string, known bool) {
 		case op == "$getField" || op == "$setField" || op == "$unsetField" || op == "$meta":
 			return nil, false
 		}
-		more, known := pathsIn(inner)
+		more, known := expressionPaths(inner)
 		if !known {
 			return nil, false
 		}

@@ -11,24 +11,24 @@ import (
 	"shardsh/bindings/script"
 )
 
-// stages are what the signals after the first one ask for. That one ends the
+// signalStages are the effects of the second and third signal. The first one ends the
 // context of the program.
-type stages struct {
-	insist chan struct{}   // is closed by the second
+type signalStages struct {
+	second chan struct{}   // is closed by the second
 	hard   context.Context // ends with the third, and soon after --timeout and SIGTERM
 	end    func()
 }
 
-// errLeft says that what is under way was left to the cluster.
-var errLeft = errors.New("left by the user while moves were under way")
+// errLeftRunning says that running moves were left to the cluster.
+var errLeftRunning = errors.New("left by the user while moves were under way")
 
-func listenForMore(ctx context.Context) stages {
+func listenForSignals(ctx context.Context) signalStages {
 	caught := make(chan os.Signal, 3)
 	done := make(chan struct{})
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	steps, forget := impatient(ctx)
+	steps, forget := stepContext(ctx)
 	hard, leave := context.WithCancelCause(steps)
-	s := stages{insist: make(chan struct{}), hard: hard, end: func() {
+	s := signalStages{second: make(chan struct{}), hard: hard, end: func() {
 		signal.Stop(caught)
 		close(done)
 		leave(nil)
@@ -43,9 +43,9 @@ func listenForMore(ctx context.Context) stages {
 			}
 			switch n {
 			case 2:
-				close(s.insist)
+				close(s.second)
 			case 3:
-				leave(errLeft)
+				leave(errLeftRunning)
 			}
 		}
 	}()

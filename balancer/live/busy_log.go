@@ -23,11 +23,11 @@ func DescribeMoves(entries []catalog.LogEntry) (list []string) {
 	return list
 }
 
-// CleanupDelay returns how long a shard keeps what it gave away before it deletes it: its
+// ReadCleanupDelay returns how long a shard keeps orphans before it deletes them: its
 // own setting if it can be asked, else the default of the release.
-func (q *Quiet) CleanupDelay(ctx context.Context, id catalog.ShardID) time.Duration {
-	if q.Members != nil && q.lost == nil {
-		if d, err := q.Members.cleanupDelay(ctx, id); err == nil && d > 0 {
+func (q *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.ShardID) time.Duration {
+	if q.Members != nil && q.membersErr == nil {
+		if d, err := q.Members.readCleanupDelay(ctx, id); err == nil && d > 0 {
 			return d
 		}
 	}
@@ -35,13 +35,14 @@ func (q *Quiet) CleanupDelay(ctx context.Context, id catalog.ShardID) time.Durat
 	if err != nil {
 		return catalog.Release{}.CleanupDelay()
 	}
-	return d.release.CleanupDelay()
+	return d.routerRelease.CleanupDelay()
 }
 
-// MedianMigrationTime returns how long the newest migrations took, as a median; 0 if the log has
+// ReadMedianMigrationTime returns how long the newest migrations took, as a median; 0 if the log has
 // none.
-func (q *Quiet) MedianMigrationTime(ctx context.Context) time.Duration {
-	docs, err := q.find(ctx, newestFirst("changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20))
+func (q *ActivityReader) ReadMedianMigrationTime(ctx context.Context) time.Duration {
+	docs, err := q.findInConfig(ctx,
+		newestFirstCommand("changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20))
 	if err != nil {
 		return 0
 	}

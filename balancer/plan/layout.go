@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Like returns the goal to give a collection the chunks of the collection with its name in
+// LayoutGoal returns the goal to give a collection the chunks of the collection with its name in
 // another cluster, and to spread them as they are there. The error is a
 // *diagnosis.UnknownError for a collection that the cluster does not have.
 //
@@ -22,12 +22,12 @@ import (
 // with its name, or the next. Where there are more or fewer, those here get the same amount
 // of data each, from as few of the others as that lets them; chunks that are too large for
 // that are cut where keys were sampled.
-func Like(ns string, s, other *catalog.Snapshot) (Goal, error) {
+func LayoutGoal(ns string, s, other *catalog.Snapshot) (Goal, error) {
 	goal := Goal{Kind: Presplit, Namespaces: []string{ns}}
 	here, there := s.Collection(ns), other.Collection(ns)
 	switch {
 	case here == nil || here.Unsplittable:
-		return goal, diagnosis.UnknownCollection(s, ns)
+		return goal, diagnosis.NewCollectionNotFound(s, ns)
 	case there == nil || there.Unsplittable:
 		return goal, fmt.Errorf("%s has no sharded collection %s", other.Parts().Source.Name, ns)
 	case there.Table == nil:
@@ -37,9 +37,9 @@ func Like(ns string, s, other *catalog.Snapshot) (Goal, error) {
 			ns, here.Pattern, there.Pattern)
 	}
 	l := &layoutCopy{s: s, other: other, here: here, there: there, groups: map[string][]int{}}
-	l.list()
+	l.addPieces()
 	for _, zone := range slices.Sorted(maps.Keys(l.groups)) {
-		l.place(zone, l.groups[zone])
+		l.assignZone(zone, l.groups[zone])
 	}
 	for i, p := range l.pieces {
 		if i > 0 {
@@ -50,7 +50,7 @@ func Like(ns string, s, other *catalog.Snapshot) (Goal, error) {
 	return goal, nil
 }
 
-// layoutCopy takes over a layout.
+// layoutCopy copies the chunk layout of a collection in another cluster.
 type layoutCopy struct {
 	s, other    *catalog.Snapshot
 	here, there *catalog.CollectionState
@@ -58,9 +58,9 @@ type layoutCopy struct {
 	groups      map[string][]int // of pieces that the same shards may have, by zone here
 }
 
-// list makes pieces of the chunks: those that are larger than half of what a shard is to have
+// addPieces makes pieces of the chunks: those that are larger than half of what a shard is to have
 // are cut.
-func (l *layoutCopy) list() {
+func (l *layoutCopy) addPieces() {
 	contents := sim.Measured(l.there, cmp.Or(l.there.MaxChunkSizeBytes, l.other.Settings().MaxChunkSizeBytes))
 	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
 	for chunk := range l.there.Table.All() {
@@ -68,26 +68,26 @@ func (l *layoutCopy) list() {
 		amounts, total = append(amounts, bytes), total+bytes
 	}
 	most := total
-	if shards := len(taking(l.s, catalog.NoZone)); shards != len(taking(l.other, catalog.NoZone)) {
+	if shards := len(eligibleShards(l.s, catalog.NoZone)); shards != len(eligibleShards(l.other, catalog.NoZone)) {
 		most = total / int64(2*max(1, shards))
 	}
 	for chunk := range l.there.Table.All() {
 		bytes := amounts[0]
 		amounts = amounts[1:]
-		points := l.cuts(chunk, bytes, most)
+		points := l.splitPoints(chunk, bytes, most)
 		lower := chunk.Min
 		for _, upper := range append(points, chunk.Max) {
 			zone := l.zoneOf(lower, upper)
 			l.groups[zone] = append(l.groups[zone], len(l.pieces))
-			l.pieces = append(l.pieces, piece{min: lower, max: upper, on: chunk.Shard, bytes: bytes / int64(len(points)+1)})
+			l.pieces = append(l.pieces, piece{min: lower, max: upper, shard: chunk.Shard, bytes: bytes / int64(len(points)+1)})
 			lower = upper
 		}
 	}
 }
 
-// cuts returns where a chunk of some size is cut so that no piece has more than most, as far
+// splitPoints returns where a chunk of some size is cut so that no piece has more than most, as far
 // as it is known where its keys lie.
-func (l *layoutCopy) cuts(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
+func (l *layoutCopy) splitPoints(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
 	if most <= 0 || bytes <= most {
 		return nil
 	}
@@ -115,14 +115,14 @@ func (l *layoutCopy) zoneOf(lower, upper catalog.Key) string {
 	if zone := l.here.Zones.ZoneOf(lower, upper); zone != catalog.NoZone {
 		return zone
 	}
-	if zone := l.there.Zones.ZoneOf(lower, upper); zone != catalog.NoZone && len(taking(l.s, zone)) > 0 {
+	if zone := l.there.Zones.ZoneOf(lower, upper); zone != catalog.NoZone && len(eligibleShards(l.s, zone)) > 0 {
 		return zone
 	}
 	return catalog.NoZone
 }
 
-// taking returns the shards that may have chunks of a zone.
-func taking(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
+// eligibleShards returns the shards that may have chunks of a zone.
+func eligibleShards(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
 	for _, shard := range s.Shards() {
 		if !shard.Draining && (zone == catalog.NoZone || shard.HasZone(zone)) {
 			ids = append(ids, shard.ID)
@@ -131,12 +131,12 @@ func taking(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
 	return ids
 }
 
-// place decides where the pieces of a zone go.
-func (l *layoutCopy) place(zone string, members []int) {
-	ours, theirs := taking(l.s, zone), taking(l.other, zone)
+// assignZone decides where the pieces of a zone go.
+func (l *layoutCopy) assignZone(zone string, members []int) {
+	ours, theirs := eligibleShards(l.s, zone), eligibleShards(l.other, zone)
 	owners := map[catalog.ShardID]bool{}
 	for _, i := range members {
-		owners[l.pieces[i].on] = true
+		owners[l.pieces[i].shard] = true
 	}
 	for id := range owners { // a shard that drains, or is of another zone, may still have some
 		if !slices.Contains(theirs, id) {
@@ -147,17 +147,17 @@ func (l *layoutCopy) place(zone string, members []int) {
 	switch {
 	case len(ours) == 0: // they stay where they are
 	case len(ours) == len(theirs):
-		to := paired(ours, theirs)
+		to := pairShards(ours, theirs)
 		for _, i := range members {
-			l.pieces[i].to = to[l.pieces[i].on]
+			l.pieces[i].to = to[l.pieces[i].shard]
 		}
 	default:
-		l.deal(members, ours, theirs)
+		l.dealByAmount(members, ours, theirs)
 	}
 }
 
-// paired returns which shard takes the place of which other one.
-func paired(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.ShardID {
+// pairShards maps each shard of the other cluster to one of this cluster.
+func pairShards(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.ShardID {
 	to := map[catalog.ShardID]catalog.ShardID{}
 	free := slices.Clone(ours)
 	for _, id := range theirs {
@@ -173,17 +173,17 @@ func paired(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.ShardID 
 	return to
 }
 
-// deal gives each shard the same amount. What the others have is laid end to end and cut into
+// dealByAmount gives each shard the same amount. What the others have is laid end to end and cut into
 // as many parts as there are shards here; the pieces of each shard there are then dealt, in
 // the order of their keys, to those that get a part of it, so that neighbours go on meeting
 // several shards.
-func (l *layoutCopy) deal(members []int, ours, theirs []catalog.ShardID) {
+func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID) {
 	of := map[catalog.ShardID][]int{}
 	weight, total := map[catalog.ShardID]float64{}, 0.0
 	for _, i := range members {
 		p := l.pieces[i]
-		of[p.on] = append(of[p.on], i)
-		weight[p.on] += l.weight(i)
+		of[p.shard] = append(of[p.shard], i)
+		weight[p.shard] += l.weight(i)
 		total += l.weight(i)
 	}
 	each, begins := total/float64(len(ours)), 0.0
@@ -199,7 +199,7 @@ func (l *layoutCopy) deal(members []int, ours, theirs []catalog.ShardID) {
 		share := maps.Clone(left)
 		for _, i := range of[id] {
 			to := ours[0]
-			for _, one := range ours { // whose part is the furthest from what it is to get
+			for _, one := range ours { // the shard that still lacks most
 				if share[one] > 0 && (share[to] == 0 || left[one]/share[one] > left[to]/share[to]) {
 					to = one
 				}
@@ -213,9 +213,9 @@ func (l *layoutCopy) deal(members []int, ours, theirs []catalog.ShardID) {
 // weight of a piece; empty ones count a little, so that they are spread, too.
 func (l *layoutCopy) weight(i int) float64 { return 1 + float64(l.pieces[i].bytes) }
 
-// bringHome sends pieces where the goal wants them. What belongs to a shard that may not have
-// it goes to the one that has the fewest of those that may.
-func (b *builder) bringHome(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
+// sendAllHome sends pieces to their shard of the goal. A piece whose shard may not have
+// it goes to the eligible shard with the fewest pieces.
+func (b *builder) sendAllHome(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
 	count := map[catalog.ShardID]int{}
 	home := func(p piece) catalog.ShardID {
 		at, found := slices.BinarySearchFunc(b.o.Goal.Points, p.min, catalog.Key.Compare)
@@ -234,7 +234,7 @@ func (b *builder) bringHome(c *catalog.CollectionState, pieces []piece, members 
 		}
 	}
 	for _, i := range lost {
-		to := pieces[i].on
+		to := pieces[i].shard
 		if !slices.Contains(shards, to) {
 			to = slices.MinFunc(shards, func(x, y catalog.ShardID) int { return cmp.Compare(count[x], count[y]) })
 		}
@@ -244,12 +244,12 @@ func (b *builder) bringHome(c *catalog.CollectionState, pieces []piece, members 
 }
 
 func (b *builder) sendHome(c *catalog.CollectionState, p *piece, to catalog.ShardID) {
-	if to == p.on || p.held || len(b.withRoom(c.Namespace, p.bytes, []catalog.ShardID{to})) == 0 {
-		if to != p.on && p.held {
-			b.lacking = append(b.lacking, heldPiece(c, *p))
+	if to == p.shard || p.jumbo || len(b.shardsWithRoom(c.Namespace, p.bytes, []catalog.ShardID{to})) == 0 {
+		if to != p.shard && p.jumbo {
+			b.obstacles = append(b.obstacles, heldPieceFinding(c, *p))
 		}
 		return
 	}
 	p.to = to
-	b.arrives(c.Namespace, to, p.bytes)
+	b.addArrival(c.Namespace, to, p.bytes)
 }

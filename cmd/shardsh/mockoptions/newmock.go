@@ -29,21 +29,21 @@ func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	return nil, cmdline.UsageError{Err: err}
 }
 
-// defaultMemory is what the mock's commands may keep in memory together.
+// defaultMemory is the default memory limit of all commands of the mock together.
 const defaultMemory = 1 << 30
 
-// Budget is what they share; 0 has no bound.
-func Budget(memory cmdline.Size) *quota.Budget {
+// NewMemoryBudget returns the memory budget of the mock's commands; 0 is unlimited.
+func NewMemoryBudget(memory cmdline.Size) *quota.Budget {
 	if !memory.Given {
 		return quota.NewBudget(defaultMemory)
 	}
 	return quota.NewBudget(memory.Bytes)
 }
 
-// SnapshotsIn keeps the snapshots of a served mock in its dbpath, since its
+// SnapshotsInDBPath keeps the snapshots of a served mock in its dbpath, since its
 // clients must not choose among the files of this machine. Without a dbpath
 // there is no place.
-func SnapshotsIn(dbpath string) router.SnapshotFile {
+func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
 	if dbpath == "" {
 		return nil
 	}

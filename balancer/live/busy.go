@@ -82,8 +82,8 @@ func (b Busy) String() string {
 	return text
 }
 
-// same reports whether two looks have seen the same work.
-func (b Busy) same(other Busy) bool {
+// sameWork reports whether two reads have found the same work.
+func (b Busy) sameWork(other Busy) bool {
 	return b.Kind == other.Kind && b.Namespace == other.Namespace && b.Shard == other.Shard
 }
 
@@ -95,22 +95,22 @@ type BalancerStatus struct {
 	Term    int64 // 0 before 6.0
 }
 
-// Quiet looks for work that moves, merges or deletes data. Its CommandRunner asks the
+// ActivityReader finds work that moves, merges or deletes data. Its CommandRunner asks the
 // mongos, Members the shards' primaries; nil Members can't be asked.
-type Quiet struct {
+type ActivityReader struct {
 	Commands CommandRunner
 	Members  *Members
 	// IgnoreDeletions leaves range deletions out.
 	IgnoreDeletions bool
 
-	lost error // why a shard's primary could not be asked: the mongos is, from then on
+	membersErr error // why a shard's primary could not be read; from then on the mongos is
 }
 
-// quietLimit has servers end what takes too long.
-var quietLimit = bson.E{Key: "maxTimeMS", Value: int32(15_000)}
+// activityTimeLimit has servers end what takes too long.
+var activityTimeLimit = bson.E{Key: "maxTimeMS", Value: int32(15_000)}
 
-// Status returns the state of the balancer.
-func (q *Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
+// ReadStatus returns the state of the balancer.
+func (q *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err error) {
 	reply, err := q.Commands.RunCommand(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err != nil {
 		return s, ServerError(err)
@@ -121,11 +121,11 @@ func (q *Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
 	}, nil
 }
 
-// Look returns the work under way on all shards; range deletions, for which each shard is
+// ReadBusy returns the work under way on all shards; range deletions, for which each shard is
 // asked, with all or if nothing else goes on. A step-down of the config server's
 // primary ends a round while the shards go on with its commands, so the shards are asked, too.
-func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
-	list, err := q.operations(ctx)
+func (q *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error) {
+	list, err := q.readOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +137,13 @@ func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
 		text := fmt.Sprintf("the feature compatibility version is %v", compatible)
 		list = append(list, Busy{Kind: BusyVersion, Detail: text})
 	}
-	reshardings, err := q.reshardings(ctx)
+	reshardings, err := q.readReshardings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list = append(list, reshardings...)
 	if !q.IgnoreDeletions && (all || len(list) == 0) {
-		deletions, err := q.deletions(ctx)
+		deletions, err := q.readDeletions(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -162,22 +162,22 @@ var busyCommands = []struct {
 	{"_shardsvrMovePrimary", BusyPrimary}, {"_movePrimary", BusyPrimary},
 }
 
-// operations reads what the primaries of all shards are doing. The worker of a donor shows
+// readOperations reads what the primaries of all shards are doing. The worker of a donor shows
 // with idle connections only, and without a collection.
-func (q *Quiet) operations(ctx context.Context) ([]Busy, error) {
+func (q *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 	where := bson.A{bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}
 	for _, c := range busyCommands {
 		where = append(where, bson.D{{Key: "command." + c.name, Value: bson.D{{Key: "$exists", Value: true}}}})
 	}
-	ops, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregate(int32(1),
+	ops, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}), quietLimit))
+		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}), activityTimeLimit))
 	if err != nil {
 		return nil, ServerError(err)
 	}
 	var list []Busy
 	for _, op := range ops {
-		list = append(list, busyOf(op))
+		list = append(list, parseBusy(op))
 	}
 	// A migration shows several times; its command names the collection.
 	slices.SortStableFunc(list, func(a, b Busy) int { return cmp.Compare(len(b.Namespace), len(a.Namespace)) })
@@ -193,7 +193,7 @@ func (q *Quiet) operations(ctx context.Context) ([]Busy, error) {
 	return some, nil
 }
 
-func busyOf(op bson.Raw) Busy {
+func parseBusy(op bson.Raw) Busy {
 	b := Busy{Kind: BusyMigration, Shard: catalog.ShardID(text(op, "shard")), Running: seconds(op, "secs_running")}
 	for _, c := range busyCommands {
 		if ns := text(op, "command", c.name); ns != "" {
@@ -206,15 +206,15 @@ func busyOf(op bson.Raw) Busy {
 	return b
 }
 
-// reshardings reads the reshardings and moves of collections that have not ended.
-func (q *Quiet) reshardings(ctx context.Context) ([]Busy, error) {
-	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
+// readReshardings reads the reshardings and moves of collections that have not ended.
+func (q *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
+	docs, err := q.findInConfig(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
 	if err != nil {
 		return nil, err
 	}
 	var all activity
 	for _, doc := range docs {
-		all.reshardingEntry(doc)
+		all.addReshardingEntry(doc)
 	}
 	var list []Busy
 	for _, r := range all.reshardings {
@@ -223,46 +223,46 @@ func (q *Quiet) reshardings(ctx context.Context) ([]Busy, error) {
 	return list, nil
 }
 
-// find reads the config database. A user who may not read is an error.
-func (q *Quiet) find(ctx context.Context, command bson.D) ([]bson.Raw, error) {
-	docs, err := q.Commands.RunCursorCommand(ctx, "config", append(command, quietLimit))
+// findInConfig reads the config database. A user who may not read is an error.
+func (q *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]bson.Raw, error) {
+	docs, err := q.Commands.RunCursorCommand(ctx, "config", append(command, activityTimeLimit))
 	return docs, ServerError(err)
 }
 
-// deletions reads how many range deletions wait on each shard: from the shards' primaries,
+// readDeletions reads how many range deletions wait on each shard: from the shards' primaries,
 // and from the mongos, by the orphans that it knows of, where they can't be reached.
-func (q *Quiet) deletions(ctx context.Context) ([]Busy, error) {
+func (q *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 	if q.Members == nil {
-		q.lost = errors.New("the members of the shards can't be reached")
+		q.membersErr = errors.New("the members of the shards can't be reached")
 	}
-	if q.lost == nil {
-		list, err := q.allDeletions(ctx)
+	if q.membersErr == nil {
+		list, err := q.readShardDeletions(ctx)
 		lost := new(MembersError)
 		if !errors.As(err, &lost) || ctx.Err() != nil {
 			return list, err
 		}
-		q.lost = fmt.Errorf("%s (%s): %w", lost.Shard, lost.Hosts, lost.Err)
+		q.membersErr = fmt.Errorf("%s (%s): %w", lost.Shard, lost.Hosts, lost.Err)
 	}
-	list, err := q.orphans(ctx)
-	if mongoerr.Is(err, unknownStage) {
+	list, err := q.readOrphans(ctx)
+	if mongoerr.Is(err, unrecognizedStage) {
 		err = nil
 		list = []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
 			"range deletions, which only the shards know (to not wait for them: --ignore-deletions, ignoreDeletions: true): %v",
-			q.lost)}}
+			q.membersErr)}}
 		if q.Members != nil {
-			q.lost = nil // a shard may be down for a while
+			q.membersErr = nil // a shard may be down for a while
 		}
 	}
 	return list, err
 }
 
-func (q *Quiet) allDeletions(ctx context.Context) (list []Busy, err error) {
-	ids, err := q.Members.shards(ctx)
+func (q *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, err error) {
+	ids, err := q.Members.listShards(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		busy, err := q.Members.pendingDeletions(ctx, id)
+		busy, err := q.Members.readPendingDeletions(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -271,12 +271,12 @@ func (q *Quiet) allDeletions(ctx context.Context) (list []Busy, err error) {
 	return list, nil
 }
 
-// orphans reads which shards have documents of ranges that they gave away.
-func (q *Quiet) orphans(ctx context.Context) (list []Busy, err error) {
-	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregate(int32(1),
+// readOrphans reads which shards have documents of ranges that they gave away.
+func (q *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err error) {
+	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
 		bson.D{{Key: "$match", Value: bson.D{
-			{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), quietLimit))
+			{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), activityTimeLimit))
 	if err != nil {
 		return nil, ServerError(err)
 	}
@@ -295,16 +295,16 @@ func (q *Quiet) orphans(ctx context.Context) (list []Busy, err error) {
 	return list, nil
 }
 
-// pendingDeletions asks the primary of a shard how many range deletions wait, and whether
+// readPendingDeletions asks the primary of a shard how many range deletions wait, and whether
 // a migration is not settled, as after a step-down of the shard's primary.
-func (m *Members) pendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
+func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, err := m.of(ctx, id)
+	c, err := m.memberOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	config := c.client.Database("config")
 	n, err := config.Collection("rangeDeletions").CountDocuments(ctx, bson.D{})
@@ -326,26 +326,26 @@ func (m *Members) pendingDeletions(ctx context.Context, id catalog.ShardID) (lis
 	return list, nil
 }
 
-// cleanupDelay asks the primary of a shard how long it keeps what it gave away; 0 if it does
+// readCleanupDelay reads orphanCleanupDelaySecs from the primary of a shard; 0 if it does
 // not say.
-func (m *Members) cleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
+func (m *Members) readCleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, err := m.of(ctx, id)
+	c, err := m.memberOf(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	shard := catalog.ShardState{}
 	describeShard(ctx, c.client.Database("admin"), &shard)
 	return shard.CleanupDelay, nil
 }
 
-// AddBusy adds what a look has seen to what earlier ones have: the longest times count.
-func AddBusy(to, seen []Busy) []Busy {
+// MergeBusy merges the work found by a read into earlier results; the longest times win.
+func MergeBusy(to, seen []Busy) []Busy {
 	for _, b := range seen {
-		i := slices.IndexFunc(to, b.same)
+		i := slices.IndexFunc(to, b.sameWork)
 		if i < 0 {
 			to = append(to, b)
 			continue

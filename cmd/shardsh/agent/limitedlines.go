@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// lines is an input whose lines may have most bytes. It ends at a longer one.
-type lines struct {
+// limitedLines is a reader with a maximum line length. It ends at a longer line.
+type limitedLines struct {
 	io.ReadCloser
-	most, length int
-	over         atomic.Bool
+	maxLength, length int
+	exceeded          atomic.Bool
 }
 
 // Read reads on unless a line is too long.
-func (l *lines) Read(p []byte) (int, error) {
-	if l.over.Load() {
+func (l *limitedLines) Read(p []byte) (int, error) {
+	if l.exceeded.Load() {
 		return 0, io.EOF
 	}
 	n, err := l.ReadCloser.Read(p)
 	for rest := p[:n]; len(rest) > 0; {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		l.length += len(line)
-		if l.length > l.most {
-			l.over.Store(true)
+		if l.length > l.maxLength {
+			l.exceeded.Store(true)
 			return 0, io.EOF
 		}
 		if ended {
@@ -35,4 +35,4 @@ func (l *lines) Read(p []byte) (int, error) {
 }
 
 // tooLong reports whether the input ended at a line that is too long.
-func (l *lines) tooLong() bool { return l.over.Load() }
+func (l *limitedLines) tooLong() bool { return l.exceeded.Load() }

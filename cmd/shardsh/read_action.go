@@ -11,18 +11,18 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// looker is an action that changes nothing.
-type looker[R any] interface {
+// readAction is a read-only action.
+type readAction[R any] interface {
 	Validate() error
 	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
 }
 
-// look runs such an action and shows its result. Percent is that of the garbage
+// runReadAction runs such an action and shows its result. Percent is that of the garbage
 // collector while it computes.
-func look[R any](
-	ctx context.Context, env environment, o *sourceFlags, percent int, verb looker[R], show func(R) error,
+func runReadAction[R any](
+	ctx context.Context, env environment, o *sourceFlags, percent int, verb readAction[R], show func(R) error,
 ) error {
-	return o.within(ctx, env, func(ctx context.Context) error {
+	return o.runWithTimeout(ctx, env, func(ctx context.Context) error {
 		source, done, err := o.open(ctx, env)
 		if err != nil {
 			return err
@@ -33,26 +33,26 @@ func look[R any](
 			return err
 		}
 		began := time.Now()
-		reporter := lookReporter{
-			read:       func(s *catalog.Snapshot) { o.noteRead(env, source, s, began) },
-			reading:    o.progress.reading,
-			simulating: o.progress.simulating,
+		reporter := readReporter{
+			read:       func(s *catalog.Snapshot) { o.reportRead(env, source, s, began) },
+			reading:    o.progress.showReading,
+			simulating: o.progress.showSimulation,
 			note:       func(text string) { notice(env.stderr, o.quiet, "%s", text) },
 		}
 		result, err := withGC(frequentGC, func() (R, error) { return verb.Run(ctx, source, reporter) })
-		o.progress.end()
+		o.progress.clearLine()
 		if errors.As(err, new(*action.OptionError)) {
-			return wrongOptions(err)
+			return optionsUsageError(err)
 		}
 		if err != nil {
-			return orTimeout(ctx, suggesting(err))
+			return preferTimeout(ctx, withSuggestion(err))
 		}
 		return show(result)
 	})
 }
 
-// lookReporter shows what an action reads and how far it is.
-type lookReporter struct {
+// readReporter prints the progress of a read-only action.
+type readReporter struct {
 	read       func(s *catalog.Snapshot)
 	reading    func(p live.Progress)
 	simulating func(p sim.Progress)
@@ -60,7 +60,7 @@ type lookReporter struct {
 }
 
 // Report shows an event.
-func (r lookReporter) Report(e action.Event) {
+func (r readReporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.SnapshotRead:
 		r.read(e.Snapshot)

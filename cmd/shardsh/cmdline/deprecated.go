@@ -32,9 +32,9 @@ func deprecatedOption(word string) (old string, ok bool) {
 	return r.old, ok
 }
 
-// refusedOptions are options of mongosh that shardsh has not, with the
+// unsupportedOptions are options of mongosh that shardsh does not support, with the
 // remedy, by their folded form.
-func refusedOptions() map[string]string {
+func unsupportedOptions() map[string]string {
 	reasons := []struct {
 		why   string
 		names string

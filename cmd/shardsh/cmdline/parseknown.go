@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Sift reads the options that it knows, as Parse does, and leaves all else in its
-// order, for a program that has options of its own; words after -- are left as they
+// ParseKnown parses the options that it knows, like Parse, and leaves everything else in
+// order, for a script that has options of its own; words after -- are left as they
 // are. Each word that is not an option goes to take, with what was left before it, which
 // reports whether it took the word.
-func Sift(groups []Group, args []string, take func(word string, left []string) (bool, error)) (
+func ParseKnown(groups []Group, args []string, take func(word string, left []string) (bool, error)) (
 	left, warnings []string, err error,
 ) {
-	w := reading{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
+	w := parser{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
 	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
 	for len(args) > 0 {
 		word := args[0]
@@ -22,7 +22,7 @@ func Sift(groups []Group, args []string, take func(word string, left []string) (
 		case word == "--":
 			return append(left, args...), w.warnings, nil
 		case w.isOption(word):
-			taken, err := w.option(word, args)
+			taken, err := w.setOption(word, args)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -4,17 +4,17 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 
 // Stages that skip through an index, because they need no documents.
 
-// CountScan returns the stage of a count whose bounds are one stretch of an
-// index that settles the whole query; false when it takes more.
-func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
-	if p.index == nil || p.branches != nil || p.index.Multikey() || len(p.clauses) == 0 || p.residual() != nil {
+// CountScan returns the COUNT_SCAN stage of a count whose bounds are one range of an
+// index that answers the whole query; false for other queries.
+func (p *Plan) CountScan(ran RunStats) (*Stage, bool) {
+	if p.index == nil || p.branches != nil || p.index.IsMultikey() || len(p.clauses) == 0 || p.residual() != nil {
 		return nil, false
 	}
 	low, high := bson.D{}, bson.D{}
 	lowIn, highIn := true, true
 	for i, f := range p.index.fields {
-		if len(p.bounds[i]) != 1 || f.hashed || p.index.descends(i) ||
-			i > 0 && !p.bounds[i-1].onePoint() && !p.bounds[i].everything() {
+		if len(p.bounds[i]) != 1 || f.hashed || p.index.isDescending(i) ||
+			i > 0 && !p.bounds[i-1].isOnePoint() && !p.bounds[i].isUnbounded() {
 			return nil, false
 		}
 		b := p.bounds[i][0]
@@ -22,38 +22,38 @@ func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
 		high = append(high, bson.E{Key: f.name, Value: b.high.value})
 		lowIn, highIn = lowIn && b.low.included, highIn && b.high.included
 	}
-	fields := append(p.index.described(), bson.E{Key: "indexBounds", Value: bson.D{
+	fields := append(p.index.explainFields(), bson.E{Key: "indexBounds", Value: bson.D{
 		{Key: "startKey", Value: low}, {Key: "startKeyInclusive", Value: lowIn},
 		{Key: "endKey", Value: high}, {Key: "endKeyInclusive", Value: highIn},
 	}})
 	return &Stage{Name: "COUNT_SCAN", Fields: fields, Returned: ran.Returned, Works: ran.Keys + 1,
-		Done: bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)}}}, true
+		Counters: bson.D{{Key: "keysExamined", Value: intOrLong(ran.Keys)}}}, true
 }
 
 // DistinctScan returns the stages that jump from one value of a field to the next
 // in an index that begins with it; n is how many values there are. It is false
 // where no such index answers the whole query.
 func (p *Plan) DistinctScan(field string, n int64) (*Stage, bool) {
-	scan := p.scanFrom(field)
+	scan := p.scanLedBy(field)
 	if scan == nil {
 		return nil, false
 	}
 	shown := scan.indexScan(Counts{Found: n, Keys: n})
-	shown.Name, shown.Done = "DISTINCT_SCAN", bson.D{{Key: "keysExamined", Value: smallestOf(n)}}
+	shown.Name, shown.Counters = "DISTINCT_SCAN", bson.D{{Key: "keysExamined", Value: intOrLong(n)}}
 	projection, err := bson.Marshal(bson.D{{Key: field, Value: int32(1)}, {Key: "_id", Value: int32(0)}})
 	if err != nil {
 		return nil, false
 	}
 	return (&Stage{Name: "PROJECTION_COVERED", Returned: n, Works: shown.Works,
-		Fields: bson.D{{Key: "transformBy", Value: bson.Raw(projection)}}}).Over(shown), true
+		Fields: bson.D{{Key: "transformBy", Value: bson.Raw(projection)}}}).WithInput(shown), true
 }
 
-// scanFrom returns the scan of an index that begins with a field and answers the
+// scanLedBy returns the scan of an index that begins with a field and answers the
 // query; nil where there is none.
-func (p *Plan) scanFrom(field string) *Plan {
+func (p *Plan) scanLedBy(field string) *Plan {
 	fits := func(scan *Plan) bool {
 		first := scan.index.fields[0]
-		return first.name == field && !first.hashed && !scan.index.Multikey() && scan.residual() == nil
+		return first.name == field && !first.hashed && !scan.index.IsMultikey() && scan.residual() == nil
 	}
 	if p.index != nil && p.branches == nil && fits(p) {
 		return p
@@ -62,8 +62,8 @@ func (p *Plan) scanFrom(field string) *Plan {
 		return nil
 	}
 	for _, ix := range p.coll.indexes {
-		scan := &Plan{coll: p.coll, query: p.query, accessPath: p.over(ix)}
-		if ix.usable(nil) && fits(scan) {
+		scan := &Plan{coll: p.coll, query: p.query, accessPath: p.newAccessPath(ix)}
+		if ix.canServe(nil) && fits(scan) {
 			return scan
 		}
 	}

@@ -18,14 +18,14 @@ import (
 // is not the engine's: runs of the engine look for the record below.
 const quiesceLease = "quiesce"
 
-// quiescedID is the _id of the record, beside the leases.
-const quiescedID = "quiesced"
+// quiesceRecordID is the _id of the record, beside the leases.
+const quiesceRecordID = "quiesced"
 
 // AcquireQuiesce takes the lease to quiesce a cluster, or to give back what a process
 // before has stopped. The error is a *HeldError while another process holds it.
 func AcquireQuiesce(ctx context.Context, client *mongo.Client, doing string) (*Lease, error) {
 	return AcquireLease(ctx, LeaseCollectionOf(client),
-		LeaseOptions{Name: quiesceLease, For: leaseLasts, Holder: Self(doing)})
+		LeaseOptions{Name: quiesceLease, Duration: leaseDuration, Holder: NewHolder(doing)})
 }
 
 // QuiesceRecord is the record of a cluster that is quiesced, with what was before. It is
@@ -62,16 +62,16 @@ func (r *QuiesceRecord) Holder() Holder {
 	}
 }
 
-// Lasts reports whether the record still counts without a process that holds the lease.
-func (r *QuiesceRecord) Lasts(now time.Time) bool { return now.Before(r.Until) }
+// IsActive reports whether the record is valid even without a process that holds the lease.
+func (r *QuiesceRecord) IsActive(now time.Time) bool { return now.Before(r.Until) }
 
 // HeldError returns the error for others while it lasts.
 func (r *QuiesceRecord) HeldError() *HeldError { return &HeldError{quiesceLease, r.Holder()} }
 
-// ReadQuiesced returns the record; nil if there is none.
-func ReadQuiesced(ctx context.Context, client *mongo.Client) (*QuiesceRecord, error) {
+// ReadQuiesceRecord returns the record; nil if there is none.
+func ReadQuiesceRecord(ctx context.Context, client *mongo.Client) (*QuiesceRecord, error) {
 	var r QuiesceRecord
-	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: quiescedID}}).Decode(&r)
+	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: quiesceRecordID}}).Decode(&r)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return nil, nil
@@ -83,7 +83,7 @@ func ReadQuiesced(ctx context.Context, client *mongo.Client) (*QuiesceRecord, er
 
 // Save writes the record, with a majority.
 func (r *QuiesceRecord) Save(ctx context.Context, client *mongo.Client) error {
-	_, err := LeaseCollectionOf(client).ReplaceOne(ctx, bson.D{{Key: "_id", Value: quiescedID}}, r,
+	_, err := LeaseCollectionOf(client).ReplaceOne(ctx, bson.D{{Key: "_id", Value: quiesceRecordID}}, r,
 		options.Replace().SetUpsert(true))
 	if err != nil {
 		return fmt.Errorf("writing %s.%s: %w", LeaseDatabase, LeaseCollection, ServerError(err))
@@ -91,31 +91,31 @@ func (r *QuiesceRecord) Save(ctx context.Context, client *mongo.Client) error {
 	return nil
 }
 
-// ForgetQuiesced removes the record.
-func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
-	_, err := LeaseCollectionOf(client).DeleteOne(ctx, bson.D{{Key: "_id", Value: quiescedID}})
+// RemoveQuiesceRecord removes the record.
+func RemoveQuiesceRecord(ctx context.Context, client *mongo.Client) error {
+	_, err := LeaseCollectionOf(client).DeleteOne(ctx, bson.D{{Key: "_id", Value: quiesceRecordID}})
 	return ServerError(err)
 }
 
-// RunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
+// ReadRunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
 // is none. A run that was killed counts until its lease expires, one that waits because the
 // cluster is to be quiet does not.
-func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
-	holder, held, err := engineHolder(ctx, client, bson.E{Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}})
+func ReadRunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
+	holder, held, err := readEngineHolder(ctx, client, bson.E{Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}})
 	if err != nil || !held {
 		return nil, err
 	}
 	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", holder)}}, nil
 }
 
-// EngineHolder returns who holds the lease of the engine, and whether anybody does.
-func EngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
-	return engineHolder(ctx, client)
+// ReadEngineHolder returns who holds the lease of the engine, and whether anybody does.
+func ReadEngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
+	return readEngineHolder(ctx, client)
 }
 
-func engineHolder(ctx context.Context, client *mongo.Client, also ...bson.E) (Holder, bool, error) {
+func readEngineHolder(ctx context.Context, client *mongo.Client, also ...bson.E) (Holder, bool, error) {
 	var doc leaseDoc
-	err := LeaseCollectionOf(client).FindOne(ctx, append(active(engineLease), also...)).Decode(&doc)
+	err := LeaseCollectionOf(client).FindOne(ctx, append(activeFilter(engineLease), also...)).Decode(&doc)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return Holder{}, false, nil
@@ -129,9 +129,9 @@ func engineHolder(ctx context.Context, client *mongo.Client, also ...bson.E) (Ho
 // mode.
 var balancerSwitches = []string{"automerge", "autosplit"}
 
-// DisabledSwitches returns those that are off.
-func (q *Quiet) DisabledSwitches(ctx context.Context) ([]string, error) {
-	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "settings"}})
+// ReadDisabledSwitches returns those that are off.
+func (q *ActivityReader) ReadDisabledSwitches(ctx context.Context) ([]string, error) {
+	docs, err := q.findInConfig(ctx, bson.D{{Key: "find", Value: "settings"}})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (q *Quiet) DisabledSwitches(ctx context.Context) ([]string, error) {
 }
 
 // SetSettingCommand returns the command that writes a field of a document of config.settings, for
-// what no command is there.
+// which there is no command.
 func SetSettingCommand(id, field string, value any) bson.D {
 	return bson.D{
 		{Key: "update", Value: "settings"},
@@ -158,9 +158,9 @@ func SetSettingCommand(id, field string, value any) bson.D {
 	}
 }
 
-// CheckSettings returns an error if the user may not write config.settings, as stopping and
+// CheckCanWriteSettings returns an error if the user may not write config.settings, as stopping and
 // starting the balancer needs. It changes nothing: no document has this _id.
-func CheckSettings(ctx context.Context, client *mongo.Client) error {
+func CheckCanWriteSettings(ctx context.Context, client *mongo.Client) error {
 	command := SetSettingCommand("shardsh", "checked", true)
 	update := command[1].Value.(bson.A)[0].(bson.D)
 	command[1].Value = bson.A{update[:2]} // no upsert

@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// What evening out operations goes by, unless told.
+// Defaults of the goals ops and load.
 const (
-	opsInterval = time.Minute
-	opsCoolDown = time.Hour
+	defaultOpsInterval = time.Minute
+	defaultOpsCoolDown = time.Hour
 )
 
 // CountOperations counts the operations that shards have of collections for a time.
@@ -25,7 +25,7 @@ func CountOperations(ctx context.Context, c interface {
 	if err != nil {
 		return nil, err
 	}
-	if err := clock.Sleep(ctx, cmp.Or(d, opsInterval)); err != nil {
+	if err := clock.Sleep(ctx, cmp.Or(d, defaultOpsInterval)); err != nil {
 		return nil, err
 	}
 	after, err := c.Operations(ctx, namespaces)
@@ -42,9 +42,9 @@ func CountOperations(ctx context.Context, c interface {
 	return after, nil
 }
 
-// byOperations returns sizes that stand for operations: the threshold of the policy,
+// operationSizes returns sizes that stand for operations: the threshold of the policy,
 // 3 chunk sizes, stands for a tenth of what each shard should have.
-func (r *run) byOperations(ctx context.Context, colls []catalog.Collection) (
+func (r *run) operationSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error) {
 	var shards []catalog.Shard
 	names := make([]string, len(colls))
@@ -68,13 +68,13 @@ func (r *run) byOperations(ctx context.Context, colls []catalog.Collection) (
 	r.mu.Unlock()
 	sizes := map[string]map[catalog.ShardID]int64{}
 	for _, c := range colls {
-		sizes[c.Namespace] = r.scaled(load[c.Namespace], shards, cmp.Or(c.MaxChunkSizeBytes, r.chunkSize))
-		r.evens(c.Namespace, load[c.Namespace], shards)
+		sizes[c.Namespace] = r.scaleOperations(load[c.Namespace], shards, cmp.Or(c.MaxChunkSizeBytes, r.chunkSize))
+		r.skipIfStuck(c.Namespace, load[c.Namespace], shards)
 	}
 	return sizes, nil
 }
 
-func (r *run) scaled(
+func (r *run) scaleOperations(
 	load map[catalog.ShardID]int64, shards []catalog.Shard, chunkSize int64,
 ) map[catalog.ShardID]int64 {
 	var total int64
@@ -95,20 +95,20 @@ func (r *run) scaled(
 // opsSpread is how far apart the shards with most and with fewest operations were at
 // best, as parts of all, and since how many counts it is no better.
 type opsSpread struct {
-	best  float64
-	stuck int
+	best        float64
+	notImproved int
 }
 
 // How often operations are counted after which moves have not helped, and by how much
 // better it has to get to count as better.
 const (
-	maxStuck = 5
-	better   = 0.01
+	maxNotImproved = 5
+	minImprovement = 0.01
 )
 
-// evens leaves a collection alone whose operations do not get any more even by moving
+// skipIfStuck skips a collection whose operations are no longer evened out by moving
 // chunks: no shard tells which chunk they are of, and a few keys may have most of them.
-func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.Shard) {
+func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []catalog.Shard) {
 	var total, most, fewest int64
 	for i, s := range shards {
 		n := load[s.ID]
@@ -125,23 +125,23 @@ func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.
 	}
 	now := float64(most-fewest) / float64(total)
 	s, known := r.spread[ns]
-	if !known || now < s.best-better {
+	if !known || now < s.best-minImprovement {
 		r.spread[ns] = opsSpread{best: now}
 		return
 	}
-	s.stuck++
+	s.notImproved++
 	r.spread[ns] = s
-	if s.stuck >= maxStuck {
+	if s.notImproved >= maxNotImproved {
 		why := fmt.Sprintf("%d rounds of moves have not spread its operations better: a few keys may have most of them",
-			maxStuck)
-		r.skipped.hold(ns, why)
-		r.tell(Event{Kind: Aside, Namespace: ns, Why: why})
+			maxNotImproved)
+		r.skipped.skipCollection(ns, why)
+		r.tell(Event{Kind: Skipped, Namespace: ns, Why: why})
 	}
 }
 
-// loadOf returns the operations of the collections of some migrations: those that
+// readLoad returns the operations of the collections of some migrations: those that
 // were counted for the round, or all since the shards began.
-func (r *run) loadOf(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
+func (r *run) readLoad(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
 	r.mu.Lock()
 	load := r.round.load
 	r.mu.Unlock()

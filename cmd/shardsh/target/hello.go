@@ -10,13 +10,13 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Open connects to the servers of a connection string, and waits for the greeting of
+// Open connects to the servers of a connection string, and waits for the hello reply of
 // one, but no longer than there is hope. On the wire that is the driver's handshakes
 // and one hello (rules/04-command-line-and-prompt §1.12).
 func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOptions) (*mongo.Client, Greeting, error) {
 	dialing, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	watch := &heartbeats{hosts: settings.Hosts, fail: fail}
+	watch := &connectionWatch{hosts: settings.Hosts, fail: fail}
 	client, err := live.Connect(settings.SetServerMonitor(watch.monitor()))
 	if err != nil {
 		return nil, Greeting{}, connectError(c, err)
@@ -33,7 +33,7 @@ func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOpti
 	case dialing.Err() != nil:
 		err = context.Cause(dialing)
 	}
-	return nil, greeting, unreachable(c, err)
+	return nil, greeting, unreachableError(c, err)
 }
 
 // Disconnect gives the driver a moment to end its sessions.
@@ -41,7 +41,7 @@ func Disconnect(client *mongo.Client) {
 	_ = live.Disconnect(context.Background(), client)
 }
 
-// Greeting is what a server's hello says of it.
+// Greeting is the reply to hello.
 type Greeting struct {
 	Msg       string `bson:"msg"`
 	SetName   string `bson:"setName"`

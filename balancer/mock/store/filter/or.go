@@ -11,32 +11,32 @@ import (
 )
 
 // orNode is $or. Of many branches, those that demand a value at a path are
-// found by the values that the document has there.
+// looked up by the document's values at that path.
 type orNode struct {
-	of      []node
-	byValue []*valueIndex
-	rest    []int // those that demand none
+	branches  []node
+	byValue   []*valueIndex
+	unindexed []int // branches that demand no value
 }
 
-// valueIndex has the places of branches by the value they demand at a path.
+// valueIndex maps a value demanded at a path to the indexes of its branches.
 type valueIndex struct {
 	path     []string
 	branches map[string][]int
 }
 
-// manyBranches is when it pays to have an index of them.
-const manyBranches = 8
+// minIndexedBranches is the number of branches from which an index pays off.
+const minIndexedBranches = 8
 
-func newAnyNode(of []node) *orNode {
-	n := &orNode{of: of}
-	if len(of) < manyBranches {
+func newOrNode(of []node) *orNode {
+	n := &orNode{branches: of}
+	if len(of) < minIndexedBranches {
 		return n
 	}
 	byPath := map[string]*valueIndex{}
 	for i, branch := range of {
-		name, key, ok := demand(branch)
+		name, key, ok := demandedValue(branch)
 		if !ok {
-			n.rest = append(n.rest, i)
+			n.unindexed = append(n.unindexed, i)
 			continue
 		}
 		ix := byPath[name]
@@ -50,14 +50,14 @@ func newAnyNode(of []node) *orNode {
 	return n
 }
 
-// demand returns a value that every document which matches has at a path. Null
+// demandedValue returns a value that every document which matches has at a path. Null
 // is none: missing counts as null.
-func demand(n node) (path, key string, ok bool) {
+func demandedValue(n node) (path, key string, ok bool) {
 	eachEquality(n, func(name string, v value.Value) bool {
 		if value.IsNullish(v) || v.Type == bson.TypeRegex || document.IsOperator(name) {
 			return true
 		}
-		path, key, ok = name, value.Encoded(v), true
+		path, key, ok = name, value.EncodedKey(v), true
 		return false
 	})
 	return path, key, ok
@@ -66,12 +66,12 @@ func demand(n node) (path, key string, ok bool) {
 // Match reports whether the document matches. It leaves no array position when
 // there is a choice of branches.
 func (n *orNode) Match(doc []byte, m *Matching) bool {
-	if len(n.of) == 1 {
-		return n.of[0].Match(doc, m)
+	if len(n.branches) == 1 {
+		return n.branches[0].Match(doc, m)
 	}
 	before := m.Index
 	for i := range n.candidates(doc, m) {
-		ok := m.goOn(0) && n.of[i].Match(doc, m)
+		ok := m.step(0) && n.branches[i].Match(doc, m)
 		m.Index = before
 		if ok {
 			return true
@@ -84,18 +84,18 @@ func (n *orNode) Match(doc []byte, m *Matching) bool {
 func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) {
 	if n.byValue == nil {
 		return func(yield func(int) bool) {
-			for i := range n.of {
+			for i := range n.branches {
 				if !yield(i) {
 					return
 				}
 			}
 		}
 	}
-	list := slices.Clone(n.rest)
+	list := slices.Clone(n.unindexed)
 	for _, ix := range n.byValue {
-		paths.Walk(m.work(), doc, ix.path, true, func(v value.Value, _ int) bool {
-			list = append(list, ix.branches[value.Encoded(v)]...)
-			return !m.goOn(len(v.Value))
+		paths.Walk(m.currentMeter(), doc, ix.path, true, func(v value.Value, _ int) bool {
+			list = append(list, ix.branches[value.EncodedKey(v)]...)
+			return !m.step(len(v.Value))
 		})
 	}
 	slices.Sort(list)
@@ -103,55 +103,55 @@ func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) 
 }
 
 // norNode is $nor and $not: no array position comes out of it.
-type norNode struct{ any *orNode }
+type norNode struct{ or *orNode }
 
 func (n norNode) Match(doc []byte, m *Matching) bool {
 	before := m.Index
-	ok := !n.any.Match(doc, m)
+	ok := !n.or.Match(doc, m)
 	m.Index = before
 	return ok
 }
 
-// everyNode is $all of many values: each of them is at the path.
-type everyNode struct {
-	name   string
-	path   []string
-	values []value.Value
-	known  map[string]bool // encoded
+// allValuesNode is $all of many values: each of them is at the path.
+type allValuesNode struct {
+	name    string
+	path    []string
+	values  []value.Value
+	encoded map[string]bool // encoded
 }
 
-// everyValues makes $all of plain values; nil where there are others, or so few
+// newAllValuesNode makes $all of plain values; nil where there are others, or so few
 // that a test for each is as good.
-func everyValues(ps []predicate) *everyNode {
-	if len(ps) < manyBranches {
+func newAllValuesNode(ps []predicate) *allValuesNode {
+	if len(ps) < minIndexedBranches {
 		return nil
 	}
-	n := &everyNode{known: map[string]bool{}}
+	n := &allValuesNode{encoded: map[string]bool{}}
 	for _, p := range ps {
 		c, ok := p.Leaf.(*comparison)
-		if !ok || value.IsNullish(c.to) {
+		if !ok || value.IsNullish(c.operand) {
 			return nil
 		}
-		n.values = append(n.values, c.to)
-		n.known[value.Encoded(c.to)] = true
+		n.values = append(n.values, c.operand)
+		n.encoded[value.EncodedKey(c.operand)] = true
 	}
 	return n
 }
 
-func (n *everyNode) Match(doc []byte, m *Matching) bool {
+func (n *allValuesNode) Match(doc []byte, m *Matching) bool {
 	met := map[string]bool{}
-	paths.Walk(m.work(), doc, n.path, true, func(v value.Value, index int) bool {
-		if !m.goOn(len(v.Value)) {
+	paths.Walk(m.currentMeter(), doc, n.path, true, func(v value.Value, index int) bool {
+		if !m.step(len(v.Value)) {
 			return true
 		}
-		key := value.Encoded(v)
-		if !n.known[key] || met[key] {
+		key := value.EncodedKey(v)
+		if !n.encoded[key] || met[key] {
 			return false
 		}
 		if met[key] = true; index >= 0 {
 			m.Index = index
 		}
-		return len(met) == len(n.known)
+		return len(met) == len(n.encoded)
 	})
-	return len(met) == len(n.known)
+	return len(met) == len(n.encoded)
 }

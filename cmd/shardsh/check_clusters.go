@@ -31,8 +31,8 @@ type checkedCluster struct {
 	target targets.Target // of a fleet
 }
 
-// at returns the flags for one of several addresses.
-func (o *checkFlags) at(address string) clusterFlags {
+// flagsForAddress returns the flags for one of several addresses.
+func (o *checkFlags) flagsForAddress(address string) clusterFlags {
 	one := o.clusterFlags
 	one.server.Address = address
 	return one
@@ -44,7 +44,7 @@ func (o *checkFlags) clusters() (list []checkedCluster) {
 		one := o.ofTarget(t)
 		list = append(list, checkedCluster{one.clusterFlags, one.from, t})
 	}
-	if o.fleet.many() {
+	if o.fleet.isFleet() {
 		return list
 	}
 	addresses := o.addresses
@@ -52,7 +52,7 @@ func (o *checkFlags) clusters() (list []checkedCluster) {
 		addresses = []string{o.server.Address}
 	}
 	for _, address := range addresses {
-		list = append(list, checkedCluster{flags: o.at(address), from: o.from})
+		list = append(list, checkedCluster{flags: o.flagsForAddress(address), from: o.from})
 	}
 	return list
 }
@@ -64,7 +64,7 @@ const maxParallelChecks = 8
 // command line.
 func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Report, error) {
 	clusters, parallel := o.clusters(), maxParallelChecks
-	if o.fleet.many() {
+	if o.fleet.isFleet() {
 		env.unattended, parallel, o.timeout = true, o.fleet.parallel, cmp.Or(o.timeout, cmdline.Duration(fleetTimeout))
 	} else if err := o.askPasswordOnce(ctx, env, clusters); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Rep
 	return reports, errors.Join(failures...)
 }
 
-// lockedWriter is a writer for several.
+// lockedWriter is a writer that is safe for concurrent use.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -110,7 +110,7 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clust
 	}
 	c, err := clusters[0].flags.server.ConnectionString()
 	if err == nil {
-		err = dialer(env).FillPassword(ctx, o.server, c)
+		err = newDialer(env).FillPassword(ctx, o.server, c)
 	}
 	for i := range clusters {
 		if err == nil {
@@ -120,33 +120,33 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clust
 	return err
 }
 
-// checkOne asks one cluster, until all is well where that is to be waited for. The
+// checkOne checks one cluster; with --wait again until it passes. The
 // error is a signal's, or one of the command line.
 func (o *checkFlags) checkOne(
 	ctx context.Context, env environment, cluster checkedCluster, of int,
 ) (check.Report, error) {
-	bounded, cancel := o.bounded(ctx)
+	bounded, cancel := o.withTimeout(ctx)
 	defer cancel()
-	a := &clusterCheck{env: env, o: o, flags: cluster.flags, from: cluster.from}
+	a := &clusterCheck{env: env, options: o, flags: cluster.flags, from: cluster.from}
 	defer a.close()
 	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // one line has room for one
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
-	verb.DescribeError = func(err error) (check.Trouble, bool) {
-		if o.fleet.many() && !errors.As(context.Cause(ctx), new(signalError)) {
-			return asTrouble(orTimeout(bounded, err)), true // a line like the others
+	verb.DescribeError = func(err error) (check.CheckFailure, bool) {
+		if o.fleet.isFleet() && !errors.As(context.Cause(ctx), new(signalError)) {
+			return asTrouble(preferTimeout(bounded, err)), true // a line like the others
 		}
-		unknown := errors.As(err, new(*diagnosis.UnknownError)) && o.format != "nagios" // whose 2 is critical
+		unknown := errors.As(err, new(*diagnosis.NotFoundError)) && o.format != "nagios" // whose 2 is critical
 		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
-			return check.Trouble{}, false
+			return check.CheckFailure{}, false
 		}
-		return asTrouble(orTimeout(bounded, err)), true
+		return asTrouble(preferTimeout(bounded, err)), true
 	}
 	report, err := verb.Run(bounded, a.open, a)
-	a.progress.end()
+	a.progress.clearLine()
 	report.Cluster, report.Labels = cluster.target.Name, cluster.target.Labels
-	if errors.As(err, new(*diagnosis.UnknownError)) {
-		err = suggesting(err)
+	if errors.As(err, new(*diagnosis.NotFoundError)) {
+		err = withSuggestion(err)
 		if of > 1 {
 			err = fmt.Errorf("%s: %w", verb.Address, err)
 		}
@@ -160,12 +160,12 @@ func (o *checkFlags) checkOne(
 // clusterCheck is one cluster while it is asked.
 type clusterCheck struct {
 	env      environment
-	o        *checkFlags
+	options  *checkFlags
 	flags    clusterFlags
 	from     string
 	conn     *connection
 	progress *progress
-	noted    string // what is waited for
+	lastNote string // what is waited for
 }
 
 func (a *clusterCheck) close() {
@@ -178,17 +178,17 @@ func (a *clusterCheck) close() {
 func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	if a.from != "" {
 		s, err := metadata.Open(a.from)
-		return action.Source{Snapshot: s, Zone: a.o.zone}, err
+		return action.Source{Snapshot: s, Zone: a.options.zone}, err
 	}
 	if a.conn == nil {
 		var err error
-		about := session{looks: true, quiet: a.o.quiet || a.o.fleet.many()}
+		about := session{readsOnly: true, quiet: a.options.quiet || a.options.fleet.isFleet()}
 		if a.conn, err = connect(ctx, a.env, &a.flags, about); err != nil {
-			return action.Source{Clock: script.WallClock(), Zone: a.o.zone}, err
+			return action.Source{Clock: script.WallClock(), Zone: a.options.zone}, err
 		}
 	}
 	source := a.conn.source(a.flags.usesMock())
-	source.Clock, source.Zone = script.WallClock(), a.o.zone
+	source.Clock, source.Zone = script.WallClock(), a.options.zone
 	if a.conn.clock != nil { // a mock's time may be virtual
 		source.Clock = a.conn.clock
 	}
@@ -199,14 +199,14 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 func (a *clusterCheck) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.ReadProgress:
-		a.progress.reading(e.Progress)
+		a.progress.showReading(e.Progress)
 	case action.SimulationProgress:
-		a.progress.simulating(e.Progress)
+		a.progress.showSimulation(e.Progress)
 	case action.CheckFailed:
-		a.progress.end()
-		if state := checkcmd.Headline(e.Report); state != a.noted {
-			notice(a.env.stderr, a.o.quiet, "Waiting up to %s more: %s", e.Left.Round(time.Second), state)
-			a.noted = state
+		a.progress.clearLine()
+		if state := checkcmd.Headline(e.Report); state != a.lastNote {
+			notice(a.env.stderr, a.options.quiet, "Waiting up to %s more: %s", e.Left.Round(time.Second), state)
+			a.lastNote = state
 		}
 	}
 }
@@ -218,21 +218,21 @@ func (a *clusterCheck) address() string {
 	case a.from != "":
 		return a.from
 	case a.flags.usesMock():
-		return target.Mock().Place()
+		return target.MockConnectionString().Location()
 	}
 	c, err := a.flags.server.ConnectionString()
 	if err != nil {
 		return secret.Redact(a.flags.server.Address)
 	}
-	return c.Place()
+	return c.Location()
 }
 
-// asTrouble returns an error as a report has it.
-func asTrouble(err error) check.Trouble {
-	var t check.Trouble
-	text, marshalErr := bson.Marshal(describe(err))
+// asTrouble converts an error to the form used in reports.
+func asTrouble(err error) check.CheckFailure {
+	var t check.CheckFailure
+	text, marshalErr := bson.Marshal(errorFields(err))
 	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
-		return check.Trouble{Name: "Error", Message: secret.Redact(err.Error())}
+		return check.CheckFailure{Name: "Error", Message: secret.Redact(err.Error())}
 	}
 	return t
 }

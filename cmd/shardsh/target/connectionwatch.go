@@ -13,41 +13,41 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-// heartbeats ends the wait for a first connection as soon as there is no hope
+// connectionWatch ends the wait for a first connection as soon as there is no hope
 // (rules/04-command-line-and-prompt §1.11): the driver itself would go on trying until it runs out of
 // time.
-type heartbeats struct {
+type connectionWatch struct {
 	hosts []string
 	fail  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	over    bool
+	ended   bool
 	refused map[string]bool // by host, since it last answered
 }
 
-func (h *heartbeats) monitor() *event.ServerMonitor {
+func (h *connectionWatch) monitor() *event.ServerMonitor {
 	return &event.ServerMonitor{
 		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
-			h.note(e.ConnectionID, e.Failure)
+			h.onFailure(e.ConnectionID, e.Failure)
 		},
 		ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) { h.stop() },
 	}
 }
 
 // stop ends the watch: a server has answered, or nobody waits any more.
-func (h *heartbeats) stop() {
+func (h *connectionWatch) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.over = true
+	h.ended = true
 }
 
 // connectionNumber is what the driver puts behind a host.
 var connectionNumber = regexp.MustCompile(`\[[-\d]+\]$`)
 
-func (h *heartbeats) note(connection string, err error) {
+func (h *connectionWatch) onFailure(connection string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.over || !hopeless(err) {
+	if h.ended || !isPermanent(err) {
 		return
 	}
 	if h.refused == nil {
@@ -55,13 +55,13 @@ func (h *heartbeats) note(connection string, err error) {
 	}
 	h.refused[connectionNumber.ReplaceAllString(connection, "")] = true
 	if len(h.refused) >= len(h.hosts) {
-		h.over = true
+		h.ended = true
 		h.fail(err)
 	}
 }
 
-// hopeless reports whether trying again does not cure the error.
-func hopeless(err error) bool {
+// isPermanent reports whether retrying can't succeed.
+func isPermanent(err error) bool {
 	for _, code := range []syscall.Errno{syscall.ECONNREFUSED, syscall.ENETUNREACH, syscall.EINVAL} {
 		if errors.Is(err, code) {
 			return true

@@ -23,14 +23,14 @@ import (
 	"shardsh/cmd/shardsh/checkcmd"
 )
 
-// look is an action that changes nothing.
-type look[R any] interface {
+// readAction is an action that changes nothing.
+type readAction[R any] interface {
 	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
 }
 
-// lookWith runs such an action for a call, and answers with its text and with what may
-// follow.
-func lookWith[R any](ctx context.Context, c *call, verb look[R], answer func(R) Answer) (Answer, error) {
+// runReadAction runs such an action for a call, and answers with its text and the next
+// steps.
+func runReadAction[R any](ctx context.Context, c *call, verb readAction[R], answer func(R) Answer) (Answer, error) {
 	source, err := c.Open(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -44,20 +44,20 @@ func lookWith[R any](ctx context.Context, c *call, verb look[R], answer func(R) 
 	return a, nil
 }
 
-// argumentError has the options of an action as the arguments of a tool are named, and
-// the name that was probably meant.
+// argumentError renames the options in an error to the tool's arguments, and adds
+// a suggestion for a misspelled name.
 func argumentError(err error) error {
 	if named, ok := errors.AsType[action.OptionSpeller](err); ok {
-		return errors.New(named.SpellOptions(argument))
+		return errors.New(named.SpellOptions(argumentName))
 	}
-	if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
-		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Names))
+	if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); ok {
+		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Existing))
 	}
 	return err
 }
 
-// argument returns an option as an argument of a tool: maxBytes is max_bytes.
-func argument(option string) string {
+// argumentName returns an option as an argument of a tool: maxBytes is max_bytes.
+func argumentName(option string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(action.Flag(option), "--"), "-", "_")
 }
 
@@ -91,45 +91,65 @@ type simulateArguments struct {
 	Alternatives []string `json:"alternatives" jsonschema:"what to compare, changes with ; between: addShard 2; drain s3"`
 }
 
-func (s *Server) addLooks() {
-	add(s, tool{name: "why", about: "What is wrong with the cluster, or with a collection, shard or zone; why; who has " +
-		"to act; and the commands that mend it. Begin here."}, why)
-	add(s, tool{name: "check", about: "Whether the cluster keeps the rules of health and balance: passed, failed or " +
-		"unknown, with what failed."}, checks)
-	add(s, tool{name: "plan", about: "The splits, moves and merges that would reach a goal, with reasons, bytes and " +
-		"time. Changes nothing. Its hash is what a person approves."}, plans)
-	add(s, tool{name: "forecast", about: "How long the cluster's own balancer takes to reach a goal, as a range that is " +
-		"right nine times in ten."}, forecasts)
-	add(s, tool{name: "simulate", about: "What comes of changes to a copy of the metadata, compared with no change. " +
-		"Changes: " + changeUsage()}, simulates)
+func (s *Server) addReadTools() {
+	add(
+		s,
+		tool{name: "why", description: "What is wrong with the cluster, or with a collection, shard or zone; why; who has " +
+			"to act; and the commands that mend it. Begin here."},
+		whyTool,
+	)
+	add(
+		s,
+		tool{name: "check", description: "Whether the cluster keeps the rules of health and balance: passed, failed or " +
+			"unknown, with what failed."},
+		checkTool,
+	)
+	add(
+		s,
+		tool{name: "plan", description: "The splits, moves and merges that would reach a goal, with reasons, bytes and " +
+			"time. Changes nothing. Its hash is what a person approves."},
+		planTool,
+	)
+	add(
+		s,
+		tool{name: "forecast", description: "How long the cluster's own balancer takes to reach a goal, as a range that is " +
+			"right nine times in ten."},
+		forecastTool,
+	)
+	add(
+		s,
+		tool{name: "simulate", description: "What comes of changes to a copy of the metadata, compared with no change. " +
+			"Changes: " + changeUsage()},
+		simulateTool,
+	)
 }
 
 func changeUsage() string {
 	var kinds []string
-	for _, k := range whatif.Kinds() {
+	for _, k := range whatif.ChangeKinds() {
 		kinds = append(kinds, k.Usage())
 	}
 	return strings.Join(kinds, "; ")
 }
 
-func why(ctx context.Context, c *call, in whyArguments) (Answer, error) {
+func whyTool(ctx context.Context, c *call, in whyArguments) (Answer, error) {
 	verb := action.Why{Namespace: in.NS, Shard: catalog.ShardID(in.Shard), Zone: in.Zone}
 	if in.Key != "" {
 		if err := bson.UnmarshalExtJSON([]byte(in.Key), false, &verb.Key); err != nil {
 			return Answer{}, fmt.Errorf("key is not valid extended JSON: %w", err)
 		}
 	}
-	return lookWith(ctx, c, verb, func(r action.WhyResult) Answer {
+	return runReadAction(ctx, c, verb, func(r action.WhyResult) Answer {
 		about := r.About
 		if r.Chunk != nil {
 			about = &r.Chunk.Answer
 		}
-		return Answer{Answer: actiontext.Why(r, in.Long), NextSteps: afterWhy(*about)}
+		return Answer{Answer: actiontext.Why(r, in.Long), NextSteps: whyNextSteps(*about)}
 	})
 }
 
-// afterWhy names what helps with what was found: the gravest first.
-func afterWhy(a diagnosis.Answer) (steps []string) {
+// whyNextSteps returns the next steps for the findings, the most severe first.
+func whyNextSteps(a diagnosis.Answer) (steps []string) {
 	codes := make(map[diagnosis.Code]bool)
 	for _, f := range slices.Concat(a.Symptoms, a.Causes) {
 		if codes[f.Code] || len(codes) == 4 {
@@ -147,9 +167,9 @@ func afterWhy(a diagnosis.Answer) (steps []string) {
 	return steps
 }
 
-func checks(ctx context.Context, c *call, in checkArgs) (Answer, error) {
+func checkTool(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 	policy := check.Default()
-	policy.Namespaces.Only = in.NS
+	policy.Namespaces.Include = in.NS
 	verb := action.Check{Policy: policy, Numbers: true}
 	source, err := c.Open(ctx)
 	if err != nil {
@@ -166,7 +186,7 @@ func checks(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 	if report.Result == nil {
 		return a, nil
 	}
-	a.Sources = append([]string{placeOf(source.Origin, report.Result.Time())}, a.Sources...)
+	a.Sources = append([]string{describeSource(source.Origin, report.Result.Time())}, a.Sources...)
 	for _, f := range report.Result.Failing() {
 		if ns := f.About.Namespace; ns != "" {
 			a.NextSteps = append(a.NextSteps, fmt.Sprintf("why {\"ns\": %q}", ns))
@@ -179,8 +199,8 @@ func checks(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 	return a, nil
 }
 
-// goal reads a goal; none is to balance.
-func (in goalArguments) goal() (plan.Goal, error) {
+// parseGoal parses the goal; the default is balance.
+func (in goalArguments) parseGoal() (plan.Goal, error) {
 	if in.Goal == "" {
 		return plan.Goal{Kind: plan.Balance, Namespaces: in.NS}, nil
 	}
@@ -189,12 +209,12 @@ func (in goalArguments) goal() (plan.Goal, error) {
 	return goal, err
 }
 
-func plans(ctx context.Context, c *call, in planArguments) (Answer, error) {
+func planTool(ctx context.Context, c *call, in planArguments) (Answer, error) {
 	verb, err := in.action()
 	if err != nil {
 		return Answer{}, err
 	}
-	return lookWith(ctx, c, verb, func(p *plan.Plan) Answer {
+	return runReadAction(ctx, c, verb, func(p *plan.Plan) Answer {
 		a := Answer{Answer: findings.PlanText(p, findings.PlanDetail{Why: in.Why})}
 		if len(p.Steps) == 0 {
 			a.NextSteps = []string{"why {}: what is left, if anything"}
@@ -207,18 +227,18 @@ func plans(ctx context.Context, c *call, in planArguments) (Answer, error) {
 				"and runs shardsh apply plan.json --approve HASH")
 			return a
 		}
-		if err := c.Plans.keep(p); err != nil {
+		if err := c.Plans.save(p); err != nil {
 			a.Sources = append(a.Sources, "the plan could not be kept, so nobody can approve it: "+err.Error())
 			return a
 		}
-		a.NextSteps = append(a.NextSteps, "a person reads and approves it on a terminal: "+c.Plans.approval(p.Hash),
+		a.NextSteps = append(a.NextSteps, "a person reads and approves it on a terminal: "+c.Plans.approveCommand(p.Hash),
 			fmt.Sprintf("then apply {\"hash\": %q}", p.Hash))
 		return a
 	})
 }
 
 func (in planArguments) action() (verb action.Plan, err error) {
-	if verb.Goal, err = in.goal(); err != nil {
+	if verb.Goal, err = in.parseGoal(); err != nil {
 		return verb, err
 	}
 	verb.MaxMoves = in.MaxMoves
@@ -235,12 +255,12 @@ func (in planArguments) action() (verb action.Plan, err error) {
 	return verb, nil
 }
 
-func forecasts(ctx context.Context, c *call, in goalArguments) (Answer, error) {
-	goal, err := in.goal()
+func forecastTool(ctx context.Context, c *call, in goalArguments) (Answer, error) {
+	goal, err := in.parseGoal()
 	if err != nil {
 		return Answer{}, err
 	}
-	return lookWith(ctx, c, action.Forecast{Goal: goal}, func(f forecast.Forecast) Answer {
+	return runReadAction(ctx, c, action.Forecast{Goal: goal}, func(f forecast.Forecast) Answer {
 		return Answer{
 			Answer:    findings.ForecastText(f),
 			NextSteps: []string{"why {}: what keeps the balancer from it", "plan {}: the moves it consists of"},
@@ -248,11 +268,11 @@ func forecasts(ctx context.Context, c *call, in goalArguments) (Answer, error) {
 	})
 }
 
-func simulates(ctx context.Context, c *call, in simulateArguments) (Answer, error) {
+func simulateTool(ctx context.Context, c *call, in simulateArguments) (Answer, error) {
 	var verb action.Simulate
 	for _, text := range in.Alternatives {
-		changes, err := whatif.ParseAll(text)
-		if unknown, ok := errors.AsType[*whatif.UnknownError](err); ok {
+		changes, err := whatif.ParseChanges(text)
+		if unknown, ok := errors.AsType[*whatif.UnknownChangeError](err); ok {
 			err = fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Names))
 		}
 		if err != nil {
@@ -260,7 +280,7 @@ func simulates(ctx context.Context, c *call, in simulateArguments) (Answer, erro
 		}
 		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Changes: changes})
 	}
-	return lookWith(ctx, c, verb, func(out whatif.Outcomes) Answer {
+	return runReadAction(ctx, c, verb, func(out whatif.Outcomes) Answer {
 		return Answer{
 			Answer:    findings.WhatIfText(out, false),
 			NextSteps: []string{"plan {}: what would be done without any change"},

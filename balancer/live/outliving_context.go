@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Outlive returns a context for what has to be done although a run ends, such as recording
+// OutlivingContext returns a context for cleanup work after the end of a run, such as recording
 // what was sent. It has the values of ctx, and ends some time after end does, so that a
 // cluster that does not answer holds nobody up.
-func Outlive(ctx, end context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+func OutlivingContext(ctx, end context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(end, func() { time.AfterFunc(most, cancel) })
 	return ctx, func() {

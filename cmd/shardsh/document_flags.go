@@ -25,8 +25,8 @@ type documentsFlags struct {
 	window                     windowFlag
 }
 
-// group returns the options of a verb with its own and the common ones. What is read again
-// is called differing.
+// group returns the verb's own options and the common ones. differing names what is read again
+// in the help.
 func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.FlagSet)) []cmdline.Group {
 	o.settlePause = cmdline.Duration(action.DefaultSettlePause)
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
@@ -46,8 +46,8 @@ func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.Fla
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-// address takes the words behind a verb: the address of a cluster, or none.
-func (o *documentsFlags) address(verb string, words []string) error {
+// takeAddressWord takes the words behind a verb: the address of a cluster, or none.
+func (o *documentsFlags) takeAddressWord(verb string, words []string) error {
 	if len(words) > 1 {
 		return usagef("%s takes one address, not also %q", verb, secret.Redact(words[1]))
 	}
@@ -57,18 +57,18 @@ func (o *documentsFlags) address(verb string, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
-	return firstBroken(rule{o.mock == "" && o.snapshot == "" && !o.server.Named(),
+	return firstViolation(rule{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
 		verb + " needs the address of a cluster, --mock, or --snapshot FILE"})
 }
 
-// read connects and runs a verb, which returns the file to go on from if it has not ended.
-func (o *documentsFlags) read(ctx context.Context, env environment,
+// connectAndRead connects and runs a verb; resume is the file to resume from if it did not finish.
+func (o *documentsFlags) connectAndRead(ctx context.Context, env environment,
 	run func(context.Context, action.Cluster, action.Reporter) (resume string, err error)) error {
-	ctx, cancel := o.bounded(ctx)
+	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
-	conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: true})
+	conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, quiet: true})
 	if err != nil {
-		return orTimeout(ctx, err)
+		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
@@ -79,10 +79,10 @@ func (o *documentsFlags) read(ctx context.Context, env environment,
 		notice(env.stderr, o.quiet, "The progress is in %s: enter the same again to go on.", resume)
 	}
 	if _, wrong := errors.AsType[*action.OptionError](err); wrong {
-		return wrongOptions(err)
+		return optionsUsageError(err)
 	}
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 		return usagef("%w", err)
 	}
-	return orTimeout(ctx, err)
+	return preferTimeout(ctx, err)
 }

@@ -1,0 +1,154 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// Limits of the waits for shards. A mongos and a config server wait 20 s for a shard that is
+// down, and for a lock as long as it is held (recordings 20-live, 03, 04 and 10).
+const (
+	firstShardTimeout = 3 * time.Second    // until a command has timed out
+	nextShardTimeout  = time.Second        // after that
+	totalShardTimeout = 6 * time.Second    // in all
+	sizesTimeout      = 15 * time.Second   // for the sizes of all collections, if the router reaches all shards
+	configTimeout     = 30 * time.Second   // for documents of config
+	tableTimeout      = 20 * configTimeout // for routing tables
+)
+
+// shardTimeouts limits how long the commands of a Reader wait for shards.
+type shardTimeouts struct {
+	maxTotal time.Duration // in all
+
+	mu     sync.Mutex
+	wasted time.Duration // by commands that waited in vain
+}
+
+// nextLimit returns how long the next command may wait; 0 once the total is used up.
+func (p *shardTimeouts) nextLimit(first time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.wasted == 0:
+		return min(max(first, p.maxTotal/4), p.maxTotal)
+	case p.wasted+nextShardTimeout > p.maxTotal:
+		return 0
+	}
+	return nextShardTimeout
+}
+
+// expectShardDown notes that a shard is known to be down.
+func (p *shardTimeouts) expectShardDown() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wasted = max(p.wasted, time.Millisecond)
+}
+
+// recordEnd notes how a command has ended.
+func (p *shardTimeouts) recordEnd(limit, took time.Duration, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case isTimeExpired(err):
+		p.wasted += max(limit, took)
+	case isShardDown(err):
+		p.wasted += max(took, time.Millisecond)
+	}
+}
+
+// isTimeExpired reports whether a command ended because of its time limit.
+func isTimeExpired(err error) bool {
+	if errors.As(err, new(topology.ServerSelectionError)) {
+		return false // the router itself is away
+	}
+	return mongoerr.Is(ServerError(err), mongoerr.MaxTimeMSExpired) || err != nil && mongo.IsTimeout(err)
+}
+
+// NoAnswerError says that shards did not answer a command in time, or that it was not sent
+// because they have not answered others.
+type NoAnswerError struct {
+	Within time.Duration // zero: it was not sent
+	Why    string        // such as "shard b: …"; empty if it is not known
+}
+
+// Error says what is known.
+func (e *NoAnswerError) Error() string {
+	text := "not asked, because shards have not answered other commands"
+	if e.Within > 0 {
+		text = fmt.Sprintf("no answer in %s", e.Within)
+	}
+	if e.Why != "" {
+		text += " (" + e.Why + ")"
+	}
+	return text
+}
+
+// askShards sends a command that shards answer.
+func (r *reading) askShards(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
+	err = r.runWithinLimit(ctx, firstShardTimeout, func(ctx context.Context) error {
+		reply, err = r.source.run(ctx, database, command)
+		return err
+	})
+	return reply, err
+}
+
+// listFromShards returns the documents of a query that shards answer.
+func (r *reading) listFromShards(ctx context.Context, first time.Duration, q query) (docs []bson.Raw, err error) {
+	err = r.runWithinLimit(ctx, first, func(ctx context.Context) error {
+		docs, err = r.source.list(ctx, q)
+		return err
+	})
+	return docs, err
+}
+
+// runWithinLimit calls send with the time that a command may take, which the driver sends as
+// maxTimeMS. A server that does not keep to it is not waited for either.
+func (r *reading) runWithinLimit(ctx context.Context, first time.Duration, send func(context.Context) error) error {
+	limit := r.shardTimeouts.nextLimit(first)
+	if limit == 0 {
+		return &NoAnswerError{Why: r.unreachableText()}
+	}
+	waits, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	err := send(waits)
+	if ctx.Err() != nil {
+		return err
+	}
+	r.shardTimeouts.recordEnd(limit, time.Since(began), err)
+	if isTimeExpired(err) {
+		return &NoAnswerError{Within: limit, Why: r.unreachableText()}
+	}
+	return err
+}
+
+// unreachableText says which shards the router can't reach; empty if none is known.
+func (r *reading) unreachableText() string {
+	for _, s := range r.parts.Shards {
+		if s.Unreachable != "" {
+			return fmt.Sprintf("shard %s: %s", s.ID, s.Unreachable)
+		}
+	}
+	return ""
+}
+
+// unreachableShards returns the shards that the router can't reach.
+func (r *reading) unreachableShards() map[catalog.ShardID]bool {
+	list := map[catalog.ShardID]bool{}
+	for _, s := range r.parts.Shards {
+		if s.Unreachable != "" {
+			list[s.ID] = true
+		}
+	}
+	return list
+}
