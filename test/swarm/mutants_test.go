@@ -31,10 +31,10 @@ var mutants = []mutant{
 		"		equal(\"$token\", l.token),\n", "		equal(\"$_id\", \"$_id\"),\n", "lease, one runner",
 	}, {
 		"balancing is switched off before that is recorded", "balancer/live/leasedcluster_balancing.go",
-		"		if err := t.lease.NotePaused(ctx, some, uuids); err != nil {\n			return err\n		}\n		t.note(some, uuids)\n" +
+		"		if err := t.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n		t.rememberPaused(some, uuids)\n" +
 			"		done, err := t.executor.setBalancing(ctx, some, false)\n",
-		"		t.note(some, uuids)\n		done, err := t.executor.setBalancing(ctx, some, false)\n" +
-			"		if err := t.lease.NotePaused(ctx, some, uuids); err != nil {\n			return err\n		}\n", "switched off",
+		"		t.rememberPaused(some, uuids)\n		done, err := t.executor.setBalancing(ctx, some, false)\n" +
+			"		if err := t.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n", "switched off",
 	}, {
 		"what is off is forgotten before it is on", "balancer/live/leasedcluster_balancing.go",
 		"	done, failed := t.executor.setBalancing(ctx, on, true)\n",
@@ -45,7 +45,7 @@ var mutants = []mutant{
 		"	if r.What == began {\n		return nil\n	}\n	line, err := json.Marshal(r)\n", "undo, liveness, rest",
 	}, {
 		"one move more than the limit", "balancer/pace/gate.go",
-		"next.Moves > r.MaxMoves && !m.Stays", "next.Moves > r.MaxMoves+1 && !m.Stays", "limit",
+		"next.Moves > r.MaxMoves && !m.MovesNothing", "next.Moves > r.MaxMoves+1 && !m.MovesNothing", "limit",
 	}, {
 		"a draining shard receives", "balancer/policy/sizebalancing.go",
 		"m.free && m.measured && !m.Draining && (best", "m.free && m.measured && (best", "S2",
