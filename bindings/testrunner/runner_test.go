@@ -339,7 +339,7 @@ describe("orders", { shards: 2 }, () => {
   })
   it("are not there", () => { expect("app.none").toPassAudit() })
 })`}, testrunner.Options{})
-	for i, want := range []string{"", "zone-empty  app.orders", "there is no app.none to audit"} {
+	for i, want := range []string{"", "zone-empty  app.orders", "app.none does not exist"} {
 		got := ""
 		for _, p := range r.Files[0].Tests[i].Problems {
 			got += p.Text

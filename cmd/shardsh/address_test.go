@@ -35,7 +35,7 @@ func TestAddressErrors(t *testing.T) {
 		{[]string{"h:1", "-u", "joe", "-p", "x", "--passwordFile", "y"}, "exclude each other"},
 		{[]string{"h:1", "-u", "joe", "--passwordFile", "/nowhere"}, "--passwordFile: open /nowhere"},
 		{[]string{"h:1", "--authenticationMechanism", "GSSAPI"}, "Kerberos is not supported, as it needs a C library; log in by SCRAM-SHA-256"},
-		{[]string{"h:1", "--gssapiServiceName", "x"}, "Kerberos is not built in"},
+		{[]string{"h:1", "--gssapiServiceName", "x"}, "Kerberos is not supported"},
 		{[]string{"h:1", "--tlsFIPSMode"}, "GODEBUG=fips140=on"},
 		{[]string{"h:1", "--sslFIPSMode"}, "GODEBUG=fips140=on"},
 		{[]string{"h:1", "--tlsCertificateSelector=x"}, "--tlsCertificateKeyFile"},

@@ -45,7 +45,7 @@ func TestAuditFacesAgree(t *testing.T) {
 	}
 	exit, out, errs := runProgram(t, "", "audit", "--mock="+topology)
 	if exit != exitFindings || !strings.Contains(out, "count-differs  app.c: a counts 10 documents, and has 0") ||
-		!strings.Contains(out, `runCommand({validate: "c"})`) || !strings.Contains(errs, "Reads about 10 documents of 1 sharded collection") {
+		!strings.Contains(out, `runCommand({validate: "c"})`) || !strings.Contains(errs, "Reads about 10 documents of 1 collection") {
 		t.Errorf("exit %d: %s%s", exit, out, errs)
 	}
 }
@@ -53,7 +53,7 @@ func TestAuditFacesAgree(t *testing.T) {
 func TestAuditVerbRefuses(t *testing.T) {
 	for line, reason := range map[string]string{
 		"audit":                                  "needs the address",
-		"audit --mock --ns no.such":              "there is no no.such",
+		"audit --mock --ns no.such":              "no.such does not exist",
 		"audit --mock --ns .x":                   "takes DB or DB.COLLECTION",
 		"audit --mock --settle 0":                "--settle is at least 1",
 		"audit --mock --metadata --sample 5":     "--metadata leaves out",

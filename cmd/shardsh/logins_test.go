@@ -100,7 +100,7 @@ func TestKerberosIsNotBuiltIn(t *testing.T) {
 		{"127.0.0.1:1", "--gssapiServiceName", "x"},
 	} {
 		code, _, stderr := runProgram(t, "", append(args, "--eval", "1")...)
-		if code != exitUsage || !strings.Contains(stderr, "Kerberos is not built in") {
+		if code != exitUsage || !strings.Contains(stderr, "Kerberos is not supported") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
 	}

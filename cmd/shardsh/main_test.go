@@ -81,7 +81,7 @@ func TestCommandLine(t *testing.T) {
 		{"a page of a cursor", "", []string{"--mock=3", "--eval", manyDocuments}, 0, "~Type \"it\" for more\n", ""},
 		{"a whole cursor", "", []string{"--mock=3", "--limit", "0", "--eval", manyDocuments}, 0, "~  { _id: 24 }\n]\n", ""},
 		{"two of a cursor", "", []string{"--mock=3", "--limit=2", "--eval", manyDocuments}, 0, "[ { _id: 0 }, { _id: 1 } ]\n", ""},
-		{"a limit below 0", "", []string{"--limit=-1", "--eval", "1"}, 2, "", "expected a number from 0"},
+		{"a limit below 0", "", []string{"--limit=-1", "--eval", "1"}, 2, "", "expected a non-negative integer"},
 		{"quit gives the exit code", "", []string{"--nodb", "--eval", "quit(6)"}, 6, "", ""},
 		{"process.exitCode counts", "", []string{"--nodb", "--eval", "process.exitCode = 9; undefined"}, 9, "", ""},
 		{"process.exitCode is 0 to 255", "", []string{"--nodb", "--eval", "process.exitCode = 256; undefined"}, 1, "",

@@ -46,7 +46,7 @@ func TestOptions(t *testing.T) {
 		{"json lines", []string{"--jsonl", "--eval", "[1, {a: 2}]"}, 0, "1\n{\"a\":2}\n", ""},
 		{"an error as a line", []string{"--jsonl", "--eval", "throw new Error('x')"}, 1,
 			"{\"ok\":0,\"name\":\"Error\",\"message\":\"x\",\"at\":\"eval:1:7\"}\n", ""},
-		{"a limit below", []string{"--limit", "-1", "--eval", "1"}, 2, "", "expected a number from 0"},
+		{"a limit below", []string{"--limit", "-1", "--eval", "1"}, 2, "", "expected a non-negative integer"},
 		{"sandbox", []string{"--sandbox", "--eval", "fs.writeFileSync('x', 'y')"}, 1, "", "may not write files"},
 		{"sandbox, reading", []string{"--sandbox", "--eval", "cat('/etc/hosts')"}, 1, "",
 			"may not read /etc/hosts; --allow-read /etc/hosts would allow it"},
