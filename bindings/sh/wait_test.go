@@ -81,7 +81,7 @@ func TestWaitForBalance(t *testing.T) {
 			"MongoshRuntimeError: after 1ms: not balanced: app.orders (the server does not say why)", time.Millisecond},
 		{map[string][]bson.D{"balancerCollectionStatus": {even}}, `sh.waitForBalance().balanced`, "true", 0},
 		{nil, `sh.waitForBalance("app.users")`,
-			"StuckError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: run sh.enableBalancing or sh.enableMigrations", 0},
+			"StuckError: app.users is not balanced (chunksImbalance), and balancing is disabled: run sh.enableBalancing or sh.enableMigrations", 0},
 		{off, `sh.waitForBalance("app.orders")`, "StuckError: not balanced: app.orders (chunksImbalance), and the balancer is off: run sh.startBalancer()", 0},
 		{map[string][]bson.D{"balancerCollectionStatus": {defragmenting("mergeChunks", 5), defragmenting("mergeChunks", 2), even}},
 			`sh.defragment("app.orders", {wait: true})`, "{ defragmented: true, ns: 'app.orders', waitedMS: 10000 }", 10 * time.Second},
