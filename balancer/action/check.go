@@ -29,7 +29,7 @@ type Check struct {
 	Every time.Duration
 	// DescribeError describes an error that keeps the cluster from being checked. False
 	// ends the check with the error. Nil describes all by their text.
-	DescribeError func(error) (check.CheckFailure, bool)
+	DescribeError func(error) (check.RuleFailure, bool)
 }
 
 // Opener opens what is to be checked. It is called for each look, until all is well.
@@ -102,7 +102,7 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Rep
 // error where that is to end the check.
 func (c Check) troubleReport(err error) (check.Report, error) {
 	if c.DescribeError == nil {
-		return check.Report{Address: c.Address, Failure: check.CheckFailure{Name: "Error", Message: err.Error()}}, nil
+		return check.Report{Address: c.Address, Failure: check.RuleFailure{Name: "Error", Message: err.Error()}}, nil
 	}
 	trouble, described := c.DescribeError(err)
 	if !described {

@@ -57,12 +57,12 @@ type Report struct {
 	Labels  map[string]string
 	// Result is nil when the cluster could not be asked, for the Trouble.
 	Result  *Result
-	Failure CheckFailure
+	Failure RuleFailure
 }
 
-// CheckFailure is why a cluster could not be asked. Code and CodeName are the
+// RuleFailure is why a cluster could not be asked. Code and CodeName are the
 // server's, if one refused.
-type CheckFailure struct {
+type RuleFailure struct {
 	Name     string `json:"name"`
 	Message  string `json:"message"`
 	Code     int32  `json:"code,omitzero"`

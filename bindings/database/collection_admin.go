@@ -37,7 +37,7 @@ func adminMethods() script.Methods[*Collection] {
 			return coll.host.Display.Reply(coll.d.Run(body, server.Reads))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", func(c *script.Call, coll *Collection) goja.Value {
-			return stats.StatsOfCall(c, coll.statsCollection())
+			return stats.OfCall(c, coll.statsCollection())
 		},
 			"Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},

@@ -35,8 +35,8 @@ type Options struct {
 	indexName    string   // only the index of this name; empty for any
 }
 
-// StatsOfCall is coll.stats(): the options stand in the call's first argument.
-func StatsOfCall(c *script.Call, of Collection) goja.Value {
+// OfCall is coll.stats(): the options stand in the call's first argument.
+func OfCall(c *script.Call, of Collection) goja.Value {
 	opts := Options{Scale: 1}
 	if o := c.Object(0); o != nil {
 		if v := script.Property(o, "scale"); v != nil {

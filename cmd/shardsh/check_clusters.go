@@ -132,13 +132,13 @@ func (o *checkFlags) checkOne(
 	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // one line has room for one
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
-	verb.DescribeError = func(err error) (check.CheckFailure, bool) {
+	verb.DescribeError = func(err error) (check.RuleFailure, bool) {
 		if o.fleet.isFleet() && !errors.As(context.Cause(ctx), new(signalError)) {
 			return asTrouble(preferTimeout(bounded, err)), true // a line like the others
 		}
 		unknown := errors.As(err, new(*diagnosis.NotFoundError)) && o.format != "nagios" // whose 2 is critical
 		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
-			return check.CheckFailure{}, false
+			return check.RuleFailure{}, false
 		}
 		return asTrouble(preferTimeout(bounded, err)), true
 	}
@@ -228,11 +228,11 @@ func (a *clusterCheck) address() string {
 }
 
 // asTrouble converts an error to the form used in reports.
-func asTrouble(err error) check.CheckFailure {
-	var t check.CheckFailure
+func asTrouble(err error) check.RuleFailure {
+	var t check.RuleFailure
 	text, marshalErr := bson.Marshal(errorFields(err))
 	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
-		return check.CheckFailure{Name: "Error", Message: secret.Redact(err.Error())}
+		return check.RuleFailure{Name: "Error", Message: secret.Redact(err.Error())}
 	}
 	return t
 }

@@ -81,7 +81,7 @@ func (c *Call) AccessRequest() access.Request {
 // Unauthorized returns the server's refusal of a command.
 func (c *Call) Unauthorized() error {
 	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.DB,
-		document.DocumentText(c.withoutSecrets()))
+		document.RawText(c.withoutSecrets()))
 }
 
 // withoutSecrets returns the command as an error may show it: without

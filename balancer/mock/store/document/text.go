@@ -103,5 +103,5 @@ func FormatArgs(args []any) []any {
 	return out
 }
 
-// DocumentText writes a document the way the server's messages do.
-func DocumentText(doc bson.Raw) string { return Text(value.Object(doc)) }
+// RawText writes a document the way the server's messages do.
+func RawText(doc bson.Raw) string { return Text(value.Object(doc)) }
