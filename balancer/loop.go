@@ -94,12 +94,12 @@ type Config struct {
 	// OnDecisions is called, without locks held, at the end of each round with what
 	// the round chose and what it did not, in order. Nil costs nothing.
 	OnDecisions func(at time.Time, decisions []policy.Decision)
-	// ChosenOnly has Decided told of what rounds choose alone.
+	// ChosenOnly has OnDecisions told of what rounds choose alone.
 	ChosenOnly bool
 	// Revision returns a counter of a collection that changes whenever anything
 	// does that rounds look at: its entry, chunks, zones and sizes, the shards and
 	// the settings. With it, rounds pass over collections in which nothing can be
-	// chosen, unless Decided or the Logger are to be told of those. Nil has rounds
+	// chosen, unless OnDecisions or the Logger are to be told of those. Nil has rounds
 	// look at everything.
 	Revision func(ns string) *uint64
 	// FixedZones says that zones stay as they are for as long as the engine works, so
@@ -145,7 +145,7 @@ type Loop struct {
 	// mu is the one mutex of the engine. It guards what follows, the random source, and
 	// what both threads and the streams say that it guards. Nothing is called
 	// with it held that may wait or take another lock: no method of a Cluster,
-	// no Changed, Parameters or OnWake.
+	// no OnRoundChange, Parameters or OnWake.
 	mu               sync.Mutex
 	settings         currentSettings
 	status           roundStatus

@@ -12,7 +12,7 @@ func NewRand(seed uint64, term int64) *rand.Rand {
 }
 
 // randomSource draws from the one source of chance of an engine, which its threads
-// share. It implements policy.Chance.
+// share. It implements policy.RandomSource.
 type randomSource struct {
 	mu   *sync.Mutex // of the loop
 	rand *rand.Rand  // nil: nothing is left to chance

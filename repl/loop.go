@@ -59,7 +59,7 @@ type Config struct {
 	// nil is never.
 	MidLine func() bool
 	// Timers are run while a line is read; nil has none. What they print comes
-	// through Screen.
+	// through DeferredOutput.
 	Timers         Timers
 	DeferredOutput *DeferredOutput
 	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.

@@ -18,7 +18,7 @@ type Timers interface {
 	RunTimers(ctx context.Context) error
 }
 
-// maxDeferred is how much a Screen keeps, in bytes.
+// maxDeferred is how much a DeferredOutput keeps, in bytes.
 const maxDeferred = 1 << 20
 
 // DeferredOutput buffers what timers print while a line is being edited. The zero value

@@ -31,13 +31,13 @@ type Balance struct {
 	// explicitly: no names select nothing.
 	Namespaces []string
 	All        bool
-	// Goal and Order are runner.Size and runner.AsChosen when they are empty.
+	// Goal and Order are runner.GoalSize and runner.OrderChosen when they are empty.
 	Goal  runner.Goal
 	Order runner.Order
 	// OpsInterval is how long operations are counted before each round, for the goal
-	// runner.Ops; zero is a minute.
+	// runner.GoalOps; zero is a minute.
 	OpsInterval time.Duration
-	// By is what counts for the goal runner.LoadGoal.
+	// By is what counts for the goal runner.GoalLoad.
 	By heat.LoadKind
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration

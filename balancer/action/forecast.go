@@ -43,7 +43,7 @@ func locationOf(name string) (*time.Location, error) {
 }
 
 // Run reads the cluster and forecasts. For a name that the cluster does not have the
-// error is a *diagnosis.UnknownError.
+// error is a *diagnosis.NotFoundError.
 func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made forecast.Forecast, err error) {
 	if err := f.Validate(); err != nil {
 		return made, err

@@ -25,7 +25,7 @@ type ScriptGuard struct {
 	audits map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
 }
 
-// NewScriptGuard returns a Direct; nil where there is no policy and no audit.
+// NewScriptGuard returns a ScriptGuard; nil where there is no policy and no audit.
 func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	if len(c.Policies)+len(c.AuditDestinations()) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	return &ScriptGuard{consent: c, clock: clock, audits: map[*mongo.Client]*changeLogger{}}
 }
 
-// distributingCommands are the commands that a Direct looks at, besides writes to config.
+// distributingCommands are the commands that a ScriptGuard looks at, besides writes to config.
 var distributingCommands = []string{
 	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addshard", "addShardToZone",
 	"balancerStart", "balancerStop", "cleanupReshardCollection", "clearJumboFlag",
@@ -61,7 +61,7 @@ func isDistributing(database, name string) bool {
 }
 
 // Begin lets a command be sent to the cluster of a client, once it is written down.
-// Answered takes what became of it; it is nil for a command that a Direct does not look at.
+// Answered takes what became of it; it is nil for a command that a ScriptGuard does not look at.
 func (d *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
 	answered func(bson.Raw, error), err error) {
 	var command bson.D

@@ -95,7 +95,7 @@ func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 }
 
 // Run reads the cluster and answers. For a name that the cluster does not have the
-// error is a *diagnosis.UnknownError.
+// error is a *diagnosis.NotFoundError.
 func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, error) {
 	if err := w.Validate(); err != nil {
 		return WhyResult{}, err

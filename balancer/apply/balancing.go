@@ -18,7 +18,7 @@ type BalancerError struct {
 	Namespaces []string
 	// OpensAt is when its window opens; zero when it works now.
 	OpensAt time.Time
-	// UnresolvedWindow is its window when the window's time zone is unknown; Opens is then the
+	// UnresolvedWindow is its window when the window's time zone is unknown; OpensAt is then the
 	// latest time at which it can open. Empty when the time zone is known.
 	UnresolvedWindow string
 	// InRound says that it is in a round although its window is closed.

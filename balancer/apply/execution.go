@@ -16,7 +16,7 @@ import (
 type Execution struct {
 	// Plan is what is to be carried out.
 	Plan *plan.Plan
-	// Journal is nil where nothing is written down, or Kept has it.
+	// Journal is nil where nothing is written down, or JournalStore has it.
 	Journal *Journal
 	// Store is a journal that is not a file; nil is none.
 	Store JournalStore

@@ -27,7 +27,7 @@ type ReplanRequest struct {
 	Limits plan.Limits
 	// Paused are the collections whose balancing is off only because of the run.
 	Paused []string
-	// Merged are the steps of the run that have merged chunks (plan.AfterMerges).
+	// Merged are the steps of the run that have merged chunks (plan.MeasuredAfterMerges).
 	Merged []plan.Step
 }
 
@@ -62,11 +62,11 @@ type Options struct {
 	// BeforeResume is called when all steps are done and a new plan has none, before balancing is
 	// switched on again; a dry run leaves it out. Nil does nothing.
 	BeforeResume func(ctx context.Context) error
-	// OnUnfinished is called when a run that was Ready ends before all is done, before
+	// OnUnfinished is called when a run for which OnReady was called ends before all is done, before
 	// balancing is switched on again. Nil does nothing.
 	OnUnfinished func(ctx context.Context) error
 	// WillContinue reports whether another run goes on right after this one: when it ends before all
-	// is done, Unfinished is not called and balancing stays off. Nil is never.
+	// is done, OnUnfinished is not called and balancing stays off. Nil is never.
 	WillContinue func() bool
 	// AlreadyChecked says that it was certain already that all steps can be carried out.
 	AlreadyChecked bool
@@ -89,7 +89,7 @@ type Options struct {
 	// OnEvent is called for each event, never concurrently; nil ignores
 	// them.
 	OnEvent func(Event)
-	// Tick makes an Event of the kind Going be sent with each of its values while a step
+	// Tick makes an Event of the kind StillRunning be sent with each of its values while a step
 	// is under way; nil has none.
 	Tick <-chan time.Time
 	// HardContext cancels running steps. The context of Run only keeps new ones from starting.
@@ -137,7 +137,7 @@ const (
 type Event struct {
 	Kind       EventKind
 	Step       plan.Step
-	Namespaces []string // of Paused and Restored
+	Namespaces []string // of Paused and BalancingResumed
 	Err        error
 	Plan       *plan.Plan
 	Age        time.Duration // of a step that goes on

@@ -27,8 +27,8 @@ const (
 	recordMoved RecordKind = "moved"
 	// recordStays stands for a step that is not done, as only force could.
 	recordStays RecordKind = "stays"
-	// RecordMarked stands before a shard is marked as draining, Unmarked after that was taken
-	// back, Removed after it has left the cluster.
+	// RecordMarked stands before a shard is marked as draining, RecordUnmarked after that was taken
+	// back, RecordRemoved after it has left the cluster.
 	RecordMarked   RecordKind = "marked"
 	RecordUnmarked RecordKind = "unmarked"
 	RecordRemoved  RecordKind = "removed"

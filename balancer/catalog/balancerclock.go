@@ -10,7 +10,7 @@ import (
 // the config servers' primary. No command reports it, but their log entries contain it.
 type BalancerClock struct {
 	// Location is its time zone; nil when it is unknown. What a log shows is the offset at
-	// the time Seen.
+	// the time SeenAt.
 	Location *time.Location
 	// SeenAt is when the newest log entry was written that shows the zone; zero for a zone
 	// that somebody named.

@@ -97,7 +97,7 @@ func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 
 // HasMergeCandidates reports whether a shard owns two chunks beside each other that both count:
 // without such there is nothing to merge on it, and that is quicker to see than to
-// walk over Adjoining.
+// walk over MergeCandidates.
 func (t *RoutingTable) HasMergeCandidates(
 	s ShardID,
 	from Key,

@@ -11,7 +11,7 @@ import (
 // Deviation is how far a shard is from its fair share of a collection.
 type Deviation struct {
 	Shard catalog.ShardID
-	// ActualBytes and Share are bytes; Bytes is what it has above its share, less than 0
+	// ActualBytes and ShareBytes are bytes; Bytes is what it has above its share, less than 0
 	// below it, and Percent the same as a part of the share.
 	ActualBytes, ShareBytes, ExcessBytes, ExcessPercent float64
 }

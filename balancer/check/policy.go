@@ -183,8 +183,8 @@ func (p *Policy) Needs() (all Need) {
 
 func (p *Policy) allows(w AllowedWork) bool { return slices.Contains(p.Allow, w) }
 
-// Patterns choose namespaces: those that one of Only matches, or all when there
-// is none, but for those that one of Except matches. A star stands for any
+// Patterns choose namespaces: those that one of Include matches, or all when there
+// is none, but for those that one of Exclude matches. A star stands for any
 // characters, a question mark for one. The buckets of a time series have its name, too.
 type Patterns struct{ Include, Exclude []string }
 
@@ -196,7 +196,7 @@ func (p Patterns) Match(ns string) bool {
 	return (len(p.Include) == 0 || slices.ContainsFunc(p.Include, matches)) && !slices.ContainsFunc(p.Exclude, matches)
 }
 
-// Missing returns those of Only that no sharded collection of a cluster has.
+// Missing returns those of Include that no sharded collection of a cluster has.
 func (p Patterns) Missing(s *catalog.Snapshot) (list []string) {
 	sharded := diagnosis.Sharded(s)
 	for _, pattern := range p.Include {

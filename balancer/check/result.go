@@ -55,7 +55,7 @@ type Report struct {
 	// Cluster and Labels are those of a cluster of a fleet; else empty.
 	Cluster string
 	Labels  map[string]string
-	// Result is nil when the cluster could not be asked, for the Trouble.
+	// Result is nil when the cluster could not be asked, for the RuleFailure.
 	Result  *Result
 	Failure RuleFailure
 }

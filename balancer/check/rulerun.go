@@ -15,12 +15,12 @@ import (
 // Cluster is what the rules look at.
 type Cluster struct {
 	*diagnosis.Diagnosis
-	// Inconsistencies are what checkMetadataConsistency found, unless Unasked says
-	// why such a source can't be asked, or Refused why it did not answer.
+	// Inconsistencies are what checkMetadataConsistency found, unless MetadataUnsupported says
+	// why such a source can't be asked, or MetadataError why it did not answer.
 	Inconsistencies     []catalog.Inconsistency
 	MetadataUnsupported string
 	MetadataError       string
-	// Audit is what an audit found; nil where there was none, as Unaudited says.
+	// Audit is what an audit found; nil where there was none, as NotAuditedReason says.
 	Audit            *Audit
 	NotAuditedReason string
 	// Advisories are the known faults that count; nil is those of the program.

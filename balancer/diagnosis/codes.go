@@ -112,7 +112,7 @@ type Definition struct {
 }
 
 // Definitions returns what all codes mean, the gravest first and then in the
-// order in which Of looks for them.
+// order in which Diagnose looks for them.
 func Definitions() []Definition {
 	return []Definition{
 		{ConfigUnreachable, Critical, Operator,

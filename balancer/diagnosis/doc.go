@@ -5,7 +5,7 @@
 // It has two layers. Facts are typed values, each with one function that works
 // it out (Balances, DrainOf, Zones, OutcomesSince, ...): helpers and reports show them in
 // words of their own. Findings are the facts that are worth the operator's
-// attention, in one form for all faces (Of).
+// attention, in one form for all faces (Diagnose).
 //
 // Everything here is a function of the Snapshot. An overview, which has counts
 // of chunks in place of routing tables, is enough for most of it; what a

@@ -35,12 +35,12 @@ type Drain struct {
 	Disabled       []DisabledCollection
 	DisabledChunks int64
 	// WaitingJumbo counts the chunks flagged jumbo of other collections that wait for the operator;
-	// Force is how to move them.
+	// ForceCommands is how to move them.
 	WaitingJumbo  int64
 	ForceCommands []string
 	// NotMarked: the shard is not marked as draining, and is looked at as if it were.
 	NotMarked bool
-	// LeftByRun says that a run of shardsh has left the balancing of some of Held disabled.
+	// LeftByRun says that a run of shardsh has left the balancing of some of Disabled disabled.
 	LeftByRun bool
 }
 

@@ -30,7 +30,7 @@ type Options struct {
 
 // check refuses what a forecast can't be made of, and returns the options with the
 // collections that are meant. For something that the cluster does not have the
-// error is a *diagnosis.UnknownError.
+// error is a *diagnosis.NotFoundError.
 func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	switch kind := o.Goal.Kind; {
 	case !slices.Contains([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Defragment, plan.Load}, kind):

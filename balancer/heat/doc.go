@@ -2,5 +2,5 @@
 // decides which of them to move so that no shard has much more than the others.
 //
 // Values in, values out: a look at a cluster (balancer/live/load) gives samples of
-// queries and the counters of shards, Of makes a Map of them, and Decide a Decision.
+// queries and the counters of shards, Estimate makes a Map of them, and Decide a Decision.
 package heat

@@ -287,7 +287,7 @@ func (t *LeasedCluster) stillPaused(namespaces []string) []string {
 	})
 }
 
-// hardStopGrace is how long Leave goes on after a hard stop, giveBackRetryInterval how long it waits for a
+// hardStopGrace is how long EndRun goes on after a hard stop, giveBackRetryInterval how long it waits for a
 // cluster that does not do as it is told, and giveBackTimeout how long in all while nothing
 // progress. The lease expires by itself, and what is disabled stays recorded.
 const (
@@ -296,7 +296,7 @@ const (
 	giveBackTimeout       = 2 * time.Minute
 )
 
-// EndRun is End after a run, whose ctx may have ended. hard, if not nil, is a context that
+// EndRun is RestoreAndRelease after a run, whose ctx may have ended. hard, if not nil, is a context that
 // ends at a hard stop by the user.
 func (t *LeasedCluster) EndRun(ctx, hard context.Context) error {
 	ctx, cancel := t.cleanupContext(ctx, hard)
@@ -319,7 +319,7 @@ func (t *LeasedCluster) RestoreAndRelease(ctx context.Context) error {
 }
 
 // Suspend releases the lease, and leaves balancing disabled: the next holder goes on. What
-// is disabled stays recorded. The contexts are those of Leave.
+// is disabled stays recorded. The contexts are those of EndRun.
 func (t *LeasedCluster) Suspend(ctx, hard context.Context) error {
 	ctx, cancel := t.cleanupContext(ctx, hard)
 	defer cancel()

@@ -30,7 +30,7 @@ type Reader struct {
 
 // ReaderOptions say what a Reader reads, and how.
 type ReaderOptions struct {
-	// Parts selects what is read; default Whole.
+	// Parts selects what is read; default DefaultParts.
 	Parts Part
 	// Required are the parts that a Snapshot must have. If the server refuses one of
 	// them, the read fails; if it refuses another one, the Snapshot has a gap.
@@ -44,9 +44,9 @@ type ReaderOptions struct {
 	Namespaces []string
 	// WantsTable, with the parts Chunks and Counts, selects the collections whose routing tables
 	// are read, by what was read before: of the others the chunks are only counted. Nil is
-	// all. The Snapshot is valid until Tabled returns.
+	// all. The Snapshot is valid until WantsTable returns.
 	WantsTable func(s *catalog.Snapshot, c *catalog.CollectionState) bool
-	// WantsOutline, with Tabled, selects the collections of which only an Outline is kept of the
+	// WantsOutline, with WantsTable, selects the collections of which only an Outline is kept of the
 	// table that was read. It sees what the Reader knows before the tables, and what is under
 	// way; it may be called by several goroutines at once. Nil is none.
 	WantsOutline func(s *catalog.Snapshot, c *catalog.CollectionState) bool
@@ -78,7 +78,7 @@ type ReaderOptions struct {
 	// disconnect it. Nil leaves the part out.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
 	// MemberSettings are the settings of the cluster's client, with which members are reached, for the
-	// part Builds. Nil leaves the part out.
+	// part MemberVersions. Nil leaves the part out.
 	MemberSettings *options.ClientOptions
 	// OnProgress, if set, learns how far the read of routing tables is. It is not called twice at
 	// with itself.

@@ -142,7 +142,7 @@ type VolumeReader struct {
 	limit    float64
 }
 
-// NewVolumeReader returns Volumes with a limit, which is a share of each of them.
+// NewVolumeReader returns VolumeReader with a limit, which is a share of each of them.
 func NewVolumeReader(commands CommandRunner, limit float64) *VolumeReader {
 	return &VolumeReader{commands, limit}
 }

@@ -55,8 +55,8 @@ const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | 
 	CollectionSizes | Switches |
 	Logs | Migrations | Reshardings | Deletions | Leases | MemberVersions
 
-// DefaultPartsAndStatus is Whole and what the server says about balance and draining.
+// DefaultPartsAndStatus is DefaultParts and what the server says about balance and draining.
 const DefaultPartsAndStatus = DefaultParts | Statuses | Drains
 
-// BalancerParts is Whole without the logs and volumes: the cluster as the balancer sees it.
+// BalancerParts is DefaultParts without the logs and volumes: the cluster as the balancer sees it.
 const BalancerParts = DefaultParts &^ (Logs | Switches | Disks)

@@ -215,7 +215,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 // selectsTables reports whether the tables of only some collections are read.
 func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(Counts) }
 
-// readSelectedTables reads the tables of the collections that Tabled selects.
+// readSelectedTables reads the tables of the collections that WantsTable selects.
 func (r *tableReading) readSelectedTables(ctx context.Context) error {
 	if !r.selectsTables() || r.options.WantsOutline != nil {
 		return nil

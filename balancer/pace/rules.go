@@ -22,12 +22,12 @@ func (n LimitNote) reachedError(limit string) error {
 // Rules say when a move may begin. The zero Rules let every move begin at once,
 // but for failures.
 type Rules struct {
-	// MaxMoves and MaxBytes bound what this run moves, For how long it begins
+	// MaxMoves and MaxBytes bound what this run moves, MaxTime how long it begins
 	// anything, waits included. Zero means no limit.
 	MaxMoves int
 	MaxBytes int64
 	MaxTime  time.Duration
-	// OnlyWorkingTime excludes from For the time in which a window is shut or a hold keeps moves from
+	// OnlyWorkingTime excludes from MaxTime the time in which a window is shut or a hold keeps moves from
 	// beginning: for work that takes several nights.
 	OnlyWorkingTime bool
 	// The notes say after that a limit is reached whose it is.
@@ -36,7 +36,7 @@ type Rules struct {
 	// they count against the limits.
 	MovedBefore Done
 	SpentBefore time.Duration
-	// Pause is how long to wait after each move before the next begins, Rest what is left of
+	// Pause is how long to wait after each move before the next begins, FirstPause what is left of
 	// that since the last move of an earlier run.
 	Pause, FirstPause time.Duration
 	// CoolDown is how long a range that was moved is left alone, by whoever chooses

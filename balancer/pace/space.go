@@ -16,7 +16,7 @@ type VolumeRoom struct {
 	// Shortfall returns how many bytes on disk are lacking for so many bytes of the collection;
 	// 0 where there is room, MaxInt64 where the volume is not known.
 	Shortfall func(bytes int64) int64
-	// CountedBytes is how many bytes the donor has counted in the range of a Whole move; 0 if it
+	// CountedBytes is how many bytes the donor has counted in the range of a WholeRange move; 0 if it
 	// was not asked, or did not answer.
 	CountedBytes int64
 	// Orphans are documents of the collection that the recipient has yet to delete, which

@@ -15,7 +15,7 @@ import (
 
 // LayoutGoal returns the goal to give a collection the chunks of the collection with its name in
 // another cluster, and to spread them as they are there. The error is a
-// *diagnosis.UnknownError for a collection that the cluster does not have.
+// *diagnosis.NotFoundError for a collection that the cluster does not have.
 //
 // Chunks go to shards of the zone that they are in there, if shards here have a zone of that
 // name. Where there are as many shards as here, each has one that takes its place: the one

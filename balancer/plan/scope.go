@@ -129,7 +129,7 @@ func (sc *scope) clearJumboFlags(on catalog.ShardID) error {
 }
 
 // MatchNamespaces returns the sharded collections that are named. A name may have
-// wildcards: shop.* and *.orders. The error is a *diagnosis.UnknownError for a name that
+// wildcards: shop.* and *.orders. The error is a *diagnosis.NotFoundError for a name that
 // none has.
 func MatchNamespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
 	for _, c := range s.Collections() {

@@ -65,7 +65,7 @@ type Obstacle struct {
 	Stops bool
 	// Waits says that the run waits before its next step until this is over.
 	Waits bool
-	// Option is an option of the run that takes it out of the way, Does what that does:
+	// Option is an option of the run that takes it out of the way, OptionEffect what that does:
 	// "moves it". Both are empty where there is none.
 	Option, OptionEffect string
 	// Hint is what else to do, for texts.

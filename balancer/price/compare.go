@@ -35,7 +35,7 @@ const preferredFactor = 1.02
 
 // Compare compares the ways. It needs the routing table and the sizes of the collection, for the
 // time of the balancer all tables, and is more exact with speeds measured from the change log. For
-// something that the cluster does not have the error is a *diagnosis.UnknownError.
+// something that the cluster does not have the error is a *diagnosis.NotFoundError.
 func Compare(s *catalog.Snapshot, o Options) (Comparison, error) {
 	o.Goal.Kind, o.DiskLimit = cmp.Or(o.Goal.Kind, plan.Balance), cmp.Or(o.DiskLimit, DefaultDiskLimit)
 	q := Comparison{Goal: o.Goal, At: s.Time(), DiskLimit: o.DiskLimit, Ways: []Way{}, Basis: []string{}}

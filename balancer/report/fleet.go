@@ -23,7 +23,7 @@ type Member struct {
 // VerdictUnread is the verdict on a cluster that could not be read.
 const VerdictUnread = "unknown"
 
-// Verdict returns how the cluster is, in a word: that of its overview, or Unread.
+// Verdict returns how the cluster is, in a word: that of its overview, or VerdictUnread.
 func (m Member) Verdict() string {
 	if m.Overview == nil {
 		return VerdictUnread

@@ -84,7 +84,7 @@ type Order string
 const (
 	// OrderChosen is the order in which the policy chose them.
 	OrderChosen Order = "chosen"
-	// OrderLargest begins with what moves most bytes, Smallest with what moves fewest.
+	// OrderLargest begins with what moves most bytes, OrderSmallest with what moves fewest.
 	OrderLargest  Order = "largest"
 	OrderSmallest Order = "smallest"
 	// OrderHottest begins with the donor that has most operations.
@@ -145,7 +145,7 @@ type Options struct {
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
 	// OpsInterval is how long operations are counted before each round, for the goals
-	// Ops and GoalLoad; a minute when it is zero.
+	// GoalOps and GoalLoad; a minute when it is zero.
 	OpsInterval time.Duration
 	// Heat counts and estimates for GoalLoad, whose By is what counts. The error is
 	// ErrNoSamples where no query is sampled.

@@ -42,7 +42,7 @@ type Event struct {
 	// Bytes and Documents moved.
 	Bytes, Documents int64
 	Reason           policy.Reason
-	// Force is that of a migration; Left is how many pieces of its chunk stay with
+	// Force is that of a migration; RemainingPieces is how many pieces of its chunk stay with
 	// the donor.
 	Force           policy.ForceJumbo
 	RemainingPieces int

@@ -46,7 +46,7 @@ type Config struct {
 	// OnDecisions is called at the end of each round with what the round chose and
 	// what it did not, in order. Nil costs nothing.
 	OnDecisions func(at time.Time, decisions []policy.Decision)
-	// ChosenOnly has Decided told of what rounds choose alone.
+	// ChosenOnly has OnDecisions told of what rounds choose alone.
 	ChosenOnly bool
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger

@@ -21,7 +21,7 @@ type Change interface {
 // edit makes a change of a Snapshot.
 type edit func(s *catalog.Snapshot) (*catalog.Snapshot, error)
 
-// change is a Change of one of Kinds.
+// change is a Change of one of ChangeKinds.
 type change struct {
 	text string
 	edit edit

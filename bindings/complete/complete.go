@@ -33,7 +33,7 @@ type Shell interface {
 	MethodResult(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool)
 	// CursorPrototype is what cursors inherit from.
 	CursorPrototype() *goja.Object
-	// ShowWords are what show shows, and Settings the names that config knows.
+	// ShowWords are what show shows, and SettingNames the names that config knows.
 	ShowWords() []string
 	SettingNames() []string
 	// SamplesFields reports whether documents may be read for names of fields.

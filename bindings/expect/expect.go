@@ -14,7 +14,7 @@ type Matcher struct {
 	// Name and Signature are as those of a [script.Method].
 	Name, Signature string
 	// Holds reports whether the assertion holds. What it finds out for
-	// Say it keeps in m.Found.
+	// Explain it keeps in m.Found.
 	Holds func(m *Match) bool
 	// Explain returns the lines under the headline where it does not hold, or does and
 	// should not; nil shows what was expected and what was received.
@@ -37,7 +37,7 @@ type Match struct {
 	Received goja.Value
 	// Not is true for what must not hold.
 	Not bool
-	// Found is Holds's own, for Say.
+	// Found is Holds's own, for Explain.
 	Found any
 }
 

@@ -14,7 +14,7 @@ type WatchHooks struct {
 	// Wait lets some time pass before the files are looked at again; its error ends
 	// the watch.
 	Wait func(ctx context.Context) error
-	// OnBegin is called with the files that will run, End with the report.
+	// OnBegin is called with the files that will run, OnEnd with the report.
 	OnBegin func(files []string)
 	OnEnd   func(Report)
 }

@@ -35,7 +35,7 @@ func IsSensitive(input string) bool {
 type Redact int
 
 const (
-	// Remove keeps no input that is Sensitive.
+	// Remove keeps no input that is IsSensitive.
 	Remove Redact = iota
 	// RemoveRedact is Remove, and takes what tells of people and machines out of
 	// the inputs that are kept.

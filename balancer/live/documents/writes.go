@@ -62,7 +62,7 @@ func ReadWrites(
 		each)
 }
 
-// ReadDeletions is Written for deletions only, filtered by the server.
+// ReadDeletions is ReadWrites for deletions only, filtered by the server.
 func ReadDeletions(
 	ctx context.Context, client *mongo.Client, ns string, since, until bson.Timestamp, each func(Write) error,
 ) error {

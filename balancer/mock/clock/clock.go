@@ -191,7 +191,7 @@ func (k *Clock) Unlock() {
 	k.mu.Unlock()
 }
 
-// WithLock runs f with the lock held. No time passes, and Held does not hear how long it
+// WithLock runs f with the lock held. No time passes, and OnUnlock does not hear how long it
 // was held.
 func (k *Clock) WithLock(f func()) {
 	k.mu.Lock()

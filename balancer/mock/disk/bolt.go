@@ -203,7 +203,7 @@ func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 func (d *Disk) Add(batch []Entry) { d.writer.add(batch) }
 
 // Full reports whether more waits to be written than should: then changes are
-// better kept where they are, and added as one batch when Room says so.
+// better kept where they are, and added as one batch when CapacityFreed says so.
 func (d *Disk) Full() bool { return d.writer.isFull() }
 
 // CapacityFreed returns a channel that is signalled when the queue has capacity again for a caller that
@@ -215,7 +215,7 @@ func (d *Disk) CapacityFreed() <-chan struct{} { return d.writer.capacityFreed }
 func (d *Disk) LastBatch() uint64 { return d.writer.lastBatch() }
 
 // Wait returns when all batches up to a mark are on disk: with an error when
-// they will not be, or when ctx ends first. A mark one higher than Mark is that
+// they will not be, or when ctx ends first. A mark one higher than LastBatch is that
 // of the next batch; who waits for it knows that it will be added.
 func (d *Disk) Wait(ctx context.Context, mark uint64) error { return d.writer.wait(ctx, mark) }
 

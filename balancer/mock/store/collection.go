@@ -192,7 +192,7 @@ func (c *Collection) FindByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	return RecordID(record), doc, ok
 }
 
-// maxPointDocs is how many documents Point finds at most.
+// maxPointDocs is how many documents FindPoint finds at most.
 const maxPointDocs = 16
 
 // FindPoint appends the documents that match a filter which asks for one value of one

@@ -139,7 +139,7 @@ func (c *Call) End() {
 	}
 }
 
-// WithoutLock is the method Outside of a call, for a function that returns a value.
+// WithoutLock is the method WithoutLock of a call, for a function that returns a value.
 func WithoutLock[T any](c *Call, compute func(ctx context.Context) (T, error)) (T, error) {
 	var value T
 	err := c.WithoutLock(func(ctx context.Context) (err error) {

@@ -26,7 +26,7 @@ type Node struct {
 	Commands map[string]*Command
 	// Stages are the first stages of pipelines that make documents.
 	Stages map[string]InitialStage
-	// Member is the shard or config server that this is instead of a mongos, and Own
+	// Member is the shard or config server that this is instead of a mongos, and MemberState
 	// what it answers otherwise; nil on a mongos.
 	Member      *Member
 	MemberState MemberState

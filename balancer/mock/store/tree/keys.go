@@ -89,7 +89,7 @@ func (t *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
 	return record, bytes.Equal(found, key)
 }
 
-// nextLeafRecord is Record for a key after the last one of its leaf: the first
+// nextLeafRecord is FirstRecord for a key after the last one of its leaf: the first
 // entry of the next one may be it.
 func (t *Keys) nextLeafRecord(key []byte) (uint64, bool) {
 	for record, found := range t.From(key) {
