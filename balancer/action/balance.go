@@ -265,14 +265,12 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	defer leave()
 	r.Report(Started{gate, commentFunc(&lease)})
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
-		Namespaces: b.Namespaces,
-		Goal:       b.Goal,
-		Order:      b.Order,
-		Parallel:   b.Parallel,
-		TakeOver:   b.PauseBalancing,
-		Rand: randomSource(
-			b.Seed,
-		),
+		Namespaces:  b.Namespaces,
+		Goal:        b.Goal,
+		Order:       b.Order,
+		Parallel:    b.Parallel,
+		TakeOver:    b.PauseBalancing,
+		Rand:        randomSource(b.Seed),
 		Gate:        gate,
 		MaxTime:     b.For,
 		CoolDown:    b.CoolDown,

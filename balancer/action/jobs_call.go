@@ -380,9 +380,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 		return j.setOutcome(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
 	}
 	result, err := j.execute(ctx, running, l, w, j.timeLeft(left, began))
-	if left := unreachedError(
-		result,
-	); err == nil && left != nil &&
+	if left := unreachedError(result); err == nil && left != nil &&
 		w.kind != plan.Balance { // which ends as even as it can
 		err = &goalError{left}
 	}

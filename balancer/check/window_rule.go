@@ -39,9 +39,7 @@ func (l *ruleRun) checkWindow() {
 	case !f.Done:
 		l.addIfOverMax(secondsQuantity(f.Likely), Finding{Sentence: fmt.Sprintf(
 			"in its window the balancer needs %s, between %s and %s",
-			forecast.RoundedDuration(
-				f.Likely,
-			),
+			forecast.RoundedDuration(f.Likely),
 			forecast.RoundedDuration(f.Low),
 			forecast.RoundedDuration(f.High),
 		), Commands: []string{"sh.balancerWindow()"}})

@@ -285,10 +285,7 @@ func balanceFindings(s *catalog.Snapshot, c *catalog.CollectionState, b Balance)
 
 // disabledFinding finds the flag of a collection.
 func disabledFinding(ns string, hold DisabledBy) Finding {
-	return finding(
-		disabledCodes[hold],
-		Scope{Namespace: ns},
-		fmt.Sprintf("%s for %s", hold, ns),
+	return finding(disabledCodes[hold], Scope{Namespace: ns}, fmt.Sprintf("%s for %s", hold, ns),
 		enableCommand(ns, hold)...)
 }
 

@@ -56,19 +56,12 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
 	waits := s.Release().ForcesJumbo()
 	for _, c := range Sharded(s) {
-		n, hold, run := c.CountOn(
-			shard.ID,
-		).Chunks, DisabledByOf(
-			c.Collection,
-			s.Release(),
-		), s.BalancingDisabledBy(
-			c.Namespace,
-		)
-		switch jumbo := c.CountOn(shard.ID).Jumbo; {
-		case hold == NotDisabled && jumbo > 0 && waits:
-			d.WaitingJumbo, d.ForceCommands = d.WaitingJumbo+jumbo, append(
-				d.ForceCommands,
-				forcedMoves(c, shard.ID, s.Release())...)
+		count := c.CountOn(shard.ID)
+		n, hold, run := count.Chunks, DisabledByOf(c.Collection, s.Release()), s.BalancingDisabledBy(c.Namespace)
+		switch {
+		case hold == NotDisabled && count.Jumbo > 0 && waits:
+			d.WaitingJumbo += count.Jumbo
+			d.ForceCommands = append(d.ForceCommands, forcedMoves(c, shard.ID, s.Release())...)
 		case n == 0, hold == NotDisabled, hold == DisabledNoBalance && run != nil && run.Running:
 		case hold == DisabledNoBalance && run != nil:
 			d.LeftByRun, d.DisabledChunks = true, d.DisabledChunks+n

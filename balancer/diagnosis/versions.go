@@ -57,11 +57,8 @@ func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 		if last := len(v.components) - 1; last > 0 {
 			who = strings.Join(v.components[:last], ", ") + " and " + v.components[last]
 		}
-		list = append(
-			list,
-			finding(MixedVersions, Scope{},
-				who+" are of different releases: "+strings.Join(v.lines, " and ")+counts.bracketedText()),
-		)
+		list = append(list, finding(MixedVersions, Scope{},
+			who+" are of different releases: "+strings.Join(v.lines, " and ")+counts.bracketedText()))
 	} else if f, differ := v.patchFinding(s); differ {
 		f.Sentence += counts.bracketedText()
 		list = append(list, f)

@@ -64,12 +64,9 @@ func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
 ) {
 	const firstPage, growth = 100, 20
 	for limit := firstPage; ; limit *= growth {
-		docs, err := a.RunCursorCommand(
-			ctx,
-			"config",
+		docs, err := a.RunCursorCommand(ctx, "config",
 			append(newestFirstCommand(from.log, bson.D{}, int64(limit)), bson.E{Key: "batchSize", Value: int32(limit)},
-				activityTimeLimit),
-		)
+				activityTimeLimit))
 		if err != nil {
 			return nil, from, false, ServerError(err)
 		}

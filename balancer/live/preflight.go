@@ -40,9 +40,7 @@ func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*
 	list = map[string]preflight.Indexes{}
 	failed := 0
 	var mu sync.Mutex
-	_ = inParallel(
-		reading,
-		parallelIndexReads,
+	_ = inParallel(reading, parallelIndexReads,
 		of[:min(len(of), maxPreflightCollections)], // which notes its errors itself
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			has, refused := readIndexes(ctx, a, r, c)
@@ -56,8 +54,7 @@ func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*
 				err = cmp.Or(err, refused)
 			}
 			return nil
-		},
-	)
+		})
 	return list, len(of) - len(list) - failed, err
 }
 

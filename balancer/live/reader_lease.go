@@ -23,15 +23,12 @@ var jobGraceExpr = bson.D{{Key: "$cond", Value: bson.A{
 // readLeases reads the lease of shardsh, if there is one. A user who may not read it has none,
 // and so do servers that are too old for the query.
 func (r *reading) readLeases(ctx context.Context) error {
-	docs, err := r.listFromShards(
-		ctx,
-		firstShardTimeout,
+	docs, err := r.listFromShards(ctx, firstShardTimeout,
 		query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
 			{{Key: "$set", Value: bson.D{{Key: "running", Value: bson.D{
 				{Key: "$gt", Value: bson.A{bson.D{{Key: "$add", Value: bson.A{"$expires", jobGraceExpr}}}, clusterTime}}}}}}},
 			{{Key: "$project", Value: bson.D{{Key: "token", Value: 0}, {Key: "entry", Value: 0}}}},
-		}},
-	)
+		}})
 	if err != nil {
 		if ctx.Err() == nil && errors.As(ServerError(err), new(*mongoerr.ServerError)) {
 			return nil

@@ -101,13 +101,10 @@ func (r logReading) readLastSwitch(ctx context.Context) error {
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "actionlog" }) {
 		return nil
 	}
-	docs, err := r.source.list(
-		ctx,
-		find("actionlog",
-			bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{balancerStartEntry, balancerStopEntry}}}}}).
-			sortedBy("$natural", -1).
-			withLimit(1),
-	)
+	docs, err := r.source.list(ctx, find("actionlog",
+		bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{balancerStartEntry, balancerStopEntry}}}}}).
+		sortedBy("$natural", -1).
+		withLimit(1))
 	if err == nil && len(docs) > 0 {
 		r.parts.Balancer.Switched = parseSwitch(catalog.ParseLogEntry(docs[0]))
 	}

@@ -30,11 +30,9 @@ type consistencyCheck struct {
 }
 
 func (i *consistencyCheck) report(kind, description string, details ...bson.E) {
-	i.inconsistencies = append(
-		i.inconsistencies,
+	i.inconsistencies = append(i.inconsistencies,
 		Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}},
-			details...)},
-	)
+			details...)})
 }
 
 // Inconsistencies checks one collection, a database where coll is empty, or

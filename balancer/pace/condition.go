@@ -93,11 +93,9 @@ func (c comparison) holds(readings []Reading, v *Verdict) bool {
 	case !comparisons()[c.sign](worst.Values[c.quantity], c.value):
 		return false
 	}
-	v.Reasons = append(
-		v.Reasons,
+	v.Reasons = append(v.Reasons,
 		fmt.Sprintf("%s %s on %s %s %s", c.quantity, c.quantity.format(worst.Values[c.quantity]), worst.Member, c.sign,
-			c.quantity.format(c.value)),
-	)
+			c.quantity.format(c.value)))
 	return true
 }
 

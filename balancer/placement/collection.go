@@ -174,11 +174,9 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 		if missing >= 0 {
 			absent = all[missing]
 			all = slices.Delete(all, missing, missing+1)
-			list = append(
-				list,
+			list = append(list,
 				c.newFinding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
-					n, joinIDs(absent.shards), joinIDs(all[0].shards)), repairIndex(c.Namespace, all[0].value)),
-			)
+					n, joinIDs(absent.shards), joinIDs(all[0].shards)), repairIndex(c.Namespace, all[0].value)))
 		}
 		for _, v := range all[1:] {
 			list = append(list, c.newFinding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,

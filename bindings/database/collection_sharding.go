@@ -135,9 +135,7 @@ func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 			percentText(sh.data, all.data),
 			plaintext.PlainNumber(sh.docs - sh.orphans),
 			plaintext.PlainNumber(sh.orphans),
-			plaintext.PlainNumber(
-				sh.chunks,
-			),
+			plaintext.PlainNumber(sh.chunks),
 			plaintext.DatabaseSizeText(math.Floor(perChunk)),
 			plaintext.DatabaseSizeText(sh.average),
 		})

@@ -32,11 +32,9 @@ const (
 func WhatIfText(o whatif.Outcomes, all bool) string {
 	var out page
 	letters := map[int]string{0: whatif.Unchanged}
-	out.writeWrapped(
-		0,
+	out.writeWrapped(0,
 		sentence(fmt.Sprintf("What the balancer does until nothing is left to move, on the cluster as of %s",
-			o.At.Format("2006-01-02 15:04 MST"))),
-	)
+			o.At.Format("2006-01-02 15:04 MST"))))
 	for i, a := range o.Alternatives {
 		if i > 0 {
 			letters[i] = letter(i)

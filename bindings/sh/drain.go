@@ -54,11 +54,8 @@ func (sh *Helpers) startDrain(shard string) bson.Raw {
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	release, _ := sh.release()
 	if sh.version().AtLeast(drainCommandsVersion) {
-		release = sh.readCluster(
-			live.ReaderOptions{Parts: live.Compatibility},
-		).Snapshot.Parts().Compatibility.Release(
-			release,
-		)
+		seen := sh.readCluster(live.ReaderOptions{Parts: live.Compatibility})
+		release = seen.Snapshot.Parts().Compatibility.Release(release)
 	}
 	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }

@@ -41,13 +41,11 @@ func (sh *Helpers) readSummary() *balancerSummary {
 		WantsTable: needsChunks, OutcomeSpan: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
-		Diagnosis: diagnosis.Diagnose(
-			seen.Snapshot,
-		),
-		settings: configDocument(seen, "settings", "balancer"),
-		policy:   sh.policyText(),
-		shards:   report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)),
-		hasSizes: seen.hasSizes(),
+		Diagnosis: diagnosis.Diagnose(seen.Snapshot),
+		settings:  configDocument(seen, "settings", "balancer"),
+		policy:    sh.policyText(),
+		shards:    report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)),
+		hasSizes:  seen.hasSizes(),
 	}
 }
 

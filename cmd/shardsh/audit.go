@@ -51,14 +51,11 @@ func (o *auditFlags) parseArgs(_ environment, words []string) error {
 // run is "shardsh audit": checks that documents and metadata are on the right shards.
 func (o *auditFlags) run(ctx context.Context, env environment) error {
 	var result action.AuditResult
-	err := o.connectAndRead(
-		ctx,
-		env,
+	err := o.connectAndRead(ctx, env,
 		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
 			result, err = o.action.Run(ctx, c, r)
 			return result.Resume, err
-		},
-	)
+		})
 	if err != nil {
 		return err
 	}

@@ -139,14 +139,10 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	if err != nil {
 		return nil, err
 	}
-	first := router.New(
-		cluster,
-		nil,
-		router.WithSnapshots(
-			mockoptions.SnapshotsAnywhere(s.rules),
-		),
-		router.WithBudget(mockoptions.NewMemoryBudget(o.memory)),
-	)
+	first := router.New(cluster, nil, router.WithSnapshots(
+		mockoptions.SnapshotsAnywhere(s.rules),
+	),
+		router.WithBudget(mockoptions.NewMemoryBudget(o.memory)))
 	routers, err := router.NewRouters(first, max(1, cmp.Or(o.routers, topology.Routers)))
 	if err != nil {
 		cluster.Close()

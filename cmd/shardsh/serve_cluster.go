@@ -80,16 +80,12 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 		c.close()
 		return nil, err
 	}
-	front := router.New(
-		c.cluster,
-		logger,
-		router.WithUsers(directory, len(o.auth) > 0),
+	front := router.New(c.cluster, logger, router.WithUsers(directory, len(o.auth) > 0),
 		router.WithCursorTimeout(o.idleCursors),
 		router.WithSnapshots(
 			mockoptions.SnapshotsInDBPath(o.dbpath),
 		),
-		router.WithBudget(mockoptions.NewMemoryBudget(o.memory)),
-	)
+		router.WithBudget(mockoptions.NewMemoryBudget(o.memory)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: messageTimeout}
 	if len(o.auth) > 0 {
 		limits.UntrustedBytes = maxUnauthenticatedBytes

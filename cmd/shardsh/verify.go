@@ -66,14 +66,11 @@ func (o *verifyFlags) parseArgs(_ environment, words []string) error {
 // run is "shardsh verify": whether a collection holds the same documents as before.
 func (o *verifyFlags) run(ctx context.Context, env environment) error {
 	var result action.VerifyResult
-	err := o.connectAndRead(
-		ctx,
-		env,
+	err := o.connectAndRead(ctx, env,
 		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
 			result, err = o.action.Run(ctx, c, r)
 			return result.Resume, err
-		},
-	)
+		})
 	if err != nil {
 		return err
 	}

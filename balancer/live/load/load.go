@@ -268,10 +268,7 @@ func (r *loadReader) readSamples(ctx context.Context, c *collection) error {
 	}
 	c.from = r.Clock.Now().Add(-r.MaxSampleAge)
 	r.Tell("reading the sampled queries of " + c.ns)
-	docs, err := r.runCursorCommand(
-		ctx,
-		samplesTimeout,
-		"admin",
+	docs, err := r.runCursorCommand(ctx, samplesTimeout, "admin",
 		bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
 			Value: bson.A{
 				bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: c.ns}}}},
@@ -283,8 +280,7 @@ func (r *loadReader) readSamples(ctx context.Context, c *collection) error {
 					{Key: "cmd.filter", Value: 1}, {Key: "cmd.collation", Value: 1}, {Key: "cmd.query", Value: 1},
 					{Key: "cmd.remove", Value: 1}, {Key: "cmd.updates.q", Value: 1}, {Key: "cmd.updates.collation", Value: 1},
 					{Key: "cmd.deletes.q", Value: 1}, {Key: "cmd.deletes.collation", Value: 1}}}},
-			}}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10_000)}}}},
-	)
+			}}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10_000)}}}})
 	if err != nil {
 		return c.noteUnread(ctx, "the sampled queries", err)
 	}

@@ -187,14 +187,8 @@ func (p *Plan) sourceStages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	case residual == nil && shape.ShardKey != nil && p.coversFields(shape.ShardKey):
 		return fetchStage(nil, ran.Owned, ran.Owned, p.shardingFilterStage(shape, ran, scan)), Totals{ran.Keys, ran.Owned}
 	}
-	return p.shardingFilterStage(
-			shape,
-			ran,
-			fetchStage(residual, ran.Found, ran.Matched, scan),
-		), Totals{
-			ran.Keys,
-			ran.Found,
-		}
+	fetch := fetchStage(residual, ran.Found, ran.Matched, scan)
+	return p.shardingFilterStage(shape, ran, fetch), Totals{ran.Keys, ran.Found}
 }
 
 func (p *Plan) shardingFilterStage(shape ResultShape, ran RunStats, input *Stage) *Stage {
@@ -203,9 +197,7 @@ func (p *Plan) shardingFilterStage(shape ResultShape, ran RunStats, input *Stage
 	}
 	return (&Stage{Name: "SHARDING_FILTER",
 		Counters: bson.D{{Key: "chunkSkips", Value: intOrLong(ran.Matched - ran.Owned)}},
-		Returned: ran.Owned, Works: input.Works}).WithInput(
-		input,
-	)
+		Returned: ran.Owned, Works: input.Works}).WithInput(input)
 }
 
 func fetchStage(filter bson.Raw, examined, returned int64, input *Stage) *Stage {

@@ -19,12 +19,10 @@ type adviseArguments struct {
 }
 
 func (s *Server) addAdvise() {
-	add(
-		s,
+	add(s,
 		tool{name: "advise", description: "Which shard key suits a collection, and why, from its indexes and a sample. " +
 			"Returns counts and shares, and no documents."},
-		adviseTool,
-	)
+		adviseTool)
 }
 
 func adviseTool(ctx context.Context, c *call, in adviseArguments) (Answer, error) {

@@ -25,12 +25,10 @@ const (
 )
 
 func (s *Server) addApply() {
-	add(
-		s,
+	add(s,
 		tool{name: "apply", modifies: true, description: "Carries out a plan that a person has approved by its hash, and " +
 			"no other; goes on with it when it was ended before. Nothing else changes the cluster."},
-		applyTool,
-	)
+		applyTool)
 }
 
 func applyTool(ctx context.Context, c *call, in applyArguments) (Answer, error) {

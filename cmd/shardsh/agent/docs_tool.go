@@ -17,12 +17,10 @@ type docsArguments struct {
 const maxSections = 4
 
 func (s *Server) addDocs() {
-	add(
-		s,
+	add(s,
 		tool{name: "docs", description: "What shardsh's documentation says about a finding's code, a command, an option, " +
 			"or how balancing works: the sections that fit best."},
-		docsTool,
-	)
+		docsTool)
 }
 
 func docsTool(_ context.Context, _ *call, in docsArguments) (Answer, error) {

@@ -23,12 +23,10 @@ const diffParts = live.DefaultPartsAndStatus | live.Causes
 const maxCollections = 40
 
 func (s *Server) addMetadata() {
-	add(
-		s,
+	add(s,
 		tool{name: "snapshot", description: "What the cluster consists of: shards with their data and zones, settings of " +
 			"the balancer, the largest collections with keys and chunks; its name, for the tool diff."},
-		snapshotTool,
-	)
+		snapshotTool)
 }
 
 func snapshotTool(ctx context.Context, c *call, in snapshotArguments) (Answer, error) {

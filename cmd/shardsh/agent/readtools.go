@@ -92,36 +92,26 @@ type simulateArguments struct {
 }
 
 func (s *Server) addReadTools() {
-	add(
-		s,
+	add(s,
 		tool{name: "why", description: "What is wrong with the cluster, or with a collection, shard or zone; why; who has " +
 			"to act; and the commands that mend it. Begin here."},
-		whyTool,
-	)
-	add(
-		s,
+		whyTool)
+	add(s,
 		tool{name: "check", description: "Whether the cluster keeps the rules of health and balance: passed, failed or " +
 			"unknown, with what failed."},
-		checkTool,
-	)
-	add(
-		s,
+		checkTool)
+	add(s,
 		tool{name: "plan", description: "The splits, moves and merges that would reach a goal, with reasons, bytes and " +
 			"time. Changes nothing. Its hash is what a person approves."},
-		planTool,
-	)
-	add(
-		s,
+		planTool)
+	add(s,
 		tool{name: "forecast", description: "How long the cluster's own balancer takes to reach a goal, as a range that is " +
 			"right nine times in ten."},
-		forecastTool,
-	)
-	add(
-		s,
+		forecastTool)
+	add(s,
 		tool{name: "simulate", description: "What comes of changes to a copy of the metadata, compared with no change. " +
 			"Changes: " + changeUsage()},
-		simulateTool,
-	)
+		simulateTool)
 }
 
 func changeUsage() string {

@@ -68,9 +68,7 @@ func unreachableError(c *ConnectionString, err error) error {
 			}
 		}
 	}
-	if refused, ok := errors.AsType[driver.Error](
-		reason,
-	); ok && refused.Code != 0 ||
+	if refused, ok := errors.AsType[driver.Error](reason); ok && refused.Code != 0 ||
 		isLoginRefusedText(reason, &refused) {
 		source, ok := c.get("authSource")
 		if !ok {

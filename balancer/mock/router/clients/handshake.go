@@ -54,9 +54,7 @@ func hello(c *call.Call) (bson.D, error) {
 	if args.Truth(c.Body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
-	reply = append(
-		reply,
-		bson.E{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
+	reply = append(reply, bson.E{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(call.MaxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
 		bson.E{
@@ -66,8 +64,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},
 		bson.E{Key: "maxWireVersion", Value: mock.MaxWireVersion(c.Node.Release())},
-		bson.E{Key: "minWireVersion", Value: int32(0)},
-	)
+		bson.E{Key: "minWireVersion", Value: int32(0)})
 	if m := c.Node.Member; m != nil {
 		reply = append(reply, bson.E{Key: "readOnly", Value: false})
 		if m.ID == mock.ConfigServerID {

@@ -51,12 +51,10 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 // checkYear refuses years that have no four digits.
 func checkYear(t time.Time) error {
 	if year := t.Year(); year < 0 || year > 9999 {
-		return servererr.NewCode(
-			18537,
+		return servererr.NewCode(18537,
 			"Could not convert date to string: date component was outside the supported range of "+
 				"0-9999: %d",
-			year,
-		)
+			year)
 	}
 	return nil
 }

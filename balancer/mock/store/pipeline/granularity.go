@@ -71,22 +71,18 @@ func newGranularity(v value.Value) (granularity, error) {
 func (g granularity) checkNumber(v value.Value) error {
 	switch {
 	case !value.IsNumber(v):
-		return servererr.NewCode(
-			40258,
+		return servererr.NewCode(40258,
 			"$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
 				"with type: %s",
-			value.TypeName(v),
-		)
+			value.TypeName(v))
 	case value.IsNaN(v):
 		return servererr.NewCode(40259,
 			"$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
 	case value.ToDouble(v) < 0:
-		return servererr.NewCode(
-			40260,
+		return servererr.NewCode(40260,
 			"$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
 				"negative number: %s",
-			v,
-		)
+			v)
 	}
 	return nil
 }

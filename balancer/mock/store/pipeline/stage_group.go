@@ -308,13 +308,11 @@ func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
 	for i := 1; i < len(bounds); i++ {
 		a, b := bounds[i-1], bounds[i]
 		if value.IsNumber(a) != value.IsNumber(b) || !value.IsNumber(a) && a.Type != b.Type {
-			return nil, servererr.NewCode(
-				40193,
+			return nil, servererr.NewCode(40193,
 				"All values in the 'boundaries' option to $bucket must have the same type. Found "+
 					"conflicting types %s and %s",
 				value.TypeName(a),
-				value.TypeName(b),
-			)
+				value.TypeName(b))
 		}
 		if value.Compare(a, b) >= 0 {
 			return nil, servererr.NewCode(40194,
