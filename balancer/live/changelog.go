@@ -43,16 +43,25 @@ func ParseLogPosition(log, text string) LogPosition {
 	return LogPosition{log: log, id: bson.RawValue{Type: kind, Value: data}}
 }
 
-// logEndTimeout limits the read of a log's end.
-const logEndTimeout = 2 * time.Second
-
-// LogEnd returns the end of a log, without waiting long for it.
+// LogEnd returns the end of a log.
 func LogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
+	return readLogEnd(ctx, a, log, activityTimeLimit)
+}
+
+// quickLogEndTimeout limits QuickLogEnd.
+const quickLogEndTimeout = 2 * time.Second
+
+// QuickLogEnd is LogEnd for callers whose own work should not wait for a slow answer: it gives
+// up after two seconds.
+func QuickLogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer time.AfterFunc(logEndTimeout, cancel).Stop()
-	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirstCommand(log, bson.D{}, 1),
-		bson.E{Key: "maxTimeMS", Value: logEndTimeout.Milliseconds()}))
+	defer time.AfterFunc(quickLogEndTimeout, cancel).Stop()
+	return readLogEnd(ctx, a, log, bson.E{Key: "maxTimeMS", Value: quickLogEndTimeout.Milliseconds()})
+}
+
+func readLogEnd(ctx context.Context, a CommandRunner, log string, limit bson.E) (LogPosition, error) {
+	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirstCommand(log, bson.D{}, 1), limit))
 	return LogStart(log).afterNewest(docs), ServerError(err)
 }
 

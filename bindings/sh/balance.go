@@ -175,7 +175,7 @@ type moveWatch struct {
 }
 
 func (sh *Helpers) watchMoves(ns string) *moveWatch {
-	at, err := live.LogEnd(sh.host.JS.Context(), sh.commandRunner(), live.ChangeLog)
+	at, err := live.QuickLogEnd(sh.host.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	if err != nil {
 		sh.host.Gateway.Throw(err)
 	}

@@ -48,7 +48,7 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 func (sh *Helpers) sendMove(c *call, body bson.D) goja.Value {
 	asked := parseMove(rawdoc.MustMarshal(body))
 	// Whoever may not read the log is told of moves before this one, too, in case the answer is lost.
-	asked.LogBefore, _ = live.LogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
+	asked.LogBefore, _ = live.QuickLogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(sh.withMaxTime(body)))
 	if err == nil {
 		return c.host.Display.Reply(reply)
