@@ -68,7 +68,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*ownerTable, error) {
 	coll, err := a.shards.ReadCollection(ctx, ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) && a.untracked[ns] {
-		return a.onPrimary(ctx, ns)
+		return a.readTableOnPrimary(ctx, ns)
 	}
 	if err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 	return t, nil
 }
 
-// onPrimary reads the table of a collection that config.collections does not have: it is on its database's primary.
-func (a *auditRun) onPrimary(ctx context.Context, ns string) (*ownerTable, error) {
+// readTableOnPrimary reads the table of a collection that config.collections does not have: it is on its database's primary.
+func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTable, error) {
 	primary, err := a.shards.Primary(ctx, ns)
 	if err != nil {
 		return nil, err

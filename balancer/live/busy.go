@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -298,30 +299,23 @@ func (q *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err erro
 // readPendingDeletions asks the primary of a shard how many range deletions wait, and whether
 // a migration is not settled, as after a step-down of the shard's primary.
 func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c, err := m.memberOf(ctx, id)
+	err = m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
+		config := client.Database("config")
+		n, err := config.Collection("rangeDeletions").CountDocuments(ctx, bson.D{})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			list = append(list, Busy{Kind: BusyDeletion, Shard: id, Count: n, Left: cleanupDelayOf(ctx, client)})
+		}
+		unsettled, err := config.Collection("migrationCoordinators").CountDocuments(ctx, bson.D{})
+		if unsettled > 0 {
+			list = append(list, Busy{Kind: BusyMigration, Shard: id, Detail: "not settled"})
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
-	defer cancel()
-	config := c.client.Database("config")
-	n, err := config.Collection("rangeDeletions").CountDocuments(ctx, bson.D{})
-	if err != nil {
-		return nil, &MembersError{id, c.hosts, ServerError(err)}
-	}
-	if n > 0 {
-		shard := catalog.ShardState{}
-		describeShard(ctx, c.client.Database("admin"), &shard)
-		list = append(list, Busy{Kind: BusyDeletion, Shard: id, Count: n, Left: shard.CleanupDelay})
-	}
-	unsettled, err := config.Collection("migrationCoordinators").CountDocuments(ctx, bson.D{})
-	if err != nil {
-		return nil, &MembersError{id, c.hosts, ServerError(err)}
-	}
-	if unsettled > 0 {
-		list = append(list, Busy{Kind: BusyMigration, Shard: id, Detail: "not settled"})
 	}
 	return list, nil
 }
@@ -329,17 +323,38 @@ func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) 
 // readCleanupDelay reads orphanCleanupDelaySecs from the primary of a shard; 0 if it does
 // not say.
 func (m *Members) readCleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
+	var delay time.Duration
+	err := m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
+		delay = cleanupDelayOf(ctx, client)
+		return nil
+	})
+	return delay, err
+}
+
+// cleanupDelayOf reads orphanCleanupDelaySecs; 0 if the server does not say.
+func cleanupDelayOf(ctx context.Context, client *mongo.Client) time.Duration {
+	shard := catalog.ShardState{}
+	describeShard(ctx, client.Database("admin"), &shard)
+	return shard.CleanupDelay
+}
+
+// askShard has f ask the primary of a shard, within the timeout of a member. Errors of f become
+// a *MembersError.
+func (m *Members) askShard(
+	ctx context.Context, id catalog.ShardID, f func(context.Context, *mongo.Client) error,
+) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, err := m.memberOf(ctx, id)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
-	shard := catalog.ShardState{}
-	describeShard(ctx, c.client.Database("admin"), &shard)
-	return shard.CleanupDelay, nil
+	if err := f(ctx, c.client); err != nil {
+		return &MembersError{id, c.hosts, ServerError(err)}
+	}
+	return nil
 }
 
 // MergeBusy merges the work found by a read into earlier results; the longest times win.

@@ -108,7 +108,7 @@ func (rq *Request) capture(targets []target) []Read {
 	reads := make([]Read, len(targets))
 	for i, t := range targets {
 		reads[i] = rq.env.locator.capture(t)
-		if rq.secondary.includes(t) {
+		if rq.secondary.addTarget(t) {
 			reads[i].secondary = rq.secondary
 		}
 	}
@@ -190,7 +190,7 @@ func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[sto
 	}
 	return func(yield func(store.Found, error) bool) {
 		for found, err := range r.Plan.Run(ctx, counts) {
-			if err == nil && (!r.target.owns(found.Doc) || !r.secondary.has(found.Doc)) {
+			if err == nil && (!r.target.owns(found.Doc) || !r.secondary.stillHas(found.Doc)) {
 				continue
 			}
 			counts.Owned++

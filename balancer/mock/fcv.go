@@ -56,10 +56,16 @@ func (cfg *ConfigDB) cacheFCV() {
 
 // Language returns the query language of a node on which a release runs. It needs no lock.
 func (c *Cluster) Language(r catalog.Release) expr.Language {
-	if version := c.config.fcv.Load(); version != nil {
-		r = r.WithFCV(*version)
+	return LanguageOf(c.config.withFCV(r))
+}
+
+// withFCV returns a release with the feature compatibility version, where there is one. It needs
+// no lock.
+func (cfg *ConfigDB) withFCV(r catalog.Release) catalog.Release {
+	if version := cfg.fcv.Load(); version != nil {
+		return r.WithFCV(*version)
 	}
-	return LanguageOf(r)
+	return r
 }
 
 // CompatibilityVersion returns the feature compatibility version as it is now.

@@ -135,7 +135,7 @@ func (mb *Membership) RemoveConfigShard() (Removal, error) {
 func (mb *Membership) cleanConfigShard(r *Removal) {
 	s := mb.shards[configShard]
 	if mb.release.DropsOrphansOfConfig() {
-		r.PendingDeletions = int64(s.unready())
+		r.PendingDeletions = int64(s.countUnready())
 		r.Cleaning = r.PendingDeletions > 0 && !mb.bugs.DropsUnreadyDeletions
 		return
 	}

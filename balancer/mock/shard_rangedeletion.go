@@ -165,9 +165,9 @@ func (st *Statistics) ScheduledDeletions(id catalog.ShardID) int {
 }
 
 // UnreadyDeletions counts those whose migration is not decided, or whose shard does not know it.
-func (st *Statistics) UnreadyDeletions(id catalog.ShardID) int { return st.shards[id].unready() }
+func (st *Statistics) UnreadyDeletions(id catalog.ShardID) int { return st.shards[id].countUnready() }
 
-func (s *shard) unready() (n int) {
+func (s *shard) countUnready() (n int) {
 	for _, task := range s.deletions {
 		if !task.ready {
 			n++

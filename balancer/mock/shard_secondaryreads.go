@@ -17,21 +17,21 @@ import (
 // SecondaryRead is what a read of secondaries has lost since it began.
 type SecondaryRead struct {
 	// tables are those by which the shards owned documents when it began.
-	tables map[catalog.ShardID]*catalog.RoutingTable
-	ends   bool // it is killed, and loses nothing
-	killed atomic.Bool
+	tables   map[catalog.ShardID]*catalog.RoutingTable
+	killable bool // it is killed, and loses nothing
+	killed   atomic.Bool
 	// gone are the ranges that were deleted. Who reads them does not hold the lock.
 	gone atomic.Pointer[[]goneRange]
 }
 
 type goneRange struct {
-	of       catalog.KeyPattern
+	pattern  catalog.KeyPattern
 	min, max catalog.Key
 }
 
 func (g goneRange) has(doc bson.Raw) bool {
-	key, err := g.of.DocumentKey(doc)
-	return err == nil && !key.Less(g.min) && (key.Less(g.max) || g.max.Equal(g.of.GlobalMax()))
+	key, err := g.pattern.DocumentKey(doc)
+	return err == nil && !key.Less(g.min) && (key.Less(g.max) || g.max.Equal(g.pattern.GlobalMax()))
 }
 
 // FromSecondaries has the reads of a request go to secondaries, also where those are not behind.
@@ -39,18 +39,15 @@ func (rq *Request) FromSecondaries() {
 	if rq.secondary != nil {
 		return // what else the request reads ends with its first batch
 	}
-	release := rq.env.release
-	if version := rq.env.config.fcv.Load(); version != nil {
-		release = release.WithFCV(*version)
-	}
+	release := rq.env.config.withFCV(rq.env.release)
 	rq.secondary = &SecondaryRead{
-		tables: map[catalog.ShardID]*catalog.RoutingTable{},
-		ends:   rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.AtLeast(catalog.Release82),
+		tables:   map[catalog.ShardID]*catalog.RoutingTable{},
+		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.AtLeast(catalog.Release82),
 	}
 }
 
-// includes notes a part of the read, and reports whether it is one: of the collection that was read first.
-func (r *SecondaryRead) includes(t target) bool {
+// addTarget notes a part of the read, and reports whether it is one: of the collection that was read first.
+func (r *SecondaryRead) addTarget(t target) bool {
 	if r == nil || t.table == nil {
 		return false
 	}
@@ -71,8 +68,8 @@ func (r *SecondaryRead) Failed() error {
 	return mongoerr.New(mongoerr.QueryPlanKilled, "Read has been terminated due to orphan range cleanup")
 }
 
-// has reports whether a document is still there.
-func (r *SecondaryRead) has(doc bson.Raw) bool {
+// stillHas reports whether a document is still there.
+func (r *SecondaryRead) stillHas(doc bson.Raw) bool {
 	if r == nil {
 		return true
 	}
@@ -88,7 +85,7 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	task.begun = true
 	var reads []*SecondaryRead
 	for r := range rd.readers {
-		if r.secondary.owned(s.id, task) && r.ns == task.coll.Namespace {
+		if r.secondary.ownedByShard(s.id, task) && r.ns == task.coll.Namespace {
 			reads = append(reads, r.secondary)
 		}
 	}
@@ -107,13 +104,13 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	lose()
 }
 
-// owned reports whether a shard owned some of a range when the read began.
-func (r *SecondaryRead) owned(id catalog.ShardID, task *rangeDeletion) bool {
+// ownedByShard reports whether a shard owned some of a range when the read began.
+func (r *SecondaryRead) ownedByShard(id catalog.ShardID, task *rangeDeletion) bool {
 	return r != nil && r.tables[id] != nil && slices.Contains(r.tables[id].OwnersIn(task.min, task.max), id)
 }
 
 func (r *SecondaryRead) lose(g goneRange, ends bool) {
-	if r.ends && ends {
+	if r.killable && ends {
 		r.killed.Store(true)
 		return
 	}

@@ -40,8 +40,8 @@ type rounds struct {
 	throttle int64
 	found    []Violation
 
-	zonal          bool // who gives data of a zone to even out sizes is in it
-	over           bool // the balancer does not run
+	donorsInZone   bool // who gives data of a zone to even out sizes is in it
+	balancerEnded  bool // the balancer does not run
 	inRound        bool
 	entriesAtBegin map[[2]string]Entry // the catalog's documents when the round began
 	number         int64               // of rounds that have ended, in the term
@@ -63,11 +63,11 @@ func (r *rounds) apply(e Event) {
 	switch e.Ev {
 	case Start:
 		release, _ := catalogs.ReleaseOf(e.Text)
-		r.zonal = release.DonorBelongsToZone()
+		r.donorsInZone = release.DonorBelongsToZone()
 	case BalancerBegin:
-		r.over = false
+		r.balancerEnded = false
 	case BalancerEnd:
-		if r.over = true; r.inRound {
+		if r.balancerEnded = true; r.inRound {
 			r.fail("S9", e, "the balancer has ended, and is still in a round")
 		}
 	case RoundBegin, RoundEnd:
@@ -96,7 +96,7 @@ func (r *rounds) changeRound(e Event) {
 		}
 	}
 	if e.Ev == RoundBegin {
-		if r.over {
+		if r.balancerEnded {
 			r.fail("S9", e, "a round begins, and the balancer has ended")
 		}
 		if e.Number < r.number {
@@ -156,7 +156,7 @@ func (r *rounds) clone(e Event) {
 	}
 	shard[1] = e.From
 	had, has = r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
-	evens := r.zonal && e.Reason == "chunksImbalance"
+	evens := r.donorsInZone && e.Reason == "chunksImbalance"
 	if evens && was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S5", e, "the balancer evens out zone %s with a range of %s, which is not in it", is, e.From)
 	}

@@ -1,0 +1,97 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+)
+
+// watch records the first violation, such as a started balancer. What can't be read is looked for at the
+// end, in the change log.
+func (q *quiesceRun) watch(ctx context.Context) {
+	if len(q.result.Broken) > 0 {
+		return
+	}
+	ctx, cancel := withTimer(ctx, watchEvery)
+	defer cancel()
+	status, err := q.activity.ReadStatus(ctx)
+	if err != nil {
+		return
+	}
+	if status.Mode != catalog.ModeOff {
+		q.result.Broken = []string{"the balancer was started"}
+	} else if moved, err := q.movesSince(ctx, q.quietSince(), watchEvery); err == nil {
+		q.result.Broken = moved
+	}
+	if len(q.result.Broken) > 0 {
+		q.report.note("Not quiet any more: " + joinFew(q.result.Broken) + ".")
+	}
+}
+
+// findBroken looks for what has happened since the cluster was quiet.
+func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
+	list = q.result.Broken
+	if len(list) > 0 {
+		return list
+	}
+	status, err := q.activity.ReadStatus(ctx)
+	if err != nil {
+		q.unanswered = !isAnswer(err)
+		return []string{fmt.Sprintf("can't reach the cluster to ask whether it stayed quiet: %v", err)}
+	}
+	if status.Mode != catalog.ModeOff {
+		list = append(list, "the balancer was started")
+	}
+	moved, err := q.movesSince(ctx, q.quietSince(), finalCheckTimeout)
+	if err != nil {
+		q.unanswered = !isAnswer(err)
+		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
+	}
+	started, err := q.startedByOthers(ctx)
+	if err != nil {
+		q.unanswered = !isAnswer(err)
+		return append(list, fmt.Sprintf("the action log can't be read: %v", err))
+	}
+	if started && len(list) == 0 {
+		list = append(list, "the balancer was started and stopped again")
+	}
+	return append(list, moved...)
+}
+
+// startedByOthers reports whether the action log says that the balancer was started since.
+func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
+	entries, _, err := q.actionsSince(ctx, q.record.StartsMark)
+	for _, e := range entries {
+		if e.What == "balancer.start" {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// quietSince is the end of the change log when the cluster was quiet.
+func (q *quiesceRun) quietSince() live.LogPosition {
+	return live.ParseLogPosition(live.ChangeLog, q.record.ChangeLogMark)
+}
+
+// actionsSince returns the entries of the action log after a recorded position, and whether
+// the log still has that.
+func (q *quiesceRun) actionsSince(ctx context.Context, position string) ([]catalog.LogEntry, bool, error) {
+	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, live.ParseLogPosition(live.ActionLog, position))
+	return entries, found, err
+}
+
+func (q *quiesceRun) movesSince(ctx context.Context, mark live.LogPosition, left time.Duration) ([]string, error) {
+	ctx, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
+	defer cancel()
+	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, mark)
+	q.unanswered = ctx.Err() != nil
+	if err == nil && !found {
+		err = errors.New("the change log has lost what it had")
+	}
+	return live.DescribeMoves(entries), err
+}
