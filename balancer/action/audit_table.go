@@ -94,7 +94,8 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 	return t, nil
 }
 
-// readTableOnPrimary reads the table of a collection that config.collections does not have: it is on its database's primary.
+// readTableOnPrimary reads the table of a collection that config.collections does not have: it
+// is on its database's primary.
 func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTable, error) {
 	primary, err := a.shards.Primary(ctx, ns)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -50,7 +49,7 @@ type ConfigDB struct {
 	ids   *ids.Source
 
 	// fcv is the feature compatibility version, for callers that have no lock.
-	fcv atomic.Pointer[string]
+	fcv cachedFCV
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
 	pendingLogs pendingLogs

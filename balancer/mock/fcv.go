@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -56,13 +57,16 @@ func (cfg *ConfigDB) cacheFCV() {
 
 // Language returns the query language of a node on which a release runs. It needs no lock.
 func (c *Cluster) Language(r catalog.Release) expr.Language {
-	return LanguageOf(c.config.withFCV(r))
+	return LanguageOf(c.config.fcv.applyTo(r))
 }
 
-// withFCV returns a release with the feature compatibility version, where there is one. It needs
-// no lock.
-func (cfg *ConfigDB) withFCV(r catalog.Release) catalog.Release {
-	if version := cfg.fcv.Load(); version != nil {
+// cachedFCV is the feature compatibility version, for readers without the lock; nil before it is
+// read.
+type cachedFCV struct{ atomic.Pointer[string] }
+
+// applyTo returns a release with the version, where there is one.
+func (v *cachedFCV) applyTo(r catalog.Release) catalog.Release {
+	if version := v.Load(); version != nil {
 		return r.WithFCV(*version)
 	}
 	return r

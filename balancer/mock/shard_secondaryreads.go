@@ -39,7 +39,7 @@ func (rq *Request) FromSecondaries() {
 	if rq.secondary != nil {
 		return // what else the request reads ends with its first batch
 	}
-	release := rq.env.config.withFCV(rq.env.release)
+	release := rq.env.config.fcv.applyTo(rq.env.release)
 	rq.secondary = &SecondaryRead{
 		tables:   map[catalog.ShardID]*catalog.RoutingTable{},
 		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.AtLeast(catalog.Release82),
