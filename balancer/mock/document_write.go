@@ -179,6 +179,7 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		}
 		rq.routerView.routeKey(ns, nil)
 		primary, _ = rq.env.config.Primary(db)
+		rq.routerView.created(ns)
 		return rq.env.shards[primary], rq.env.collections.ensureOnPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.key[:0], 64), doc)
