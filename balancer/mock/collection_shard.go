@@ -96,8 +96,9 @@ func alreadySharded(existing catalog.Collection, asked catalog.KeyPattern) error
 		return mongoerr.New(mongoerr.AlreadyInitialized,
 			"collection %s is already sharded with other options", existing.Namespace)
 	}
-	return mongoerr.New(mongoerr.AlreadyInitialized, "Collection '%s' already exists with a differnt shard key. "+
-		"Requested %s but found %s", existing.Namespace, asked.Doc(), existing.Pattern.Doc())
+	return mongoerr.New(mongoerr.AlreadyInitialized,
+		"Collection '%s' already exists with a differnt shard key. "+ //nolint:misspell // as servers spell it
+			"Requested %s but found %s", existing.Namespace, asked.Doc(), existing.Pattern.Doc())
 }
 
 // refuseTimeSeries refuses a time series as a server does if the key is not of its time and its metadata, else

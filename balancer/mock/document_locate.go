@@ -232,10 +232,10 @@ func (k routerView) learn(ns string) {
 	k.cache.Refused(ns, k.config)
 }
 
-// created follows the creation of a collection for its first document.
-func (k routerView) created(ns string) {
+// countCreation counts that a collection was made by its first document.
+func (k routerView) countCreation() {
 	if k.cache != nil {
-		k.cache.Outdate(ns)
+		k.cache.CountCreation()
 	}
 }
 

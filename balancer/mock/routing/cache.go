@@ -135,6 +135,9 @@ func (d database) movedTo(entry bson.Raw, there bool) bool {
 		!entry.Lookup("primary").Equal(d.entry.Lookup("primary"))
 }
 
+// CountCreation counts that a collection was made by its first document: the shard had refused that.
+func (c *Cache) CountCreation() { c.stats.Stale++ }
+
 // Outdate follows a change of a collection by the router itself, which counts as a refusal.
 func (c *Cache) Outdate(ns string) {
 	c.stats.Stale++

@@ -21,9 +21,6 @@ func routerDifferences() map[string]string {
 		"a refused batch counts once, on a server each of its documents": {
 			"moved, then unordered insert across both",
 		},
-		"the recording does not tell why an update differs from a delete here": {
-			"moved, then update many across both",
-		},
 		"a step before, which is not compared, wrote one document more": {
 			"moved, then collStats",
 			"moved, then $collStats count",
