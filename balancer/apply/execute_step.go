@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -62,7 +61,7 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 		switch {
 		case refused: // it waits, and says why
 			left = pace.ErrNotBegun
-		case isWaitingForDeletion(err) && waited < maxDeletionWait:
+		case policy.HasOrphans(err) && waited < maxDeletionWait:
 			left, pause = pace.ErrNotBegun, deletionPollInterval
 			waited += pause
 		case isUnanswered(err) && gone < maxRouterWait: // the command may go on, and take longer than a connection lives
@@ -261,13 +260,6 @@ const (
 	deletionPollInterval = 30 * time.Second
 	maxDeletionWait      = 2 * time.Hour
 )
-
-// isWaitingForDeletion reports whether the recipient has data of the range that it
-// gave away and has not deleted yet. The code is that of many errors.
-func isWaitingForDeletion(err error) bool {
-	return strings.Contains(err.Error(), "overlapping range deletion") ||
-		mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
-}
 
 // recheckStep asks what is left of a step that has begun.
 func (r *run) recheckStep(s plan.Step) (remainingWork, error) {

@@ -129,7 +129,7 @@ func (cs *Collections) tailed(ns string) *localCollection {
 func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) {
 	l := rq.env.collections.tailed(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
-		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)
+		return nil, rq.env.collections.endedError(t.ns, t.uuid)
 	}
 	if err := rq.Contact(t.ns, nil); err != nil {
 		return nil, err
@@ -153,6 +153,37 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 		}
 	}
 	return docs, nil
+}
+
+// UUID is that of a collection; empty where there is none.
+func (cs *Collections) UUID(ns string) bson.Binary {
+	for _, t := range cs.locator.targets(ns, nil) {
+		if t.local != nil {
+			return t.local.uuid
+		}
+	}
+	return bson.Binary{}
+}
+
+// CheckOpen tells why a cursor that a collection had when it was opened can't be read any more.
+func (cs *Collections) CheckOpen(ns string, uuid bson.Binary) error {
+	if cs.UUID(ns).Equal(uuid) {
+		return nil
+	}
+	return cs.endedError(ns, uuid)
+}
+
+// endedError is what becomes of the cursors of a collection that is gone, or has another name.
+func (cs *Collections) endedError(ns string, uuid bson.Binary) error {
+	for _, id := range cs.shards.ids() {
+		for other, l := range cs.shards[id].colls {
+			if other != ns && l.uuid.Equal(uuid) {
+				return mongoerr.New(mongoerr.QueryPlanKilled,
+					"collection renamed from '%s' to '%s'. UUID %s", ns, other, uuidText(uuid))
+			}
+		}
+	}
+	return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %s", uuidText(uuid))
 }
 
 // TailGrown reports whether ReadTail would return documents or an error.

@@ -85,9 +85,20 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		if existing.Pattern.Equal(pattern) && existing.Unique == req.Unique {
 			return nil
 		}
-		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
+		return alreadySharded(existing, pattern)
 	}
 	return rq.env.collections.shardUnsharded(req, pattern)
+}
+
+// alreadySharded says what is other than it was asked for, in the server's spelling.
+func alreadySharded(existing catalog.Collection, asked catalog.KeyPattern) error {
+	if existing.Pattern.Equal(asked) {
+		return mongoerr.New(mongoerr.AlreadyInitialized,
+			"collection %s is already sharded with other options", existing.Namespace)
+	}
+	return mongoerr.New(mongoerr.AlreadyInitialized,
+		"Collection '%s' already exists with a differnt shard key. "+ //nolint:misspell // as servers spell it
+			"Requested %s but found %s", existing.Namespace, asked.Doc(), existing.Pattern.Doc())
 }
 
 // refuseTimeSeries refuses a time series as a server does if the key is not of its time and its metadata, else

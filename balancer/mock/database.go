@@ -106,8 +106,8 @@ func (ds *Databases) checkCreate(name, primary string) (done bool, err error) {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
-		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s",
-			name, primary, is)
+		return false, mongoerr.New(mongoerr.NamespaceExists,
+			"database already created on a primary which is different from %s", primary)
 	}
 	for _, raw := range ds.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {

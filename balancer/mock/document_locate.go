@@ -182,6 +182,9 @@ type routerView struct {
 	cache  *routing.Cache
 	config knownCatalog
 	shards shardSet
+	// joins is the collection that a pipeline is about. What it reads of others a shard asks for: that one refuses
+	// nothing, and lets the router read the newest.
+	joins string
 }
 
 // knownCatalog is what a router reads of the catalog.
@@ -220,6 +223,22 @@ func (k routerView) routeKey(ns string, key []byte) {
 	})
 }
 
+// learn lets the router read the newest after a refusal.
+func (k routerView) learn(ns string) {
+	if k.joins != "" && k.joins != ns {
+		k.cache.Read(ns, k.config)
+		return
+	}
+	k.cache.Refused(ns, k.config)
+}
+
+// countCreation counts that a collection was made by its first document.
+func (k routerView) countCreation() {
+	if k.cache != nil {
+		k.cache.CountCreation()
+	}
+}
+
 // send sends a request by what the router knows; a shard that refuses it makes the
 // router read the newest.
 func (k routerView) send(ns string, to routing.Targets) {
@@ -227,6 +246,9 @@ func (k routerView) send(ns string, to routing.Targets) {
 		return
 	}
 	by, refused := k.cache.Send(ns, k.config, to)
+	if refused {
+		k.learn(ns)
+	}
 	if s := k.shards[by]; refused && s != nil {
 		s.counters.staleRequests++
 	}
@@ -249,7 +271,7 @@ func (k routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
 	if k.isFresh(ns) {
 		return false
 	}
-	k.cache.Refused(ns, k.config)
+	k.learn(ns)
 	k.shards[id].counters.staleRequests++
 	return true
 }

@@ -155,18 +155,26 @@ func (rq *Request) validate(rules validation, doc bson.Raw) error {
 	return cmp.Or(err, invalid)
 }
 
-// destination returns the shard and its local collection that a new document
-// belongs to.
+// destination is owner of a new document, which the router sends there by what it knows.
 func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollection, error) {
+	s, local, err := rq.owner(ns, doc)
+	if err == nil {
+		rq.routerView.routeKey(ns, rq.key)
+	}
+	return s, local, err
+}
+
+// owner returns the shard and its local collection that a document belongs to; rq.key is its shard key.
+func (rq *Request) owner(ns string, doc bson.Raw) (*shard, *localCollection, error) {
 	coll, tracked, err := rq.env.config.Tracked(ns)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !tracked {
+		rq.key = rq.key[:0]
 		db := databaseOf(ns)
 		primary, there := rq.env.config.Primary(db)
 		if s := rq.env.shards[primary]; there && s != nil && s.colls[ns] != nil {
-			rq.routerView.routeKey(ns, nil)
 			return s, s.colls[ns], nil
 		}
 		if !rq.env.collections.Exists(ns) {
@@ -177,8 +185,8 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
-		rq.routerView.routeKey(ns, nil)
 		primary, _ = rq.env.config.Primary(db)
+		rq.routerView.countCreation()
 		return rq.env.shards[primary], rq.env.collections.ensureOnPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.key[:0], 64), doc)
@@ -186,7 +194,6 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		return nil, nil, err
 	}
 	rq.key = key
-	rq.routerView.routeKey(ns, key)
 	s := rq.env.shards[rq.env.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
@@ -361,7 +368,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 	if p.shard == nil {
 		return rq.env.configWriter().replace(ns, p, after)
 	}
-	s, local, err := rq.destination(ns, after)
+	s, local, err := rq.owner(ns, after)
 	if err != nil {
 		return err
 	}
@@ -376,6 +383,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 		return err
 	}
 	if s != p.shard {
+		rq.routerView.routeKey(ns, rq.key)
 		if err := rq.contact(s.id); err != nil {
 			return unacknowledgedError(s.id, err)
 		}

@@ -429,7 +429,7 @@ func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duratio
 			"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
 	case !m.ms.clock.Now().Before(deadline):
 		m.failOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
-			"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
+			policy.OrphansNotCleared))
 	default:
 		m.after(min(deletionPoll, limit/10+time.Millisecond),
 			func(m *migration) { m.waitForDeletionsUntil(deadline, limit, s, then) })

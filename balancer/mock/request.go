@@ -78,8 +78,11 @@ func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
 
 // SetRouter sets the router that has sent the request, and its routing cache.
 func (rq *Request) SetRouter(node catalog.ShardID, routes *routing.Cache) {
-	rq.router, rq.routerView = node, routerView{routes, rq.env.config, rq.env.shards}
+	rq.router, rq.routerView = node, routerView{cache: routes, config: rq.env.config, shards: rq.env.shards}
 }
+
+// JoinTo says which collection a pipeline is about.
+func (rq *Request) JoinTo(ns string) { rq.routerView.joins = ns }
 
 // Background returns a request that no client has sent: no router stands
 // between it and the nodes, and no failure is armed for it.
@@ -252,6 +255,11 @@ func (rq *Request) Contact(ns string, filter *filter.Filter) error {
 	}
 	rq.routerView.route(ns, filter, false)
 	return rq.contactTargets(rq.env.locator.targets(ns, filter), rq.contactOrWait)
+}
+
+// ContactUnversioned is Contact of a request that carries no version: no shard refuses it.
+func (rq *Request) ContactUnversioned(ns string) error {
+	return rq.contactTargets(rq.env.locator.targets(ns, nil), rq.contactOrWait)
 }
 
 // ContactConfig reports whether the router reaches the config server.

@@ -193,6 +193,8 @@ func TestFailureOf(t *testing.T) {
 		{"an election", mongoerr.New(mongoerr.PrimarySteppedDown, "x"), RetryLater},
 		{"a range that waits to be deleted", mongoerr.New(mongoerr.OperationFailed,
 			"Data transfer error: migrate failed: ExceededTimeLimit: overlapping range deletion"), RetryLater},
+		{"a range that waits to be deleted, as 8.0.10 says it", mongoerr.New(mongoerr.OperationFailed,
+			"Data transfer error: migrate failed: ExceededTimeLimit: "+OrphansNotCleared), RetryLater},
 		{"too big", mongoerr.New(mongoerr.ChunkTooBig, "x"), SkipRange},
 		{"written too fast", mongoerr.New(mongoerr.ExceededMemoryLimit, "x"), SkipRange},
 		{"a clash of _id", mongoerr.New(mongoerr.OperationFailed,

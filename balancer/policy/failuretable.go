@@ -1,6 +1,10 @@
 package policy
 
-import "shardsh/balancer/mongoerr"
+import (
+	"strings"
+
+	"shardsh/balancer/mongoerr"
+)
 
 // The table of failures: the codes of rules/02-migration-and-metadata §5.10, and of what is on the way
 // to the shards. It is the one place where an error of a move, a split or a merge is explained:
@@ -49,6 +53,20 @@ var raceFailures = []FailureInfo{
 	{mongoerr.EstimateNotWritten, "", RetryNow, "The measured chunk is gone.", remedyReread},
 }
 
+// orphansNotCleared is what 8.0.10 says in OrphansNotCleared; others spoke of an overlapping range deletion.
+const orphansNotCleared = "orphans cleanup routine"
+
+// OrphansNotCleared is what a recipient says that has not deleted yet what it gave away of the range.
+const OrphansNotCleared = "Migration failed because the " + orphansNotCleared + " didn't clear yet a portion of the " +
+	"range being migrated that was previously owned by the recipient shard."
+
+// HasOrphans reports whether a migration failed because the recipient has data of the range that it gave away and has
+// not deleted yet. The code is that of many errors.
+func HasOrphans(err error) bool {
+	return strings.Contains(err.Error(), orphansNotCleared) ||
+		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
+}
+
 // laterFailures are temporary.
 var laterFailures = []FailureInfo{
 	{mongoerr.LockTimeout, "", RetryLater, "The collection is locked, for example by an index build.", remedyWait},
@@ -58,6 +76,8 @@ var laterFailures = []FailureInfo{
 		"Secondaries lag, or too few of them run.", remedyCheckShard},
 	{mongoerr.OperationIncomplete, "", RetryLater, "The recipient takes part in another migration.", remedyWait},
 	{mongoerr.CallbackCanceled, "", RetryLater, "A server is shutting down.", remedyWait},
+	{mongoerr.OperationFailed, orphansNotCleared, RetryLater, "The recipient has orphans of the range.",
+		remedyWaitForDeletion},
 	{mongoerr.OperationFailed, "overlapping range deletion", RetryLater, "The recipient has orphans of the range.",
 		remedyWaitForDeletion},
 	{mongoerr.OperationFailed, "ExceededTimeLimit", RetryLater, "The recipient has orphans of the range, or took " +

@@ -105,8 +105,7 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 		}
 		left := last.Sub(now)
 		if left > c.costs.DeletionWait {
-			err := mongoerr.New(mongoerr.ExceededTimeLimit,
-				"Exceeded time limit waiting for an overlapping range deletion on shard %s", id)
+			err := mongoerr.New(mongoerr.ExceededTimeLimit, policy.OrphansNotCleared)
 			if id == m.To {
 				err = mongoerr.New(mongoerr.OperationFailed,
 					"Data transfer error: migrate failed: %s: %s", err.CodeName(), err.Message)

@@ -28,6 +28,8 @@ func scenarios(t *testing.T, c *target) {
 	for _, s := range recorded.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			switch {
+			case s.Routers > 1:
+				t.Skip("it needs two routers: cmd/shardsh has them")
 			case s.DropsAllDatabases && !c.alone:
 				t.Skip("it drops all databases, and there are some of others")
 			case s.DropsAllDatabases:

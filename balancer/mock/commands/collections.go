@@ -70,7 +70,7 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
-			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), ParsedAt: Late, Strict: true,
+			Asks: OwnersUnversioned, Effect: Writes, Privilege: access.OnCollection("dropIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.Collection, "dropIndexes"), required(args.IndexesToDrop, "index"),
 				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields()),
 		},
@@ -90,7 +90,7 @@ func collectionCommands() []Command {
 				[]args.Field{args.Required("size", args.SafeInt).WithMissingCode(mongoerr.InvalidOptions)}),
 		},
 		{
-			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
+			Name: "collMod", Stable: true, WriteConcern: true, Asks: OwnersUnversioned, Effect: Writes,
 			Privilege: access.MayModify, ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "collMod"), validationFields(), preAndPostImages(), optional(args.Object, "validator"),
@@ -104,7 +104,7 @@ func collectionCommands() []Command {
 			),
 		},
 		{
-			Name: "validate", Asks: Owners, Effect: Reads, Privilege: access.OnCollection("validate"),
+			Name: "validate", Asks: OwnersUnversioned, Effect: Reads, Privilege: access.OnCollection("validate"),
 			ParsedAt: NameFirst, Fields: fields(required(args.OldCollection, "validate")),
 		},
 		{

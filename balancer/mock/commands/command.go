@@ -68,6 +68,8 @@ const (
 	ConfigServer Nodes = 1 << iota
 	EveryShard
 	Owners // of the namespace
+	// OwnersUnversioned are those that are asked whatever the router knows of their versions.
+	OwnersUnversioned
 	Primary
 )
 

@@ -74,6 +74,7 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	if failure != nil && failure.Code != 0 {
 		return nil, failure.Err()
 	}
+	lookUpRoutes(cmd, c)
 	if err := askParticipants(cmd, c); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	began := time.Now()
 	reply, err := cmd.Run(c)
 	servers.CountQuery(cmd, c, reply, err, time.Since(began))
-	forgetRoutes(cmd, c)
+	followRoutes(cmd, c, err == nil)
 	reply = withSnapshotTime(c, reply)
 	countTargets(cmd, c)
 	sampleQuery(cmd, c)
@@ -172,6 +173,7 @@ func askParticipants(cmd *call.Command, c *call.Call) error {
 		{commands.ConfigServer, c.Request.ContactConfig},
 		{commands.EveryShard, c.Request.ContactShards},
 		{commands.Owners, func() error { return c.Request.Contact(ns, nil) }},
+		{commands.OwnersUnversioned, func() error { return c.Request.ContactUnversioned(ns) }},
 		{commands.Primary, func() error { return c.Request.ContactPrimary(db) }},
 	} {
 		if needs&need.of == 0 {
@@ -203,30 +205,5 @@ func countTargets(cmd *call.Command, c *call.Call) {
 		by[call.ToAllShards].Add(1)
 	default:
 		by[call.ToManyShards].Add(1)
-	}
-}
-
-// refreshesRoutes are the commands after which a router reads again what it knows of the
-// collection, or of the database, that they were about. After others, such as
-// moveRange, it goes on with what it knows until a shard refuses a request.
-var refreshesRoutes = map[string]bool{
-	"clearJumboFlag": true, "create": true, "drop": true, "dropDatabase": true, "enableSharding": true,
-	"mergeChunks": true, "moveChunk": true,
-	"moveCollection": true, "movePrimary": true, "refineCollectionShardKey": true, "renameCollection": true,
-	"reshardCollection": true, "shardCollection": true, "split": true, "unshardCollection": true,
-}
-
-// forgetRoutes invalidates the routes of what a command has moved or changed.
-func forgetRoutes(cmd *call.Command, c *call.Call) {
-	if !refreshesRoutes[cmd.Name] || c.Node.Member != nil {
-		return
-	}
-	if cmd.Name == "dropDatabase" {
-		c.Node.Routes.Forget(c.DB)
-		return
-	}
-	c.Node.Routes.Forget(c.TargetNamespace(cmd))
-	if to, isText := c.Body.Lookup("to").StringValueOK(); isText && cmd.Name == "renameCollection" {
-		c.Node.Routes.Forget(to)
 	}
 }

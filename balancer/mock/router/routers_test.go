@@ -104,6 +104,13 @@ func TestARouterLearnsWhenItIsRefused(t *testing.T) {
 		{"a delete of many on all shards", move, func(r *tester) {
 			r.OK("app", d("delete", "c", "deletes", bson.A{d("q", d(), "limit", 0)}))
 		}, 0, false},
+		{"an update of many on all shards", move, func(r *tester) {
+			r.OK("app", d("update", "c", "updates", bson.A{d("q", d(), "u", d("$set", d("x", 1)), "multi", true)}))
+		}, 0, false},
+		{"an update of many on two shards", move, func(r *tester) {
+			r.OK("app", d("update", "c", "updates", bson.A{
+				d("q", d("k", d("$gte", 50, "$lt", 150)), "u", d("$set", d("x", 1)), "multi", true)}))
+		}, 0, false},
 		{"a delete of many on one shard", move, func(r *tester) {
 			r.OK("app", d("delete", "c", "deletes", bson.A{d("q", d("k", 50), "limit", 0)}))
 		}, 1, true},
@@ -120,7 +127,7 @@ func TestARouterLearnsWhenItIsRefused(t *testing.T) {
 		{"flushRouterConfig of the collection", move, func(r *tester) { r.OK("admin", d("flushRouterConfig", "app.c")) }, 0, true},
 		{"flushRouterConfig of the database", move, func(r *tester) { r.OK("admin", d("flushRouterConfig", "app")) }, 0, true},
 		{"flushRouterConfig of another", move, func(r *tester) { r.OK("admin", d("flushRouterConfig", "app.d")) }, 0, false},
-		{"a command that reads it again", move, func(r *tester) { r.OK("admin", d("split", "app.c", "middle", d("k", 170))) }, 0, true},
+		{"a command that reads it again", move, func(r *tester) { r.OK("admin", d("split", "app.c", "middle", d("k", 170))) }, 1, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPair(t)

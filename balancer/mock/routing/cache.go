@@ -35,7 +35,9 @@ type Cache struct {
 	// tables are nil for collections that were not tracked when they were asked for.
 	tables    map[string]*catalog.RoutingTable
 	databases map[string]database
-	stats     Stats
+	// outdated are known collections that the router has changed itself: it reads them again.
+	outdated map[string]bool
+	stats    Stats
 }
 
 // database is an entry of config.databases as it was when so many changes had been
@@ -49,9 +51,10 @@ type database struct {
 // serverStatus, rules/03-commands §1.8).
 type Stats struct {
 	Databases, Collections int64 // known now
-	// Stale counts the refusals of shards. After one of a collection that is still the
-	// same the router reads what has changed (Incremental), else all of it (Full).
-	Stale, Incremental, Full int64
+	// Stale counts the refusals of shards, and the router's own changes. Where a table was known the
+	// router reads what has changed since (Incremental), of the same collection or of another one of that
+	// name, else all of it (Full). Failed are those of them that found none.
+	Stale, Incremental, Full, Failed int64
 }
 
 // Stats returns the counters.
@@ -65,7 +68,7 @@ func (c *Cache) Stats() Stats {
 // what nearly every request asks, and nothing else.
 func (c *Cache) Fresh(ns string, now Catalog) bool {
 	known, there := c.tables[ns]
-	if !there || known != now.Table(ns) {
+	if !there || known != now.Table(ns) || c.outdated[ns] {
 		return false
 	}
 	return known != nil || c.databases[databaseOf(ns)].as == now.DatabasesWritten()
@@ -79,20 +82,71 @@ func databaseOf(ns string) string {
 // Table returns the routing table of a collection as the router knows it, which it
 // reads if it knows nothing; nil for one that was not tracked then.
 func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
-	known, there := c.tables[ns]
-	if !there {
-		known = now.Table(ns)
-		c.learn(ns, known)
-		c.stats.Full++
+	if known, there := c.tables[ns]; there && !c.outdated[ns] {
+		return known
 	}
-	return known
+	return c.Read(ns, now)
 }
 
-func (c *Cache) learn(ns string, table *catalog.RoutingTable) {
+// Read reads the routing table of a collection; of a database that does not exist there is nothing to read.
+func (c *Cache) Read(ns string, now Catalog) *catalog.RoutingTable {
+	known, current := c.tables[ns], now.Table(ns)
+	delete(c.outdated, ns)
+	if _, there := c.Database(databaseOf(ns), now); !there && current == nil {
+		delete(c.tables, ns)
+		return nil
+	}
+	if known != nil {
+		c.stats.Incremental++
+	} else {
+		c.stats.Full++
+	}
+	if current == nil {
+		c.stats.Failed++
+	}
 	if c.tables == nil || len(c.tables) >= maxKnown {
 		c.tables = map[string]*catalog.RoutingTable{}
 	}
-	c.tables[ns] = table
+	c.tables[ns] = current
+	return current
+}
+
+// LookForBuckets looks whether a collection that is not tracked is a time series.
+func (c *Cache) LookForBuckets(ns string, now Catalog) {
+	if c.Table(ns, now) == nil {
+		db, coll, _ := strings.Cut(ns, ".")
+		c.Table(db+".system.buckets."+coll, now)
+	}
+}
+
+// RefuseByFormerPrimary counts that a write to a collection that is not tracked was refused by the shard that has
+// been the primary of its database.
+func (c *Cache) RefuseByFormerPrimary(ns string, now Catalog) {
+	db := databaseOf(ns)
+	known, there := c.databases[db]
+	if there && known.as != now.DatabasesWritten() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
+		c.Refused(ns, now)
+	}
+}
+
+// movedTo reports whether a database is the same, with another primary.
+func (d database) movedTo(entry bson.Raw, there bool) bool {
+	return there && entry.Lookup("version", "uuid").Equal(d.entry.Lookup("version", "uuid")) &&
+		!entry.Lookup("primary").Equal(d.entry.Lookup("primary"))
+}
+
+// CountCreation counts that a collection was made by its first document: the shard had refused that.
+func (c *Cache) CountCreation() { c.stats.Stale++ }
+
+// Outdate follows a change of a collection by the router itself, which counts as a refusal.
+func (c *Cache) Outdate(ns string) {
+	c.stats.Stale++
+	if c.tables[ns] != nil {
+		if c.outdated == nil {
+			c.outdated = map[string]bool{}
+		}
+		c.outdated[ns] = true
+	}
 }
 
 // Database returns a database's entry as the router knows it, which it reads if it
@@ -124,21 +178,16 @@ func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
 
 // Send sends a request for a collection to the shards that it concerns. One of them
 // refuses it if it has other chunks, or other chunks of another collection, than the
-// router thinks; the router knows the newest then, and the request can be sent again.
-// It returns the shard that refused, and reports whether one did.
+// router thinks.
+// It returns the shard that refused, and reports whether one did: Refused is to follow.
 //
 // Shards compare the collection's incarnation and the major version of their newest
 // chunk: splits and merges alone make no request stale.
 func (c *Cache) Send(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
 	if known := c.Table(ns, now); known != nil {
-		by, refused = refusal(known, now.Table(ns), to)
-	} else {
-		by, refused = c.sendUnsharded(ns, now)
+		return refusal(known, now.Table(ns), to)
 	}
-	if refused {
-		c.Refused(ns, now)
-	}
-	return by, refused
+	return c.sendUnsharded(ns, now)
 }
 
 // sendUnsharded sends a request to the primary of its database. It refuses what has
@@ -151,6 +200,9 @@ func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refus
 		delete(c.databases, db)
 	}
 	primary, there := c.PrimaryOf(ns, now)
+	if !there {
+		delete(c.tables, ns)
+	}
 	return primary, there && now.Table(ns) != nil
 }
 
@@ -175,14 +227,8 @@ func Fits(known, its *catalog.RoutingTable, id catalog.ShardID) bool {
 
 // Refused counts a refusal, and reads the routing table again.
 func (c *Cache) Refused(ns string, now Catalog) {
-	known, current := c.tables[ns], now.Table(ns)
-	c.learn(ns, current)
 	c.stats.Stale++
-	if known != nil && current != nil && same(known, current) {
-		c.stats.Incremental++
-	} else {
-		c.stats.Full++
-	}
+	c.Read(ns, now)
 }
 
 // same reports whether two tables are of one incarnation of a collection.
@@ -196,7 +242,7 @@ func (c *Cache) Forget(name string) {
 	switch {
 	case c == nil:
 	case name == "":
-		c.tables, c.databases = nil, nil
+		c.tables, c.databases, c.outdated = nil, nil, nil
 	case strings.Contains(name, "."):
 		delete(c.tables, name)
 	default:

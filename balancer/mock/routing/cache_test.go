@@ -20,13 +20,13 @@ func (empty) DatabasesWritten() uint64              { return 0 }
 func TestCacheIsBounded(t *testing.T) {
 	var c Cache
 	for i := range 3*maxKnown + 1 {
-		c.Table(fmt.Sprint("db.c", i), empty{})
+		c.Table(fmt.Sprintf("db%d.c", i), empty{})
 		c.Database(fmt.Sprint("db", i), empty{})
 		if s := c.Stats(); s.Collections > maxKnown || s.Databases > maxKnown {
 			t.Fatalf("%d collections and %d databases are known", s.Collections, s.Databases)
 		}
 	}
-	if s := c.Stats(); s.Collections != 1 || s.Databases != 1 || s.Full != 3*maxKnown+1 {
+	if s := c.Stats(); s.Collections != 1 || s.Databases != 1 || s.Full != 3*maxKnown+1 || s.Failed != s.Full {
 		t.Errorf("%+v", s)
 	}
 }

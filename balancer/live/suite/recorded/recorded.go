@@ -7,9 +7,11 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -28,6 +30,19 @@ func ServerParameters() (args []string) {
 	return args
 }
 
+// Options are those of a mock that plays a scenario.
+func (s Scenario) Options() []string {
+	if s.Routers == 0 {
+		return ServerParameters()
+	}
+	args := []string{"--routers", strconv.Itoa(s.Routers)}
+	for _, p := range []string{"enableTestCommands=1", "orphanCleanupDelaySecs=900",
+		"minSnapshotHistoryWindowInSeconds=300", "reshardingMinimumOperationDurationMillis=0"} {
+		args = append(args, "--set-parameter", p)
+	}
+	return args
+}
+
 // Scenario is one that was recorded.
 type Scenario struct {
 	Name string
@@ -40,6 +55,8 @@ type Scenario struct {
 	WaitsForRounds bool
 	// ActsDuringRound has mongosh act within a round of the balancer.
 	ActsDuringRound bool
+	// Routers is how many routers it talks to; 0 for one. ROUTER_B is the address of the second.
+	Routers int
 	// AlsoCompared are steps recorded as "info" that are compared nevertheless.
 	AlsoCompared []string
 }
@@ -55,12 +72,14 @@ func Scenarios() []Scenario {
 		{Name: "10-expressions"}, {Name: "11-queries"}, {Name: "12-bulk-and-validation"},
 		{Name: "13-change-streams", WaitsForRounds: true, AlsoCompared: []string{"expanded events", "database dropped"}},
 		{Name: "14-explain"}, {Name: "15-keys-and-moves", WaitsForRounds: true},
+		{Name: "21-two-routers", Routers: 2},
 	}
 }
 
 // Databases are those that the scenarios make and drop.
 func Databases() []string {
-	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11", "g12", "g13", "g14", "g15"}
+	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11", "g12", "g13", "g14", "g15",
+		"g21", "g21p", "g21q", "g21r", "g21v"}
 }
 
 // Scripts writes the scripts of a scenario into a folder, and returns them in the
@@ -94,11 +113,13 @@ func (s Scenario) Steps(t testing.TB) []Step {
 // KnownDifferences returns the steps that shardsh answers otherwise on purpose, with the
 // reason, as "scenario: step".
 func KnownDifferences() map[string]string {
-	return map[string]string{
+	known := routerDifferences()
+	maps.Copy(known, map[string]string{
 		"08-catalog: getShardDistribution": "mongosh wraps the result as {type, value}; shardsh gives the value itself",
 		"09-drain: addShard back": "mongosh does not catch the error of a call that is returned inside try; " +
 			"shardsh does, and the step sees the same code as a value",
-	}
+	})
+	return known
 }
 
 // Compare compares the recording with a new output; a step listed as a known difference

@@ -64,6 +64,10 @@ type Cursor struct {
 	reader *mock.Reader
 	// lost is what it loses on secondaries; nil where it reads primaries.
 	lost *mock.SecondaryRead
+	// collection is the one that a find reads; empty for other cursors, which may have read all there is.
+	collection bson.Binary
+	// home is the first shard that it reads.
+	home catalog.ShardID
 }
 
 // Exhausted reports whether no document can follow, now or later.
@@ -296,6 +300,21 @@ func (c *Cursor) keepRanges(call *Call) {
 	})
 	c.lost = call.Request.LostOnSecondaries()
 	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout, c.lost)
+	if call.Invoked == "find" && len(shards) > 0 {
+		c.collection, c.home = call.Cluster.Collections().UUID(c.NS), shards[0]
+	}
+}
+
+// CheckCollection tells whether the collection that a find reads is still there, under its name.
+func (c *Cursor) CheckCollection(call *Call) error {
+	if c.collection.Data == nil {
+		return nil
+	}
+	err := call.Cluster.Collections().CheckOpen(c.NS, c.collection)
+	if err != nil {
+		return mongoerr.Wrap(err, "Error on remote shard "+call.Cluster.Addresses().FirstMember(c.home))
+	}
+	return nil
 }
 
 // watchRefusal gives back what a cursor keeps when the budget refuses it and

@@ -70,6 +70,10 @@ func getMore(c *call.Call) (bson.D, error) {
 	if open.Busy {
 		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor id %d is already in use", id)
 	}
+	if err := open.CheckCollection(c); err != nil {
+		c.Node.Cursors.Kill(id)
+		return nil, err
+	}
 	batch, err := open.Read(c, id, size)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package servers
 import (
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -109,11 +110,21 @@ func systemName() string {
 }
 
 func getCmdLineOpts(c *call.Call) (bson.D, error) {
+	config, port := c.Cluster.Addresses().ConfigServer(), 27017
+	for _, r := range c.Cluster.Routers().List() {
+		if r.Node != c.Node.Entry.Node {
+			continue
+		}
+		if n, err := strconv.Atoi(r.Address[strings.LastIndexByte(r.Address, ':')+1:]); err == nil {
+			port = n
+		}
+	}
 	return bson.D{
-		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.Cluster.Addresses().ConfigServer()}},
-		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{
-			{Key: "configDB", Value: c.Cluster.Addresses().ConfigServer()},
-		}}}},
+		{Key: "argv", Value: bson.A{"mongos", "--port", strconv.Itoa(port), "--configdb", config}},
+		{Key: "parsed", Value: bson.D{
+			{Key: "net", Value: bson.D{{Key: "port", Value: int32(port)}}},
+			{Key: "sharding", Value: bson.D{{Key: "configDB", Value: config}}},
+		}},
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func routerShardVersion(c *call.Call) (bson.D, error) {
 	}
 	table := c.Node.Routes.Table(name, c.Cluster.ConfigDB())
 	if table == nil {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s does not have a routing table.", name)
 	}
 	reply := bson.D{
 		{Key: "version", Value: table.Version().ChunkVersion.Timestamp()},

@@ -239,7 +239,7 @@ func CatalogCache(s routing.Stats) bson.D {
 	return append(cache,
 		bson.E{Key: "countIncrementalRefreshesStarted", Value: s.Incremental},
 		bson.E{Key: "numActiveFullRefreshes", Value: int64(0)}, bson.E{Key: "countFullRefreshesStarted", Value: s.Full},
-		bson.E{Key: "countFailedRefreshes", Value: int64(0)})
+		bson.E{Key: "countFailedRefreshes", Value: s.Failed})
 }
 
 func transactionStatus() bson.D {
