@@ -211,7 +211,7 @@ func (l *preflightLook) readIndexes(ctx context.Context) {
 	l.facts.Indexes = list
 	l.addUnread("indexes", err)
 	if skipped > 0 {
-		l.unread = append(l.unread, fmt.Sprintf("the indexes of %s were not looked at: they are too many",
+		l.unread = append(l.unread, fmt.Sprintf("the indexes of %s were not checked: there are too many",
 			humanize.Count(int64(skipped), "collection")))
 	}
 }

@@ -25,7 +25,7 @@ func PreflightText(r preflight.Report, spell func(option string) string) string 
 	p.writeObstacles("In the way", r.Stopping(), r.Time, spell)
 	p.writeObstacles("Worth knowing", r.Obstacles[len(r.Stopping()):], r.Time, spell)
 	if len(r.Unread) > 0 {
-		p.writeHeading("Not looked at")
+		p.writeHeading("Not checked")
 	}
 	for _, text := range r.Unread {
 		p.writeWrapped(2, sentence(text))
