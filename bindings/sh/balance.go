@@ -58,7 +58,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 		var list []*catalog.CollectionState
 		var left []string
 		release, _ := sh.release()
-		for _, one := range sh.readCluster(live.ReaderOptions{Parts: live.Collections}).Collections() {
+		for _, one := range diagnosis.Sharded(sh.readCluster(live.ReaderOptions{Parts: live.Collections}).Snapshot) {
 			if diagnosis.DisabledByOf(one.Collection, release) != diagnosis.NotDisabled {
 				left = append(left, one.Namespace)
 			} else {
@@ -93,9 +93,11 @@ func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Bal
 	for i, c := range list {
 		names[i] = c.Namespace
 	}
-	balances := diagnosis.Balances(sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names}).Snapshot)
+	seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names})
+	balances := make([]diagnosis.Balance, len(list))
 	release, _ := sh.release()
 	for i, c := range list {
+		balances[i] = diagnosis.BalanceOf(seen.Snapshot, seen.Collection(c.Namespace))
 		balances[i].DisabledBy = diagnosis.DisabledByOf(c.Collection, release)
 	}
 	return balances

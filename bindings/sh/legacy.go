@@ -214,7 +214,7 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	ahead := &waitForecast{sh: sh, goal: plan.Goal{Kind: plan.Balance, Namespaces: []string{ns}}}
 	balanced := c.JS.Poll(timeout, interval, func() bool {
 		seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
-		if diagnosis.Balances(seen.Snapshot)[0].Balanced {
+		if diagnosis.BalanceOf(seen.Snapshot, seen.Collection(ns)).Balanced {
 			return true
 		}
 		ahead.throwIfStuck()

@@ -103,6 +103,29 @@ func TestWaitForBalance(t *testing.T) {
 	}
 }
 
+// While a collection is resharded the catalog also has the collection that the resharding writes
+// to, which counts for no balance: it sorts before others, and may be the only one asked about.
+func TestWaitForBalanceDuringResharding(t *testing.T) {
+	const temporary = "app.system.resharding.11111111-1111-1111-1111-111111111111"
+	for call, want := range map[string]string{
+		`sh.waitForBalance().collections`:                          "1",
+		`sh.waitForBalance("` + temporary + `").balanced`:          "true",
+		`sh.awaitCollectionBalance("` + temporary + `", 1000, 10)`: "Error: " + temporary + " still had orphans after 1s",
+	} {
+		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		u := &unfolding{
+			Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now},
+			replies: map[string][]bson.D{"balancerCollectionStatus": {collectionStatus("")}},
+		}
+		u.Data["config.collections"] = append(u.Data["config.collections"], shelltest.MustMarshal(
+			shelltest.Doc(field("_id", temporary), field("key", shelltest.Doc(field("j", int32(1)))))))
+		c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Client = shelltest.Dial(t, u) })
+		if got, _ := c.Show(call); got != want {
+			t.Errorf("%s shows %s, want %s", call, got, want)
+		}
+	}
+}
+
 // TestProgress: one line a minute on the error stream, one line that is written
 // again on a terminal, none when it is not wanted.
 func TestProgress(t *testing.T) {
