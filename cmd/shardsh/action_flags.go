@@ -9,7 +9,6 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/cmd/shardsh/cmdline"
-	"shardsh/cmd/shardsh/secret"
 )
 
 // changeFlags are those of the verbs that change a cluster.
@@ -49,17 +48,12 @@ func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group
 
 // takeAddressWord reads the words of the command line, which can be one address.
 func (o *changeFlags) takeAddressWord(env environment, words []string, hint string) error {
-	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q%s", env.commandName(), secret.Redact(words[1]), hint)
-	}
-	if len(words) == 1 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+	if err := o.takeOnlyAddress(env, words, hint); err != nil {
+		return err
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
-		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.commandName())
+	if err := o.checkNamesCluster(env); err != nil {
+		return err
 	}
 	if err := o.traces.check(); err != nil {
 		return err

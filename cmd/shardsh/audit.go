@@ -33,8 +33,8 @@ func (o *auditFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *auditFlags) parseArgs(_ environment, words []string) error {
-	if err := o.takeAddressWord("audit", words); err != nil {
+func (o *auditFlags) parseArgs(env environment, words []string) error {
+	if err := o.takeAddressWord(env, words); err != nil {
 		return err
 	}
 	o.action = action.Audit{

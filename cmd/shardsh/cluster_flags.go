@@ -46,6 +46,25 @@ func (o *clusterFlags) takeAddress(word string) error {
 	return nil
 }
 
+// takeOnlyAddress takes the words behind a verb: the address of a cluster, or none. hint ends the
+// error for more words.
+func (o *clusterFlags) takeOnlyAddress(env environment, words []string, hint string) error {
+	switch len(words) {
+	case 0:
+		return nil
+	case 1:
+		return o.takeAddress(words[0])
+	}
+	return usagef("%s takes one address, not also %q%s", env.commandName(), secret.Redact(words[1]), hint)
+}
+
+// checkNamesCluster checks that the command line says which cluster, for verbs that don't begin a mock
+// of their own accord.
+func (o *clusterFlags) checkNamesCluster(env environment) error {
+	return firstViolation(rule{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
+		env.commandName() + " needs the address of a cluster, --mock, or --snapshot FILE"})
+}
+
 // usesMock reports whether the cluster is the mock: it is without anything that
 // says where, and without --nodb.
 func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.IsSet() }

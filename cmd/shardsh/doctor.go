@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/advisory"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/doctor"
@@ -41,14 +42,9 @@ func (o *doctorFlags) groups() []cmdline.Group {
 	return append(groups, o.server.Flags()...)
 }
 
-func (o *doctorFlags) parseArgs(_ environment, words []string) (err error) {
-	if len(words) > 1 {
-		return usagef("doctor takes one address, not also %q", secret.Redact(words[1]))
-	}
-	if len(words) == 1 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+func (o *doctorFlags) parseArgs(env environment, words []string) (err error) {
+	if err := o.takeOnlyAddress(env, words, ""); err != nil {
+		return err
 	}
 	if o.advisories, err = action.Advisories(o.file); err != nil {
 		return optionsUsageError(err)
@@ -159,11 +155,10 @@ func gradeSettings(sources []target.Source) (list []doctor.Setting) {
 
 // connectionFailureLine reports that connecting failed, and what may help.
 func connectionFailureLine(err error, remedy string) doctor.Line {
-	const authenticationFailed = 18
 	var refused target.ConnectionError
 	var timeout timeoutError
 	switch {
-	case errors.As(err, &refused) && refused.Code == authenticationFailed:
+	case errors.As(err, &refused) && refused.Code == int32(mongoerr.AuthenticationFailed):
 		remedy = "check the user, the password and --authenticationDatabase; the server's log says which one is wrong"
 	case errors.As(err, &timeout):
 		remedy = "raise --timeout"

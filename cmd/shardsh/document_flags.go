@@ -10,7 +10,6 @@ import (
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
-	"shardsh/cmd/shardsh/secret"
 )
 
 // documentsFlags are those of verbs that read the documents of collections.
@@ -47,18 +46,12 @@ func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.Fla
 }
 
 // takeAddressWord takes the words behind a verb: the address of a cluster, or none.
-func (o *documentsFlags) takeAddressWord(verb string, words []string) error {
-	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", verb, secret.Redact(words[1]))
-	}
-	if len(words) == 1 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+func (o *documentsFlags) takeAddressWord(env environment, words []string) error {
+	if err := o.takeOnlyAddress(env, words, ""); err != nil {
+		return err
 	}
 	o.quiet = o.quietChoice.On
-	return firstViolation(rule{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
-		verb + " needs the address of a cluster, --mock, or --snapshot FILE"})
+	return o.checkNamesCluster(env)
 }
 
 // connectAndRead connects and runs a verb; resume is the file to resume from if it did not finish.

@@ -10,7 +10,6 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/bindings/actiontext"
 	"shardsh/cmd/shardsh/cmdline"
-	"shardsh/cmd/shardsh/secret"
 )
 
 // historyFlags are those of "shardsh history".
@@ -41,13 +40,8 @@ func (o *historyFlags) groups() []cmdline.Group {
 }
 
 func (o *historyFlags) parseArgs(env environment, words []string) error {
-	if len(words) > 1 {
-		return usagef("history takes one address, not also %q", secret.Redact(words[1]))
-	}
-	if len(words) == 1 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+	if err := o.takeOnlyAddress(env, words, ""); err != nil {
+		return err
 	}
 	o.quiet = o.quietChoice.On
 	allowed, err := o.consent(env)

@@ -14,7 +14,6 @@ import (
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
-	"shardsh/cmd/shardsh/secret"
 )
 
 // jobFlags are the options of "shardsh drain start", status and cancel, and of those of the
@@ -121,17 +120,12 @@ func (o *jobFlags) groups() []cmdline.Group {
 }
 
 func (o *jobFlags) parseArgs(env environment, words []string) error {
-	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", env.commandName(), secret.Redact(words[1]))
-	}
-	if len(words) == 1 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+	if err := o.takeOnlyAddress(env, words, ""); err != nil {
+		return err
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
-		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.commandName())
+	if err := o.checkNamesCluster(env); err != nil {
+		return err
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err

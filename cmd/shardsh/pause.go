@@ -43,7 +43,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-func (o *pauseFlags) parseArgs(_ environment, words []string) error {
+func (o *pauseFlags) parseArgs(env environment, words []string) error {
 	o.verb.For = time.Duration(o.lasts)
 	if !o.verb.End && !o.verb.Show {
 		if len(words) == 0 {
@@ -63,8 +63,8 @@ func (o *pauseFlags) parseArgs(_ environment, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
-		return usagef("pause needs the address of a cluster, --mock, or --snapshot FILE")
+	if err := o.checkNamesCluster(env); err != nil {
+		return err
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err

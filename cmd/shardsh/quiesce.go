@@ -54,17 +54,12 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 			return usagef("there is no command after --")
 		}
 	}
-	if len(words) > 1 {
-		return usagef("quiesce takes one address, not also %q; a command comes after --", secret.Redact(words[1]))
-	}
-	if len(words) == 1 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+	if err := o.takeOnlyAddress(env, words, "; a command comes after --"); err != nil {
+		return err
 	}
 	o.quiet = o.quietChoice.On
-	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
-		return usagef("quiesce needs the address of a cluster, --mock, or --snapshot FILE")
+	if err := o.checkNamesCluster(env); err != nil {
+		return err
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err

@@ -56,13 +56,8 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	if o.fleet.isSet() {
 		return o.completeFleet(env, words)
 	}
-	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", env.commandName(), secret.Redact(words[1]))
-	}
-	if len(words) > 0 {
-		if err := o.takeAddress(words[0]); err != nil {
-			return err
-		}
+	if err := o.takeOnlyAddress(env, words, ""); err != nil {
+		return err
 	}
 	o.quiet = o.quietChoice.On
 	switch {

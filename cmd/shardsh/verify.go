@@ -35,7 +35,7 @@ func (o *verifyFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *verifyFlags) parseArgs(_ environment, words []string) error {
+func (o *verifyFlags) parseArgs(env environment, words []string) error {
 	start := len(words) > 0 && words[0] == callStart
 	if start {
 		words = words[1:]
@@ -48,7 +48,7 @@ func (o *verifyFlags) parseArgs(_ environment, words []string) error {
 	); err != nil {
 		return err
 	}
-	if err := o.takeAddressWord("verify", words); err != nil {
+	if err := o.takeAddressWord(env, words); err != nil {
 		return err
 	}
 	o.action = action.Verify{

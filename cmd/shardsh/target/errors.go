@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 )
@@ -21,7 +22,7 @@ import (
 func isLoginRefusedText(err error, refused *driver.Error) bool {
 	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
 	if found {
-		refused.Code, refused.Message = authenticationFailed, message
+		refused.Code, refused.Message = int32(mongoerr.AuthenticationFailed), message
 	}
 	return found
 }
@@ -53,9 +54,6 @@ func wrongKeyPassword(c *ConnectionString, err error) bool {
 		hasPassword && strings.Contains(err.Error(), "failed to parse private key")
 }
 
-// authenticationFailed is the server's code.
-const authenticationFailed = 18
-
 // unreachableError makes a driver's error one line about the address, with the
 // reason the network gave, or the server.
 func unreachableError(c *ConnectionString, err error) error {
@@ -77,7 +75,7 @@ func unreachableError(c *ConnectionString, err error) error {
 				source = c.Database
 			}
 		}
-		if refused.Code == authenticationFailed {
+		if refused.Code == int32(mongoerr.AuthenticationFailed) {
 			return ConnectionError{refused.Code, fmt.Sprintf(
 				"can't log in to %s: %s (looked for the user in the database %s; see --authenticationDatabase)",
 				c.Location(), secret.Redact(refused.Message), source)}

@@ -3,6 +3,8 @@ package target
 import (
 	"errors"
 	"testing"
+
+	"shardsh/balancer/mongoerr"
 )
 
 // The driver tells a second login, while the first is refused, in words alone.
@@ -13,7 +15,7 @@ func TestRefusedLoginInWords(t *testing.T) {
 	c := &ConnectionString{Database: "shop"}
 	got := unreachableError(c, err)
 	var failed ConnectionError
-	if !errors.As(got, &failed) || failed.Code != authenticationFailed {
+	if !errors.As(got, &failed) || failed.Code != int32(mongoerr.AuthenticationFailed) {
 		t.Errorf("%v", got)
 	}
 	want := "can't log in to " + c.Location() + ": Authentication failed. (looked for the user in the database shop; " +
