@@ -66,7 +66,7 @@ func (s stepCheck) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.Rang
 // chooseMergeSpan returns the range of the first ones on the shard of a merge.
 func (s stepCheck) chooseMergeSpan(r plan.Range) (span plan.Range, found bool) {
 	for _, c := range s.chunks {
-		there := c.Shard == s.step.From && rangesOverlap(c.Min, c.Max, s.step.Min, s.step.Max)
+		there := c.Shard == s.step.From && catalog.Overlap(c.Min, c.Max, s.step.Min, s.step.Max)
 		switch {
 		case there && span.Min.IsZero():
 			span = clip(c, r)

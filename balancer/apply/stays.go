@@ -110,15 +110,11 @@ func (r *run) markStays() {
 func (r *run) stepStays(s plan.Step) bool {
 	for _, e := range r.leftBehind {
 		if s.Kind == plan.Move && s.Namespace == e.Step.Namespace && s.From == e.Step.From &&
-			rangesOverlap(s.Min, s.Max, e.Range.Min, e.Range.Max) {
+			catalog.Overlap(s.Min, s.Max, e.Range.Min, e.Range.Max) {
 			return true
 		}
 	}
 	return false
-}
-
-func rangesOverlap(min1, max1, min2, max2 catalog.Key) bool {
-	return min1.Less(max2) && min2.Less(max1)
 }
 
 // hasWork reports whether a plan has steps besides those that stay.

@@ -36,6 +36,9 @@ func (k Key) Compare(o Key) int { return strings.Compare(k.encoded, o.encoded) }
 // Less reports whether k comes before o.
 func (k Key) Less(o Key) bool { return k.encoded < o.encoded }
 
+// Overlap reports whether the ranges [min1, max1) and [min2, max2) have keys in common.
+func Overlap(min1, max1, min2, max2 Key) bool { return min1.Less(max2) && min2.Less(max1) }
+
 // Equal reports whether both are the same key.
 func (k Key) Equal(o Key) bool { return k.encoded == o.encoded }
 

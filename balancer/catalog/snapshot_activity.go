@@ -22,6 +22,17 @@ type RangeDeletion struct {
 	Timestamp bson.Timestamp
 }
 
+// Overlaps reports whether the range and that from lower to upper have keys in common; not if its
+// bounds are no keys of the collection any more.
+func (d RangeDeletion) Overlaps(p KeyPattern, lower, upper Key) bool {
+	from, err := p.Key(d.Min)
+	if err != nil {
+		return false
+	}
+	to, err := p.Key(d.Max)
+	return err == nil && Overlap(from, to, lower, upper)
+}
+
 // UnshardedData is what a shard has of the collections of a database that are
 // not sharded.
 type UnshardedData struct {

@@ -96,7 +96,7 @@ func (d *Diagnosis) deletionFindings(c *catalog.CollectionState, report *policy.
 	all := d.deletionsWithDocuments(c)
 	for move := range report.Chosen() {
 		for _, left := range all {
-			if left.Shard != move.Recipient || !overlaps(c, left.Min, left.Max, move) {
+			if left.Shard != move.Recipient || !left.Overlaps(c.Pattern, move.Min, move.Max) {
 				continue
 			}
 			f := finding(PendingDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
@@ -110,14 +110,4 @@ func (d *Diagnosis) deletionFindings(c *catalog.CollectionState, report *policy.
 		}
 	}
 	return list
-}
-
-// overlaps reports whether a range and that of a move have keys in common.
-func overlaps(c *catalog.CollectionState, from, to bson.Raw, move policy.Decision) bool {
-	lower, err := c.Pattern.Key(from)
-	if err != nil {
-		return false
-	}
-	upper, err := c.Pattern.Key(to)
-	return err == nil && lower.Less(move.Max) && move.Min.Less(upper)
 }

@@ -74,7 +74,7 @@ func (d *Diagnosis) canReceiveNow(
 		}
 	}
 	for _, left := range d.deletionsWithDocuments(c) {
-		if left.Shard == id && overlaps(c, left.Min, left.Max, policy.Decision{Min: chunk.Min, Max: chunk.Max}) {
+		if left.Shard == id && left.Overlaps(c.Pattern, chunk.Min, chunk.Max) {
 			reason = "is waiting for range deletion"
 			if !left.due.IsZero() {
 				reason += ", due " + humanize.Time(left.due.UTC())

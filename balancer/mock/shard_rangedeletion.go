@@ -318,7 +318,7 @@ func (o *deletionIndex) remove(task *rangeDeletion) {
 }
 
 func (t *rangeDeletion) overlaps(r deletionRange) bool {
-	return t.min.Less(r.max) && r.min.Less(t.max) && t.coll.UUID.Equal(r.uuid)
+	return catalog.Overlap(t.min, t.max, r.min, r.max) && t.coll.UUID.Equal(r.uuid)
 }
 
 // overlappingDeletion finds a task, decided or not, that shares keys with the

@@ -117,7 +117,7 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 func firstDeletionFor(pending []pendingDeletion, s Step, grows bool) (first time.Time) {
 	for _, d := range pending {
 		same := d.on == s.From || d.on == s.To
-		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && d.min.Less(s.Max) && s.Min.Less(d.max)
+		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && catalog.Overlap(d.min, d.max, s.Min, s.Max)
 		if d.ns == s.Namespace && (overlaps || grows && d.on == s.To) && (first.IsZero() || d.deletedAt.Before(first)) {
 			first = d.deletedAt
 		}

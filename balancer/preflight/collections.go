@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/humanize"
@@ -253,7 +251,7 @@ func (l *checker) movesChunk(u Unmovable) bool {
 	}
 	return slices.ContainsFunc(l.Plan.Steps, func(s plan.Step) bool {
 		return s.Kind == plan.Move && s.Namespace == u.Namespace && s.From == u.Chunk.Shard &&
-			s.Min.Less(u.Chunk.Max) && u.Chunk.Min.Less(s.Max)
+			catalog.Overlap(s.Min, s.Max, u.Chunk.Min, u.Chunk.Max)
 	})
 }
 
@@ -300,18 +298,8 @@ func (l *checker) waitsForDeletion(d catalog.RangeDeletion) bool {
 	if c == nil {
 		return false
 	}
-	lower, upper, ok := parseBounds(c.Pattern, d.Min, d.Max)
-	return ok && slices.ContainsFunc(l.Plan.Steps, func(s plan.Step) bool {
+	return slices.ContainsFunc(l.Plan.Steps, func(s plan.Step) bool {
 		return s.Kind == plan.Move && s.Namespace == d.Namespace && (s.To == d.Shard || s.From == d.Shard) &&
-			s.Min.Less(upper) && lower.Less(s.Max)
+			d.Overlaps(c.Pattern, s.Min, s.Max)
 	})
-}
-
-func parseBounds(p catalog.KeyPattern, lower, upper bson.Raw) (from, to catalog.Key, ok bool) {
-	from, err := p.Key(lower)
-	if err != nil {
-		return from, to, false
-	}
-	to, err = p.Key(upper)
-	return from, to, err == nil
 }

@@ -237,7 +237,7 @@ func (p *comparer) deletionWaits(gone []sim.Event, steps []plan.Step, begin time
 		}
 		for _, e := range gone {
 			deleted := e.Ended.Add(p.speeds.Costs().OrphanDelay)
-			if e.From == s.To && e.Min.Less(s.Max) && s.Min.Less(e.Max) && deleted.After(at) {
+			if e.From == s.To && catalog.Overlap(e.Min, e.Max, s.Min, s.Max) && deleted.After(at) {
 				sum += deleted.Sub(at)
 				at = deleted
 			}

@@ -49,7 +49,7 @@ func (d *deletions) expire(now time.Time, gone func(*deletion)) {
 // is gone; the zero time when none does.
 func (d *deletions) lastOverlapEnd(lower, upper catalog.Key) (last time.Time) {
 	note := func(x *deletion) {
-		if lower.Less(x.max) && x.min.Less(upper) && x.doneAt.After(last) {
+		if catalog.Overlap(lower, upper, x.min, x.max) && x.doneAt.After(last) {
 			last = x.doneAt
 		}
 	}
