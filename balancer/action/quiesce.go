@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -273,16 +272,11 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 
 // busyText names what goes on: a few of them, and how many more there are.
 func busyText(busy []live.Busy) string {
-	const few = 5
-	var texts []string
+	texts := make([]string, len(busy))
 	for i, b := range busy {
-		if i == few {
-			texts = append(texts, fmt.Sprintf("%d more", len(busy)-few))
-			break
-		}
-		texts = append(texts, b.String())
+		texts[i] = b.String()
 	}
-	return strings.Join(texts, "; ")
+	return joinFew(texts, 5)
 }
 
 // restoreTimeout limits how long giving back may take. The record stays if it fails.

@@ -405,12 +405,12 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	return err
 }
 
-func joinFew(texts []string) string {
-	const few = 3
-	if len(texts) <= few {
-		return joinTexts(texts)
+// joinFew joins at most so many texts, and says how many more there are.
+func joinFew(texts []string, few int) string {
+	if more := len(texts) - few; more > 0 {
+		texts = append(texts[:few:few], fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%s; %d more", joinTexts(texts[:few]), len(texts)-few)
+	return joinTexts(texts)
 }
 
 // withTimer returns a context that is cancelled after d. It has no deadline, with which the

@@ -28,7 +28,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
-		q.report.note("Not quiet any more: " + joinFew(q.result.Broken) + ".")
+		q.report.note("Not quiet any more: " + joinFew(q.result.Broken, 3) + ".")
 	}
 }
 
