@@ -145,7 +145,8 @@ func readAllDocs(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bso
 	})
 }
 
-// RouterTime returns the time of the mongos.
+// RouterTime returns the time of the mongos, which needs no privilege. The logical time in replies
+// stands still while nothing is written.
 func RouterTime(ctx context.Context, a CommandRunner) (time.Time, error) {
 	hello, err := sendHello(ctx, a.RunCommand)
 	if err != nil {
@@ -155,7 +156,7 @@ func RouterTime(ctx context.Context, a CommandRunner) (time.Time, error) {
 	if !ok {
 		return now, errors.New("hello has no localTime")
 	}
-	return now, nil
+	return now.UTC(), nil
 }
 
 // ErrNotSharded says that the server is not a mongos.

@@ -224,20 +224,6 @@ func staleError(format string, args ...any) error {
 	return mongoerr.New(mongoerr.StaleConfig, format, args...)
 }
 
-// routerTime returns the time of the mongos, which needs no privilege. The logical time in replies
-// stands still while nothing is written.
-func (d *Executor) routerTime(ctx context.Context) (time.Time, error) {
-	hello, err := sendHello(ctx, d.commands.RunCommand)
-	if err != nil {
-		return time.Time{}, ServerError(err)
-	}
-	now, ok := hello.Lookup("localTime").TimeOK()
-	if !ok {
-		return now, fmt.Errorf("hello has no localTime")
-	}
-	return now.UTC(), nil
-}
-
 // historyWindow is the default for how long shards keep the history of chunks
 // (minSnapshotHistoryWindowInSeconds). A mongos does not report the value of the shards.
 const historyWindow = 5 * time.Minute

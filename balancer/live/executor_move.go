@@ -134,10 +134,6 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || isSet(reply.Lookup("maxReached"))}
 }
 
-// maxAutoMergeChunks is how many chunks the balancer lets one command merge
-// (rules/02-defragmentation-and-merging §3.5).
-const maxAutoMergeChunks = 1000
-
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:
 // the chunks are counted before and after, which other changes may disturb.
 func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
@@ -157,7 +153,7 @@ func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result 
 	if err == nil {
 		_, err = d.runCommand(ctx, "admin", bson.D{
 			{Key: "mergeAllChunksOnShard", Value: a.Namespace}, {Key: "shard", Value: string(a.Shard)},
-			{Key: "maxNumberOfChunksToMerge", Value: int32(maxAutoMergeChunks)},
+			{Key: "maxNumberOfChunksToMerge", Value: int32(policy.AutoMergeMaxChunks)},
 		})
 	}
 	if err != nil {

@@ -208,11 +208,11 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := d.routerTime(ctx)
+	now, err := RouterTime(ctx, d.commands)
 	if err != nil {
 		return nil, err
 	}
-	cutoff := bson.Timestamp{T: uint32(now.Add(-historyWindow).Unix())}
+	cutoff := policy.MergeCutoff(now, historyWindow)
 	byUUID := make(map[string]string, len(colls))
 	var uuids []bson.Binary
 	for _, coll := range colls {

@@ -73,26 +73,30 @@ func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split po
 	if split.Halve = !d.routerRelease.ShowsSplitPoints(); split.Halve {
 		return split, nil
 	}
-	split.Points, err = d.splitVector(ctx, coll.Pattern, m.Namespace, chunk.Min, chunk.Max, m.MaxChunkSizeBytes,
-		d.routerRelease.BalancesBySize())
+	var limit []bson.E
+	if d.routerRelease.BalancesBySize() {
+		limit = []bson.E{{Key: "maxSplitPoints", Value: 1}}
+	}
+	split.Points, err = splitVector(ctx, d.runCommand, coll.Pattern, m.Namespace, chunk.Min, chunk.Max,
+		m.MaxChunkSizeBytes, limit...)
 	return split, err
 }
 
-// splitVector returns where the donor would cut a range into pieces of half the
-// size; none where it is empty.
-func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns string, lower, upper catalog.Key,
-	size int64,
-	once bool) ([]catalog.Key, error) {
+// splitVector returns where the owner of a range would cut it into pieces of half a size; none where
+// it is empty.
+func splitVector(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error),
+	p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64, more ...bson.E,
+) ([]catalog.Key, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
-	command := splitVectorCommand(p, ns, lower, upper, size)
-	if once {
-		command = append(command, bson.E{Key: "maxSplitPoints", Value: 1})
-	}
-	reply, err := d.runCommand(ctx, db, command)
-	if isEmptyRange(err) {
+	reply, err := run(ctx, db, append(bson.D{
+		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
+		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
+		{Key: "maxChunkSizeBytes", Value: size},
+	}, more...))
+	if mongoerr.Is(ServerError(err), mongoerr.OperationFailed) { // there is nothing to cut
 		return nil, nil
 	}
 	if err != nil {
@@ -100,18 +104,6 @@ func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns str
 	}
 	return parseSplitKeys(p, reply)
 }
-
-// splitVectorCommand asks where a range would be cut into pieces of half a size.
-func splitVectorCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64) bson.D {
-	return bson.D{
-		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
-		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
-		{Key: "maxChunkSizeBytes", Value: size},
-	}
-}
-
-// isEmptyRange reports whether splitVector found nothing to cut.
-func isEmptyRange(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.OperationFailed) }
 
 func parseSplitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
 	keys, _ := reply.Lookup("splitKeys").ArrayOK()

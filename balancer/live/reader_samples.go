@@ -102,24 +102,13 @@ func SampleStages(p catalog.KeyPattern, size int) []bson.D {
 // readSplitVectors has the shards say where they would cut all chunks of a collection into pieces of
 // one size, which takes another privilege than to read it, and an index scan each.
 func (r *reading) readSplitVectors(ctx context.Context, c *catalog.CollectionState, bytes int64) error {
-	db, _, err := catalog.SplitNamespace(c.Namespace)
-	if err != nil {
-		return err
-	}
 	if n := c.Table.Len(); n > maxVectorChunks {
 		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", maxVectorChunks, n)
 	}
 	size := min(maxVector, max(minVector, vectorToPiece*bytes/vectorPieces))
 	var keys []catalog.Key
 	for chunk := range c.Table.All() {
-		reply, err := r.askShards(ctx, db, splitVectorCommand(c.Pattern, c.Namespace, chunk.Min, chunk.Max, size))
-		if isEmptyRange(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		points, err := parseSplitKeys(c.Pattern, reply)
+		points, err := splitVector(ctx, r.askShards, c.Pattern, c.Namespace, chunk.Min, chunk.Max, size)
 		if err != nil {
 			return err
 		}

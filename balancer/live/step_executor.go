@@ -38,7 +38,7 @@ func (s *StepExecutor) SetLocation(zone *time.Location) { s.location = zone }
 
 // Snapshot reads what a step depends on, without chunks.
 func (s *StepExecutor) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	now, err := s.executor.routerTime(ctx)
+	now, err := RouterTime(ctx, s.executor.commands)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *StepExecutor) readChunks(
 
 // Cuts uses splitVector, which cuts into pieces of half the chunk size.
 func (s *StepExecutor) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
-	return s.executor.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
+	return splitVector(ctx, s.executor.runCommand, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes)
 }
 
 // CanCut reports whether a range has more than one key. Up to 5.0 its first and last document

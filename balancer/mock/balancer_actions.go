@@ -23,10 +23,6 @@ var actionDurations = map[policy.ActionKind]time.Duration{
 	policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
 }
 
-// autoMergeMaxChunks is how many chunks one action of the auto-merger merges at
-// most (rules/02-defragmentation-and-merging §3.5).
-const autoMergeMaxChunks = 1000
-
 // StartAction begins a merge or a measurement; done is called by an event.
 func (e engine) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	takes := actionDurations[a.Kind]
@@ -107,7 +103,7 @@ func (b *Balancer) performAction(a policy.StreamAction) policy.ActionResult {
 			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
 		merged, err := b.chunks.MergeAll(coll, a.Shard, policy.MergeLimits{
-			Chunks: autoMergeMaxChunks, Time: b.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
+			Chunks: policy.AutoMergeMaxChunks, Time: b.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
 		return policy.ActionResult{Merged: merged, Err: err}
 	case !ok || !coll.UUID.Equal(a.UUID):
@@ -171,7 +167,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	cutoff := e.b.chunks.historyCutoff()
+	cutoff := e.b.chunks.mergeCutoff()
 	var work []policy.MergeWork
 	for _, id := range e.b.shards.ids() {
 		w := policy.MergeWork{Shard: id}

@@ -151,7 +151,7 @@ func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 		return bson.D{
 			{Key: cmdMergeAllChunks, Value: a.Namespace},
 			{Key: "shard", Value: string(a.Shard)},
-			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMaxChunks)},
+			{Key: "maxNumberOfChunksToMerge", Value: int32(policy.AutoMergeMaxChunks)},
 			{Key: "maxTimeProcessingChunksMS", Value: int32(b.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}

@@ -131,7 +131,7 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 			return 0, err
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
-			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits,
+			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.mergeCutoff(), Limits: limits,
 			Elapsed: cks.faults.extraLatency(configShard),
 		})
 		if len(runs) == 0 {
@@ -164,10 +164,8 @@ func (cks *Chunks) mergeRuns(
 	return count, nil
 }
 
-// historyCutoff returns the time before which a chunk must have come to its
-// shard to be merged (rules/02-defragmentation-and-merging §3.3).
-func (cks *Chunks) historyCutoff() bson.Timestamp {
-	return bson.Timestamp{T: uint32(cks.clock.Now().Add(-cks.historyWindow()).Unix())}
+func (cks *Chunks) mergeCutoff() bson.Timestamp {
+	return policy.MergeCutoff(cks.clock.Now(), cks.historyWindow())
 }
 
 func (cks *Chunks) historyWindow() time.Duration {

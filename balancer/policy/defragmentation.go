@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -144,21 +143,9 @@ func (s phaseCollection) measureAction(shard catalog.ShardID, r span) StreamActi
 		MaxBytes: s.maxSmall, item: r}
 }
 
-// retriable are the errors after which a defragmentation tries the same again
-// (rules/02-defragmentation-and-merging §2.7).
-var retriable = []mongoerr.Code{
-	mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
-	mongoerr.ReadConcernMajorityNotAvailableYet, mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit,
-	mongoerr.ConnectionPoolExpired, mongoerr.InternalTransactionNotSupported, mongoerr.ConnectionError,
-	mongoerr.ResourceExhausted, mongoerr.PooledConnectionAcquisitionExceededTimeLimit, mongoerr.UpdatesStillPending,
-	mongoerr.SocketException, mongoerr.NotWritablePrimary, mongoerr.InterruptedAtShutdown,
-	mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk, mongoerr.NotPrimaryOrSecondary,
-	mongoerr.BackupCursorOpenConflictWithCheckpoint, mongoerr.RetriableRemoteCommandFailure,
-}
-
-// canRetry reports whether the operation may be retried after an error: it was
-// temporary, or the shard did not know its own metadata. A shard that names the
-// version it wants knows of a change that the phase does not.
+// canRetry reports whether a defragmentation may try the operation again after an error
+// (rules/02-defragmentation-and-merging §2.7): it was temporary, or the shard did not know its own
+// metadata. A shard that names the version it wants knows of a change that the phase does not.
 func canRetry(err error) bool {
 	code, ok := mongoerr.CodeOf(err)
 	if !ok {
@@ -167,7 +154,7 @@ func canRetry(err error) bool {
 	if code == mongoerr.StaleConfig {
 		return !mongoerr.HasExtra(err, "vWanted")
 	}
-	return slices.Contains(retriable, code)
+	return code.InCategory("RetriableError")
 }
 
 // isPendingDeletion reports whether a migration failed because the recipient has

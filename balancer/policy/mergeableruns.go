@@ -16,6 +16,12 @@ type MergeLimits struct {
 	Time time.Duration
 }
 
+// MergeCutoff is the time before which a chunk must have come to its shard to be merged
+// (rules/02-defragmentation-and-merging §3.3).
+func MergeCutoff(now time.Time, historyWindow time.Duration) bson.Timestamp {
+	return bson.Timestamp{T: uint32(now.Add(-historyWindow).Unix())}
+}
+
 // MergeSearch is where MergeableRuns looks.
 type MergeSearch struct {
 	Table *catalog.RoutingTable
@@ -23,14 +29,17 @@ type MergeSearch struct {
 	Shard catalog.ShardID
 	// From is the key the search begins at; zero for all chunks.
 	From catalog.Key
-	// Cutoff is the time before which a chunk must have come to its shard, unless
-	// AnyAge is set: then it may be as young as it likes.
+	// Cutoff is the MergeCutoff, which does not count if AnyAge is set.
 	Cutoff bson.Timestamp
 	AnyAge bool
 	Limits MergeLimits
 	// Elapsed of Limits.Time is over when the search begins.
 	Elapsed time.Duration
 }
+
+// AutoMergeMaxChunks is how many chunks the balancer has one action of the auto-merger merge at most
+// (rules/02-defragmentation-and-merging §3.5).
+const AutoMergeMaxChunks = 1000
 
 // chunkReadTime is what the config server takes to read a chunk.
 const chunkReadTime = 2 * time.Microsecond

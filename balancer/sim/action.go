@@ -63,17 +63,13 @@ func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
 	return nil
 }
 
-// autoMergeMaxChunks is how many chunks one action of the auto-merger reads into
-// ranges (rules/02-defragmentation-and-merging §3.5).
-const autoMergeMaxChunks = 1000
-
 func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionResult {
 	if !coll.mayHaveMergeable(id) {
 		return policy.ActionResult{}
 	}
 	search := policy.MergeSearch{
-		Table: coll.chunks.Table(), Zones: coll.initial.Zones, Shard: id, Cutoff: c.historyCutoff(),
-		Limits: policy.MergeLimits{Chunks: autoMergeMaxChunks, Time: time.Minute},
+		Table: coll.chunks.Table(), Zones: coll.initial.Zones, Shard: id, Cutoff: c.mergeCutoff(),
+		Limits: policy.MergeLimits{Chunks: policy.AutoMergeMaxChunks, Time: time.Minute},
 	}
 	runs := policy.MergeableRuns(search)
 	if len(runs) == 0 {

@@ -170,7 +170,7 @@ func (c *cluster) LogChange(context.Context, string) error { return nil }
 
 // Mergeable lists what the auto-merger may work on.
 func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
-	cutoff := c.historyCutoff()
+	cutoff := c.mergeCutoff()
 	sorted := slices.SortedFunc(slices.Values(c.shards), byID)
 	work := make([]policy.MergeWork, len(sorted))
 	for _, coll := range c.order {
@@ -191,10 +191,8 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 
 func byID(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) }
 
-// historyCutoff returns the time before which a chunk must have come to its
-// shard to be merged (rules/02-defragmentation-and-merging §3.3).
-func (c *cluster) historyCutoff() bson.Timestamp {
-	return bson.Timestamp{T: uint32(c.queue.Now().Add(-c.costs.HistoryWindow).Unix())}
+func (c *cluster) mergeCutoff() bson.Timestamp {
+	return policy.MergeCutoff(c.queue.Now(), c.costs.HistoryWindow)
 }
 
 func (c *cluster) defragmenting() bool {
