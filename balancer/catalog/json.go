@@ -58,56 +58,6 @@ func (k *Key) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalKey returns a key as an object, as commands and the catalog have it.
-func (p KeyPattern) MarshalKey(k Key) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, v := range k.Values() {
-		if i >= p.Len() {
-			return nil, fmt.Errorf("%w: %s is longer than %s", ErrNotShardKey, k, p)
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, err := json.Marshal(p.pattern.fields[i])
-		if err != nil {
-			return nil, err
-		}
-		text, err := marshalValue(v)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(append(append(name, ':'), text...))
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// UnmarshalKey reads a full shard key from an object, such as MarshalKey
-// returns. The error for what is none is ErrNotShardKey.
-func (p KeyPattern) UnmarshalKey(data []byte) (Key, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return Key{}, err
-	}
-	b := keyBuilder{make([]bson.RawValue, p.Len())}
-	for i, name := range p.Fields() {
-		text, there := fields[name]
-		if !there {
-			return Key{}, fmt.Errorf("%w: it lacks the field %s of %s", ErrNotShardKey, name, p)
-		}
-		v, err := unmarshalValue(text)
-		if err != nil {
-			return Key{}, err
-		}
-		b.values[i] = v
-	}
-	if len(fields) != p.Len() {
-		return Key{}, fmt.Errorf("%w: it has fields that are not in %s", ErrNotShardKey, p)
-	}
-	return b.key(), nil
-}
-
 // rawField has the bytes of a value that extended JSON can't tell: the type and
 // what follows it in a document.
 const rawField = "$bson"

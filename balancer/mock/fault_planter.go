@@ -141,23 +141,6 @@ func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, begins catalog.Sha
 	return p.c.config.tables[ns].Put(chunk)
 }
 
-// ForgetDeletions has a shard forget the range deletions of a collection that wait there; what
-// they were to delete stays.
-func (p Planter) ForgetDeletions(id catalog.ShardID, ns string) {
-	p.c.clock.Lock()
-	defer p.c.clock.Unlock()
-	s := p.c.shards[id]
-	if s == nil {
-		return
-	}
-	for _, task := range slices.Clone(s.deletions) {
-		if task.coll.Namespace == ns &&
-			(s.migration == nil || s.migration.donorTask != task && s.migration.recipientTask != task) {
-			s.removeDeletion(task)
-		}
-	}
-}
-
 // OverrideConfigChunks makes reads of config.chunks return a collection's chunks as change
 // rewrites them, without those for which it returns nil; the routing tables stay as they are. A
 // nil change ends that.

@@ -49,7 +49,9 @@ func (b *builder) packCollection(c *catalog.CollectionState) []Step {
 	p := &packedCollection{
 		coll: c, limit: cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes),
 		shardBytes: map[catalog.ShardID]int64{}, builder: b,
-		mayReceive: func(zone string, id catalog.ShardID) bool { return slices.Contains(b.shardsOf(zone), id) },
+		mayReceive: func(zone string, id catalog.ShardID) bool {
+			return slices.Contains(eligibleShards(b.scope.start, zone), id)
+		},
 	}
 	contents := b.o.Model.Contents(c, p.limit)
 	for chunk := range c.Table.All() {

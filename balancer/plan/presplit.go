@@ -39,7 +39,7 @@ func (b *builder) addPresplit() error {
 	}
 	for _, zone := range slices.Sorted(maps.Keys(byZone)) {
 		members := byZone[zone]
-		b.spreadPieces(c, pieces, members, b.shardsOf(zone))
+		b.spreadPieces(c, pieces, members, eligibleShards(b.scope.start, zone))
 	}
 	steps := splits
 	for _, p := range pieces {
@@ -134,16 +134,6 @@ func (b *builder) splitCollection(c *catalog.CollectionState, points []catalog.K
 		}
 	}
 	return splits, pieces
-}
-
-// shardsOf returns the shards that pieces of a zone may be on.
-func (b *builder) shardsOf(zone string) (ids []catalog.ShardID) {
-	for _, s := range b.scope.start.Shards() {
-		if !s.Draining && (zone == catalog.NoZone || s.HasZone(zone)) {
-			ids = append(ids, s.ID)
-		}
-	}
-	return ids
 }
 
 // spreadPieces decides which of the members goes to which of the shards.

@@ -88,6 +88,11 @@ func Degree(share, most float64) int {
 	return max(1, min(heatShades, int(math.Ceil(math.Sqrt(share/most)*heatShades))))
 }
 
+// Block draws the Degree of a part, as a block of that height.
+func Block(share, most float64) string {
+	return [heatShades + 1]string{" ", "▁", "▂", "▃", "▅", "▆", "█"}[Degree(share, most)]
+}
+
 // maxShare is the largest share of a key range in any time slot with enough samples.
 func maxShare(c *heat.Course) (most float64) {
 	for _, r := range c.Ranges {

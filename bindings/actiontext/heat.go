@@ -104,7 +104,6 @@ func writeCourse(b *strings.Builder, c heat.Course) {
 
 // sparkline draws shares as a sparkline; each column is the mean of equally many values.
 func sparkline(shares []float64, most float64) string {
-	heights := []string{" ", "▁", "▂", "▃", "▅", "▆", "█"}
 	var b strings.Builder
 	places := min(40, len(shares))
 	for i := range places {
@@ -113,7 +112,7 @@ func sparkline(shares []float64, most float64) string {
 		for _, share := range part {
 			sum += share
 		}
-		b.WriteString(heights[report.Degree(sum/float64(len(part)), most)])
+		b.WriteString(report.Block(sum/float64(len(part)), most))
 	}
 	return b.String()
 }

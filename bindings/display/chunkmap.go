@@ -208,11 +208,10 @@ func (d *drawing) hasHeat() bool {
 
 // heatText draws the load of each cell, relative to the hottest one.
 func (d *drawing) heatText(from, to int) string {
-	heights := []string{" ", "▁", "▂", "▃", "▅", "▆", "█"}
 	var b strings.Builder
 	most := slices.Max(d.Heat.Cells)
 	for _, n := range d.Heat.Cells[from:to] {
-		b.WriteString(heights[report.Degree(n, most)])
+		b.WriteString(report.Block(n, most))
 	}
 	return b.String()
 }

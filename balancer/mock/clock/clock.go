@@ -223,10 +223,10 @@ func (k *Clock) Events() *balancer.Queue { return k.queue }
 func (k *Clock) BackgroundRunner(pace float64) func(context.Context) {
 	switch {
 	case k.realTime:
-		return k.runRealTime
+		return func(ctx context.Context) { k.runEvents(ctx, k.runDue) }
 	case pace > 0:
 		k.pacing = pacedTime{speed: pace, lastAdvanced: time.Now()}
-		return k.runPaced
+		return func(ctx context.Context) { k.runEvents(ctx, k.catchUp) }
 	}
 	return nil
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// runRealTime runs the events of a cluster on real time as they fall due.
-func (k *Clock) runRealTime(ctx context.Context) {
+// runEvents runs the events of a cluster as they fall due, until ctx ends: runDue runs those of now, and
+// returns the time until the next one.
+func (k *Clock) runEvents(ctx context.Context, runDue func() time.Duration) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		timer.Reset(k.runDue())
+		timer.Reset(runDue())
 		select {
 		case <-ctx.Done():
 			return
@@ -46,23 +47,8 @@ type pacedTime struct {
 // minWait keeps very fast clusters from doing nothing but to wake up.
 const minWait = time.Millisecond
 
-// runPaced runs the events of a cluster with a pace as they fall due, until ctx
-// ends. Whoever waits still makes time jump.
-func (k *Clock) runPaced(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		timer.Reset(k.catchUp())
-		select {
-		case <-ctx.Done():
-			return
-		case <-k.kick:
-		case <-timer.C:
-		}
-	}
-}
-
-// catchUp brings virtual time up to date, and returns the time until the next event.
+// catchUp brings virtual time up to date, and returns the time until the next event. Whoever waits
+// still makes time jump.
 func (k *Clock) catchUp() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -2,7 +2,6 @@ package call
 
 // Limits that hello announces (rules/03-commands §1.9).
 const (
-	MaxDocumentBytes = 16 << 20
-	MaxMessageBytes  = 48_000_000
-	MaxWriteBatch    = 100_000
+	MaxMessageBytes = 48_000_000
+	MaxWriteBatch   = 100_000
 )

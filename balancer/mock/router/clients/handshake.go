@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -54,7 +55,7 @@ func hello(c *call.Call) (bson.D, error) {
 	if args.Truth(c.Body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
-	reply = append(reply, bson.E{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
+	reply = append(reply, bson.E{Key: "maxBsonObjectSize", Value: int32(document.MaxSize)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(call.MaxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
 		bson.E{

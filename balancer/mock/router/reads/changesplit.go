@@ -8,11 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
-
-// maxEvent is how large a document of a change stream may be.
-const maxEvent = 16 << 20
 
 // takeSplitStage removes $changeStreamSplitLargeEvent from the end of a pipeline, the only
 // place where it is allowed.
@@ -36,7 +34,7 @@ func takeSplitStage(stages []bson.Raw) (rest []bson.Raw, split bool, err error) 
 // fragments cuts an event that is too large into several, which together have its
 // fields; the smallest come first.
 func fragments(event bson.Raw) ([]bson.Raw, error) {
-	if len(event) <= maxEvent {
+	if len(event) <= document.MaxSize {
 		return []bson.Raw{event}, nil
 	}
 	fields, err := event.Elements()
@@ -46,12 +44,12 @@ func fragments(event bson.Raw) ([]bson.Raw, error) {
 	slices.SortStableFunc(fields, func(a, b bson.RawElement) int { return cmp.Compare(len(a), len(b)) })
 	const head = 1 << 10 // the token, and which fragment it is
 	var parts []bson.D
-	size := maxEvent
+	size := document.MaxSize
 	for _, f := range fields {
 		if f.Key() == "_id" {
 			continue
 		}
-		if size += len(f); size > maxEvent-head {
+		if size += len(f); size > document.MaxSize-head {
 			parts, size = append(parts, nil), len(f)
 		}
 		last := len(parts) - 1

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -49,7 +50,7 @@ func BuildInfo(c *call.Call) (bson.D, error) {
 			{Key: "target_os", Value: runtime.GOOS}}},
 		{Key: "bits", Value: int32(64)},
 		{Key: "debug", Value: false},
-		{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
+		{Key: "maxBsonObjectSize", Value: int32(document.MaxSize)},
 	}, nil
 }
 

@@ -21,9 +21,6 @@ import (
 // bases. Results and codes are those of the server's tests (jstests/aggregation/expressions:
 // convert_any_to_string.js, convert_string_to_object_array.js, convert_with_base.js).
 
-// maxDocumentSize is how large a converted value may be.
-const maxDocumentSize = 16 << 20
-
 // compileConversion compiles $toArray and $toObject.
 func (c *Compiler) compileConversion(t bson.Type) operatorCompiler {
 	return func(name string, arg value.Value, sc *Scope) (Expression, error) {
@@ -128,8 +125,8 @@ func (b *jsonWriter) writeValue(v value.Value) error {
 	default:
 		err = b.writeScalar(v)
 	}
-	if err == nil && b.Len() > maxDocumentSize {
-		_, err = conversionError("Resulting string exceeds maximum size (%d bytes)", maxDocumentSize)
+	if err == nil && b.Len() > document.MaxSize {
+		_, err = conversionError("Resulting string exceeds maximum size (%d bytes)", document.MaxSize)
 	}
 	return err
 }
@@ -204,7 +201,7 @@ func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) 
 		return failed(err.Error())
 	case out.Type != t:
 		return failed("the input is of another type")
-	case len(out.Value) > maxDocumentSize:
+	case len(out.Value) > document.MaxSize:
 		return failed("the result is too large")
 	}
 	return out, nil
