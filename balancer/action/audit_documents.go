@@ -129,7 +129,7 @@ func (d *documentAudit) newMerge(shards []*holdings.Shard, order bson.Raw, from 
 		Secondary: d.Secondary,
 		Fields: append(
 			d.table.coll.Pattern.Fields(),
-			holdings.KeyFields(order)...),
+			catalog.FieldNames(order)...),
 		MaxTime: 2 * maxCursorAge,
 		OnError: d.waitBeforeRetry,
 	}

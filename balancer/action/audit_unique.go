@@ -52,7 +52,7 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 // or lies in an array.
 func uniqueKeyFilter(doc, spec bson.Raw) (filter bson.D, ok bool) {
 	key, _ := spec.Lookup("key").DocumentOK()
-	for _, f := range holdings.KeyFields(key) {
+	for _, f := range catalog.FieldNames(key) {
 		if inArray(doc, f) {
 			return nil, false
 		}
@@ -143,7 +143,7 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 }
 
 func inArrays(doc, key bson.Raw) bool {
-	return slices.ContainsFunc(holdings.KeyFields(key), func(f string) bool { return inArray(doc, f) })
+	return slices.ContainsFunc(catalog.FieldNames(key), func(f string) bool { return inArray(doc, f) })
 }
 
 // countOwned is how many copies are on the shards that own their keys.

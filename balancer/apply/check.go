@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
 )
 
@@ -128,9 +129,9 @@ func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) 
 	case coll.Frozen(g.snapshot.Release()):
 		return nil, &BlockedError{"splits, merges and migrations of " + s.Namespace + " are forbidden by the server",
 			"wait for the operation that forbade them (allowChunkOperations in config.collections)"}
-	case was.UUID != plan.UUIDText(coll.UUID):
+	case was.UUID != humanize.UUID(coll.UUID.Data):
 		return nil, newChangedError(s, "%s was dropped and made again since the plan (uuid %s, was %s)",
-			s.Namespace, plan.UUIDText(coll.UUID), was.UUID)
+			s.Namespace, humanize.UUID(coll.UUID.Data), was.UUID)
 	case !key.Equal(coll.Pattern):
 		return nil, newChangedError(s, "the shard key of %s is %s, was %s", s.Namespace, coll.Pattern, key)
 	}

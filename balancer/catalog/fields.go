@@ -28,6 +28,30 @@ func eachField(doc bson.Raw, read func(field) error) error {
 	return nil
 }
 
+// FieldNames returns the names of a document's fields, such as those of an index's key.
+func FieldNames(doc bson.Raw) (names []string) {
+	elements, _ := doc.Elements()
+	for _, e := range elements {
+		names = append(names, e.Key())
+	}
+	return names
+}
+
+// IsTruthy reports whether a value counts as true, as in JavaScript: there, and neither false, null, 0
+// nor an empty text.
+func IsTruthy(v bson.RawValue) bool {
+	switch v.Type {
+	case 0, bson.TypeNull, bson.TypeUndefined:
+		return false
+	case bson.TypeBoolean:
+		return v.Boolean()
+	case bson.TypeString:
+		return v.StringValue() != ""
+	}
+	f, isNumber := v.AsFloat64OK()
+	return !isNumber || f != 0 && f == f
+}
+
 // isNull reports whether the field counts as not there, where null does so
 // (rules/03-commands §0.5).
 func (f field) isNull() bool {

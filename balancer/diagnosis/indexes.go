@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"fmt"
-	"strings"
 
 	"shardsh/balancer/humanize"
 
@@ -22,7 +21,7 @@ func UnindexedFindings(c *catalog.CollectionState) []Finding {
 	}
 	f := finding(ShardKeyIndexMissing, Scope{Namespace: c.Namespace}, fmt.Sprintf(
 		"%s has no index on its shard key on %s: no chunk can be moved off",
-		c.Namespace, strings.Join(shardNames(c.Unindexed), " ")), commands...)
+		c.Namespace, humanize.Join(c.Unindexed, " ")), commands...)
 	f.Numbers = countNumbers("shards", int64(len(c.Unindexed)))
 	return []Finding{f}
 }

@@ -181,7 +181,7 @@ func zoneFinding(z Zone) (f Finding, ok bool) {
 		return finding(ZoneWithoutRanges, scope, fmt.Sprintf("zone %s has no range: it has no effect", z.Name)), true
 	case z.Draining == len(z.Shards):
 		return finding(ZoneDraining, scope, fmt.Sprintf("zone %s has only shards that are draining: %s",
-			z.Name, strings.Join(shardNames(z.Shards), " ")), another), true
+			z.Name, humanize.Join(z.Shards, " ")), another), true
 	}
 	return f, false
 }

@@ -43,7 +43,7 @@ func (b basis) sentences() (list []string) {
 		))
 	}
 	if f := b.rates.failing; f >= 0.005 {
-		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))
+		list = append(list, humanize.Percent(f)+" of the migrations failed, assumed to stay so")
 	}
 	if b.deletions > 0 && b.simulated.longestGap(b.at) > minReportedIdle {
 		list = append(list, "ranges that a shard gave away lately come back only once it has deleted them, "+

@@ -109,7 +109,7 @@ func TestFailuresGoOn(t *testing.T) {
 	}
 	f := of(t, catalog.NewSnapshot(parts), forecast.Options{})
 	more := float64(f.Likely) / float64(without.Likely)
-	if more < 1.12 || more > 1.4 || !says(f, "20 % of the migrations failed") {
+	if more < 1.12 || more > 1.4 || !says(f, "20% of the migrations failed") {
 		t.Errorf("%v, without failures %v; %q", f.Likely, without.Likely, f.Basis)
 	}
 }

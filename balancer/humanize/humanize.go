@@ -5,6 +5,7 @@
 package humanize
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -110,8 +111,36 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 // Time returns a moment to the minute, with its time zone: 2026-03-02 14:05 UTC.
 func Time(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
-// Percent returns a share of one: 12.5%.
-func Percent(share float64) string { return formatDecimal(math.Round(share*1000)/10) + "%" }
+// Percent returns a share of one: 12.5%. What is less than a tenth of a percent is not nothing.
+func Percent(share float64) string {
+	if share > 0 && share < 0.001 {
+		return "<0.1%"
+	}
+	return formatDecimal(math.Round(share*1000)/10) + "%"
+}
+
+// UUID returns a UUID in its usual form; other bytes have no dashes.
+func UUID(data []byte) string {
+	h := hex.EncodeToString(data)
+	if len(h) != 32 {
+		return h
+	}
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// Texts returns names of a kind as texts.
+func Texts[T ~string](names []T) []string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return texts
+}
+
+// Join joins names of a kind.
+func Join[T ~string](names []T, separator string) string {
+	return strings.Join(Texts(names), separator)
+}
 
 // AbbreviateCollections lists the names of collections, shortened to a count if there are many.
 func AbbreviateCollections(names []string) string {

@@ -118,12 +118,12 @@ func (f Facts) limitBySpread(b *bounds) {
 			shown,
 			policy.ImbalanceFactor,
 			math.Max(minAdvisedMB, most),
-			Percent(maxImbalance),
+			humanize.Percent(maxImbalance),
 			minAdvisedMB,
 		)
 	} else if f.Release.AtLeast(catalog.Release60) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
-			shown, Percent(maxImbalance)))
+			shown, humanize.Percent(maxImbalance)))
 	}
 	if least := math.Ceil(mib(share / maxPerShard)); least > minAdvisedMB {
 		b.atLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",

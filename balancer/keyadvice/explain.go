@@ -35,13 +35,13 @@ func (j *judge) explain(c *Candidate) {
 	c.parts = []part{{c.spread, j.spreadText(*c)}, {c.writes, j.growthText(*c)}, {c.queries, j.queriesText(*c)}}
 	add(c.spread, "%s", c.parts[0].text)
 	if c.Missing >= 0.01 {
-		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value", Percent(c.Missing))
+		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value", humanize.Percent(c.Missing))
 	}
 	add(c.writes, "%s", c.parts[1].text)
 	add(c.queries, "%s", c.parts[2].text)
 	if c.KeyUpdates > 0 {
 		add(1-c.KeyUpdates/2, "%s of the writes change the key of a document, which may move it to another shard",
-			Percent(c.KeyUpdates))
+			humanize.Percent(c.KeyUpdates))
 	}
 	if c.Index == "" {
 		add(1, "it needs an index first")
@@ -88,15 +88,15 @@ func (j *judge) spreadText(c Candidate) string {
 	}
 	if c.Outgrown == 0 {
 		if c.MostCommon*float64(c.Looked) >= 2 {
-			values += fmt.Sprintf(", the most common one in %s of them", Percent(c.MostCommon))
+			values += fmt.Sprintf(", the most common one in %s of them", humanize.Percent(c.MostCommon))
 		}
 		return values + ": no value outgrows a chunk"
 	}
 	size := c.MostCommon * float64(j.facts.ratedBytes())
 	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, "+
-		"that is %s of %s, in a jumbo chunk that nothing can split", values, Percent(c.Outgrown),
+		"that is %s of %s, in a jumbo chunk that nothing can split", values, humanize.Percent(c.Outgrown),
 		humanize.Bytes(j.facts.ChunkBytes),
-		c.mostCommonText, Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.ratedBytes()))
+		c.mostCommonText, humanize.Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.ratedBytes()))
 	if c.MostCommon*float64(j.facts.shards()) > 1 {
 		text += ", and more than its shard's share"
 	}
@@ -141,24 +141,12 @@ func (j *judge) queriesText(c Candidate) string {
 	if d := j.facts.Measured[c.Key.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		from = fmt.Sprintf("of the %s sampled", humanize.Count(d.Queries, "query"))
 	}
-	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, Percent(c.Single), Percent(c.Several),
-		Percent(c.Every))
+	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, humanize.Percent(c.Single), humanize.Percent(c.Several),
+		humanize.Percent(c.Every))
 	if c.Key.hasHashed() && c.Every > 0 && len(c.Key) == 1 {
 		text += "; hashes keep no order, so ranges are asked of all"
 	}
 	return text
-}
-
-// Percent writes a share, with a decimal where it is small.
-func Percent(share float64) string {
-	switch p := share * 100; {
-	case p > 0 && p < 0.1:
-		return "<0.1 %"
-	case p < 10 && p != math.Trunc(p):
-		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
-	default:
-		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
-	}
 }
 
 // maxValueText is how much of a value is shown.

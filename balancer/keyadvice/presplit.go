@@ -199,7 +199,7 @@ func (f Facts) addZoneParts(a *Presplit) {
 			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has ranges and no shard: nothing can go there", z.Zone))
 		case len(f.Sample.Docs) > 0 && z.Share > 2*fair:
 			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %s of the documents and %d of %d shards: they will have more "+
-				"than others, however it is cut", z.Zone, Percent(z.Share), z.Shards, f.shards()))
+				"than others, however it is cut", z.Zone, humanize.Percent(z.Share), z.Shards, f.shards()))
 		case z.Chunks < int64(z.Shards):
 			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %d shards and gets %s: cut finer there, with points", z.Zone,
 				z.Shards, humanize.Count(z.Chunks, "chunk")))

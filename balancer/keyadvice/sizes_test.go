@@ -100,7 +100,7 @@ func TestPresplitZones(t *testing.T) {
 		t.Errorf("zones %s, want %s", got, want)
 	}
 	notes := strings.Join(a.Notes, "\n")
-	if !strings.Contains(notes, "zone high has 70 %") || !strings.Contains(notes, "zone gone has ranges and no shard") ||
+	if !strings.Contains(notes, "zone high has 70%") || !strings.Contains(notes, "zone gone has ranges and no shard") ||
 		strings.Contains(notes, "zone low") {
 		t.Errorf("notes %s", notes)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
@@ -126,7 +127,7 @@ func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on b
 			{Key: "update", Value: "collections"}, {Key: "updates", Value: updates}, {Key: "ordered", Value: false},
 			{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 		})
-		if err == nil && !isSet(reply.Lookup("writeErrors")) {
+		if err == nil && !catalog.IsTruthy(reply.Lookup("writeErrors")) {
 			continue
 		}
 		for i, ns := range some {

@@ -117,7 +117,7 @@ func (q *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err 
 		return s, ServerError(err)
 	}
 	return BalancerStatus{
-		Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
+		Mode: catalog.Mode(text(reply, "mode")), InRound: catalog.IsTruthy(reply.Lookup("inBalancerRound")),
 		Rounds: integer(reply, "numBalancerRounds"), Term: integer(reply, "term"),
 	}, nil
 }

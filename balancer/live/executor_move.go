@@ -131,7 +131,7 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 		return policy.ActionResult{Err: err}
 	}
 	size := integer(reply, "size")
-	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || isSet(reply.Lookup("maxReached"))}
+	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || catalog.IsTruthy(reply.Lookup("maxReached"))}
 }
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:

@@ -34,21 +34,6 @@ func integer(doc bson.Raw, path ...string) int64 {
 	return int64(f)
 }
 
-// isSet reports whether a field counts as true: there, and neither false, null,
-// 0 nor an empty text.
-func isSet(v bson.RawValue) bool {
-	switch v.Type {
-	case 0, bson.TypeNull, bson.TypeUndefined:
-		return false
-	case bson.TypeBoolean:
-		return v.Boolean()
-	case bson.TypeString:
-		return v.StringValue() != ""
-	}
-	f, isNumber := v.AsFloat64OK()
-	return !isNumber || f != 0 && f == f
-}
-
 // isFalse reports whether a field is there and false.
 func isFalse(v bson.RawValue) bool {
 	b, ok := v.BooleanOK()

@@ -111,9 +111,9 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 			}
 		case quiesceRecordID:
 			quiesced = doc
-			held = held || isSet(doc.Lookup("lasts"))
+			held = held || catalog.IsTruthy(doc.Lookup("lasts"))
 		case quiesceLease:
-			held = held || isSet(doc.Lookup("running"))
+			held = held || catalog.IsTruthy(doc.Lookup("running"))
 		}
 	}
 	if quiesced == nil {

@@ -95,15 +95,7 @@ func NewJobs(client *mongo.Client) *Jobs {
 
 // Get returns a job; nil if there is none.
 func (j *Jobs) Get(ctx context.Context, id string) (*Job, error) {
-	var job Job
-	err := j.jobs.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&job)
-	switch {
-	case errors.Is(err, mongo.ErrNoDocuments):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JobCollection, ServerError(err))
-	}
-	return &job, nil
+	return readByID[Job](ctx, j.jobs, id)
 }
 
 // Create returns the job with an ID, which it makes if there is none.

@@ -70,15 +70,20 @@ func (r *QuiesceRecord) HeldError() *HeldError { return &HeldError{quiesceLease,
 
 // ReadQuiesceRecord returns the record; nil if there is none.
 func ReadQuiesceRecord(ctx context.Context, client *mongo.Client) (*QuiesceRecord, error) {
-	var r QuiesceRecord
-	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: quiesceRecordID}}).Decode(&r)
+	return readByID[QuiesceRecord](ctx, LeaseCollectionOf(client), quiesceRecordID)
+}
+
+// readByID reads a document of the lease's database; nil if there is none.
+func readByID[T any](ctx context.Context, from *mongo.Collection, id string) (*T, error) {
+	doc := new(T)
+	err := from.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(doc)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, LeaseCollection, ServerError(err))
+		return nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, from.Name(), ServerError(err))
 	}
-	return &r, nil
+	return doc, nil
 }
 
 // Save writes the record, with a majority.

@@ -141,7 +141,7 @@ func indexStages() []bson.D {
 func servesKey(r catalog.Release, index bson.Raw, p catalog.KeyPattern) bool {
 	partial, _ := index.Lookup("spec", "partialFilterExpression").DocumentOK()
 	wildcard := !document(index, "key").Lookup("$**").IsZero()
-	return partial == nil && (!wildcard || r.WildcardServesKey()) && !isSet(index.Lookup("spec", "sparse")) &&
+	return partial == nil && (!wildcard || r.WildcardServesKey()) && !catalog.IsTruthy(index.Lookup("spec", "sparse")) &&
 		beginsWith(document(index, "key"), p.Doc())
 }
 

@@ -76,12 +76,12 @@ func parseEntry(doc bson.Raw) catalog.Collection {
 	if key, ok := doc.Lookup("key").DocumentOK(); ok {
 		c.Pattern, _ = catalog.ParseKeyPattern(key)
 	}
-	c.NoBalance, c.Unsplittable = isSet(doc.Lookup("noBalance")), isSet(doc.Lookup("unsplittable"))
+	c.NoBalance, c.Unsplittable = catalog.IsTruthy(doc.Lookup("noBalance")), catalog.IsTruthy(doc.Lookup("unsplittable"))
 	c.AllowMigrations = !isFalse(doc.Lookup("allowMigrations"))
 	c.PermitMigrations = !isFalse(doc.Lookup("permitMigrations"))
 	c.NoChunkOperations = isFalse(doc.Lookup("allowChunkOperations"))
 	c.MaxChunkSizeBytes = integer(doc, "maxChunkSizeBytes")
-	c.Defragment, c.DefragmentationPhase = isSet(doc.Lookup("defragmentCollection")), text(doc, "defragmentationPhase")
+	c.Defragment, c.DefragmentationPhase = catalog.IsTruthy(doc.Lookup("defragmentCollection")), text(doc, "defragmentationPhase")
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -179,11 +180,11 @@ func (cs *Collections) endedError(ns string, uuid bson.Binary) error {
 		for other, l := range cs.shards[id].colls {
 			if other != ns && l.uuid.Equal(uuid) {
 				return mongoerr.New(mongoerr.QueryPlanKilled,
-					"collection renamed from '%s' to '%s'. UUID %s", ns, other, uuidText(uuid))
+					"collection renamed from '%s' to '%s'. UUID %s", ns, other, humanize.UUID(uuid.Data))
 			}
 		}
 	}
-	return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %s", uuidText(uuid))
+	return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %s", humanize.UUID(uuid.Data))
 }
 
 // TailGrown reports whether ReadTail would return documents or an error.

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store"
 )
 
@@ -70,7 +71,7 @@ func (op *resharding) logTransition(next reshardState) {
 	op.rs.log.writeChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
 		{Key: "namespace", Value: op.request.Namespace},
-		{Key: "collectionUUID", Value: uuidText(op.before.UUID)}, {Key: "reshardingUUID", Value: uuidText(op.id)},
+		{Key: "collectionUUID", Value: humanize.UUID(op.before.UUID.Data)}, {Key: "reshardingUUID", Value: humanize.UUID(op.id.Data)},
 	})
 }
 
@@ -87,7 +88,7 @@ func (op *resharding) changeEntry(change func(*bson.D)) error {
 
 // temporary is the name of the collection that the new one has meanwhile.
 func (op *resharding) temporary() string {
-	return databaseOf(op.request.Namespace) + ".system.resharding." + uuidText(op.before.UUID)
+	return databaseOf(op.request.Namespace) + ".system.resharding." + humanize.UUID(op.before.UUID.Data)
 }
 
 // recipients are the owners of the new chunks, and the database's primary shard.

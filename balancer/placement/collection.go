@@ -138,7 +138,7 @@ func (c *Collection) compareOptions(owning []Holding) (list []Finding) {
 	var parts []string
 	var differ []catalog.ShardID
 	for i, v := range all {
-		parts = append(parts, fmt.Sprintf("%s on %s", humanize.Literal(v.value), joinIDs(v.shards)))
+		parts = append(parts, fmt.Sprintf("%s on %s", humanize.Literal(v.value), humanize.Join(v.shards, ", ")))
 		if i > 0 {
 			differ = append(differ, v.shards...)
 		}
@@ -176,11 +176,11 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			all = slices.Delete(all, missing, missing+1)
 			list = append(list,
 				c.newFinding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
-					n, joinIDs(absent.shards), joinIDs(all[0].shards)), repairIndex(c.Namespace, all[0].value)))
+					n, humanize.Join(absent.shards, ", "), humanize.Join(all[0].shards, ", ")), repairIndex(c.Namespace, all[0].value)))
 		}
 		for _, v := range all[1:] {
 			list = append(list, c.newFinding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
-				humanize.Literal(v.value), joinIDs(v.shards), humanize.Literal(all[0].value), joinIDs(all[0].shards)),
+				humanize.Literal(v.value), humanize.Join(v.shards, ", "), humanize.Literal(all[0].value), humanize.Join(all[0].shards, ", ")),
 				replaceIndex(c.Namespace, n, all[0].value)))
 		}
 	}
@@ -205,12 +205,4 @@ func withoutFields(doc bson.Raw, names ...string) bson.Raw {
 		return doc
 	}
 	return raw
-}
-
-func joinIDs(ids []catalog.ShardID) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = string(id)
-	}
-	return strings.Join(texts, ", ")
 }

@@ -164,9 +164,9 @@ var collModOptions = []string{"validator", "validationLevel", "validationAction"
 func repairOptions(ns string, right bson.Raw, others []variant) []string {
 	var parts []string
 	fixed := false
-	names := fieldsOf(right)
+	names := catalog.FieldNames(right)
 	for _, v := range others {
-		names = append(names, fieldsOf(v.value)...)
+		names = append(names, catalog.FieldNames(v.value)...)
 	}
 	slices.Sort(names)
 	for _, n := range slices.Compact(names) {
@@ -189,14 +189,6 @@ func repairOptions(ns string, right bson.Raw, others []variant) []string {
 		lines = append(lines, "// other options can't be changed: sh.reshardCollection rewrites the collection")
 	}
 	return lines
-}
-
-func fieldsOf(doc bson.Raw) (names []string) {
-	elements, _ := doc.Elements()
-	for _, e := range elements {
-		names = append(names, e.Key())
-	}
-	return names
 }
 
 // repairIndex makes an index on the shards that don't have it; on others nothing happens.

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // newBasis returns the state of the cluster that a plan for some collections is based on.
@@ -28,20 +29,11 @@ func newBasis(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
 		}
 		version, _ := c.Version()
 		b.Collections = append(b.Collections, CollectionBasis{
-			Namespace: ns, UUID: UUIDText(c.UUID), Key: json.RawMessage(key),
+			Namespace: ns, UUID: humanize.UUID(c.UUID.Data), Key: json.RawMessage(key),
 			Version: version.ChunkVersion, Chunks: int(c.Count().Chunks),
 		})
 	}
 	return b, nil
-}
-
-// UUIDText returns a UUID as plans have it.
-func UUIDText(u bson.Binary) string {
-	text := hex.EncodeToString(u.Data)
-	if len(text) != 32 {
-		return text
-	}
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
 // stateHash changes with the chunks, zones and flags of the collections, with the
@@ -58,7 +50,7 @@ func stateHash(s *catalog.Snapshot, names []string, g Goal) string {
 	}
 	for _, ns := range names {
 		c := s.Collection(ns)
-		h.add(ns, UUIDText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
+		h.add(ns, humanize.UUID(c.UUID.Data), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
 		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.Frozen(s.Release()), c.EnableAutoMerge, c.Resharding)
 		if version, read := c.Version(); read {
 			h.add(version, c.Count().Chunks)

@@ -341,7 +341,7 @@ func chunksText(cell Cell) string {
 func ownersText(m *ChunkMap, cell Cell) string {
 	var parts []string
 	for _, owner := range cell.Owners[:min(len(cell.Owners), 5)] {
-		parts = append(parts, fmt.Sprintf("%s %.0f %%", m.Shards[owner.Shard].ID, 100*owner.Share))
+		parts = append(parts, fmt.Sprintf("%s %s", m.Shards[owner.Shard].ID, humanize.Percent(owner.Share)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -110,10 +110,10 @@ func shareText(part, whole int64) string {
 	if whole <= 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+	return humanize.Percent(float64(part) / float64(whole))
 }
 
-func deviationText(d float64) string { return fmt.Sprintf("%+.0f %%", 100*d) }
+func deviationText(d float64) string { return fmt.Sprintf("%+.0f%%", 100*d) }
 
 // remedyOf is what to do in words; where there are commands they say it.
 func remedyOf(f diagnosis.Finding) string {

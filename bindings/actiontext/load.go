@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // Load is a line for each collection.
@@ -29,11 +30,11 @@ func Load(l action.Load) string {
 			return cmp.Or(cmp.Compare(shards[b], shards[a]), cmp.Compare(a, b))
 		})
 		for _, id := range ids {
-			fmt.Fprintf(&text, ", %s %.1f %%", id, 100*float64(shards[id])/float64(total))
+			fmt.Fprintf(&text, ", %s %s", id, humanize.Percent(float64(shards[id])/float64(total)))
 		}
 		first, last := ids[0], ids[len(ids)-1]
 		if apart := shards[first] - shards[last]; 10*apart*int64(len(ids)) < total {
-			text.WriteString(": balanced to within 10 % of the ideal\n")
+			text.WriteString(": balanced to within 10% of the ideal\n")
 		} else {
 			fmt.Fprintf(&text, ": chunks move from %s to %s first\n", first, last)
 		}

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -139,11 +140,11 @@ func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 		for _, el := range elems {
 			switch el.Key() {
 			case "$all":
-				spec[1].Value = rawdoc.IsTruthy(el.Value())
+				spec[1].Value = catalog.IsTruthy(el.Value())
 			case "$ownOps":
-				spec[0].Value = !rawdoc.IsTruthy(el.Value())
+				spec[0].Value = !catalog.IsTruthy(el.Value())
 			case "$truncateOps":
-				spec[2].Value = rawdoc.IsTruthy(el.Value())
+				spec[2].Value = catalog.IsTruthy(el.Value())
 			default:
 				match = append(match, bson.E{Key: el.Key(), Value: el.Value()})
 			}

@@ -77,9 +77,9 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 	for _, c := range list {
 		row := []string{c.Key.String(), strconv.FormatFloat(c.Score, 'f', 0, 64), string(c.Grade)}
 		if c.Grade != keyadvice.Impossible {
-			row = append(row, strconv.FormatInt(c.Distinct, 10), keyadvice.Percent(c.MostCommon),
-				fmt.Sprintf("%.1f", c.Inserts), keyadvice.Percent(c.Single), keyadvice.Percent(c.Several),
-				keyadvice.Percent(c.Every))
+			row = append(row, strconv.FormatInt(c.Distinct, 10), humanize.Percent(c.MostCommon),
+				fmt.Sprintf("%.1f", c.Inserts), humanize.Percent(c.Single), humanize.Percent(c.Several),
+				humanize.Percent(c.Every))
 		}
 		rows = append(rows, row)
 	}
@@ -117,7 +117,7 @@ func PresplitText(a keyadvice.Presplit) string {
 		for _, z := range a.Zones {
 			name := z.Zone
 			name = cmp.Or(name, "(no zone)")
-			rows = append(rows, []string{name, strconv.Itoa(z.Shards), keyadvice.Percent(z.Share),
+			rows = append(rows, []string{name, strconv.Itoa(z.Shards), humanize.Percent(z.Share),
 				strconv.FormatInt(z.Chunks, 10)})
 		}
 		p.writeGrid(rows, 1, 2, 3)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"shardsh/balancer/catalog"
 )
 
 // Empty is a document without fields.
@@ -51,26 +52,10 @@ func MinimalInt(n int64) any {
 	return n
 }
 
-// IsTruthy reports whether a BSON value is true in a JavaScript condition.
-func IsTruthy(v bson.RawValue) bool {
-	switch v.Type {
-	case 0, bson.TypeNull, bson.TypeUndefined:
-		return false
-	case bson.TypeBoolean:
-		return v.Boolean()
-	case bson.TypeString:
-		return v.StringValue() != ""
-	}
-	if f, ok := v.AsFloat64OK(); ok {
-		return f != 0 && f == f
-	}
-	return true
-}
-
 // IsFieldTruthy reports whether a field is true to JavaScript; a missing one is not.
 func IsFieldTruthy(doc bson.Raw, path ...string) bool {
 	v, err := doc.LookupErr(path...)
-	return err == nil && IsTruthy(v)
+	return err == nil && catalog.IsTruthy(v)
 }
 
 // Text returns a field that is a string; empty for others.

@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -138,7 +139,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 		section := h.JS.Runtime.NewObject()
 		_, noOptime := m.LookupErr("optime")
 		health, noHealth := m.LookupErr("health")
-		if noOptime == nil && (noHealth != nil || rawdoc.IsTruthy(health)) {
+		if noOptime == nil && (noHealth != nil || catalog.IsTruthy(health)) {
 			at, _ := m.Lookup("optimeDate").TimeOK()
 			ago := newest.Sub(at).Seconds()
 			script.Must(section.Set("syncedTo", dateText(at)))

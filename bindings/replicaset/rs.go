@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -265,7 +266,7 @@ func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Objec
 	for _, m := range members {
 		raw := rawdoc.MustMarshal(m)
 		if rawdoc.Number(raw, "_id") == id {
-			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.IsTruthy(votes) {
+			if votes, err := raw.LookupErr("votes"); err == nil && catalog.IsTruthy(votes) {
 				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index,
 					c.JS.Values.ToJS(votes))
 			}

@@ -213,7 +213,7 @@ func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control act
 	second, third, done := script.MoreInterrupts(ctx)
 	var end func()
 	if control.Insist = second; second == nil {
-		control.Hard, end = withGrace(ctx)
+		control.Hard, end = live.OutlivingContext(ctx, ctx, interruptGrace)
 	} else {
 		control.Hard, end = untilClosed(ctx, third)
 	}
@@ -229,16 +229,6 @@ func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control act
 // can't be received, before it is left to the cluster: resuming finds out what became
 // of it.
 const interruptGrace = 3 * time.Second
-
-// withGrace returns a context that ends a while after another one.
-func withGrace(ctx context.Context) (hard context.Context, leave func()) {
-	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })
-	return hard, func() {
-		stop()
-		cancel()
-	}
-}
 
 // untilClosed returns a context that ends when a channel is closed.
 func untilClosed(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
@@ -304,7 +294,7 @@ func (c *call) runPlanAction(
 	result.Commands = nil // which scripts have as documents
 	object := c.host.fromJSON(result)
 	if e.DryRun {
-		script.Must(object.Set("commands", c.host.documentArray(commandBodies(commands))))
+		script.Must(object.Set("commands", c.JS.DocumentArray(commandBodies(commands))))
 	}
 	return object
 }
@@ -333,12 +323,4 @@ func commandBodies(commands []action.Command) (docs []bson.Raw) {
 		docs = append(docs, command.Body)
 	}
 	return docs
-}
-
-func (s *Host) documentArray(list []bson.Raw) goja.Value {
-	items := make([]any, len(list))
-	for i, doc := range list {
-		items[i] = s.JS.Values.DocToJS(doc)
-	}
-	return s.JS.Runtime.NewArray(items...)
 }

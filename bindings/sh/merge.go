@@ -2,6 +2,7 @@ package sh
 
 import (
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/server"
 
@@ -45,7 +46,7 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 	ns = rawdoc.Text(sh.requireEntry(ns), "_id")
 	before := c.host.readChunkCounts(sh.current(), ns)
 	if shards == nil {
-		shards = textsOf(before.Owners())
+		shards = humanize.Texts(before.Owners())
 	}
 	var replies []bson.Raw
 	for _, id := range shards {

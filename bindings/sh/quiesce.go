@@ -55,7 +55,7 @@ func shQuiesce(c *call, sh *Helpers) goja.Value {
 	result.Commands = nil // which scripts have as documents
 	object := c.host.fromJSON(result)
 	if len(commands) > 0 {
-		script.Must(object.Set("commands", c.host.documentArray(commandBodies(commands))))
+		script.Must(object.Set("commands", c.JS.DocumentArray(commandBodies(commands))))
 	}
 	return object
 }

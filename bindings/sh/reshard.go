@@ -66,7 +66,7 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.host.Display.Progress(rawdoc.IsTruthy(v))
+			p = c.host.Display.Progress(catalog.IsTruthy(v))
 		case e.Key == "interval" && p != nil:
 			p.Interval = max(c.DurationOf("Shard.reshardCollection", "options.interval", c.JS.FromGo(v)), time.Millisecond)
 		case e.Key != "interval":

@@ -37,7 +37,7 @@ func shSnapshot(c *call, sh *Helpers) goja.Value {
 	}
 	keepSnapshot(c, o, s)
 	for _, name := range []string{"settings", "tags"} {
-		script.Must(o.Set(name, c.host.documentArray(parts.Config[name])))
+		script.Must(o.Set(name, c.JS.DocumentArray(parts.Config[name])))
 	}
 	return o
 }

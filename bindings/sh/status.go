@@ -350,7 +350,7 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 // shown beside what they mean.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
-	on := err == nil && rawdoc.IsTruthy(v)
+	on := err == nil && catalog.IsTruthy(v)
 	shown := r.s.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown

@@ -46,7 +46,7 @@ func shZones(c *call, sh *Helpers) goja.Value {
 				"ns", r.Namespace, "min", c.JS.Values.DocToJS(r.Min), "max", c.JS.Values.DocToJS(r.Max)))
 		}
 		o := c.JS.NewObject(
-			"zone", z.Name, "shards", c.host.textArray(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
+			"zone", z.Name, "shards", c.host.textArray(humanize.Texts(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.Problem(); text != "" {
 			script.Must(o.Set("problem", text))
 		}
@@ -91,15 +91,6 @@ func shTakeFromZone(c *call, sh *Helpers) goja.Value {
 	return reply
 }
 
-// textsOf turns names of a kind into texts.
-func textsOf[T ~string](list []T) []string {
-	texts := make([]string, len(list))
-	for i, name := range list {
-		texts[i] = string(name)
-	}
-	return texts
-}
-
 // drawZones draws a row a range, and one for each zone that has none.
 func drawZones(t *display.Tables, zones []diagnosis.Zone) {
 	t.Heading("Zones")
@@ -113,7 +104,7 @@ func drawZones(t *display.Tables, zones []diagnosis.Zone) {
 		return cmp.Compare(lacking(b), lacking(a))
 	})
 	for _, z := range zones {
-		shards := strings.Join(textsOf(z.Shards), " ")
+		shards := humanize.Join(z.Shards, " ")
 		if z.Problem() != "" {
 			shards = "NO SHARD"
 		}
@@ -135,7 +126,7 @@ func zonesText(zones []diagnosis.Zone) string {
 		if len(z.Shards) == 0 {
 			parts = append(parts, fmt.Sprintf("%s (%s, NO SHARD)", z.Name, ranges))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s (%s on %s)", z.Name, ranges, strings.Join(textsOf(z.Shards), " ")))
+			parts = append(parts, fmt.Sprintf("%s (%s on %s)", z.Name, ranges, humanize.Join(z.Shards, " ")))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"shardsh/balancer/humanize"
 )
 
 type binaryValue struct {
@@ -54,7 +55,7 @@ func (b *binaryValue) inspectText(in *inspector) string {
 	quoted := func(s string) string { return in.paint(styleString, "'"+s+"'") }
 	switch {
 	case b.kind() == kindUUID:
-		return "UUID('" + uuidText(b.data) + "')"
+		return "UUID('" + humanize.UUID(b.data) + "')"
 	case b.sub == bson.TypeBinaryMD5:
 		return "MD5(" + quoted(hex.EncodeToString(b.data)) + ")"
 	case b.sub == subtypeVector:

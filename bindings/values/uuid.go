@@ -8,13 +8,8 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"shardsh/balancer/humanize"
 )
-
-// uuidText returns the usual form of 16 bytes, with dashes.
-func uuidText(data []byte) string {
-	h := hex.EncodeToString(data)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
 
 // uuidClass returns the Binary of subtype 4 and 16 bytes; _bsontype stays
 // Binary.
@@ -30,7 +25,7 @@ func uuidClass() classSpec {
 			return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: c.uuidBytes(args[0].String())}
 		},
 		methods: func(w *Realm) []method {
-			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(uuidText(b.data)) }
+			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(humanize.UUID(b.data)) }
 			return []method{
 				newMethod(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value {
 					if isString(arg(args, 0)) {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/actiontext"
@@ -37,10 +37,10 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
 		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
 		f.StringVar(&o.goal, "goal", string(runner.GoalSize),
-			"`"+joinNames(runner.Goals())+"` what to balance: bytes, chunks, operations")
+			"`"+humanize.Join(runner.Goals(), "|")+"` what to balance: bytes, chunks, operations")
 		f.StringVar(&o.order, "order", string(runner.OrderChosen),
-			"`"+joinNames(runner.Orders())+"` order of the moves in a round")
-		f.StringVar(&o.by, "by", "", "`"+joinNames(heat.LoadKinds())+"` what counts for --goal load (mixed)")
+			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
+		f.StringVar(&o.by, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
@@ -51,14 +51,6 @@ func (o *balanceFlags) groups() []cmdline.Group {
 			"print JSON, a document a line: events, then the result")
 	})}
 	return append(groups, o.sharedGroups(o.pace.coolDownFlag)...)
-}
-
-func joinNames[T ~string](all []T) string {
-	list := make([]string, len(all))
-	for i, name := range all {
-		list[i] = string(name)
-	}
-	return strings.Join(list, "|")
 }
 
 func (o *balanceFlags) parseArgs(env environment, words []string) error {

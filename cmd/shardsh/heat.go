@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/actiontext"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -32,7 +33,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` look at these, * is a wildcard; repeat to add")
 		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
 		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
-		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+joinNames(heat.LoadKinds())+"` what counts")
+		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
 		f.StringArrayVar(&o.logs, "log", nil, "`FILE` place by the slow queries of a log, not by samples; repeat to add")

@@ -195,7 +195,7 @@ func (m *MergedReader) projection() bson.D {
 // minBound returns the min bound of an index scan.
 func (m *MergedReader) minBound(doc bson.Raw) bson.D {
 	d := bson.D{}
-	for _, f := range KeyFields(m.Order) {
+	for _, f := range catalog.FieldNames(m.Order) {
 		d = append(d, bson.E{Key: f, Value: fieldValue(doc, f)})
 	}
 	return d
@@ -215,15 +215,6 @@ func (m *MergedReader) sortKeyOf(doc bson.Raw) []byte {
 		}
 	}
 	return place
-}
-
-// KeyFields returns the fields of an index.
-func KeyFields(key bson.Raw) (names []string) {
-	elements, _ := key.Elements()
-	for _, e := range elements {
-		names = append(names, e.Key())
-	}
-	return names
 }
 
 func fieldValue(doc bson.Raw, field string) bson.RawValue {

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -50,21 +51,13 @@ func queryOf(r wire.Request) (filter bson.Raw, order []string) {
 	case "find":
 		filter, _ = r.Body.Lookup("filter").DocumentOK()
 		sort, _ := r.Body.Lookup("sort").DocumentOK()
-		return filter, append([]string{}, fieldNames(sort)...)
+		return filter, append([]string{}, catalog.FieldNames(sort)...)
 	case "count":
 		filter, _ = r.Body.Lookup("query").DocumentOK()
 	case "aggregate":
 		filter, _ = r.Body.Lookup("pipeline", "0", "$match").DocumentOK()
 	}
 	return filter, []string{}
-}
-
-func fieldNames(doc bson.Raw) (list []string) {
-	elements, _ := doc.Elements()
-	for _, e := range elements {
-		list = append(list, e.Key())
-	}
-	return list
 }
 
 // namesCollections reports whether a filter has bounds in the indexes of config.chunks: it

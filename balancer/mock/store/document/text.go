@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -47,7 +48,7 @@ func writeText(b *strings.Builder, v value.Value) {
 	case bson.TypeBinary:
 		subtype, data := value.BinaryAt(v.Value)
 		if subtype == 4 && len(data) == 16 {
-			b.WriteString(`UUID("` + value.UUIDText(data) + `")`)
+			b.WriteString(`UUID("` + humanize.UUID(data) + `")`)
 			return
 		}
 		b.WriteString("BinData(" + strconv.Itoa(int(subtype)) + ", " + strings.ToUpper(hex.EncodeToString(data)) + ")")

@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
@@ -329,7 +330,7 @@ func binaryText(v value.Value, format string) (value.Value, error) {
 		if !isUUID {
 			return conversionError("Incompatible format for binary subtype in $convert with no onError value")
 		}
-		return value.String(value.UUIDText(data)), nil
+		return value.String(humanize.UUID(data)), nil
 	case format == "base64" || format == "auto":
 		return value.String(base64.StdEncoding.EncodeToString(data)), nil
 	case format == "base64url":

@@ -1,7 +1,6 @@
 package value
 
 import (
-	"encoding/hex"
 	"math"
 	"strconv"
 )
@@ -17,10 +16,4 @@ func DoubleText(f float64) string {
 		return "-Infinity"
 	}
 	return strconv.FormatFloat(f, 'g', 16, 64)
-}
-
-// UUIDText writes the 16 bytes of a UUID with its four hyphens.
-func UUIDText(data []byte) string {
-	h := hex.EncodeToString(data)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
