@@ -2,6 +2,7 @@ package balancer
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -91,7 +92,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 	}
 	details.selection = l.now.Sub(selecting)
 	details.unsharded.candidates, details.candidates = len(unsharded), len(candidates)
-	candidates = appendMoves(unsharded, candidates)
+	candidates = slices.Concat(unsharded, candidates)
 	if len(candidates) == 0 { // step 14
 		l.movedLastRound = false
 		return false, pause.idle, nil

@@ -35,7 +35,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 			if err != nil {
 				return nil, err
 			}
-			candidates = appendMoves(candidates, chosen)
+			candidates = append(candidates, chosen...)
 			if available.Len() < 2 {
 				l.decisions.reportSkipped(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
 				return candidates, nil
@@ -51,15 +51,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 		return candidates, nil
 	}
 	chosen, err := l.processBatch(batch, shards, available)
-	return appendMoves(candidates, chosen), err
-}
-
-// appendMoves is append that avoids the copy in the usual case of an empty list.
-func appendMoves(list, more []policy.Migration) []policy.Migration {
-	if len(list) == 0 {
-		return more
-	}
-	return append(list, more...)
+	return append(candidates, chosen...), err
 }
 
 // firstBatch starts with the collections remembered as imbalanced; members
@@ -126,7 +118,7 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 			continue
 		}
-		candidates = appendMoves(candidates, chosen)
+		candidates = append(candidates, chosen...)
 		if len(chosen) == 0 {
 			l.cache.remove(coll.Namespace)
 		} else {

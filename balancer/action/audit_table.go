@@ -33,7 +33,7 @@ func (a *auditRun) readTable(ctx context.Context, ns string, was *ownerTable) (*
 }
 
 func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
-	for attempt := 0; ; attempt++ {
+	for range maxTableReads {
 		t, err := a.readTableWithoutChunks(ctx, ns)
 		if err != nil {
 			return nil, err
@@ -58,10 +58,8 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 		if again.fingerprint == t.fingerprint {
 			return t, nil
 		}
-		if attempt == maxTableReads {
-			return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, attempt)
-		}
 	}
+	return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, maxTableReads)
 }
 
 // readTableWithoutChunks is look without the chunks themselves.

@@ -226,7 +226,7 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 		}
 	}
 	if !d.movePrimaries && len(left.Commands()) > 0 {
-		return refuse("%s; {movePrimaries} moves it", left.OperatorFinding().Text())
+		return &unshardedLeftError{left.OperatorFinding().Text()}
 	}
 	if !d.remove {
 		return nil
@@ -235,6 +235,17 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 		return err
 	}
 	return d.removeShard(ctx)
+}
+
+// unshardedLeftError says what a drain leaves on its shard as it is not sharded; an option moves it.
+type unshardedLeftError struct{ left string }
+
+func (e *unshardedLeftError) Error() string {
+	return e.SpellOptions(func(option string) string { return option })
+}
+
+func (e *unshardedLeftError) SpellOptions(spell func(option string) string) string {
+	return e.left + "; " + spell("movePrimaries") + " moves it"
 }
 
 // sendAdmin sends a command that moves data, once the gate is open.

@@ -129,7 +129,7 @@ func blockOf(err error) (live.JobBlock, bool) {
 		stays    *apply.LeftError
 		changed  *apply.ChangedError
 		step     *apply.StepError
-		option   *OptionError
+		left     *unshardedLeftError
 		refused  *consent.RefusedError
 		ask      *pace.AskError
 		goal     *goalError
@@ -145,8 +145,8 @@ func blockOf(err error) (live.JobBlock, bool) {
 		return live.JobBlock{What: "jumbo", Text: stays.Error(), Remedy: "start it with --force-jumbo and --replace"}, true
 	case errors.As(err, &refused):
 		return live.JobBlock{What: "policy", Text: refused.Error()}, true
-	case errors.As(err, &option):
-		return live.JobBlock{What: "unsharded", Text: option.SpellOptions(Flag),
+	case errors.As(err, &left):
+		return live.JobBlock{What: "unsharded", Text: left.SpellOptions(Flag),
 			Remedy: "move it by hand, or start the job with that option and --replace"}, true
 	case errors.As(err, &ask):
 		return live.JobBlock{What: "failures", Text: ask.Error(), Remedy: policy.FailureInfoOf(ask.Err).Remedy}, true

@@ -140,16 +140,24 @@ func (b *Builder) checkOrder(doc bson.Raw) error {
 			if err != nil {
 				return err
 			}
+			if end.encoded <= string(b.last) {
+				return b.emptyLastError()
+			}
 			if end.encoded != string(b.bound.encoded) {
 				return notContiguousError(b.max, doc)
 			}
 		}
 		if bytes.Compare(b.last, b.bound.encoded) >= 0 {
-			return notContiguousError(b.max, doc)
+			return b.emptyLastError()
 		}
 	}
 	b.last = append(b.last[:0], b.bound.encoded...)
 	return nil
+}
+
+// emptyLastError says that the chunk added last ends where it begins, or before.
+func (b *Builder) emptyLastError() error {
+	return mongoerr.New(mongoerr.BadValue, "chunk max %s is not above its min", bson.Raw(b.max))
 }
 
 // read encodes a bound document; one in key order needs no memory.
@@ -184,7 +192,10 @@ func (b *Builder) Table() (*RoutingTable, error) {
 	if err := b.bound.read(b.pattern, b.max); err != nil {
 		return nil, err
 	}
-	if string(b.bound.encoded) != b.pattern.GlobalMax().encoded || bytes.Compare(b.last, b.bound.encoded) >= 0 {
+	if bytes.Compare(b.last, b.bound.encoded) >= 0 {
+		return nil, b.emptyLastError()
+	}
+	if string(b.bound.encoded) != b.pattern.GlobalMax().encoded {
 		return nil, notContiguousError(b.max, b.pattern.Bound(b.pattern.GlobalMax()))
 	}
 	b.writer.finish(b.bound.encoded, b.bound.types)

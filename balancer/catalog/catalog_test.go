@@ -236,8 +236,10 @@ func TestBuilderRefuses(t *testing.T) {
 		{"gap", []r{{low, 0}, {1, high}}, mongoerr.ConflictingOperationInProgress},
 		{"overlap", []r{{low, 2}, {1, high}}, mongoerr.ConflictingOperationInProgress},
 		{"out of order", []r{{low, 0}, {5, high}, {0, 5}}, mongoerr.ConflictingOperationInProgress},
-		{"backwards", []r{{low, 5}, {5, 3}, {3, high}}, mongoerr.ConflictingOperationInProgress},
-		{"beyond the end", []r{{low, high}, {high, high}}, mongoerr.ConflictingOperationInProgress},
+		{"backwards", []r{{low, 5}, {5, 3}, {3, high}}, mongoerr.BadValue},
+		{"empty chunk", []r{{low, 5}, {5, 5}, {5, high}}, mongoerr.BadValue},
+		{"empty chunk before a gap", []r{{low, 5}, {5, 5}, {6, high}}, mongoerr.BadValue},
+		{"beyond the end", []r{{low, high}, {high, high}}, mongoerr.BadValue},
 	} {
 		b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 		var err error
@@ -252,6 +254,15 @@ func TestBuilderRefuses(t *testing.T) {
 			_, err = b.Table()
 		}
 		checkCode(t, c.name, err, c.code)
+		_, err = NewRoutingTable(p, bson.ObjectID{1}, bson.Timestamp{T: 1}, func(yield func(Chunk) bool) {
+			for _, r := range c.ranges {
+				from, to := mustKey(t, p, doc(t, bson.D{e("x", r.from)})), mustKey(t, p, doc(t, bson.D{e("x", r.to)}))
+				if !yield(Chunk{Min: from, Max: to, Shard: "a", Version: ChunkVersion{3, 4}}) {
+					return
+				}
+			}
+		})
+		checkCode(t, c.name+", of chunks", err, c.code)
 	}
 	b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 	if err := b.Add(doc(t, bson.D{e("min", bson.D{e("y", 1)}), e("max", bson.D{e("y", 2)}), e("shard", "a"),

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func (d *Diagnosis) balancerFindings() (list []Finding) {
 var sameMachineID = []string{"oids broken after resetting", "same machine id"}
 
 func roundsFinding(rounds Rounds) Finding {
-	message := orElse(rounds.Message(), "no error recorded")
+	message := cmp.Or(rounds.Message(), "no error recorded")
 	code := RoundsFailing
 	if slices.ContainsFunc(sameMachineID, func(words string) bool { return strings.Contains(message, words) }) {
 		code = DuplicateMachineIDs
@@ -133,13 +134,6 @@ func settingsRepairs(s *catalog.Snapshot) (list []string) {
 		}
 	}
 	return list
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 func (d *Diagnosis) modeFindings() []Finding {
@@ -172,8 +166,12 @@ func (d *Diagnosis) modeFindings() []Finding {
 // windowFindings says that the window is closed, or that it may be.
 func windowFindings(s *catalog.Snapshot) []Finding {
 	opening, now := s.NextOpening(), s.Time()
-	if now.IsZero() || opening.Never || opening.Latest.Equal(now) {
+	switch {
+	case now.IsZero(), !opening.Never && opening.Latest.Equal(now):
 		return nil
+	case opening.Never:
+		return []Finding{finding(WindowShut, Scope{}, fmt.Sprintf("the balancing window %s does not open within a week", s.WindowText()),
+			"sh.balancerWindow()")}
 	}
 	wait := opening.Latest.Sub(now)
 	var f Finding

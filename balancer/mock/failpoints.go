@@ -2,6 +2,7 @@ package mock
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,20 +17,29 @@ type FailPoints struct {
 	points map[string]*failPoint
 }
 
-// failPoint is a fail point; node is the node it applies to, empty for every node.
+// failPoint is a fail point: each node has its own state. A node that was not asked for yet has the mode
+// that a router gave to all.
 type failPoint struct {
-	active      bool
-	node        catalog.ShardID
-	skip, times int64 // skip threads pass, then times threads wait; times < 0 is no limit
-	entered     int64
-	waiting     []func()
+	everywhere FailPointMode
+	nodes      map[catalog.ShardID]*nodeFailPoint
 }
 
-// FailPointMode is a fail point's mode.
+// nodeFailPoint is a fail point of a node.
+type nodeFailPoint struct {
+	mode    FailPointMode
+	entered int64
+	waiting []func() // until the mode changes
+}
+
+// FailPointMode is a fail point's mode: threads pass Skip times, then wait. With Times above 0 the point turns
+// itself off after so many looks at it, and who waits looks every 100 ms.
 type FailPointMode struct {
 	Active      bool
 	Skip, Times int64
 }
+
+// failPointPoll is how often a server's thread looks whether a fail point still stops it.
+const failPointPoll = 100 * time.Millisecond
 
 // Names of fail points.
 const (
@@ -59,10 +69,8 @@ func failPointNames() []string {
 func stepFailPoint(name string, step int) string { return name + string(rune('0'+step)) }
 
 func newFailPoints(k *clock.Clock) *FailPoints {
-	ps := &FailPoints{clock: k, points: map[string]*failPoint{}}
-	for _, name := range failPointNames() {
-		ps.points[name] = &failPoint{}
-	}
+	ps := &FailPoints{clock: k}
+	ps.reset()
 	return ps
 }
 
@@ -72,35 +80,59 @@ func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
 // Names lists the fail points in order.
 func (ps *FailPoints) Names() []string { return failPointNames() }
 
-// Configure sets a fail point on a node, or on all, and returns how often it was entered so far. Who
+// Configure sets a fail point on a node, or on all, and returns how often it was entered there so far. Who
 // waits goes on where it does not hold any more.
 func (ps *FailPoints) Configure(name string, node catalog.ShardID, mode FailPointMode) int64 {
 	p := ps.points[name]
-	p.active, p.node, p.skip, p.times = mode.Active, node, mode.Skip, mode.Times
-	if !p.active {
-		p.release(ps.clock)
+	if node != "" {
+		p.at(node)
+	} else {
+		p.everywhere = mode
 	}
-	return p.entered
+	for _, id := range slices.Sorted(maps.Keys(p.nodes)) {
+		if n := p.nodes[id]; node == "" || node == id {
+			n.mode = mode
+			for _, look := range n.waiting {
+				ps.clock.After(0, look)
+			}
+			n.waiting = nil
+		}
+	}
+	return p.enteredAt(node)
 }
 
-func (p *failPoint) release(k *clock.Clock) {
-	for _, goOn := range p.waiting {
-		k.After(0, goOn)
+func (p *failPoint) at(node catalog.ShardID) *nodeFailPoint {
+	if p.nodes[node] == nil {
+		p.nodes[node] = &nodeFailPoint{mode: p.everywhere}
 	}
-	p.waiting = nil
+	return p.nodes[node]
 }
 
-// Await waits until a fail point was entered so many times.
-func (ps *FailPoints) Await(ctx context.Context, deadline time.Time, name string, times int64) error {
-	return ps.clock.Await(ctx, deadline, func() bool { return ps.points[name].entered >= times })
+// enteredAt returns how often a fail point was entered on a node, or on all.
+func (p *failPoint) enteredAt(node catalog.ShardID) (times int64) {
+	for id, n := range p.nodes {
+		if node == "" || node == id {
+			times += n.entered
+		}
+	}
+	return times
+}
+
+// Await waits until a fail point was entered so many times on a node, or on all.
+func (ps *FailPoints) Await(
+	ctx context.Context, deadline time.Time, name string, node catalog.ShardID, times int64,
+) error {
+	return ps.clock.Await(ctx, deadline, func() bool { return ps.points[name].enteredAt(node) >= times })
 }
 
 // hasWaiting reports whether a thread waits at a fail point: nothing can release it while virtual time stands
 // still for all others.
 func (ps *FailPoints) hasWaiting() bool {
 	for _, p := range ps.points {
-		if len(p.waiting) > 0 {
-			return true
+		for _, n := range p.nodes {
+			if len(n.waiting) > 0 {
+				return true
+			}
 		}
 	}
 	return false
@@ -108,29 +140,50 @@ func (ps *FailPoints) hasWaiting() bool {
 
 // reset turns all off and forgets who waits.
 func (ps *FailPoints) reset() {
-	for _, p := range ps.points {
-		*p = failPoint{}
+	ps.points = map[string]*failPoint{}
+	for _, name := range failPointNames() {
+		ps.points[name] = &failPoint{nodes: map[catalog.ShardID]*nodeFailPoint{}}
 	}
 }
 
-// pass continues behind a fail point, now or when it is turned off.
+// pass continues behind a fail point, now or when it does not hold any more.
 func (ps *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
-	p := ps.points[name]
-	if !p.active || p.node != "" && p.node != node {
+	n := ps.points[name].at(node)
+	if !n.stops() {
 		goOn()
 		return
 	}
-	if p.skip > 0 {
-		p.skip--
-		goOn()
-		return
+	n.entered++
+	ps.wait(n, goOn)
+}
+
+// stops looks at the fail point, which counts.
+func (n *nodeFailPoint) stops() bool {
+	switch m := &n.mode; {
+	case !m.Active:
+		return false
+	case m.Skip > 0:
+		m.Skip--
+		return false
+	case m.Times > 0:
+		m.Times--
+		m.Active = m.Times > 0
 	}
-	p.entered++
-	p.waiting = append(p.waiting, goOn)
-	if p.times > 0 {
-		if p.times--; p.times == 0 { // it waits no longer than the point is on
-			p.active = false
-			p.release(ps.clock)
+	return true
+}
+
+// wait looks again in a while, or, where that would find the same, when the mode changes.
+func (ps *FailPoints) wait(n *nodeFailPoint, goOn func()) {
+	look := func() {
+		if !n.stops() {
+			goOn()
+			return
 		}
+		ps.wait(n, goOn)
 	}
+	if n.mode.Active && n.mode.Times <= 0 {
+		n.waiting = append(n.waiting, look)
+		return
+	}
+	ps.clock.After(failPointPoll, look)
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 )
 
@@ -75,7 +76,8 @@ func TestModesOfPauses(t *testing.T) {
 	}
 	m.pause(t, "moveChunkHangAtStep2", d("skip", 1))
 	m.ok(t, "admin", move("shard2"))
-	m.refused(t, "admin", move("shard0"), 50)
+	m.ok(t, "admin", move("shard1")) // the first of the other donor
+	m.refused(t, "admin", move("shard2"), 50)
 	m.pause(t, "moveChunkHangAtStep2", "off")
 	m.sleep(time.Minute)
 	m.pause(t, "moveChunkHangAtStep2", d("times", 1))
@@ -84,6 +86,22 @@ func TestModesOfPauses(t *testing.T) {
 		t.Errorf("entered %d times, want 2", n)
 	}
 	m.refused(t, "admin", d("configureFailPoint", "moveChunkHangAtStep9", "mode", "off"), 2)
+}
+
+// Who waits looks again every 100 ms, and each look is one of the times: the point is over by itself.
+func TestPauseForSomeTimes(t *testing.T) {
+	took := func(times int) time.Duration {
+		m := tested(t)
+		if times > 0 {
+			m.pause(t, "moveChunkHangAtStep2", d("times", times))
+		}
+		start := m.cluster.Now()
+		m.ok(t, "admin", d("moveRange", ns, "min", d("a", 40), "max", d("a", 80), "toShard", "shard2"))
+		return m.cluster.Now().Sub(start)
+	}
+	if got, want := took(30)-took(0), 3*time.Second; got != want {
+		t.Errorf("30 times took %v, want %v", got, want)
+	}
 }
 
 // A resharding waits in the state before the one that a fail point names; aborting ends the wait.
@@ -120,17 +138,49 @@ func TestRangeDeletionsAreSuspended(t *testing.T) {
 	m.pause(t, "suspendRangeDeletion", "alwaysOn")
 	m.ok(t, "admin", d("moveRange", ns, "min", d("a", 40), "max", d("a", 80), "toShard", "shard2"))
 	m.sleep(time.Hour)
-	pending := func() int {
-		m.cluster.Lock()
-		defer m.cluster.Unlock()
-		return len(m.cluster.RangeDeleter().Tasks("shard1"))
-	}
-	if n := pending(); n != 1 {
+	if n := m.rangeDeletions("shard1"); n != 1 {
 		t.Errorf("%d range deletions, want the one that waits", n)
 	}
 	m.pause(t, "suspendRangeDeletion", "off")
 	m.sleep(time.Minute)
-	if n := pending(); n != 0 {
+	if n := m.rangeDeletions("shard1"); n != 0 {
 		t.Errorf("%d range deletions, want none", n)
 	}
+}
+
+func (m *model) rangeDeletions(on catalog.ShardID) int {
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
+	return len(m.cluster.RangeDeleter().Tasks(on))
+}
+
+// Each node has its own: what is set on one leaves the others as they are.
+func TestNodesHaveTheirOwnFailPoints(t *testing.T) {
+	const point = "suspendRangeDeletion"
+	m := tested(t)
+	set := func(on catalog.ShardID, active bool) (count int64) {
+		m.cluster.Lock()
+		defer m.cluster.Unlock()
+		return m.cluster.FailPoints().Configure(point, on, mock.FailPointMode{Active: active})
+	}
+	set("shard1", true)
+	set("shard2", true)
+	m.ok(t, "admin", d("moveRange", ns, "min", d("a", 40), "max", d("a", 80), "toShard", "shard0"))
+	m.ok(t, "admin", d("moveRange", ns, "min", d("a", 80), "max", d("a", 120), "toShard", "shard0"))
+	check := func(when string, one, two int) {
+		t.Helper()
+		m.sleep(time.Minute)
+		if a, b := m.rangeDeletions("shard1"), m.rangeDeletions("shard2"); a != one || b != two {
+			t.Errorf("%s: %d and %d range deletions, want %d and %d", when, a, b, one, two)
+		}
+	}
+	check("both suspended", 1, 1)
+	if n := set("shard2", false); n != 1 {
+		t.Errorf("shard2's was entered %d times, want 1", n)
+	}
+	check("one goes on", 1, 0)
+	if n := m.ok(t, "admin", d("configureFailPoint", point, "mode", "off")).Lookup("count").AsInt64(); n != 2 {
+		t.Errorf("all were entered %d times, want 2", n)
+	}
+	check("all go on", 0, 0)
 }

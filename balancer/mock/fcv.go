@@ -23,6 +23,7 @@ const (
 // olderFCVs are the compatibility versions besides their own that servers of a line can
 // have: those of the last long-term line, and of the line before.
 var olderFCVs = map[string][]string{
+	"3.4": {"3.2"}, "3.6": {"3.4"}, "4.0": {"3.6"}, "4.2": {"4.0"}, "4.4": {"4.2"},
 	"5.0": {"4.4"}, "6.0": {"5.0"}, "7.0": {"6.0"}, "8.0": {"7.0", "7.3"}, "8.1": {"8.0"}, "8.2": {"8.0", "8.1"},
 	"8.3": {"8.0", "8.2"}, "9.0": {"8.0", "8.3"},
 }
@@ -50,9 +51,19 @@ func (cfg *ConfigDB) setFCV(fields bson.D) error {
 
 // cacheFCV caches the version for readers without the lock.
 func (cfg *ConfigDB) cacheFCV() {
-	_, doc, _ := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
-	version, _ := doc.Lookup("version").StringValueOK()
+	version := cfg.storedFCV()
 	cfg.fcv.Store(&version)
+}
+
+// fcvDocument returns the document of the version; nil before 3.4.
+func (cfg *ConfigDB) fcvDocument() bson.Raw {
+	_, doc, _ := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
+	return doc
+}
+
+func (cfg *ConfigDB) storedFCV() string {
+	version, _ := cfg.fcvDocument().Lookup("version").StringValueOK()
+	return version
 }
 
 // Language returns the query language of a node on which a release runs. It needs no lock.
@@ -73,17 +84,10 @@ func (v *cachedFCV) applyTo(r catalog.Release) catalog.Release {
 }
 
 // CompatibilityVersion returns the feature compatibility version as it is now.
-func (e engine) CompatibilityVersion(context.Context) string {
-	_, doc, _ := e.b.config.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
-	version, _ := doc.Lookup("version").StringValueOK()
-	return version
-}
+func (e engine) CompatibilityVersion(context.Context) string { return e.b.config.storedFCV() }
 
 // FCVDocument returns the document of the feature compatibility version; nil before 3.4.
-func (cp *ClusterParameters) FCVDocument() bson.Raw {
-	_, doc, _ := cp.config.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
-	return doc
-}
+func (cp *ClusterParameters) FCVDocument() bson.Raw { return cp.config.fcvDocument() }
 
 // SetFCV changes the feature compatibility version, at once. It refuses
 // malformed versions and versions that the mock does not support.
@@ -116,7 +120,7 @@ func (cp *ClusterParameters) BeginFCVChange(version string) error {
 		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '%s'.", version,
 			strings.Join(append(slices.Clone(older), own), "' or '"))
 	}
-	is, _ := cp.FCVDocument().Lookup("version").StringValueOK()
+	is := cp.config.storedFCV()
 	if is == version {
 		return nil
 	}

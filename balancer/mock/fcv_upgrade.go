@@ -82,10 +82,7 @@ func (cp *ClusterParameters) metadataCopyTime() time.Duration {
 	return d
 }
 
-func (cp *ClusterParameters) fcv() string {
-	version, _ := cp.FCVDocument().Lookup("version").StringValueOK()
-	return version
-}
+func (cp *ClusterParameters) fcv() string { return cp.config.storedFCV() }
 
 // isCopyingMetadata reports whether the metadata are being copied to the shards.
 func (cfg *ConfigDB) isCopyingMetadata() bool {

@@ -88,6 +88,28 @@ func TestTheVersionWaitsForMigrations(t *testing.T) {
 	}
 }
 
+// Servers of each line since 3.4 take the version of the line before, and their own again.
+func TestOlderVersionsCanBeSet(t *testing.T) {
+	for line, older := range map[string]string{"3.4": "3.2", "3.6": "3.4", "4.0": "3.6", "4.2": "4.0", "4.4": "4.2", "5.0": "4.4",
+		"6.0": "5.0", "7.0": "6.0", "8.0": "7.0"} {
+		release, err := catalog.ParseRelease(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newCluster(t, threeShards, mock.Config{Version: release})
+		for _, version := range []string{older, line} {
+			m.cluster.Lock()
+			if err := m.cluster.ClusterParameters().SetFCV(version); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			m.cluster.Unlock()
+			if got := m.fcvOf(t).Lookup("version").StringValue(); got != version {
+				t.Errorf("%s has %s, want %s", line, got, version)
+			}
+		}
+	}
+}
+
 // Resharding ends with an error, and moves of collections wait.
 func TestReshardingsWhileTheVersionIsSet(t *testing.T) {
 	m := upgradable(t)

@@ -80,6 +80,7 @@ const (
 const (
 	JumboFlag       Code = "jumboFlag"
 	OtherChunkFirst Code = "otherChunkFirst"
+	RangeSkipped    Code = "rangeSkipped" // by a run of shardsh
 )
 
 // CodeInfo is a row of the table of codes.

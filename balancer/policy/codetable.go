@@ -275,6 +275,10 @@ var chunkCodes = []CodeInfo{
 		"The shard gives another chunk first: one a round, in key order.",
 		noActionNeeded,
 		func(d Decision) string { return fmt.Sprintf("Shard %s gives its chunk at %s first.", d.Shard, d.Min) }},
+	{RangeSkipped, SubjectChunk, false,
+		"A run of shardsh leaves the chunk alone: it could not be moved, or has just been.",
+		"See the reason that is told with it; the next run tries the chunk again.",
+		func(d Decision) string { return fmt.Sprintf("The chunk at %s on %s is skipped.", d.Min, d.Shard) }},
 }
 
 // differenceText returns the difference of the two shards.

@@ -92,7 +92,7 @@ func TestRangesLeftAlone(t *testing.T) {
 	if err != nil || !r.Reached || r.Done.Moves == 0 || tried[stubborn.String()] != 1 {
 		t.Fatalf("%+v, tried %v, %v", r, tried, err)
 	}
-	if len(r.Left) != 1 || !strings.Contains(r.Left[0].Text, "there is one already") ||
+	if len(r.Left) != 1 || r.Left[0].Code != policy.RangeSkipped || !strings.Contains(r.Left[0].Text, "there is one already") ||
 		!strings.Contains(r.Left[0].Text, stubborn.String()) {
 		t.Errorf("left: %+v", r.Left)
 	}
@@ -168,7 +168,8 @@ func TestTooLarge(t *testing.T) {
 		if n := w.counts("shop.orders"); max(n["a"]-n["b"], n["b"]-n["a"]) > 1 {
 			t.Errorf("%s: %v", release, n)
 		}
-		if len(r.Left) != 1 || !strings.Contains(r.Left[0].Text, "all of it has one shard key; force it") {
+		if len(r.Left) != 1 || r.Left[0].Code != policy.JumboFlag ||
+			!strings.Contains(r.Left[0].Text, "all of it has one shard key; force it") {
 			t.Errorf("%s: left are %+v", release, r.Left)
 		}
 		flagged, err := w.client.Database("config").Collection("chunks").

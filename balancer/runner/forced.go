@@ -14,7 +14,7 @@ import (
 func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) error {
 	chunk, c, known := r.chunkAt(ns, lower)
 	if !known {
-		r.skipRange(ns, lower, "it is too large to move, and can't be split")
+		r.skipRange(ns, lower, policy.JumboFlag, "it is too large to move, and can't be split")
 		return nil
 	}
 	size, err := r.cluster.Size(ctx, apply.Command{
@@ -26,7 +26,7 @@ func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) 
 	if f := apply.EstimateForced(size.Bytes); r.o.ForceJumbo {
 		r.skipped.setForced(ns, lower, f)
 	} else {
-		r.skipRange(ns, lower, f.StaysText())
+		r.skipRange(ns, lower, policy.JumboFlag, f.StaysText())
 	}
 	return nil
 }
@@ -64,8 +64,8 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	helps = has == nil || r.o.Goal == GoalOps || has[m.From]-has[m.To] > f.Bytes
 	r.mu.Unlock()
 	if !helps {
-		r.skipRange(m.Namespace, m.Min, "it can only be moved by force ("+f.String()+"), after which "+string(m.To)+
-			" would have as much more than "+string(m.From))
+		r.skipRange(m.Namespace, m.Min, policy.JumboFlag, "it can only be moved by force ("+f.String()+"), after which "+
+			string(m.To)+" would have as much more than "+string(m.From))
 	}
 	return helps
 }

@@ -264,17 +264,21 @@ func (r *run) handleFailed(m waitingMove, told Move, err error) {
 	r.result.Failed++
 	r.mu.Unlock()
 	r.tell(Event{Kind: Failed, Move: told, Err: err, Failure: then})
+	code := policy.RangeSkipped
+	if policy.IsTooBig(err) {
+		code = policy.JumboFlag
+	}
 	switch {
 	case then == policy.AskOperator:
 		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 	case policy.IsTooBig(err) && !r.skipped.noteTooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it.
 	case then == policy.SkipRange:
-		r.skipRange(m.Namespace, m.Min, err.Error())
+		r.skipRange(m.Namespace, m.Min, code, err.Error())
 	case then == policy.RetryNow && r.skipped.retryAtOnce(m.Namespace, m.Min):
 	default:
 		if _, again := r.skipped.retryLater(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
-			r.skipRange(m.Namespace, m.Min, err.Error())
+			r.skipRange(m.Namespace, m.Min, code, err.Error())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,8 +124,8 @@ func (r *run) noteSplit(s policy.Split, err error) {
 }
 
 // skipRange leaves a range alone for the rest of the run.
-func (r *run) skipRange(ns string, lower catalog.Key, why string) {
-	r.skipped.skipForGood(ns, lower, why)
+func (r *run) skipRange(ns string, lower catalog.Key, code policy.Code, why string) {
+	r.skipped.skipForGood(ns, lower, code, why)
 	r.tell(Event{Kind: Skipped, Namespace: ns, Min: lower, Why: why})
 }
 
@@ -144,7 +145,7 @@ func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
 		}
 	}
 	aside := func(ns string, a skippedRange) {
-		add(Left{Code: policy.JumboFlag, Namespace: ns,
+		add(Left{Code: cmp.Or(a.code, policy.RangeSkipped), Namespace: ns,
 			Text: fmt.Sprintf("The chunk of %s at %s is skipped: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {

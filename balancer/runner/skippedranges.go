@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // How often a range is tried again after a failure that may pass, and how long it is
@@ -29,7 +30,8 @@ type skippedRanges struct {
 type skippedRange struct {
 	ns    string
 	min   catalog.Key
-	until time.Time // zero: for good
+	until time.Time   // zero: for good
+	code  policy.Code // zero: RangeSkipped
 	why   string
 	tries int
 	// retry: it failed, and is to be tried again.
@@ -61,11 +63,11 @@ func (l *skippedRanges) skipUntil(ns string, lower catalog.Key, until time.Time,
 }
 
 // skipForGood leaves a range alone for the rest of the run.
-func (l *skippedRanges) skipForGood(ns string, lower catalog.Key, why string) {
+func (l *skippedRanges) skipForGood(ns string, lower catalog.Key, code policy.Code, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.findOrAdd(ns, lower)
-	a.until, a.why, a.retry = time.Time{}, why, false
+	a.until, a.code, a.why, a.retry = time.Time{}, code, why, false
 }
 
 // retryLater skips a range until its next try, if there is one. It returns for how

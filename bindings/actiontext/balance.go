@@ -62,7 +62,8 @@ func BalanceResult(r action.BalanceResult) string {
 	for _, left := range r.Left {
 		fmt.Fprintf(&text, "\nLeft: %s", left.Text)
 		remedy := left.Code.Info().Remedy
-		if remedy != "" && !strings.HasPrefix(remedy, "No action") && left.Code != policy.JumboFlag {
+		ofText := left.Code == policy.JumboFlag || left.Code == policy.RangeSkipped // which says what is to be done
+		if remedy != "" && !strings.HasPrefix(remedy, "No action") && !ofText {
 			fmt.Fprintf(&text, " %s", remedy)
 		}
 	}

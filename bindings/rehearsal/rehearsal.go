@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -36,8 +37,8 @@ type Rehearsal struct {
 	o     Options
 	table map[string]*commands.Command
 
-	mu   sync.Mutex
-	mock *clusterMock // nil before the first change
+	starting sync.Mutex                  // held as long as the cluster is read
+	mock     atomic.Pointer[clusterMock] // nil before the first change
 }
 
 // New makes a Rehearsal. It sends nothing.
@@ -45,10 +46,10 @@ func New(o Options) *Rehearsal { return &Rehearsal{o: o, table: commands.ByName(
 
 // Close ends the mock, if there is one.
 func (r *Rehearsal) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.mock != nil {
-		r.mock.cluster.Close()
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if m := r.mock.Load(); m != nil {
+		m.cluster.Close()
 	}
 }
 
@@ -58,10 +59,8 @@ func (r *Rehearsal) Clock() script.Clock { return clock{r} }
 type clock struct{ r *Rehearsal }
 
 func (c clock) current() script.Clock {
-	c.r.mu.Lock()
-	defer c.r.mu.Unlock()
-	if c.r.mock != nil {
-		return c.r.mock.cluster.Clock()
+	if m := c.r.mock.Load(); m != nil {
+		return m.cluster.Clock()
 	}
 	return c.r.o.Clock
 }
@@ -70,19 +69,12 @@ func (c clock) Now() time.Time { return c.current().Now() }
 
 func (c clock) Sleep(ctx context.Context, d time.Duration) error { return c.current().Sleep(ctx, d) }
 
-// currentMock returns the mock; nil before the first change.
-func (r *Rehearsal) currentMock() *clusterMock {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mock
-}
-
 // startMock reads the cluster and has a mock play it, once.
 func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.mock != nil {
-		return r.mock, nil
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if m := r.mock.Load(); m != nil {
+		return m, nil
 	}
 	s, err := from.snapshot(ctx)
 	if err != nil {
@@ -94,14 +86,15 @@ func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, 
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.OperationFailed, "the dry run can't go on: no mock of the cluster: %v", err)
 	}
-	r.mock = &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, snapshot: s,
+	started := &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, snapshot: s,
 		state: newState()}
+	r.mock.Store(started)
 	r.o.Note("Dry run: nothing is changed. From here on a mock in this process stands for the cluster, with its shards, " +
 		"chunks, zones and settings; of large collections that the script changes, the mock has only what the script wrote.")
 	for _, gap := range s.Parts().Source.Gaps {
 		r.o.Note("Dry run: not included, as it could not be read: " + gap.What + " " + gap.Namespace + ": " + gap.Reason)
 	}
-	return r.mock, nil
+	return started, nil
 }
 
 // handler handles the commands of one client, which has its own login.
@@ -128,13 +121,13 @@ func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 
 // Leave lets the mock forget a connection.
 func (f *handler) Leave(c *wire.Client) {
-	if s := f.r.currentMock(); s != nil {
+	if s := f.r.mock.Load(); s != nil {
 		s.router.Leave(c)
 	}
 }
 
 func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
-	s := f.r.currentMock()
+	s := f.r.mock.Load()
 	if handle := f.connectionCommand(req); handle != nil {
 		return handle(ctx, s, req)
 	}

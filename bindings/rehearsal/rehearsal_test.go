@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,9 +27,13 @@ type overheard struct {
 	wire.Handler
 	table   map[string]*commands.Command
 	changed []string
+	onRead  func() // of chunks; may be nil
 }
 
 func (o *overheard) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if collection, _ := r.Body.Lookup("find").StringValueOK(); collection == "chunks" && o.onRead != nil {
+		o.onRead()
+	}
 	if !commands.IsReadOnly(o.table, r.Body) && r.Command != "endSessions" && r.Command != "killCursors" {
 		o.changed = append(o.changed, r.Command)
 	}
@@ -262,4 +267,28 @@ func TestRehearsalOfResultsAndTransactions(t *testing.T) {
 			t.Errorf("notes %q", r.notes)
 		}
 	})
+}
+
+// Timers run on while the cluster is read for the first change.
+func TestClockGoesOnWhileTheClusterIsRead(t *testing.T) {
+	r := rehearse(t)
+	told := make(chan time.Time, 1)
+	r.over.onRead = sync.OnceFunc(func() {
+		go func() { told <- r.run.Clock().Now() }()
+		select {
+		case now := <-told:
+			told <- now
+		case <-time.After(time.Minute):
+		}
+	})
+	r.unchanged(func() {
+		if _, err := r.dry.Database("shop").Collection("orders").InsertOne(t.Context(), bson.D{{Key: "k", Value: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	select {
+	case <-told:
+	default:
+		t.Error("nobody could ask for the time, or no chunks were read")
+	}
 }

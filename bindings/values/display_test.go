@@ -178,6 +178,27 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// The items of an array are its own: accessors are not called, and what Array.prototype has is no item.
+func TestInspectArrayItems(t *testing.T) {
+	for script, want := range map[string]string{
+		`Object.defineProperty([1, 2], 1, {enumerable: true, get() { throw new Error('called') }})`: "[ 1, [Getter] ]",
+		`Object.defineProperty([1], 0, {enumerable: true, set(v) {}})`:                              "[ [Setter] ]",
+		`Array.prototype[1] = 'inherited'; [1, , 3]`:                                                "[ 1, <1 empty item>, 3 ]",
+		`[1, undefined, , ]`: "[ 1, undefined, <1 empty item> ]",
+		`new Array(300)`:     "[ <300 empty items> ]",
+	} {
+		rt := goja.New()
+		w := Install(rt, Options{})
+		v, err := rt.RunString(script)
+		if err != nil {
+			t.Fatalf("%s: %v", script, err)
+		}
+		if got := w.Inspect(v, DefaultInspect()); got != want {
+			t.Errorf("%s: %s, want %s", script, got, want)
+		}
+	}
+}
+
 // What a script can do to make inspection fail shows in the text.
 func TestInspectSurvives(t *testing.T) {
 	rt := goja.New()

@@ -118,11 +118,7 @@ func (in *inspector) slotText(o *goja.Object, key goja.Value, level, indent int)
 
 // ownProperty reads an own property without running script code.
 func (in *inspector) ownProperty(o *goja.Object, key goja.Value) (v goja.Value, accessor string) {
-	d, err := in.w.js.getOwn(nil, o, key)
-	if err != nil {
-		panic(err)
-	}
-	descriptor, ok := d.(*goja.Object)
+	descriptor, ok := in.descriptor(o, key)
 	if !ok {
 		return goja.Undefined(), ""
 	}
@@ -140,6 +136,16 @@ func (in *inspector) ownProperty(o *goja.Object, key goja.Value) (v goja.Value, 
 	default:
 		return goja.Undefined(), ""
 	}
+}
+
+// descriptor describes an own property, if there is one.
+func (in *inspector) descriptor(o *goja.Object, key goja.Value) (*goja.Object, bool) {
+	d, err := in.w.js.getOwn(nil, o, key)
+	if err != nil {
+		panic(err)
+	}
+	descriptor, ok := d.(*goja.Object)
+	return descriptor, ok
 }
 
 func (in *inspector) key(key string) string {
@@ -187,9 +193,10 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 	}
 }
 
-// hasItem reports whether an array holds an item, rather than a hole, at key.
+// hasItem reports whether an array itself holds an item, rather than a hole, at key.
 func (in *inspector) hasItem(o *goja.Object, key string) bool {
-	return o.Get(key) != nil
+	_, own := in.descriptor(o, in.w.rt.ToValue(key))
+	return own
 }
 
 // appendMore appends the entry that stands for items over the limit.

@@ -31,13 +31,20 @@ func textOf(v goja.Value, missing string) string {
 
 // errorStack returns the head of an error and where it was made.
 func (in *inspector) errorStack(o *goja.Object) string {
-	stack := textOf(o.Get("stack"), "")
-	_, frames, found := strings.Cut(stack, "\n\tat ")
-	if !found {
+	frames := stackFrames(o)
+	if frames == "" {
 		return in.errorLine(o)
 	}
-	text := in.errorHead(o) + "\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
-	return strings.ReplaceAll(plaintext.Visible(text), "\n", "\n"+strings.Repeat(" ", in.indent))
+	return strings.ReplaceAll(plaintext.Visible(in.errorHead(o)+frames), "\n", "\n"+strings.Repeat(" ", in.indent))
+}
+
+// stackFrames returns where an error was made, a line for each frame; empty if it is not known.
+func stackFrames(o *goja.Object) string {
+	_, frames, found := strings.Cut(textOf(o.Get("stack"), ""), "\n\tat ")
+	if !found {
+		return ""
+	}
+	return "\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
 }
 
 // ErrorText returns an error as the shell reports it (rules/04-values-and-language §3.5), without
@@ -84,10 +91,7 @@ func errorText(w *Realm, v goja.Value, o InspectOptions, causes int) string {
 		b.WriteString(": " + plaintext.Visible(m))
 	}
 	if o.ErrorStacks {
-		if _, frames, found := strings.Cut(textOf(e.Get("stack"), ""), "\n\tat "); found {
-			frames = strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
-			b.WriteString("\n    at " + plaintext.Visible(frames))
-		}
+		b.WriteString(plaintext.Visible(stackFrames(e)))
 	}
 	for _, part := range [...]struct{ label, field string }{
 		{"Additional information", "errInfo"}, {"Result", "result"}, {"Write Errors", "writeErrors"},

@@ -45,11 +45,7 @@ func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
 
 // enumerable reports whether an own property is.
 func (in *inspector) enumerable(o *goja.Object, key goja.Value) bool {
-	d, err := in.w.js.getOwn(nil, o, key)
-	if err != nil {
-		panic(err)
-	}
-	descriptor, ok := d.(*goja.Object)
+	descriptor, ok := in.descriptor(o, key)
 	return ok && descriptor.Get("enumerable").ToBoolean()
 }
 

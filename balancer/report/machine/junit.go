@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"shardsh/balancer/check"
 )
@@ -31,7 +30,7 @@ func suiteOf(r check.Report) Suite {
 	}
 	p := r.Result.Parts()
 	suite.Timestamp = p.Time.UTC().Format("2006-01-02T15:04:05")
-	if p.Time.Equal(time.Time{}) {
+	if p.Time.IsZero() {
 		suite.Timestamp = ""
 	}
 	suite.Properties = &Properties{[]Property{

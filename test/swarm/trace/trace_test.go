@@ -3,6 +3,7 @@ package trace
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,6 +48,21 @@ func TestRules(t *testing.T) {
 				t.Errorf("traces %v: want good and bad ones", kinds)
 			}
 		})
+	}
+}
+
+// A lost write is reported with the event that shows it, not with what happened to other keys since.
+func TestLostWriteNamesItsEvent(t *testing.T) {
+	found := CheckWrites(Trace{
+		{Seq: 1, Ev: OpBegin, Op: 1, Cmd: "inc", NS: "db.c", Key: 1},
+		{Seq: 2, Ev: OpEnd, Op: 1, Cmd: "inc", NS: "db.c", Key: 1},
+		{Seq: 3, Ev: OpBegin, Op: 2, Cmd: "read", NS: "db.c", Key: 1},
+		{Seq: 4, Ev: OpEnd, Op: 2, Cmd: "read", NS: "db.c", Key: 1},
+		{Seq: 5, Ev: OpBegin, Op: 3, Cmd: "inc", NS: "db.c", Key: 2},
+		{Seq: 6, Ev: OpEnd, Op: 3, Cmd: "inc", NS: "db.c", Key: 2},
+	})
+	if len(found) != 1 || !slices.Equal(found[0].Events, []int{4}) {
+		t.Errorf("%+v, want event 4", found)
 	}
 }
 

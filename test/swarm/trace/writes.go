@@ -43,7 +43,9 @@ func CheckWrites(t Trace) (found []Violation) {
 	histories := map[string]*history{}
 	of := func(ns string) *history {
 		if histories[ns] == nil {
-			histories[ns] = &history{keys: map[int64][]porcupine.Operation{}, open: map[int]Event{}}
+			histories[ns] = &history{
+				keys: map[int64][]porcupine.Operation{}, last: map[int64]int{}, open: map[int]Event{},
+			}
 		}
 		return histories[ns]
 	}
@@ -62,7 +64,7 @@ func CheckWrites(t Trace) (found []Violation) {
 		for _, key := range slices.Sorted(maps.Keys(h.keys)) {
 			if !porcupine.CheckOperations(model, h.keys[key]) {
 				text := fmt.Sprintf("%s: what happened to key %d has no order", ns, key)
-				found = append(found, Violation{"writes", text, h.last})
+				found = append(found, Violation{"writes", text, []int{h.last[key]}})
 			}
 		}
 	}
@@ -72,8 +74,8 @@ func CheckWrites(t Trace) (found []Violation) {
 // history is what writers did to a collection.
 type history struct {
 	keys map[int64][]porcupine.Operation
+	last map[int64]int // the event that ended the last operation on a key
 	open map[int]Event // by Op
-	last []int
 }
 
 func (h *history) end(e Event) (found []Violation) {
@@ -82,7 +84,6 @@ func (h *history) end(e Event) (found []Violation) {
 		return nil
 	}
 	delete(h.open, e.Op)
-	h.last = []int{e.Seq}
 	if begin.Cmd != "scan" {
 		h.add(begin, e.Seq, begin.Key, e.Number, e.Code != 0 || e.Lost)
 		return nil
@@ -101,7 +102,12 @@ func (h *history) end(e Event) (found []Violation) {
 		seen[row.Key] = row.Number
 	}
 	for key := range h.keys {
-		h.add(begin, e.Seq, key, seen[key], false)
+		if _, is := seen[key]; !is {
+			seen[key] = 0
+		}
+	}
+	for key, number := range seen { // also of a key that nobody has written, as far as is known yet
+		h.add(begin, e.Seq, key, number, false)
 	}
 	return found
 }
@@ -114,6 +120,7 @@ func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
 	if unknown {
 		returned = math.MaxInt64
 	}
+	h.last[key] = max(h.last[key], end)
 	h.keys[key] = append(h.keys[key], porcupine.Operation{
 		Input: counterInput{begin.Cmd == "inc"}, Output: counterOutput{number, unknown},
 		Call: int64(begin.Seq), Return: returned,

@@ -130,6 +130,26 @@ func TestCollMod(t *testing.T) {
 	}
 }
 
+// A view can't write, and the error says where its pipeline does.
+func TestViewsDoNotWrite(t *testing.T) {
+	x := routertest.NewS0(t)
+	limit, out := d("$limit", 1), d("$out", "x")
+	for _, c := range []struct {
+		stages bson.A
+		want   string
+	}{
+		{bson.A{out}, "The aggregation stage $out in location 0 of the pipeline"},
+		{bson.A{limit, limit, d("$merge", "x")}, "The aggregation stage $merge in location 2 of the pipeline"},
+	} {
+		reply := x.Run("shop", d("create", "w", "viewOn", "users", "pipeline", c.stages))
+		want := "Invalid pipeline for view shop.w :: caused by :: " + c.want +
+			" cannot be used in the view definition of shop.w because it writes to disk"
+		if text, _ := reply.Lookup("errmsg").StringValueOK(); text != want {
+			t.Errorf("%v: %s, want %s", c.stages, text, want)
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	x := routertest.NewS0(t)
 	reply := x.OK("shop", d("validate", "users"))

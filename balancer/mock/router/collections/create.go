@@ -22,8 +22,7 @@ func refusedOptions() []string {
 
 func refuseOptions(c *call.Call) error {
 	if index, given := c.Body.Lookup("clusteredIndex").DocumentOK(); given {
-		key := index.Lookup("key").Document()
-		if n, _ := args.Number(key.Lookup("_id")); n != 1 || args.Length(bson.RawArray(key)) != 1 {
+		if !isIDKey(index.Lookup("key")) {
 			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
 				"The clusteredIndex option is only supported for key: {_id: 1}")
 		}
@@ -106,11 +105,21 @@ func checkIDIndex(spec bson.Raw) error {
 			return mongoerr.New(mongoerr.FailedToParse, "The '%s' field is a required property of an index specification", name)
 		}
 	}
-	key, _ := spec.Lookup("key").DocumentOK()
-	if n, _ := args.Number(key.Lookup("_id")); n != 1 || len(key) == 0 || args.Length(bson.RawArray(key)) != 1 {
-		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", key)
+	if key := spec.Lookup("key"); !isIDKey(key) {
+		doc, _ := key.DocumentOK()
+		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", doc)
 	}
 	return nil
+}
+
+// isIDKey reports whether a key is {_id: 1}.
+func isIDKey(v bson.RawValue) bool {
+	key, isDoc := v.DocumentOK()
+	if !isDoc || args.Length(bson.RawArray(key)) != 1 {
+		return false
+	}
+	n, _ := args.Number(key.Lookup("_id"))
+	return n == 1
 }
 
 // maxCapped is the largest size and the largest number of documents of a capped
@@ -237,10 +246,11 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 			return mock.View{}, err
 		}
 	}
-	for _, s := range stages {
+	for i, s := range stages {
 		if name, _, err := call.Stage(s); err == nil && (name == "$out" || name == "$merge") {
 			return mock.View{}, mongoerr.New(mongoerr.OptionNotSupportedOnView,
-				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
+				"Invalid pipeline for view %s :: caused by :: The aggregation stage %s in location %d of the pipeline cannot be used in "+
+					"the view definition of %s because it writes to disk", ns, name, i, ns)
 		}
 	}
 	_, err := call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) {

@@ -47,14 +47,18 @@ func configurePause(c *call.Call, name string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	var node catalog.ShardID
-	if c.Node.Member != nil {
-		node = c.Node.Member.ID
-	}
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	count := c.Cluster.FailPoints().Configure(name, node, mock.FailPointMode{Active: active, Skip: skip, Times: times})
-	return bson.D{{Key: "count", Value: count}}, nil
+	mode := mock.FailPointMode{Active: active, Skip: skip, Times: times}
+	return bson.D{{Key: "count", Value: c.Cluster.FailPoints().Configure(name, memberOf(c), mode)}}, nil
+}
+
+// memberOf is the shard whose member is asked; empty for a router.
+func memberOf(c *call.Call) catalog.ShardID {
+	if c.Node.Member == nil {
+		return ""
+	}
+	return c.Node.Member.ID
 }
 
 func commandFailPoint(c *call.Call, name string) *failpoint.Point {
@@ -71,7 +75,7 @@ func unknownFailPoint(c *call.Call, name string) error {
 func waitForFailPoint(c *call.Call) (bson.D, error) {
 	name, times := c.Args.Text("waitForFailPoint"), c.Args.Number("timesEntered")
 	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
-		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, times)
+		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, memberOf(c), times)
 	}
 	point := commandFailPoint(c, name)
 	if point == nil {
