@@ -179,7 +179,7 @@ func count(c *call.Call) (bson.D, error) {
 func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
 	parts, err := c.Request.ReadsFrom(nodes, ns, nil)
 	if err != nil {
-		return nil, err
+		return nil, inRouterWords(c, err)
 	}
 	total, byShard := int64(0), bson.D{}
 	for _, part := range parts {
