@@ -26,10 +26,10 @@ func unmetWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
 		return nil, nil
 	}
 	concern, isDoc := c.Body.Lookup("writeConcern").DocumentOK()
-	if !isDoc && c.Request.SecondaryLag() == 0 {
+	asked := askedFor(c, concern)
+	if !isDoc && c.Request.SecondaryLag() == 0 && asked.source == "implicitDefault" {
 		return nil, nil
 	}
-	asked := askedFor(c, concern)
 	failures := unmetOn(c, cmd, asked)
 	switch {
 	case len(failures) == 0:

@@ -70,8 +70,11 @@ func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 			n.MinClusterTime.T, n.MinClusterTime.I, now.T, now.I)}
 	}
 	behind := c.Cluster.Faults().HasLaggingSecondary() || n.Linearizable && n.SecondaryOnly
-	if !c.ReadPreference.AllowsSecondaries() || !behind || c.Snapshot != nil {
+	if !c.ReadPreference.AllowsSecondaries() || !behind {
 		return n, n.Available, nil
+	}
+	if c.Snapshot != nil {
+		n.MinClusterTime, n.Majority = *c.Snapshot, true
 	}
 	n.Secondary, n.MaxLag, n.Wanted = true, c.ReadPreference.MaxStaleness, c.ReadPreference.Text
 	return n, true, nil

@@ -70,7 +70,7 @@ func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok
 		return nil, false, nil
 	}
 	if _, special, err := c.Nodes(); special || err != nil {
-		return nil, false, err
+		return nil, false, inRouterWords(c, err)
 	}
 	docs, ok, err = c.Request.FindPoint(q.NS, q.Filter)
 	if q.Limit > 0 {
