@@ -40,8 +40,8 @@ func (p ReadPreference) AllowsSecondaries() bool {
 const minStaleness = 90
 
 var readPreferenceFields = []Field{
-	Required("mode", String).OneOf(string(Primary), string(PrimaryPreferred), string(Secondary), string(SecondaryPreferred),
-		string(Nearest)),
+	Required("mode", String).OneOf(string(Primary), string(PrimaryPreferred), string(Secondary),
+		string(SecondaryPreferred), string(Nearest)),
 	Optional("tags", Array),
 	Optional("maxStalenessSeconds", SafeInt).Types("long, double, decimal, int"),
 	Optional("hedge", Object),

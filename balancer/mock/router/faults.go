@@ -83,6 +83,7 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	}
 	began := time.Now()
 	reply, err := cmd.Run(c)
+	err = withQuery(cmd, c, err)
 	servers.CountQuery(cmd, c, reply, err, time.Since(began))
 	followRoutes(cmd, c, err == nil)
 	reply = withSnapshotTime(c, reply)
