@@ -44,8 +44,7 @@ func secondaryDifferences() map[string]string {
 		"members.js lets go of all ranges at once, not of those that are new": {
 			"caught up: far, available, moved", "with them: far, available by default",
 		},
-		"the server's query plan in the text": {"lagging: a hint on an index it has not yet"},
-		"the driver waits for the reply":      {"lagging: insert with w 0"},
+		"the driver waits for the reply": {"lagging: insert with w 0"},
 		"counters of commands of which none has run are left out": {
 			"serverStatus of the router: words of lag or replication",
 		},

@@ -74,7 +74,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if err != nil || q.Collation == nil {
 		return q, err
 	}
-	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField))
+	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField), c.Body.Lookup("let"))
 }
 
 // readAmount reads skip or limit; 0 when it is absent.
