@@ -2,6 +2,7 @@ package mock
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -116,6 +117,8 @@ func (lo *locator) targetOn(
 		has, t.local = m.State(ns, now), nil
 		db := databaseOf(ns)
 		homeless = known == nil && m.Knows(db) && !m.State(db, now).Home
+		// Of a collection that it has not heard of it learns from its primary, and waits until it has that.
+		homeless = homeless || known == nil && has.Docs == nil && s.colls[ns] != nil
 	}
 	t.docs, t.table = has.Docs, has.Table
 	if t.table != nil {
@@ -286,19 +289,34 @@ type NodeSelection struct {
 	// nobody to be asked; otherwise its primary is.
 	SecondaryOnly bool
 	MaxLag        time.Duration
-	// MinClusterTime is the logical time that a node must have reached.
+	// Wanted is the read preference as errors show it.
+	Wanted string
+	// MinClusterTime is the logical time that a node must have reached: a majority of its set, if Majority.
 	MinClusterTime bson.Timestamp
+	Majority       bool
+	// Linearizable reads are answered by primaries only.
+	Linearizable bool
 	// Available is the read concern of that name: a read is sent as the router knows the
 	// collection, which may be wrong, and no shard checks that. Each gives what it has,
 	// orphans included.
 	Available bool
 }
 
+// waitText is what a node says that waits for a logical time.
+func (n NodeSelection) waitText(has bson.Timestamp) string {
+	what := "optime"
+	if n.Majority {
+		what = "snapshot not less than"
+	}
+	return fmt.Sprintf("Error waiting for %s { ts: Timestamp(%d, %d), t: -1 }, current relevant optime is "+
+		"{ ts: Timestamp(%d, %d), t: 1 }.", what, n.MinClusterTime.T, n.MinClusterTime.I, has.T, has.I)
+}
+
 // heartbeatAge is the assumed age of a router's last heartbeat from a secondary.
 const heartbeatAge = 10 * time.Second
 
 // selectionTimeout is how long a router tries to find a node for a read (server selection).
-const selectionTimeout = 15 * time.Second
+const selectionTimeout = 20 * time.Second
 
 // ReadsFrom is Reads from certain nodes. A secondary that does not know yet where the
 // collection lies, as its router does, is waited for: but for "available", a shard's node
@@ -318,17 +336,33 @@ func (rq *Request) ReadsFrom(n NodeSelection, ns string, filter *filter.Filter) 
 			return rq.capture(l.targets), nil
 		default:
 			if err := rq.AwaitSecondaries(l.retryAt.Sub(rq.env.clock.Now())); err != nil {
-				return nil, err
+				if l.waitsFor != "" {
+					err = mongoerr.Wrap(err, l.waitsFor)
+				}
+				return nil, &NodeError{l.retryOn, err}
 			}
 		}
 	}
 }
 
+// NodeError is an error of a shard's node, of which a router says in its own words where it comes from.
+type NodeError struct {
+	Shard catalog.ShardID
+	Cause error
+}
+
+func (e *NodeError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns what the node said.
+func (e *NodeError) Unwrap() error { return e.Cause }
+
 // nodeRouting is what the nodes have of a collection that a read goes to.
 type nodeRouting struct {
 	targets  []target
 	retryAt  time.Time // when those that are behind may have what the read needs; zero: they have
-	retryNow bool      // the router knows better now
+	retryOn  catalog.ShardID
+	waitsFor string // what a node says that it waits for, if it does
+	retryNow bool   // the router knows better now
 }
 
 // routeToNodes sends a read.
@@ -348,12 +382,16 @@ func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filte
 		}
 		t, fits := rq.env.locator.targetOn(id, m, ns, known, now)
 		at, later := m.Reaches(n.MinClusterTime, now)
+		waitsFor := ""
+		if later {
+			waitsFor = n.waitText(m.ClusterTime(now))
+		}
 		if !fits && !n.Available {
 			l.retryNow = l.retryNow || rq.routerView.refreshIfStale(id, ns)
 			at, later = m.Next(now, ns, databaseOf(ns))
 		}
 		if later && at.After(l.retryAt) {
-			l.retryAt = at
+			l.retryAt, l.retryOn, l.waitsFor = at, id, waitsFor
 		}
 		if n.Available {
 			t.table = nil
@@ -370,19 +408,19 @@ func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filte
 func (rq *Request) secondaryFor(n NodeSelection, id catalog.ShardID) (*secondary.Member, error) {
 	m := rq.env.faults.secondaries[id]
 	switch {
+	case n.Linearizable && n.SecondaryOnly: // asked again and again, as it says that it is no primary
 	case !n.Secondary || m == nil:
 		return nil, nil
-	case n.MaxLag == 0 || rq.env.faults.replicationLag(id)+heartbeatAge <= n.MaxLag:
+	case n.MaxLag == 0 || m.Behind(rq.env.clock.Now())+heartbeatAge <= n.MaxLag:
 		return m, nil
 	case !n.SecondaryOnly:
 		return nil, nil
 	}
 	if err := rq.AwaitSecondaries(selectionTimeout); err != nil {
-		return nil, err
+		return nil, &NodeError{id, err}
 	}
-	return nil, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
-		"Could not find host matching read preference { mode: \"secondary\", maxStalenessSeconds: %d } for set %s",
-		int64(n.MaxLag.Seconds()), setName(rq.env.addresses.HostOf(id)))
+	return nil, &NodeError{id, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
+		"Could not find host matching read preference %s for set %s", n.Wanted, setName(rq.env.addresses.HostOf(id)))}
 }
 
 // CountOn returns the fast count of a collection where a read goes: orphans and virtual

@@ -326,8 +326,27 @@ func (fs *Faults) MayBeSlow() bool { return fs.maybeSlow.Load() }
 // Slowness returns how slow a node is made.
 func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
 
-// replicationLag is how long a majority of a node's replica set takes to have a write.
-func (fs *Faults) replicationLag(id catalog.ShardID) time.Duration { return fs.slow[id].Secondary }
+// SetSize is how many members a node's replica set has: one that is behind is one of them.
+func (fs *Faults) SetSize(id catalog.ShardID) int {
+	size := 1 + strings.Count(fs.addresses.HostOf(id), ",")
+	if fs.slow[id].Secondary > 0 {
+		return max(size, 2)
+	}
+	return size
+}
+
+// NodesLag is how long it takes until so many members of a node's replica set have a write.
+func (fs *Faults) NodesLag(id catalog.ShardID, members int) time.Duration {
+	if members < fs.SetSize(id) {
+		return 0 // those that are not behind are enough
+	}
+	return fs.slow[id].Secondary
+}
+
+// majorityLag is how long a majority of a node's replica set takes to have a write.
+func (fs *Faults) majorityLag(id catalog.ShardID) time.Duration {
+	return fs.NodesLag(id, fs.SetSize(id)/2+1)
+}
 
 // SetSlowness makes a node slow; the zero Slowness gives it its speed back.
 func (fs *Faults) SetSlowness(name string, s Slowness) error {
@@ -370,7 +389,7 @@ func (fs *Faults) setReplicationLag(id catalog.ShardID, lag time.Duration) {
 		if fs.secondaries == nil {
 			fs.secondaries = map[catalog.ShardID]*secondary.Member{}
 		}
-		fs.secondaries[id] = secondary.Behind(lag, now)
+		fs.secondaries[id] = secondary.New(lag, now)
 		fs.recordSecondaryStates(now)
 	}
 	fs.clock.BeforeTimePasses = nil

@@ -234,7 +234,10 @@ func (m *migration) throttleDelay() time.Duration {
 	if !m.req.SecondaryThrottle || n <= 1 && !mode {
 		return 0
 	}
-	return m.ms.faults.replicationLag(m.recipient.id)
+	if mode {
+		return m.ms.faults.majorityLag(m.recipient.id)
+	}
+	return m.ms.faults.NodesLag(m.recipient.id, int(n))
 }
 
 // copyBatch copies up to 16 MiB of the documents seen at the start, those

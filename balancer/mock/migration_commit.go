@@ -79,7 +79,7 @@ func (m *migration) catchUp() {
 
 // awaitRecipientMajority waits for the recipient's members, and then enters the critical section.
 func (m *migration) awaitRecipientMajority() {
-	behind := m.ms.faults.replicationLag(m.recipient.id)
+	behind := m.ms.faults.majorityLag(m.recipient.id)
 	m.after(catchUpTime+m.extraLatency()+min(behind, maxLagAtCommit), func(m *migration) {
 		if !m.cloning {
 			return

@@ -161,12 +161,23 @@ func (rq *Request) WriteConcernError() bson.D {
 	return rq.writeConcernError
 }
 
+// ContactedShards lists the shards that the request went to, by name.
+func (rq *Request) ContactedShards() (ids []catalog.ShardID) {
+	for _, id := range rq.contactedNodes {
+		if rq.env.shards[id] != nil && rq.nodeResults[id] == nil && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // SecondaryLag is how far the secondaries of the nodes that the request went to are behind;
 // 0 where none of them has one.
 func (rq *Request) SecondaryLag() time.Duration {
 	var most time.Duration
 	for id := range rq.nodeResults {
-		most = max(most, rq.env.faults.replicationLag(id))
+		most = max(most, rq.env.faults.slow[id].Secondary)
 	}
 	return most
 }

@@ -46,8 +46,13 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 // Commit lets an operation finish as soon as its clone is complete.
 func (rs *Reshardings) Commit(ns string) error {
 	op, err := rs.findRunning(ns)
-	if err == nil {
+	switch {
+	case err == nil:
 		op.commitRequested = true
+	case mongoerr.Is(err, mongoerr.NamespaceNotFound): // it has words of its own
+		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	case mongoerr.Is(err, mongoerr.NoSuchReshardCollection):
+		return mongoerr.New(mongoerr.NoSuchReshardCollection, "Could not find resharding metadata for %s", ns)
 	}
 	return err
 }

@@ -145,7 +145,7 @@ func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) 
 		return
 	}
 	// The task goes when a majority of the shard's nodes has deleted the range.
-	if behind := rd.faults.replicationLag(s.id); behind > 0 {
+	if behind := rd.faults.majorityLag(s.id); behind > 0 {
 		rd.clock.After(behind, func() { s.endDeletion(task, then) })
 		return
 	}

@@ -18,12 +18,13 @@ func Text(doc bson.Raw) string {
 	}
 	parts := make([]string, len(elems))
 	for i, e := range elems {
-		parts[i] = e.Key() + ": " + valueText(e.Value())
+		parts[i] = e.Key() + ": " + ValueText(e.Value())
 	}
 	return "{ " + strings.Join(parts, ", ") + " }"
 }
 
-func valueText(v bson.RawValue) string {
+// ValueText shows one value.
+func ValueText(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
 		return Text(v.Document())
@@ -67,7 +68,7 @@ func arrayText(array bson.RawArray) string {
 	}
 	parts := make([]string, len(values))
 	for i, v := range values {
-		parts[i] = valueText(v)
+		parts[i] = ValueText(v)
 	}
 	return "[ " + strings.Join(parts, ", ") + " ]"
 }
@@ -89,7 +90,7 @@ func bsonToText(args []any) []any {
 		case bson.Raw:
 			args[i] = Text(arg)
 		case bson.RawValue:
-			args[i] = valueText(arg)
+			args[i] = ValueText(arg)
 		}
 	}
 	return args

@@ -28,13 +28,13 @@ func databaseMethods() script.Methods[*Database] {
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos,
 			"Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0))))
+			return d.host.runGiven(c, d)
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.SiblingObject("admin").Request(d.host.commandBody(c, 0))))
+			return d.host.runGiven(c, d.SiblingObject("admin"))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.SiblingObject("admin").Request(d.host.commandBody(c, 0))))
+			return d.host.runGiven(c, d.SiblingObject("admin"))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate,
 			"Runs a pipeline that starts without a collection."},
@@ -70,6 +70,15 @@ func databaseMethods() script.Methods[*Database] {
 }
 
 func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingObject(c.Text(0)).object }
+
+// runGiven runs a command that a script has given.
+func (h *Host) runGiven(c *script.Call, d *Database) goja.Value {
+	reply := h.Gateway.MustSend(d.Request(h.commandBody(c, 0)))
+	if concern, unmet := reply.Lookup("writeConcernError").DocumentOK(); unmet {
+		panic(h.Gateway.WriteConcernError(concern, reply))
+	}
+	return h.Display.Reply(reply)
+}
 
 // commandBody returns a command given as a document, or as a name that stands
 // for {name: 1}; options of the next argument are added.

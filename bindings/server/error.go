@@ -85,6 +85,15 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	return e
 }
 
+// WriteConcernError makes the error of a reply that tells of a write concern that was not met: mongosh's driver throws
+// it, of any command (recording 22-secondaries).
+func (s *Gateway) WriteConcernError(concern, reply bson.Raw) *goja.Object {
+	e := s.ServerError(concern, nil)
+	script.Must(e.SetPrototype(s.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))
+	script.Must(e.Set("result", s.JS.Values.DocToJS(reply)))
+	return e
+}
+
 // WriteError makes a MongoServerError of one write error.
 func (s *Gateway) WriteError(failure bson.Raw) *goja.Object { return s.ServerError(failure, nil) }
 

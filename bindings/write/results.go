@@ -203,10 +203,7 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 	case w.writeConcernErr != nil && bulk:
 		panic(r.bulkError(w, ops, w.writeConcernErr))
 	case w.writeConcernErr != nil:
-		e := r.Gateway.ServerError(w.writeConcernErr, nil)
-		script.Must(e.SetPrototype(r.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))
-		script.Must(e.Set("result", r.JS.Values.DocToJS(w.writeConcernReply)))
-		panic(e)
+		panic(r.Gateway.WriteConcernError(w.writeConcernErr, w.writeConcernReply))
 	}
 }
 

@@ -23,6 +23,7 @@ type Field struct {
 	subfields   []Field         // subfields the object, or of each of the objects; nil does not look into it
 	oneOf       []string        // the texts that it may be; nil for all
 	min         *int64          // of a number; nil for any
+	refusal     string          // of what is no namespace; empty is the usual
 	types       string          // as messages list them; empty is as the kind does
 }
 
@@ -51,6 +52,12 @@ func Optional(name string, kind Kind) Field { return Field{name: name, kind: kin
 // its own where the field is missing.
 func (f Field) WithMissingCode(code mongoerr.Code) Field {
 	f.missingCode = code
+	return f
+}
+
+// Refusing returns the field as one that says so of what is no namespace, with %s for that.
+func (f Field) Refusing(format string) Field {
+	f.refusal = format
 	return f
 }
 

@@ -89,7 +89,7 @@ var kinds = map[Kind]rule{
 	Namespace:        {types: text, onRun: checkNamespace},
 	AnyNamespace:     {types: text, onRun: checkNotEmpty},
 	OldNamespace:     {types: text, wrongType: namespaceTypeError, onRead: checkNamespace, rejectsNull: true},
-	OldAnyNamespace:  {types: text, wrongType: namespaceTypeError, onRun: checkNotEmpty, rejectsNull: true},
+	OldAnyNamespace:  {types: text, wrongType: anyNamespaceTypeError, onRun: checkNotEmpty, rejectsNull: true},
 	NamespaceToShard: {types: text, wrongType: namespaceTypeError, onRead: checkNamespaceToShard, rejectsNull: true},
 	Shard:            {types: text, onRead: checkShardID},
 	Names:            {types: []bson.Type{bson.TypeString, bson.TypeArray}, rejectsNull: true},
@@ -178,6 +178,10 @@ func namespaceTypeError(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", TypeName(v.Type))
 }
 
+func anyNamespaceTypeError(_ string, _ Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.BadValue, "namespace has invalid type %s", TypeName(v.Type))
+}
+
 func invalidNamespaceTypeError(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", TypeName(v.Type))
 }
@@ -243,7 +247,11 @@ func findObjectTypeError(_ string, f Field, _ bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "Expected field %sto be of type object", f.name) // as servers write it
 }
 
-func oldObjectTypeError(_ string, f Field, v bson.RawValue) error {
+func oldObjectTypeError(cmd string, f Field, v bson.RawValue) error {
+	if v.Type != bson.TypeNull {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", cmd,
+			f.name, TypeName(v.Type))
+	}
 	return mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", f.name,
 		TypeName(v.Type))
 }
@@ -302,9 +310,9 @@ func checkDatabaseName(_ string, _ Field, v bson.RawValue) error {
 	return nil
 }
 
-func checkNotEmpty(_ string, f Field, v bson.RawValue) error {
+func checkNotEmpty(_ string, _ Field, v bson.RawValue) error {
 	if v.StringValue() == "" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: '%s' is empty", f.name)
+		return noDatabaseError()
 	}
 	if name := v.StringValue(); name[0] == '.' {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", name)
@@ -312,9 +320,23 @@ func checkNotEmpty(_ string, f Field, v bson.RawValue) error {
 	return nil
 }
 
-func checkNamespace(_ string, _ Field, v bson.RawValue) error {
-	_, _, err := catalog.SplitNamespace(v.StringValue())
-	return err
+func checkNamespace(_ string, f Field, v bson.RawValue) error {
+	ns := v.StringValue()
+	_, _, err := catalog.SplitNamespace(ns)
+	switch {
+	case err == nil || f.refusal == "":
+		return err
+	case !strings.Contains(f.refusal, "%s"):
+		return mongoerr.New(mongoerr.InvalidNamespace, "%s", f.refusal)
+	case ns == "":
+		return noDatabaseError()
+	}
+	return mongoerr.New(mongoerr.InvalidNamespace, f.refusal, ns)
+}
+
+// noDatabaseError is the error of an empty namespace.
+func noDatabaseError() error {
+	return mongoerr.New(mongoerr.InvalidNamespace, " is not a valid db name")
 }
 
 // shapeBytes is the length of the hash of a query's shape.

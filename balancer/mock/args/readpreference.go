@@ -27,6 +27,8 @@ type ReadPreference struct {
 	// MaxStaleness is by how much a secondary that is read from may be behind; 0 is by any
 	// time.
 	MaxStaleness time.Duration
+	// Text is it as errors show it.
+	Text string
 }
 
 // AllowsSecondaries reports whether a read may go to a secondary though there is a primary.
@@ -36,6 +38,14 @@ func (p ReadPreference) AllowsSecondaries() bool {
 
 // minStaleness is the shortest staleness that can be asked for, in seconds.
 const minStaleness = 90
+
+var readPreferenceFields = []Field{
+	Required("mode", String).OneOf(string(Primary), string(PrimaryPreferred), string(Secondary),
+		string(SecondaryPreferred), string(Nearest)),
+	Optional("tags", Array),
+	Optional("maxStalenessSeconds", SafeInt).Types("long, double, decimal, int"),
+	Optional("hedge", Object),
+}
 
 // ReadReadPreference reads $readPreference, with the errors of a mongos. Which members
 // have which tags is not looked at: those of a mock have none.
@@ -48,33 +58,21 @@ func ReadReadPreference(v bson.RawValue) (p ReadPreference, err error) {
 		return p, mongoerr.New(mongoerr.TypeMismatch, "$readPreference has incorrect type: expected object but got %s",
 			TypeName(v.Type))
 	}
-	mode := doc.Lookup("mode")
-	name, isText := mode.StringValueOK()
-	switch p.Mode = Mode(name); {
-	case mode.IsZero():
-		return p, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"mode\"")
-	case !isText:
-		return p, mongoerr.New(mongoerr.TypeMismatch, "\"mode\" had the wrong type. Expected string, found %s",
-			TypeName(mode.Type))
-	case p.Mode != Primary && p.Mode != PrimaryPreferred && !p.AllowsSecondaries():
-		return p, mongoerr.New(mongoerr.BadValue, "Could not parse $readPreference mode '%s'. Only the modes 'primary', "+
-			"'primaryPreferred', 'secondary', 'secondaryPreferred', and 'nearest' are supported. :: caused by :: Enumeration "+
-			"value '%s' for field 'mode' is not a valid value.", name, name)
+	if err := Check("readPreference", readPreferenceFields, doc); err != nil {
+		return p, err
 	}
+	p.Mode = Mode(Text(doc.Lookup("mode")))
 	if err := p.checkTags(doc.Lookup("tags")); err != nil {
 		return p, err
 	}
+	p.Text = mongoerr.Text(doc)
 	return p, p.readStaleness(doc.Lookup("maxStalenessSeconds"))
 }
 
 func (p ReadPreference) checkTags(v bson.RawValue) error {
-	if v.IsZero() {
-		return nil
-	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return mongoerr.New(mongoerr.TypeMismatch, "\"tags\" had the wrong type. Expected array, found %s",
-			TypeName(v.Type))
+		return nil
 	}
 	sets, err := array.Values()
 	if err != nil {
@@ -88,14 +86,9 @@ func (p ReadPreference) checkTags(v bson.RawValue) error {
 }
 
 func (p *ReadPreference) readStaleness(v bson.RawValue) error {
-	if v.IsZero() {
-		return nil
-	}
 	n, isNumber := Number(v)
 	switch {
-	case !isNumber:
-		return mongoerr.New(mongoerr.TypeMismatch,
-			"\"maxStalenessSeconds\" had the wrong type. Expected a number, found %s", TypeName(v.Type))
+	case !isNumber: // none
 	case n != math.Trunc(n):
 		return mongoerr.New(mongoerr.BadValue, "Expected field \"maxStalenessSeconds\" to have a value exactly "+
 			"representable as a 64-bit integer, but found maxStalenessSeconds: %v", n)
@@ -104,7 +97,7 @@ func (p *ReadPreference) readStaleness(v bson.RawValue) error {
 	case n > math.MaxInt64/float64(time.Second):
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not exceed %d", math.MaxInt64/time.Second)
 	case n > 0 && n < minStaleness:
-		return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value can not be less than %d",
+		return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value cannot be less than %d",
 			minStaleness)
 	case n > 0 && p.Mode == Primary:
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")

@@ -38,7 +38,7 @@ func balancingCommands() []Command {
 			Name: "setAllowMigrations", Since: catalog.Release50, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
 			Fields: fields(
-				required(args.Namespace, "setAllowMigrations"), required(args.Bool, "allowMigrations"),
+				namespace("setAllowMigrations", "Invalid namespace specified: %s"), required(args.Bool, "allowMigrations"),
 			),
 		},
 
@@ -46,7 +46,7 @@ func balancingCommands() []Command {
 			Name: "moveChunk", Aliases: []string{"movechunk"}, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
 			Fields: fields(
-				required(args.Namespace, "moveChunk"), required(args.String, "to"),
+				namespace("moveChunk", "Invalid namespace specified '%s'"), required(args.String, "to"),
 				optional(args.Object, "find"), optional(args.Objects, "bounds"),
 				optional(args.Bool, "forceJumbo"),
 				optional(args.OptionalBool, "secondaryThrottle", "_secondaryThrottle", "waitForDelete", "_waitForDelete"),
@@ -77,7 +77,7 @@ func balancingCommands() []Command {
 			Name: "mergeAllChunksOnShard", Since: catalog.Release70, AdminOnly: true, Asks: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("splitChunk"),
 			Fields: fields(
-				required(args.Namespace, "mergeAllChunksOnShard"), required(args.Shard, "shard"),
+				namespace("mergeAllChunksOnShard", "invalid namespace specified for request"), required(args.Shard, "shard"),
 				optional(args.Int, "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS"),
 			),
 		},

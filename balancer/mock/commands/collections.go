@@ -134,7 +134,8 @@ func collectionCommands() []Command {
 		{
 			Name: "dataSize", Aliases: []string{"datasize"}, Asks: Owners, Effect: Reads,
 			Privilege: access.OnSubject("find"), Strict: true,
-			Fields: fields(required(args.Namespace, "dataSize"), optional(args.Object, "keyPattern", "min", "max"),
+			Fields: fields(namespace("dataSize", "Namespace %s is not a valid collection name"),
+				optional(args.Object, "keyPattern", "min", "max"),
 				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
 				typeOrder("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects"))),
 		},

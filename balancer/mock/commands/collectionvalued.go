@@ -1,6 +1,10 @@
 package commands
 
-import "slices"
+import (
+	"slices"
+
+	"shardsh/balancer/mock/args"
+)
 
 // collectionValued are the commands whose value servers take for the name of a collection, before they look
 // at anything else of them, whatever it is (recorded on 8.0.10).
@@ -17,3 +21,8 @@ var collectionValued = []string{
 
 // NamesCollection reports whether a server takes the command's value for the name of a collection.
 func (c *Command) NamesCollection() bool { return slices.Contains(collectionValued, c.Name) }
+
+// HasOldName reports whether the command reads the name of its collection by hand.
+func (c *Command) HasOldName() bool {
+	return len(c.Fields) > 0 && c.Fields[0].Kind() == args.OldCollection
+}

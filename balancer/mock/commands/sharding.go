@@ -29,7 +29,7 @@ func shardingCommands() []Command {
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
 			Strict: true,
 			Fields: fields(
-				required(args.Namespace, "reshardCollection"), required(args.Object, "key"),
+				namespace("reshardCollection", "Namespace %s is not a valid collection name"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "forceRedistribution"),
 				typeOrder("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
 				optional(args.Object, "collation"),
@@ -101,7 +101,7 @@ func shardingCommands() []Command {
 			// It keeps the split points that it counts between in the config database.
 			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("analyzeShardKey"),
-			Fields: fields(required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
+			Fields: fields(namespace("analyzeShardKey", "The namespace is invalid"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
 				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize"))),
 		},

@@ -31,6 +31,11 @@ func fields(groups ...[]args.Field) []args.Field { return slices.Concat(groups..
 
 func required(kind args.Kind, names ...string) []args.Field { return each(args.Required, kind, names) }
 
+// namespace declares a namespace whose command has words of its own for what is none.
+func namespace(name, refusal string) []args.Field {
+	return []args.Field{args.Required(name, args.Namespace).Refusing(refusal)}
+}
+
 func optional(kind args.Kind, names ...string) []args.Field { return each(args.Optional, kind, names) }
 
 func each(declare func(string, args.Kind) args.Field, kind args.Kind, names []string) []args.Field {

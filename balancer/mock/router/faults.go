@@ -83,6 +83,7 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	}
 	began := time.Now()
 	reply, err := cmd.Run(c)
+	err = withQuery(cmd, c, err)
 	servers.CountQuery(cmd, c, reply, err, time.Since(began))
 	followRoutes(cmd, c, err == nil)
 	reply = withSnapshotTime(c, reply)
@@ -91,7 +92,11 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	if err != nil {
 		return reply, err
 	}
-	if concern := r.writeConcernError(failure, cmd, c); concern != nil {
+	concern, err := r.writeConcernError(failure, cmd, c)
+	if err != nil {
+		return nil, err
+	}
+	if concern != nil {
 		reply = append(reply, bson.E{Key: "writeConcernError", Value: concern})
 	}
 	return reply, nil
@@ -120,12 +125,12 @@ func sampleQuery(cmd *call.Command, c *call.Call) {
 // writeConcernError returns the write concern error of a command that was applied:
 // what it, or one of the shards it asked, was made to fail with, or a concern
 // that the cluster can't satisfy. It is nil for none.
-func (r *Router) writeConcernError(failure *mock.Failure, cmd *call.Command, c *call.Call) bson.D {
+func (r *Router) writeConcernError(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
 	if failure != nil && failure.WriteConcernError != nil {
-		return failure.WriteConcernError
+		return failure.WriteConcernError, nil
 	}
 	if concern := c.Request.WriteConcernError(); concern != nil {
-		return concern
+		return concern, nil
 	}
 	return unmetWriteConcern(cmd, c)
 }

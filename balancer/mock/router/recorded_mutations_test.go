@@ -55,7 +55,7 @@ func (a mutatedAnswer) both() (code, text string) {
 }
 
 // How many answers are as recorded: those that are not have reasons in docs/boundary.md.
-const leastCodes, leastTexts = 2901, 2159
+const leastCodes, leastTexts = 2901, 2238
 
 // Valid commands of which one thing was changed are answered as by a real mongos. Each begins
 // with the cluster as it was.
@@ -96,7 +96,7 @@ func TestRecordedMutations(t *testing.T) {
 			if out != nil {
 				fmt.Fprintf(out, "CODE %s\n  got  %s: %s\n  want %s: %s\n", c.ID, gotCode, gotText, wantCode, wantText)
 			}
-		case gotText != wantText:
+		case !sameText(gotText, wantText):
 			codes++
 			if out != nil {
 				fmt.Fprintf(out, "TEXT %s\n  got  %s\n  want %s\n", c.ID, gotText, wantText)
@@ -113,6 +113,17 @@ func TestRecordedMutations(t *testing.T) {
 			codes, leastCodes, errors, texts, leastTexts)
 	}
 	t.Logf("%d of %d codes, %d of %d texts", codes, cases, texts, errors)
+}
+
+// cutAt is how many characters of a text were recorded.
+const cutAt = 240
+
+// sameText compares as much of a text as was recorded.
+func sameText(got, want string) bool {
+	if n := len(want); n >= cutAt-1 && len(got) > n { // of some a blank at the end was taken off
+		got, want = strings.TrimRight(got[:cutAt], " "), strings.TrimRight(want, " ")
+	}
+	return got == want
 }
 
 func answered(t *testing.T, reply bson.Raw) (a mutatedAnswer) {

@@ -283,7 +283,7 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 	}
 	first, err := cmd.ParseFirst(c.Body.Raw)
 	if err != nil {
-		return err
+		return withDatabase(cmd, c, err)
 	}
 	c.Args = first
 	if name := args.Text(c.Body.Lookup(c.Invoked)); strings.HasPrefix(name, ".") && cmd.NamesCollection() {
@@ -301,6 +301,17 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 // parseRest reads the fields that have not been read.
 func parseRest(c *call.Call, cmd *call.Command) (err error) {
 	c.Args, err = cmd.ParseRest(c.Body.Raw, c.Args)
+	return withDatabase(cmd, c, err)
+}
+
+// withDatabase returns the error of a command whose collection has no name with the name of the database: that is all
+// that a server reads of it. For count whatever is no text is no name.
+func withDatabase(cmd *call.Command, c *call.Call, err error) error {
+	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	noName := isText && name == "" || !isText && cmd.Name == "count"
+	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.HasOldName() {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", c.DB)
+	}
 	return err
 }
 

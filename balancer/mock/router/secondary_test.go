@@ -142,14 +142,23 @@ func TestSecondariesAndMoves(t *testing.T) {
 	}
 }
 
-// What is new is not there yet; a database's new primary is waited for.
+// A collection that is new is waited for, but with available, and a database's new primary.
 func TestSecondariesOfAnotherPrimary(t *testing.T) {
 	p := newPair(t)
 	p.one.OK("admin", d("mockSlow", "a", "secondary", "10s"))
 	p.one.OK("admin", d("mockSlow", "b", "secondary", "10s"))
 	p.one.OK("plain", d("insert", "new", "documents", bson.A{d("_id", 1)}, "writeConcern", d("w", 1)))
-	if got := ids(p.one.OK("plain", reading(d("find", "new"), "secondary"))); got != "" {
+	available := append(reading(d("find", "new"), "secondary"), d("readConcern", d("level", "available"))...)
+	if got := ids(p.one.OK("plain", available)); got != "" {
 		t.Errorf("a new collection shows %q", got)
+	}
+	waited := p.took(func() {
+		if got := ids(p.one.OK("plain", reading(d("find", "new"), "secondary"))); got != "1" {
+			t.Errorf("a new collection shows %q", got)
+		}
+	})
+	if waited < 9*time.Second || waited > 11*time.Second {
+		t.Errorf("it took %v", waited)
 	}
 	p.one.OK("admin", d("movePrimary", "plain", "to", "b"))
 	took := p.took(func() {
@@ -175,17 +184,24 @@ func TestWaitingForSecondaries(t *testing.T) {
 	}{
 		{"any staleness", reading(d("find", "c", "filter", d("k", onB)), "secondary"), "1", 0, 0},
 		{"stale enough", reading(d("find", "c", "filter", d("k", onB)), "secondary", "maxStalenessSeconds", 110), "1", 0, 0},
-		{"too stale", reading(d("find", "c", "filter", d("k", onB)), "secondary", "maxStalenessSeconds", 109), "", 133, 15 * time.Second},
+		{"too stale", reading(d("find", "c", "filter", d("k", onB)), "secondary", "maxStalenessSeconds", 109), "", 133, 20 * time.Second},
 		{"too stale, and there is a primary", reading(d("find", "c", "filter", d("k", onB)), "nearest", "maxStalenessSeconds", 109), "14", 0, 0},
 		{"too stale, and impatient", reading(d("find", "c", "filter", d("k", onB), "maxTimeMS", 5000), "secondary",
 			"maxStalenessSeconds", 100), "", 50, 5 * time.Second},
-		{"linearizable", reading(d("find", "c", "readConcern", d("level", "linearizable")), "secondary"), "", 10107, 0},
-		{"a snapshot, of the primary", reading(d("find", "c", "filter", d("k", onB), "readConcern", d("level", "snapshot")),
-			"secondary"), "14", 0, 0},
+		{"linearizable", reading(d("find", "c", "readConcern", d("level", "linearizable")), "secondary"), "", 133, 20 * time.Second},
+		{"linearizable, and impatient", reading(d("find", "c", "readConcern", d("level", "linearizable"), "maxTimeMS", 500),
+			"secondary"), "", 50, 500 * time.Millisecond},
+		{"a snapshot", reading(d("find", "c", "filter", d("k", onB), "readConcern", d("level", "snapshot")), "secondary"), "14", 0,
+			99 * time.Second},
+		{"a time that has not come", reading(d("find", "c", "readConcern", d("afterClusterTime", bson.Timestamp{T: 4e9, I: 1})),
+			"secondary"), "", 72, 0},
+		{"a time that nobody checks", reading(d("find", "c", "readConcern", d("level", "available", "afterClusterTime",
+			bson.Timestamp{T: 1, I: 1})), "secondary"), "", 72, 0},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			p := newPair(t)
 			p.one.OK("admin", d("mockSlow", "b", "secondary", "100s"))
+			advance(p.one, "100s") // it is behind by as much as that only now
 			p.one.OK("app", d("insert", "c", "documents", bson.A{d("_id", 4, "k", onB)}, "writeConcern", d("w", 1)))
 			var reply bson.Raw
 			took := p.took(func() { reply = p.one.Run("app", tt.command) })
@@ -222,7 +238,7 @@ func TestReadPreferences(t *testing.T) {
 		{d("mode", "secondary", "maxStalenessSeconds", 90), 0},
 		{d("mode", "secondary", "maxStalenessSeconds", 0), 0},
 		{"secondary", 14},
-		{d("tags", bson.A{}), 4},
+		{d("tags", bson.A{}), 40414},
 		{d("mode", 1), 14},
 		{d("mode", "Secondary"), 2},
 		{d("mode", "primary", "tags", bson.A{d("dc", "x")}), 2},

@@ -49,9 +49,9 @@ type Member struct {
 	marks []mark
 }
 
-// Behind returns the secondary of a primary that it is equal to now, and will be behind
+// New returns the secondary of a primary that it is equal to now, and will be behind
 // from now on.
-func Behind(lag time.Duration, now time.Time) *Member {
+func New(lag time.Duration, now time.Time) *Member {
 	return &Member{lag: lag, floor: now, colls: map[string][]version{}}
 }
 
@@ -68,6 +68,9 @@ func (m *Member) has(now time.Time) time.Time {
 	}
 	return m.floor
 }
+
+// Behind is by how much it is behind: as its lag says only after that time has gone by.
+func (m *Member) Behind(now time.Time) time.Duration { return now.Sub(m.has(now)) }
 
 // steps is into how many a lag is divided: changes of the primary within one of them,
 // or within a millisecond, come together.
@@ -169,6 +172,17 @@ func (m *Member) Next(now time.Time, names ...string) (at time.Time, ok bool) {
 		}
 	}
 	return at, ok
+}
+
+// ClusterTime is the newest logical time of which it has everything.
+func (m *Member) ClusterTime(now time.Time) (t bson.Timestamp) {
+	has := m.has(now)
+	for _, k := range m.marks {
+		if !k.from.After(has) {
+			t = k.stamp
+		}
+	}
+	return t
 }
 
 // Reaches returns when the secondary will have all that was written up to a logical

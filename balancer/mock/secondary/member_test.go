@@ -77,7 +77,7 @@ func TestASecondaryHasThePast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &primary{now: began, stamp: 1, colls: map[string]*store.Collection{"a": store.New()}}
 		lag := time.Duration(rapid.IntRange(1, 30).Draw(t, "lag")) * time.Second
-		m := secondary.Behind(lag, p.now)
+		m := secondary.New(lag, p.now)
 		p.note(m)
 		floor := began // what it has at least
 		id := int32(0)
@@ -156,7 +156,7 @@ func (p *primary) had(ns, text string, from, to time.Time) bool {
 // dropped is there until then.
 func TestWhatIsMadeAndDropped(t *testing.T) {
 	p := &primary{now: began, colls: map[string]*store.Collection{"old": store.New()}}
-	m := secondary.Behind(10*time.Second, began)
+	m := secondary.New(10*time.Second, began)
 	p.note(m)
 	p.now = began.Add(time.Second)
 	delete(p.colls, "old")

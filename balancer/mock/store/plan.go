@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/store/paths"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
 )
 
 // Query is the input of the planner.
@@ -104,9 +105,19 @@ func (p *Plan) useHint() (*Plan, error) {
 			return p, p.applyMinMax()
 		}
 	}
-	return nil, servererr.BadValue(
-		"error processing query: ns=%s: planner returned error :: caused by :: hint provided does not "+
-			"correspond to an existing index", p.coll.Namespace)
+	return nil, p.refuse(mongoerr.BadValue, "hint provided does not correspond to an existing index")
+}
+
+// PlannerError is why a query can't be planned.
+type PlannerError struct{ Text string }
+
+func (e *PlannerError) Error() string { return e.Text }
+
+func (p *Plan) refuse(code mongoerr.Code, text string) error {
+	err := mongoerr.New(code, "error processing query: ns=%s: planner returned error :: caused by :: %s", p.coll.Namespace,
+		text)
+	err.Cause = &PlannerError{text}
+	return err
 }
 
 // sameKey reports whether two key patterns are one: {a: 1} and {a: 1.0} are.
@@ -123,7 +134,7 @@ func (p *Plan) applyMinMax() error {
 			continue
 		}
 		if p.query.HasCollation && isCollationSensitive(bound.doc) {
-			return servererr.NewCode(51174, "The index chosen is not compatible with min/max")
+			return p.refuse(51174, "The index chosen is not compatible with min/max")
 		}
 		key, ok := p.index.encodeBound(bound.doc)
 		if !ok {
@@ -134,9 +145,8 @@ func (p *Plan) applyMinMax() error {
 		*bound.into, p.hasMinMax = key, true
 	}
 	if p.from != nil && p.to != nil && bytes.Compare(p.from, p.to) >= 0 {
-		return servererr.NewCode(51175,
-			"The value provided for min does not come before the value provided for max in the index's "+
-				"order: %s, %s", p.query.Min, p.query.Max)
+		return p.refuse(51175, "The value provided for min() does not come before the value provided for max() in the "+
+			"index's order: "+mongoerr.Text(p.query.Min)+", "+mongoerr.Text(p.query.Max))
 	}
 	return nil
 }

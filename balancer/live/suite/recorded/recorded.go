@@ -31,17 +31,29 @@ func ServerParameters() (args []string) {
 }
 
 // Options are those of a mock that plays a scenario.
-func (s Scenario) Options() []string {
-	if s.Routers == 0 {
+func (s Scenario) Options(t testing.TB) []string {
+	t.Helper()
+	delay, args := "orphanCleanupDelaySecs=900", []string{"--routers", strconv.Itoa(s.Routers)}
+	switch {
+	case s.HasMembers:
+		path := filepath.Join(t.TempDir(), "topology.json")
+		if err := os.WriteFile(path, []byte(setOfThree), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		delay, args = "orphanCleanupDelaySecs=0", []string{"--mock", path} // members.js makes it longer
+	case s.Routers == 0:
 		return ServerParameters()
 	}
-	args := []string{"--routers", strconv.Itoa(s.Routers)}
-	for _, p := range []string{"enableTestCommands=1", "orphanCleanupDelaySecs=900",
+	for _, p := range []string{"enableTestCommands=1", delay,
 		"minSnapshotHistoryWindowInSeconds=300", "reshardingMinimumOperationDurationMillis=0"} {
 		args = append(args, "--set-parameter", p)
 	}
 	return args
 }
+
+// setOfThree is a cluster whose first shard has three members.
+const setOfThree = `{"shards": [{"id": "shard0", "host": "sh0/127.0.0.1:27120,127.0.0.1:27130,127.0.0.1:27140"},
+  {"id": "shard1", "host": "sh1/127.0.0.1:27121"}, {"id": "shard2", "host": "sh2/127.0.0.1:27122"}]}`
 
 // Scenario is one that was recorded.
 type Scenario struct {
@@ -57,6 +69,8 @@ type Scenario struct {
 	ActsDuringRound bool
 	// Routers is how many routers it talks to; 0 for one. ROUTER_B is the address of the second.
 	Routers int
+	// HasMembers: it talks to the members of a shard. On a mock members.js answers for them.
+	HasMembers bool
 	// AlsoCompared are steps recorded as "info" that are compared nevertheless.
 	AlsoCompared []string
 }
@@ -72,14 +86,14 @@ func Scenarios() []Scenario {
 		{Name: "10-expressions"}, {Name: "11-queries"}, {Name: "12-bulk-and-validation"},
 		{Name: "13-change-streams", WaitsForRounds: true, AlsoCompared: []string{"expanded events", "database dropped"}},
 		{Name: "14-explain"}, {Name: "15-keys-and-moves", WaitsForRounds: true},
-		{Name: "21-two-routers", Routers: 2},
+		{Name: "21-two-routers", Routers: 2}, {Name: "22-secondaries", HasMembers: true},
 	}
 }
 
 // Databases are those that the scenarios make and drop.
 func Databases() []string {
 	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11", "g12", "g13", "g14", "g15",
-		"g21", "g21p", "g21q", "g21r", "g21v"}
+		"g21", "g21p", "g21q", "g21r", "g21v", "g22"}
 }
 
 // Scripts writes the scripts of a scenario into a folder, and returns them in the
@@ -88,7 +102,10 @@ func (s Scenario) Scripts(t testing.TB) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range append(slices.Clone(s.DependsOn), s.Name) {
-		for _, script := range []string{"lib.js", name + ".js"} {
+		for _, script := range []string{"lib.js", "members.js", name + ".js"} {
+			if script == "members.js" && !s.HasMembers {
+				continue
+			}
 			text, err := fs.ReadFile(files, "testdata/"+script)
 			path := filepath.Join(dir, script)
 			if err := errors.Join(err, os.WriteFile(path, text, 0o600)); err != nil {
@@ -114,6 +131,7 @@ func (s Scenario) Steps(t testing.TB) []Step {
 // reason, as "scenario: step".
 func KnownDifferences() map[string]string {
 	known := routerDifferences()
+	maps.Copy(known, secondaryDifferences())
 	maps.Copy(known, map[string]string{
 		"08-catalog: getShardDistribution": "mongosh wraps the result as {type, value}; shardsh gives the value itself",
 		"09-drain: addShard back": "mongosh does not catch the error of a call that is returned inside try; " +

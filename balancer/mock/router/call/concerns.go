@@ -19,7 +19,15 @@ func (c *Call) ReadConcern() (string, error) {
 		return "", mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'request.readConcern' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
-	return args.Text(doc.Lookup("level")), args.Check("readConcern", readConcernFields, doc)
+	level := args.Text(doc.Lookup("level"))
+	if err := args.Check("readConcern", readConcernFields, doc); err != nil {
+		return level, err
+	}
+	if (level == "available" || level == "linearizable") && !doc.Lookup("afterClusterTime").IsZero() {
+		return level, mongoerr.New(mongoerr.InvalidOptions,
+			"afterClusterTime field can be set only if level is equal to majority, local, or snapshot")
+	}
+	return level, nil
 }
 
 var readConcernFields = []args.Field{
@@ -50,16 +58,25 @@ func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 		return n, false, nil
 	}
 	n.Available = c.readsAvailable()
-	if !c.ReadPreference.AllowsSecondaries() || !c.Cluster.Faults().HasLaggingSecondary() || c.Snapshot != nil {
+	concern, _ := c.Body.Lookup("readConcern").DocumentOK()
+	level := args.Text(concern.Lookup("level"))
+	n.Majority, n.Linearizable = level == "majority", level == "linearizable"
+	n.SecondaryOnly = c.ReadPreference.Mode == args.Secondary
+	n.MinClusterTime.T, n.MinClusterTime.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
+	if now := c.Cluster.IDs().ClusterTime(); n.MinClusterTime.After(now) {
+		return n, false, &mock.NodeError{Cause: mongoerr.New(mongoerr.InvalidOptions,
+			"readConcern afterClusterTime value must not be greater than the current clusterTime. Requested clusterTime: "+
+				"{ ts: Timestamp(%d, %d) }; current clusterTime: { ts: Timestamp(%d, %d) }",
+			n.MinClusterTime.T, n.MinClusterTime.I, now.T, now.I)}
+	}
+	behind := c.Cluster.Faults().HasLaggingSecondary() || n.Linearizable && n.SecondaryOnly
+	if !c.ReadPreference.AllowsSecondaries() || !behind {
 		return n, n.Available, nil
 	}
-	concern, _ := c.Body.Lookup("readConcern").DocumentOK()
-	if args.Text(concern.Lookup("level")) == "linearizable" {
-		return n, false, mongoerr.New(mongoerr.NotWritablePrimary,
-			"cannot satisfy linearizable read concern on non-primary node")
+	if c.Snapshot != nil {
+		n.MinClusterTime, n.Majority = *c.Snapshot, true
 	}
-	n.Secondary, n.SecondaryOnly, n.MaxLag = true, c.ReadPreference.Mode == args.Secondary, c.ReadPreference.MaxStaleness
-	n.MinClusterTime.T, n.MinClusterTime.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
+	n.Secondary, n.MaxLag, n.Wanted = true, c.ReadPreference.MaxStaleness, c.ReadPreference.Text
 	return n, true, nil
 }
 

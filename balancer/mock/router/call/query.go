@@ -74,7 +74,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if err != nil || q.Collation == nil {
 		return q, err
 	}
-	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField))
+	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField), c.Body.Lookup("let"))
 }
 
 // readAmount reads skip or limit; 0 when it is absent.
@@ -143,8 +143,10 @@ func FindQuery(c *Call) (Query, error) {
 	}
 	hint, is := c.Body.Lookup("hint").DocumentOK()
 	if is && len(hint) <= emptyBytes && max(len(q.Min), len(q.Max)) > emptyBytes {
-		return q, mongoerr.New(mongoerr.NoQueryExecutionPlans,
+		err := mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			"When using min()/max() a hint of which index to use must be provided")
+		err.Cause = &store.PlannerError{Text: err.Message}
+		return q, err
 	}
 	if q.Projected, err = c.Document("projection"); err != nil {
 		return q, err

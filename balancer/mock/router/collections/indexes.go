@@ -2,6 +2,7 @@ package collections
 
 import (
 	"cmp"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -54,6 +55,9 @@ func createIndexes(c *call.Call) (bson.D, error) {
 	if unsupported != nil {
 		return nil, cmp.Or(c.Request.CheckIndexes(ns, specs), unsupported)
 	}
+	if err := awaitCommitQuorum(c, ns, specs); err != nil {
+		return nil, err
+	}
 	results, err := c.Request.CreateIndexes(ns, specs)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,37 @@ func createIndexes(c *call.Call) (bson.D, error) {
 		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+// awaitCommitQuorum waits until the members that have to agree have built indexes: all that vote, whatever the write
+// concern is, where a shard has documents of the collection.
+func awaitCommitQuorum(c *call.Call, ns string, specs []store.IndexSpec) error {
+	if c.Request.CheckIndexes(ns, specs) != nil {
+		return nil // this is told first
+	}
+	quorum := c.Body.Lookup("commitQuorum")
+	longest := time.Duration(0)
+	for _, part := range c.Cluster.Statistics().Collection(ns) {
+		if part.Docs == 0 {
+			continue
+		}
+		size := c.Cluster.Faults().SetSize(part.Shard)
+		members := size
+		if n, isNumber := args.Number(quorum); isNumber {
+			members = int(n)
+		} else if args.Text(quorum) == "majority" {
+			members = size/2 + 1
+		}
+		longest = max(longest, c.Cluster.Faults().NodesLag(part.Shard, members))
+	}
+	if longest == 0 {
+		return nil
+	}
+	err := c.Request.AwaitSecondaries(longest)
+	if mongoerr.Is(err, mongoerr.MaxTimeMSExpired) {
+		return mongoerr.New(mongoerr.MaxTimeMSExpired, "Request timed out")
+	}
+	return err
 }
 
 func readIndex(doc bson.Raw) (store.IndexSpec, error) {

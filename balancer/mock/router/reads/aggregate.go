@@ -248,8 +248,14 @@ func (a *Aggregation) compile(c *call.Call) error {
 		return err
 	}
 	if a.Collation != nil {
-		if _, own := call.StagesCompare(a.Stages); own {
+		compares, own := call.StagesCompare(a.Stages)
+		if own {
 			return call.ErrCollation(a.Collation)
+		}
+		if compares {
+			if err := call.CheckNoTexts(a.Collation, c.Body.Lookup("let")); err != nil {
+				return err
+			}
 		}
 	}
 	a.Stages = pipeline.Reorder(a.Stages)

@@ -10,12 +10,15 @@ import (
 )
 
 // A collation changes how texts are compared and nothing else: what compares none is answered, and what
-// would come out otherwise is refused.
+// would come out otherwise is refused. Texts of variables count as compared where anything is.
 func TestCollationWithoutTexts(t *testing.T) {
 	x := routertest.New(t, mock.Config{})
 	english := bson.D{{Key: "locale", Value: "en"}}
 	x.OK("db", d("insert", "c", "documents", bson.A{d("_id", 1, "n", 1, "s", "b"), d("_id", 2, "n", 2, "s", "A")}))
 	group := func(by string) bson.A { return bson.A{d("$group", d("_id", by))} }
+	x.OK("db", d("insert", "numbers", "documents", bson.A{d("_id", 1)}))
+	same := d("same", d("$eq", bson.A{"$$a", "$$b"}))
+	project := bson.A{d("$project", same)}
 	for _, c := range []struct {
 		command bson.D
 		code    int
@@ -30,6 +33,10 @@ func TestCollationWithoutTexts(t *testing.T) {
 		{d("distinct", "c", "key", "s"), 238},
 		{d("aggregate", "c", "pipeline", bson.A{d("$match", d("n", 2)), d("$limit", 1)}, "cursor", d()), 0},
 		{d("aggregate", "c", "pipeline", group("$s"), "cursor", d()), 238},
+		{d("aggregate", "numbers", "pipeline", project, "let", d("a", 1, "b", 2), "cursor", d()), 0},
+		{d("aggregate", "numbers", "pipeline", project, "let", d("a", "x", "b", "X"), "cursor", d()), 238},
+		{d("find", "numbers", "projection", same, "let", d("a", 1, "b", 2)), 0},
+		{d("find", "numbers", "projection", same, "let", d("a", "x", "b", "X")), 238},
 	} {
 		command := append(c.command, bson.E{Key: "collation", Value: english})
 		if c.code == 0 {

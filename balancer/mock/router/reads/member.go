@@ -1,6 +1,8 @@
 package reads
 
 import (
+	"errors"
+
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
@@ -16,9 +18,10 @@ func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, erro
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, inRouterWords(c, err)
 	case special:
-		return c.Request.ReadsFrom(nodes, ns, filter)
+		reads, err := c.Request.ReadsFrom(nodes, ns, filter)
+		return reads, inRouterWords(c, err)
 	case c.Node.Member == nil:
 		return c.Request.Reads(ns, filter)
 	}
@@ -30,6 +33,20 @@ func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, erro
 		return c.Request.MemberReads(c.Node.Member.ID, ns, filter)
 	}
 	return []mock.Read{c.Request.OwnRead(c.Node.Member.ID, docs)}, nil
+}
+
+// inRouterWords returns an error of a shard's node as the router gives it: each command has its own words.
+func inRouterWords(c *call.Call, err error) error {
+	of, isNode := errors.AsType[*mock.NodeError](err)
+	switch {
+	case !isNode:
+		return err
+	case c.Cmd.Name == "find":
+		return mongoerr.Wrap(of.Cause, "Encountered non-retryable error during query")
+	case c.Cmd.Name == "count" && of.Shard != "":
+		return mongoerr.Wrap(of.Cause, "failed on: "+string(of.Shard))
+	}
+	return of.Cause
 }
 
 // Stats returns a collection's counters on the shards that own chunks, or on

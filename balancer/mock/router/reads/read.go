@@ -70,7 +70,7 @@ func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok
 		return nil, false, nil
 	}
 	if _, special, err := c.Nodes(); special || err != nil {
-		return nil, false, err
+		return nil, false, inRouterWords(c, err)
 	}
 	docs, ok, err = c.Request.FindPoint(q.NS, q.Filter)
 	if q.Limit > 0 {
@@ -179,7 +179,7 @@ func count(c *call.Call) (bson.D, error) {
 func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
 	parts, err := c.Request.ReadsFrom(nodes, ns, nil)
 	if err != nil {
-		return nil, err
+		return nil, inRouterWords(c, err)
 	}
 	total, byShard := int64(0), bson.D{}
 	for _, part := range parts {

@@ -44,7 +44,14 @@ func clusterHandlers() map[string]call.Handler {
 	}
 }
 
-func getDefaultConcerns(c *call.Call) (bson.D, error) { return servers.ConcernStatus(c).(bson.D), nil }
+// getDefaultConcerns says so where the router's own copy is asked for: it is as new.
+func getDefaultConcerns(c *call.Call) (bson.D, error) {
+	reply := servers.ConcernStatus(c).(bson.D)
+	if c.Args.Truth("inMemory") {
+		reply = append(reply, bson.E{Key: "inMemory", Value: true})
+	}
+	return reply, nil
+}
 
 // setCompatibility requires confirm: true.
 func setCompatibility(c *call.Call) (bson.D, error) {

@@ -236,7 +236,8 @@ func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*
 	by := options.Lookup("sort")
 	collation, err := c.Collation(options)
 	if err == nil && collation != nil {
-		err = call.CheckNoTexts(collation, append(comparedParts(u), filter, options.Lookup("arrayFilters"))...)
+		err = call.CheckNoTexts(collation, append(comparedParts(u), filter, options.Lookup("arrayFilters"),
+			c.Body.Lookup("let"))...)
 	}
 	if err != nil {
 		return nil, hint, err
