@@ -41,10 +41,32 @@ func TestSpeedsOfShards(t *testing.T) {
 		v := Speeds{rates: fitRates(e, sim.Costs{})}
 		most := math.Exp(v.rates.links.copying.fastestLead() / 2) // what is added where nothing says who is faster
 		for i, x := range shown {
-			is := v.Rate(shardName(i))
+			is := 1e9 / v.CopyTime(map[catalog.ShardID]int64{shardName(i): 1e9}).Seconds()
 			if off := 0.02 + 6*noise; is < x*math.Exp(-off) || is > x*most*math.Exp(off) {
 				t.Errorf("seed %d: %s of %d copies %.0f bytes a second, and is said to copy %.0f", seed, shardName(i), n, x, is)
 			}
+		}
+	}
+}
+
+// Of two shards one is as slow as the moves between them were, and nothing says which. Where both copy as much,
+// that does not matter: the slower one is the last. Where one has all of it, it may be the faster one.
+func TestSlowerOfTwoShards(t *testing.T) {
+	var e evidence
+	for i := range 20 {
+		e.moves = append(e.moves, pastMigration{at: time.Unix(int64(i), 0), from: "a", to: "b", bytes: 1e7,
+			copied: 10 * time.Second, took: 10 * time.Second})
+	}
+	v := Speeds{rates: fitRates(e, sim.Costs{})}
+	for name, tt := range map[string]struct{ a, b, low, high int64 }{
+		"both the same":     {1e9, 1e9, 999, 1001},
+		"one has all":       {1e9, 0, 800, 950},
+		"the other has all": {0, 1e9, 800, 950},
+		"nothing":           {0, 0, 0, 0},
+	} {
+		got := v.CopyTime(map[catalog.ShardID]int64{"a": tt.a, "b": tt.b})
+		if got < time.Duration(tt.low)*time.Second || got > time.Duration(tt.high)*time.Second {
+			t.Errorf("%s: %v, not %d to %d s", name, got, tt.low, tt.high)
 		}
 	}
 }

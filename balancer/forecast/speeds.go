@@ -35,20 +35,26 @@ func (v Speeds) MoveTime(from, to catalog.ShardID, bytes int64) time.Duration {
 	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailsAfter, 0.01))
 }
 
-// Rate returns how many bytes a second a shard copies when nothing else is slower: what it does on
-// the fastest of its links. Where that link is the fastest one of both its ends, one of them is
-// faster than it, and nothing says which, or by how much: what is usual is halved between them.
-func (v Speeds) Rate(id catalog.ShardID) float64 {
+// CopyTime returns how long shards take that copy all at once, each so many bytes: as long as the one
+// that has most for its speed, which is what it does on the fastest of its links. Where that link is the
+// fastest one of both its ends, one of them is faster than it, and nothing says which, or by how much:
+// the one is as likely as the other, and the lead is what is usual.
+func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 	copying := v.rates.links.copying
-	slower, known := copying.fastestRatio[id]
-	if !known || slower <= 0 {
-		return v.rates.perSecond
+	longest := 0.0
+	for id, n := range bytes {
+		slower, known := copying.fastestRatio[id]
+		if !known || slower <= 0 {
+			slower = 1
+		}
+		took := float64(n) * slower / v.rates.perSecond
+		if peer := copying.fastestPeer[id]; copying.fastestPeer[peer] == id {
+			lead, others := math.Exp(copying.fastestLead()), float64(bytes[peer])*slower/v.rates.perSecond
+			took = (math.Max(took/lead, others) + math.Max(took, others/lead)) / 2
+		}
+		longest = math.Max(longest, took)
 	}
-	rate := v.rates.perSecond / slower
-	if copying.fastestPeer[copying.fastestPeer[id]] == id {
-		rate *= math.Exp(copying.fastestLead() / 2)
-	}
-	return rate
+	return seconds(longest)
 }
 
 // Range returns what nine in ten times lie between that are expected to be so long, for

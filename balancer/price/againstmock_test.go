@@ -66,7 +66,7 @@ func TestQuickestWayIsPicked(t *testing.T) {
 	}
 	t.Logf("the quickest way is picked on %d of %d clusters, the truth lies in the range for %d of %d ways",
 		picked, *clusters, in, ways)
-	slack := 0 // of few clusters more may miss by chance: of 200 with other seeds 6 did, of the first ten 2
+	slack := 0 // of few clusters more may miss by chance: of 200 with other seeds 7 did, twice, of the first ten 2
 	if *clusters < 100 {
 		slack = 2
 	}
@@ -234,14 +234,16 @@ func (w *world) take(t *testing.T, kind price.Kind) time.Duration {
 	return w.cluster.Now().Sub(begin)
 }
 
-// advance lets time pass until something is so.
+// advance lets time pass until something is so. It looks often enough that how often makes no difference.
 func (w *world) advance(t *testing.T, until func() bool) {
 	t.Helper()
+	begin := w.cluster.Now()
 	for range 100_000 {
 		if until() {
 			return
 		}
-		w.run(t, bson.D{{Key: "mockAdvance", Value: 5000}})
+		step := min(time.Minute, max(time.Second, w.cluster.Now().Sub(begin)/200))
+		w.run(t, bson.D{{Key: "mockAdvance", Value: step.Milliseconds()}})
 	}
 	t.Fatal("it never ends")
 }

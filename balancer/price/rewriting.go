@@ -89,12 +89,12 @@ func (p *comparer) targetShares() (shares map[catalog.ShardID]int64, unplaced st
 // to send or receive for its speed. Logs have the speed of migrations, not of reshardings, of
 // which the range is therefore wider.
 func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
-	copying, most := time.Duration(0), int64(0)
+	bytes, most := map[catalog.ShardID]int64{}, int64(0)
 	for _, shard := range p.s.Shards() {
-		bytes := max(shares[shard.ID], p.c.Sizes[shard.ID].Bytes)
-		takes := time.Duration(float64(bytes) / p.speeds.Rate(shard.ID) * float64(time.Second))
-		copying, most = max(copying, takes), max(most, bytes)
+		bytes[shard.ID] = max(shares[shard.ID], p.c.Sizes[shard.ID].Bytes)
+		most = max(most, bytes[shard.ID])
 	}
+	copying := p.speeds.CopyTime(bytes)
 	low, high := p.speeds.Range(copying, most, 1, 0)
 	w.Likely = max(MinReshardingTime, copying+reshardingSteps)
 	w.Low, w.High = max(MinReshardingTime, low), max(MinReshardingTime, high)+maxRoundDelay
