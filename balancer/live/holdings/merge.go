@@ -30,6 +30,11 @@ type MergedReader struct {
 	// Order is the key of the index; Fields are what is read of each document besides, dotted.
 	Order  bson.Raw
 	Fields []string
+	// Index is its name, where the key alone does not tell which index it is.
+	Index string
+	// Collation is that of the index; nil is the order by bytes. By another one servers compare, and say where in
+	// the order a document is: no program has exactly their collations.
+	Collation bson.Raw
 	// From is the start key, as a document with the fields of Order; nil is the lowest key.
 	From bson.Raw
 	// Secondary reads from secondaries where there are some.
@@ -131,7 +136,10 @@ func (s *stream) step(ctx context.Context) error {
 		}
 	}
 	for s.cursor.Next(ctx) {
-		place := s.reader.sortKeyOf(s.cursor.Current)
+		place, err := s.reader.sortKeyOf(s.cursor.Current)
+		if err != nil {
+			return err
+		}
 		same := s.sortKey != nil && bytes.Equal(place, s.sortKey)
 		if same && s.skipAtResume > 0 {
 			s.skipAtResume--
@@ -157,8 +165,11 @@ func (s *stream) open(ctx context.Context) error {
 	}
 	command := bson.D{
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: s.reader.Order},
-		{Key: "hint", Value: s.reader.Order}, {Key: "projection", Value: s.reader.projection()},
+		{Key: "hint", Value: s.reader.hint()}, {Key: "projection", Value: s.reader.projection()},
 		{Key: "batchSize", Value: int32(batchSize)}, majority,
+	}
+	if s.reader.Collation != nil {
+		command = append(command, bson.E{Key: "collation", Value: s.reader.Collation})
 	}
 	if s.resumeAt != nil {
 		command = append(command, bson.E{Key: "min", Value: s.reader.minBound(s.resumeAt)})
@@ -175,15 +186,43 @@ func (s *stream) open(ctx context.Context) error {
 	}
 	cursor, err := s.shard.client.Database(database).RunCommandCursor(ctx, command, how)
 	if err != nil {
-		return live.ServerError(err)
+		return s.reader.openError(live.ServerError(err))
 	}
 	cursor.SetBatchSize(batchSize)
 	s.cursor = cursor
 	return nil
 }
 
+// OrderError says that a shard does not return documents in the order of an index.
+type OrderError struct{ error }
+
+// sortKeyNotAvailable is what a mock answers, which has no collations.
+const sortKeyNotAvailable = 40218
+
+// openError tells those errors apart that say that the order is not possible.
+func (m *MergedReader) openError(err error) error {
+	if mongoerr.Is(err, mongoerr.BadValue) || // of 5.0 for a hint at the buckets of a time series
+		m.Collation != nil && (mongoerr.Is(err, mongoerr.NotImplemented) || mongoerr.Is(err, sortKeyNotAvailable)) {
+		return &OrderError{err}
+	}
+	return err
+}
+
+func (m *MergedReader) hint() any {
+	if m.Index != "" {
+		return m.Index
+	}
+	return m.Order
+}
+
+// sortKeyField is the field in which servers say where in the order a document is.
+const sortKeyField = "shardsh sort key"
+
 func (m *MergedReader) projection() bson.D {
 	d := bson.D{{Key: "_id", Value: int32(1)}}
+	if m.Collation != nil {
+		d = append(d, bson.E{Key: sortKeyField, Value: bson.D{{Key: "$meta", Value: "sortKey"}}})
+	}
 	for _, f := range m.Fields {
 		if f != "_id" && !strings.HasPrefix(f, "_id.") {
 			d = append(d, bson.E{Key: f, Value: int32(1)})
@@ -202,19 +241,40 @@ func (m *MergedReader) minBound(doc bson.Raw) bson.D {
 }
 
 // sortKeyOf returns comparable bytes: those of descending fields are turned round.
-func (m *MergedReader) sortKeyOf(doc bson.Raw) []byte {
+func (m *MergedReader) sortKeyOf(doc bson.Raw) ([]byte, error) {
 	var place []byte
 	elements, _ := m.Order.Elements()
-	for _, e := range elements {
+	given, err := m.givenSortKey(doc, len(elements))
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range elements {
 		begin := len(place)
-		place = keyorder.Append(place, fieldValue(doc, e.Key()))
+		if given != nil {
+			place = keyorder.Append(place, given[i])
+		} else {
+			place = keyorder.Append(place, fieldValue(doc, e.Key()))
+		}
 		if n, ok := e.Value().AsInt64OK(); ok && n < 0 {
 			for i := begin; i < len(place); i++ {
 				place[i] = ^place[i]
 			}
 		}
 	}
-	return place
+	return place, nil
+}
+
+// givenSortKey returns the sort key that a server has given for a document, a value for each field; nil where
+// values compare by bytes.
+func (m *MergedReader) givenSortKey(doc bson.Raw, fields int) ([]bson.RawValue, error) {
+	if m.Collation == nil {
+		return nil, nil
+	}
+	values, err := bson.RawArray(doc.Lookup(sortKeyField).Value).Values()
+	if err != nil || len(values) != fields {
+		return nil, &OrderError{fmt.Errorf("no sort key came with %s", doc)}
+	}
+	return values, nil
 }
 
 // KeyFields returns the fields of an index.
