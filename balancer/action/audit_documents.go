@@ -205,24 +205,10 @@ func (d *documentAudit) scan(ctx context.Context) error {
 // examine judges the documents at one place of the order. With a collation these may be several, whose _ids are
 // equal by it.
 func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
-	owned := 0
-	for _, same := range d.byExactID(copies) {
-		v := d.table.judge.Classify(same)
-		owned += min(1, v.OwnedCount())
-		if v.IsSound() {
-			d.summary.Waiting += int64(len(same)) - int64(v.OwnedCount())
-			continue
-		}
-		id := same[0].Doc.Lookup("_id")
-		d.suspects = append(d.suspects, id)
-		if d.checkpoint.file != "" {
-			d.allSuspects = append(d.allSuspects, id)
-		}
-	}
-	if owned > 1 {
-		if err := d.confirmCollision(ctx, m, d.idIndex(), copies); err != nil {
-			return err
-		}
+	if d.collation == nil {
+		d.judgeCopies(copies)
+	} else if err := d.judgeEqual(ctx, m, copies); err != nil {
+		return err
 	}
 	if len(d.suspects) < maxSuspects {
 		return nil
@@ -231,11 +217,38 @@ func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, c
 	return d.settle(ctx)
 }
 
-// byExactID groups documents by their _id.
-func (d *documentAudit) byExactID(copies []placement.Copy) (groups [][]placement.Copy) {
-	if d.collation == nil {
-		return [][]placement.Copy{copies}
+// judgeCopies judges the copies of one document, and keeps its _id if they look wrong.
+func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
+	v := d.table.judge.Classify(copies)
+	if v.IsSound() {
+		d.summary.Waiting += int64(len(copies)) - int64(v.OwnedCount())
+		return v
 	}
+	id := copies[0].Doc.Lookup("_id")
+	id.Value = slices.Clone(id.Value) // the document is valid for a while only
+	d.suspects = append(d.suspects, id)
+	if d.checkpoint.file != "" {
+		d.allSuspects = append(d.allSuspects, id)
+	}
+	return v
+}
+
+// judgeEqual judges documents whose _ids are equal by the collation.
+func (d *documentAudit) judgeEqual(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
+	owned := 0
+	for _, same := range byExactID(copies) {
+		if d.judgeCopies(same).OwnedCount() > 0 {
+			owned++
+		}
+	}
+	if owned < 2 {
+		return nil
+	}
+	return d.confirmCollision(ctx, m, d.idIndex(), copies)
+}
+
+// byExactID groups documents by their _id.
+func byExactID(copies []placement.Copy) (groups [][]placement.Copy) {
 	for _, c := range copies {
 		i := slices.IndexFunc(groups, func(same []placement.Copy) bool {
 			return keyorder.Compare(same[0].Doc.Lookup("_id"), c.Doc.Lookup("_id")) == 0

@@ -134,7 +134,7 @@ func TestOwners(t *testing.T) {
 					want = c.shard
 				}
 			}
-			if got, found := owners.OwnerOf(at(t, x)); got != want || found != (want != "") {
+			if got, found := owners.OwnerOf(at(t, x).Bytes()); got != want || found != (want != "") {
 				r.Fatalf("%d is on %q, want %q, of %v", x, got, want, chunks)
 			}
 		}

@@ -176,9 +176,18 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 		_ = cursor.Close(closing) // it was only read
 	}()
 	cursor.SetBatchSize(batchSize)
-	err = readAhead(ctx, cursor, put)
-	if failed := new(readError); errors.As(err, &failed) {
-		return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(failed.error))
+	ahead := NewAhead(ctx, cursor)
+	defer ahead.Close()
+	for {
+		doc, err := ahead.Next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(err))
+		case doc == nil:
+			return nil
+		}
+		if err := put(doc); err != nil {
+			return err
+		}
 	}
-	return err
 }

@@ -21,10 +21,14 @@ func raw(t testing.TB, d bson.D) bson.Raw {
 	return doc
 }
 
+func ordered(index bson.Raw, fields ...string) *MergedReader {
+	return &MergedReader{Order: index, Fields: fields, fields: orderFields(index)}
+}
+
 // Streams of several shards are merged by places: these compare as the server's index orders documents,
 // descending fields too, and a missing field as null, which is below numbers.
 func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
-	m := &MergedReader{Order: raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b.c", Value: -1.0}})}
+	m := ordered(raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b.c", Value: -1.0}}))
 	rapid.Check(t, func(rt *rapid.T) {
 		type values struct{ a, b int }
 		draw := func(name string) (v values, doc bson.Raw) {
@@ -41,8 +45,8 @@ func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
 		x, one := draw("x")
 		y, two := draw("y")
 		want := cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(y.b, x.b))
-		first, err := m.sortKeyOf(one)
-		second, failed := m.sortKeyOf(two)
+		first, err := m.appendSortKey(nil, one)
+		second, failed := m.appendSortKey(nil, two)
 		if err != nil || failed != nil {
 			rt.Fatal(err, failed)
 		}
@@ -55,16 +59,14 @@ func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
 // By a collation documents lie where the server says that they do, whatever their values are; one of which it says
 // nothing can't be placed.
 func TestPlacesByCollationAreTheServers(t *testing.T) {
-	m := &MergedReader{
-		Order:     raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: int32(-1)}}),
-		Collation: raw(t, bson.D{{Key: "locale", Value: "sv"}}),
-	}
+	m := ordered(raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: int32(-1)}}))
+	m.Collation = raw(t, bson.D{{Key: "locale", Value: "sv"}})
 	doc := func(a string, key ...any) bson.Raw {
 		return raw(t, bson.D{{Key: "a", Value: a}, {Key: sortKeyField, Value: bson.A(key)}})
 	}
 	place := func(doc bson.Raw) []byte {
 		t.Helper()
-		place, err := m.sortKeyOf(doc)
+		place, err := m.appendSortKey(nil, doc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +88,7 @@ func TestPlacesByCollationAreTheServers(t *testing.T) {
 		}
 	}
 	for _, doc := range []bson.Raw{raw(t, bson.D{{Key: "a", Value: "x"}}), doc("x", "\x29")} {
-		if _, err := m.sortKeyOf(doc); !errors.As(err, new(*OrderError)) {
+		if _, err := m.appendSortKey(nil, doc); !errors.As(err, new(*OrderError)) {
 			t.Errorf("%s is placed: %v", doc, err)
 		}
 	}
@@ -94,7 +96,7 @@ func TestPlacesByCollationAreTheServers(t *testing.T) {
 
 // A cursor that is opened again begins at the place reached, in all fields of the index, in their order.
 func TestBoundHasAllFields(t *testing.T) {
-	m := &MergedReader{Order: raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), Fields: []string{"_id", "a", "b.c", "_id.x"}}
+	m := ordered(raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), "_id", "a", "b.c", "_id.x")
 	got := raw(t, m.minBound(raw(t, bson.D{{Key: "a", Value: "x"}, {Key: "_id", Value: 1}})))
 	if want := raw(t, bson.D{{Key: "b.c", Value: nil}, {Key: "a", Value: "x"}}); !bytes.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
+	"shardsh/balancer/live/documents"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/placement"
 )
@@ -46,6 +47,14 @@ type MergedReader struct {
 	OnError func(ctx context.Context, failures int, err error) error
 
 	streams []*stream
+	fields  []orderField // of Order
+}
+
+// orderField is a field of an index.
+type orderField struct {
+	name       string
+	path       []string
+	descending bool
 }
 
 // stream is what one shard answers.
@@ -53,8 +62,10 @@ type stream struct {
 	reader       *MergedReader
 	shard        *Shard
 	cursor       *mongo.Cursor
+	ahead        *documents.Ahead // of the cursor
 	current      bson.Raw
 	sortKey      []byte // of current, by the index's fields
+	spare        []byte // the room for the next one
 	resumeAt     bson.Raw
 	skipAtResume int // documents at the place reached that were read already
 	ended        bool
@@ -64,6 +75,7 @@ type stream struct {
 // the order of the index, until put ends it with an error. They are valid until put returns.
 func (m *MergedReader) Each(ctx context.Context, put func([]placement.Copy) error) error {
 	defer m.CloseCursors(context.WithoutCancel(ctx))
+	m.fields = orderFields(m.Order)
 	var h streamHeap
 	for _, s := range m.Shards {
 		one := &stream{reader: m, shard: s, resumeAt: m.From}
@@ -108,6 +120,7 @@ func (m *MergedReader) CloseCursors(ctx context.Context) {
 
 func (s *stream) close(ctx context.Context) {
 	if s.cursor != nil {
+		s.ahead.Close()
 		_ = live.CloseCursor(ctx, s.cursor) // it was only read
 		s.cursor = nil
 	}
@@ -135,8 +148,16 @@ func (s *stream) step(ctx context.Context) error {
 			return err
 		}
 	}
-	for s.cursor.Next(ctx) {
-		place, err := s.reader.sortKeyOf(s.cursor.Current)
+	for {
+		doc, err := s.ahead.Next()
+		if err != nil {
+			return live.ServerError(err)
+		}
+		if doc == nil {
+			s.ended = true
+			return nil
+		}
+		place, err := s.reader.appendSortKey(s.spare[:0], doc)
 		if err != nil {
 			return err
 		}
@@ -146,15 +167,10 @@ func (s *stream) step(ctx context.Context) error {
 			continue
 		}
 		s.skipAtResume = 0
-		s.current, s.sortKey = bytes.Clone(s.cursor.Current), place
+		s.current, s.sortKey, s.spare = doc, place, s.sortKey
 		s.resumeAt = s.current
 		return nil
 	}
-	if err := s.cursor.Err(); err != nil {
-		return live.ServerError(err)
-	}
-	s.ended = true
-	return nil
 }
 
 // open opens a cursor at the last position, whose document was read already.
@@ -189,7 +205,7 @@ func (s *stream) open(ctx context.Context) error {
 		return s.reader.openError(live.ServerError(err))
 	}
 	cursor.SetBatchSize(batchSize)
-	s.cursor = cursor
+	s.cursor, s.ahead = cursor, documents.NewAhead(ctx, cursor)
 	return nil
 }
 
@@ -234,28 +250,35 @@ func (m *MergedReader) projection() bson.D {
 // minBound returns the min bound of an index scan.
 func (m *MergedReader) minBound(doc bson.Raw) bson.D {
 	d := bson.D{}
-	for _, f := range KeyFields(m.Order) {
-		d = append(d, bson.E{Key: f, Value: fieldValue(doc, f)})
+	for _, f := range m.fields {
+		d = append(d, bson.E{Key: f.name, Value: valueAt(doc, f.path)})
 	}
 	return d
 }
 
-// sortKeyOf returns comparable bytes: those of descending fields are turned round.
-func (m *MergedReader) sortKeyOf(doc bson.Raw) ([]byte, error) {
-	var place []byte
-	elements, _ := m.Order.Elements()
-	given, err := m.givenSortKey(doc, len(elements))
+func orderFields(index bson.Raw) (fields []orderField) {
+	elements, _ := index.Elements()
+	for _, e := range elements {
+		n, isNumber := e.Value().AsInt64OK()
+		fields = append(fields, orderField{e.Key(), strings.Split(e.Key(), "."), isNumber && n < 0})
+	}
+	return fields
+}
+
+// appendSortKey appends comparable bytes: those of descending fields are turned round.
+func (m *MergedReader) appendSortKey(place []byte, doc bson.Raw) ([]byte, error) {
+	given, err := m.givenSortKey(doc)
 	if err != nil {
 		return nil, err
 	}
-	for i, e := range elements {
+	for i, f := range m.fields {
 		begin := len(place)
 		if given != nil {
 			place = keyorder.Append(place, given[i])
 		} else {
-			place = keyorder.Append(place, fieldValue(doc, e.Key()))
+			place = keyorder.Append(place, valueAt(doc, f.path))
 		}
-		if n, ok := e.Value().AsInt64OK(); ok && n < 0 {
+		if f.descending {
 			for i := begin; i < len(place); i++ {
 				place[i] = ^place[i]
 			}
@@ -266,12 +289,12 @@ func (m *MergedReader) sortKeyOf(doc bson.Raw) ([]byte, error) {
 
 // givenSortKey returns the sort key that a server has given for a document, a value for each field; nil where
 // values compare by bytes.
-func (m *MergedReader) givenSortKey(doc bson.Raw, fields int) ([]bson.RawValue, error) {
+func (m *MergedReader) givenSortKey(doc bson.Raw) ([]bson.RawValue, error) {
 	if m.Collation == nil {
 		return nil, nil
 	}
 	values, err := bson.RawArray(doc.Lookup(sortKeyField).Value).Values()
-	if err != nil || len(values) != fields {
+	if err != nil || len(values) != len(m.fields) {
 		return nil, &OrderError{fmt.Errorf("no sort key came with %s", doc)}
 	}
 	return values, nil
@@ -286,8 +309,9 @@ func KeyFields(key bson.Raw) (names []string) {
 	return names
 }
 
-func fieldValue(doc bson.Raw, field string) bson.RawValue {
-	v, err := doc.LookupErr(strings.Split(field, ".")...)
+// valueAt is the value of a field; null for none.
+func valueAt(doc bson.Raw, path []string) bson.RawValue {
+	v, err := doc.LookupErr(path...)
 	if err != nil {
 		return bson.RawValue{Type: bson.TypeNull}
 	}
