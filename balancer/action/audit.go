@@ -11,8 +11,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
-	"shardsh/balancer/live/documents"
 	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
@@ -249,6 +249,10 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 			a.addUnsettled("%s was dropped or renamed meanwhile", c.Namespace)
 			continue
 		}
+		if errors.As(err, new(*holdings.OrderError)) {
+			a.addUnseen("documents of %s: a shard does not return them in the order of an index: %v", c.Namespace, err)
+			continue
+		}
 		if err == nil {
 			err = a.saveCollection(c, began)
 		}
@@ -267,15 +271,10 @@ func (a *auditRun) misplaced(c *placement.Collection) bool {
 	})
 }
 
-// whyNotComparable says why documents of a collection can't be compared by _id; empty if they can.
+// whyNotComparable says why documents of a collection can't be compared; empty if they can.
 func whyNotComparable(c *placement.Collection) string {
-	for _, h := range c.Holdings {
-		if _, is := h.Options.Lookup("timeseries").DocumentOK(); is {
-			return "it is a time series"
-		}
-		if locale, ok := h.Options.Lookup("collation", "locale").StringValueOK(); ok && locale != "simple" {
-			return documents.ErrCollation.Error()
-		}
+	if c.IsTimeSeries() && catalog.TimeSeriesNamespace(c.Namespace) == c.Namespace {
+		return "it is a time series without a collection of its buckets, as from 9.0 on"
 	}
 	return ""
 }
@@ -301,7 +300,15 @@ func (a *auditRun) reportCost(read []*placement.Collection) {
 
 // find reads documents of a shard.
 func (a *auditRun) find(
-	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
+	ctx context.Context, s *holdings.Shard, ns string, q holdings.DocumentQuery,
 ) ([]bson.Raw, error) {
-	return retryRead(ctx, a.reread, func() ([]bson.Raw, error) { return s.FindDocs(ctx, ns, filter, projection) })
+	return retryRead(ctx, a.reread, func() ([]bson.Raw, error) { return s.FindDocs(ctx, ns, q) })
+}
+
+// findByID reads the document of an _id on a shard, which has one at most.
+func (a *auditRun) findByID(ctx context.Context, s *holdings.Shard, ns string, id bson.RawValue) ([]bson.Raw, error) {
+	docs, err := a.find(ctx, s, ns, holdings.DocumentQuery{Filter: bson.D{
+		{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}},
+	}})
+	return holdings.OnlyID(docs, id), err
 }

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live/documents"
 	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mongoerr"
@@ -45,6 +46,7 @@ type documentAudit struct {
 	step         int64
 	cursorOpened time.Time
 	unique       []bson.Raw
+	collation    bson.Raw // of the collection; nil is the simple one
 }
 
 // errSampled ends a sample.
@@ -66,13 +68,17 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 			Namespace: c.Namespace,
 			Sharded:   c.Tracked && !c.Unsplittable,
 		},
-		recorded: newDocumentFindings(a, c),
+		recorded:  newDocumentFindings(a, c),
+		collation: c.Collation(),
 	}
 	if err := d.measureDocuments(ctx); err != nil {
 		return err
 	}
 	kept, apart, untold := d.uniqueIndexes()
 	d.unique = kept
+	if d.collation != nil {
+		d.unique = append(d.unique, d.idIndex())
+	}
 	for _, name := range untold {
 		d.summary.Notes = append(d.summary.Notes, fmt.Sprintf("the unique index %s is not compared between shards", name))
 	}
@@ -120,11 +126,25 @@ func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, untold []string
 	return placement.UniqueIndexes(d.table.coll.Pattern, all)
 }
 
-func (d *documentAudit) newMerge(shards []*holdings.Shard, order bson.Raw, from bson.Raw) *holdings.MergedReader {
+// idIndex is the index on _id, as listIndexes has it, with the collation of the collection.
+func (d *documentAudit) idIndex() bson.Raw {
+	spec := bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: byID}}
+	if d.collation != nil {
+		spec = append(spec, bson.E{Key: "collation", Value: d.collation})
+	}
+	return bsonOf(spec)
+}
+
+// newMerge reads documents by an index from a key on.
+func (d *documentAudit) newMerge(shards []*holdings.Shard, index, from bson.Raw) *holdings.MergedReader {
+	order, _ := index.Lookup("key").DocumentOK()
+	name, _ := index.Lookup("name").StringValueOK()
 	return &holdings.MergedReader{
 		Namespace: d.coll.Namespace,
 		Shards:    shards,
 		Order:     order,
+		Index:     name,
+		Collation: d.collationOf(index),
 		From:      from,
 		Secondary: d.Secondary,
 		Fields: append(
@@ -159,7 +179,8 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		}
 	}
 	d.cursorOpened = d.cluster.Clock.Now()
-	m := d.newMerge(d.shards.Readable(), byID, from)
+	m := d.newMerge(d.shards.Readable(), d.idIndex(), from)
+	m.Index = "" // buckets of time series have an order of _id, and no index of that name
 	groups := int64(0)
 	return m.Each(ctx, func(copies []placement.Copy) error {
 		if groups++; d.Sample > 0 && groups > d.Sample {
@@ -177,22 +198,67 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		for _, c := range copies {
 			d.docsByShard[c.Shard]++
 		}
-		v := d.table.judge.Classify(copies)
-		if v.IsSound() {
-			d.summary.Waiting += int64(len(copies)) - int64(v.OwnedCount())
-			return nil
-		}
-		id := copies[0].Doc.Lookup("_id")
-		d.suspects = append(d.suspects, id)
-		if d.checkpoint.file != "" {
-			d.allSuspects = append(d.allSuspects, id)
-		}
-		if len(d.suspects) < maxSuspects {
-			return nil
-		}
-		m.CloseCursors(ctx) // for it takes a while
-		return d.settle(ctx)
+		return d.examine(ctx, m, copies)
 	})
+}
+
+// examine judges the documents at one place of the order. With a collation these may be several, whose _ids are
+// equal by it.
+func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
+	if d.collation == nil {
+		d.judgeCopies(copies)
+	} else if err := d.judgeEqual(ctx, m, copies); err != nil {
+		return err
+	}
+	if len(d.suspects) < maxSuspects {
+		return nil
+	}
+	m.CloseCursors(ctx) // for it takes a while
+	return d.settle(ctx)
+}
+
+// judgeCopies judges the copies of one document, and keeps its _id if they look wrong.
+func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
+	v := d.table.judge.Classify(copies)
+	if v.IsSound() {
+		d.summary.Waiting += int64(len(copies)) - int64(v.OwnedCount())
+		return v
+	}
+	id := copies[0].Doc.Lookup("_id")
+	id.Value = slices.Clone(id.Value) // the document is valid for a while only
+	d.suspects = append(d.suspects, id)
+	if d.checkpoint.file != "" {
+		d.allSuspects = append(d.allSuspects, id)
+	}
+	return v
+}
+
+// judgeEqual judges documents whose _ids are equal by the collation.
+func (d *documentAudit) judgeEqual(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
+	owned := 0
+	for _, same := range byExactID(copies) {
+		if d.judgeCopies(same).OwnedCount() > 0 {
+			owned++
+		}
+	}
+	if owned < 2 {
+		return nil
+	}
+	return d.confirmCollision(ctx, m, d.idIndex(), copies)
+}
+
+// byExactID groups documents by their _id.
+func byExactID(copies []placement.Copy) (groups [][]placement.Copy) {
+	for _, c := range copies {
+		i := slices.IndexFunc(groups, func(same []placement.Copy) bool {
+			return keyorder.Compare(same[0].Doc.Lookup("_id"), c.Doc.Lookup("_id")) == 0
+		})
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
 }
 
 // sampleStart returns where a sample begins.

@@ -125,8 +125,7 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 		return nil
 	}
 	shard := r.audit.shards.ReadableShard(c.Shard)
-	docs, err := r.audit.find(ctx, shard, r.coll.Namespace, bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}},
-		nil)
+	docs, err := r.audit.findByID(ctx, shard, r.coll.Namespace, id)
 	if err != nil {
 		return err
 	}
@@ -242,9 +241,9 @@ func (r *documentFindings) fixCommands(f *foundDocuments) []string {
 			return []string{"// run the audit again with --export DIR: it saves the documents there and " +
 				"shows how to delete them"}
 		}
-		return placement.RepairOrphans(r.coll.Namespace, f.shard, host, ids, f.path)
+		return placement.RepairOrphans(r.coll, f.shard, host, ids, f.path)
 	case placement.Unplaced:
 		return placement.RepairUnplaced()
 	}
-	return placement.RepairDuplicate(r.coll.Namespace, r.coll.Pattern, f.firstCopies)
+	return placement.RepairDuplicate(r.coll, f.firstCopies)
 }

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live/documents"
+	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/placement"
 )
@@ -114,7 +115,8 @@ func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument)
 			ids = append(ids, s.id)
 		}
 		for _, shard := range d.shards.Readable() {
-			docs, err := d.find(ctx, shard, d.coll.Namespace, inIDs(ids), projection)
+			docs, err := d.find(ctx, shard, d.coll.Namespace,
+				holdings.DocumentQuery{Filter: inIDs(ids), Projection: projection})
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -20,13 +21,12 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 	if len(d.unique) == 0 {
 		return nil
 	}
-	same := bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: c.Doc.Lookup("_id")}}}}
-	docs, err := d.find(ctx, d.shards.ReadableShard(c.Shard), d.coll.Namespace, same, nil)
+	docs, err := d.findByID(ctx, d.shards.ReadableShard(c.Shard), d.coll.Namespace, c.Doc.Lookup("_id"))
 	if err != nil || len(docs) == 0 {
 		return err
 	}
 	for _, spec := range d.unique {
-		filter, ok := uniqueKeyFilter(docs[0], spec)
+		q, ok := d.uniqueKeyQuery(docs[0], spec)
 		if !ok {
 			continue
 		}
@@ -34,7 +34,7 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 			if other.ID == c.Shard {
 				continue
 			}
-			same, err := d.find(ctx, other, d.coll.Namespace, filter, nil)
+			same, err := d.find(ctx, other, d.coll.Namespace, q)
 			if err != nil {
 				return err
 			}
@@ -48,21 +48,32 @@ func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) err
 	return nil
 }
 
-// uniqueKeyFilter selects documents with the values of an index that a document has; false where one is
+// collationOf is the collation of an index, as a request has to name it; nil is that of the collection.
+func (d *documentAudit) collationOf(index bson.Raw) bson.Raw {
+	if collation := placement.CollationOf(index); collation != nil || d.collation == nil {
+		return collation
+	}
+	return simpleCollation
+}
+
+var simpleCollation = bsonOf(bson.D{{Key: "locale", Value: "simple"}})
+
+// uniqueKeyQuery selects documents with the values of an index that a document has; false where one is
 // or lies in an array.
-func uniqueKeyFilter(doc, spec bson.Raw) (filter bson.D, ok bool) {
+func (d *documentAudit) uniqueKeyQuery(doc, spec bson.Raw) (q holdings.DocumentQuery, ok bool) {
 	key, _ := spec.Lookup("key").DocumentOK()
 	for _, f := range catalog.FieldNames(key) {
 		if inArray(doc, f) {
-			return nil, false
+			return q, false
 		}
 		v, err := doc.LookupErr(strings.Split(f, ".")...)
 		if err != nil {
 			v = bson.RawValue{Type: bson.TypeNull}
 		}
-		filter = append(filter, bson.E{Key: f, Value: bson.D{{Key: "$eq", Value: v}}})
+		q.Filter = append(q.Filter, bson.E{Key: f, Value: bson.D{{Key: "$eq", Value: v}}})
 	}
-	return filter, len(filter) > 0
+	q.Collation = d.collationOf(spec)
+	return q, len(q.Filter) > 0
 }
 
 // inArray reports whether a field is or lies in an array.
@@ -116,16 +127,16 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 			if err != nil {
 				return err
 			}
-			if slices.ContainsFunc(specs, func(o bson.Raw) bool { return o.Lookup("key").Equal(spec.Lookup("key")) }) {
+			if slices.ContainsFunc(specs, func(o bson.Raw) bool { return isSameIndex(o, spec) }) {
 				having = append(having, s)
 			}
 		}
 		if len(having) < 2 {
 			continue
 		}
-		d.report.note(fmt.Sprintf("%s: the shard key is not the beginning of the unique index %s: reads that as well.",
+		d.report.note(fmt.Sprintf("%s: each shard keeps the unique index %s for itself alone: reads that as well.",
 			d.coll.Namespace, spec.Lookup("name")))
-		m := d.newMerge(having, key, nil)
+		m := d.newMerge(having, spec, nil)
 		err := m.Each(ctx, func(copies []placement.Copy) error {
 			if err := d.pace(ctx, m, int64(len(copies))); err != nil {
 				return err
@@ -140,6 +151,12 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 		}
 	}
 	return nil
+}
+
+// isSameIndex reports whether two shards have the same index: its name, key and collation.
+func isSameIndex(a, b bson.Raw) bool {
+	return a.Lookup("name").Equal(b.Lookup("name")) && a.Lookup("key").Equal(b.Lookup("key")) &&
+		bytes.Equal(placement.CollationOf(a), placement.CollationOf(b))
 }
 
 func inArrays(doc, key bson.Raw) bool {
@@ -159,7 +176,7 @@ func (d *documentAudit) confirmCollision(
 	ctx context.Context, m *holdings.MergedReader, spec bson.Raw, copies []placement.Copy,
 ) error {
 	m.CloseCursors(ctx)
-	filter, _ := uniqueKeyFilter(copies[0].Doc, spec)
+	q, _ := d.uniqueKeyQuery(copies[0].Doc, spec)
 	for range 2 {
 		if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
 			return err
@@ -171,7 +188,7 @@ func (d *documentAudit) confirmCollision(
 		d.table = t
 		var now []placement.Copy
 		for _, s := range m.Shards {
-			docs, err := d.find(ctx, s, d.coll.Namespace, filter, nil)
+			docs, err := d.find(ctx, s, d.coll.Namespace, q)
 			if err != nil {
 				return err
 			}

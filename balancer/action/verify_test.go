@@ -377,7 +377,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"has no db.other":          {Namespaces: []string{"db.other"}, Against: w.path("before")},
 		"its checksum":             {Digest: strings.Replace(string(before), `"docs":`, `"docs":1`, 1)},
 		"there is no collection":   {Namespaces: []string{"db.missing"}},
-		"a view or a time series":  {Namespaces: []string{"db.v"}},
+		"it is a view":             {Namespaces: []string{"db.v"}},
 		"can't be negative":        {Namespaces: []string{"db.c"}, MaxRate: -1},
 		"no such file":             {Against: w.path("missing")},
 		"is the name of another f": {Namespaces: []string{"db.c"}, Against: "a", Output: "a"},

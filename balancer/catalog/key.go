@@ -33,6 +33,17 @@ func (k Key) IsZero() bool { return k.encoded == "" }
 // finds equal, such as 1 and 1.0, are equal.
 func (k Key) Compare(o Key) int { return strings.Compare(k.encoded, o.encoded) }
 
+// CompareBytes compares with a key of a document by its comparable bytes.
+func (k Key) CompareBytes(b []byte) int {
+	switch {
+	case k.encoded < string(b):
+		return -1
+	case k.encoded > string(b):
+		return 1
+	}
+	return 0
+}
+
 // Less reports whether k comes before o.
 func (k Key) Less(o Key) bool { return k.encoded < o.encoded }
 

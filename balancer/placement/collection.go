@@ -50,6 +50,24 @@ func (c *Collection) Compare() (list []Finding) {
 	return append(list, c.compareIndexes(owning)...)
 }
 
+// Collation is the default collation of the collection; nil is the simple one.
+func (c *Collection) Collation() bson.Raw {
+	for _, h := range c.Holdings {
+		if collation := CollationOf(h.Options); collation != nil {
+			return collation
+		}
+	}
+	return nil
+}
+
+// IsTimeSeries reports whether it is a time series, or the buckets of one.
+func (c *Collection) IsTimeSeries() bool {
+	return slices.ContainsFunc(c.Holdings, func(h Holding) bool {
+		_, is := h.Options.Lookup("timeseries").DocumentOK()
+		return is
+	})
+}
+
 func (c *Collection) newFinding(k Kind, shards []catalog.ShardID, text string, mend []string) Finding {
 	n := int64(max(1, len(shards)))
 	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}

@@ -85,7 +85,8 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 
 // classifyCopy classifies a copy on the assumption that its owner has the document.
 func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
-	key, err := j.Pattern.DocumentKey(c.Doc)
+	var room [64]byte
+	key, err := j.Pattern.AppendDocumentKey(room[:0], c.Doc)
 	if err != nil {
 		return Nowhere, bson.Timestamp{}
 	}
@@ -98,7 +99,7 @@ func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
 	}
 	end := j.Pattern.GlobalMax()
 	for _, d := range j.Deletions[c.Shard] {
-		if d.UUID.Equal(j.UUID) && !key.Less(d.Min) && (key.Less(d.Max) || d.Max.Equal(end)) {
+		if d.UUID.Equal(j.UUID) && d.Min.CompareBytes(key) <= 0 && (d.Max.CompareBytes(key) > 0 || d.Max.Equal(end)) {
 			return Waiting, d.Since
 		}
 	}

@@ -31,9 +31,9 @@ func NewOwnersOnOneShard(p catalog.KeyPattern, id catalog.ShardID) *Owners {
 	return &Owners{pattern: p, ranges: []ownedRange{{p.GlobalMin(), 0}}, shards: []catalog.ShardID{id}}
 }
 
-// OwnerOf returns the owner of a key; false where no chunk has it.
-func (o *Owners) OwnerOf(k catalog.Key) (catalog.ShardID, bool) {
-	i, found := slices.BinarySearchFunc(o.ranges, k, func(r ownedRange, k catalog.Key) int { return r.min.Compare(k) })
+// OwnerOf returns the owner of a key, by its comparable bytes; false where no chunk has it.
+func (o *Owners) OwnerOf(key []byte) (catalog.ShardID, bool) {
+	i, found := slices.BinarySearchFunc(o.ranges, key, func(r ownedRange, k []byte) int { return r.min.CompareBytes(k) })
 	if !found {
 		i--
 	}

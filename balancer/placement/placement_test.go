@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func TestOwners(t *testing.T) {
 					want = c.shard
 				}
 			}
-			if got, found := owners.OwnerOf(at(t, x)); got != want || found != (want != "") {
+			if got, found := owners.OwnerOf(at(t, x).Bytes()); got != want || found != (want != "") {
 				r.Fatalf("%d is on %q, want %q, of %v", x, got, want, chunks)
 			}
 		}
@@ -290,17 +291,46 @@ func TestUniqueIndexes(t *testing.T) {
 		return raw(t, append(bson.D{{Key: "name", Value: name}, {Key: "key", Value: key}, {Key: "unique", Value: true}}, more...))
 	}
 	u, x := bson.E{Key: "u", Value: 1}, bson.E{Key: "x", Value: -1}
+	german := bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "de"}}}
 	kept, apart, untold := UniqueIndexes(pattern(t, "x"), []bson.Raw{
 		raw(t, bson.D{{Key: "name", Value: "plain"}, {Key: "key", Value: bson.D{u}}}),
 		unique("kept", bson.D{x, u}), unique("apart", bson.D{u}), unique("after", bson.D{u, x}),
 		unique("simple", bson.D{x, u}, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "simple"}}}), // as 9.0 lists it
-		unique("collated", bson.D{u}, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "de"}}}),
+		unique("collated", bson.D{u}, german), unique("collated key", bson.D{x, u}, german),
+		unique("collated partial", bson.D{x, u}, german, bson.E{Key: "partialFilterExpression", Value: bson.D{}}),
 		unique("partial", bson.D{u}, bson.E{Key: "partialFilterExpression", Value: bson.D{}}),
 		unique("sparse", bson.D{u}, bson.E{Key: "sparse", Value: true}),
 	})
-	if len(kept) != 2 || indexName(kept[0]) != "kept" || len(apart) != 2 || indexName(apart[0]) != "apart" ||
-		!slices.Equal(untold, []string{"collated", "partial", "sparse"}) {
+	names := func(list []bson.Raw) (names []string) {
+		for _, spec := range list {
+			names = append(names, indexName(spec))
+		}
+		return names
+	}
+	// Values of a shard key that are equal by a collation may lie on several shards.
+	if !slices.Equal(names(kept), []string{"kept", "simple"}) ||
+		!slices.Equal(names(apart), []string{"apart", "after", "collated", "collated key"}) ||
+		!slices.Equal(untold, []string{"collated partial", "partial", "sparse"}) {
 		t.Errorf("%v, %v, %v", kept, apart, untold)
+	}
+}
+
+// A request takes the collation of an index without the version of its server; the simple one is none.
+func TestCollationOf(t *testing.T) {
+	tests := []struct{ options, want bson.D }{
+		{bson.D{}, nil},
+		{bson.D{{Key: "collation", Value: bson.D{{Key: "locale", Value: "simple"}}}}, nil},
+		{bson.D{{Key: "collation", Value: bson.D{{Key: "locale", Value: "sv"}, {Key: "strength", Value: 3}, {Key: "version", Value: "57.1"}}}},
+			bson.D{{Key: "locale", Value: "sv"}, {Key: "strength", Value: 3}}},
+	}
+	for _, tt := range tests {
+		var want bson.Raw
+		if tt.want != nil {
+			want = raw(t, tt.want)
+		}
+		if got := CollationOf(raw(t, tt.options)); !bytes.Equal(got, want) {
+			t.Errorf("%v: %s", tt.options, got)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func RepairLone(ns string, documents []bson.Raw, file string) []string {
 
 // RepairOrphans says how orphans are deleted for which nothing waits: cleanupOrphaned only waits for range
 // deletions from 4.4 on.
-func RepairOrphans(ns string, id catalog.ShardID, host string, ids []bson.RawValue, file string) []string {
+func RepairOrphans(c *Collection, id catalog.ShardID, host string, ids []bson.RawValue, file string) []string {
 	values := make([]string, len(ids))
 	for i, v := range ids {
 		values[i] = humanize.ValueLiteral(v)
@@ -57,16 +57,27 @@ func RepairOrphans(ns string, id catalog.ShardID, host string, ids []bson.RawVal
 		list = fmt.Sprintf(`fs.readFileSync(%s, "utf8").trim().split("\n").map(l => EJSON.parse(l)._id)`,
 			humanize.TextLiteral(file))
 	}
-	return []string{onShardComment(id, host), fmt.Sprintf("%s.deleteMany({_id: {$in: %s}})", collectionText(ns), list)}
+	return []string{onShardComment(id, host), fmt.Sprintf("%s.deleteMany({_id: {$in: %s}}%s)",
+		collectionText(c.Namespace), list, c.exactly())}
 }
 
 // RepairDuplicate says how one of two documents with an _id gets another one, or goes.
-func RepairDuplicate(ns string, p catalog.KeyPattern, docs []bson.Raw) []string {
+func RepairDuplicate(c *Collection, docs []bson.Raw) []string {
 	lines := []string{"// keep one of them; the other gets another _id, or goes:"}
 	for _, doc := range docs {
-		lines = append(lines, collectionText(ns)+".deleteOne("+humanize.Literal(Query(p, doc))+")")
+		lines = append(lines, collectionText(c.Namespace)+".deleteOne("+humanize.Literal(Query(c.Pattern, doc))+
+			c.exactly()+")")
 	}
 	return lines
+}
+
+// exactly is the option by which a command selects no other documents whose texts are equal by the collation of a
+// collection; empty where it has none.
+func (c *Collection) exactly() string {
+	if c.Collation() == nil {
+		return ""
+	}
+	return `, {collation: {locale: "simple"}}`
 }
 
 // Query selects a document by its shard key and _id, so that the router asks one shard.

@@ -6,9 +6,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// UniqueIndexes returns the unique indexes of a sharded collection but that on _id. Apart are
-// those that do not begin with the shard key: each shard keeps them for itself alone.
-// Untold are those of them that can't be compared between shards, by their names.
+// UniqueIndexes returns the unique indexes of a sharded collection but that on _id. Those that begin with the
+// shard key can't be broken by documents that are where they belong. Those that do not each shard keeps for itself
+// alone, and so it does one with a collation: the values of a shard key that are equal by it may lie on several
+// shards. Incomparable are those of them that can't be compared between shards, by their names.
 func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard []bson.Raw, incomparable []string) {
 	for _, spec := range indexes {
 		unique, _ := spec.Lookup("unique").BooleanOK()
@@ -16,16 +17,14 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard
 		if !unique || !ok {
 			continue
 		}
-		_, collated := spec.Lookup("collation").DocumentOK()
-		collated = collated && !hasSimpleCollation(spec)
 		_, partial := spec.Lookup("partialFilterExpression").DocumentOK()
 		sparse, _ := spec.Lookup("sparse").BooleanOK()
 		switch {
-		case beginsWith(key, p.Fields()):
-			if !collated && !partial {
+		case beginsWith(key, p.Fields()) && CollationOf(spec) == nil:
+			if !partial {
 				enforced = append(enforced, spec)
 			}
-		case collated || partial || sparse:
+		case partial || sparse:
 			incomparable = append(incomparable, indexName(spec))
 		default:
 			perShard = append(perShard, spec)
@@ -57,6 +56,16 @@ func beginsWith(key bson.Raw, fields []string) bool {
 func hasSimpleCollation(spec bson.Raw) bool {
 	locale, _ := spec.Lookup("collation", "locale").StringValueOK()
 	return locale == "simple"
+}
+
+// CollationOf returns the collation of an index, or of the options of a collection, as a request takes it; nil is
+// the simple one. The version is left out: servers refuse that of another.
+func CollationOf(spec bson.Raw) bson.Raw {
+	collation, given := spec.Lookup("collation").DocumentOK()
+	if !given || hasSimpleCollation(spec) {
+		return nil
+	}
+	return withoutFields(collation, "version")
 }
 
 func indexName(spec bson.Raw) string {

@@ -38,11 +38,11 @@ var mutants = []mutant{
 	}, {
 		"what is off is forgotten before it is on", "balancer/live/leasedcluster_balancing.go",
 		"	done, failed := t.executor.setBalancing(ctx, on, true)\n",
-		"	_ = t.lease.ForgetPaused(ctx, on)\n	done, failed := t.executor.setBalancing(ctx, on, true)\n", "switched off",
+		"	_ = t.lease.RemovePaused(ctx, on)\n	done, failed := t.executor.setBalancing(ctx, on, true)\n", "switched off",
 	}, {
 		"the journal loses that a step has begun", "balancer/apply/journal.go",
 		"	line, err := json.Marshal(r)\n",
-		"	if r.What == began {\n		return nil\n	}\n	line, err := json.Marshal(r)\n", "undo, liveness, rest",
+		"	if r.What == recordBegan {\n		return nil\n	}\n	line, err := json.Marshal(r)\n", "undo, liveness, rest",
 	}, {
 		"one move more than the limit", "balancer/pace/gate.go",
 		"next.Moves > r.MaxMoves && !m.MovesNothing", "next.Moves > r.MaxMoves+1 && !m.MovesNothing", "limit",
@@ -80,7 +80,7 @@ var mutants = []mutant{
 	}, {
 		"a round does not end with its balancer", "balancer/round.go",
 		"	defer l.status.end()\n",
-		"	defer func() {\n		if !l.terminated() {\n			l.status.end()\n		}\n	}()\n", "S9",
+		"	defer func() {\n		if !l.isTerminating() {\n			l.status.end()\n		}\n	}()\n", "S9",
 	}, {
 		"a range deletion waits for no cursor", "balancer/mock/shard_readers.go",
 		"slices.Contains(r.shards, shard) && r.secondary == nil {", "slices.Contains(r.shards, shard) && r.secondary != nil {", "M8",

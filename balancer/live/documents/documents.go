@@ -28,8 +28,9 @@ type CollectionFacts struct {
 
 // The reasons why a collection can't be read in the order of _id.
 var (
-	ErrViewOrTimeSeries = errors.New("it is a view or a time series, which have no _ids of their own")
-	ErrCollation        = errors.New("it has a collation: its _ids have another order than their values")
+	ErrView       = errors.New("it is a view, which has no documents of its own")
+	ErrTimeSeries = errors.New("it is a time series: up to 8.3 name the collection of its buckets, system.buckets.NAME")
+	ErrCollation  = errors.New("it has a collation: its _ids have another order than their values")
 )
 
 // commandTimeout bounds each command but the read itself.
@@ -54,8 +55,11 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Collection
 	case len(list) == 0:
 		return f, mongoerr.New(mongoerr.NamespaceNotFound, "there is no collection %s", ns)
 	}
-	if kind, given := list[0].Lookup("type").StringValueOK(); given && kind != "collection" {
-		return f, ErrViewOrTimeSeries
+	switch kind, _ := list[0].Lookup("type").StringValueOK(); kind {
+	case "view":
+		return f, ErrView
+	case "timeseries":
+		return f, ErrTimeSeries
 	}
 	locale, collated := list[0].Lookup("options", "collation", "locale").StringValueOK()
 	if collated && locale != "simple" {
@@ -80,12 +84,16 @@ func ReadSizes(ctx context.Context, client *mongo.Client, ns string) (docs, byte
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$project", Value: bson.D{
 				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
+				{Key: "storageStats.timeseries.bucketCount", Value: 1},
 			}}},
 		}}, {Key: "cursor", Value: bson.D{}}, maxCommandTime,
 	})
 	for _, doc := range stats {
 		size, _ := doc.Lookup("storageStats", "size").AsInt64OK()
-		count, _ := doc.Lookup("storageStats", "count").AsInt64OK()
+		count, given := doc.Lookup("storageStats", "count").AsInt64OK()
+		if !given { // as for the buckets of a time series
+			count, _ = doc.Lookup("storageStats", "timeseries", "bucketCount").AsInt64OK()
+		}
 		docs, bytes = docs+count, bytes+size
 	}
 	return docs, bytes, live.ServerError(err)
@@ -168,9 +176,18 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 		_ = cursor.Close(closing) // it was only read
 	}()
 	cursor.SetBatchSize(batchSize)
-	err = readAhead(ctx, cursor, put)
-	if failed := new(readError); errors.As(err, &failed) {
-		return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(failed.error))
+	ahead := NewAhead(ctx, cursor)
+	defer ahead.Close()
+	for {
+		doc, err := ahead.Next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(err))
+		case doc == nil:
+			return nil
+		}
+		if err := put(doc); err != nil {
+			return err
+		}
 	}
-	return err
 }

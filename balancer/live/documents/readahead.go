@@ -8,45 +8,76 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// readError is a failure of the cursor, as opposed to one of the callback.
-type readError struct{ error }
+// Ahead reads a cursor a batch ahead: while one is worked on the next one is read.
+type Ahead struct {
+	cursor      *mongo.Cursor
+	batch, past *documentBatch // past is the one before
+	next, begin int            // the document that comes next, and where it begins
+	ctx         context.Context
+	stop        context.CancelFunc
+	reading     sync.WaitGroup
+	full, empty chan *documentBatch // nil until there is a second batch
+}
 
-// readAhead calls put with each document of a cursor, until put ends it with an error. While put
-// works on a batch the next one is read: hashing takes nearly as long as reading.
-func readAhead(ctx context.Context, cursor *mongo.Cursor, put func(bson.Raw) error) error {
-	first := new(documentBatch)
-	first.read(ctx, cursor)
-	if err := first.each(put); err != nil || first.last {
-		return err
+// NewAhead reads a cursor until Close, which does not close the cursor.
+func NewAhead(ctx context.Context, cursor *mongo.Cursor) *Ahead {
+	a := &Ahead{cursor: cursor, batch: new(documentBatch)}
+	a.ctx, a.stop = context.WithCancel(ctx)
+	a.batch.read(a.ctx, cursor)
+	if !a.batch.last {
+		a.full, a.empty = make(chan *documentBatch), make(chan *documentBatch, 3)
+		a.empty <- new(documentBatch)
+		a.empty <- new(documentBatch)
+		a.reading.Go(a.readOn)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer stop()
-	full, empty := make(chan *documentBatch), make(chan *documentBatch, 2)
-	empty <- first
-	empty <- new(documentBatch)
-	reading.Go(func() {
-		defer close(full)
-		for b := range empty {
-			b.read(ctx, cursor)
+	return a
+}
+
+// Close waits until nothing is read any more.
+func (a *Ahead) Close() {
+	a.stop()
+	a.reading.Wait()
+}
+
+// Next returns the next document; nil at the end. A document is valid until the call of Next after the next one.
+func (a *Ahead) Next() (bson.Raw, error) {
+	for a.next == len(a.batch.ends) {
+		if a.batch.last {
+			return nil, a.batch.err
+		}
+		b, more := <-a.full
+		if !more {
+			return nil, context.Cause(a.ctx) // it ended between two batches
+		}
+		if a.past != nil {
+			a.empty <- a.past
+		}
+		a.past, a.batch, a.next, a.begin = a.batch, b, 0, 0
+	}
+	begin, end := a.begin, a.batch.ends[a.next]
+	a.next++
+	a.begin = end
+	return bson.Raw(a.batch.bytes[begin:end:end]), nil
+}
+
+func (a *Ahead) readOn() {
+	defer close(a.full)
+	for {
+		select {
+		case <-a.ctx.Done():
+			return
+		case b := <-a.empty:
+			b.read(a.ctx, a.cursor)
 			select {
-			case full <- b:
-			case <-ctx.Done():
+			case a.full <- b:
+			case <-a.ctx.Done():
 				return
 			}
 			if b.last {
 				return
 			}
 		}
-	})
-	for b := range full {
-		if err := b.each(put); err != nil || b.last {
-			return err
-		}
-		empty <- b
 	}
-	return &readError{context.Cause(ctx)} // it ended between two batches
 }
 
 // documentBatch has the documents of a batch, copied: those of a cursor are valid until its next.
@@ -68,18 +99,5 @@ func (b *documentBatch) read(ctx context.Context, cursor *mongo.Cursor) {
 			return
 		}
 	}
-	if b.last = true; cursor.Err() != nil {
-		b.err = &readError{cursor.Err()}
-	}
-}
-
-func (b *documentBatch) each(put func(bson.Raw) error) error {
-	begin := 0
-	for _, end := range b.ends {
-		if err := put(bson.Raw(b.bytes[begin:end:end])); err != nil {
-			return err
-		}
-		begin = end
-	}
-	return b.err
+	b.last, b.err = true, cursor.Err()
 }

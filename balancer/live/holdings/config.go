@@ -2,11 +2,13 @@ package holdings
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 )
@@ -126,7 +128,8 @@ func (s *Shards) NewestVersion(ctx context.Context, coll catalog.Collection) (bs
 	return at, err
 }
 
-// FindByID returns the document of an _id that the router finds on any shard; nil for none.
+// FindByID returns the document of an _id that the router finds on any shard; nil for none. By the collation of a
+// collection others may have an equal _id, which are not it.
 func (s *Shards) FindByID(ctx context.Context, ns string, id bson.RawValue) (bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -134,10 +137,15 @@ func (s *Shards) FindByID(ctx context.Context, ns string, id bson.RawValue) (bso
 	}
 	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, database, bson.D{
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}},
-		{Key: "limit", Value: int32(1)}, majority, maxCommandTime,
+		majority, maxCommandTime,
 	})
-	if err != nil || len(docs) == 0 {
+	if docs = OnlyID(docs, id); err != nil || len(docs) == 0 {
 		return nil, live.ServerError(err)
 	}
 	return docs[0], nil
+}
+
+// OnlyID returns the documents that have just this _id, and not one that is equal by a collation.
+func OnlyID(docs []bson.Raw, id bson.RawValue) []bson.Raw {
+	return slices.DeleteFunc(docs, func(doc bson.Raw) bool { return keyorder.Compare(doc.Lookup("_id"), id) != 0 })
 }

@@ -3,6 +3,7 @@ package holdings
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,10 +21,14 @@ func raw(t testing.TB, d bson.D) bson.Raw {
 	return doc
 }
 
+func ordered(index bson.Raw, fields ...string) *MergedReader {
+	return &MergedReader{Order: index, Fields: fields, fields: orderFields(index)}
+}
+
 // Streams of several shards are merged by places: these compare as the server's index orders documents,
 // descending fields too, and a missing field as null, which is below numbers.
 func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
-	m := &MergedReader{Order: raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b.c", Value: -1.0}})}
+	m := ordered(raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b.c", Value: -1.0}}))
 	rapid.Check(t, func(rt *rapid.T) {
 		type values struct{ a, b int }
 		draw := func(name string) (v values, doc bson.Raw) {
@@ -40,15 +45,58 @@ func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
 		x, one := draw("x")
 		y, two := draw("y")
 		want := cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(y.b, x.b))
-		if got := bytes.Compare(m.sortKeyOf(one), m.sortKeyOf(two)); got != want {
+		first, err := m.appendSortKey(nil, one)
+		second, failed := m.appendSortKey(nil, two)
+		if err != nil || failed != nil {
+			rt.Fatal(err, failed)
+		}
+		if got := bytes.Compare(first, second); got != want {
 			rt.Errorf("%s and %s: %d, want %d", one, two, got, want)
 		}
 	})
 }
 
+// By a collation documents lie where the server says that they do, whatever their values are; one of which it says
+// nothing can't be placed.
+func TestPlacesByCollationAreTheServers(t *testing.T) {
+	m := ordered(raw(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: int32(-1)}}))
+	m.Collation = raw(t, bson.D{{Key: "locale", Value: "sv"}})
+	doc := func(a string, key ...any) bson.Raw {
+		return raw(t, bson.D{{Key: "a", Value: a}, {Key: sortKeyField, Value: bson.A(key)}})
+	}
+	place := func(doc bson.Raw) []byte {
+		t.Helper()
+		place, err := m.appendSortKey(nil, doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return place
+	}
+	tests := []struct {
+		name     string
+		one, two bson.Raw
+		want     int
+	}{
+		{"equal by it", doc("Ann", "\x29\x3f", 1), doc("ann", "\x29\x3f", 1), 0},
+		{"otherwise than by bytes", doc("z", "\x5b", 1), doc("\u00e4", "\x5f", 1), -1},
+		{"a key that is no text", doc("x", "\xff\xfe", 1), doc("y", "\x80", 1), 1},
+		{"a descending field", doc("x", "\x29", 2), doc("x", "\x29", 1), -1},
+	}
+	for _, tt := range tests {
+		if got := bytes.Compare(place(tt.one), place(tt.two)); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	for _, doc := range []bson.Raw{raw(t, bson.D{{Key: "a", Value: "x"}}), doc("x", "\x29")} {
+		if _, err := m.appendSortKey(nil, doc); !errors.As(err, new(*OrderError)) {
+			t.Errorf("%s is placed: %v", doc, err)
+		}
+	}
+}
+
 // A cursor that is opened again begins at the place reached, in all fields of the index, in their order.
 func TestBoundHasAllFields(t *testing.T) {
-	m := &MergedReader{Order: raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), Fields: []string{"_id", "a", "b.c", "_id.x"}}
+	m := ordered(raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), "_id", "a", "b.c", "_id.x")
 	got := raw(t, m.minBound(raw(t, bson.D{{Key: "a", Value: "x"}, {Key: "_id", Value: 1}})))
 	if want := raw(t, bson.D{{Key: "b.c", Value: nil}, {Key: "a", Value: "x"}}); !bytes.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)

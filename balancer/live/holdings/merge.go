@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
+	"shardsh/balancer/live/documents"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/placement"
 )
@@ -30,6 +31,11 @@ type MergedReader struct {
 	// Order is the key of the index; Fields are what is read of each document besides, dotted.
 	Order  bson.Raw
 	Fields []string
+	// Index is its name, where the key alone does not tell which index it is.
+	Index string
+	// Collation is that of the index; nil is the order by bytes. By another one servers compare, and say where in
+	// the order a document is: no program has exactly their collations.
+	Collation bson.Raw
 	// From is the start key, as a document with the fields of Order; nil is the lowest key.
 	From bson.Raw
 	// Secondary reads from secondaries where there are some.
@@ -41,6 +47,14 @@ type MergedReader struct {
 	OnError func(ctx context.Context, failures int, err error) error
 
 	streams []*stream
+	fields  []orderField // of Order
+}
+
+// orderField is a field of an index.
+type orderField struct {
+	name       string
+	path       []string
+	descending bool
 }
 
 // stream is what one shard answers.
@@ -48,8 +62,10 @@ type stream struct {
 	reader       *MergedReader
 	shard        *Shard
 	cursor       *mongo.Cursor
+	ahead        *documents.Ahead // of the cursor
 	current      bson.Raw
 	sortKey      []byte // of current, by the index's fields
+	spare        []byte // the room for the next one
 	resumeAt     bson.Raw
 	skipAtResume int // documents at the place reached that were read already
 	ended        bool
@@ -59,6 +75,7 @@ type stream struct {
 // the order of the index, until put ends it with an error. They are valid until put returns.
 func (m *MergedReader) Each(ctx context.Context, put func([]placement.Copy) error) error {
 	defer m.CloseCursors(context.WithoutCancel(ctx))
+	m.fields = orderFields(m.Order)
 	var h streamHeap
 	for _, s := range m.Shards {
 		one := &stream{reader: m, shard: s, resumeAt: m.From}
@@ -103,6 +120,7 @@ func (m *MergedReader) CloseCursors(ctx context.Context) {
 
 func (s *stream) close(ctx context.Context) {
 	if s.cursor != nil {
+		s.ahead.Close()
 		_ = live.CloseCursor(ctx, s.cursor) // it was only read
 		s.cursor = nil
 	}
@@ -130,23 +148,29 @@ func (s *stream) step(ctx context.Context) error {
 			return err
 		}
 	}
-	for s.cursor.Next(ctx) {
-		place := s.reader.sortKeyOf(s.cursor.Current)
+	for {
+		doc, err := s.ahead.Next()
+		if err != nil {
+			return live.ServerError(err)
+		}
+		if doc == nil {
+			s.ended = true
+			return nil
+		}
+		place, err := s.reader.appendSortKey(s.spare[:0], doc)
+		if err != nil {
+			return err
+		}
 		same := s.sortKey != nil && bytes.Equal(place, s.sortKey)
 		if same && s.skipAtResume > 0 {
 			s.skipAtResume--
 			continue
 		}
 		s.skipAtResume = 0
-		s.current, s.sortKey = bytes.Clone(s.cursor.Current), place
+		s.current, s.sortKey, s.spare = doc, place, s.sortKey
 		s.resumeAt = s.current
 		return nil
 	}
-	if err := s.cursor.Err(); err != nil {
-		return live.ServerError(err)
-	}
-	s.ended = true
-	return nil
 }
 
 // open opens a cursor at the last position, whose document was read already.
@@ -157,8 +181,11 @@ func (s *stream) open(ctx context.Context) error {
 	}
 	command := bson.D{
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: s.reader.Order},
-		{Key: "hint", Value: s.reader.Order}, {Key: "projection", Value: s.reader.projection()},
+		{Key: "hint", Value: s.reader.hint()}, {Key: "projection", Value: s.reader.projection()},
 		{Key: "batchSize", Value: int32(batchSize)}, majority,
+	}
+	if s.reader.Collation != nil {
+		command = append(command, bson.E{Key: "collation", Value: s.reader.Collation})
 	}
 	if s.resumeAt != nil {
 		command = append(command, bson.E{Key: "min", Value: s.reader.minBound(s.resumeAt)})
@@ -175,15 +202,43 @@ func (s *stream) open(ctx context.Context) error {
 	}
 	cursor, err := s.shard.client.Database(database).RunCommandCursor(ctx, command, how)
 	if err != nil {
-		return live.ServerError(err)
+		return s.reader.openError(live.ServerError(err))
 	}
 	cursor.SetBatchSize(batchSize)
-	s.cursor = cursor
+	s.cursor, s.ahead = cursor, documents.NewAhead(ctx, cursor)
 	return nil
 }
 
+// OrderError says that a shard does not return documents in the order of an index.
+type OrderError struct{ error }
+
+// sortKeyNotAvailable is what a mock answers, which has no collations.
+const sortKeyNotAvailable = 40218
+
+// openError tells those errors apart that say that the order is not possible.
+func (m *MergedReader) openError(err error) error {
+	if mongoerr.Is(err, mongoerr.BadValue) || // of 5.0 for a hint at the buckets of a time series
+		m.Collation != nil && (mongoerr.Is(err, mongoerr.NotImplemented) || mongoerr.Is(err, sortKeyNotAvailable)) {
+		return &OrderError{err}
+	}
+	return err
+}
+
+func (m *MergedReader) hint() any {
+	if m.Index != "" {
+		return m.Index
+	}
+	return m.Order
+}
+
+// sortKeyField is the field in which servers say where in the order a document is.
+const sortKeyField = "shardsh sort key"
+
 func (m *MergedReader) projection() bson.D {
 	d := bson.D{{Key: "_id", Value: int32(1)}}
+	if m.Collation != nil {
+		d = append(d, bson.E{Key: sortKeyField, Value: bson.D{{Key: "$meta", Value: "sortKey"}}})
+	}
 	for _, f := range m.Fields {
 		if f != "_id" && !strings.HasPrefix(f, "_id.") {
 			d = append(d, bson.E{Key: f, Value: int32(1)})
@@ -195,30 +250,59 @@ func (m *MergedReader) projection() bson.D {
 // minBound returns the min bound of an index scan.
 func (m *MergedReader) minBound(doc bson.Raw) bson.D {
 	d := bson.D{}
-	for _, f := range catalog.FieldNames(m.Order) {
-		d = append(d, bson.E{Key: f, Value: fieldValue(doc, f)})
+	for _, f := range m.fields {
+		d = append(d, bson.E{Key: f.name, Value: valueAt(doc, f.path)})
 	}
 	return d
 }
 
-// sortKeyOf returns comparable bytes: those of descending fields are turned round.
-func (m *MergedReader) sortKeyOf(doc bson.Raw) []byte {
-	var place []byte
-	elements, _ := m.Order.Elements()
+func orderFields(index bson.Raw) (fields []orderField) {
+	elements, _ := index.Elements()
 	for _, e := range elements {
+		n, isNumber := e.Value().AsInt64OK()
+		fields = append(fields, orderField{e.Key(), strings.Split(e.Key(), "."), isNumber && n < 0})
+	}
+	return fields
+}
+
+// appendSortKey appends comparable bytes: those of descending fields are turned round.
+func (m *MergedReader) appendSortKey(place []byte, doc bson.Raw) ([]byte, error) {
+	given, err := m.givenSortKey(doc)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range m.fields {
 		begin := len(place)
-		place = keyorder.Append(place, fieldValue(doc, e.Key()))
-		if n, ok := e.Value().AsInt64OK(); ok && n < 0 {
+		if given != nil {
+			place = keyorder.Append(place, given[i])
+		} else {
+			place = keyorder.Append(place, valueAt(doc, f.path))
+		}
+		if f.descending {
 			for i := begin; i < len(place); i++ {
 				place[i] = ^place[i]
 			}
 		}
 	}
-	return place
+	return place, nil
 }
 
-func fieldValue(doc bson.Raw, field string) bson.RawValue {
-	v, err := doc.LookupErr(strings.Split(field, ".")...)
+// givenSortKey returns the sort key that a server has given for a document, a value for each field; nil where
+// values compare by bytes.
+func (m *MergedReader) givenSortKey(doc bson.Raw) ([]bson.RawValue, error) {
+	if m.Collation == nil {
+		return nil, nil
+	}
+	values, err := bson.RawArray(doc.Lookup(sortKeyField).Value).Values()
+	if err != nil || len(values) != len(m.fields) {
+		return nil, &OrderError{fmt.Errorf("no sort key came with %s", doc)}
+	}
+	return values, nil
+}
+
+// valueAt is the value of a field; null for none.
+func valueAt(doc bson.Raw, path []string) bson.RawValue {
+	v, err := doc.LookupErr(path...)
 	if err != nil {
 		return bson.RawValue{Type: bson.TypeNull}
 	}

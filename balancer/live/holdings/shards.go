@@ -278,16 +278,25 @@ func (s *Shard) BusyNamespaces(ctx context.Context) (names []string, err error) 
 	return names, err
 }
 
-// FindDocs returns documents of some _ids as they are now on the primary, all of them or the
-// fields of a projection.
-func (s *Shard) FindDocs(ctx context.Context, ns string, filter, projection bson.D) ([]bson.Raw, error) {
+// DocumentQuery selects documents by the values of fields.
+type DocumentQuery struct {
+	Filter, Projection bson.D // all fields by default
+	// Collation is how texts compare; nil is as the collection has it.
+	Collation bson.Raw
+}
+
+// FindDocs returns documents as they are now on the primary.
+func (s *Shard) FindDocs(ctx context.Context, ns string, q DocumentQuery) ([]bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
-	command := bson.D{{Key: "find", Value: name}, {Key: "filter", Value: filter}, majority}
-	if projection != nil {
-		command = append(command, bson.E{Key: "projection", Value: projection})
+	command := bson.D{{Key: "find", Value: name}, {Key: "filter", Value: q.Filter}, majority}
+	if q.Projection != nil {
+		command = append(command, bson.E{Key: "projection", Value: q.Projection})
+	}
+	if q.Collation != nil {
+		command = append(command, bson.E{Key: "collation", Value: q.Collation})
 	}
 	return s.runCursorCommand(ctx, database, command)
 }
