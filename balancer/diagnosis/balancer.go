@@ -170,8 +170,8 @@ func windowFindings(s *catalog.Snapshot) []Finding {
 	case now.IsZero(), !opening.Never && opening.Latest.Equal(now):
 		return nil
 	case opening.Never:
-		return []Finding{finding(WindowShut, Scope{}, fmt.Sprintf("the balancing window %s does not open within a week", s.WindowText()),
-			"sh.balancerWindow()")}
+		sentence := fmt.Sprintf("the balancing window %s does not open within a week", s.WindowText())
+		return []Finding{finding(WindowShut, Scope{}, sentence, "sh.balancerWindow()")}
 	}
 	wait := opening.Latest.Sub(now)
 	var f Finding

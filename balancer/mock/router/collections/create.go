@@ -249,8 +249,8 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	for i, s := range stages {
 		if name, _, err := call.Stage(s); err == nil && (name == "$out" || name == "$merge") {
 			return mock.View{}, mongoerr.New(mongoerr.OptionNotSupportedOnView,
-				"Invalid pipeline for view %s :: caused by :: The aggregation stage %s in location %d of the pipeline cannot be used in "+
-					"the view definition of %s because it writes to disk", ns, name, i, ns)
+				"Invalid pipeline for view %s :: caused by :: The aggregation stage %s in location %d of the pipeline cannot "+
+					"be used in the view definition of %s because it writes to disk", ns, name, i, ns)
 		}
 	}
 	_, err := call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) {
