@@ -14,11 +14,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// unmetWriteConcern returns the writeConcernError of a write that was done, but asked
-// for more nodes than the shard's replica set has, for an unknown mode, or
-// not to wait as long as a secondary is behind (secondary of mockSlow); nil for all others. Where
-// none is behind, what can be met is met at once: the nodes hold the same. One that does not
-// say how many nodes waits for those of the default.
+// unmetWriteConcern returns the writeConcernError of an executed write, nil if there is none. There is
+// one if the write concern asks for more nodes than the shard's replica set has, names an unknown mode,
+// or has a timeout shorter than the lag of a secondary (secondary of mockSlow). If no secondary lags,
+// all nodes have the same data and a satisfiable write concern is satisfied at once. A write concern
+// without w uses the default w.
 func unmetWriteConcern(cmd *call.Command, c *call.Call) bson.D {
 	if !cmd.WriteConcern || cmd.AdminOnly && cmd.Name != "bulkWrite" {
 		return nil
@@ -38,7 +38,7 @@ func unmetWriteConcern(cmd *call.Command, c *call.Call) bson.D {
 		concern, source = c.Cluster.ClusterParameters().DefaultWriteConcern(concern)
 		w = concern.Lookup("w")
 	}
-	if w.Type == bson.TypeNull { // as an empty text
+	if w.Type == bson.TypeNull { // null counts as an empty string
 		w = value.String("")
 	}
 	n, _ := args.Number(w)
@@ -64,13 +64,13 @@ func unmetWriteConcern(cmd *call.Command, c *call.Call) bson.D {
 	return failed.doc(mongoerr.WriteConcernFailed, "waiting for replication timed out")
 }
 
-// writeConcernFailure is a write concern that was not met.
+// writeConcernFailure is an unsatisfied write concern.
 type writeConcernFailure struct {
 	w        bson.RawValue
 	timeout  int32
-	source   string // who wants it
+	source   string // provenance of the write concern
 	shard    string
-	timedOut bool // it may be met later
+	timedOut bool // it may still be satisfied later
 }
 
 func (f writeConcernFailure) doc(code mongoerr.Code, message string) bson.D {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// convertToCapped limits a collection that is there.
+// convertToCapped makes an existing collection capped.
 func convertToCapped(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {

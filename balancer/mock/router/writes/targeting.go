@@ -10,8 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkUpdateForm refuses updates of sharded collections as a router does before it targets shards:
-// the shards never see them.
+// checkUpdateForm rejects updates of sharded collections that a router rejects before it targets shards.
 func checkUpdateForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
 	doc, isDoc := u.DocumentOK()
 	if !isDoc {
