@@ -9,18 +9,18 @@ import (
 	"shardsh/balancer/mock/clock"
 )
 
-// FailPoints are the servers' fail points at which a thread waits until they are off: tests use them to stop a
-// migration, a resharding or a range deletion there. The cluster's lock guards them.
+// FailPoints are the servers' fail points at which a thread waits until the fail point is off. Tests use
+// them to stop a migration, a resharding or a range deletion. The cluster's lock guards them.
 type FailPoints struct {
 	clock  *clock.Clock
 	points map[string]*failPoint
 }
 
-// failPoint is a fail point; node is the node it applies to, empty for every node.
+// failPoint is a fail point. node is the node to which it applies, empty for all nodes.
 type failPoint struct {
 	active      bool
 	node        catalog.ShardID
-	skip, times int64 // skip threads pass, then times threads wait; times < 0 is no limit
+	skip, times int64 // skip entries pass, then times entries wait; negative times means no limit
 	entered     int64
 	waiting     []func()
 }
@@ -39,13 +39,13 @@ const (
 	pauseInSteadyState        = "reshardingPauseCoordinatorInSteadyState"
 	pauseBeforeBlockingWrites = "reshardingPauseCoordinatorBeforeBlockingWrites"
 	pauseBeforeDecision       = "reshardingPauseCoordinatorBeforeDecisionPersisted"
-	// With the number of the step. What comes after the donor's fourth, the commit, takes no time here,
-	// nor do the recipient's first two.
+	// Prefixes; the number of the step follows. There are no fail points after the donor's fourth step,
+	// because the commit takes no time in the mock, and none in the recipient's first two steps.
 	hangAtDonorStep     = "moveChunkHangAtStep"
 	hangAtRecipientStep = "migrateThreadHangAtStep"
 )
 
-// failPointNames lists the fail points that there are.
+// failPointNames returns the names of all fail points.
 func failPointNames() []string {
 	names := []string{suspendRangeDeletion, pauseBeforeInitializing, pauseBeforeCloning, pauseInSteadyState,
 		pauseBeforeBlockingWrites, pauseBeforeDecision}
@@ -66,14 +66,14 @@ func newFailPoints(k *clock.Clock) *FailPoints {
 	return ps
 }
 
-// FailPoints returns those of the cluster.
+// FailPoints returns the fail points of the cluster.
 func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
 
-// Names lists the fail points in order.
+// Names returns the names of all fail points.
 func (ps *FailPoints) Names() []string { return failPointNames() }
 
-// Configure sets a fail point on a node, or on all, and returns how often it was entered so far. Who
-// waits goes on where it does not hold any more.
+// Configure sets the mode of a fail point on a node, or on all nodes, and returns how often it was
+// entered so far. If the mode is off, the waiting threads continue.
 func (ps *FailPoints) Configure(name string, node catalog.ShardID, mode FailPointMode) int64 {
 	p := ps.points[name]
 	p.active, p.node, p.skip, p.times = mode.Active, node, mode.Skip, mode.Times
@@ -90,13 +90,13 @@ func (p *failPoint) release(k *clock.Clock) {
 	p.waiting = nil
 }
 
-// Await waits until a fail point was entered so many times.
+// Await waits until a fail point was entered the given number of times.
 func (ps *FailPoints) Await(ctx context.Context, deadline time.Time, name string, times int64) error {
 	return ps.clock.Await(ctx, deadline, func() bool { return ps.points[name].entered >= times })
 }
 
-// hasWaiting reports whether a thread waits at a fail point: nothing can release it while virtual time stands
-// still for all others.
+// hasWaiting reports whether a thread waits at a fail point. While virtual time stands still for other
+// commands, nothing can release it.
 func (ps *FailPoints) hasWaiting() bool {
 	for _, p := range ps.points {
 		if len(p.waiting) > 0 {
@@ -106,14 +106,14 @@ func (ps *FailPoints) hasWaiting() bool {
 	return false
 }
 
-// reset turns all off and forgets who waits.
+// reset turns all fail points off and drops the waiting threads.
 func (ps *FailPoints) reset() {
 	for _, p := range ps.points {
 		*p = failPoint{}
 	}
 }
 
-// pass continues behind a fail point, now or when it is turned off.
+// pass calls goOn, at once or after the fail point is turned off.
 func (ps *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	p := ps.points[name]
 	if !p.active || p.node != "" && p.node != node {
@@ -128,7 +128,7 @@ func (ps *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	p.entered++
 	p.waiting = append(p.waiting, goOn)
 	if p.times > 0 {
-		if p.times--; p.times == 0 { // it waits no longer than the point is on
+		if p.times--; p.times == 0 { // the last entry turns the fail point off
 			p.active = false
 			p.release(ps.clock)
 		}

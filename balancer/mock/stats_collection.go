@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Statistics counts what shards and the config server hold.
+// Statistics computes statistics of the data on shards and the config server.
 type Statistics struct {
 	*setup
 	addresses    *Addresses
@@ -31,22 +31,21 @@ type Statistics struct {
 	shards       shardSet
 }
 
-// Statistics returns those of the cluster.
+// Statistics returns the Statistics of the cluster.
 func (c *Cluster) Statistics() *Statistics { return c.stats }
 
-// LocalStats is a collection on one shard: the fast counters, orphans and
-// virtual data included.
+// LocalStats are the counters of a collection on one shard, including orphans and virtual data.
 type LocalStats struct {
 	Shard                catalog.ShardID
 	Host                 string // host:port of the shard's first member
 	Docs, Bytes, Orphans int64
 	Indexes              []string
-	// Capped collections have limits: bytes, and documents unless it is zero.
+	// Capped collections have a limit in bytes; a MaxDocs of zero means no limit of documents.
 	Capped            bool
 	MaxBytes, MaxDocs int64
-	// Free is what the file has beyond the documents.
+	// Free is the unused size of the file.
 	Free int64
-	// Reads and Writes are operations since the shard began.
+	// Reads and Writes count operations since the start of the shard.
 	Reads, Writes int64
 	// ReadMicros and WriteMicros are the durations of workload operations.
 	ReadMicros, WriteMicros int64

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// DoubleText has up to 16 digits, as "%.16g".
+// DoubleText formats a double with up to 16 digits, like "%.16g".
 func DoubleText(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -19,7 +19,7 @@ func DoubleText(f float64) string {
 	return strconv.FormatFloat(f, 'g', 16, 64)
 }
 
-// UUIDText writes the 16 bytes of a UUID with its four hyphens.
+// UUIDText formats the 16 bytes of a UUID with hyphens.
 func UUIDText(data []byte) string {
 	h := hex.EncodeToString(data)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
