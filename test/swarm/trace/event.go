@@ -11,7 +11,7 @@ import (
 // Kinds of events.
 const (
 	Start              = "start"                  // the first event: Text is the full release
-	Catalog            = "catalog"                // one document changes: a chunk, or Entry; simultaneous changes have the same Op
+	Catalog            = "catalog"                // a document changes: a chunk or Entry; at once: same Op
 	CmdBegin           = "cmd.begin"              // By sends a command to a router
 	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the reply did not reach the sender
 	MigrationStart     = "migration.start"        // these have the names of the mock's events
@@ -35,7 +35,7 @@ const (
 	CursorEnd          = "cursor.end"             // cursor Op is closed
 	BalancerBegin      = "balancer.begin"         // the balancer of Term runs
 	BalancerEnd        = "balancer.end"           // it no longer runs
-	Endless            = "endless"                // a process, or the command Cmd, still runs long after all faults are healed
+	Endless            = "endless"                // a process, or the command Cmd, runs long after all has healed
 	Metadata           = "metadata"               // Text is the UUID of NS on Node, at rest
 	Index              = "index"                  // Names are the indexes of NS on an owner, at rest
 	Rest               = "rest"                   // the end; Names are the violated invariants of the cluster
