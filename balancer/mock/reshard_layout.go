@@ -23,7 +23,8 @@ type ReshardRequest struct {
 	Namespace     string
 	Key           bson.Raw
 	InitialChunks int64 // 0 for the default
-	// Zones replace the zones of the collection; nil means no zones.
+	// Zones replace the zones of the collection. With nil the zones stay if the key stays, otherwise the
+	// collection has none.
 	Zones []ZoneRequest
 	// Distribution are the target shards, either all with bounds or all without; nil for all shards.
 	Distribution []ShardRange

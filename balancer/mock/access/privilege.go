@@ -17,8 +17,8 @@ type Resource struct {
 	Cluster, Any         bool
 	Database, Collection string
 	// Buckets selects the bucket collections of time series. Collection then holds the name without the
-	// "system.buckets." prefix; an empty Collection matches all of them. Only a resource with Buckets
-	// matches bucket collections.
+	// "system.buckets." prefix; an empty Collection matches all of them. The resource of a database does
+	// not include bucket collections.
 	Buckets bool
 }
 

@@ -50,7 +50,7 @@ const (
 )
 
 // shape says how a value is checked. fields holds the shapes of the fields of options. A field without
-// an entry has the shape under the empty name, or by default is checked as options.
+// an entry has the shape under the empty name, or by default is checked as options with the same fields.
 type shape struct {
 	mode   checkMode
 	fields map[string]shape

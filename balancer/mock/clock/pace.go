@@ -74,9 +74,9 @@ func (k *Clock) catchUp() time.Duration {
 // was suspended.
 const maxCatchUp = time.Second
 
-// advanceToPace advances virtual time by the real time that has passed. The run time of the events does
-// not count. If they take longer than their share, the cluster is slower than its pace, but it does not
-// fall ever further behind while it holds the lock.
+// advanceToPace advances virtual time by the elapsed real time times the speed. The run time of the
+// events does not count. If they take longer than their share, the cluster is slower than its pace, but
+// it does not fall ever further behind while it holds the lock.
 func (k *Clock) advanceToPace() {
 	p := &k.pacing
 	if p.speed == 0 || k.closed {

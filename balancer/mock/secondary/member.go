@@ -71,7 +71,8 @@ func (m *Member) has(now time.Time) time.Time {
 // within a millisecond, are replicated together.
 const steps = 1000
 
-// step returns the beginning of the step that contains a time, but not the time at which the lag began.
+// step returns the beginning of the step that contains a time. For a time after floor it returns a time
+// after floor, so that a write after the lag began is not replicated at once.
 func (m *Member) step(now time.Time) time.Time {
 	t := now.Truncate(min(max(m.lag/steps, time.Millisecond), max(m.lag, 1)))
 	switch {

@@ -286,8 +286,7 @@ func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, err
 	return OpenedCursor{ID: id, Batch: batch}, err
 }
 
-// keepRanges makes the shards keep the ranges that the cursor reads and that they migrate away while it
-// is open.
+// keepRanges makes the shards that the cursor reads keep the ranges that they donate while it is open.
 func (c *Cursor) keepRanges(call *Call) {
 	if call.Node.Member != nil || c.Continuation != nil {
 		return

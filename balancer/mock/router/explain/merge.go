@@ -37,8 +37,8 @@ func mergingShard(a reads.Aggregation, merger []bson.Raw, h homeShard) catalog.S
 	return ""
 }
 
-// neededProjection returns the projection with which shards return only the fields that the rest of a
-// pipeline reads. It returns nil if the pipeline needs whole documents.
+// neededProjection returns the stage with which shards return only the fields that the rest of a
+// pipeline reads. It returns no stage if the pipeline needs whole documents.
 func neededProjection(shards, merger []bson.Raw) bson.A {
 	n := fieldUse{fields: map[string]bool{}}
 	if slices.ContainsFunc(shards, (&fieldUse{fields: map[string]bool{}}).addStage) || !n.addStages(merger) ||
