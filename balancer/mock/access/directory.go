@@ -96,7 +96,7 @@ func (d *Directory) ReplaceWith(other *Directory) {
 	d.clearGrants()
 }
 
-// randomBytes never fails: crypto/rand ends the process rather than give less.
+// randomBytes returns n random bytes. It never fails: crypto/rand ends the process instead.
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b)

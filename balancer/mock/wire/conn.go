@@ -95,7 +95,7 @@ func (c *conn) serve() {
 	if !ok {
 		return
 	}
-	_ = mongoerr.CatchPanic(c.service.server.log(), "the end of a connection", func() error { // which has logged it
+	_ = mongoerr.CatchPanic(c.service.server.log(), "the end of a connection", func() error { // logged already
 		l.Leave(c.client)
 		return nil
 	})

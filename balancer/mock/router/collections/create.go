@@ -147,7 +147,7 @@ func collectionOptions(c *call.Call) (bson.D, error) {
 			options = append(options, bson.E{Key: "max", Value: mock.LimitOption(most)})
 		}
 	}
-	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // shown, and nothing more
+	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // only listed
 		if doc, given := c.Body.Lookup(name).DocumentOK(); given {
 			options = append(options, bson.E{Key: name, Value: doc})
 		}

@@ -24,7 +24,7 @@ type Meter struct {
 	Context       context.Context
 	stepsLeft     int       // until the next check
 	checkInterval int       // number of steps between two checks
-	lastCheck     time.Time // of the last look
+	lastCheck     time.Time // time of the last check
 	err           error     // the reason why the meter has ended
 
 	account        *Account // nil without a budget
