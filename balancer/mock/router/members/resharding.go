@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// reshardingStates are the states in which shardingStatistics counts coordinators, donors and
-// recipients. The mock has only coordinators: it moves all documents at once.
+// The states in which shardingStatistics counts coordinators, donors and recipients. The mock has only
+// coordinators: it moves all documents at once.
 var (
 	coordinatorStates = []struct{ name, state string }{
 		{"countInstancesInCoordinatorState1Initializing", "initializing"},

@@ -36,7 +36,7 @@ type Store struct {
 	entries map[string]*entry
 	open    map[int64]pending // queries with open cursors, by cursor id
 	seen    int64             // number of queries subject to Rate
-	second  time.Time         // the second in which inSecond counts
+	second  time.Time         // the second in which inRate counts
 	inRate  int64
 }
 

@@ -209,8 +209,7 @@ func exprIndexOfArray(c *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int32(-1), nil
 }
 
-// maxRange limits $range to the memory that an operator may use.
-
+// exprRange evaluates $range, whose result is limited to the memory that a stage may use.
 func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 	names := [3]string{"starting value", "ending value", "step value"}
 	var n [3]int
