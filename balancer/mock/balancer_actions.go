@@ -43,7 +43,7 @@ func (e engine) StartAction(a policy.StreamAction, done func(policy.ActionResult
 	after(takes + e.b.faults.extraLatency(a.Shard))
 }
 
-// ActionInfo is a merge or measurement that a shard carries out for the balancer.
+// ActionInfo describes a merge or measurement that a shard executes for the balancer.
 type ActionInfo struct {
 	Namespace string
 	Shard     catalog.ShardID
@@ -52,15 +52,15 @@ type ActionInfo struct {
 	Command   bson.D
 }
 
-// balancerAction is an action that a shard carries out.
+// balancerAction is an action that a shard executes.
 type balancerAction struct {
 	policy.StreamAction
 	op      int32
 	started time.Time
 }
 
-// underWay lists an action until it is done. The shard continues it when the config
-// server steps down.
+// trackAction lists an action until it is done. The shard continues it when the config server steps
+// down.
 func (b *Balancer) trackAction(a policy.StreamAction, done func(policy.ActionResult)) func(policy.ActionResult) {
 	b.migrations.lastOp++
 	listed := &balancerAction{a, b.migrations.lastOp, b.clock.Now()}
@@ -79,7 +79,8 @@ func (b *Balancer) Actions() (list []ActionInfo) {
 	return list
 }
 
-// Act waits, as no event may: the event driver uses StartAction.
+// Act executes an action and waits for its end. Events must not wait, so the event driver uses
+// StartAction instead.
 func (e engine) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
 	var result policy.ActionResult
 	ended := false
@@ -114,8 +115,8 @@ func (b *Balancer) performAction(a policy.StreamAction) policy.ActionResult {
 	return b.measure(coll, a)
 }
 
-// mergeForBalancer executes mergeChunks for the balancer, which names the expected
-// owner.
+// mergeForBalancer executes mergeChunks for the balancer. It fails if the owner is not the expected
+// shard.
 func (b *Balancer) mergeForBalancer(coll catalog.Collection, a policy.StreamAction) error {
 	if owner := b.config.tables[a.Namespace].Find(a.Min).Shard; owner != a.Shard {
 		return b.config.staleConfigError(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
@@ -123,9 +124,8 @@ func (b *Balancer) mergeForBalancer(coll catalog.Collection, a policy.StreamActi
 	return b.chunks.MergeRange(coll, a.Min, a.Max)
 }
 
-// measure is dataSize with an estimate: the truncated average document for
-// every key of the range, until there are more bytes than asked for
-// (rules/02-defragmentation-and-merging §4.4).
+// measure estimates the size of a range like dataSize: the truncated average document size for every key
+// in the range, until the size exceeds the requested limit (rules/02-defragmentation-and-merging §4.4).
 func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) policy.ActionResult {
 	l := b.shards[a.Shard].colls[a.Namespace]
 	if l == nil {
@@ -157,8 +157,8 @@ func (e engine) LogChange(_ context.Context, what string) error {
 	return nil
 }
 
-// Mergeable looks at every collection the auto-merger may touch for a chunk
-// that came to its shard long enough ago.
+// Mergeable returns the shards of collections on which the auto-merger may find chunks to merge. Each
+// has a chunk that arrived long enough ago.
 func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	if !e.b.release.AutoMerges() {
 		return nil, nil
@@ -198,7 +198,7 @@ func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m po
 	return mongoerr.New(noSuchChunk, "no chunk of %s with these bounds", ns)
 }
 
-// noSuchChunk is the server's code for a measured chunk that is gone.
+// noSuchChunk is the server's error code if the chunk to measure no longer exists.
 const noSuchChunk mongoerr.Code = 6049401
 
 func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {

@@ -13,16 +13,16 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// engine is the cluster as the balancer sees it, for a caller that holds the
-// lock: the event driver, the status command, and a sharedEngine.
+// engine is the balancer's interface to the cluster, for callers that hold the lock: the event driver,
+// the status command, and sharedEngine.
 type engine struct {
 	b *Balancer
-	// sizes is the last result of DataSizes, reused by the next call. Only the event driver has
-	// one: its loop has finished with the sizes before the next event.
+	// sizes is the last result of DataSizes, which the next call reuses. Only the event driver has it:
+	// its loop no longer uses the sizes when the next event runs.
 	sizes *dataSizes
 }
 
-// dataSizes has the bytes that shards own of collections.
+// dataSizes holds the owned bytes by collection and shard.
 type dataSizes map[string]map[catalog.ShardID]int64
 
 var _ balancer.EventCluster = engine{}
@@ -72,7 +72,7 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 	return sizes, nil
 }
 
-// Split waits on real time for a migration off the shard. An event must not.
+// Split splits a chunk. On real time it waits until no migration leaves the shard. Events must not wait.
 func (e engine) Split(ctx context.Context, s policy.Split) error {
 	if e.b.clock.IsRealTime() {
 		if err := e.b.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
@@ -122,15 +122,14 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	e.b.migrations.start(req, boundKeys{coll.Pattern, m.Min, m.Max}, done)
 }
 
-// boundKeys are the bounds of a request, parsed by the given pattern; zero if
-// they are not known.
+// boundKeys are the bounds of a request, parsed with pattern; zero if the pattern is unknown.
 type boundKeys struct {
 	pattern  catalog.KeyPattern
 	min, max catalog.Key
 }
 
-// migrationCollection returns the collection of a migration. It may have
-// been dropped since, and another one made under its name.
+// migrationCollection returns the collection of a migration. It fails if the collection was dropped or
+// recreated since.
 func (e engine) migrationCollection(m policy.Migration) (catalog.Collection, error) {
 	coll, ok, err := e.b.config.Tracked(m.Namespace)
 	if err != nil {
@@ -145,7 +144,8 @@ func (e engine) migrationCollection(m policy.Migration) (catalog.Collection, err
 	return coll, nil
 }
 
-// Move waits, as no event may: the event driver uses StartMove.
+// Move executes a migration and waits for its end. Events must not wait, so the event driver uses
+// StartMove instead.
 func (e engine) Move(ctx context.Context, m policy.Migration) error {
 	var result error
 	ended := false
@@ -199,14 +199,14 @@ func (e engine) LogAction(_ context.Context, what string, details bson.D) error 
 	return nil
 }
 
-// sharedEngine is the cluster as the goroutine driver sees it: every exchange
-// takes the lock; blocking calls release it while they wait.
+// sharedEngine is the interface to the cluster for the goroutine driver. Every call takes the lock;
+// blocking calls release it while they wait.
 type sharedEngine struct{ b *Balancer }
 
 var _ balancer.SharedCluster = sharedEngine{}
 
-// Engine returns the cluster as an engine on goroutines of its own sees it. The
-// caller does not hold the lock.
+// Engine returns the interface to the cluster for a balancer with its own goroutines. The caller does
+// not hold the lock.
 func (b *Balancer) Engine() balancer.SharedCluster { return sharedEngine{b} }
 
 func (s sharedEngine) With(exchange func(balancer.Cluster)) {

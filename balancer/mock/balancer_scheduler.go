@@ -16,23 +16,22 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The commands scheduler of the config server sends each command to one shard,
-// once, and waits for the answer as long as it takes: it keeps no two commands
-// apart, tries nothing again and has no timeout (rules/02-defragmentation-and-merging §4.1).
+// The commands scheduler of the config server sends each command to one shard and waits indefinitely for
+// the reply. It does not serialize commands, does not retry and has no timeout
+// (rules/02-defragmentation-and-merging §4.1).
 
-// schedulerState is the scheduler's life cycle (rules/02-defragmentation-and-merging §4.5).
+// schedulerState is the state of the scheduler (rules/02-defragmentation-and-merging §4.5).
 type schedulerState uint8
 
 const (
-	// schedulerStopped: the config server is down; commands are rejected.
+	// schedulerStopped: the config server is down; commands fail.
 	schedulerStopped schedulerState = iota
-	// schedulerRecovering: migrations of the previous term have not ended;
-	// commands wait.
+	// schedulerRecovering: migrations of the previous term are still running; commands wait.
 	schedulerRecovering
 	schedulerRunning
 )
 
-// The commands that the balancer sends to shards, by their names.
+// The commands that the balancer sends to shards.
 const (
 	cmdMoveRange       = "_shardsvrMoveRange"
 	cmdMergeAllChunks  = "_shardsvrMergeAllChunksOnShard"
@@ -45,8 +44,8 @@ const (
 // cmdCommitMigration is the commit command that a donor sends to the config server.
 const cmdCommitMigration = "_configsvrCommitChunkMigration"
 
-// IsInterNodeCommand reports whether the balancer or a shard sends a command of this
-// name to another node, so that it can be made to fail there.
+// IsInterNodeCommand reports whether the balancer or a shard sends the command to another node. Failures
+// can be injected for such commands.
 func IsInterNodeCommand(name string) bool {
 	return slices.Contains(
 		[]string{cmdMoveRange, cmdMergeAllChunks, cmdMergeChunks, cmdDataSize, cmdSplitChunk, cmdAutoSplitVector,
@@ -55,9 +54,8 @@ func IsInterNodeCommand(name string) bool {
 	)
 }
 
-// send brings a command of the balancer to a shard. It is ShardNotFound for a
-// shard that nobody knows, an error of the network, or what the command was
-// made to fail with.
+// send sends a command of the balancer to a shard. It fails with ShardNotFound for an unknown shard,
+// with a network error, or with an injected failure.
 func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D) error {
 	if b.shards[to] == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", to)
@@ -66,7 +64,7 @@ func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D)
 		return err
 	}
 	switch f := b.faults.takeCommandFailure(name, to); {
-	case f == nil || f.WriteConcernError != nil: // the command was applied
+	case f == nil || f.WriteConcernError != nil: // the command was executed
 	case f.CloseConnection:
 		return b.faults.connectionLostError(to)
 	default:
@@ -84,7 +82,7 @@ func (fs *Faults) connectionLostError(to catalog.ShardID) error {
 		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.addresses.HostOf(to), string(to)))
 }
 
-// sendMove is send for a request to a donor.
+// sendMove sends a migration request to a donor.
 func (b *Balancer) sendMove(req MoveRequest) error {
 	return b.send(req.From, cmdMoveRange, func() bson.D {
 		coll, _, err := b.config.Tracked(req.Namespace)
@@ -95,9 +93,9 @@ func (b *Balancer) sendMove(req MoveRequest) error {
 	})
 }
 
-// takeCommandFailure counts a command between nodes against the failures armed
-// for it on this shard, or on any. A name that routers know too is meant for
-// them unless a shard is named.
+// takeCommandFailure counts a command between nodes and returns the failure injected for it, nil if
+// there is none. A failure applies to one shard or to all. For a name that is also a router command,
+// only failures for a shard apply.
 func (fs *Faults) takeCommandFailure(name string, to catalog.ShardID) *Failure {
 	if len(fs.failures) == 0 {
 		return nil
@@ -108,8 +106,8 @@ func (fs *Faults) takeCommandFailure(name string, to catalog.ShardID) *Failure {
 	return fs.takeFailure(name, "")
 }
 
-// awaitScheduler waits until the scheduler takes commands. One that comes while
-// the config server is down, or waits when it steps down, is interrupted.
+// awaitScheduler waits until the scheduler accepts commands. It fails if the config server is down or
+// steps down meanwhile.
 func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error {
 	term := b.term
 	err := b.clock.Await(ctx, deadline, func() bool { return b.scheduler != schedulerRecovering || b.term != term })
@@ -119,7 +117,7 @@ func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error
 	return err
 }
 
-// moveCommand returns what a donor is sent (rules/02-defragmentation-and-merging §4.2).
+// moveCommand returns the command for a donor (rules/02-defragmentation-and-merging §4.2).
 func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bson.D {
 	doc := bson.D{{Key: cmdMoveRange, Value: req.Namespace}, {Key: "toShard", Value: string(req.To)}}
 	if req.Min != nil {
@@ -145,7 +143,7 @@ func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bs
 		bson.E{Key: "writeConcern", Value: concern})
 }
 
-// actionCommand returns what a shard is sent for a streaming action.
+// actionCommand returns the command for a streaming action.
 func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 	if a.Kind == policy.MergeAll {
 		return bson.D{
@@ -186,8 +184,8 @@ var actionNames = map[policy.ActionKind]string{
 	policy.MergeRange: cmdMergeChunks, policy.MeasureRange: cmdDataSize, policy.MergeAll: cmdMergeAllChunks,
 }
 
-// splitCommand returns what the owner of a chunk is sent to split it, around
-// the scheduler (rules/02-defragmentation-and-merging §4.3).
+// splitCommand returns the split command for the owner of a chunk, which bypasses the scheduler
+// (rules/02-defragmentation-and-merging §4.3).
 func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 	return bson.D{
 		{Key: cmdSplitChunk, Value: s.Namespace},
@@ -201,8 +199,8 @@ func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 	}
 }
 
-// splitPointsCommand asks the owner of a chunk that was too large to move where to
-// split it (rules/02-defragmentation-and-merging §4.3).
+// splitPointsCommand returns the command that asks the owner of a chunk for split points, if the chunk
+// was too large to move (rules/02-defragmentation-and-merging §4.3).
 func splitPointsCommand(coll catalog.Collection, s policy.Split, maxChunkSizeBytes int64) bson.D {
 	_, name, _ := strings.Cut(s.Namespace, ".")
 	return bson.D{
@@ -223,22 +221,21 @@ func boundsOf(coll catalog.Collection, keys []catalog.Key) bson.A {
 	return bounds
 }
 
-// joinPoll is how often a new balancer looks whether the migrations of the old
-// one have ended.
+// joinPoll is the interval at which a new balancer checks whether the migrations of the previous term
+// have ended.
 const joinPoll = 100 * time.Millisecond
 
-// runner is a balancer on real time: its goroutine, until done is closed.
+// runner is the goroutine of a balancer on real time. done closes when it ends.
 type runner struct {
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// StepDown lets another member of the config server become primary: the
-// balancer ends and a new one starts in a new term. It reads settings and
-// phases from the catalog and waits for the migrations under way, which end by
-// themselves (rules/02-defragmentation-and-merging §1.4, §2.10, §4.5).
+// StepDown makes another member the primary of the config server. The balancer ends and a new one starts
+// in a new term. The new one reads settings and phases from the catalog and waits for the migrations in
+// progress (rules/02-defragmentation-and-merging §1.4, §2.10, §4.5).
 //
-// The new primary may be in another time zone; nil is that of the old one.
+// location is the time zone of the new primary; nil keeps the old one's.
 func (b *Balancer) StepDown(location *time.Location) error {
 	if b.faults.configDown {
 		return mongoerr.New(mongoerr.HostUnreachable, "the config server is down: restart it")
@@ -253,7 +250,7 @@ func (b *Balancer) StepDown(location *time.Location) error {
 	return nil
 }
 
-// stopLoop ends the loop, if one runs.
+// stopLoop ends the loop if it is running.
 func (b *Balancer) stopLoop() {
 	b.scheduler = schedulerStopped
 	if b.driver != nil {
@@ -264,9 +261,8 @@ func (b *Balancer) stopLoop() {
 	}
 }
 
-// startEngine makes the engine of a term: an event driver on virtual time,
-// the goroutine driver on real time. Both begin when the migrations of the term
-// before have ended.
+// startEngine creates the engine of a term: an event driver on virtual time, the goroutine driver on
+// real time. Both start when the migrations of the previous term have ended.
 func (b *Balancer) startEngine() {
 	if b.clock.IsClosed() {
 		return
@@ -313,22 +309,21 @@ func (b *Balancer) runLoop(loop *balancer.Loop) {
 	})
 }
 
-// driveLoop runs a loop on real time. Should the program panic where the loop itself
-// can't go on, the config server steps down.
+// driveLoop runs a loop on real time. If the loop panics, the config server steps down.
 func (b *Balancer) driveLoop(ctx context.Context, loop *balancer.Loop) {
 	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b}) }, func(error) {
 		b.clock.WithLock(func() {
 			b.clock.After(balancer.RoundInterval, func() {
 				if b.loop == loop {
-					_ = b.StepDown(nil) // only a config server that is down refuses: it begins a term when it is back
+					_ = b.StepDown(nil) // fails only while the config server is down
 				}
 			})
 		})
 	})
 }
 
-// joinMigrations waits for the migrations now under way
-// (_shardsvrJoinMigrations). Until then the scheduler takes no commands.
+// joinMigrations waits for the migrations in progress (_shardsvrJoinMigrations). Until then the
+// scheduler accepts no commands.
 func (b *Balancer) joinMigrations(then func()) {
 	b.scheduler = schedulerRecovering
 	term := b.term
@@ -358,8 +353,8 @@ const (
 	lockHeld     = int32(2)
 )
 
-// buildLocks makes the lock as a cluster at rest has it: free between rounds
-// up to 3.2, held by the config server for good in 3.4.
+// buildLocks creates the lock of a cluster at rest: free between rounds up to 3.2, permanently held by
+// the config server in 3.4.
 func (cfg *ConfigDB) buildLocks() error {
 	if !cfg.release.LocksBalancer() {
 		return nil
@@ -386,8 +381,8 @@ func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
 	}
 }
 
-// LockRound takes the lock for a round, unless somebody holds it who wrote it
-// by hand (the mock has no other balancers).
+// LockRound takes the lock for a round. It returns false if a user has set another holder by hand; the
+// mock has no other balancers.
 func (e engine) LockRound(context.Context) (bool, error) {
 	taken := false
 	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) {
@@ -404,7 +399,7 @@ func (e engine) LockRound(context.Context) (bool, error) {
 	return taken, err
 }
 
-// UnlockRound frees the lock and keeps the fields about its last holder.
+// UnlockRound frees the lock but keeps the fields of its last holder.
 func (e engine) UnlockRound(context.Context) error {
 	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) { setDocField(doc, "state", lockFree) })
 	return err

@@ -15,14 +15,14 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ShardedCollections returns the sharded collections by namespace.
+// ShardedCollections returns the sharded collections sorted by namespace.
 func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 	colls, err := cfg.shardedCollections()
 	return slices.Clone(colls), err
 }
 
-// Balancer is the cluster's balancer: its engine, what drives it, and the
-// commands scheduler that sends what it decides to shards.
+// Balancer is the cluster's balancer: its engine, the driver of the engine, and the commands scheduler,
+// which sends the balancer's commands to shards.
 type Balancer struct {
 	*setup
 	background  *sync.WaitGroup
@@ -46,25 +46,26 @@ type Balancer struct {
 	runner         *runner               // on real time
 	scheduler      schedulerState
 	runningActions []*balancerAction // of all terms
-	// zoneScanFailed: the last scan of the zones failed.
+	// zoneScanFailed reports whether the last scan of the zones failed.
 	zoneScanFailed bool
 }
 
-// Balancer is that of the cluster.
+// Balancer returns the cluster's balancer.
 func (c *Cluster) Balancer() *Balancer { return c.balancer }
 
-// Runs reports whether the balancer runs, in rounds or between them: not while the config server is down.
+// Runs reports whether the balancer is running. It is running during and between rounds, but not while
+// the config server is down.
 func (b *Balancer) Runs() bool { return b.scheduler != schedulerStopped }
 
-// RefreshSettings reads config.settings for the engine and the status
-// commands; what could be read takes effect even when it fails.
+// RefreshSettings reads config.settings for the engine and the status commands. If it fails, the valid
+// settings take effect nevertheless.
 func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
 	settings, err := balancer.LoadSettings(context.Background(), engine{b: b}, b.loop.Settings())
 	b.loop.SetSettings(settings)
 	return settings, err
 }
 
-// Start turns balancing and auto-merging on (rules/03-commands §1.2).
+// Start turns on balancing and auto-merging (rules/03-commands §1.2).
 func (b *Balancer) Start() error {
 	if err := b.setMode("full", false); err != nil {
 		return err
@@ -73,8 +74,8 @@ func (b *Balancer) Start() error {
 	return nil
 }
 
-// Stop turns both off and waits until the round in progress, if any,
-// has ended, or the deadline has passed.
+// Stop turns off balancing and auto-merging. It waits until the current round has ended or the deadline
+// has passed.
 func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
 	if err := b.setMode("off", true); err != nil {
 		return err
@@ -97,8 +98,8 @@ func (b *Balancer) setMode(mode string, stopped bool) error {
 	if err != nil {
 		return err
 	}
-	// The auto-splitter of older releases follows the balancer's switch, as the
-	// auto-merger does now.
+	// The auto-splitter of older releases is switched together with the balancer, as the auto-merger is
+	// since.
 	for id, exists := range map[string]bool{"automerge": b.release.AutoMerges(), "autosplit": b.release.AutoSplits()} {
 		if !exists {
 			continue
@@ -112,8 +113,8 @@ func (b *Balancer) setMode(mode string, stopped bool) error {
 	return err
 }
 
-// Compliance is balancerCollectionStatus (rules/01-selection §7): what the balancer
-// would do to the collection now, with every shard available.
+// Compliance implements balancerCollectionStatus (rules/01-selection §7): what the balancer would do to
+// the collection now if every shard were available.
 func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return policy.Compliance{}, err
@@ -154,8 +155,8 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 	return policy.CollectionStatus(situation, defragmentation)
 }
 
-// MaxChunkSizeBytes returns the chunk size in force for a collection. The
-// global one is read now: it may have changed since the last round.
+// MaxChunkSizeBytes returns the effective chunk size of a collection. It reads the global chunk size,
+// which may have changed since the last round.
 func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	if coll.MaxChunkSizeBytes != 0 {
 		return coll.MaxChunkSizeBytes
@@ -167,16 +168,16 @@ func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	return settings.MaxChunkSizeBytes
 }
 
-// BalancingChange is configureCollectionBalancing; nil fields stay.
+// BalancingChange are the options of configureCollectionBalancing; nil fields stay unchanged.
 type BalancingChange struct {
-	// ChunkSizeMB of 0 goes back to the global size.
+	// ChunkSizeMB of 0 restores the global chunk size.
 	ChunkSizeMB *int64
 	Defragment  *bool
 	AutoMerge   *bool
 	Balance     *bool
 }
 
-// Configure changes a collection's entry (rules/03-commands §1.2).
+// Configure changes the balancing options of a collection (rules/03-commands §1.2).
 func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	if !b.config.isTracked(ns) {
 		if change.Defragment != nil && !*change.Defragment {
@@ -229,13 +230,14 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	return nil
 }
 
-// onlyAborts: such a change does not affect the metadata of routers.
+// onlyAborts reports whether the change only aborts a defragmentation, which does not affect the
+// routers' metadata.
 func (b BalancingChange) onlyAborts() bool {
 	return b.Defragment != nil && !*b.Defragment && b.ChunkSizeMB == nil && b.AutoMerge == nil && b.Balance == nil
 }
 
-// abortDefragmentation lets a defragmentation under way end; without one there
-// is nothing to do (rules/02-defragmentation-and-merging §2.9).
+// abortDefragmentation ends a defragmentation in progress. It does nothing if there is none
+// (rules/02-defragmentation-and-merging §2.9).
 func (b *Balancer) abortDefragmentation(ns string) error {
 	coll, ok, err := b.config.Tracked(ns)
 	if err != nil || !ok || !coll.Defragment {
@@ -248,7 +250,7 @@ func (b *Balancer) abortDefragmentation(ns string) error {
 	return err
 }
 
-// PermitMigrations is setAllowMigrations (rules/03-commands §1.2).
+// PermitMigrations implements setAllowMigrations (rules/03-commands §1.2).
 func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	found, err := b.config.modify(configCollections, ns, func(doc *bson.D) {
 		if permit {

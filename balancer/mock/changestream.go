@@ -17,7 +17,7 @@ import (
 // ChangeKind is the operationType of a change event.
 type ChangeKind string
 
-// The kinds of changes that are noted.
+// The kinds of changes that are recorded.
 const (
 	ChangeInsert       ChangeKind = "insert"
 	ChangeUpdate       ChangeKind = "update"
@@ -27,7 +27,7 @@ const (
 	ChangeRename       ChangeKind = "rename"
 	ChangeDropDatabase ChangeKind = "dropDatabase"
 
-	// Only streams with showExpandedEvents show these.
+	// Only streams with showExpandedEvents return these changes.
 	ChangeCreate          ChangeKind = "create"
 	ChangeCreateIndexes   ChangeKind = "createIndexes"
 	ChangeDropIndexes     ChangeKind = "dropIndexes"
@@ -37,26 +37,26 @@ const (
 	ChangeReshard         ChangeKind = "reshardCollection"
 )
 
-// Change is one entry of what change streams read, in place of an oplog.
+// Change is an entry of the change feed, which change streams read in place of an oplog.
 type Change struct {
 	Kind          ChangeKind
-	At            bson.Timestamp // no two have the same
+	At            bson.Timestamp // unique
 	Wall          time.Time
 	Namespace, To string // To is the new name of a rename
 	Key           bson.D // documentKey
 	Before, After bson.Raw
 	Update        update.Description // of an update
-	// Images: the collection keeps pre- and post-images.
+	// Images reports whether the collection stores pre- and post-images.
 	Images bool
 
 	// Additional fields of expanded events.
 	UUID      *bson.Binary // of the collection
 	Operation bson.D       // operationDescription
-	NSType    string       // what was created: "collection" or "view"; of a view that is dropped, too
+	NSType    string       // of a created object or a dropped view: "collection" or "view"
 	State     bson.D       // stateBeforeChange
 }
 
-// Expanded reports whether only streams with showExpandedEvents show a change.
+// Expanded reports whether only streams with showExpandedEvents return the change.
 func (ch Change) Expanded() bool {
 	switch ch.Kind {
 	case ChangeCreate, ChangeCreateIndexes, ChangeDropIndexes, ChangeModify, ChangeShardCollection, ChangeRefineKey,
@@ -66,14 +66,13 @@ func (ch Change) Expanded() bool {
 	return ch.Kind == ChangeDrop && ch.NSType == "view"
 }
 
-// Limits of the history that streams can resume from: number of changes and bytes.
+// Limits of the history from which streams can resume: number of changes, and bytes.
 const (
 	maxChanges     = 10_000
 	maxChangeBytes = 64 << 20
 )
 
-// ChangeFeed is what change streams read. Changes are noted from the first
-// stream on.
+// ChangeFeed records the changes for change streams. It starts with the first stream.
 type ChangeFeed struct {
 	clock   *clock.Clock
 	config  *ConfigDB
@@ -83,20 +82,19 @@ type ChangeFeed struct {
 	recording bool
 	list      []Change
 	bytes     int
-	// forgottenUntil is the time of the newest change that was discarded.
+	// forgottenUntil is the time of the newest discarded change.
 	forgottenUntil bson.Timestamp
 }
 
 // Changes returns the feed of the cluster's change streams.
 func (c *Cluster) Changes() *ChangeFeed { return c.changes }
 
-// reset forgets all changes, and notes none until a stream begins.
+// reset discards all changes and stops recording until a stream starts.
 func (cf *ChangeFeed) reset() {
 	cf.recording, cf.list, cf.bytes, cf.forgottenUntil = false, nil, 0, bson.Timestamp{}
 }
 
-// Start starts recording changes, if it has not started, and returns the current
-// cluster time.
+// Start starts recording changes unless it has started, and returns the current cluster time.
 func (cf *ChangeFeed) Start() bson.Timestamp {
 	if !cf.recording {
 		cf.reset()
@@ -121,7 +119,7 @@ func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
 	return cf.list[from:], nil
 }
 
-// HasAfter reports whether anything has changed since.
+// HasAfter reports whether there are changes after a time.
 func (cf *ChangeFeed) HasAfter(at bson.Timestamp) bool {
 	n := len(cf.list)
 	return n > 0 && cf.list[n-1].At.After(at)
@@ -147,7 +145,7 @@ func (cf *ChangeFeed) note(ch Change) {
 	cf.clock.Wake()
 }
 
-// noteDocument records the insert or delete of one document.
+// noteDocument records the insert or delete of a document.
 func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bson.Raw) {
 	if !cf.recording {
 		return
@@ -168,7 +166,7 @@ func (cf *ChangeFeed) newDocumentChange(kind ChangeKind, ns string, doc, before,
 	return ch
 }
 
-// noteUpdate notes what an update has done to one document.
+// noteUpdate records the update of a document.
 func (cf *ChangeFeed) noteUpdate(u *update.Update, ns string, before, after bson.Raw) {
 	if !cf.recording {
 		return
@@ -182,7 +180,7 @@ func (cf *ChangeFeed) noteUpdate(u *update.Update, ns string, before, after bson
 	cf.note(ch)
 }
 
-// noteCreated notes a new collection that is not sharded.
+// noteCreated records the creation of an unsharded collection.
 func (cf *ChangeFeed) noteCreated(ns string, options bson.D) {
 	key, err := bson.Marshal(bson.D{{Key: "_id", Value: int32(1)}})
 	if err != nil {
@@ -193,7 +191,7 @@ func (cf *ChangeFeed) noteCreated(ns string, options bson.D) {
 	cf.note(Change{Kind: ChangeCreate, Namespace: ns, Operation: operation, NSType: "collection"})
 }
 
-// noteIndexes records indexes that were created or dropped.
+// noteIndexes records the creation or the drop of indexes.
 func (cf *ChangeFeed) noteIndexes(kind ChangeKind, ns string, specs []store.IndexSpec) {
 	list := bson.A{}
 	for _, s := range specs {
@@ -204,7 +202,7 @@ func (cf *ChangeFeed) noteIndexes(kind ChangeKind, ns string, specs []store.Inde
 	}
 }
 
-// anyLocal returns a collection's data on any shard that has it; nil where none has.
+// anyLocal returns a collection's data on any shard that has the collection, nil if there is none.
 func (cf *ChangeFeed) anyLocal(ns string) *localCollection {
 	for _, t := range cf.locator.targets(ns, nil) {
 		if t.shard != nil && t.shard.colls[ns] != nil {
@@ -214,8 +212,7 @@ func (cf *ChangeFeed) anyLocal(ns string) *localCollection {
 	return nil
 }
 
-// keepsImages reports whether a collection was made, or modified, with
-// changeStreamPreAndPostImages.
+// keepsImages reports whether changeStreamPreAndPostImages is enabled for the collection.
 func (l *localCollection) keepsImages() bool {
 	for _, o := range l.options {
 		if o.Key == "changeStreamPreAndPostImages" {
@@ -226,7 +223,7 @@ func (l *localCollection) keepsImages() bool {
 	return false
 }
 
-// documentKey returns a document's shard key, where it has one, and its _id.
+// documentKey returns a document's shard key, if its collection is sharded, and its _id.
 func (cf *ChangeFeed) documentKey(ns string, doc bson.Raw) bson.D {
 	key := bson.D{}
 	if coll, sharded, err := cf.config.ShardedEntry(ns); err == nil && sharded {

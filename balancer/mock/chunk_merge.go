@@ -12,11 +12,11 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// MergeRange merges the chunks that exactly tile [min, max) on the shard that
-// owns min (rules/02-defragmentation-and-merging §3.6). One chunk is a success without change.
+// MergeRange merges the chunks that exactly tile [min, max) on the shard that owns min
+// (rules/02-defragmentation-and-merging §3.6). For a single chunk it succeeds without a change.
 func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
 	if min.Compare(max) >= 0 {
-		// The shard finds this without a code, and mongos raises it again.
+		// The shard's error has no code, and mongos returns it unchanged.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
 	table := cks.config.tables[coll.Namespace]
@@ -37,7 +37,7 @@ func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) err
 	return cks.commitMerge(coll, owner, min, max)
 }
 
-// ownedBy returns those of some chunks that a shard owns.
+// ownedBy returns the chunks that a shard owns.
 func ownedBy(shard catalog.ShardID, chunks iter.Seq[catalog.Chunk]) (own []catalog.Chunk) {
 	for chunk := range chunks {
 		if chunk.Shard == shard {
@@ -47,8 +47,8 @@ func ownedBy(shard catalog.ShardID, chunks iter.Seq[catalog.Chunk]) (own []catal
 	return own
 }
 
-// commitMerge is the config server's part (_configsvrCommitChunksMerge):
-// coll is the collection as the shard knows it.
+// commitMerge is the config server's part (_configsvrCommitChunksMerge). known is the collection
+// according to the shard.
 func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
 	coll, ok, err := cks.config.Tracked(ns)
@@ -97,12 +97,11 @@ func (cks *Chunks) logMerge(what string, coll catalog.Collection, before catalog
 	})
 }
 
-// mergeAllAttempts is how often chunks are read again when the collection has
-// changed before they could be merged.
+// mergeAllAttempts is how often the chunks are read if the collection changes before they are merged.
 const mergeAllAttempts = 5
 
-// MergeAll merges every run of mergeable chunks of a shard (rules/02-defragmentation-and-merging §3.5)
-// and returns the number of chunks that went into merged ones.
+// MergeAll merges every run of mergeable chunks of a shard (rules/02-defragmentation-and-merging §3.5).
+// It returns the number of chunks that were merged into others.
 func (cks *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
 	if err := cks.faults.checkReachable(configShard, id); err != nil {
 		return 0, err
@@ -116,8 +115,8 @@ func (cks *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.config.table(coll.Namespace) })
 }
 
-// mergeAll reads chunks without a lock and merges them if the collection has
-// not changed meanwhile; else it reads once more what may have changed.
+// mergeAll reads the chunks without a lock, and merges them if the collection has not changed meanwhile.
+// Otherwise it reads the changed part again.
 func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits,
 	read func() *catalog.RoutingTable) (int, error) {
 	var from catalog.Key
@@ -155,7 +154,7 @@ func (cks *Chunks) mergeRuns(
 		return 0, err
 	}
 	count := 0
-	before := table.Version() // table is as it was before the merge
+	before := table.Version() // the table before the merge
 	for i, chunk := range merged {
 		cks.logMerge("autoMerge", coll, before, chunk, len(runs[i]))
 		before.ChunkVersion = chunk.Version

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Chunks splits and merges chunks and writes their flags.
+// Chunks splits and merges chunks and changes their flags.
 type Chunks struct {
 	*setup
 	balancer     *Balancer
@@ -30,14 +30,14 @@ type Chunks struct {
 	shards       shardSet
 }
 
-// Chunks returns those of the cluster.
+// Chunks returns the Chunks of the cluster.
 func (c *Cluster) Chunks() *Chunks { return c.chunks }
 
-// maxSplitPoints is how many points a shard splits a chunk at.
+// maxSplitPoints is the maximum number of split points of a chunk.
 const maxSplitPoints = 8192
 
-// SplitOnShard is a split as the balancer asks the owner for it: the shard
-// looks at the points itself before it asks the config server (rules/01-rounds-and-settings §5.3).
+// SplitOnShard executes a split that the balancer requests from the owner. The shard checks the points
+// before it sends the request to the config server (rules/01-rounds-and-settings §5.3).
 func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
 		cks.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
@@ -52,8 +52,8 @@ func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, po
 	return cks.Split(coll, chunk, points)
 }
 
-// Split cuts a chunk at the given points, in ascending order: the shard's
-// part, then the config server's (rules/02-migration-and-metadata §6.6).
+// Split splits a chunk at the given points, which are in ascending order: first the shard's part, then
+// the config server's (rules/02-migration-and-metadata §6.6).
 func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if err := checkChunkOperations(cks.config); err != nil {
 		return err
@@ -85,8 +85,8 @@ func errChunkOperation() error {
 		"Collection is undergoing changes so the chunk operation is not allowed")
 }
 
-// commitSplit writes the catalog and the change log
-// (_configsvrCommitChunkSplit): coll is the collection as the shard knows it.
+// commitSplit writes the catalog and the change log (_configsvrCommitChunkSplit). known is the
+// collection according to the shard.
 func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
 	points []catalog.Key) error {
 	ns := known.Namespace
@@ -107,7 +107,7 @@ func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, 
 	case !chunk.Min.Equal(min):
 		return mongoerr.New(mongoerr.IncompatibleShardingMetadata, "no chunk of %s begins at %s", ns, coll.Pattern.Bound(min))
 	case isSplit(table, shard, min, max, points):
-		return nil // the request again
+		return nil // a repeated request
 	case !chunk.Max.Equal(max) || chunk.Shard != shard:
 		return mongoerr.New(mongoerr.BadValue, "no chunk of %s on shard %s has these bounds", ns, shard)
 	}
@@ -123,8 +123,7 @@ func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, 
 	return nil
 }
 
-// isSplit reports whether [min, max) of a shard is cut at exactly these points
-// already.
+// isSplit reports whether [min, max) of a shard is already split at exactly these points.
 func isSplit(table *catalog.RoutingTable, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) bool {
 	bounds := append(slices.Clone(points), max)
 	for _, bound := range bounds {
@@ -178,8 +177,7 @@ const (
 	backward direction = true
 )
 
-// ChunkEndingAt returns the chunk whose upper bound is max, else the one containing
-// it.
+// ChunkEndingAt returns the chunk whose upper bound is max, or else the chunk that contains max.
 func ChunkEndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
 	i := t.IndexOf(max)
 	if chunk := t.At(i); i == 0 || !chunk.Min.Equal(max) {
@@ -188,9 +186,9 @@ func ChunkEndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
 	return t.At(i - 1)
 }
 
-// splitPoint searches [min, max) for the first point that cuts off about one chunk size ("auto split
-// vector" with limit 1, rules/02-migration-and-metadata §5.8). Sizes are those of the whole local
-// collection, orphans included.
+// splitPoint returns the first point in [min, max) that splits off about one chunk size ("auto split
+// vector" with limit 1, rules/02-migration-and-metadata §5.8). The average document size is that of the
+// whole local collection, including orphans.
 func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key, maxChunkBytes int64,
 	dir direction) (catalog.Key, bool) {
 	if l == nil {
@@ -223,7 +221,7 @@ func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key,
 	return key, err == nil
 }
 
-// firstSplitPoint returns the position of the first split point.
+// firstSplitPoint returns the index of the first split point in keys.
 func firstSplitPoint(keys [][]byte, perPiece int) (int, bool) {
 	points := splitPointIndexes(keys, perPiece, 1)
 	if len(points) == 0 {
@@ -232,10 +230,9 @@ func firstSplitPoint(keys [][]byte, perPiece int) (int, bool) {
 	return points[0], true
 }
 
-// splitPointIndexes returns the search itself over the keys of a range in walking
-// order: the positions of the first split points, up to limit of them, or all
-// for 0. Keys equal to the point before are skipped; a short last piece is made
-// up for by the pieces before it.
+// splitPointIndexes returns the indexes of the first split points in the keys of a range, up to limit of
+// them, or all if limit is 0. keys are in the order of the scan. It skips keys that equal the previous
+// point. If the last piece is too small, it makes the pieces before it smaller.
 func splitPointIndexes(keys [][]byte, perPiece, limit int) []int {
 	if len(keys) == 0 || bytes.Equal(keys[0], keys[len(keys)-1]) {
 		return nil
@@ -254,7 +251,7 @@ func splitPointIndexes(keys [][]byte, perPiece, limit int) []int {
 	return points
 }
 
-// evenOutLastPieces makes the last piece larger at the cost of the pieces before it.
+// evenOutLastPieces makes the last piece larger by making the pieces before it smaller.
 func evenOutLastPieces(keys [][]byte, points []int, count, perPiece int) []int {
 	again := min(3, len(points))
 	smaller := perPiece - (perPiece-count)/(again+1)
@@ -266,13 +263,13 @@ func evenOutLastPieces(keys [][]byte, points []int, count, perPiece int) []int {
 	if len(points) > 0 {
 		from = points[len(points)-1]
 	}
-	// The key walked from counts as the first of its piece.
+	// The start key counts as the first key of its piece.
 	more, _ := pickSplitPoints(keys, from, 1, smaller, again)
 	return append(points, more...)
 }
 
-// pickSplitPoints picks up to limit points behind keys[from], one every n keys,
-// and returns the count after the last one.
+// pickSplitPoints returns up to limit split points after keys[from], one every n keys. rest is the
+// number of keys after the last one.
 func pickSplitPoints(keys [][]byte, from, count, n, limit int) (points []int, rest int) {
 	last := keys[from]
 	for i := from + 1; i < len(keys); i++ {
@@ -289,7 +286,7 @@ func pickSplitPoints(keys [][]byte, from, count, n, limit int) (points []int, re
 	return points, count
 }
 
-// virtualPoint applies the same rule to virtual data.
+// virtualPoint applies the rule of splitPoint to virtual data.
 func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Key, docs, perPiece int64,
 	dir direction) (catalog.Key, bool) {
 	n, ok := policy.DocumentsToCut(docs, perPiece)
@@ -302,9 +299,8 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 	return l.virtual.keyAfterDocs(p, min, max, n)
 }
 
-// Median returns the split point of a chunk for split by find or bounds
-// (rules/03-commands §1.3): key number floor(N/2)+1, or the next different key when that equals
-// the first.
+// Median returns the split point for split by find or bounds (rules/03-commands §1.3): key number
+// floor(N/2)+1, or the next different key if that equals the first key.
 func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
 	local := cks.shards[chunk.Shard].colls[coll.Namespace]
 	if local == nil {

@@ -11,26 +11,25 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SplitVectorRequest asks for the split points of a range (splitVector,
-// rules/03-commands §1.8). Bounds may be left out together.
+// SplitVectorRequest is a request for the split points of a range (splitVector, rules/03-commands §1.8).
+// Both bounds or neither must be given.
 type SplitVectorRequest struct {
 	Namespace  string
 	Key        bson.Raw
 	Min, Max   bson.Raw
-	ChunkBytes int64 // zero without a limit
-	MaxPoints  int64 // zero without a limit
-	MaxKeys    int64 // of a piece; zero is the default
-	Force      bool  // the median, whatever the sizes
-	// Shard is the shard to read directly, orphans included; empty for the owner.
+	ChunkBytes int64 // zero for no limit
+	MaxPoints  int64 // zero for no limit
+	MaxKeys    int64 // per piece; zero for the default
+	Force      bool  // return the median, regardless of sizes
+	// Shard is the shard whose data is read, including orphans; empty for the owner.
 	Shard catalog.ShardID
 }
 
-// defaultMaxPieceKeys is how many keys a piece has at most by default.
+// defaultMaxPieceKeys is the default maximum number of keys per piece.
 const defaultMaxPieceKeys = 250_000
 
-// SplitVector returns the keys at which a range would be cut into pieces of half
-// the chunk size: every time that many keys have passed, the next different
-// one.
+// SplitVector returns the keys at which a range would be split into pieces of half the chunk size. After
+// each such number of keys, the next different key is a split point.
 func (cks *Chunks) SplitVector(req SplitVectorRequest) ([]bson.Raw, error) {
 	pattern, err := catalog.ParseKeyPattern(req.Key)
 	if err != nil {
@@ -81,7 +80,7 @@ func (cks *Chunks) SplitVector(req SplitVectorRequest) ([]bson.Raw, error) {
 	return points, nil
 }
 
-// keysPerPiece returns how many keys a piece has.
+// keysPerPiece returns the number of keys per piece.
 func (r SplitVectorRequest) keysPerPiece(average, keys int64) int64 {
 	if r.Force {
 		return keys / 2
@@ -93,8 +92,8 @@ func (r SplitVectorRequest) keysPerPiece(average, keys int64) int64 {
 	return min(r.ChunkBytes/(2*average), most)
 }
 
-// splitVectorPoints walks keys in order; a point comes when more than n keys have
-// passed since the last one, at the next key that differs from it.
+// splitVectorPoints returns the indexes of the split points: after more than n keys since the last
+// point, the next key that differs from the last point.
 func splitVectorPoints(keys [][]byte, n, limit int64) []int {
 	var points []int
 	last, passed := keys[0], int64(0)
@@ -110,7 +109,7 @@ func splitVectorPoints(keys [][]byte, n, limit int64) []int {
 	return points
 }
 
-// virtualSplitVector cuts virtual data, whose keys are spread evenly.
+// virtualSplitVector returns the split points of virtual data, whose keys are evenly distributed.
 func (l *localCollection) virtualSplitVector(
 	req SplitVectorRequest,
 	p catalog.KeyPattern,
@@ -129,8 +128,7 @@ func (l *localCollection) virtualSplitVector(
 	return points
 }
 
-// splitVectorRange returns the shard's collection that a range lies in, and its
-// bounds.
+// splitVectorRange returns the shard's collection that contains a range, and its bounds.
 func (cks *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
 	upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
@@ -169,13 +167,13 @@ func (cks *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyP
 	return l, lower, upper, nil
 }
 
-// autoSplitDivisor is the divisor of the chunk size: so many bytes must be written to a chunk
-// before its shard checks whether it is too large.
+// autoSplitDivisor is the divisor of the chunk size: after that many bytes were written to a chunk, its
+// shard checks whether the chunk is too large.
 const autoSplitDivisor = 5
 
-// autoSplit notes a document that was written to a sharded collection. Up to
-// 5.0 a shard that has written a fifth of a chunk size to one of its chunks
-// looks at it, and cuts it into halves of chunks if it holds more than one.
+// autoSplit counts a document that was written to a sharded collection. Up to release 5.0, a shard that
+// has written a fifth of the chunk size to a chunk checks the chunk. If the chunk is larger than the
+// chunk size, the shard splits it into pieces of half a chunk size.
 func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if !cks.release.AutoSplits() || doc == nil || cks.config.tables[ns] == nil {
 		return
@@ -200,15 +198,14 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	}
 	points := cks.halfSizePoints(coll, chunk, size)
 	if len(points) < 2 {
-		return // half a chunk to a whole one: not yet
+		return // not larger than the chunk size
 	}
 	if err := cks.Split(coll, chunk, points); err != nil {
 		cks.logger.Warn("a chunk that has grown is not split", "ns", ns, "error", err)
 	}
 }
 
-// countWritten counts what was written to a chunk and reports whether it is time to
-// look at the chunk.
+// countWritten counts bytes written to a chunk and reports whether to check the chunk.
 func (l *localCollection) countWritten(chunk catalog.Chunk, bytes, enough int64) bool {
 	if l.writtenByChunk == nil {
 		l.writtenByChunk = map[string]int64{}
@@ -222,8 +219,8 @@ func (l *localCollection) countWritten(chunk catalog.Chunk, bytes, enough int64)
 	return true
 }
 
-// halfSizePoints returns the points that cut a chunk into pieces of half a chunk size;
-// none when the shard can't tell.
+// halfSizePoints returns the points that split a chunk into pieces of half a chunk size. It returns none
+// if the shard cannot determine them.
 func (cks *Chunks) halfSizePoints(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
 	bounds, err := cks.SplitVector(SplitVectorRequest{
 		Namespace: coll.Namespace, Key: coll.Pattern.Doc(),

@@ -22,48 +22,46 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Config makes a Cluster. The zero value is three empty shards on virtual
-// time that starts now, with seed 0.
+// Config configures a Cluster. The zero value means three empty shards, virtual time from now on, and
+// seed 0.
 type Config struct {
-	// Topology is what the cluster holds at the start; nil means three shards.
+	// Topology is the initial content of the cluster; nil means three empty shards.
 	Topology *Topology
-	// RealTime lets time pass as on the wall; otherwise it is virtual.
+	// RealTime makes the cluster use real time instead of virtual time.
 	RealTime bool
-	// Pace lets virtual time go by on its own, so many times as fast as real
-	// time; 0 = it moves with commands and waits only.
+	// Pace makes virtual time advance on its own, by that factor faster than real time. With 0, time
+	// advances only with commands and waits.
 	Pace float64
-	// Start is where virtual time begins; zero means the wall clock's now.
+	// Start is the start of virtual time; zero means now.
 	Start time.Time
-	// Version is the release that the cluster emulates; zero is the current
-	// one.
+	// Version is the release that the cluster emulates; zero means the current one.
 	Version catalog.Release
-	// FCV is the feature compatibility version, such as "8.0"; empty is that of Version.
+	// FCV is the feature compatibility version, such as "8.0"; empty means that of Version.
 	FCV string
-	// Seed feeds the one source of chance.
+	// Seed is the seed of the cluster's only random generator.
 	Seed uint64
 	// ServerBugs selects known server bugs to reproduce.
 	ServerBugs ServerBugs
-	// Parameters are server parameters under their own names.
+	// Parameters are server parameters by name.
 	Parameters map[string]any
-	// ConfigServer is host:port of the config server's only member;
-	// DefaultConfigServer by default.
+	// ConfigServer is the host:port of the config server's only member; the default is
+	// DefaultConfigServer.
 	ConfigServer string
-	// Location is the time zone of the config servers; nil is that of Start. A Topology may
-	// have one of its own.
+	// Location is the time zone of the config servers; nil means that of Start. A Topology may override
+	// it.
 	Location *time.Location
-	// Logger gets the engine's log events; nil discards them.
+	// Logger logs the engine's events; nil discards them.
 	Logger *slog.Logger
-	// DBPath is the directory that stores the cluster; empty stores nothing. An
-	// existing cluster is continued: with a Topology or a Snapshot
-	// it fails with ErrHoldsCluster.
+	// DBPath is the directory that stores the cluster; empty stores nothing. A cluster stored there is
+	// continued; together with a Topology or a Snapshot this fails with ErrHoldsCluster.
 	DBPath string
-	// OnUnlock, if not nil, is called with the time that the lock was held.
+	// OnUnlock, if not nil, is called with the duration for which the lock was held.
 	OnUnlock func(time.Duration)
-	// Snapshot is a file, made by Save, to begin with instead of a Topology.
+	// Snapshot is a file made by Save that is loaded instead of a Topology.
 	Snapshot string
-	// Metadata is a cluster to play, another thing to begin with instead of a
-	// Topology: its metadata, and virtual data of its sizes. Virtual time begins at
-	// its time, whatever Start says.
+	// Metadata is another alternative to a Topology: the metadata of a cluster, which is loaded with
+	// virtual data of the cluster's sizes. Virtual time begins at the time of the metadata; Start has no
+	// effect.
 	Metadata *catalog.Snapshot
 }
 
@@ -74,7 +72,7 @@ type Cluster struct {
 	ids   *ids.Source
 
 	seed       uint64
-	ctx        context.Context // ends with the cluster
+	ctx        context.Context // ends when the cluster is closed
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
@@ -107,15 +105,13 @@ type Cluster struct {
 	env               *environment
 
 	storage *Storage
-	// onReplaced is called with the lock held when another state took the place
-	// of the whole one.
+	// onReplaced functions are called with the lock held when the whole state was replaced.
 	onReplaced []func()
-	// onClose is called with the lock held when the cluster closes.
+	// onClose functions are called with the lock held when the cluster is closed.
 	onClose []func()
 }
 
-// setup is what every node of a cluster has: a release, the server parameters
-// in force, a log.
+// setup is shared by all nodes of a cluster: the release, the current server parameters, the log.
 type setup struct {
 	release    catalog.Release
 	parameters *parameters.Set
@@ -123,11 +119,11 @@ type setup struct {
 	bugs       ServerBugs
 	// location is the time zone of the config server's primary.
 	location *time.Location
-	// installed are the versions of members and routers that have one of their own.
+	// installed are the releases of members and routers that differ from the cluster's.
 	installed *Installed
 }
 
-// New makes a cluster and starts its balancer. Close ends it.
+// New creates a cluster and starts its balancer. Close stops it.
 func New(cfg Config) (*Cluster, error) {
 	c := newCluster(cfg)
 	if err := setAtStart(c.parameters, cfg.Parameters); err != nil {
@@ -145,7 +141,7 @@ func New(cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster makes a cluster that holds nothing and does not run.
+// newCluster creates an empty cluster that is not running.
 func newCluster(cfg Config) *Cluster {
 	start := cfg.Start
 	if cfg.RealTime || start.IsZero() {
@@ -177,18 +173,17 @@ func newCluster(cfg Config) *Cluster {
 	return c
 }
 
-// Documents yields the documents of a namespace that a router returns, as they
-// are now: each from the shard that owns it, orphans never. A nil filter gives
-// all. No node is asked for them.
+// Documents returns the documents of a namespace as a router returns them: each from the shard that owns
+// it, without orphans. A nil filter matches all documents. It contacts no node.
 func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
 	return c.locator.documents(ns, filter)
 }
 
-// applyOverrides applies the version and parameters of cfg over the stored ones.
+// applyOverrides replaces the stored version and parameters by those of cfg.
 func (c *Cluster) applyOverrides(cfg Config) error {
 	if cfg.Version != (catalog.Release{}) {
 		c.release = cfg.Version
-		c.installed.clear() // it is what all servers start with
+		c.installed.clear() // all servers start with this version
 	}
 	return setAtStart(c.parameters, cfg.Parameters)
 }
@@ -202,7 +197,7 @@ func setAtStart(p *parameters.Set, values map[string]any) error {
 	return nil
 }
 
-// initialize fills the empty cluster with its initial state.
+// initialize loads the initial state into the empty cluster.
 func (c *Cluster) initialize(cfg Config) error {
 	if cfg.Topology != nil && cfg.hasInitialState() {
 		return errors.New("a topology and a snapshot exclude each other")
@@ -245,18 +240,17 @@ func (c *Cluster) buildFromTopology(cfg Config) error {
 	return nil
 }
 
-// Parameters returns the server parameters in force.
+// Parameters returns the current server parameters.
 func (c *Cluster) Parameters() *parameters.Set { return c.parameters }
 
-// start starts the background work: events on real time or at a pace,
-// pings, the balancer.
+// start starts the background work: events on real time or at a pace, pings, and the balancer.
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.balancer.ctx = c.ctx
 	c.clock.Every(pingInterval, c.routers.ping)
 	c.clock.Every(sessionsInterval, c.collections.ensureSessions)
 	c.ttl.schedule()
-	c.balancer.startEngine() // before events run beside it: nobody holds the lock here
+	c.balancer.startEngine() // before events run concurrently: the lock is not held here
 	if runs := c.clock.BackgroundRunner(pace); runs != nil {
 		c.background.Go(func() { runs(c.ctx) })
 	}
@@ -298,14 +292,14 @@ func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
 // Term returns the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.balancer.term }
 
-// Status returns what the engine reports of itself.
+// Status returns the status of the engine.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
 
-// minWire is the oldest wire version that drivers of today talk to. Releases
-// before 4.4 show it instead of their own: nobody could connect otherwise.
+// minWire is the lowest wire version that current drivers support. Releases before 4.4 report it instead
+// of their own, because otherwise no driver could connect.
 const minWire = 9
 
-// versions are what the mock shows of itself, as a mongos of each release.
+// versions are the versions that the mock reports as a mongos of each release.
 var versions = map[catalog.Release]struct {
 	text string
 	wire int32
@@ -326,7 +320,7 @@ var versions = map[catalog.Release]struct {
 	catalog.Release90: {"9.0.2", 29},
 }
 
-// fullVersion returns what a release shows of itself.
+// fullVersion returns the version that a release reports.
 func fullVersion(r catalog.Release) string {
 	if _, known := r.Patch(); known {
 		return r.String()
@@ -334,21 +328,21 @@ func fullVersion(r catalog.Release) string {
 	return versions[r.Line()].text
 }
 
-// Release returns the release the cluster behaves like.
+// Release returns the release that the cluster emulates.
 func (c *Cluster) Release() catalog.Release { return c.release }
 
-// Version returns the full version, as "8.0.10".
+// Version returns the full version, such as "8.0.10".
 func (c *Cluster) Version() string { return fullVersion(c.release) }
 
-// VersionArray returns the version of a release in four numbers.
+// VersionArray returns the version of a release as four numbers.
 func VersionArray(r catalog.Release) bson.A {
 	var numbers bson.A
 	for part := range strings.SplitSeq(fullVersion(r), ".") {
-		n, _ := strconv.ParseInt(part, 10, 32) // a table of our own
+		n, _ := strconv.ParseInt(part, 10, 32) // no error: the table has valid versions
 		numbers = append(numbers, int32(n))
 	}
 	return append(numbers, int32(0))
 }
 
-// MaxWireVersion returns what hello announces in a release.
+// MaxWireVersion returns the maxWireVersion of hello in a release.
 func MaxWireVersion(r catalog.Release) int32 { return versions[r.Line()].wire }

@@ -7,8 +7,7 @@ import (
 	"shardsh/balancer/mock/ids"
 )
 
-// makeParts creates the components of an empty cluster and wires up their
-// dependencies.
+// makeParts creates the components of an empty cluster and connects them.
 func (c *Cluster) makeParts(configServer string) {
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.zones = &Zones{setup: c.setup, config: c.config, ids: c.ids}
@@ -119,27 +118,27 @@ func (c *Cluster) makeParts(configServer string) {
 	}
 }
 
-// Clock gives scripts a cluster's time. Its methods take the lock.
+// Clock gives scripts access to a cluster's time. Its methods take the lock.
 type Clock = clock.Shared
 
-// Clock is that of the cluster.
+// Clock returns the clock of the cluster.
 func (c *Cluster) Clock() Clock { return c.clock.Shared() }
 
-// LockedClock is the cluster's clock for those that hold the lock: waits, jumps, events.
+// LockedClock returns the cluster's clock for callers that hold the lock: waits, jumps, events.
 func (c *Cluster) LockedClock() *clock.Clock { return c.clock }
 
 // Lock takes the cluster's lock.
 func (c *Cluster) Lock() { c.clock.Lock() }
 
-// Unlock gives the lock back.
+// Unlock releases the cluster's lock.
 func (c *Cluster) Unlock() { c.clock.Unlock() }
 
 // Now returns the cluster's time, for a caller that holds the lock.
 func (c *Cluster) Now() time.Time { return c.clock.Now() }
 
-// IDs gives out ObjectIds, UUIDs and logical times.
+// IDs returns the source of ObjectIds, UUIDs and logical times.
 func (c *Cluster) IDs() *ids.Source { return c.ids }
 
-// After schedules a function in d, called with the lock held, such as a fault of a test
-// at an arbitrary moment. The caller holds the lock.
+// After schedules happens in d. happens is called with the lock held. Tests use it for faults at
+// arbitrary times. The caller holds the lock.
 func (c *Cluster) After(d time.Duration, happens func()) { c.clock.After(d, happens) }

@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ConvertToCapped makes a collection that is not sharded a capped one of so
-// many bytes: the newest documents that fit stay, all indexes except _id
-// are dropped, and it gets a new UUID.
+// ConvertToCapped converts an unsharded collection to a capped collection of size bytes. It keeps the
+// newest documents that fit, drops all indexes except _id, and assigns a new UUID.
 func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 	if err := cs.checkNotView(ns); err != nil {
 		return err
@@ -49,7 +48,7 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 	return nil
 }
 
-// asCapped returns a copy of a collection, with another UUID, that is limited.
+// asCapped returns a capped copy of a collection with another UUID.
 func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*localCollection, error) {
 	options := bson.D{}
 	for _, o := range l.options {
@@ -68,8 +67,7 @@ func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*lo
 	return capped, nil
 }
 
-// changeUUID gives a tracked collection that is not sharded another UUID and
-// its one chunk a new version.
+// changeUUID changes the UUID of a tracked unsharded collection, and the version of its only chunk.
 func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
 	old := cs.config.table(coll.Namespace)
 	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
@@ -89,17 +87,16 @@ func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) err
 	return nil
 }
 
-// Tail is a place in a capped collection, from which later documents are read.
-// It is the caller's; the cluster's lock guards it.
+// Tail is a position in a capped collection from which later documents are read. It belongs to the
+// caller; the cluster's lock guards it.
 type Tail struct {
 	ns   string
 	uuid bson.Binary
 	last store.RecordID
 }
 
-// StartTail returns a tail behind what a capped collection holds now. There is
-// none (nil) of a collection that is empty or does not exist: the server's
-// cursors of these are at their end for good.
+// StartTail returns a tail at the current end of a capped collection. It returns nil if the collection
+// is empty or does not exist; on a server, tailable cursors on such collections are exhausted at once.
 func (cs *Collections) StartTail(ns string) (*Tail, error) {
 	l := cs.tailed(ns)
 	if l == nil {
@@ -115,7 +112,7 @@ func (cs *Collections) StartTail(ns string) (*Tail, error) {
 	return &Tail{ns: ns, uuid: l.uuid, last: l.docs.LastID()}, nil
 }
 
-// tailed returns the collection on the one shard that has it.
+// tailed returns the collection on the only shard that has it.
 func (cs *Collections) tailed(ns string) *localCollection {
 	targets := cs.locator.targets(ns, nil)
 	if len(targets) != 1 || targets[0].shard == nil {
@@ -124,9 +121,9 @@ func (cs *Collections) tailed(ns string) *localCollection {
 	return targets[0].shard.colls[ns]
 }
 
-// ReadTail returns the documents that have come since the last call and match.
-// It fails when the collection is gone (QueryPlanKilled) or has dropped
-// documents that were not read (CappedPositionLost).
+// ReadTail returns the matching documents that were inserted since the last call. It fails if the
+// collection was dropped (QueryPlanKilled) or has dropped documents that were not read yet
+// (CappedPositionLost).
 func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) {
 	l := rq.env.collections.tailed(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
@@ -156,7 +153,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 	return docs, nil
 }
 
-// UUID is that of a collection; empty where there is none.
+// UUID returns the UUID of a collection, empty if the collection does not exist.
 func (cs *Collections) UUID(ns string) bson.Binary {
 	for _, t := range cs.locator.targets(ns, nil) {
 		if t.local != nil {
@@ -166,7 +163,8 @@ func (cs *Collections) UUID(ns string) bson.Binary {
 	return bson.Binary{}
 }
 
-// CheckOpen tells why a cursor that a collection had when it was opened can't be read any more.
+// CheckOpen returns the error for a cursor that was opened on the collection with the given UUID, if the
+// cursor can no longer be read.
 func (cs *Collections) CheckOpen(ns string, uuid bson.Binary) error {
 	if cs.UUID(ns).Equal(uuid) {
 		return nil
@@ -174,7 +172,7 @@ func (cs *Collections) CheckOpen(ns string, uuid bson.Binary) error {
 	return cs.endedError(ns, uuid)
 }
 
-// endedError is what becomes of the cursors of a collection that is gone, or has another name.
+// endedError returns the error for cursors of a dropped or renamed collection.
 func (cs *Collections) endedError(ns string, uuid bson.Binary) error {
 	for _, id := range cs.shards.ids() {
 		for other, l := range cs.shards[id].colls {
@@ -193,7 +191,7 @@ func (cs *Collections) TailGrown(t *Tail) bool {
 	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.LastID() != t.last
 }
 
-// wakeTails lets those look again who wait for a capped collection to grow.
+// wakeTails wakes waiters for new documents in a capped collection.
 func (cs *Collections) wakeTails(l *localCollection) {
 	if l.maxBytes > 0 {
 		cs.clock.Wake()

@@ -16,8 +16,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Indexes makes, changes and drops the indexes of collections on every shard that has
-// them.
+// Indexes creates, changes and drops the indexes of collections on all shards that have them.
 type Indexes struct {
 	*setup
 	addresses    *Addresses
@@ -31,10 +30,10 @@ type Indexes struct {
 	ttl          *ttlMonitor
 }
 
-// Indexes returns those of the cluster.
+// Indexes returns the Indexes of the cluster.
 func (c *Cluster) Indexes() *Indexes { return c.indexes }
 
-// IndexResult is what createIndexes or dropIndexes did on one shard.
+// IndexResult is the result of createIndexes or dropIndexes on one shard.
 type IndexResult struct {
 	Host          string
 	Before, After int
@@ -51,7 +50,7 @@ func (st *Statistics) shardsWith(ns string) []catalog.ShardID {
 	return ids
 }
 
-// CheckIndexes refuses indexes that the collection can't have.
+// CheckIndexes rejects indexes that the collection cannot have.
 func (rq *Request) CheckIndexes(ns string, specs []store.IndexSpec) error {
 	if err := rq.env.collections.checkNotView(ns); err != nil {
 		return err
@@ -65,8 +64,8 @@ func (rq *Request) CheckIndexes(ns string, specs []store.IndexSpec) error {
 	return rq.env.indexes.checkExpiry(ns, specs)
 }
 
-// CreateIndexes makes indexes wherever the collection has data, after making
-// the collection when it is missing.
+// CreateIndexes creates indexes on all shards that have data of the collection. It creates the
+// collection if it does not exist.
 func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResult, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -107,8 +106,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	return results, nil
 }
 
-// CheckChangeable refuses the collections of the config server: their indexes are the
-// catalog's own.
+// CheckChangeable rejects the collections of the config server, whose indexes belong to the catalog.
 func (ix *Indexes) CheckChangeable(ns string) error {
 	if ix.config.holdsCollection(ns) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't change the indexes of %s", ns)
@@ -116,7 +114,7 @@ func (ix *Indexes) CheckChangeable(ns string) error {
 	return nil
 }
 
-// createAll makes all indexes or, when one fails, none.
+// createAll creates all indexes, or none if one fails.
 func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 	before := indexesByName(docs)
 	for _, spec := range specs {
@@ -136,8 +134,7 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 	return nil
 }
 
-// checkUniqueAgainstShardKey refuses unique indexes that a sharded collection
-// can't keep.
+// checkUniqueAgainstShardKey rejects unique indexes that a sharded collection cannot enforce.
 func (ix *Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
 	coll, sharded, err := ix.config.ShardedEntry(ns)
 	if err != nil || !sharded {
@@ -152,7 +149,7 @@ func (ix *Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec
 	return nil
 }
 
-// List lists a collection's indexes; false when there is no collection.
+// List returns a collection's indexes, and false if the collection does not exist.
 func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return nil, false
@@ -174,7 +171,7 @@ func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 	return ix.shards[ids[0]].colls[ns].docs.Indexes(), true
 }
 
-// ListOn lists the indexes of a collection on one shard.
+// ListOn returns the indexes of a collection on one shard.
 func (ix *Indexes) ListOn(ns string, id catalog.ShardID) []store.IndexSpec {
 	if ix.config.holdsCollection(ns) {
 		specs, _ := ix.List(ns)
@@ -194,8 +191,8 @@ func hasKeyPrefix(key bson.Raw, p catalog.KeyPattern) bool {
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
-// Droppable returns those that dropIndexes "*" drops: all but _id and those that
-// serve the shard key, unless that is hashed.
+// Droppable returns the indexes that dropIndexes "*" drops: all except _id and those that serve the
+// shard key, unless the shard key is hashed.
 func (ix *Indexes) Droppable(ns string) []string {
 	coll, protected := ix.requiresKeyIndex(ns)
 	var names []string
@@ -210,14 +207,14 @@ func (ix *Indexes) Droppable(ns string) []string {
 	return names
 }
 
-// requiresKeyIndex returns a sharded collection that needs an index of its shard key.
+// requiresKeyIndex returns the collection if it is sharded and must keep an index on its shard key.
 func (ix *Indexes) requiresKeyIndex(ns string) (coll catalog.Collection, is bool) {
 	coll, sharded, err := ix.config.ShardedEntry(ns)
 	return coll, err == nil && sharded && needsIndex(ix.release, coll.Pattern)
 }
 
-// needsIndex reports whether a shard key must keep an index: one that is hashed
-// may go without, and its collection is not balanced then.
+// needsIndex reports whether a shard key requires an index. A hashed shard key may lack one; its
+// collection is then not balanced.
 func needsIndex(r catalog.Release, p catalog.KeyPattern) bool {
 	return p.HashedField() < 0 || !r.AllowsDroppingHashedIndex()
 }
@@ -257,9 +254,8 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	return results, nil
 }
 
-// isLastForShardKey reports whether an index is, on some shard, the only one that
-// serves a shard key: others that hold arrays, are hidden, or go, too, don't
-// count.
+// isLastForShardKey reports whether an index is, on any shard, the only one that serves the shard key.
+// Indexes that are multikey, hidden or in going don't count.
 func (ix *Indexes) isLastForShardKey(ns, name string, going []string) bool {
 	coll, protected := ix.requiresKeyIndex(ns)
 	return protected && slices.ContainsFunc(ix.stats.shardsWith(ns), func(id catalog.ShardID) bool {
@@ -267,10 +263,9 @@ func (ix *Indexes) isLastForShardKey(ns, name string, going []string) bool {
 	})
 }
 
-// ttlMonitor deletes the documents that have expired: those of a collection with
-// a TTL index whose date in the indexed field is older than expireAfterSeconds.
-// Shards look for them every ttlMonitorSleepSecs; a cluster without such an
-// index never does.
+// ttlMonitor deletes expired documents: those with a date in the field of a TTL index that is older than
+// expireAfterSeconds. Shards search for them every ttlMonitorSleepSecs. A cluster without TTL indexes
+// never searches.
 type ttlMonitor struct {
 	*setup
 	clock   *clock.Clock
@@ -278,7 +273,7 @@ type ttlMonitor struct {
 	locator *locator
 	shards  shardSet
 
-	// scheduled: the next pass is scheduled.
+	// scheduled reports whether the next pass is scheduled.
 	scheduled bool
 }
 
@@ -291,7 +286,7 @@ func (tm *ttlMonitor) schedule() {
 	tm.clock.After(tm.parameters.Seconds("ttlMonitorSleepSecs"), tm.runPass)
 }
 
-// ttlIndex is one TTL index.
+// ttlIndex is a TTL index of a collection.
 type ttlIndex struct {
 	ns    string
 	index store.IndexSpec
@@ -300,8 +295,8 @@ type ttlIndex struct {
 	language expr.Language
 }
 
-// ttlIndexes returns the TTL indexes of all collections. That of the sessions is
-// left out: the mock keeps none there.
+// ttlIndexes returns the TTL indexes of all collections except the sessions collection, in which the
+// mock stores nothing.
 func (tm *ttlMonitor) ttlIndexes() []ttlIndex {
 	var list []ttlIndex
 	for _, id := range tm.shards.ids() {
@@ -337,8 +332,8 @@ func (tm *ttlMonitor) runPass() {
 	}
 }
 
-// deleteExpired deletes what one index says has expired, on the shards that can be
-// reached. Orphans are left to the range deleter.
+// deleteExpired deletes the expired documents of one index on the available shards. It leaves orphans to
+// the range deleter.
 func (tm *ttlMonitor) deleteExpired(e ttlIndex) error {
 	filter, err := e.filter(tm.clock.Now())
 	if err != nil {
@@ -363,8 +358,8 @@ func (tm *ttlMonitor) deleteExpired(e ttlIndex) error {
 	return nil
 }
 
-// filter matches what has expired: a date, or an array with one, that is old
-// enough and in the index.
+// filter returns the query for expired documents: the field has an expired date, or an array with one,
+// and the document is in the index.
 func (e ttlIndex) filter(now time.Time) (*filter.Filter, error) {
 	field, err := e.index.Key.IndexErr(0)
 	if err != nil {
@@ -382,9 +377,8 @@ func (e ttlIndex) filter(now time.Time) (*filter.Filter, error) {
 	return filter.CompileWith(raw, filter.Options{Language: e.language})
 }
 
-// SetExpiry changes how long the documents of an index stay, or makes a
-// plain index a TTL index. It gives the seconds it was before; was is false
-// where it was none.
+// SetExpiry changes the expireAfterSeconds of an index, or makes an index a TTL index. It returns the
+// seconds before; wasTTL is false if it was not a TTL index.
 func (ix *Indexes) SetExpiry(ns, name string, seconds int64) (before int64, wasTTL bool, err error) {
 	for _, id := range ix.stats.shardsWith(ns) {
 		old, err := ix.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
@@ -398,7 +392,7 @@ func (ix *Indexes) SetExpiry(ns, name string, seconds int64) (before int64, wasT
 	return before, wasTTL, nil
 }
 
-// checkExpiry refuses TTL indexes that the server refuses.
+// checkExpiry rejects TTL indexes that a server rejects.
 func (ix *Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 	for _, spec := range specs {
 		if spec.Options.Lookup("expireAfterSeconds").IsZero() {
@@ -413,8 +407,8 @@ func (ix *Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 	return nil
 }
 
-// PrepareUnique makes an index of a collection refuse new duplicates on every
-// shard, or admit them again, and reports whether it refused them.
+// PrepareUnique makes an index reject or accept new duplicates on every shard, and reports whether it
+// rejected them before.
 func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasPrepared bool, err error) {
 	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key,
 		Unique: on}}); err != nil {
@@ -429,9 +423,8 @@ func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasP
 	return wasPrepared, nil
 }
 
-// MakeUnique makes a prepared index a unique one on every shard; a trial only
-// looks. It is CannotConvertIndexToUnique while there are duplicates, with their
-// _ids.
+// MakeUnique converts a prepared index to a unique index on every shard; with dryRun it only checks. If
+// there are duplicates, it fails with CannotConvertIndexToUnique; the error contains their _ids.
 func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	violations := bson.A{}
 	for _, id := range ix.stats.shardsWith(ns) {
@@ -461,8 +454,8 @@ func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	return nil
 }
 
-// DropIndexOn takes an index of a collection away on one shard only, as commands to the
-// shard itself do, and indexes that were built shard by shard.
+// DropIndexOn drops an index of a collection on one shard only. On a server, direct commands to the
+// shard and rolling index builds have this effect.
 func (cs *Collections) DropIndexOn(shard catalog.ShardID, ns, name string) error {
 	s := cs.shards[shard]
 	if s == nil || s.colls[ns] == nil {

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// initialTable makes the first chunks (rules/03-commands §1.4, initial chunks).
+// initialTable returns the routing table with the initial chunks (rules/03-commands §1.4).
 func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID,
 	at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
 	chunks, err := cs.initialChunks(pattern, zones, primary, empty, presplit)
@@ -19,8 +19,8 @@ func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.Z
 	return cs.config.newTable(pattern, chunks, epoch, at)
 }
 
-// newTable returns the routing table of a new collection: versions from 1|0, on their
-// shards since now.
+// newTable returns the routing table of a new collection. Versions begin at 1|0, and the chunks are on
+// their shards since now.
 func (cfg *ConfigDB) newTable(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
 	at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
@@ -57,8 +57,8 @@ func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.
 	return whole, nil
 }
 
-// zonedChunks: one chunk a zone range, one a gap; zones go round-robin among
-// their shards, gaps among all that are not draining.
+// zonedChunks returns one chunk for each zone range and each gap. Each zone is distributed round-robin
+// over its shards, gaps over all shards that are not draining.
 func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
 	error) {
 	var chunks []catalog.Chunk
@@ -85,7 +85,7 @@ func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, ope
 	return chunks, nil
 }
 
-// hashedChunks: as many chunks as shards, evenly over the hash.
+// hashedChunks returns n chunks that are evenly distributed over the hash range.
 func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]catalog.Chunk, error) {
 	var chunks []catalog.Chunk
 	min := pattern.GlobalMin()
@@ -101,7 +101,7 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
 }
 
-// The server's codes for what presplitHashedZones demands (rules/03-commands §1.4).
+// The server's error codes for the requirements of presplitHashedZones (rules/03-commands §1.4).
 const (
 	presplitNeedsHashedZones mongoerr.Code = 31387
 	presplitOpenPrefix       mongoerr.Code = 31388
@@ -111,8 +111,8 @@ const (
 	presplitOneWholeZone     mongoerr.Code = 31412
 )
 
-// checkPresplit demands what presplitHashedZones needs of the collection, the
-// key and every zone.
+// checkPresplit checks the requirements of presplitHashedZones on the collection, the key and every
+// zone.
 func checkPresplit(pattern catalog.KeyPattern, zones *catalog.ZoneSet, empty bool) error {
 	hashed := pattern.HashedField()
 	if !empty || zones.Len() == 0 || hashed < 0 {
@@ -161,8 +161,8 @@ func checkPresplitZone(hashed int, r catalog.ZoneRange) error {
 	return nil
 }
 
-// presplitChunks cut every zone into as many chunks as it has shards, evenly
-// by the hash; gaps are one chunk each.
+// presplitChunks splits every zone by the hash into as many chunks as the zone has shards. Each gap is
+// one chunk.
 func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
 	error) {
 	whole, err := zonedChunks(pattern, zones, shards, open)

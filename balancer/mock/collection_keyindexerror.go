@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// noKeyIndexError returns the error that no index serves a shard key, and why, as the shard reports it:
-// for all indexes if the first field is indexed, else for the last index that has a
-// reason. Purpose is the operation that needs the index.
+// noKeyIndexError returns the shard's error if no index serves a shard key. If the first field is
+// indexed, the error has the reasons for all indexes, else the reason for the last index that has one.
+// purpose is the operation that needs the index.
 func noKeyIndexError(docs *store.Collection, pattern catalog.KeyPattern, purpose string) error {
 	var shown string
 	all := []string{"couldn't find valid index for shard key"}

@@ -18,8 +18,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// newLocal returns an empty collection of a shard. Its options have been
-// checked.
+// newLocal returns an empty collection on a shard. The caller has checked the options.
 func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns string) *localCollection {
 	l := &localCollection{uuid: uuid, options: options, docs: newDocs(language, ns)}
 	for _, o := range options {
@@ -43,7 +42,7 @@ func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns strin
 	return l
 }
 
-// setLimit sets the most bytes or documents of a capped collection.
+// setLimit sets the size or the number of documents of a capped collection.
 func (l *localCollection) setLimit(option string, n int64) {
 	switch option {
 	case "size":
@@ -53,8 +52,7 @@ func (l *localCollection) setLimit(option string, n int64) {
 	}
 }
 
-// LimitOption returns the size or the number of documents of a capped collection as
-// options have it: an int32 where that is enough.
+// LimitOption returns a limit of a capped collection as in the options: an int32 if it fits.
 func LimitOption(n int64) any {
 	if n <= math.MaxInt32 {
 		return int32(n)
@@ -62,8 +60,8 @@ func LimitOption(n int64) any {
 	return n
 }
 
-// trim drops the oldest documents of a capped collection until it is within its
-// limits; one document always stays.
+// trim removes the oldest documents of a capped collection until it is within its limits. It keeps at
+// least one document.
 func (l *localCollection) trim() {
 	if l.maxBytes == 0 {
 		return
@@ -76,9 +74,9 @@ func (l *localCollection) trim() {
 	}
 }
 
-// validation is the document validation of a collection. It needs no lock.
+// validation is the document validation of a collection. It can be used without the lock.
 type validation struct {
-	filter            *filter.Filter // nil for nothing
+	filter            *filter.Filter // nil to accept all documents
 	warnOnly, lenient bool
 	validatorDoc      bson.Raw
 }
@@ -90,15 +88,15 @@ func (l *localCollection) validation() validation {
 	return validation{l.validator, l.warnOnly, l.lenient, l.validatorDoc()}
 }
 
-// validate refuses a document that the collection's validator does not match
-// (121). With the level "moderate" a document that was bad already may stay so;
-// before is nil for a new one. It ends with ctx, with its cause.
+// validate checks a document with the collection's validator. The error code is 121. With
+// validationLevel "moderate", an invalid document may stay invalid. before is nil for an insert. It
+// fails with the cause of ctx when ctx ends.
 func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid, err error) {
 	if l.filter == nil || l.warnOnly {
 		return nil, nil
 	}
 	matches := func(doc bson.Raw) bool {
-		ok, _ := l.filter.Tester(ctx)(doc) // one that can't be judged does not match
+		ok, _ := l.filter.Tester(ctx)(doc) // a document for which the filter fails does not match
 		return ok
 	}
 	good := matches(doc) || l.lenient && before != nil && !matches(before)
@@ -115,7 +113,7 @@ func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 	return failed, nil
 }
 
-// validatorDoc returns the validator document of the options.
+// validatorDoc returns the validator in the options.
 func (l *localCollection) validatorDoc() bson.Raw {
 	for _, o := range l.options {
 		if raw, isRaw := o.Value.(bson.Raw); isRaw && o.Key == "validator" {
@@ -125,8 +123,7 @@ func (l *localCollection) validatorDoc() bson.Raw {
 	return nil
 }
 
-// Collections makes, changes and drops collections and views, on the shards
-// and in the catalog.
+// Collections creates, changes and drops collections and views, on the shards and in the catalog.
 type Collections struct {
 	*setup
 	changes     *ChangeFeed
@@ -144,10 +141,10 @@ type Collections struct {
 	views map[string]View // by namespace
 }
 
-// Collections returns those of the cluster.
+// Collections returns the Collections of the cluster.
 func (c *Cluster) Collections() *Collections { return c.collections }
 
-// View is a collection that is made of another by a pipeline when it is read.
+// View is a view: a pipeline that is applied to another collection when the view is read.
 type View struct {
 	ViewOn   string // a collection or view of the same database
 	Pipeline []bson.Raw
@@ -174,7 +171,7 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	return nil
 }
 
-// ModifyView gives a view another definition.
+// ModifyView replaces the definition of a view.
 func (cs *Collections) ModifyView(ns, db string, v View) error {
 	if err := cs.replaceView(ns, db, v); err != nil {
 		return err
@@ -183,7 +180,7 @@ func (cs *Collections) ModifyView(ns, db string, v View) error {
 	return nil
 }
 
-// changeStreamDoc is a view as change streams describe it.
+// changeStreamDoc returns the view in the format of change streams.
 func (v View) changeStreamDoc() bson.D {
 	stages := bson.A{}
 	for _, s := range v.Pipeline {
@@ -192,7 +189,7 @@ func (v View) changeStreamDoc() bson.D {
 	return bson.D{{Key: "viewOn", Value: v.ViewOn}, {Key: "pipeline", Value: stages}}
 }
 
-// replaceView gives a view another definition, or makes one.
+// replaceView creates a view or replaces its definition.
 func (cs *Collections) replaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.ViewOn, 1
 	for {
@@ -216,8 +213,8 @@ func (cs *Collections) replaceView(ns, db string, v View) error {
 	return nil
 }
 
-// ResolveView returns the collection that a view stands on, through other views, and
-// the stages that make the view; false when the namespace is not a view.
+// ResolveView returns the collection on which a view is based, possibly through other views, and the
+// stages of all the views. isView is false if the namespace is not a view.
 func (cs *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw, isView bool) {
 	for {
 		v, ok := cs.views[ns]
@@ -230,7 +227,7 @@ func (cs *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw,
 	}
 }
 
-// checkNotView: views can't be written to, nor have indexes or chunks.
+// checkNotView fails for a view, which cannot be written to and has neither indexes nor chunks.
 func (cs *Collections) checkNotView(ns string) error {
 	if _, isView := cs.views[ns]; isView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
@@ -238,7 +235,8 @@ func (cs *Collections) checkNotView(ns string) error {
 	return nil
 }
 
-// newFilledDocs makes a collection of documents. It ends with ctx, with its cause.
+// newFilledDocs returns a collection with the given documents. It fails with the cause of ctx when ctx
+// ends.
 func newFilledDocs(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
 	*store.Collection, error) {
 	docs := newDocs(l, ns)
@@ -265,8 +263,8 @@ func sameIndexes(a, b *store.Collection) bool {
 	})
 }
 
-// ReplaceCollection gives an unsharded collection new contents, all or
-// nothing. It keeps its indexes and options, and is made when it is missing.
+// ReplaceCollection replaces the contents of an unsharded collection atomically. It keeps the indexes
+// and options, and creates the collection if it does not exist.
 func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -280,7 +278,7 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	}
 	var docs *store.Collection
 	for {
-		if rq.env.config.tables[ns] != nil { // since the pipeline was read, perhaps
+		if rq.env.config.tables[ns] != nil { // may have been sharded since the pipeline was read
 			return mongoerr.New(28769, "namespace '%s' is sharded so it can't be used for $out'", ns)
 		}
 		if err := rq.CreateDatabase(db, ""); err != nil {

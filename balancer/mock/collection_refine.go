@@ -15,12 +15,12 @@ type RefineRequest struct {
 	Key       bson.Raw
 	// UUID is the collection UUID that the caller expects; nil accepts any.
 	UUID []byte
-	// AcceptNonUnique does not look at unique indexes.
+	// AcceptNonUnique skips the check of unique indexes.
 	AcceptNonUnique bool
 }
 
-// RefineKey adds fields to the end of a collection's shard key. Chunks and
-// zones get the new fields in their bounds, and no document moves (rules/03-commands §1.4).
+// RefineKey appends fields to a collection's shard key. It adds the new fields to the bounds of chunks
+// and zones, and moves no documents (rules/03-commands §1.4).
 func (cs *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
 	coll, err := cs.config.Sharded(ns)
@@ -44,7 +44,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current "+
 			"shard key %s", key, coll.Pattern.Doc())
 	}
-	// Migrations are stopped, and permitted again at the end, however it ends.
+	// Migrations are disallowed at the beginning and allowed again at the end, also after an error.
 	for range 2 {
 		if err := cs.config.BumpVersion(ns); err != nil {
 			return err
@@ -153,11 +153,10 @@ func (cs *Collections) extendPendingBounds(ns string, bounds refinement) {
 	}
 }
 
-// refinement gives bounds of the old key the fields of the new one.
+// refinement extends bounds of the old key by the fields of the new key.
 type refinement struct{ old, refined catalog.KeyPattern }
 
-// extend adds MinKey for every new field, or MaxKey when the bound is the
-// global maximum.
+// extend appends MinKey for every new field, or MaxKey if the bound is the global maximum.
 func (r refinement) extend(k catalog.Key) (catalog.Key, error) {
 	if k.Equal(r.old.GlobalMax()) {
 		return r.refined.GlobalMax(), nil

@@ -12,10 +12,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// RenameCollection gives a collection another name, and with dropTarget the
-// place of one there is. A sharded one gets a new epoch and timestamp; its
-// chunks, UUID and zones stay. Only collections that are not sharded can change
-// the database, and only where that has the same primary; they get another UUID.
+// RenameCollection renames a collection, and with dropTarget replaces an existing one. A sharded
+// collection gets a new epoch and timestamp; its chunks, UUID and zones stay. Only an unsharded
+// collection can move to another database, which must have the same primary; it gets a new UUID.
 func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	if err := rq.env.collections.checkRename(from, to, dropTarget); err != nil {
 		return err
@@ -43,7 +42,7 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	rq.env.collections.renameLocal(from, to)
 	uuid := coll.UUID
 	if databaseOf(from) != databaseOf(to) {
-		uuid = rq.env.ids.NewUUID() // to a server it is a copy
+		uuid = rq.env.ids.NewUUID() // a server makes a copy
 		rq.env.collections.setUUID(to, uuid)
 	}
 	if tracked {
@@ -109,7 +108,7 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	return nil
 }
 
-// checkRenameAcross refuses what would need documents to go to another shard.
+// checkRenameAcross rejects a rename across databases that would move documents to another shard.
 func (cs *Collections) checkRenameAcross(from, to string) error {
 	if cs.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to,
@@ -139,8 +138,7 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 	return nil
 }
 
-// removeUnlogged removes a collection without change log entries: another one takes
-// its name.
+// removeUnlogged removes a collection that is replaced by a rename. It writes no change log entries.
 func (cs *Collections) removeUnlogged(ns string) error {
 	for _, s := range cs.shards {
 		delete(s.colls, ns)
@@ -172,7 +170,7 @@ func (cs *Collections) renameLocal(from, to string) {
 	}
 }
 
-// setUUID gives a collection another UUID on every shard.
+// setUUID changes the UUID of a collection on every shard.
 func (cs *Collections) setUUID(ns string, uuid bson.Binary) {
 	for _, s := range cs.shards {
 		if l := s.colls[ns]; l != nil {
@@ -208,16 +206,15 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string, uuid bson
 	return nil
 }
 
-// IndexChange is what a modification has done to one index.
+// IndexChange is the change of one index by collMod.
 type IndexChange struct {
 	Name string
-	// Before and Is are the changed option before and after; the former is empty if it was not set.
+	// Before and After are the values of the changed option. Before is empty if the option was not set.
 	Before, After bson.D
 }
 
-// Modify changes options of a collection on every shard that has it; fields whose
-// value is nil are removed. Change streams report the event, together with the change of an
-// index, if anything was.
+// Modify changes options of a collection on every shard that has it; it removes fields whose value is
+// nil. Change streams report event, together with the change of an index, if there is one.
 func (cs *Collections) Modify(ns string, changes, event bson.D, index *IndexChange) {
 	if l := cs.changes.anyLocal(ns); l != nil {
 		was := bson.D{{Key: "collectionOptions",
@@ -256,8 +253,8 @@ func (ix *Indexes) isHidden(ns, name string) bool {
 	})
 }
 
-// Hide hides an index of a collection from queries, or shows it again, on
-// every shard. It reports whether it was hidden.
+// Hide hides or unhides an index of a collection on every shard, and reports whether it was hidden
+// before.
 func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error) {
 	if hidden && !ix.isHidden(ns, name) && ix.isLastForShardKey(ns, name, nil) {
 		return false, mongoerr.New(mongoerr.InvalidOptions,
@@ -273,14 +270,14 @@ func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error
 	return wasHidden, nil
 }
 
-// Untrack takes a collection that is not sharded out of the catalog
-// again. It must be where it would be without an entry.
+// Untrack removes an unsharded collection from the catalog. The collection must be on the shard where it
+// would be without the entry.
 func (cs *Collections) Untrack(ns string) error {
 	coll, tracked, err := cs.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
-	case !tracked: // nor does it have to be there
+	case !tracked: // an untracked collection need not exist
 		return nil
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)

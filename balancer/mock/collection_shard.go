@@ -19,22 +19,22 @@ type ShardRequest struct {
 	Namespace string
 	Key       bson.Raw
 	Unique    bool
-	// NoIndex forbids to make the index that is missing.
+	// NoIndex forbids creating the required index.
 	NoIndex bool
-	// AcceptNonUnique takes an existing index that is not unique.
+	// AcceptNonUnique accepts an existing index that is not unique.
 	AcceptNonUnique bool
-	// PresplitZones makes one chunk for each shard of each zone.
+	// PresplitZones creates one chunk for each shard of each zone.
 	PresplitZones bool
-	// OtherCollation: a collation was asked for that is not the simple one.
+	// OtherCollation reports whether a collation other than the simple one was requested.
 	OtherCollation bool
-	// TimeSeries are the options of a time series, which the mock refuses; nil for none.
+	// TimeSeries are the options of a time series, which the mock rejects; nil for none.
 	TimeSeries bson.Raw
 	// UUID is the collection UUID that the caller expects; nil accepts any.
 	UUID []byte
 }
 
-// ShardCollection shards a collection: checks in the server's order, the
-// index, the initial chunks and the catalog entry.
+// ShardCollection shards a collection: the checks in the server's order, the index, the initial chunks,
+// and the catalog entry.
 func (rq *Request) ShardCollection(req ShardRequest) error {
 	db, coll, err := catalog.SplitNamespace(req.Namespace)
 	if err != nil {
@@ -90,7 +90,8 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	return rq.env.collections.shardUnsharded(req, pattern)
 }
 
-// alreadySharded says what is other than it was asked for, in the server's spelling.
+// alreadySharded returns the server's error for a sharded collection that is to be sharded with other
+// options.
 func alreadySharded(existing catalog.Collection, asked catalog.KeyPattern) error {
 	if existing.Pattern.Equal(asked) {
 		return mongoerr.New(mongoerr.AlreadyInitialized,
@@ -101,8 +102,8 @@ func alreadySharded(existing catalog.Collection, asked catalog.KeyPattern) error
 			"Requested %s but found %s", existing.Namespace, asked.Doc(), existing.Pattern.Doc())
 }
 
-// refuseTimeSeries refuses a time series as a server does if the key is not of its time and its metadata, else
-// as what the mock does not have.
+// refuseTimeSeries rejects a time series: with the server's error if the key is not on the time field
+// and the meta field, else as unsupported by the mock.
 func refuseTimeSeries(options bson.Raw, key catalog.KeyPattern) error {
 	at, _ := options.Lookup("timeField").StringValueOK()
 	meta, hasMeta := options.Lookup("metaField").StringValueOK()
@@ -118,8 +119,7 @@ func refuseTimeSeries(options bson.Raw, key catalog.KeyPattern) error {
 	return mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 }
 
-// CheckUUID compares the collection there is with the one the caller means;
-// nil means whichever there is.
+// CheckUUID checks the UUID of a collection; a nil uuid accepts any.
 func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil || uuid == nil {
@@ -140,7 +140,7 @@ func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 	return mismatch
 }
 
-// nameByUUID finds a database's collection by its UUID; nil when there is none.
+// nameByUUID returns the name of the database's collection with the UUID, nil if there is none.
 func (cs *Collections) nameByUUID(db string, uuid []byte) any {
 	for _, info := range cs.stats.Collections(db) {
 		if bytes.Equal(info.UUID.Data, uuid) {
@@ -150,12 +150,12 @@ func (cs *Collections) nameByUUID(db string, uuid []byte) any {
 	return nil
 }
 
-// shardUnsharded shards a collection that is not; a refusal leaves nothing behind.
+// shardUnsharded shards an unsharded collection. If it fails, it leaves nothing behind.
 func (cs *Collections) shardUnsharded(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
 	primary, _ := cs.config.Primary(db)
 	if table := cs.config.table(req.Namespace); table != nil {
-		primary = table.At(0).Shard // tracked already, where moveCollection has put it
+		primary = table.At(0).Shard // already tracked, on the shard to which it was moved
 	}
 	existed := cs.shards[primary].colls[req.Namespace] != nil
 	local := cs.shards[primary].colls[req.Namespace]
@@ -211,8 +211,8 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	return nil
 }
 
-// shardingStartDetails returns the change log details of a collection that is to be
-// sharded, or tracked.
+// shardingStartDetails returns the change log details for the start of sharding or tracking a
+// collection.
 func shardingStartDetails(ns string, pattern catalog.KeyPattern, primary catalog.ShardID) bson.D {
 	return bson.D{
 		{Key: "shardKey", Value: pattern.Doc()},
@@ -221,7 +221,7 @@ func shardingStartDetails(ns string, pattern catalog.KeyPattern, primary catalog
 	}
 }
 
-// shardingEndDetails returns the change log details of a collection that was sharded.
+// shardingEndDetails returns the change log details for the end of sharding a collection.
 func shardingEndDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) bson.D {
 	newest, at := table.At(table.Len()-1).Version, table.Timestamp()
 	return bson.D{
@@ -232,8 +232,8 @@ func shardingEndDetails(uuid bson.Binary, table *catalog.RoutingTable, empty boo
 	}
 }
 
-// checkLocal checks the collection as it is, and its indexes. It reports whether
-// one of these can be that of the shard key.
+// checkLocal checks the existing collection and its indexes. served reports whether an index serves the
+// shard key.
 func checkLocal(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (served bool, err error) {
 	if local.maxBytes > 0 {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
@@ -247,7 +247,8 @@ func checkLocal(req ShardRequest, pattern catalog.KeyPattern, local *localCollec
 	return checkKeyIndex(req, pattern, local)
 }
 
-// checkUniqueIndexes: documents that a unique index compares must be on one shard.
+// checkUniqueIndexes checks that all unique indexes can be enforced: documents with equal values must be
+// on the same shard.
 func checkUniqueIndexes(local *localCollection, ns string, pattern catalog.KeyPattern) error {
 	for _, spec := range local.docs.Indexes() {
 		prepared, _ := spec.Options.Lookup("prepareUnique").BooleanOK()
@@ -259,9 +260,8 @@ func checkUniqueIndexes(local *localCollection, ns string, pattern catalog.KeyPa
 	return nil
 }
 
-// canKeepUnique reports whether a unique index can be kept on the shards of a key:
-// it begins with the key's fields, in any order of their values, or with _id,
-// whose uniqueness across shards is not guaranteed.
+// canKeepUnique reports whether a unique index is allowed with a shard key: it begins with the fields of
+// the key, in order and with any values, or with _id, whose uniqueness across shards is not guaranteed.
 func canKeepUnique(index bson.Raw, pattern catalog.KeyPattern) bool {
 	return fieldNames(index)[0] == "_id" || hasKeyPrefix(index, pattern)
 }
@@ -275,8 +275,8 @@ func fieldNames(doc bson.Raw) []string {
 	return names
 }
 
-// checkKeyIndex wants an index that the shard key can use, or that it can be
-// made. For a key that is to be unique, that is one on exactly the key.
+// checkKeyIndex checks that an index serves the shard key, or that it can be created. A unique shard key
+// requires a unique index on exactly the key.
 func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (served bool, err error) {
 	_, served = local.shardingIndex(pattern)
 	if served && req.Unique && !req.AcceptNonUnique {
@@ -299,7 +299,7 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 	return false, nil
 }
 
-// exactIndex finds the index on exactly a shard key.
+// exactIndex returns the index on exactly the shard key.
 func exactIndex(docs *store.Collection, pattern catalog.KeyPattern) (store.IndexSpec, bool) {
 	for _, spec := range docs.Indexes() {
 		if len(fieldNames(spec.Key)) == pattern.Len() && docs.IndexServes(pattern.Doc(), spec.Name) {
@@ -309,12 +309,12 @@ func exactIndex(docs *store.Collection, pattern catalog.KeyPattern) (store.Index
 	return store.IndexSpec{}, false
 }
 
-// makeKeyIndex makes the index of a shard key.
+// makeKeyIndex creates the index of a shard key.
 func (l *localCollection) makeKeyIndex(pattern catalog.KeyPattern, unique bool) error {
 	if err := l.docs.CreateIndex(keyIndexSpec(pattern, unique)); err != nil {
 		return err
 	}
-	if _, there := l.keyIndex(pattern); !there { // it was there, and is hidden
+	if _, there := l.keyIndex(pattern); !there { // a hidden index exists
 		return mongoerr.New(mongoerr.InvalidOptions, "Index %s cannot be used for sharding because it is hidden",
 			indexName(pattern))
 	}
@@ -325,7 +325,7 @@ func keyIndexSpec(pattern catalog.KeyPattern, unique bool) store.IndexSpec {
 	return store.IndexSpec{Name: indexName(pattern), Key: pattern.Doc(), Unique: unique}
 }
 
-// indexName joins fields and values, as a_1_b_hashed.
+// indexName joins fields and values, such as a_1_b_hashed.
 func indexName(pattern catalog.KeyPattern) string {
 	elems, _ := pattern.Doc().Elements()
 	parts := make([]string, 0, 2*len(elems))
@@ -339,7 +339,7 @@ func indexName(pattern catalog.KeyPattern) string {
 	return strings.Join(parts, "_")
 }
 
-// writeCollectionEntry writes the entry of config.collections.
+// writeCollectionEntry writes the collection's document in config.collections.
 func (cfg *ConfigDB) writeCollectionEntry(
 	req ShardRequest,
 	pattern catalog.KeyPattern,
@@ -353,8 +353,7 @@ func (cfg *ConfigDB) writeCollectionEntry(
 	return cfg.insert(configCollections, entry)
 }
 
-// createOnOwners makes the collection, with its indexes, on every shard
-// that owns chunks.
+// createOnOwners creates the collection with its indexes on every shard that owns chunks.
 func (cs *Collections) createOnOwners(ns string, like *localCollection, table *catalog.RoutingTable) {
 	for _, id := range table.Owners() {
 		s := cs.shards[id]
@@ -365,7 +364,8 @@ func (cs *Collections) createOnOwners(ns string, like *localCollection, table *c
 	}
 }
 
-// emptyLike returns a collection on a shard with the indexes it has elsewhere.
+// emptyLike returns an empty collection for a shard, with the indexes that the collection has on other
+// shards.
 func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
 	l := newLocal(like.docs.Language, like.uuid, like.options, ns)
 	for _, spec := range like.docs.Indexes() {
@@ -379,28 +379,29 @@ func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.Sh
 	return l
 }
 
-// sessionsNamespace is the one collection of the config database that shards
-// hold (rules/03-catalog-and-keys §3.12).
+// sessionsNamespace is the only collection of the config database that is on shards
+// (rules/03-catalog-and-keys §3.12).
 const sessionsNamespace = "config.system.sessions"
 
 const (
-	// sessionsInterval is how often the config server looks after it
+	// sessionsInterval is how often the config server checks the sessions collection
 	// (logicalSessionRefreshMillis).
 	sessionsInterval = 5 * time.Minute
-	// sessionsChunkBytes is its chunk size, since sizes count (SERVER-66078).
+	// sessionsChunkBytes is the chunk size of the sessions collection since balancing by size
+	// (SERVER-66078).
 	sessionsChunkBytes = 200_000
-	// sessionsTTL is when a session that is not used is deleted, in seconds.
+	// sessionsTTL is the number of seconds after which an unused session is deleted.
 	sessionsTTL = 1800
 )
 
-// holdsCollection reports whether the config server holds a collection. Only the
-// sessions are of its databases and on the shards.
+// holdsCollection reports whether the config server stores a collection. Of its databases, only the
+// sessions collection is on shards.
 func (cfg *ConfigDB) holdsCollection(ns string) bool {
 	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
-// ensureSessions makes the collection of the sessions at the next look, as soon
-// as there is a shard for it.
+// ensureSessions creates the sessions collection as soon as there is a shard for it. It reports whether
+// to try again.
 func (cs *Collections) ensureSessions() (again bool) {
 	if err := cs.CreateSessions(); err != nil {
 		cs.logger.Warn("config.system.sessions not made", "error", err)
@@ -408,8 +409,8 @@ func (cs *Collections) ensureSessions() (again bool) {
 	return cs.config.tables[sessionsNamespace] == nil && cs.release.HasSessionsCollection()
 }
 
-// CreateSessions makes the collection of the sessions, sharded by _id, with one
-// chunk on the first shard. It is not an error if it exists.
+// CreateSessions creates the sessions collection, sharded by _id, with one chunk on the first shard. It
+// does nothing if the collection exists.
 func (cs *Collections) CreateSessions() error {
 	ids := slices.DeleteFunc(cs.shards.ids(), func(id catalog.ShardID) bool {
 		s, err := cs.config.ShardByID(string(id))

@@ -14,9 +14,9 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// Sizes of the capped logs, in bytes: the reported ones (rules/03-catalog-and-keys §3)
-// and the actual limits. They are smaller, as the logs are kept in memory; 16 MiB are
-// some ten thousand migrations.
+// Sizes of the capped logs in bytes: the reported sizes (rules/03-catalog-and-keys §3) and the actual
+// limits. The limits are smaller because the logs are in memory; 16 MiB are enough for some ten thousand
+// migrations.
 const (
 	changelogBytes = 200 << 20
 	actionlogBytes = 20 << 20
@@ -24,21 +24,21 @@ const (
 	actionlogKept  = 2 << 20
 )
 
-// maxPlacements is how many rows config.placementHistory may have until those
-// go that is not needed: a server, too, keeps them only as long as its oplog.
+// maxPlacements is the number of rows of config.placementHistory from which unneeded rows are deleted. A
+// server keeps them only as long as its oplog, too.
 const maxPlacements = 4000
 
-// hostName is the host that log entries name.
+// hostName is the host in log entries.
 const hostName = "mock"
 
-// routerName is the mock's mongos in config.mongos.
+// routerName is the name of the mock's mongos in config.mongos.
 const routerName = hostName + ":27017"
 
-// configShard is the name config server entries carry as their shard.
+// configShard is the shard id in log entries of the config server.
 const configShard catalog.ShardID = "config"
 
-// changeLog writes what the cluster did into the logs of the config database:
-// config.changelog, config.actionlog and config.placementHistory.
+// changeLog writes the logs of the config database: config.changelog, config.actionlog and
+// config.placementHistory.
 type changeLog struct {
 	*setup
 	clock  *clock.Clock
@@ -46,13 +46,13 @@ type changeLog struct {
 	faults *Faults
 	ids    *ids.Source
 
-	// changelogLimit and actions are the limits of each log in bytes, placements is the limit in
-	// rows.
+	// changelogLimit and actionlogLimit are the limits of the logs in bytes, placementLimit is a number
+	// of rows.
 	changelogLimit, actionlogLimit, placementLimit int64
-	// neededPlacements is the number of rows that must be kept even beyond that limit.
+	// neededPlacements is the number of rows that must be kept even above that limit.
 	neededPlacements int64
-	scratch          []byte // for details
-	// idPrefix begins the _id of entries at the time stamped.
+	scratch          []byte // buffer for details
+	// idPrefix is the beginning of the _id of entries written at idPrefixTime.
 	idPrefix     []byte
 	idPrefixTime time.Time
 }
@@ -63,7 +63,7 @@ func (cl *changeLog) writeChange(by catalog.ShardID, what, ns string, details bs
 	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by, what, ns, raw, err})
 }
 
-// writeChangeEncoded is change with details that are encoded, and not kept.
+// writeChangeEncoded is like writeChange, with encoded details that the log does not keep.
 func (cl *changeLog) writeChangeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
 	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by: by, what: what, ns: ns, details: details})
 }
@@ -74,7 +74,7 @@ func (cl *changeLog) WriteAction(what string, details bson.D) {
 	cl.append("config."+configActionlog, cl.actionlogLimit, logEntry{configShard, what, "", raw, err})
 }
 
-// logEntry is what an entry of a log tells; err is that of its details.
+// logEntry is the content of a log entry; err is the error of encoding the details.
 type logEntry struct {
 	by       catalog.ShardID
 	what, ns string
@@ -82,8 +82,8 @@ type logEntry struct {
 	err      error
 }
 
-// append adds an entry in the form of rules/03-catalog-and-keys §3.7 to a log that keeps so many
-// bytes. A failure to write is a warning, as on the server.
+// append adds an entry in the format of rules/03-catalog-and-keys §3.7 to a log that is limited to limit
+// bytes. Like the server, it logs a failure as a warning.
 func (cl *changeLog) append(log string, limit int64, e logEntry) {
 	if err := cl.faults.checkReachable(e.by, configShard); err != nil {
 		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
@@ -94,7 +94,7 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 		cl.idPrefix = now.In(cl.location).
 			AppendFormat(append(cl.idPrefix[:0], hostName+"-"...), cl.release.LogTimeFormat()+"-")
 		cl.idPrefixTime = now
-		cl.idPrefix = slices.Grow(cl.idPrefix, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
+		cl.idPrefix = slices.Grow(cl.idPrefix, hex.EncodedLen(len(bson.ObjectID{}))) // avoids an allocation per id
 	}
 	number := cl.ids.NewObjectID()
 	id := hex.AppendEncode(cl.idPrefix, number[:])
@@ -103,13 +103,13 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 		return
 	}
 	if cl.config.pendingLogs[log] == nil {
-		cl.config.ensureCollection(log) // it is listed from now on
+		cl.config.ensureCollection(log) // lists the log from now on
 	}
 	cl.config.pendingLogs.add(log, limit, e, id, now, cl.config.collections[log])
 }
 
-// versionDoc returns a version as log entries and replies between shards show
-// it: epoch, timestamp, version.
+// versionDoc returns a version in the format of log entries and replies between shards: epoch,
+// timestamp, version.
 func versionDoc(t *catalog.RoutingTable, v catalog.ChunkVersion) bson.D {
 	return catalog.Version{Epoch: t.Epoch(), Timestamp: t.Timestamp(), ChunkVersion: v}.Doc()
 }
@@ -122,8 +122,8 @@ func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersi
 	}
 }
 
-// writePlacement records which shards have data of a namespace from now on
-// (rules/03-catalog-and-keys §3.10).
+// writePlacement records which shards have data of a namespace from now on (rules/03-catalog-and-keys
+// §3.10).
 func (cl *changeLog) writePlacement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
 	doc := bson.D{{Key: "_id", Value: cl.ids.NewObjectID()}, {Key: "nss", Value: ns}}
 	if uuid != nil {
@@ -141,12 +141,12 @@ func (cl *changeLog) writePlacement(ns string, uuid *bson.Binary, at bson.Timest
 	if rows.Count() > max(cl.placementLimit, cl.neededPlacements) {
 		cl.neededPlacements = rows.Count()
 		cl.prunePlacements(rows)
-		cl.neededPlacements = rows.Count() * 3 / 2 // what all namespaces need is not looked at again for each
+		cl.neededPlacements = rows.Count() * 3 / 2 // avoids a search on every write
 	}
 }
 
-// prunePlacements drops the older half of the rows, but for the newest of each
-// namespace that is somewhere, and notes since when the rest is complete.
+// prunePlacements deletes the older half of the rows, except the newest row of each namespace that is
+// still on a shard. It records the time from which on the remaining rows are complete.
 func (cl *changeLog) prunePlacements(rows *store.Collection) {
 	old, n, half := map[string]store.RecordID{}, int64(0), rows.Count()/2
 	var marker store.RecordID
@@ -176,5 +176,5 @@ func (cl *changeLog) prunePlacements(rows *store.Collection) {
 	}
 }
 
-// emptyArray is the length of an array without elements, in bytes.
+// emptyArray is the size of an empty array in bytes.
 const emptyArray = 5

@@ -17,15 +17,16 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ConfigChunks is the collection config.chunks, which is made from the routing tables.
+// ConfigChunks is the collection config.chunks. Its documents are generated from the routing tables.
 type ConfigChunks struct {
 	*setup
 	config chunkConfig
-	// overrides rewrites chunks for readers (Planter.OverrideConfigChunks), by collection.
+	// overrides holds functions that rewrite chunks for readers, by collection
+	// (Planter.OverrideConfigChunks).
 	overrides map[string]func(bson.Raw) bson.Raw
 }
 
-// chunkConfig is what config.chunks is made from.
+// chunkConfig is the source of config.chunks.
 type chunkConfig interface {
 	Collection(name string) *store.Collection
 	Tracked(ns string) (catalog.Collection, bool, error)
@@ -36,7 +37,7 @@ type chunkConfig interface {
 // ConfigChunks returns the collection config.chunks.
 func (c *Cluster) ConfigChunks() *ConfigChunks { return c.configChunks }
 
-// chunkView is a consistent snapshot of the source of config.chunks. It needs no lock.
+// chunkView is a consistent snapshot of the source of config.chunks. It can be used without the lock.
 type chunkView struct {
 	form      chunkForm
 	colls     *store.Collection // config.collections
@@ -49,8 +50,8 @@ func (cc *ConfigChunks) view() *chunkView {
 		cc.overrides}
 }
 
-// collections walks the collections that have chunks; a filter on what chunks are told
-// by leaves some.
+// collections iterates over the collections that have chunks. A filter on the owner field excludes
+// collections.
 func (v *chunkView) collections(filter *filter.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
 	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
 		owners, byOwner := collectionsIn(filter, v.form.ownerField())
@@ -68,8 +69,8 @@ func (v *chunkView) collections(filter *filter.Filter) iter.Seq2[catalog.Collect
 	}
 }
 
-// documents is config.chunks as documents, made from the routing tables as they are
-// read: among them are all that match.
+// documents generates a superset of the matching documents of config.chunks from the routing tables
+// while they are read.
 func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
 		owners, _ := collectionsIn(filter, v.form.ownerField())
@@ -92,8 +93,8 @@ func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[
 	}
 }
 
-// currentChunk returns the chunk of a document of config.chunks as it is now; false
-// when there is none of that lower bound any more.
+// currentChunk returns the current version of a document of config.chunks. It returns false if there is
+// no longer a chunk with that lower bound.
 func (cc *ConfigChunks) currentChunk(doc bson.Raw) (bson.Raw, bool) {
 	coll, tracked, err := cc.collectionOf(doc)
 	if err != nil || !tracked {
@@ -107,7 +108,7 @@ func (cc *ConfigChunks) currentChunk(doc bson.Raw) (bson.Raw, bool) {
 	return now, now.Lookup("_id").Equal(doc.Lookup("_id"))
 }
 
-// collectionOf finds the tracked collection of a document of config.chunks.
+// collectionOf returns the tracked collection of a document of config.chunks.
 func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, error) {
 	form := cc.form()
 	owner := chunk.Lookup(form.ownerField())
@@ -120,8 +121,8 @@ func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, 
 	return catalog.Collection{}, false, nil
 }
 
-// chunkForm is how config.chunks shows chunks: by the zero value as since 5.0, and
-// else as an older release does.
+// chunkForm is the format of config.chunks. The zero value is the format since 5.0; otherwise it is that
+// of an older release.
 type chunkForm struct {
 	byNamespace bool
 	release     catalog.Release
@@ -139,7 +140,7 @@ func (f chunkForm) ownerField() string {
 	return "uuid"
 }
 
-// ownerValue returns the value of that field, given the collection's entry.
+// ownerValue returns the value of the owner field for a collection's entry.
 func (f chunkForm) ownerValue(entry bson.Raw) bson.RawValue {
 	if f.byNamespace {
 		return entry.Lookup("_id")
@@ -147,16 +148,16 @@ func (f chunkForm) ownerValue(entry bson.Raw) bson.RawValue {
 	return entry.Lookup("uuid")
 }
 
-// chunkDocument is a chunk in the form since 5.0, as it is kept.
+// chunkDocument returns a chunk in the format since 5.0, in which it is stored.
 func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	return chunkForm{}.document(coll, chunk)
 }
 
-// document is coll.ChunkDoc encoded, without the detour over bson.D: a reader of a
-// large collection asks for a million of them.
+// document returns the encoded coll.ChunkDoc without creating a bson.D, because a reader of a large
+// collection may need a million of them.
 func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	lower, upper := coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)
-	const fields, inHistory = 180, 45 // bytes, besides those of bounds and shards
+	const fields, inHistory = 180, 45 // in bytes, besides bounds and shards
 	dst := make([]byte, 0, fields+len(lower)+len(upper)+max(1, len(chunk.History))*(inHistory+len(chunk.Shard)))
 	start, dst := bsoncore.AppendDocumentStart(dst)
 	if f.byNamespace && f.release.HasChunkNames() {
@@ -216,8 +217,8 @@ func closeDocument(dst []byte, start int32) []byte {
 	return dst
 }
 
-// Count counts config.chunks from the routing tables when the query
-// asks for nothing but what tells a collection, a shard, or both.
+// Count counts the documents of config.chunks by the counters of the routing tables. ok is false if the
+// query has conditions other than on the collection and the shard.
 func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 	elems, err := query.Elements()
 	if err != nil || ns != chunksNamespace {
@@ -250,18 +251,17 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 	return n, true
 }
 
-// ChunkCount is how many documents of config.chunks have the same collection and
-// shard, and are flagged jumbo or are not.
+// ChunkCount is the number of documents of config.chunks with the same collection, shard and jumbo flag.
 type ChunkCount struct {
-	Collection bson.E // the field that tells the collection
+	Collection bson.E // the field that identifies the collection
 	Shard      catalog.ShardID
 	Jumbo      bool
 	Chunks     int64
 }
 
-// Counts returns a function that sums config.chunks up, as it is now, from
-// the routing tables, in the order of the first chunk of each count. It needs no
-// lock. The counts of one collection suffice when the filter names it.
+// Counts returns a function that returns the current chunk counts from the routing tables, in the order
+// of the first chunk of each count. The function needs no lock. If the filter requires a collection, it
+// returns only the counts of that collection.
 func (cc *ConfigChunks) Counts() func(filter *filter.Filter) []ChunkCount {
 	view := cc.view()
 	return func(filter *filter.Filter) []ChunkCount {
@@ -309,8 +309,8 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 	return catalog.Key{}
 }
 
-// staleConfigError returns a shard's refusal of a request routed by a table it does
-// not share; mongos tries again (rules/03-commands §0.7).
+// staleConfigError returns the error of a shard for a request routed by a stale routing table; mongos
+// retries the request (rules/03-commands §0.7).
 func (cfg *ConfigDB) staleConfigError(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, format, args...)
 	err.Extra = bson.D{{Key: "ns", Value: ns}}

@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// collectionsIn returns the collections whose chunks a filter can match, by the
-// encoded value of the owner field, with the minimum chunk version to look at;
-// false if the filter does not restrict the collections.
+// collectionsIn returns the collections whose chunks a filter can match, by the encoded value of the
+// owner field, each with the minimum chunk version to read. It returns false if the filter does not
+// restrict the collections.
 func collectionsIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, bool) {
 	if owner, one := f.Equality(field); one {
 		return map[string]catalog.ChunkVersion{string(owner.Value): {}}, true
@@ -36,7 +36,8 @@ func collectionsIn(f *filter.Filter, field string) (map[string]catalog.ChunkVers
 	return nil, false
 }
 
-// addBranchCollection adds the collection that a branch of $or asks for; false when it asks for any.
+// addBranchCollection adds the collection that a branch of $or requires. It returns false if the branch
+// does not require one.
 func addBranchCollection(branch []filter.Clause, field string, owners map[string]catalog.ChunkVersion) (found bool) {
 	var owner string
 	var from catalog.ChunkVersion
@@ -49,7 +50,7 @@ func addBranchCollection(branch []filter.Clause, field string, owners map[string
 		}
 	}
 	if had, twice := owners[owner]; twice && had.Compare(from) < 0 {
-		from = had // another branch asks for older ones, too
+		from = had // another branch needs older chunks, too
 	}
 	if found {
 		owners[owner] = from
@@ -57,7 +58,7 @@ func addBranchCollection(branch []filter.Clause, field string, owners map[string
 	return found
 }
 
-// collectionFieldBytes are the bytes of the field that tells the chunks of a collection.
+// collectionFieldBytes returns the encoded value of the field that identifies the collection of a chunk.
 func collectionFieldBytes(coll catalog.Collection) string {
 	_, value, err := bson.MarshalValue(coll.ChunkFilter().Value)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// chunkOrder is an order in which the chunks of one collection come from its routing
-// table, without a sort: a reader with a limit may stop early.
+// chunkOrder is an order in which the routing table can return the chunks of one collection without a
+// sort. A reader with a limit then stops early.
 type chunkOrder int
 
 const (
@@ -25,7 +25,7 @@ const (
 	newestFirst
 )
 
-// orderOf returns the order of a sort, where the query asks for the chunks of one collection.
+// orderOf returns the order of a sort, if the query selects the chunks of a single collection.
 func (f chunkForm) orderOf(filter *filter.Filter, sort bson.Raw) chunkOrder {
 	if _, one := filter.Equality(f.ownerField()); !one {
 		return noOrder
@@ -46,7 +46,7 @@ func (f chunkForm) orderOf(filter *filter.Filter, sort bson.Raw) chunkOrder {
 	return noOrder
 }
 
-// matchingChunks returns the chunks of a table that a filter can match, in an order.
+// matchingChunks returns, in the given order, the chunks of a table that a filter can match.
 func matchingChunks(t *catalog.RoutingTable, filter *filter.Filter, order chunkOrder) iter.Seq[catalog.Chunk] {
 	first, last := minBoundRange(t, filter)
 	switch {
@@ -58,7 +58,7 @@ func matchingChunks(t *catalog.RoutingTable, filter *filter.Filter, order chunkO
 	return indexedChunks(t, filter)
 }
 
-// chunksDescending returns chunks by their places in a table, from the last one to the first.
+// chunksDescending returns chunks by their indexes in a table, from last down to first.
 func chunksDescending(t *catalog.RoutingTable, last, first int) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
 		for i := last; i >= first; i-- {
@@ -69,8 +69,8 @@ func chunksDescending(t *catalog.RoutingTable, last, first int) iter.Seq[catalog
 	}
 }
 
-// minBoundRange returns the places in a table between which all chunks are whose lower bounds
-// a filter can match.
+// minBoundRange returns the range of indexes in a table that contains all chunks whose lower bound can
+// match a filter.
 func minBoundRange(t *catalog.RoutingTable, filter *filter.Filter) (first, last int) {
 	last = t.Len() - 1
 	if filter == nil {
@@ -93,8 +93,8 @@ func minBoundRange(t *catalog.RoutingTable, filter *filter.Filter) (first, last 
 	return first, last
 }
 
-// boundKey converts a value that is compared with chunk bounds to a key; false for values that
-// do not compare like keys.
+// boundKey converts a value that is compared with chunk bounds to a key. It returns false for a value
+// that is not ordered like keys.
 func boundKey(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
 	doc, ok := v.DocumentOK()
 	if !ok {
@@ -111,9 +111,8 @@ func boundKey(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
 	return key, err == nil
 }
 
-// indexedChunks returns the chunks of a table that a filter can match, in key
-// order: as an index would, it leaves out what a clause on shard, jumbo,
-// lastmod or estimatedDataSizeBytes excludes.
+// indexedChunks returns the chunks of a table that a filter can match, in key order. Like an index, it
+// excludes chunks by a clause on shard, jumbo, lastmod or estimatedDataSizeBytes.
 func indexedChunks(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
 	shard, _ := filter.Equality("shard")
 	if owner, ok := shard.StringValueOK(); ok {
@@ -135,7 +134,7 @@ func indexedChunks(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[cata
 	return t.All()
 }
 
-// minVersion returns the version below which a filter matches no chunk.
+// minVersion returns the lowest chunk version that a filter can match.
 func minVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
 	from, ok := minEncodedValue(filter, "lastmod")
 	if !ok {
@@ -149,8 +148,8 @@ func minVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
 	return catalog.ChunkVersion{Major: t, Minor: i}, ok
 }
 
-// minEncodedValue returns where the values of a field begin that a filter matches,
-// as they are encoded in an index.
+// minEncodedValue returns the lowest value of a field that a filter can match, in the encoding of index
+// keys.
 func minEncodedValue(filter *filter.Filter, name string) ([]byte, bool) {
 	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
 	if err != nil {
@@ -163,8 +162,8 @@ func minEncodedValue(filter *filter.Filter, name string) ([]byte, bool) {
 	return ranges[0].From, true
 }
 
-// chunksNewestFirst returns the chunks of a table, newest version first. Those after the
-// first are only put in order when somebody asks for them.
+// chunksNewestFirst returns the chunks of a table, newest version first. It sorts only if more than the
+// first chunk is read.
 func chunksNewestFirst(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
 		newest := t.Newest()

@@ -15,8 +15,8 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// Inconsistency is where the catalog and the shards contradict each other
-// (checkMetadataConsistency, rules/03-commands §1.7).
+// Inconsistency is an inconsistency between the catalog and the shards (checkMetadataConsistency,
+// rules/03-commands §1.7).
 type Inconsistency struct {
 	Type, Description string
 	Details           bson.D
@@ -35,9 +35,8 @@ func (i *consistencyCheck) report(kind, description string, details ...bson.E) {
 			details...)})
 }
 
-// Inconsistencies checks one collection, a database where coll is empty, or
-// the whole cluster where db is empty too. With indexes it also compares the
-// indexes of the shards.
+// Inconsistencies checks one collection, a database if coll is empty, or the whole cluster if db is
+// empty, too. With indexes it also compares the indexes of the shards.
 func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistency, error) {
 	wanted := func(ns string) bool {
 		return db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll
@@ -87,7 +86,7 @@ func (i *consistencyCheck) run(indexes bool) {
 			}
 		}
 	})
-	if !i.coll.Unsplittable { // which may have zones for a key to come
+	if !i.coll.Unsplittable { // an unsplittable collection may have zones for a later shard key
 		i.checkZones()
 	}
 	i.checkShards()
@@ -108,9 +107,8 @@ func (i *consistencyCheck) checkUnsplittable() {
 	}
 }
 
-// checkRouting goes over documents of config.chunks, in the order of their
-// lower bounds: their keys must be those of the pattern, and they must cover
-// the key space without a gap or an overlap.
+// checkRouting checks documents of config.chunks in the order of their lower bounds. The bounds must be
+// keys of the pattern, and the chunks must cover the key space without gaps and overlaps.
 func (i *consistencyCheck) checkRouting(chunks iter.Seq[bson.Raw]) {
 	p := i.coll.Pattern
 	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
@@ -141,8 +139,8 @@ func (i *consistencyCheck) checkRouting(chunks iter.Seq[bson.Raw]) {
 	}
 }
 
-// keyRange reads the bounds of a chunk or zone; false when they are not keys of
-// the pattern, in its order.
+// keyRange reads the bounds of a chunk or zone. It returns false if they are not keys of the pattern in
+// order.
 func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok bool) {
 	for name, into := range map[string]*catalog.Key{"min": &lower, "max": &upper} {
 		bound, isDoc := doc.Lookup(name).DocumentOK()
@@ -186,7 +184,7 @@ func (i *consistencyCheck) checkZones() {
 	}
 }
 
-// checkShards asks each shard what it holds of the collection.
+// checkShards checks the collection on each shard.
 func (i *consistencyCheck) checkShards() {
 	c, ns := i.cluster, i.coll.Namespace
 	byOptions := map[string][]string{}
@@ -225,7 +223,7 @@ func (i *consistencyCheck) checkShards() {
 		bson.E{Key: "options", Value: options})
 }
 
-// checkDeletions looks for range deletions that lack the index they need, as servers do from 8.2 on.
+// checkDeletions reports range deletions without the index that they need, as servers do since 8.2.
 func (i *consistencyCheck) checkDeletions(id catalog.ShardID) {
 	waits := func(d *rangeDeletion) bool { return d.coll.Namespace == i.coll.Namespace }
 	c := i.cluster
@@ -284,14 +282,13 @@ func (i *consistencyCheck) checkIndexes() {
 	}
 }
 
-// shardScan scans the local collections of the shards, for some namespaces.
+// shardScan checks the local collections of the shards for the wanted namespaces.
 type shardScan struct {
 	*Cluster
 	wanted func(ns string) bool
 }
 
-// misplacedCollections finds collections that are not tracked on shards that are not their
-// database's primary.
+// misplacedCollections reports untracked collections on shards that are not the primary of the database.
 func (c shardScan) misplacedCollections() []Inconsistency {
 	var found []Inconsistency
 	for _, id := range c.ShardIDs() {

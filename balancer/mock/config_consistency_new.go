@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// The kinds of inconsistencies that are new since 8.1, as far as the mock's state can have them.
-// Names are the server's; details and texts are ours.
+// The kinds of inconsistencies that servers report since 8.1, as far as they can occur in the mock. The
+// names are the server's; the details and descriptions are our own.
 
-// checkHistory reports a chunk whose history does not begin with the shard that it is on, since
-// it is there. A chunk of a cluster that never moved one may have none.
+// checkHistory reports a chunk whose newest history entry is not that of its current shard, or has
+// another time than onCurrentShardSince. Chunks of a cluster without migrations may have no history.
 func (i *consistencyCheck) checkHistory(chunk catalog.Chunk) {
 	if !i.cluster.release.FindsChunkHistories() || len(chunk.History) == 0 {
 		return
@@ -27,8 +27,8 @@ func (i *consistencyCheck) checkHistory(chunk catalog.Chunk) {
 		bson.E{Key: "collectionUUID", Value: i.coll.UUID}, bson.E{Key: "chunk", Value: chunkDocument(i.coll, chunk)})
 }
 
-// checkUniqueIndexes reports unique indexes that do not begin with the shard key: no shard can
-// tell whether another has the same value.
+// checkUniqueIndexes reports unique indexes that do not begin with the shard key. Shards cannot enforce
+// them, because equal values may be on different shards.
 func (i *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 	local := i.cluster.shards[id].colls[i.coll.Namespace]
 	if local == nil || i.coll.Unsplittable || !i.cluster.installed.shardRelease(id).FindsUniqueIndexes() {
@@ -48,8 +48,8 @@ func (i *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 	}
 }
 
-// malformedBuckets finds collections named like time-series buckets without the options of
-// one.
+// malformedBuckets reports collections that have the name of time series buckets but no time series
+// options.
 func (c shardScan) malformedBuckets() []Inconsistency {
 	var found []Inconsistency
 	for _, id := range c.ShardIDs() {

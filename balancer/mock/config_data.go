@@ -18,8 +18,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Collections of the config database (rules/03-catalog-and-keys §3). Their documents are the
-// truth, but for config.chunks, which is a view on the routing tables.
+// Collections of the config database (rules/03-catalog-and-keys §3). Their documents are authoritative,
+// except for config.chunks, which is a view of the routing tables.
 const (
 	configShards      = "shards"
 	configDatabases   = "databases"
@@ -34,34 +34,34 @@ const (
 	configMongos      = "mongos"
 
 	chunksNamespace = "config." + configChunks
-	// Every step of every migration asks for these.
+	// Every step of every migration uses these, so they are not concatenated at run time.
 	shardsNamespace      = "config." + configShards
 	collectionsNamespace = "config." + configCollections
 	tagsNamespace        = "config." + configTags
 )
 
-// ConfigDB is what the config server holds: the collections of its databases,
-// which are the truth, the routing tables behind config.chunks, and what was
-// made of the documents.
+// ConfigDB is the data of the config server: the authoritative collections of its databases, the routing
+// tables behind config.chunks, and caches of parsed documents.
 type ConfigDB struct {
 	*setup
 	clock *clock.Clock
 	ids   *ids.Source
 
-	// fcv is the feature compatibility version, for callers that have no lock.
+	// fcv is the cached feature compatibility version for callers without the lock.
 	fcv cachedFCV
-	// collections are by namespace; held returns one with all that it has.
+	// collections holds the collections by namespace. existing returns one after it has flushed its
+	// pendingLogs.
 	collections map[string]*store.Collection
 	pendingLogs pendingLogs
-	// tables are by namespace: table returns one, setTable takes another.
+	// tables holds the routing tables by namespace; see table and setTable.
 	tables  map[string]*catalog.Draft
 	entries entries
-	// forbiddenSince are the collection versions at which migrations were disallowed:
-	// shards learn of it only with a later version.
+	// forbiddenSince holds the collection version at which migrations were disallowed. Shards see the
+	// change only with a later version.
 	forbiddenSince map[string]catalog.Version
 }
 
-// newConfigDB returns an empty one.
+// newConfigDB returns an empty ConfigDB.
 func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
@@ -71,21 +71,21 @@ func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	}
 }
 
-// ConfigDB returns the config server's part of the cluster.
+// ConfigDB returns the data of the config server.
 func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 
-// configCollection reports whether the config server holds a database.
+// onConfigServer reports whether the config server stores a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
-// newDocs returns an empty collection whose duplicate key errors name it.
+// newDocs returns an empty collection. Its duplicate key errors contain ns.
 func newDocs(l expr.Language, ns string) *store.Collection {
 	docs := store.New()
 	docs.Namespace, docs.Language = ns, l
 	return docs
 }
 
-// ensureCollection returns a collection that the config server holds, made when it is
-// missing. config.chunks is none: it is made from the routing tables.
+// ensureCollection returns a collection of the config server and creates it if it does not exist.
+// config.chunks is not such a collection, because it is generated from the routing tables.
 func (cfg *ConfigDB) ensureCollection(ns string) *store.Collection {
 	coll := cfg.existing(ns)
 	if coll == nil {
@@ -95,8 +95,7 @@ func (cfg *ConfigDB) ensureCollection(ns string) *store.Collection {
 	return coll
 }
 
-// Collection returns a collection of the config database, made when it is
-// missing.
+// Collection returns a collection of the config database and creates it if it does not exist.
 func (cfg *ConfigDB) Collection(name string) *store.Collection {
 	if coll := cfg.collections["config."+name]; coll != nil && name != configChangelog && name != configActionlog {
 		return coll
@@ -104,16 +103,16 @@ func (cfg *ConfigDB) Collection(name string) *store.Collection {
 	return cfg.ensureCollection("config." + name)
 }
 
-// existing returns a collection that the config server holds, nil when there is none.
+// existing returns a collection of the config server, nil if it does not exist.
 func (cfg *ConfigDB) existing(ns string) *store.Collection {
 	cfg.pendingLogs.flush(ns, cfg.collections[ns], cfg.logger)
 	return cfg.collections[ns]
 }
 
-// DatabasesWritten counts the changes of config.databases.
+// DatabasesWritten returns the number of changes of config.databases.
 func (cfg *ConfigDB) DatabasesWritten() uint64 { return cfg.Collection(configDatabases).Writes() }
 
-// namespaces lists what the config server holds of a database, in order.
+// namespaces returns the sorted namespaces of a database on the config server.
 func (cfg *ConfigDB) namespaces(db string) []string {
 	var list []string
 	if db == "config" {
@@ -128,8 +127,8 @@ func (cfg *ConfigDB) namespaces(db string) []string {
 	return list
 }
 
-// uuid returns the UUID of a collection that the config server holds: always
-// the same one.
+// uuid returns the UUID of a collection on the config server. It is derived from the cluster id and the
+// namespace.
 func (cfg *ConfigDB) uuid(ns string) bson.Binary {
 	var cluster bson.ObjectID
 	for _, doc := range cfg.Collection(configVersion).Scan() {
@@ -155,7 +154,7 @@ func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
 	return doc, ok
 }
 
-// insert adds a document that begins with its _id.
+// insert adds a document whose first field is _id.
 func (cfg *ConfigDB) insert(collection string, doc bson.D) error {
 	raw, err := document.Encode(doc)
 	if err != nil {
@@ -165,7 +164,7 @@ func (cfg *ConfigDB) insert(collection string, doc bson.D) error {
 	return err
 }
 
-// modify changes a config document in place; false when it is missing.
+// modify changes a config document. It returns false if the document does not exist.
 func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, error) {
 	coll := cfg.Collection(collection)
 	record, raw, ok := coll.FindByID(textValue(id))
@@ -189,7 +188,7 @@ func (cfg *ConfigDB) remove(collection, id string) bool {
 	return ok && cfg.Collection(collection).Delete(record)
 }
 
-// setDocField assigns a field of a document, at its place or at the end.
+// setDocField sets a field of a document in place, or appends it.
 func setDocField(doc *bson.D, name string, value any) {
 	for i := range *doc {
 		if (*doc)[i].Key == name {
@@ -204,8 +203,8 @@ func unsetDocField(doc *bson.D, name string) {
 	*doc = slices.DeleteFunc(*doc, func(e bson.E) bool { return e.Key == name })
 }
 
-// setSetting upserts fields of a config.settings document. The fields an
-// upsert adds come in lexicographic order (rules/03-catalog-and-keys §3.6).
+// setSetting upserts fields of a config.settings document. New fields are appended in lexicographic
+// order (rules/03-catalog-and-keys §3.6).
 func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
 	slices.SortFunc(fields, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
 	found, err := cfg.modify(configSettings, id, func(doc *bson.D) {
@@ -219,14 +218,13 @@ func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
 	return cfg.insert(configSettings, append(bson.D{{Key: "_id", Value: id}}, fields...))
 }
 
-// Shards parses config.shards, by id.
+// Shards returns the shards in config.shards sorted by id.
 func (cfg *ConfigDB) Shards() ([]catalog.Shard, error) {
 	shards, err := cfg.shardList()
 	return slices.Clone(shards), err
 }
 
-// FindShard looks a shard up by _id, connection string or member host
-// (rules/03-commands §0.6).
+// FindShard returns a shard by _id, connection string or member host (rules/03-commands §0.6).
 func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
 	shards, err := cfg.shardList()
 	if err != nil {
@@ -240,7 +238,7 @@ func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
 	return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", name)
 }
 
-// ShardByID looks a shard up by its _id only.
+// ShardByID returns a shard by _id.
 func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 	if shards, err := cfg.shardList(); err == nil {
 		i, found := slices.BinarySearchFunc(shards, id,
@@ -249,7 +247,8 @@ func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 			return shards[i], nil
 		}
 	}
-	// It is missing, or config.shards makes no sense, but perhaps this entry does.
+	// The shard does not exist, or config.shards has an invalid document. In the latter case this one
+	// may be valid.
 	raw, ok := cfg.doc(configShards, id)
 	if !ok {
 		return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
@@ -257,8 +256,7 @@ func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 	return catalog.ParseShard(raw)
 }
 
-// Tracked reads a collection's entry in config.collections. A tracked
-// collection has a routing table.
+// Tracked returns a collection's entry in config.collections. A tracked collection has a routing table.
 func (cfg *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
 	if cfg.tables[ns] == nil {
 		return catalog.Collection{}, false, nil
@@ -267,8 +265,8 @@ func (cfg *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
 	return coll, ok && err == nil, err
 }
 
-// Sharded reads a sharded collection's entry, with the routing errors of
-// rules/03-commands §0.7: 26 for an unknown database, 118 for an unsharded collection.
+// Sharded returns a sharded collection's entry. It fails with the routing errors of rules/03-commands
+// §0.7: 26 for an unknown database, 118 for an unsharded collection.
 func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -287,14 +285,14 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
-// ShardedEntry reads the entry of a collection; false when it is not sharded.
+// ShardedEntry returns the entry of a collection, and false if the collection is not sharded.
 func (cfg *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
 	coll, ok, err := cfg.Tracked(ns)
 	return coll, ok && !coll.Unsplittable, err
 }
 
-// CheckSettings is the validator of config.settings (rules/01-rounds-and-settings §2.2): there
-// is none up to 5.0, and up to 7.0 it takes anything for the balancer.
+// CheckSettings implements the validator of config.settings (rules/01-rounds-and-settings §2.2). There
+// is none up to 5.0. Up to 7.0 it accepts any document for the balancer.
 func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := isValidBalancerDoc
 	switch {

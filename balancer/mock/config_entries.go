@@ -12,23 +12,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// entries caches parsed config documents. The documents
-// are authoritative; the cache is valid until one is written. Every
-// step of every migration asks for them.
+// entries caches parsed config documents, because every step of every migration needs them. The
+// documents are authoritative; a cache is valid until its collection is written.
 type entries struct {
 	shards    shardList
 	colls     collectionEntries
 	primaries primaries
 }
 
-// cacheSource identifies the state of a collection that a cache was built from.
+// cacheSource identifies the state of the collection from which a cache was built.
 type cacheSource struct {
 	docs   *store.Collection
 	writes uint64
 }
 
-// refreshIfChanged reports whether the collection was written or replaced since, and
-// records the current state.
+// refreshIfChanged reports whether the collection was written or replaced since the last call, and
+// records its current state.
 func (a *cacheSource) refreshIfChanged(docs *store.Collection) bool {
 	now := cacheSource{docs, docs.Writes()}
 	if *a == now {
@@ -38,16 +37,15 @@ func (a *cacheSource) refreshIfChanged(docs *store.Collection) bool {
 	return true
 }
 
-// shardList is config.shards, by id; err is the error of a malformed
-// document.
+// shardList caches config.shards sorted by id; err is the error of an invalid document.
 type shardList struct {
 	cacheSource
 	list             []catalog.Shard
-	machineIDsDiffer bool // all are known to be there, with machine ids that differ
+	machineIDsDiffer bool // known: the machine ids of all shards differ
 	err              error
 }
 
-// shardList is config.shards, not to be changed.
+// shardList returns the cached shards, which the caller must not change.
 func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 	docs, known := cfg.ensureCollection(shardsNamespace), &cfg.entries.shards
 	if !known.refreshIfChanged(docs) {
@@ -66,13 +64,13 @@ func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 	return known.list, nil
 }
 
-// primaries are the primary shards of the databases that were asked for.
+// primaries caches the primary shards of the databases that were read.
 type primaries struct {
 	cacheSource
 	byDatabase map[string]catalog.ShardID
 }
 
-// Primary returns the primary shard of a database; false when it is unknown.
+// Primary returns the primary shard of a database, and false if the database is unknown.
 func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	docs, known := cfg.collections["config."+configDatabases], &cfg.entries.primaries
 	if docs == nil {
@@ -93,12 +91,12 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	return known.byDatabase[db], true
 }
 
-// collectionEntries are the entries of config.collections that were asked for.
+// collectionEntries caches the entries of config.collections that were read.
 type collectionEntries struct {
 	cacheSource
 	byNamespace   map[string]collectionEntry
-	sharded       []catalog.Collection // by namespace
-	shardedCached bool                 // sharded is made
+	sharded       []catalog.Collection // sorted by namespace
+	shardedCached bool                 // sharded is complete
 }
 
 type collectionEntry struct {
@@ -106,8 +104,7 @@ type collectionEntry struct {
 	err  error
 }
 
-// collectionEntry returns a namespace's entry in config.collections; false when
-// there is none.
+// collectionEntry returns a namespace's entry in config.collections, and false if there is none.
 func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error) {
 	known := cfg.collectionEntries()
 	if e, ok := known.byNamespace[ns]; ok {
@@ -130,8 +127,8 @@ func (cfg *ConfigDB) collectionEntries() *collectionEntries {
 	return known
 }
 
-// shardedCollections returns the sharded collections by namespace, not to be
-// changed.
+// shardedCollections returns the sharded collections sorted by namespace, which the caller must not
+// change.
 func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 	known := cfg.collectionEntries()
 	if known.shardedCached {
@@ -142,7 +139,7 @@ func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 		if isDropped(raw) {
 			continue
 		}
-		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is not a namespace
+		ns, _ := raw.Lookup("_id").StringValueOK() // "" for an _id of another type, which is not a namespace
 		coll, err := known.parse(ns, raw)
 		if err != nil {
 			return nil, err
@@ -156,7 +153,7 @@ func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 	return colls, nil
 }
 
-// parse reads an entry, if it was not read before.
+// parse returns the parsed entry and caches it.
 func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collection, error) {
 	e, ok := known.byNamespace[ns]
 	if !ok {
@@ -166,8 +163,8 @@ func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collecti
 	return e.coll, e.err
 }
 
-// The config database may be written through a mongos. What would break the
-// mock when written by hand, and has a command, is refused.
+// Clients may write to the config database through a mongos. A direct write that would break the mock is
+// rejected if there is a command for the change.
 
 func errDirectWrite(ns, instead string) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "%s can't be written by hand in the mock: use %s", ns, instead)
@@ -177,7 +174,7 @@ func errDirectChunkWrite() error {
 	return errDirectWrite(chunksNamespace, "split, mergeChunks and moveRange")
 }
 
-// configWriter writes to the config database for a client, without a command for it.
+// configWriter executes direct writes of clients to the config database.
 type configWriter struct {
 	config *ConfigDB
 	chunks *Chunks
@@ -246,7 +243,7 @@ func (h configWriter) replace(ns string, p documentChange, after bson.Raw) error
 	return p.docs.Update(p.record, after)
 }
 
-// checkPrimary demands that a database's entry names a shard there is.
+// checkPrimary checks that the primary in a database's entry is an existing shard.
 func (h configWriter) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
 	if h.shards[catalog.ShardID(primary)] == nil {
@@ -265,10 +262,9 @@ func checkConfigDelete(ns string) error {
 	return nil
 }
 
-// replaceChunkDocument takes a change of a config.chunks document by hand, as an
-// administrator makes it to take a jumbo flag away: the routing table has it
-// at once. Where a chunk begins and ends, whose it is and its _id can't be
-// changed: the table would have a gap.
+// replaceChunkDocument applies a direct change of a config.chunks document to the routing table.
+// Administrators clear the jumbo flag in this way. The bounds, the shard and the _id cannot be changed,
+// because this would leave a gap in the table.
 func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	coll, ok, err := cks.configChunks.collectionOf(before)
 	if err != nil {
@@ -291,7 +287,7 @@ func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if form.release.HasChunkNames() { // the _id does not tell the one that is kept
+	if form.release.HasChunkNames() { // then the stored _id differs
 		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
 	}
 	if cks.shards[changed.Shard] == nil {
@@ -300,8 +296,8 @@ func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	return cks.rebuildTable(coll, changed)
 }
 
-// rebuildTable builds the table again: unlike those of commands, a version by
-// hand may be older than the one before.
+// rebuildTable rebuilds the routing table. Unlike in commands, a version set by hand may be lower than
+// the previous one.
 func (cks *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) error {
 	old := cks.config.table(coll.Namespace)
 	chunks := slices.Collect(old.All())

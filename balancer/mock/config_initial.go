@@ -10,8 +10,7 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// initialConfigCollections returns the collections that the config database has before
-// anything has happened.
+// initialConfigCollections returns the collections of the config database of a new cluster.
 func initialConfigCollections() []string {
 	return []string{
 		configShards, configDatabases, configCollections, configTags, configSettings, configChangelog, configActionlog,
@@ -19,7 +18,7 @@ func initialConfigCollections() []string {
 	}
 }
 
-// extraConfigCollections80 returns those of 8.0 that stay empty here: as recorded.
+// extraConfigCollections80 returns further collections of 8.0, which stay empty in the mock (recorded).
 func extraConfigCollections80() []string {
 	return []string{
 		"analyzeShardKeySplitPoints", "image_collection", "rangeDeletions", "sampledQueries", "sampledQueriesDiff",
@@ -27,8 +26,7 @@ func extraConfigCollections80() []string {
 	}
 }
 
-// createConfig puts into the config server what a new cluster's has
-// (rules/03-catalog-and-keys §3).
+// createConfig creates the initial contents of the config server (rules/03-catalog-and-keys §3).
 func (tb topologyBuilder) createConfig() error {
 	for _, name := range initialConfigCollections() {
 		tb.c.config.Collection(name)
@@ -52,13 +50,13 @@ func (tb topologyBuilder) createConfig() error {
 		return err
 	}
 	if tb.c.release.AtLeast(catalog.Release70) {
-		// The row without a name marks since when the rows below are complete.
+		// The row with an empty namespace marks the time from which on the history is complete.
 		tb.c.log.writePlacement("", nil, tb.c.ids.Tick(), nil)
 	}
 	return tb.c.routers.insert(routerName)
 }
 
-// configIndex describes an index of the config database by its fields.
+// configIndex returns an index of the config database on the given fields.
 func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 	key := bsoncore.NewDocumentBuilder()
 	for _, f := range fields {
@@ -67,7 +65,8 @@ func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 	return store.IndexSpec{Name: name, Key: bson.Raw(key.Build()), Unique: unique}
 }
 
-// indexes returns those of config.chunks (rules/03-catalog-and-keys §3; of namespaces, SERVER-53255).
+// indexes returns the indexes of config.chunks (rules/03-catalog-and-keys §3; by namespace,
+// SERVER-53255).
 func (f chunkForm) indexes() []store.IndexSpec {
 	owner := f.ownerField()
 	list := []store.IndexSpec{
@@ -83,7 +82,7 @@ func (f chunkForm) indexes() []store.IndexSpec {
 	return list
 }
 
-// newEntry is a new entry of config.collections, without the version that stamp gives.
+// newEntry returns a new entry of config.collections without its version, which setEntryVersion sets.
 func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique bool) bson.D {
 	if cfg.release.ChunksByNamespace() {
 		return bson.D{
@@ -98,7 +97,7 @@ func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique 
 	}
 }
 
-// setEntryVersion gives the entry of a collection a new version.
+// setEntryVersion sets a new version in a collection's entry.
 func (cfg *ConfigDB) setEntryVersion(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
 	setDocField(entry, "lastmodEpoch", epoch)
 	setDocField(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.Now()))
@@ -107,8 +106,8 @@ func (cfg *ConfigDB) setEntryVersion(entry *bson.D, epoch bson.ObjectID, at bson
 	}
 }
 
-// dropEntry takes a collection out of config.collections, or says there that it is
-// gone.
+// dropEntry removes a collection from config.collections, or marks its entry as dropped in releases
+// before 5.0.
 func (cfg *ConfigDB) dropEntry(ns string) {
 	cfg.remove(configCollections, ns)
 	if !cfg.release.ChunksByNamespace() {
@@ -123,7 +122,7 @@ func (cfg *ConfigDB) dropEntry(ns string) {
 	}
 }
 
-// newDatabase is a new entry of config.databases.
+// newDatabase returns a new entry of config.databases.
 func (cfg *ConfigDB) newDatabase(name string, primary catalog.ShardID, uuid bson.Binary, at bson.Timestamp,
 	partitioned bool) bson.D {
 	entry := bson.D{{Key: "_id", Value: name}, {Key: "primary", Value: string(primary)}}
@@ -140,7 +139,7 @@ func (cfg *ConfigDB) newDatabase(name string, primary catalog.ShardID, uuid bson
 	return append(entry, bson.E{Key: "version", Value: version})
 }
 
-// newShardEntry is a new entry of config.shards.
+// newShardEntry returns a new entry of config.shards.
 func (cfg *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
 	entry := bson.D{{Key: "_id", Value: id}, {Key: "host", Value: host}}
 	if cfg.release.HasModes() { // shards know of each other since 3.4
@@ -152,13 +151,13 @@ func (cfg *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
 	return append(entry, bson.E{Key: "topologyTime", Value: at}, bson.E{Key: "replSetConfigVersion", Value: int64(-1)})
 }
 
-// placementIndex finds the newest row of a namespace.
+// placementIndex returns the index that finds the newest row of a namespace.
 func placementIndex() store.IndexSpec {
 	key := bsoncore.NewDocumentBuilder().AppendInt32("nss", 1).AppendInt32("timestamp", -1)
 	return store.IndexSpec{Name: "nss_1_timestamp_-1", Key: bson.Raw(key.Build()), Unique: true}
 }
 
-// createIndexes makes the indexes of the stored collections (rules/03-catalog-and-keys §3).
+// createIndexes creates the indexes of the stored collections (rules/03-catalog-and-keys §3).
 func (cfg *ConfigDB) createIndexes() error {
 	for name, specs := range map[string][]store.IndexSpec{
 		configShards: {configIndex("host_1", true, "host")},

@@ -13,7 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ClusterParameters are what setClusterParameter and setDefaultRWConcern set for the whole cluster.
+// ClusterParameters are the parameters and defaults that setClusterParameter and setDefaultRWConcern set
+// for the whole cluster.
 type ClusterParameters struct {
 	*setup
 	clock       *clock.Clock
@@ -22,13 +23,13 @@ type ClusterParameters struct {
 	log         *changeLog
 	migrations  *Migrations
 	reshardings *Reshardings
-	upgrade     *upgrade // under way; nil = none
+	upgrade     *upgrade // in progress; nil for none
 }
 
-// ClusterParameters returns those of the cluster.
+// ClusterParameters returns the parameters of the cluster.
 func (c *Cluster) ClusterParameters() *ClusterParameters { return c.clusterParameters }
 
-// configParameters keeps the cluster parameters that somebody has set.
+// configParameters is the collection of the cluster parameters that were set.
 const configParameters = "clusterParameters"
 
 // Cluster parameters (rules/03-commands §1.10).
@@ -38,7 +39,7 @@ const (
 	parameterMaxTime      = "defaultMaxTimeMS"
 )
 
-// clusterParameter is one of them: each has one field.
+// clusterParameter is a cluster parameter, which has a single field.
 type clusterParameter struct {
 	name, field  string
 	defaultValue any // bool or int64
@@ -52,8 +53,7 @@ func clusterParameters() []clusterParameter {
 	}
 }
 
-// Names lists the cluster parameters in order; those here came
-// with 8.0.
+// Names returns the sorted names of the cluster parameters. They exist since 8.0.
 func (cp *ClusterParameters) Names() []string {
 	if !cp.release.AtLeast(catalog.Release80) {
 		return nil
@@ -76,8 +76,8 @@ func (cp *ClusterParameters) find(name string) (clusterParameter, bool) {
 	return clusterParameter{}, false
 }
 
-// Get returns the reply of getClusterParameter: the default if the parameter was
-// never set. It fails with NoSuchKey for an unknown name.
+// Get returns the reply of getClusterParameter, with the default if the parameter was never set. It
+// fails with NoSuchKey for an unknown name.
 func (cp *ClusterParameters) Get(name string) (bson.D, error) {
 	p, known := cp.find(name)
 	if !known {
@@ -92,9 +92,8 @@ func (cp *ClusterParameters) Get(name string) (bson.D, error) {
 	return doc, err
 }
 
-// Set sets one for the whole cluster. It is InvalidOptions
-// where there is none of that name, and as a command's fields are refused where
-// the value does not fit.
+// Set sets a cluster parameter. It fails with InvalidOptions for an unknown name, and with the errors of
+// command fields for an invalid value.
 func (cp *ClusterParameters) Set(name string, value bson.Raw) error {
 	p, known := cp.find(name)
 	if !known {
@@ -107,7 +106,7 @@ func (cp *ClusterParameters) Set(name string, value bson.Raw) error {
 	return cp.setParameter(p, to)
 }
 
-// parse reads the parameter's one field; without it the default is meant.
+// parse reads the parameter's only field. It returns the default if the field is missing.
 func (p clusterParameter) parse(value bson.Raw) (any, error) {
 	elems, err := value.Elements()
 	if err != nil {
@@ -173,8 +172,8 @@ func (cp *ClusterParameters) writeParameter(p clusterParameter, to any, at bson.
 		Value: at}, {Key: p.field, Value: to}})
 }
 
-// updateShardCountParameters updates the parameters that depend on the number of shards, after a
-// shard was added or removed. hasTwoOrMoreShards is never reset.
+// updateShardCountParameters updates the parameters that depend on the number of shards after a shard
+// was added or removed. hasTwoOrMoreShards is never reset.
 func (mb *Membership) updateShardCountParameters() {
 	had := mb.hadTwo
 	mb.hadTwo = mb.hadTwo || len(mb.shards) > 1
@@ -193,8 +192,7 @@ func (mb *Membership) updateShardCountParameters() {
 	}
 }
 
-// DefaultMaxTime returns how long a read may take that does not say it itself;
-// zero means no limit.
+// DefaultMaxTime returns the default time limit of reads; zero means no limit.
 func (cp *ClusterParameters) DefaultMaxTime() time.Duration {
 	if !cp.release.AtLeast(catalog.Release80) {
 		return 0
@@ -204,12 +202,11 @@ func (cp *ClusterParameters) DefaultMaxTime() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// configConcerns is where config.settings keeps the cluster's default read and
-// write concern.
+// configConcerns is the _id of the document in config.settings with the default read and write concern.
 const configConcerns = "ReadWriteConcernDefaults"
 
-// DefaultConcerns returns the default read and write concern as
-// getDefaultRWConcern shows them: the implicit ones until somebody sets others.
+// DefaultConcerns returns the default read and write concern in the format of getDefaultRWConcern: the
+// implicit defaults unless others were set.
 func (cp *ClusterParameters) DefaultConcerns() bson.D {
 	raw, _ := cp.config.doc(configSettings, configConcerns)
 	source := func(v bson.RawValue) string {
@@ -241,9 +238,9 @@ func (cp *ClusterParameters) DefaultConcerns() bson.D {
 		bson.E{Key: "defaultReadConcernSource", Value: source(read)})
 }
 
-// DefaultWriteConcern returns what a write waits for that does not say how many nodes,
-// with what else it says, and who wants that: the default that was set, or the servers'
-// own, which is the majority from 5.0 on. There are no arbiters here.
+// DefaultWriteConcern returns the effective write concern of a write whose write concern (said) has no
+// w, and its provenance: the default that was set, or the implicit default, which is majority since 5.0.
+// The mock has no arbiters.
 func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Raw, source string) {
 	raw, _ := cp.config.doc(configSettings, configConcerns)
 	set, isSet := raw.Lookup("defaultWriteConcern").DocumentOK()
@@ -265,16 +262,15 @@ func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Ra
 	return mustEncode(fields), source
 }
 
-// DefaultReadLevel returns the level of the cluster's default read concern.
+// DefaultReadLevel returns the level of the default read concern.
 func (cp *ClusterParameters) DefaultReadLevel() string {
 	raw, _ := cp.config.doc(configSettings, configConcerns)
 	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
 	return cmp.Or(level, "local")
 }
 
-// SetDefaultConcerns keeps new defaults in config.settings. A nil document
-// leaves what there is, an empty read concern unsets it; a write concern can't
-// be unset.
+// SetDefaultConcerns stores new defaults in config.settings. A nil document keeps the current default;
+// an empty read concern unsets it. A write concern cannot be unset.
 func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 	raw, _ := cp.config.doc(configSettings, configConcerns)
 	if write != nil && len(write) <= 5 && !raw.Lookup("defaultWriteConcern").IsZero() {

@@ -10,31 +10,30 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// pendingLog are the newest entries of a log: they are inserted into its
-// collection when it is read. A busy cluster drops nearly all of them
-// before that. Blocks beyond the limit are dropped when a new one is needed, single
-// entries when the log is read.
+// pendingLog holds the newest entries of a log until the log is read; then they are inserted into its
+// collection. In a busy cluster nearly all entries are dropped before that. Whole blocks beyond the
+// limit are dropped when a new block is needed, single entries when the log is read.
 type pendingLog struct {
-	limit int64 // bytes of the log that are kept
-	// blocks have the documents one after the other. The oldest one begins at begin in
-	// the first room; spare are rooms of logBlockBytes whose documents are gone.
+	limit int64 // maximum size of the log
+	// blocks hold the concatenated documents. The oldest document begins at firstOffset in the first
+	// block. spareBlocks are empty blocks of logBlockBytes for reuse.
 	blocks, spareBlocks [][]byte
 	firstOffset         int
 	bytes               int64
 }
 
-// The room for unread documents comes in pieces of logBlockBytes: small ones, as each stays
-// until its last document is removed. An entry takes logEntryOverhead at most besides its
-// texts and details.
+// Blocks have the size logBlockBytes, which is small because a block stays until its last document is
+// removed. logEntryOverhead is the maximum size of an entry besides its strings and details.
 const (
 	logBlockBytes    = 4 << 10
 	logEntryOverhead = 200
 )
 
-// pendingLogs are the unread entries of logs, by namespace.
+// pendingLogs are the pending entries of logs, by namespace.
 type pendingLogs map[string]*pendingLog
 
-// add adds an entry to a log that keeps so many bytes, read entries included.
+// add adds an entry to a log of at most limit bytes, including the entries that are already in its
+// collection (read).
 func (u pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time.Time, read *store.Collection) {
 	q := u[ns]
 	if q == nil {
@@ -62,8 +61,8 @@ func (u pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time
 	q.bytes += int64(len(*room))
 }
 
-// appendFieldHeader begins a field of an entry. The driver would look for a zero byte in each
-// name, which no name that is written here has.
+// appendFieldHeader appends the header of a field. It does not check the name for zero bytes, as the
+// driver would, because the names are constants.
 func appendFieldHeader(dst []byte, t bson.Type, name string) []byte {
 	return append(append(append(dst, byte(t)), name...), 0)
 }
@@ -77,7 +76,7 @@ func appendDocument(dst []byte, name string, doc bson.Raw) []byte {
 	return append(appendFieldHeader(dst, bson.TypeEmbeddedDocument, name), doc...)
 }
 
-// fitsLastBlock reports whether a document of a size fits into the last block.
+// fitsLastBlock reports whether a document of the given size fits into the last block.
 func (q *pendingLog) fitsLastBlock(takes int) bool {
 	n := len(q.blocks)
 	return n > 0 && cap(q.blocks[n-1])-len(q.blocks[n-1]) >= takes
@@ -91,8 +90,8 @@ func (q *pendingLog) addBlock(takes int) {
 	}
 }
 
-// removeOldest takes the oldest document out, which lasts until the next one comes; nil when
-// there is none.
+// removeOldest removes and returns the oldest document, nil if there is none. The document is valid
+// until the next one is added.
 func (q *pendingLog) removeOldest() bson.Raw {
 	if len(q.blocks) == 0 {
 		return nil
@@ -107,7 +106,7 @@ func (q *pendingLog) removeOldest() bson.Raw {
 	return doc
 }
 
-// dropFirstBlock drops the first block, whose documents were removed.
+// dropFirstBlock removes the first block, all of whose documents were removed.
 func (q *pendingLog) dropFirstBlock() {
 	if cap(q.blocks[0]) == logBlockBytes {
 		q.spareBlocks = append(q.spareBlocks, q.blocks[0][:0])
@@ -116,8 +115,8 @@ func (q *pendingLog) dropFirstBlock() {
 	q.blocks, q.firstOffset = q.blocks[1:], 0
 }
 
-// trim drops the oldest entries of a log beyond its limit: read are those that
-// already inserted into its collection.
+// trim drops the oldest entries beyond the limit. read is the log's collection, with the entries
+// inserted before.
 func (q *pendingLog) trim(read *store.Collection) {
 	q.trimWholeBlocks(read)
 	for q.bytes > 0 && read.Bytes()+q.bytes > q.limit {
@@ -125,8 +124,7 @@ func (q *pendingLog) trim(read *store.Collection) {
 	}
 }
 
-// trimWholeBlocks is trim but for what lies in one room with entries that stay: nothing is
-// read.
+// trimWholeBlocks is like trim, but drops only whole blocks, so that it need not parse documents.
 func (q *pendingLog) trimWholeBlocks(read *store.Collection) {
 	for read.Count() > 0 && read.Bytes()+q.bytes > q.limit {
 		oldest, _, _ := read.First()
@@ -142,7 +140,7 @@ func (q *pendingLog) trimWholeBlocks(read *store.Collection) {
 	}
 }
 
-// flush puts the entries of a log into its collection.
+// flush inserts the pending entries of a log into its collection.
 func (u pendingLogs) flush(ns string, read *store.Collection, logger *slog.Logger) {
 	q := u[ns]
 	if q == nil {
@@ -157,7 +155,7 @@ func (u pendingLogs) flush(ns string, read *store.Collection, logger *slog.Logge
 	}
 }
 
-// flushAll does so for all logs.
+// flushAll flushes all logs.
 func (u pendingLogs) flushAll(read map[string]*store.Collection, logger *slog.Logger) {
 	for ns := range u {
 		u.flush(ns, read[ns], logger)

@@ -16,22 +16,21 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// pingInterval is how often a mongos reports that it is alive (rules/03-catalog-and-keys §3.8).
+// pingInterval is the interval at which a mongos updates its ping time (rules/03-catalog-and-keys §3.8).
 const pingInterval = 10 * time.Second
 
-// MaxRouters is how many routers a cluster may have.
+// MaxRouters is the maximum number of routers of a cluster.
 const MaxRouters = 16
 
-// RouterEntry is one mongos of the cluster.
+// RouterEntry is a mongos of the cluster.
 type RouterEntry struct {
-	// Node names it where it is to fail: "router", "router2", ….
+	// Node is the node name for faults: "router", "router2", ….
 	Node catalog.ShardID
-	// Name is its _id in config.mongos, Address where clients reach it.
+	// Name is the _id in config.mongos, Address the address for clients.
 	Name, Address string
 }
 
-// Routers are the mongos in front of the cluster, at least one, and their
-// documents in config.mongos.
+// Routers are the mongos of the cluster, at least one, and their documents in config.mongos.
 type Routers struct {
 	*setup
 	clock  *clock.Clock
@@ -40,7 +39,7 @@ type Routers struct {
 	list   []RouterEntry
 }
 
-// routerConfig is what routers need of the config database.
+// routerConfig is the part of ConfigDB that Routers use.
 type routerConfig interface {
 	Collection(name string) *store.Collection
 	doc(collection, id string) (bson.Raw, bool)
@@ -48,12 +47,12 @@ type routerConfig interface {
 	modify(collection, id string, change func(*bson.D)) (bool, error)
 }
 
-// connectivity reports whether one node gets an answer from another.
+// connectivity reports whether nodes can reach each other.
 type connectivity interface {
 	checkReachable(from, to catalog.ShardID) error
 }
 
-// firstRouter is the one that every cluster has.
+// firstRouter returns the router that every cluster has.
 func firstRouter() RouterEntry {
 	return RouterEntry{Node: routerNode, Name: routerName, Address: routerName}
 }
@@ -61,10 +60,10 @@ func firstRouter() RouterEntry {
 // Routers returns the routers of the cluster. The caller holds the lock.
 func (c *Cluster) Routers() *Routers { return c.routers }
 
-// List returns the routers in the order they came.
+// List returns the routers in the order in which they were added.
 func (rs *Routers) List() []RouterEntry { return slices.Clone(rs.list) }
 
-// Add puts another router into config.mongos.
+// Add adds a router to config.mongos.
 func (rs *Routers) Add(name string) (RouterEntry, error) {
 	node := routerNode + catalog.ShardID(strconv.Itoa(len(rs.list)+1))
 	r := RouterEntry{Node: node, Name: name, Address: name}
@@ -77,7 +76,7 @@ func (rs *Routers) Add(name string) (RouterEntry, error) {
 	return r, nil
 }
 
-// SetFirstAddress says where clients reach the router that every cluster has.
+// SetFirstAddress sets the client address of the first router.
 func (rs *Routers) SetFirstAddress(address string) { rs.list[0].Address = address }
 
 // insert adds a router that has just started.
@@ -94,7 +93,7 @@ func (rs *Routers) insert(name string) error {
 	})
 }
 
-// recordVersions writes the installed versions of routers into config.mongos.
+// recordVersions writes the installed releases of routers to config.mongos.
 func (rs *Routers) recordVersions(by map[string]catalog.Release) error {
 	for _, r := range rs.list {
 		is, own := by[r.Name]
@@ -115,7 +114,7 @@ func (rs *Routers) recordVersions(by map[string]catalog.Release) error {
 	return nil
 }
 
-// ping renews the routers' documents in config.mongos, for good.
+// ping updates the ping times in config.mongos. It always asks to be called again.
 func (rs *Routers) ping() (again bool) {
 	now := rs.clock.Now()
 	for _, r := range rs.list {
@@ -136,8 +135,7 @@ func (rs *Routers) ping() (again bool) {
 	return true
 }
 
-// Table returns the routing table of a tracked collection; nil when there is
-// none.
+// Table returns the routing table of a tracked collection, nil if there is none.
 func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.table(ns) }
 
 func (cfg *ConfigDB) table(ns string) *catalog.RoutingTable {
@@ -151,7 +149,7 @@ func (cfg *ConfigDB) setTable(ns string, table *catalog.RoutingTable) {
 	cfg.tables[ns] = catalog.NewDraft(table)
 }
 
-// allTables returns the routing tables by namespace, in no order.
+// allTables returns the routing tables by namespace in no particular order.
 func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
 	return func(yield func(string, *catalog.RoutingTable) bool) {
 		for ns, draft := range cfg.tables {
@@ -162,13 +160,12 @@ func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
 	}
 }
 
-// putChunks writes changed chunks of a tracked collection into the catalog,
-// all or none.
+// putChunks atomically writes changed chunks of a tracked collection to the catalog.
 func (cfg *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
 	return cfg.tables[ns].Put(changed...)
 }
 
-// setJumbo writes a chunk's jumbo flag without a new version.
+// setJumbo sets a chunk's jumbo flag without changing its version.
 func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
 	table := cfg.table(ns)
 	if table == nil {
@@ -182,9 +179,9 @@ func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) er
 	return cfg.putChunks(ns, chunk)
 }
 
-// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
-// (rules/02-migration-and-metadata §6.7); a chunk without the flag stays as it is. coll is the
-// collection as the router knows it.
+// ClearJumbo clears a chunk's jumbo flag and increases its major version
+// (rules/02-migration-and-metadata §6.7). It does not change a chunk without the flag. known is the
+// collection according to the router.
 func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
 	ns := known.Namespace
 	coll, ok, err := cfg.Tracked(ns)
@@ -209,8 +206,8 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 	return cfg.putChunks(ns, chunk)
 }
 
-// BumpVersion gives the newest chunk the next minor version, as metadata
-// writes do (rules/02-migration-and-metadata §6.3).
+// BumpVersion increases the minor version of the newest chunk, as metadata writes do
+// (rules/02-migration-and-metadata §6.3).
 func (cfg *ConfigDB) BumpVersion(ns string) error {
 	table := cfg.table(ns)
 	if table == nil {

@@ -12,8 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Zones are the zones that shards are in, as config.shards has them, and their
-// ranges in config.tags.
+// Zones are the zones of shards in config.shards, and the zone ranges in config.tags.
 type Zones struct {
 	*setup
 	config zoneConfig
@@ -21,7 +20,7 @@ type Zones struct {
 	cache  zoneSets
 }
 
-// zoneConfig is what zones need of the config database.
+// zoneConfig is the part of ConfigDB that Zones use.
 type zoneConfig interface {
 	Shards() ([]catalog.Shard, error)
 	ShardByID(id string) (catalog.Shard, error)
@@ -35,7 +34,7 @@ type zoneConfig interface {
 // Zones returns the zones of the cluster.
 func (c *Cluster) Zones() *Zones { return c.zones }
 
-// AddShard adds a zone to a shard's tags, as a set (rules/03-commands §1.6).
+// AddShard adds a shard to a zone unless it is in the zone (rules/03-commands §1.6).
 func (zs *Zones) AddShard(id, zone string) error {
 	shard, err := zs.config.ShardByID(id)
 	if err != nil {
@@ -47,8 +46,7 @@ func (zs *Zones) AddShard(id, zone string) error {
 	return zs.setShardZones(id, append(slices.Clone(shard.Zones), zone))
 }
 
-// RemoveShard takes a zone off a shard; the last shard of a zone that
-// has ranges keeps it.
+// RemoveShard removes a shard from a zone. It fails for the last shard of a zone that has ranges.
 func (zs *Zones) RemoveShard(id, zone string) error {
 	shard, err := zs.config.ShardByID(id)
 	if mongoerr.Is(err, mongoerr.ShardNotFound) {
@@ -75,13 +73,13 @@ func (zs *Zones) setShardZones(id string, zones []string) error {
 	return err
 }
 
-// zoneSets are the zone ranges of the collections that were asked for.
+// zoneSets caches the zone ranges of the collections that were read.
 type zoneSets struct {
 	cacheSource
 	byNamespace map[string]*catalog.ZoneSet
 }
 
-// ranges returns the zone ranges of a collection, read-only.
+// ranges returns the cached zone ranges of a collection, which the caller must not change.
 func (zs *Zones) ranges(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	known := &zs.cache
 	if known.refreshIfChanged(zs.config.ensureCollection(tagsNamespace)) {
@@ -98,8 +96,8 @@ func (zs *Zones) ranges(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	return zones, err
 }
 
-// readRanges reads the zone ranges of a collection. A stored range that does not
-// fit fails (rules/01-rounds-and-settings §4.1).
+// readRanges reads the zone ranges of a collection. It fails if a stored range does not fit the shard
+// key (rules/01-rounds-and-settings §4.1).
 func (zs *Zones) readRanges(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	zones := catalog.NewZoneSet(coll.Pattern)
 	for _, raw := range zs.config.Collection(configTags).Scan() {
@@ -117,8 +115,8 @@ func (zs *Zones) readRanges(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	return zones, nil
 }
 
-// rangesForSharding demands that zones made beforehand name exactly the key's
-// fields.
+// rangesForSharding returns the zone ranges of a collection that is about to be sharded. It fails if
+// their bounds do not have exactly the fields of the key.
 func (zs *Zones) rangesForSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
 	for _, raw := range zs.config.Collection(configTags).Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); of != ns {
@@ -162,8 +160,8 @@ func (zs *Zones) shardCount(zone string) int {
 
 func (zs *Zones) hasRanges(zone string) bool { return zs.hasRangeWhere("tag", zone) }
 
-// hasRangeWhere reports whether a zone range has a text in a field: its zone, or its
-// namespace, of which there need not be a collection.
+// hasRangeWhere reports whether a zone range has the string in a field: the zone, or the namespace,
+// whose collection need not exist.
 func (zs *Zones) hasRangeWhere(field, text string) bool {
 	for _, raw := range zs.config.Collection(configTags).Scan() {
 		if is, _ := raw.Lookup(field).StringValueOK(); is == text {
@@ -173,7 +171,7 @@ func (zs *Zones) hasRangeWhere(field, text string) bool {
 	return false
 }
 
-// Assign gives a range to a zone; rules/03-catalog-and-keys §4.7 has the order of checks.
+// Assign assigns a range to a zone. The order of the checks is that of rules/03-catalog-and-keys §4.7.
 func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	for _, bound := range []bson.Raw{min, max} {
 		if err := catalog.CheckStorable(bound); err != nil {
@@ -189,7 +187,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	}
 	pattern := coll.Pattern
 	if !sharded {
-		// The only order there is before sharding is that of the fields given.
+		// Before the collection is sharded, the bounds themselves define the order of the fields.
 		if pattern, err = unshardedBoundsPattern(min, max); err != nil {
 			return err
 		}
@@ -211,7 +209,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	return zs.upsertRange(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
-// notPrefixError is the error of the first bound that is not a prefix of a key.
+// notPrefixError returns the error for the first bound that is not a prefix of a key.
 func notPrefixError(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
 	name, bound := "min", min
 	if _, err := p.ExtendBound(min); err == nil {
@@ -221,7 +219,7 @@ func notPrefixError(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
 		p.Doc(), ns)
 }
 
-// Unassign removes exactly this range; none is not an error.
+// Unassign removes exactly this range. It does nothing if the range does not exist.
 func (zs *Zones) Unassign(ns string, min, max bson.Raw) error {
 	coll, sharded, err := zs.config.ShardedEntry(ns)
 	if err != nil {
@@ -265,8 +263,8 @@ func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lowe
 	return lower, upper, nil
 }
 
-// unshardedBoundsPattern returns a key pattern for the bounds of an unsharded namespace, made of their own
-// fields, which must be the same in both.
+// unshardedBoundsPattern returns a key pattern for the bounds of an unsharded namespace. It consists of
+// the fields of the bounds, which must be the same in both.
 func unshardedBoundsPattern(min, max bson.Raw) (catalog.KeyPattern, error) {
 	fields := fieldNames(min)
 	if !slices.Equal(fields, fieldNames(max)) {
@@ -284,12 +282,12 @@ func unshardedBoundsPattern(min, max bson.Raw) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-// upsertRange upserts by namespace and lower bound.
+// upsertRange upserts a zone range by namespace and lower bound.
 func (zs *Zones) upsertRange(ns string, min, max bson.Raw, zone string) error {
 	tags := zs.config.Collection(configTags)
 	for _, raw := range tags.Scan() {
 		if isZoneRangeAt(raw, ns, min) {
-			return nil // an identical range: Add has refused every other one
+			return nil // the identical range: Assign rejects all others
 		}
 	}
 	var id any = zs.ids.NewObjectID()
@@ -305,7 +303,7 @@ func (zs *Zones) upsertRange(ns string, min, max bson.Raw, zone string) error {
 	})
 }
 
-// replaceRanges writes the zone ranges of a collection again.
+// replaceRanges replaces the stored zone ranges of a collection.
 func (zs *Zones) replaceRanges(ns string, zones *catalog.ZoneSet) error {
 	zs.dropRanges(func(of string) bool { return of == ns })
 	for _, r := range zones.Ranges() {
@@ -316,7 +314,7 @@ func (zs *Zones) replaceRanges(ns string, zones *catalog.ZoneSet) error {
 	return nil
 }
 
-// renameNamespace gives the ranges of a collection to its new name.
+// renameNamespace changes the namespace of zone ranges.
 func (zs *Zones) renameNamespace(from, to string) {
 	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {

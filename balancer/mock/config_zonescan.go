@@ -6,10 +6,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// From 9.0 on the config servers look once for zone ranges that end at MaxKey followed by MinKey,
-// before the first round of a term.
+// Since 9.0 the config servers search once, before the first round of a term, for zone ranges that end
+// at MaxKey followed by MinKey.
 
-// Results of the scan: a document, and log event ids.
+// The document with the result of the scan, and log event ids.
 const (
 	configZoneScan = "maxKeyZoneScanState"
 	zoneScanID     = "scanState"
@@ -23,7 +23,7 @@ const (
 // ZoneScan is the result of the zone scan.
 type ZoneScan struct{ Complete, Found, Failed bool }
 
-// ZoneScan returns the result of the scan for zones that end before MaxKey.
+// ZoneScan returns the result of the scan for zones that end at MaxKey followed by MinKey.
 func (b *Balancer) ZoneScan() ZoneScan {
 	doc, _ := b.config.doc(configZoneScan, zoneScanID)
 	_, ended := doc.Lookup("scanCompletedAt").TimeOK()
@@ -31,8 +31,8 @@ func (b *Balancer) ZoneScan() ZoneScan {
 	return ZoneScan{Complete: ended, Found: found, Failed: b.zoneScanFailed}
 }
 
-// scanZones is the scan, unless it was done or is switched off. One that fails is repeated in
-// the next term.
+// scanZones runs the scan unless it is complete or switched off. A failed scan is repeated in the next
+// term.
 func (b *Balancer) scanZones() {
 	release := b.installed.configRelease().WithFCV(engine{b: b}.CompatibilityVersion(b.ctx))
 	if !release.FindsMaxKeyZones() || b.parameters.Int("maxKeyZoneScanEnabled") == 0 {
@@ -63,7 +63,8 @@ func (b *Balancer) scanZones() {
 	b.logger.Info("zones were looked through", "id", eventZoneScanned)
 }
 
-// hasEarlyEndingZone reports whether a range of a sharded collection ends where MaxKey was meant.
+// hasEarlyEndingZone reports whether a zone range of a sharded collection ends at MaxKey followed by
+// MinKey instead of at MaxKey.
 func (b *Balancer) hasEarlyEndingZone() (bool, error) {
 	for _, raw := range b.config.Collection(configTags).Scan() {
 		ns, _ := raw.Lookup("ns").StringValueOK()

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Databases makes and drops databases and moves their primaries.
+// Databases creates and drops databases and moves their primaries.
 type Databases struct {
 	changes     *ChangeFeed
 	collections *Collections
@@ -26,17 +26,17 @@ type Databases struct {
 	shards      shardSet
 }
 
-// Databases returns those of the cluster.
+// Databases returns the Databases of the cluster.
 func (c *Cluster) Databases() *Databases { return c.databases }
 
-// CreateDatabase makes a database's entry (enableSharding, rules/03-commands §1.4). An
-// empty primary lets the cluster choose the least loaded shard.
+// CreateDatabase creates the entry of a database (enableSharding, rules/03-commands §1.4). With an empty
+// primary, the cluster chooses the least loaded shard.
 func (rq *Request) CreateDatabase(name, primary string) error {
 	return rq.createDatabase(name, primary, false)
 }
 
-// EnableSharding is CreateDatabase and, in releases that ask for it, allows the
-// collections of the database to be sharded.
+// EnableSharding creates the database. In releases that require it, it also allows sharding the
+// collections of the database.
 func (rq *Request) EnableSharding(name, primary string) error {
 	if err := rq.createDatabase(name, primary, true); err != nil || !rq.env.release.MarksPartitioned() {
 		return err
@@ -48,8 +48,7 @@ func (rq *Request) EnableSharding(name, primary string) error {
 	return err
 }
 
-// checkPartitioned refuses to shard what enableSharding has not allowed, in
-// releases that ask for it.
+// checkPartitioned fails if the release requires enableSharding and the database is not enabled.
 func (ds *Databases) checkPartitioned(db string) error {
 	if !ds.config.release.MarksPartitioned() || ds.config.isPartitioned(db) {
 		return nil
@@ -89,8 +88,7 @@ func (rq *Request) createDatabase(name, primary string, partitioned bool) error 
 	return nil
 }
 
-// checkCreate runs the checks in the server's order; done means that there
-// is nothing to create.
+// checkCreate makes the checks in the server's order. done reports that the database exists.
 func (ds *Databases) checkCreate(name, primary string) (done bool, err error) {
 	if done, err = ds.CheckName(name); done || err != nil {
 		return done, err
@@ -118,8 +116,8 @@ func (ds *Databases) checkCreate(name, primary string) (done bool, err error) {
 	return false, nil
 }
 
-// CheckName rejects names that users may not give to databases; there
-// is true for a database that always exists (config).
+// CheckName rejects database names that users may not use. builtin is true for config, which always
+// exists.
 func (ds *Databases) CheckName(name string) (builtin bool, err error) {
 	if name == "config" {
 		return true, nil
@@ -194,7 +192,7 @@ func (s *shard) totalBytes() int64 {
 	return total
 }
 
-// Create makes an empty, untracked collection on the database's primary.
+// Create creates an empty, untracked collection on the database's primary.
 func (rq *Request) Create(ns string, options bson.D) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -220,8 +218,8 @@ func (rq *Request) Create(ns string, options bson.D) error {
 	return nil
 }
 
-// hasSameOptions reports whether a collection, which is not a view, has these options and no
-// others: it may be created again.
+// hasSameOptions reports whether a collection exists with exactly these options and is not a view. Then
+// create succeeds without a change.
 func (cs *Collections) hasSameOptions(ns string, options bson.D) bool {
 	wanted, err := bson.Marshal(options)
 	if err != nil {
@@ -236,10 +234,10 @@ func (cs *Collections) hasSameOptions(ns string, options bson.D) bool {
 	return false
 }
 
-// maxNamespaceBytes is the length of the longest namespace, in bytes.
+// maxNamespaceBytes is the maximum length of a namespace in bytes.
 const maxNamespaceBytes = 255
 
-// checkNewCollection refuses names that users may not give to collections.
+// checkNewCollection rejects collection names that users may not use.
 func checkNewCollection(ns string) error {
 	if len(ns) > maxNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns,
@@ -259,7 +257,7 @@ func checkNewCollection(ns string) error {
 	return nil
 }
 
-// Exists reports whether any shard holds the collection or the catalog tracks it.
+// Exists reports whether a shard has the collection or the catalog tracks it.
 func (cs *Collections) Exists(ns string) bool {
 	if cs.config.isTracked(ns) {
 		return true
@@ -278,8 +276,8 @@ func (cs *Collections) Exists(ns string) bool {
 	return ok && cs.shards[primary].colls[ns] != nil
 }
 
-// ensureOnPrimary returns an untracked collection's data on the database's
-// primary, made when it is missing. The database must exist.
+// ensureOnPrimary returns an untracked collection's data on the database's primary, and creates the
+// collection if it does not exist. The database must exist.
 func (cs *Collections) ensureOnPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
 	primary, _ := cs.config.Primary(db)
@@ -293,10 +291,10 @@ func (cs *Collections) ensureOnPrimary(ns string, options bson.D) *localCollecti
 	return l
 }
 
-// Drop drops a collection. It reports whether there was one; zones go all the same.
+// Drop drops a collection and reports whether it existed. It removes the zone ranges in either case.
 func (cs *Collections) Drop(ns string) bool {
 	if !cs.Exists(ns) {
-		return cs.remove(ns) // what a shard may have left of it, too
+		return cs.remove(ns) // also removes leftovers on shards
 	}
 	cs.log.writeChange(configShard, "dropCollection.start", ns, nil)
 	found := cs.remove(ns)
@@ -304,8 +302,8 @@ func (cs *Collections) Drop(ns string) bool {
 	return found
 }
 
-// remove removes a collection from the catalog, every shard and the zones,
-// without change log entries.
+// remove removes a collection from the catalog, all shards and the zones. It writes no change log
+// entries.
 func (cs *Collections) remove(ns string) (found bool) {
 	coll, tracked, _ := cs.config.Tracked(ns)
 	_, isView := cs.views[ns]
@@ -350,7 +348,8 @@ func (s *shard) dropDeletions(ns string) {
 	s.deletions = kept
 }
 
-// Drop drops every collection of a database and its entry.
+// Drop drops all collections of a database and its entry. It returns false if the database does not
+// exist.
 func (ds *Databases) Drop(db string) bool {
 	_, known := ds.config.Primary(db)
 	if !known {
@@ -360,7 +359,7 @@ func (ds *Databases) Drop(db string) bool {
 	for _, ns := range ds.Namespaces(db) {
 		ds.collections.remove(ns)
 	}
-	// Those of collections that never were, too.
+	// Also those of collections that never existed.
 	ds.zones.dropRanges(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
 	maps.DeleteFunc(ds.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
 	ds.config.remove(configDatabases, db)
@@ -370,7 +369,7 @@ func (ds *Databases) Drop(db string) bool {
 	return true
 }
 
-// Namespaces lists a database's collections, in order.
+// Namespaces returns the sorted namespaces of a database.
 func (ds *Databases) Namespaces(db string) []string {
 	seen := map[string]bool{}
 	for _, s := range ds.shards {
@@ -393,8 +392,8 @@ func (cfg *ConfigDB) isTracked(ns string) bool {
 	return ok && !isDropped(entry)
 }
 
-// isDropped reports whether an entry of config.collections is only what releases
-// before 5.0 keep of a collection that is gone.
+// isDropped reports whether an entry of config.collections belongs to a dropped collection; releases
+// before 5.0 keep such entries.
 func isDropped(entry bson.Raw) bool {
 	gone, _ := entry.Lookup("dropped").BooleanOK()
 	return gone
@@ -408,8 +407,8 @@ func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
 // DatabaseEntry returns a database's document in config.databases.
 func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
 
-// MovePrimary gives a database another primary and moves its untracked
-// collections there (rules/03-commands §1.4).
+// MovePrimary changes the primary of a database and moves its untracked collections to the new primary
+// (rules/03-commands §1.4).
 func (ds *Databases) MovePrimary(db, to string) error {
 	switch {
 	case onConfigServer(db) || db == "local":

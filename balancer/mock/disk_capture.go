@@ -12,14 +12,13 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// tracker finds what of a cluster's state has changed since it last looked.
-// Collections, virtual data and shards keep notes of their own changes, and
-// routing tables are compared; everything else is small. The first pass
-// finds the whole state.
+// tracker determines which parts of a cluster's state have changed since the last capture. Collections,
+// virtual data and shards track their own changes. Routing tables are compared, and so is everything
+// else, which is small. The first capture finds the whole state.
 type tracker struct {
 	once   bool
-	number uint64 // last one given to a shard, collection, table or task
-	pass   uint64 // counts looks
+	number uint64 // last number assigned to a shard, collection, table or task
+	pass   uint64 // number of the capture
 
 	shards map[*shard]*trackedShard
 	colls  map[*store.Collection]*trackedCollection
@@ -29,18 +28,18 @@ type tracker struct {
 	users  map[string][]byte
 	meta   map[string][]byte
 
-	counters counters // last written
+	counters counters // as last written
 
 	emit         func(disk.Entry)
-	foundChanges bool // something, at this look
+	foundChanges bool // whether this capture has found a change
 }
 
-// counters are written even if nothing else has changed.
+// counters are state that is written only together with other changes or when forced.
 type counters struct {
 	stamp     bson.Timestamp
 	ids       uint32
 	term      int64
-	installed *map[string]catalog.Release // installed
+	installed *map[string]catalog.Release // Installed.byHost
 }
 
 type trackedShard struct {
@@ -62,7 +61,8 @@ type trackedTable struct {
 	table  *catalog.RoutingTable
 }
 
-// newTracker returns an empty tracker. once: it is used for a single pass, without change tracking.
+// newTracker returns an empty tracker. With once it does not enable change tracking, because it is used
+// for a single capture.
 func newTracker(once bool) *tracker {
 	return &tracker{
 		once:   once,
@@ -72,9 +72,9 @@ func newTracker(once bool) *tracker {
 	}
 }
 
-// capture passes everything that has changed to emit and reports whether there
-// was anything. Virtual time is written only with other changes, or if
-// forced: passing time alone is not written.
+// capture calls emit for all changes since the last capture and reports whether there were any. It
+// writes virtual time only together with other changes or with force, so that time alone causes no
+// writes.
 func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	t.pass++
 	t.emit, t.foundChanges = emit, false
@@ -185,8 +185,8 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 	}
 }
 
-// captureTables writes the chunks in which tables differ from what they were.
-// A table of another key or epoch is rewritten.
+// captureTables writes the changed chunks of routing tables. A table with another key or epoch is
+// rewritten.
 func (t *tracker) captureTables(c *Cluster) {
 	for ns, table := range c.config.allTables() {
 		known, ok := t.tables[ns]
@@ -230,7 +230,7 @@ func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.Ro
 	}
 }
 
-// captureSmallBucket compares a bucket of few entries as a whole.
+// captureSmallBucket writes the changes of a bucket with few entries, which it compares completely.
 func (t *tracker) captureSmallBucket(bucket string, known map[string][]byte, n int, all iter.Seq2[string, []byte]) {
 	for key, value := range all {
 		if !bytes.Equal(known[key], value) {

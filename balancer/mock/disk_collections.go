@@ -17,10 +17,10 @@ type trackedCollection struct {
 	docs     *store.Collection
 	form     disk.Collection
 	stored   []byte
-	// local is nil on the config server.
+	// local is nil for collections of the config server.
 	local  *localCollection
 	ranges *rangeWatch
-	// neverWritten: none of its documents has been written.
+	// neverWritten reports whether no documents of the collection were written yet.
 	neverWritten bool
 }
 
@@ -53,7 +53,7 @@ func (t *tracker) captureCollections(c *Cluster) {
 	}
 }
 
-// captureCollection writes the definition of a collection; its documents follow later.
+// captureCollection writes the definition of a collection; captureDocuments writes its documents later.
 func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection, local *localCollection) {
 	known := t.colls[docs]
 	if known == nil {
@@ -85,14 +85,13 @@ func (t *tracker) captureDefinition(known *trackedCollection) {
 	}
 }
 
-// captureDocuments writes the documents of the collections that say that they
-// have changed.
+// captureDocuments writes the changed documents of the collections that have reported changes.
 func (t *tracker) captureDocuments() {
 	dirty := t.dirty
 	t.dirty = nil
 	for _, known := range dirty {
 		if t.colls[known.docs] != known {
-			continue // dropped
+			continue // dropped meanwhile
 		}
 		bucket := disk.NumberedBucket(disk.BucketDocuments, known.number)
 		if known.neverWritten {
@@ -129,8 +128,7 @@ func (w *rangeWatch) note(min catalog.Key) {
 	}
 }
 
-// captureExtents writes virtual data: what has changed, or all where the data
-// was recreated.
+// captureExtents writes the changed virtual data, or all virtual data if it was recreated.
 func (t *tracker) captureExtents(c *Cluster) {
 	for _, known := range t.colls {
 		l := known.local
@@ -139,7 +137,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		}
 		table := c.config.table(known.form.Namespace)
 		if table == nil {
-			continue // virtual data lies in chunks
+			continue // virtual data belongs to chunks
 		}
 		bucket, p := disk.NumberedBucket(disk.BucketExtents, known.number), table.Pattern()
 		if l.virtual.watch == nil || l.virtual.watch != known.ranges {
@@ -173,7 +171,7 @@ func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p cata
 	}
 }
 
-// mustEncode returns the BSON of a value that cannot fail to encode.
+// mustEncode encodes a value that always encodes.
 func mustEncode(form any) []byte {
 	raw, err := bson.Marshal(form)
 	if err != nil {
@@ -184,7 +182,7 @@ func mustEncode(form any) []byte {
 
 func storedIndexes(docs *store.Collection) []disk.Index {
 	var stored []disk.Index
-	for _, s := range docs.Indexes()[1:] { // every collection has the one on _id
+	for _, s := range docs.Indexes()[1:] { // without the one on _id, which every collection has
 		stored = append(stored, disk.Index{Name: s.Name, Key: s.Key, Unique: s.Unique, Sparse: s.Sparse, Options: s.Options})
 	}
 	return stored

@@ -13,17 +13,17 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// stateLoader puts a stored state into an empty cluster.
+// stateLoader loads a stored state into an empty cluster.
 type stateLoader struct {
 	c      *Cluster
 	from   disk.Source
 	shards map[uint64]*shard
-	// tracker is told the stored state, so that only later changes are written.
+	// tracker learns the stored state, so that only later changes are written.
 	tracker *tracker
 }
 
-// load reads a state. Operations that were running when it was written have to be
-// rolled back afterwards.
+// load loads a state. The caller must roll back the operations that were in progress when the state was
+// written.
 func (st *Storage) load(from disk.Source, t *tracker) error {
 	l := stateLoader{c: st.c, from: from, shards: map[uint64]*shard{}, tracker: t}
 	for _, part := range []struct {
@@ -70,8 +70,7 @@ func (st *Storage) storedState() disk.State {
 	}
 }
 
-// restoreState goes on with the clocks and counters. A restart is an election:
-// the term is the next one.
+// restoreState restores the clocks and counters. A restart is an election, so the term increases.
 func (st *Storage) restoreState(s disk.State) error {
 	release, err := catalog.ParseRelease(s.Release)
 	if err != nil {
@@ -142,7 +141,7 @@ func (l *stateLoader) loadTable(key, value []byte) error {
 	return nil
 }
 
-// readChunks returns a table's chunks in key order. They come in it, but for those
+// readChunks returns a table's chunks in key order. The stored order is the key order except for chunks
 // with very long bounds.
 func (l *stateLoader) readChunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
 	sorted := true
@@ -157,7 +156,7 @@ func (l *stateLoader) readChunks(p catalog.KeyPattern, bucket string) (chunks []
 		x, errX := catalog.ParseChunk(p, a)
 		y, errY := catalog.ParseChunk(p, b)
 		if errX != nil || errY != nil {
-			return 0 // the builder will say so
+			return 0 // newRoutingTable reports the error
 		}
 		return x.Min.Compare(y.Min)
 	})
@@ -199,7 +198,7 @@ func (l *stateLoader) loadCollection(key, value []byte) error {
 	return l.loadVirtualRanges(known)
 }
 
-// attachCollection puts a collection where it belongs.
+// attachCollection adds a collection to its shard or to the config server.
 func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collection) (*localCollection, error) {
 	if form.Shard == disk.ConfigNumber {
 		l.c.config.collections[form.Namespace] = docs
@@ -271,8 +270,8 @@ func (l *stateLoader) loadDeletion(key, value []byte) error {
 	return nil
 }
 
-// newDeletion returns a range deletion; false when its collection is not there any more
-// as it was, as may be on a former shard.
+// newDeletion returns a range deletion. It returns false if the collection no longer exists with that
+// UUID, which can happen on a removed shard.
 func (l *stateLoader) newDeletion(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{
 		coll:  deletionTarget{Namespace: form.Namespace, UUID: form.UUID},
@@ -311,7 +310,7 @@ func (l *stateLoader) loadUser(key, value []byte) error {
 	return nil
 }
 
-// rollback ends what was under way in a state that was stored.
+// rollback ends the operations that were in progress in a stored state.
 type rollback struct {
 	config  *ConfigDB
 	shards  shardSet
@@ -320,8 +319,8 @@ type rollback struct {
 
 func newRollback(c *Cluster) rollback { return rollback{c.config, c.shards, c.deleter} }
 
-// run rolls back operations that were running when the state was written, as a shard does
-// when it starts after a crash (rules/02-migration-and-metadata §5.5).
+// run rolls back the operations that were in progress when the state was written, as a shard does at
+// startup after a crash (rules/02-migration-and-metadata §5.5).
 func (r rollback) run() {
 	r.rollBackReshardings()
 	for _, id := range r.shards.ids() {
@@ -329,10 +328,9 @@ func (r rollback) run() {
 	}
 }
 
-// rollBackMigrations looks at what range deletions say of migrations. One of a
-// range that the shard owns is that of a donor whose migration has not been
-// committed: it goes. All others take effect: orphans of a migration that was
-// committed, and copies of one that was not.
+// rollBackMigrations decides about range deletions that belong to interrupted migrations. If the shard
+// owns the range, it is the donor of a migration that was not committed, and the task is removed. All
+// other tasks take effect: they delete orphans of a committed migration or copies of an uncommitted one.
 func (r rollback) rollBackMigrations(s *shard) {
 	for _, task := range slices.Clone(s.deletions) {
 		local := s.colls[task.coll.Namespace]
@@ -358,8 +356,8 @@ func (r rollback) ownsPart(s *shard, task *rangeDeletion) bool {
 	return false
 }
 
-// rollBackReshardings removes unfinished operations from the catalog.
-// Until their end they have changed nothing else.
+// rollBackReshardings removes unfinished operations from the catalog. They have changed nothing else
+// yet.
 func (r rollback) rollBackReshardings() {
 	operations := r.config.Collection(configReshardings)
 	for record := range operations.Scan() {
@@ -372,12 +370,12 @@ func (r rollback) rollBackReshardings() {
 		}
 		var doc bson.D
 		if err := bson.Unmarshal(raw, &doc); err != nil {
-			continue // who reads the entry will say so
+			continue // readers of the entry report the error
 		}
 		unsetDocField(&doc, "reshardingFields")
 		unsetDocField(&doc, "allowMigrations")
 		if changed, err := bson.Marshal(doc); err == nil {
-			_ = colls.Update(record, changed) // its _id stays
+			_ = colls.Update(record, changed) // cannot fail: the _id is unchanged
 		}
 	}
 }

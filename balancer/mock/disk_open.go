@@ -11,46 +11,46 @@ import (
 	"shardsh/balancer/mock/disk"
 )
 
-// ErrHoldsCluster says that a directory has a cluster already where a new one
-// was to be made.
+// ErrHoldsCluster is the error for creating a new cluster in a directory that contains one.
 var ErrHoldsCluster = errors.New("the directory holds a cluster already")
 
-// Storage stores a cluster on disk, if it has a directory, together with the data of its
-// routers: users and retryable writes.
+// Storage stores a cluster on disk, if it has a directory. It also stores data of the routers: users and
+// retryable writes.
 type Storage struct {
 	c *Cluster
 
-	disk *diskWriter // nil keeps nothing
-	// writes were kept by a router before the cluster was opened.
+	disk *diskWriter // nil to store nothing
+	// writes are the retryable writes in the stored state when the cluster was opened.
 	writes []StoredWrite
-	// users are those of the router, by database and name.
+	// users are the stored users of the router by database and name.
 	users map[string][]byte
 }
 
-// Storage is that of the cluster.
+// Storage returns the Storage of the cluster.
 func (c *Cluster) Storage() *Storage { return c.storage }
 
-// diskWriter writes a cluster to disk. The cluster's lock guards it; waits for
-// the disk happen without that lock.
+// diskWriter writes a cluster to disk. The cluster's lock guards it. Waits for the disk do not hold that
+// lock.
 type diskWriter struct {
 	file    *disk.Disk
 	tracker *tracker
-	// writes are what retryable writes have done since the last look, by session;
-	// nil where it need not be kept any more.
+	// writes are the results of retryable writes since the last capture, by session; nil deletes an
+	// entry.
 	writes map[string]bson.Raw
-	// writesVoided: the retryable writes stored before are to be deleted.
+	// writesVoided reports that all previously stored retryable writes are to be deleted.
 	writesVoided bool
-	// queueWasFull: the queue was full at the last look. What has changed since the
-	// one before it goes into the next batch.
+	// queueWasFull reports that the queue was full at the last capture. The changes since the capture
+	// before are in the next batch.
 	queueWasFull bool
 	closed       bool
-	// awaitRecipientMajority is closed when nothing waits for room in the queue any more.
+	// caughtUp is closed when writeBacklog has ended, so that no more changes wait for capacity of the
+	// queue.
 	caughtUp chan struct{}
 	// onBatch observes each batch that is queued; nil outside of tests.
 	onBatch func([]disk.Entry)
 }
 
-// open goes on with the cluster in a directory, or makes a new one there.
+// open continues the cluster in a directory, or creates a new one there.
 func (st *Storage) open(cfg Config) error {
 	file, err := disk.Open(cfg.DBPath)
 	if err != nil {
@@ -58,7 +58,7 @@ func (st *Storage) open(cfg Config) error {
 	}
 	k := &diskWriter{file: file, tracker: newTracker(false), caughtUp: make(chan struct{})}
 	if err := st.initialize(k, cfg); err != nil {
-		_ = file.Close() // nothing has been handed over
+		_ = file.Close() // nothing was added yet
 		return err
 	}
 	st.disk, st.c.clock.ReportEachEvent = k, true
@@ -103,15 +103,14 @@ func (st *Storage) initializeNew(k *diskWriter, cfg Config) error {
 	return k.file.WriteInitialState(func(emit func(disk.Entry)) { k.tracker.capture(st.c, true, emit) })
 }
 
-// capture hands what has changed over to be written. Should that panic, it is not
-// known what has been: nothing is kept any more.
+// capture adds the changes to the disk's queue. If it panics, the written state is unknown, so storing
+// stops.
 func (k *diskWriter) capture(c *Cluster, last bool) {
 	c.clock.Attempt("handing over to the disk", func() { k.captureChanges(c, last) }, k.file.Fail)
 }
 
-// captureChanges hands what has changed over to be written. While the queue is full it
-// leaves the changes where they are noted: what changes again meanwhile takes
-// no more memory.
+// captureChanges adds the changes to the disk's queue. While the queue is full it leaves them to the
+// trackers, where repeated changes of the same data take no more memory.
 func (k *diskWriter) captureChanges(c *Cluster, last bool) {
 	if !last && k.file.Full() {
 		k.queueWasFull = true
@@ -123,15 +122,14 @@ func (k *diskWriter) captureChanges(c *Cluster, last bool) {
 	if !k.tracker.capture(c, last || found, emit) && !found && !k.queueWasFull {
 		return
 	}
-	k.queueWasFull = false // even without entries: somebody may wait for the batch
+	k.queueWasFull = false // adds the batch even if it is empty, because callers may wait for it
 	if k.onBatch != nil {
 		k.onBatch(entries)
 	}
 	k.file.Add(entries)
 }
 
-// captureWrites returns what is to be kept of retryable writes to emit, and
-// reports whether there was anything.
+// captureWrites calls emit for the changed retryable writes and reports whether there were any.
 func (k *diskWriter) captureWrites(emit func(disk.Entry)) bool {
 	found := k.writesVoided || len(k.writes) > 0
 	if k.writesVoided {
@@ -144,8 +142,8 @@ func (k *diskWriter) captureWrites(emit func(disk.Entry)) bool {
 	return found
 }
 
-// writeBacklog queues the changes that accumulated while the queue was full, until the
-// disk is closed.
+// writeBacklog adds the changes that accumulated while the queue was full. It ends when the disk is
+// closed.
 func (st *Storage) writeBacklog(k *diskWriter) {
 	defer close(k.caughtUp)
 	for range k.file.CapacityFreed() {
@@ -161,18 +159,18 @@ func (st *Storage) captureBacklog(k *diskWriter) {
 	})
 }
 
-// queueChanges hands what has changed over to be written. The caller holds the lock.
+// queueChanges adds the changes to the disk's queue. The caller holds the lock.
 func (st *Storage) queueChanges() {
 	if st.disk != nil {
 		st.disk.capture(st.c, false)
 	}
 }
 
-// QueueChanges hands what has changed over to be written. The caller holds the lock.
+// QueueChanges adds the changes to the disk's queue. The caller holds the lock.
 func (st *Storage) QueueChanges() { st.queueChanges() }
 
-// Err returns why nothing is kept any more since something could not be
-// written; nil while all is well. After Close it also says what is not on disk.
+// Err returns the error after which nothing is stored anymore, nil if there is none. After Close it also
+// reports changes that are not on disk.
 func (st *Storage) Err() error {
 	if st.disk == nil {
 		return nil
@@ -180,10 +178,9 @@ func (st *Storage) Err() error {
 	return st.disk.file.Err()
 }
 
-// StartFlush hands what has changed over to be written, and returns a function that
-// waits until all that the cluster holds now is on disk, or until its context
-// ends. The caller holds the lock, and waits after giving it back: others go on
-// meanwhile.
+// StartFlush adds the changes to the disk's queue. The returned function waits until the current state
+// of the cluster is on disk or its context ends. The caller of StartFlush holds the lock; it releases
+// the lock before it calls the returned function.
 func (st *Storage) StartFlush() (wait func(context.Context) error) {
 	if st.disk == nil {
 		return func(context.Context) error { return nil }
@@ -196,8 +193,8 @@ func (st *Storage) StartFlush() (wait func(context.Context) error) {
 	return func(ctx context.Context) error { return file.Wait(ctx, mark) }
 }
 
-// close writes what is left. It takes the lock, but does not hold it while
-// it waits for the disk.
+// close writes the remaining changes. It takes the lock, but does not hold it while it waits for the
+// disk.
 func (st *Storage) close() {
 	k := st.disk
 	if k == nil {
@@ -219,8 +216,8 @@ func (st *Storage) close() {
 	<-k.caughtUp
 }
 
-// StoreUser keeps a user of the router's with the state; a nil value takes it
-// away. The caller holds the lock.
+// StoreUser stores a user of the router with the state; a nil user deletes the entry. The caller holds
+// the lock.
 func (st *Storage) StoreUser(name string, user bson.Raw) {
 	if user == nil {
 		delete(st.users, name)
@@ -229,19 +226,17 @@ func (st *Storage) StoreUser(name string, user bson.Raw) {
 	st.users[name] = user
 }
 
-// StoredUsers returns the users kept with the state, by name. The caller holds
-// the lock.
+// StoredUsers returns the stored users by name. The caller holds the lock.
 func (st *Storage) StoredUsers() map[string][]byte { return st.users }
 
-// StoredWrite is what a router remembers of a session's newest retryable write.
+// StoredWrite is the stored newest retryable write of a session.
 type StoredWrite struct {
 	Session string
 	Write   bson.Raw
 }
 
-// StoreWrite keeps what the router remembers of a session's newest retryable
-// write, for as long as the cluster is on disk; nil takes it away. It is
-// written together with what the write has changed. The caller holds the lock.
+// StoreWrite stores a session's newest retryable write if the cluster is stored on disk; nil deletes it.
+// It is written together with the changes of the write itself. The caller holds the lock.
 func (st *Storage) StoreWrite(session string, write bson.Raw) {
 	if st.disk == nil {
 		return
@@ -252,18 +247,18 @@ func (st *Storage) StoreWrite(session string, write bson.Raw) {
 	st.disk.writes[session] = write
 }
 
-// StoresWrites reports whether StoreWrite does anything.
+// StoresWrites reports whether StoreWrite has an effect.
 func (st *Storage) StoresWrites() bool { return st.disk != nil }
 
-// TakeWrites returns the retryable writes that were kept when the cluster was
-// opened, once.
+// TakeWrites returns the retryable writes that were stored when the cluster was opened. Further calls
+// return nothing.
 func (st *Storage) TakeWrites() []StoredWrite {
 	taken := st.writes
 	st.writes = nil
 	return taken
 }
 
-// forgetWrites makes what was kept of retryable writes void.
+// forgetWrites deletes all stored retryable writes.
 func (st *Storage) forgetWrites() {
 	st.writes = nil
 	if st.disk != nil {

@@ -16,8 +16,8 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Save writes the whole cluster to a file that Load and Config.Snapshot read.
-// The file is replaced when all of it is written. Save takes the lock.
+// Save writes the whole cluster to a file for Load and Config.Snapshot. The file is replaced only when
+// the write is complete. Save takes the lock.
 func (c *Cluster) Save(path string) error {
 	var entries []disk.Entry
 	c.clock.Lock()
@@ -27,7 +27,7 @@ func (c *Cluster) Save(path string) error {
 	return disk.WriteSnapshot(path, header, entries)
 }
 
-// openSnapshot fills the empty cluster from a file.
+// openSnapshot loads a file into the empty cluster.
 func (c *Cluster) openSnapshot(cfg Config) error {
 	s, err := disk.ReadSnapshot(cfg.Snapshot)
 	if err != nil {
@@ -46,14 +46,13 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	return nil
 }
 
-// loadMetadata fills the empty cluster from the catalog.Snapshot of a
-// real one: its metadata, and virtual data of the sizes that its shards
-// reported. Not in the metadata, hence missing: documents, orphans, collections that
-// are not tracked, and running operations.
+// loadMetadata fills the empty cluster from the catalog.Snapshot of a real one: its metadata, and
+// virtual data of the sizes that its shards reported. A catalog.Snapshot contains no documents, orphans,
+// untracked collections or running operations, so these are missing.
 func (c *Cluster) loadMetadata(cfg Config) error {
 	p := cfg.Metadata.Parts()
 	state := c.storage.storedState()
-	state.Term = 0 // its first election is yet to come
+	state.Term = 0 // the first election is still to come
 	state.Time, state.Stamp, state.Release, state.HadTwo =
 		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
 	if err := c.storage.restoreState(state); err != nil {
@@ -76,13 +75,13 @@ func (c *Cluster) loadMetadata(cfg Config) error {
 	return nil
 }
 
-// metadataBuilder puts a catalog.Snapshot into an empty cluster.
+// metadataBuilder loads a catalog.Snapshot into an empty cluster.
 type metadataBuilder struct {
 	c    *Cluster
 	from *catalog.Snapshot
 }
 
-// insertConfig puts the documents of the config database in.
+// insertConfig inserts the documents of the config database.
 func (pb metadataBuilder) insertConfig() error {
 	if err := (topologyBuilder{pb.c}).createConfig(); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (pb metadataBuilder) insertConfig() error {
 		}
 		coll := pb.c.config.Collection(name)
 		for record := range coll.Scan() {
-			coll.Delete(record) // of a new cluster: its id
+			coll.Delete(record) // the cluster id of the new cluster
 		}
 		for _, doc := range docs {
 			if doc = pb.adaptEntry(name, doc); doc == nil {
@@ -123,8 +122,8 @@ func (pb metadataBuilder) insertConfig() error {
 	return nil
 }
 
-// adaptEntry returns a document as the mock has it: none of a collection whose chunks
-// are not known.
+// adaptEntry converts a document to the mock's form. It drops the entries of collections whose chunks
+// are unknown.
 func (pb metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
 	if of != configCollections {
 		return doc
@@ -136,8 +135,8 @@ func (pb metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
 	return doc
 }
 
-// adaptEntries converts the entries of another release, or of an older mock, to the form that
-// they have in this one. Chunks get theirs when they are read.
+// adaptEntries converts the entries of another release or of an older mock to the current form. Chunks
+// are converted when they are read.
 func (cfg *ConfigDB) adaptEntries() error {
 	colls := cfg.Collection(configCollections)
 	for record, raw := range colls.Scan() {
@@ -170,7 +169,7 @@ func (cfg *ConfigDB) adaptEntries() error {
 		if !raw.Lookup("partitioned").IsZero() {
 			continue
 		}
-		// Where it is not asked for, collections may be sharded everywhere.
+		// A release that did not require enableSharding allows sharding in all databases.
 		if err := updateDocument(databases, record, raw,
 			func(doc *bson.D) { setDocField(doc, "partitioned", true) }); err != nil {
 			return err
@@ -193,7 +192,7 @@ func updateDocument(docs *store.Collection, record store.RecordID, raw bson.Raw,
 	return docs.Update(record, now)
 }
 
-// legacyTimestamp is the timestamp of a collection that has none.
+// legacyTimestamp returns a timestamp for a collection of an old release, which has none.
 func legacyTimestamp(coll *catalog.CollectionState) bson.Timestamp {
 	return bson.Timestamp{T: uint32(max(1, coll.LastMod.Unix())), I: 1}
 }
@@ -211,7 +210,7 @@ func (pb metadataBuilder) insertLogs() error {
 	return nil
 }
 
-// createCollections gives the shards their collections, with virtual data.
+// createCollections creates the collections on the shards, with virtual data.
 func (pb metadataBuilder) createCollections() error {
 	for _, coll := range pb.from.Collections() {
 		if coll.Table == nil {
@@ -241,8 +240,8 @@ func (pb metadataBuilder) createCollections() error {
 	return nil
 }
 
-// routingTable is the routing table of a collection as the mock has it, whatever the
-// release: with a timestamp, and chunks that say since when they are where they are.
+// routingTable returns the routing table of a collection in the mock's form, which does not depend on
+// the release: with a timestamp, and chunks with onCurrentShardSince.
 func (pb metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
 	if pb.from.Release().AutoMerges() {
 		return coll.Table, nil
@@ -263,9 +262,9 @@ func (pb metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.
 	})
 }
 
-// fillVirtualData fills the chunks with virtual data: on each shard as much as it has, each
-// chunk with what was measured or else as much as the shard's others. Chunks of
-// shards that did not tell hold what a simulation takes them to hold.
+// fillVirtualData fills the chunks with virtual data of each shard's reported size. Each chunk gets its
+// measured size or else an equal share of the rest. The chunks of shards without a reported size get the
+// size that a simulation would assume.
 func (pb metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
 	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, pb.from.Settings().MaxChunkSizeBytes))
 	for _, id := range coll.Table.Owners() {
@@ -279,15 +278,14 @@ func (pb metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
 			last = virtualRange{min: chunk.Min, max: chunk.Max, docs: held.Documents, bytes: held.Bytes}
 			docs, bytes = docs-held.Documents, bytes-held.Bytes
 		}
-		if known { // what dividing has left over
+		if known { // the remainder of the division
 			last.docs, last.bytes = max(0, last.docs+docs), max(0, last.bytes+bytes)
 		}
 		virtual.add(last)
 	}
 }
 
-// addDeletions gives the shards the ranges that they have still to delete, which hold
-// nothing here.
+// addDeletions adds the pending range deletions to the shards. The ranges contain no data.
 func (pb metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
 	for _, d := range list {
 		s, coll := pb.c.shards[d.Shard], pb.from.Collection(d.Namespace)
@@ -297,7 +295,7 @@ func (pb metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
 		lower, errLower := coll.Pattern.Key(d.Min)
 		upper, errUpper := coll.Pattern.Key(d.Max)
 		if errLower != nil || errUpper != nil || !coll.UUID.Equal(d.UUID) {
-			continue // of a collection that had this name before
+			continue // of an earlier collection with this name
 		}
 		task := &rangeDeletion{coll: newDeletionTarget(coll.Collection), min: lower, max: upper, migrationStart: d.Timestamp}
 		if !d.Delayed {
@@ -307,11 +305,10 @@ func (pb metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
 	}
 }
 
-// Load replaces the whole cluster by what a file holds that Save has made. A
-// file that can't be read changes nothing. Migrations and reshardings under way
-// end, in the cluster as in the file, and so do faults; whoever waits is
-// interrupted. What OnReplaced has registered changes in the same step. Load
-// takes the lock.
+// Load replaces the whole cluster by the contents of a file that Save has made. If the file cannot be
+// read, nothing changes. Migrations and reshardings in progress end, both those of the cluster and those
+// in the file, and so do faults. Waits are interrupted. Functions registered with OnReplaced run in the
+// same step. Load takes the lock.
 func (c *Cluster) Load(path string) error {
 	s, err := disk.ReadSnapshot(path)
 	if err != nil {
@@ -350,18 +347,17 @@ func (c *Cluster) Load(path string) error {
 	c.ttl.schedule()
 	c.workloads.list, c.workloads.scheduled = nil, false
 	c.balancer.startEngine()
-	c.storage.forgetWrites() // they were of the state before
+	c.storage.forgetWrites() // they belong to the previous state
 	c.storage.queueChanges()
 	c.clock.Wake()
 	return nil
 }
 
-// OnReplaced registers what is called, with the lock held, in the step in which
-// another state takes the place of the cluster's: for callers that know something of
-// that state. The caller holds the lock.
+// OnReplaced registers a function that is called, with the lock held, in the step in which the cluster's
+// state is replaced. It is for callers that keep data about the state. The caller holds the lock.
 func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced, follow) }
 
-// newEmptyCopy returns a cluster like this one that holds nothing and does not run.
+// newEmptyCopy returns an empty cluster with the same configuration that is not running.
 func (c *Cluster) newEmptyCopy() (*Cluster, error) {
 	c.clock.Lock()
 	defer c.clock.Unlock()
@@ -371,8 +367,8 @@ func (c *Cluster) newEmptyCopy() (*Cluster, error) {
 	return fresh, fresh.parameters.Restore(mustEncode(c.parameters.Values()))
 }
 
-// replaceState takes over what another cluster holds. Events of the state
-// before are dropped with its queue.
+// replaceState takes over the state of another cluster. The events of the previous state are dropped
+// with its queue.
 func (c *Cluster) replaceState(by *Cluster) error {
 	if err := c.parameters.Restore(mustEncode(by.parameters.Values())); err != nil {
 		return err
@@ -386,7 +382,7 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.migrations.reset()
 	c.reshardings.reset()
 	c.failPoints.reset()
-	c.clusterParameters.upgrade = nil // one that had begun is to be begun again
+	c.clusterParameters.upgrade = nil // an upgrade in progress must be started again
 	if err := c.ids.Restore(by.ids.State()); err != nil {
 		return err
 	}

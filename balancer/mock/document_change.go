@@ -13,20 +13,17 @@ import (
 	"shardsh/balancer/mock/store/order"
 )
 
-// UnlockedRunner runs a computation of a command without the cluster's lock. What
-// the command has read before may be stale when it returns. ctx ends when the command
-// is to end, and says why.
+// UnlockedRunner runs a computation of a command without the cluster's lock. Data that the command has
+// read before may be stale when it returns. The cause of ctx is the reason why the command must end.
 type UnlockedRunner func(compute func(ctx context.Context) error) error
 
-// SetContext attaches the command to the request: its context, its way to compute, and its
-// deadline.
+// SetContext sets the command's context, deadline and runner for computations.
 func (rq *Request) SetContext(ctx context.Context, deadline time.Time, outside UnlockedRunner) {
 	rq.ctx, rq.deadline, rq.unlocked = ctx, deadline, outside
 }
 
-// computeUnlocked runs f without the cluster's lock. It fails if a snapshot was loaded
-// meanwhile, since what the request has read is then out of date. The cluster's own
-// requests keep the lock.
+// computeUnlocked runs f without the cluster's lock. It fails if a snapshot was loaded meanwhile,
+// because the data that the request has read is then invalid. The cluster's own requests keep the lock.
 func (rq *Request) computeUnlocked(f func(ctx context.Context) error) error {
 	if rq.unlocked == nil {
 		return f(context.Background())
@@ -48,44 +45,43 @@ func (rq *Request) awaitWritable(ns string) error {
 	return rq.env.migrations.AwaitWritable(rq.ctx, rq.deadline, ns)
 }
 
-// documentChange is one document at its location, and its change.
+// documentChange is a document, its location and its change.
 type documentChange struct {
 	docs   *store.Collection
 	shard  *shard                // nil for the config database
-	table  *catalog.RoutingTable // by which the shard owned it; nil unless sharded
+	table  *catalog.RoutingTable // the routing table by which the shard owned the document; nil unless sharded
 	rules  validation
 	record store.RecordID
 	doc    bson.Raw
 
 	after   bson.Raw
-	shown   bson.Raw // of the change
+	shown   bson.Raw // the result of UpdateRequest.Show
 	changed bool
-	invalid error // what the validator says of after
-	failure error // why there is no after
+	invalid error // the validator's error for after
+	failure error // the error of computing after
 }
 
-// writeStatement is one statement of a write under way. It looks for documents that
-// match, and computes their changes, without the lock; it changes
-// them with the lock held, each if it is unchanged.
+// writeStatement is a write statement in progress. It searches the matching documents and computes their
+// changes without the lock. Then, with the lock held, it changes each document that is unchanged.
 type writeStatement struct {
 	rq      *Request
 	ns      string
 	query   store.Query
-	sort    *order.Sort // which document comes first where only one is wanted
+	sort    *order.Sort // selects the document if only one is wanted
 	justOne bool
-	// prepare computes what becomes of a document; nil for nothing.
+	// prepare computes the change of a document; nil if no computation is needed.
 	prepare func(ctx context.Context, p *documentChange) error
-	// apply does it. The lock is held.
+	// apply makes the change. The lock is held.
 	apply func(p documentChange) error
 
-	reads []Read // of the newest search
+	reads []Read // of the last search
 }
 
-// writeBatch is how many documents are written before the lock is given back.
+// writeBatch is the number of documents that are written before the lock is released.
 const writeBatch = 32
 
-// run looks for documents and changes them. Where one is wanted and somebody
-// else was faster, it looks again.
+// run searches and changes documents. If one document is wanted and another command has changed it
+// meanwhile, it searches again.
 func (w *writeStatement) run() error {
 	if err := w.rq.env.collections.checkNotView(w.ns); err != nil {
 		return err
@@ -102,8 +98,7 @@ func (w *writeStatement) run() error {
 	}
 }
 
-// search finds the documents that match, or the first in the order asked for,
-// and prepares the first of them.
+// search returns the matching documents, or the first one in sort order, and prepares the first batch.
 func (w *writeStatement) search() (found []documentChange, err error) {
 	if w.reads, err = w.rq.reads(w.ns, w.query.Filter, !w.justOne); err != nil {
 		return nil, err
@@ -145,7 +140,7 @@ func (w *writeStatement) findMatching(ctx context.Context) ([]documentChange, er
 	return found, nil
 }
 
-// prepareBatch prepares documents. One on which that fails fails when it is its turn.
+// prepareBatch prepares documents. An error of a document is reported when the document is applied.
 func (w *writeStatement) prepareBatch(ctx context.Context, found []documentChange) error {
 	for i := range found {
 		if ctx.Err() != nil {
@@ -158,8 +153,7 @@ func (w *writeStatement) prepareBatch(ctx context.Context, found []documentChang
 	return nil
 }
 
-// applyAll changes documents, of which the first batch is prepared, and counts
-// those that were there to be changed.
+// applyAll applies the changes, the first batch of which is prepared, and counts the applied ones.
 func (w *writeStatement) applyAll(found []documentChange) (applied int, err error) {
 	for {
 		n := min(writeBatch, len(found))
@@ -185,8 +179,8 @@ func (w *writeStatement) applyAll(found []documentChange) (applied int, err erro
 	}
 }
 
-// applyOne changes a document. If it is not what it was any more, it is matched
-// and prepared again; one that is gone or does not match is left alone.
+// applyOne changes a document. If the document has changed since the search, it is matched and prepared
+// again. It is skipped if it was deleted or no longer matches.
 func (w *writeStatement) applyOne(p *documentChange) (applied bool, err error) {
 	for {
 		if err := w.rq.awaitWritable(w.ns); err != nil {
@@ -219,8 +213,7 @@ func (w *writeStatement) applyOne(p *documentChange) (applied bool, err error) {
 	}
 }
 
-// isUnchanged reports whether nothing has been written since the newest search to
-// what it went through.
+// isUnchanged reports whether the collections that the last search has read are unchanged since.
 func (w *writeStatement) isUnchanged() bool {
 	targets := w.rq.env.locator.targets(w.ns, w.query.Filter)
 	if len(targets) != len(w.reads) {

@@ -17,8 +17,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// locator finds where documents lie: on the config server, on a database's
-// primary shard, or on the shards that own chunks.
+// locator determines where documents are: on the config server, on a database's primary shard, or on the
+// shards that own chunks.
 type locator struct {
 	config       *ConfigDB
 	configChunks *ConfigChunks
@@ -39,9 +39,8 @@ func (lo *locator) capture(t target) Read {
 	return r
 }
 
-// documents yields the documents of a namespace that a router returns, as they
-// are now: each from the shard that owns it, orphans never. A nil filter gives
-// all. No node is asked for them.
+// documents returns the documents of a namespace as a router returns them: each from the shard that owns
+// it, without orphans. A nil filter matches all documents. It contacts no node.
 func (lo *locator) documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
 	var reads []Read
 	if ns == chunksNamespace {
@@ -54,7 +53,7 @@ func (lo *locator) documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw
 	return func(yield func(bson.Raw) bool) {
 		reads, err := PlanReads(reads, store.Query{Filter: filter})
 		if err != nil {
-			return // there is neither a hint nor a sort that could be wrong
+			return // cannot happen without hint and sort
 		}
 		for _, r := range reads {
 			for found, err := range r.Documents(context.Background(), &store.Counts{}) {
@@ -66,8 +65,8 @@ func (lo *locator) documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw
 	}
 }
 
-// targets routes a request: a sharded collection's go to the owner of the
-// key when the filter names the whole key, else to every owner.
+// targets routes a request. For a sharded collection it returns the owner of the key if the filter
+// contains the whole key, else all owners.
 func (lo *locator) targets(ns string, filter *filter.Filter) []target {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -102,8 +101,8 @@ func (lo *locator) targets(ns string, filter *filter.Filter) []target {
 	return targets
 }
 
-// targetOn returns what a node of a shard has of a collection, m or the primary, and
-// reports whether it takes what is sent by a table.
+// targetOn returns the data of a collection on a node of a shard, either m or the primary, and reports
+// whether the node accepts a request routed by the table known.
 func (lo *locator) targetOn(
 	id catalog.ShardID, m *secondary.Member, ns string, known *catalog.RoutingTable, now time.Time,
 ) (t target, fits bool) {
@@ -127,7 +126,7 @@ func (lo *locator) targetOn(
 	return t, routing.Fits(known, has.Table, id) && !homeless
 }
 
-// relocate finds a document again that may have been changed, or moved, since.
+// relocate finds the current version and location of a document that may have been changed or moved.
 func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) {
 	if ns == chunksNamespace {
 		doc, there := lo.configChunks.currentChunk(p.doc)
@@ -157,8 +156,8 @@ func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) 
 	return p, false
 }
 
-// isStillAt reports whether a place is still one that the namespace's documents are
-// read from, and its shard owns what it did.
+// isStillAt reports whether the location is still read for the namespace and its shard still owns the
+// document.
 func (lo *locator) isStillAt(ns string, p documentChange) bool {
 	if p.shard == nil {
 		return lo.config.existing(ns) == p.docs
@@ -167,7 +166,7 @@ func (lo *locator) isStillAt(ns string, p documentChange) bool {
 	return local != nil && local.docs == p.docs && lo.config.table(ns) == p.table
 }
 
-// stateOf returns what a shard has of a collection now, or knows of a database.
+// stateOf returns the current state of a collection or database on a shard.
 func (lo *locator) stateOf(s *shard, name string) secondary.State {
 	if !strings.Contains(name, ".") {
 		return secondary.State{Home: lo.config.isPrimary(name, s.id)}
@@ -179,18 +178,18 @@ func (lo *locator) stateOf(s *shard, name string) secondary.State {
 	return state
 }
 
-// routerView is the (possibly stale) view of the catalog of a request's router. The zero value is
-// for the cluster's own requests, which are never stale.
+// routerView is the possibly stale routing table cache of a request's router. The zero value is for the
+// cluster's own requests, which are never stale.
 type routerView struct {
 	cache  *routing.Cache
 	config knownCatalog
 	shards shardSet
-	// joins is the collection that a pipeline is about. What it reads of others a shard asks for: that one refuses
-	// nothing, and lets the router read the newest.
+	// joins is the main collection of a pipeline. A shard requests the data of other collections in the
+	// pipeline; it never sends a stale request, but makes the router refresh its table.
 	joins string
 }
 
-// knownCatalog is what a router reads of the catalog.
+// knownCatalog is the catalog as a router reads it.
 type knownCatalog interface {
 	routing.Catalog
 	holdsCollection(ns string) bool
@@ -199,10 +198,9 @@ type knownCatalog interface {
 // isFresh reports whether the router's view of a collection is current.
 func (k routerView) isFresh(ns string) bool { return k.cache == nil || k.cache.Fresh(ns, k.config) }
 
-// route sends a request by what its router knows of a collection: if a shard
-// refuses it, the router knows the newest. What was not refused has gone to the
-// shards that it concerns. A write of many documents on several shards is sent to
-// all there are, and none refuses it.
+// route routes a request by the router's cache. If a shard rejects the request, the cache is refreshed;
+// if none does, the router has targeted the right shards. A write of many documents on several shards is
+// sent to all shards and never rejected.
 func (k routerView) route(ns string, filter *filter.Filter, many bool) {
 	if k.isFresh(ns) {
 		return
@@ -216,7 +214,7 @@ func (k routerView) route(ns string, filter *filter.Filter, many bool) {
 	})
 }
 
-// routeKey is route for a new document, whose shard key has these comparable bytes.
+// routeKey is route for a new document. key is its encoded shard key.
 func (k routerView) routeKey(ns string, key []byte) {
 	if k.isFresh(ns) {
 		return
@@ -226,7 +224,7 @@ func (k routerView) routeKey(ns string, key []byte) {
 	})
 }
 
-// learn lets the router read the newest after a refusal.
+// learn refreshes the cache after a shard has rejected a request.
 func (k routerView) learn(ns string) {
 	if k.joins != "" && k.joins != ns {
 		k.cache.Read(ns, k.config)
@@ -235,15 +233,14 @@ func (k routerView) learn(ns string) {
 	k.cache.Refused(ns, k.config)
 }
 
-// countCreation counts that a collection was made by its first document.
+// countCreation counts the implicit creation of a collection.
 func (k routerView) countCreation() {
 	if k.cache != nil {
 		k.cache.CountCreation()
 	}
 }
 
-// send sends a request by what the router knows; a shard that refuses it makes the
-// router read the newest.
+// send sends a request according to the router's cache. If a shard rejects it, the cache is refreshed.
 func (k routerView) send(ns string, to routing.Targets) {
 	if k.config.holdsCollection(ns) {
 		return
@@ -257,8 +254,8 @@ func (k routerView) send(ns string, to routing.Targets) {
 	}
 }
 
-// routeRead returns the shards that the router sends a read to, and the table by which it
-// does; nil for a collection that it knows as not tracked.
+// routeRead returns the shards to which the router sends a read, and the routing table that it uses. The
+// table is nil if the router regards the collection as untracked.
 func (k routerView) routeRead(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
 	if table := k.cache.Table(ns, k.config); table != nil {
 		return routing.Owners(table, filter), table
@@ -269,7 +266,7 @@ func (k routerView) routeRead(ns string, filter *filter.Filter) ([]catalog.Shard
 	return nil, nil
 }
 
-// refreshIfStale lets the router read the routing table again if it does not know the newest.
+// refreshIfStale refreshes the router's routing table if it is stale, and reports whether it was.
 func (k routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
 	if k.isFresh(ns) {
 		return false
@@ -279,14 +276,14 @@ func (k routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
 	return true
 }
 
-// NodeSelection selects the nodes of the shards that a read goes to, and how. The
-// zero value is primaries that check the shard version.
+// NodeSelection selects the nodes for a read. The zero value selects primaries, which check the shard
+// version.
 type NodeSelection struct {
-	// Secondary reads from the secondaries of shards where those are behind; elsewhere
-	// they have what the primaries have.
+	// Secondary reads from lagging secondaries. Secondaries without lag have the same data as their
+	// primaries.
 	Secondary bool
-	// SecondaryOnly: a shard whose secondary is behind by more than Most (0 is any lag) has
-	// nobody to be asked; otherwise its primary is.
+	// SecondaryOnly makes a read fail if the lag of a shard's secondary exceeds MaxLag (0 means any lag
+	// is allowed). Otherwise such a read uses the primary.
 	SecondaryOnly bool
 	MaxLag        time.Duration
 	// Wanted is the read preference as errors show it.
@@ -318,10 +315,9 @@ const heartbeatAge = 10 * time.Second
 // selectionTimeout is how long a router tries to find a node for a read (server selection).
 const selectionTimeout = 20 * time.Second
 
-// ReadsFrom is Reads from certain nodes. A secondary that does not know yet where the
-// collection lies, as its router does, is waited for: but for "available", a shard's node
-// asks its primary for newer metadata (docs: Read Concern "available"), and has to have
-// what that has written of them.
+// ReadsFrom is like Reads, for the selected nodes. It waits for a secondary that does not know the
+// routing table of its router yet. Except for "available", a secondary refreshes its metadata through
+// its primary (MongoDB manual: Read Concern "available") and must then have replicated it.
 func (rq *Request) ReadsFrom(n NodeSelection, ns string, filter *filter.Filter) ([]Read, error) {
 	if rq.routerView.cache == nil || rq.env.config.holdsCollection(ns) {
 		return rq.Reads(ns, filter)
@@ -365,7 +361,7 @@ type nodeRouting struct {
 	retryNow bool   // the router knows better now
 }
 
-// routeToNodes sends a read.
+// routeToNodes routes a read to nodes.
 func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filter) (l nodeRouting, err error) {
 	if !n.Available && rq.routerView.cache.Table(ns, rq.env.config) == nil {
 		rq.routerView.route(ns, filter, false)
@@ -403,8 +399,8 @@ func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filte
 	return l, nil
 }
 
-// secondaryFor returns the secondary of a shard to read from; nil for its primary, or for a
-// secondary that is not behind.
+// secondaryFor returns the lagging secondary from which to read a shard. It returns nil if the read uses
+// the primary or a secondary without lag.
 func (rq *Request) secondaryFor(n NodeSelection, id catalog.ShardID) (*secondary.Member, error) {
 	m := rq.env.faults.secondaries[id]
 	switch {
@@ -423,8 +419,7 @@ func (rq *Request) secondaryFor(n NodeSelection, id catalog.ShardID) (*secondary
 		"Could not find host matching read preference %s for set %s", n.Wanted, setName(rq.env.addresses.HostOf(id)))}
 }
 
-// CountOn returns the fast count of a collection where a read goes: orphans and virtual
-// data are in it.
+// CountOn returns the collection's counter on the node of a read. It includes orphans and virtual data.
 func (rq *Request) CountOn(r Read, ns string) int64 {
 	n := r.target.docs.Count()
 	if l := rq.env.shards.collection(r.Shard, ns); l != nil {

@@ -12,34 +12,34 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Read is one shard's part of a query. It shows what the shard held when it was
-// captured, with the lock held; all that follows needs no lock.
+// Read is one shard's part of a query. It is captured with the lock held and shows the shard's data at
+// that time. Using it needs no lock.
 type Read struct {
 	// Shard is "config" for the config server.
 	Shard catalog.ShardID
 	// Host is the shard's connection string.
 	Host string
-	// Plan is nil until the read is planned.
+	// Plan is nil before PlanReads.
 	Plan *store.Plan
-	// ShardKey are the fields by which the shard leaves orphans out; nil when
-	// the collection is not sharded or the query gives the whole key.
+	// ShardKey are the fields of the ownership filter that excludes orphans; nil if the collection is
+	// not sharded or the query contains the whole key.
 	ShardKey  []string
 	target    target
-	liveDocs  *store.Collection // that target.docs is a snapshot of
-	chunks    *chunkView        // of config.chunks
+	liveDocs  *store.Collection // the live collection of the snapshot target.docs
+	chunks    *chunkView        // for config.chunks
 	chunkDocs iter.Seq[bson.Raw]
-	rules     validation // of the collection there
-	// secondary is what it loses on a secondary; nil on a primary.
+	rules     validation // the validation rules of the collection
+	// secondary tracks the documents lost on a secondary; nil for a primary.
 	secondary *SecondaryRead
 }
 
-// Reads captures what a query is about: a part for each shard that can have
-// documents that match. A collection that does not exist has none.
+// Reads captures the data of a query: a part for each shard that may have matching documents. It returns
+// none if the collection does not exist.
 func (rq *Request) Reads(ns string, filter *filter.Filter) ([]Read, error) {
 	return rq.reads(ns, filter, false)
 }
 
-// reads is Reads, of a statement that writes to many documents, too.
+// reads implements Reads; many marks a statement that may write many documents.
 func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, error) {
 	if ns == chunksNamespace {
 		return rq.chunkReads()
@@ -52,8 +52,7 @@ func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, e
 	return rq.capture(targets), nil
 }
 
-// PartialReads is Reads that leaves out the shards which can't be reached, and
-// reports whether there were such.
+// PartialReads is like Reads, but skips unavailable shards and reports whether there were any.
 func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
 		reads, err = rq.chunkReads()
@@ -66,9 +65,8 @@ func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read,
 	return rq.capture(targets), len(targets) < all, nil
 }
 
-// FindPoint returns the documents that match a filter which asks for one value of one
-// field, as the plans of Reads would find them, where that takes no more than a
-// look at an index; ok is false where it may take more.
+// FindPoint returns the documents that match a filter which requires one value of one field, in the
+// order of a Plan. ok is false if this takes more than an index lookup.
 func (rq *Request) FindPoint(ns string, filter *filter.Filter) (docs []bson.Raw, ok bool, err error) {
 	if ns == chunksNamespace {
 		return nil, false, nil
@@ -116,7 +114,7 @@ func (rq *Request) capture(targets []target) []Read {
 	return reads
 }
 
-// validation returns the validator of a target's documents.
+// validation returns the validation rules for a target's documents.
 func (t target) validation() validation {
 	if t.local == nil {
 		return validation{}
@@ -124,11 +122,11 @@ func (t target) validation() validation {
 	return t.local.validation()
 }
 
-// ShardsReached returns the number of shards that the last query or insert was sent to.
+// ShardsReached returns the number of shards to which the last query or insert was sent.
 func (rq *Request) ShardsReached() int { return rq.shardsReached }
 
-// chunkReads captures config.chunks, which is made from the routing tables when
-// it is read.
+// chunkReads captures config.chunks, whose documents are generated from the routing tables when it is
+// read.
 func (rq *Request) chunkReads() ([]Read, error) {
 	if err := rq.ContactConfig(); err != nil {
 		return nil, err
@@ -159,8 +157,8 @@ func PlanReads(reads []Read, q store.Query) ([]Read, error) {
 	return planned, nil
 }
 
-// planChunks plans a query of config.chunks: what its indexes would not leave out is
-// looked through, in the order of the tables.
+// planChunks plans a query of config.chunks. It reads, in table order, the chunks that an index would
+// not exclude.
 func (r Read) planChunks(q store.Query) (Read, error) {
 	like := store.New()
 	for _, spec := range r.chunks.form.indexes()[1:] {
@@ -168,7 +166,7 @@ func (r Read) planChunks(q store.Query) (Read, error) {
 			return r, err
 		}
 	}
-	if _, err := like.Plan(q); err != nil { // the hint may be wrong
+	if _, err := like.Plan(q); err != nil { // the hint may be invalid
 		return r, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
@@ -182,8 +180,8 @@ func (r Read) planChunks(q store.Query) (Read, error) {
 	return r, err
 }
 
-// Documents yields what matches and belongs to the shard, in the plan's order,
-// and counts. It ends with ctx, with its cause.
+// Documents iterates over the matching documents that belong to the shard, in the order of the plan, and
+// counts. It ends with the cause of ctx when ctx ends.
 func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
 	if r.chunkDocs != nil {
 		return r.chunkDocuments(ctx, counts)
@@ -201,7 +199,7 @@ func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[sto
 	}
 }
 
-// chunkDocuments is Documents of config.chunks.
+// chunkDocuments is Documents for config.chunks.
 func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
 	return func(yield func(store.Found, error) bool) {
 		test := r.Plan.Filter().Tester(ctx)
@@ -224,16 +222,16 @@ func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq
 	}
 }
 
-// target is one store that a request goes to.
+// target is a collection on one node to which a request is sent.
 type target struct {
 	docs  *store.Collection
 	shard *shard           // nil for the config database
-	local *localCollection // that has the documents; nil for the config database
+	local *localCollection // nil for the config database
 	coll  catalog.Collection
 	table *catalog.RoutingTable // nil unless sharded
 }
 
-// owns reports whether the target's shard owns a document it holds.
+// owns reports whether the target's shard owns one of its documents.
 func (t target) owns(doc bson.Raw) bool {
 	if t.table == nil {
 		return true

@@ -16,12 +16,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Insert stores a document where its shard key belongs. The namespace is made
-// when it is missing.
+// Insert inserts a document on the shard that owns its shard key. It creates the collection if it does
+// not exist.
 func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertChecked(ns, doc, true) }
 
-// InsertChecked is Insert that asks the collection's validator only if check is
-// true.
+// InsertChecked is like Insert, but runs the collection's validator only if check is true.
 func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	known := rq.hasInsertTarget(ns)
 	if !known {
@@ -59,8 +58,8 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	return nil
 }
 
-// checkInsert refuses new documents for views, for what is not a namespace, and for collections that
-// only a resharding makes.
+// checkInsert rejects inserts into views, invalid namespaces, and collections that only a resharding
+// creates.
 func (cs *Collections) checkInsert(ns string) error {
 	if err := cs.checkNotView(ns); err != nil {
 		return err
@@ -75,24 +74,23 @@ func (cs *Collections) checkInsert(ns string) error {
 	return mongoerr.New(mongoerr.NamespaceNotSharded, "Temporary resharding collection %s is not sharded", ns)
 }
 
-// insertTarget caches the shard that new documents of a collection go to, valid while the
-// request holds the lock. It also implies that the namespace is not a view. If the collection
-// is not tracked, the next one goes to the same shard, with nothing to look up or to
-// ask.
+// insertTarget caches the shard for inserts into a collection. It is valid while the request holds the
+// lock. It implies that the namespace is not a view. Inserts into an untracked collection all go to the
+// same shard, without further checks.
 type insertTarget struct {
 	ns    string
 	turn  uint64
-	shard *shard // nil where each document is looked at
+	shard *shard // nil if each document must be routed
 	local *localCollection
 }
 
-// hasInsertTarget reports whether the cache is valid for a collection.
+// hasInsertTarget reports whether the cached target is valid for a collection.
 func (rq *Request) hasInsertTarget(ns string) bool {
 	return rq.insertTarget.turn == rq.env.clock.Turn() && rq.insertTarget.ns == ns
 }
 
-// setInsertTarget notes where a new document goes. The next one is looked at, too, if its shard key
-// decides, or the router is to learn something by it.
+// setInsertTarget caches the target of an insert. It caches no shard if the shard key determines the
+// shard, or if the router must refresh its table.
 func (rq *Request) setInsertTarget(ns string, s *shard, local *localCollection) {
 	rq.insertTarget = insertTarget{ns: ns, turn: rq.env.clock.Turn()}
 	if rq.env.config.tables[ns] == nil && rq.routerView.isFresh(ns) {
@@ -100,9 +98,8 @@ func (rq *Request) setInsertTarget(ns string, s *shard, local *localCollection) 
 	}
 }
 
-// admitInsert finds where a new document goes, and asks the shard and, if check is
-// true, the validator. That one computes outside the lock, and the place is
-// looked for again.
+// admitInsert returns the target of an insert after the checks of the shard and, if check is true, of
+// the validator. The validator runs without the lock, so the target is determined again afterwards.
 func (rq *Request) admitInsert(ns string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
 	var asked *filter.Filter
 	for {
@@ -121,13 +118,13 @@ func (rq *Request) admitInsert(ns string, doc bson.Raw, check bool) (*shard, *lo
 	}
 }
 
-// reachInsertTarget finds where a new document goes, and asks the shard.
+// reachInsertTarget determines the target of an insert and checks that the shard is reachable.
 func (rq *Request) reachInsertTarget(ns string, doc bson.Raw) (*shard, *localCollection, error) {
 	known := rq.hasInsertTarget(ns)
 	if known && rq.insertTarget.shard != nil {
 		return rq.insertTarget.shard, rq.insertTarget.local, nil
 	}
-	if !known { // whoever had the lock since the document was looked at may have made a view
+	if !known { // a view may have been created since the last check
 		if err := rq.env.collections.checkNotView(ns); err != nil {
 			return nil, nil, err
 		}
@@ -145,7 +142,7 @@ func (rq *Request) reachInsertTarget(ns string, doc bson.Raw) (*shard, *localCol
 	return s, local, nil
 }
 
-// validate asks a collection's validator of a new document.
+// validate runs a collection's validator on a new document.
 func (rq *Request) validate(rules validation, doc bson.Raw) error {
 	var invalid error
 	err := rq.computeUnlocked(func(ctx context.Context) (err error) {
@@ -155,7 +152,7 @@ func (rq *Request) validate(rules validation, doc bson.Raw) error {
 	return cmp.Or(err, invalid)
 }
 
-// destination is owner of a new document, which the router sends there by what it knows.
+// destination returns the owner of a new document and routes the insert by the router's cache.
 func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollection, error) {
 	s, local, err := rq.owner(ns, doc)
 	if err == nil {
@@ -164,7 +161,8 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 	return s, local, err
 }
 
-// owner returns the shard and its local collection that a document belongs to; rq.key is its shard key.
+// owner returns the shard and the local collection to which a document belongs. It sets rq.key to the
+// encoded shard key.
 func (rq *Request) owner(ns string, doc bson.Raw) (*shard, *localCollection, error) {
 	coll, tracked, err := rq.env.config.Tracked(ns)
 	if err != nil {
@@ -205,26 +203,26 @@ type UpdateRequest struct {
 	Update *update.Update
 	Multi  bool
 	Upsert bool
-	// Retryable: the statement may move a document to another shard. Without
-	// a retryable write the server refuses that.
+	// Retryable reports whether the statement may move a document to another shard. A server rejects
+	// this outside of a retryable write.
 	Retryable bool
-	// Sort says which document comes first where only one is updated.
+	// Sort selects the document if only one is updated.
 	Sort *order.Sort
-	// Unchecked leaves the collection's validator out.
+	// Unchecked skips the collection's validator.
 	Unchecked bool
-	// Hint is an index's name or key.
+	// Hint is the name or the key of an index.
 	Hint bson.RawValue
-	// Show makes, before anything is written, what is to be shown of a document
-	// before and after the change, of which one may be nil; nil for nothing.
+	// Show computes the document to return from the document before and after the change, one of which
+	// may be nil. It is called before anything is written. It is nil if no document is returned.
 	Show func(ctx context.Context, before, after bson.Raw) (bson.Raw, error)
 }
 
-// UpdateResult counts what an update did.
+// UpdateResult is the result of an update.
 type UpdateResult struct {
 	Matched, Modified int
-	// UpsertedID is the _id of the document that was inserted, if any.
+	// UpsertedID is the _id of the upserted document, if any.
 	UpsertedID bson.RawValue
-	Shown      bson.Raw // what is shown of the last document touched, nil where there is none
+	Shown      bson.Raw // result of Show for the last document; nil if there is none
 }
 
 func (req UpdateRequest) show(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
@@ -234,13 +232,13 @@ func (req UpdateRequest) show(ctx context.Context, before, after bson.Raw) (bson
 	return req.Show(ctx, before, after)
 }
 
-// Update applies one statement to the documents that match.
+// Update applies one statement to the matching documents.
 func (rq *Request) Update(ns string, req UpdateRequest) (UpdateResult, error) {
 	return rq.update(ns, req, !req.Multi)
 }
 
-// maxUpsertTries is how often an update looks again for a document to update where
-// something has been written since it found none.
+// maxUpsertTries is the maximum number of searches before an upsert, if the collection is written
+// between a search without result and the insert.
 const maxUpsertTries = 10
 
 func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateResult, error) {
@@ -312,8 +310,8 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, r
 	return nil
 }
 
-// checkNoArrayInKey refuses what an update or an upsert makes of a document if a field of the shard key is
-// an array, or lies in one.
+// checkNoArrayInKey fails if a shard key field of the updated or upserted document is an array or inside
+// one.
 func checkNoArrayInKey(key catalog.KeyPattern, after bson.Raw) error {
 	field := key.ArrayField(after)
 	if field == "" {
@@ -323,7 +321,7 @@ func checkNoArrayInKey(key catalog.KeyPattern, after bson.Raw) error {
 		"After applying the update to the document, the field '%s' was found to be an array or array descendant.", field)
 }
 
-// checkUpserted refuses a new document that an insert would refuse with another code.
+// checkUpserted rejects an upserted document with an error other than an insert's.
 func (rq *Request) checkUpserted(ns string, doc bson.Raw) error {
 	coll, sharded, err := rq.env.config.ShardedEntry(ns)
 	if err != nil || !sharded {
@@ -332,7 +330,7 @@ func (rq *Request) checkUpserted(ns string, doc bson.Raw) error {
 	return checkNoArrayInKey(coll.Pattern, doc)
 }
 
-// checkKeyChange refuses updates of the shard key that the server refuses.
+// checkKeyChange rejects changes of the shard key that the server rejects.
 func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange, after bson.Raw) error {
 	if p.shard == nil {
 		return nil
@@ -362,8 +360,8 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange
 		"transaction or with retryWrites: true.")
 }
 
-// replaceDocument writes a document's new form; when its shard key has changed hands
-// it moves to the owner.
+// replaceDocument writes the new version of a document. If the shard key now belongs to another shard,
+// the document moves there.
 func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, check bool) error {
 	if p.shard == nil {
 		return rq.env.configWriter().replace(ns, p, after)
@@ -405,7 +403,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 	return nil
 }
 
-// Delete removes the documents that match, or the first, and counts them.
+// Delete deletes the matching documents, or only the first one, and returns their number.
 func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	deleted := 0
 	w := &writeStatement{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p documentChange) error {
@@ -434,7 +432,7 @@ func (rq *Request) removeDocument(ns string, p documentChange) error {
 	return nil
 }
 
-// FindAndModifyRequest is a findAndModify: the first match in the order given.
+// FindAndModifyRequest is a findAndModify, which changes the first matching document in sort order.
 type FindAndModifyRequest struct {
 	UpdateRequest
 	Remove bool

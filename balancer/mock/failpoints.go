@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mock/clock"
 )
 
-// FailPoints are the servers' fail points at which a thread waits until they are off: tests use them to stop a
-// migration, a resharding or a range deletion there. The cluster's lock guards them.
+// FailPoints are the servers' fail points at which a thread waits until the fail point is off. Tests use
+// them to stop a migration, a resharding or a range deletion. The cluster's lock guards them.
 type FailPoints struct {
 	clock  *clock.Clock
 	points map[string]*failPoint
@@ -49,13 +49,13 @@ const (
 	pauseInSteadyState        = "reshardingPauseCoordinatorInSteadyState"
 	pauseBeforeBlockingWrites = "reshardingPauseCoordinatorBeforeBlockingWrites"
 	pauseBeforeDecision       = "reshardingPauseCoordinatorBeforeDecisionPersisted"
-	// With the number of the step. What comes after the donor's fourth, the commit, takes no time here,
-	// nor do the recipient's first two.
+	// Prefixes; the number of the step follows. There are no fail points after the donor's fourth step,
+	// because the commit takes no time in the mock, and none in the recipient's first two steps.
 	hangAtDonorStep     = "moveChunkHangAtStep"
 	hangAtRecipientStep = "migrateThreadHangAtStep"
 )
 
-// failPointNames lists the fail points that there are.
+// failPointNames returns the names of all fail points.
 func failPointNames() []string {
 	names := []string{suspendRangeDeletion, pauseBeforeInitializing, pauseBeforeCloning, pauseInSteadyState,
 		pauseBeforeBlockingWrites, pauseBeforeDecision}
@@ -74,10 +74,10 @@ func newFailPoints(k *clock.Clock) *FailPoints {
 	return ps
 }
 
-// FailPoints returns those of the cluster.
+// FailPoints returns the fail points of the cluster.
 func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
 
-// Names lists the fail points in order.
+// Names returns the names of all fail points.
 func (ps *FailPoints) Names() []string { return failPointNames() }
 
 // Configure sets a fail point on a node, or on all, and returns how often it was entered there so far. Who
@@ -125,8 +125,8 @@ func (ps *FailPoints) Await(
 	return ps.clock.Await(ctx, deadline, func() bool { return ps.points[name].enteredAt(node) >= times })
 }
 
-// hasWaiting reports whether a thread waits at a fail point: nothing can release it while virtual time stands
-// still for all others.
+// hasWaiting reports whether a thread waits at a fail point. While virtual time stands still for other
+// commands, nothing can release it.
 func (ps *FailPoints) hasWaiting() bool {
 	for _, p := range ps.points {
 		for _, n := range p.nodes {
@@ -138,7 +138,7 @@ func (ps *FailPoints) hasWaiting() bool {
 	return false
 }
 
-// reset turns all off and forgets who waits.
+// reset turns all fail points off and drops the waiting threads.
 func (ps *FailPoints) reset() {
 	ps.points = map[string]*failPoint{}
 	for _, name := range failPointNames() {

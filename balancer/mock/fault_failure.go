@@ -9,23 +9,23 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Failure makes commands fail without being applied.
+// Failure describes a command failure. A failing command has no effect.
 type Failure struct {
 	Command string
-	// Shard limits it to commands that ask this shard; empty is any command.
+	// Shard restricts the failure to commands that contact this shard; empty for all commands.
 	Shard catalog.ShardID
-	// After commands go through first, then Times commands fail.
+	// After is the number of commands that succeed first, Times the number of commands that fail then.
 	After, Times int64
-	// Code and Message are the error; a code of 0 is none.
+	// Code and Message are the error; a Code of 0 means no error.
 	Code    mongoerr.Code
 	Message string
-	// Labels are error labels; nil means those that the server would add.
+	// Labels are error labels; nil for the labels that the server would add.
 	Labels []string
-	// Extra are further fields of the error.
+	// Extra are additional fields of the error.
 	Extra bson.D
-	// CloseConnection drops the client instead of an answer.
+	// CloseConnection closes the client's connection instead of sending a reply.
 	CloseConnection bool
-	// WriteConcernError is added to the reply of a command that was applied.
+	// WriteConcernError is added to the reply of a command that has succeeded.
 	WriteConcernError bson.D
 }
 
@@ -43,7 +43,7 @@ func (f *Failure) Err() error {
 	return err
 }
 
-// FailNext arms a failure. Several of one command come in their order.
+// FailNext adds a failure. Several failures of one command apply in the order in which they were added.
 func (fs *Faults) FailNext(f Failure) error {
 	if f.Shard != "" {
 		id, err := fs.parseServer(string(f.Shard))
@@ -57,8 +57,8 @@ func (fs *Faults) FailNext(f Failure) error {
 	return nil
 }
 
-// TakeFailure counts a command that needs nothing of the cluster against the
-// failures armed for it. It takes the lock where there are any.
+// TakeFailure counts a command that does not use the cluster and returns its failure, nil if there is
+// none. It takes the lock only if failures exist.
 func (fs *Faults) TakeFailure(command string) *Failure {
 	if !fs.maybeArmed.Load() {
 		return nil
@@ -71,7 +71,7 @@ func (fs *Faults) TakeFailure(command string) *Failure {
 	return fs.takeFailure(command, "")
 }
 
-// takeFailure counts a command against the first failure armed for it.
+// takeFailure counts a command and returns its first failure, nil if there is none.
 func (fs *Faults) takeFailure(command string, shard catalog.ShardID) *Failure {
 	for i, f := range fs.failures {
 		if f.Command != command || f.Shard != shard {
@@ -89,8 +89,7 @@ func (fs *Faults) takeFailure(command string, shard catalog.ShardID) *Failure {
 	return nil
 }
 
-// faultEffects notifies the balancer and the migrations of faults of the nodes
-// they run on.
+// faultEffects notifies the balancer and the migrations of node failures.
 type faultEffects struct {
 	balancer   *Balancer
 	migrations *Migrations
@@ -98,7 +97,7 @@ type faultEffects struct {
 
 func (e faultEffects) configServerDown() { e.balancer.stopLoop() }
 
-// configServerUp begins a new term.
+// configServerUp starts a new term.
 func (e faultEffects) configServerUp() {
 	e.balancer.term++
 	e.balancer.startEngine()

@@ -16,12 +16,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// routerNode is the first mongos where nodes are named: shards by their id, the
-// config server as "config". The others are router2 and so on.
+// routerNode is the node name of the first mongos; the others are router2 and so on. The node name of a
+// shard is its id, that of the config server "config".
 const routerNode catalog.ShardID = "router"
 
-// Faults are the injected faults, and the simulated network: which node
-// reaches which, and how fast.
+// Faults are the injected faults and the simulated network: which nodes can reach each other, and how
+// fast.
 type Faults struct {
 	addresses *Addresses
 	clock     *clock.Clock
@@ -34,18 +34,18 @@ type Faults struct {
 	configDown bool
 	partitions map[link]bool
 	slow       map[catalog.ShardID]Slowness
-	// maybeSlow: nodes may be slow, for callers that look without the lock.
+	// maybeSlow reports whether nodes may be slow, for callers without the lock.
 	maybeSlow atomic.Bool
-	// clockSkews has how far those of routers are ahead, for callers that look without the lock.
+	// clockSkews holds by how much router clocks are ahead, for callers without the lock.
 	clockSkews sync.Map
-	// secondaries are those that are behind.
+	// secondaries holds the lagging secondaries.
 	secondaries map[catalog.ShardID]*secondary.Member
 	failures    []*Failure
-	// maybeArmed: there may be failures to take, for callers that look without the lock.
+	// maybeArmed reports whether there may be failures, for callers without the lock.
 	maybeArmed atomic.Bool
 }
 
-// Faults returns those of the cluster.
+// Faults returns the Faults of the cluster.
 func (c *Cluster) Faults() *Faults { return c.faults }
 
 // healAll removes all faults except crashes.
@@ -55,16 +55,16 @@ func (fs *Faults) healAll() {
 	fs.secondaries, fs.clock.BeforeTimePasses = nil, nil
 }
 
-// nodeListener is notified when nodes go down, come back or are partitioned.
+// nodeListener is notified when nodes crash, restart or are partitioned.
 type nodeListener interface {
 	configServerDown()
 	configServerUp()
 	nodesChanged()
-	// unfinished counts migrations that wait for a node to be recovered.
+	// unfinished returns the number of migrations that wait for the recovery of a node.
 	unfinished() int
 }
 
-// link is two nodes, in order.
+// link is a pair of nodes in sorted order.
 type link [2]catalog.ShardID
 
 func linkOf(a, b catalog.ShardID) link {
@@ -86,7 +86,7 @@ func (fs *Faults) isDown(id catalog.ShardID) bool {
 	return s != nil && s.down
 }
 
-// checkReachable fails with HostUnreachable when one node gets no answer from another.
+// checkReachable fails with HostUnreachable if to cannot be reached from from.
 func (fs *Faults) checkReachable(from, to catalog.ShardID) error {
 	var why string
 	switch {
@@ -101,7 +101,7 @@ func (fs *Faults) checkReachable(from, to catalog.ShardID) error {
 		cmp.Or(fs.addresses.HostOf(to), string(to)), why)
 }
 
-// checkReachesShards fails when a node does not reach every shard.
+// checkReachesShards fails if a node cannot reach every shard.
 func (fs *Faults) checkReachesShards(from catalog.ShardID) error {
 	if err := fs.checkReachable(from, configShard); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (fs *Faults) checkReachesShards(from catalog.ShardID) error {
 	return nil
 }
 
-// parseNode checks the name of a node.
+// parseNode returns the node with the given name.
 func (fs *Faults) parseNode(name string) (catalog.ShardID, error) {
 	id := catalog.ShardID(name)
 	if id == configShard || fs.isRouter(id) || fs.shards[id] != nil {
@@ -135,7 +135,7 @@ func (fs *Faults) isRouter(id catalog.ShardID) bool {
 	return slices.ContainsFunc(fs.routers.list, func(r RouterEntry) bool { return r.Node == id })
 }
 
-// parseServer returns a node that can crash: not the router.
+// parseServer returns a node that can crash; routers cannot.
 func (fs *Faults) parseServer(name string) (catalog.ShardID, error) {
 	id, err := fs.parseNode(name)
 	if err == nil && fs.isRouter(id) {
@@ -145,8 +145,8 @@ func (fs *Faults) parseServer(name string) (catalog.ShardID, error) {
 	return id, err
 }
 
-// Crash takes all members of a shard, or of the config server ("config"),
-// away. What they hold is on disk and comes back with Restart.
+// Crash stops all members of a shard, or of the config server ("config"). Their data is on disk and is
+// available again after Restart.
 func (fs *Faults) Crash(name string) error {
 	id, err := fs.parseServer(name)
 	if err != nil {
@@ -162,8 +162,8 @@ func (fs *Faults) Crash(name string) error {
 	return nil
 }
 
-// Restart brings a shard or the config server back; without a name all that
-// are down. Migrations that the crash interrupted are recovered.
+// Restart restarts a shard or the config server, or all crashed nodes if name is empty. It recovers the
+// migrations that the crash interrupted.
 func (fs *Faults) Restart(name string) error {
 	if name != "" {
 		id, err := fs.parseServer(name)
@@ -192,7 +192,7 @@ func (fs *Faults) revive(id catalog.ShardID) {
 	fs.listener.configServerUp()
 }
 
-// Partition cuts two nodes off from each other.
+// Partition cuts the network between two nodes.
 func (fs *Faults) Partition(a, b string) error {
 	from, err := fs.parseNode(a)
 	if err != nil {
@@ -213,8 +213,8 @@ func (fs *Faults) Partition(a, b string) error {
 	return nil
 }
 
-// Heal ends partitions: between two nodes, all of one node, or, without
-// names, every one, and then nothing is slow or armed to fail any more either.
+// Heal heals the partition between two nodes or all partitions of one node. Without names it heals all
+// partitions and also removes slowness and injected failures.
 func (fs *Faults) Heal(names ...string) error {
 	if len(names) == 0 {
 		fs.healAll()
@@ -239,7 +239,7 @@ func (fs *Faults) Heal(names ...string) error {
 	return nil
 }
 
-// nodesAway reports whether a node is down or cut off from another.
+// nodesAway reports whether a node is down or partitioned.
 func (fs *Faults) nodesAway() bool {
 	return fs.configDown || len(fs.partitions) > 0 || fs.shards.anyDown()
 }
@@ -247,20 +247,20 @@ func (fs *Faults) nodesAway() bool {
 // notifyNodesChanged notifies running operations that the state of nodes has changed.
 func (fs *Faults) notifyNodesChanged() {
 	fs.listener.nodesChanged()
-	fs.clock.Wake() // whoever waits on real time
+	fs.clock.Wake() // wakes waiters on real time
 }
 
-// FaultState is what is wrong with the cluster on purpose.
+// FaultState is the state of the injected faults.
 type FaultState struct {
 	Down       []string
 	Partitions [][2]string
 	Slow       map[string]Slowness
 	Failures   []Failure
-	// Unfinished counts migrations that wait for a node to be recovered.
+	// Unfinished is the number of migrations that wait for the recovery of a node.
 	Unfinished int
 }
 
-// State shows the faults in force.
+// State returns the current faults.
 func (fs *Faults) State() FaultState {
 	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.listener.unfinished()}
 	for _, id := range append(fs.shards.ids(), configShard) {
@@ -284,7 +284,7 @@ func (fs *Faults) State() FaultState {
 // ServerIDs returns the nodes that can crash: the shards, and "config".
 func (fs *Faults) ServerIDs() []string { return append(fs.shards.names(), string(configShard)) }
 
-// BrokenInvariants lists the invariants that do not hold; see Invariants.
+// BrokenInvariants returns the violated invariants; see Invariants.
 func (c *Cluster) BrokenInvariants() []string {
 	err := c.Invariants()
 	if err == nil {
@@ -293,37 +293,35 @@ func (c *Cluster) BrokenInvariants() []string {
 	return strings.Split(err.Error(), "\n")
 }
 
-// Slowness is how much slower a node is than the mock's network. Zero fields
-// slow nothing down.
+// Slowness describes how slow a node is. Zero fields have no effect.
 type Slowness struct {
-	// Bandwidth in bytes a second.
+	// Bandwidth is in bytes per second.
 	Bandwidth int64
-	// Latency comes on top of every round trip.
+	// Latency is added to every round trip.
 	Latency time.Duration
-	// Lag is how far a secondary is behind, which the member shows only with one,
-	// and Queue how many operations wait there: figures for callers that ask.
+	// Lag is the replication lag of a secondary; a member shows it only if there is a secondary. Queue
+	// is the number of queued operations. Both are only reported, without other effects.
 	Lag   time.Duration
 	Queue int32
-	// Secondary gives a shard a second node that is so far behind: what waits for it
-	// waits so long, and reads from it show what there was then. The member shows it
-	// as it does a lag.
+	// Secondary adds a second node with this lag to a shard. Waits for replication take this long, and
+	// reads from the node return the data as of that time. The member reports it like Lag.
 	Secondary time.Duration
-	// Ahead is how far the clock of a router is ahead of all others: what it says the
-	// time is, and $$NOW. The cluster time is that of the servers behind it.
+	// Ahead is by how much the clock of a router is ahead of all others. It affects the router's local
+	// time and $$NOW, but not the cluster time, which comes from the servers.
 	Ahead time.Duration
 }
 
-// ClockSkew returns how far the clock of a node is ahead. It needs no lock.
+// ClockSkew returns by how much the clock of a node is ahead. It needs no lock.
 func (fs *Faults) ClockSkew(id catalog.ShardID) time.Duration {
 	ahead, _ := fs.clockSkews.Load(id)
 	d, _ := ahead.(time.Duration)
 	return d
 }
 
-// MayBeSlow reports whether a node may have been made slow. It needs no lock.
+// MayBeSlow reports whether a node may be slow. It needs no lock.
 func (fs *Faults) MayBeSlow() bool { return fs.maybeSlow.Load() }
 
-// Slowness returns how slow a node is made.
+// Slowness returns the slowness of a node.
 func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
 
 // SetSize is how many members a node's replica set has: one that is behind is one of them.
@@ -348,7 +346,7 @@ func (fs *Faults) majorityLag(id catalog.ShardID) time.Duration {
 	return fs.NodesLag(id, fs.SetSize(id)/2+1)
 }
 
-// SetSlowness makes a node slow; the zero Slowness gives it its speed back.
+// SetSlowness sets the slowness of a node; the zero Slowness restores its normal speed.
 func (fs *Faults) SetSlowness(name string, s Slowness) error {
 	id, err := fs.parseNode(name)
 	if err != nil {
@@ -376,7 +374,7 @@ func (fs *Faults) SetSlowness(name string, s Slowness) error {
 	return nil
 }
 
-// setReplicationLag sets the lag of a shard's secondary; 0 makes it catch up at once.
+// setReplicationLag sets the lag of a shard's secondary; with 0 the secondary catches up at once.
 func (fs *Faults) setReplicationLag(id catalog.ShardID, lag time.Duration) {
 	m, now := fs.secondaries[id], fs.clock.Now()
 	switch {
@@ -398,11 +396,11 @@ func (fs *Faults) setReplicationLag(id catalog.ShardID, lag time.Duration) {
 	}
 }
 
-// HasLaggingSecondary reports whether a shard has a secondary that is behind.
+// HasLaggingSecondary reports whether a shard has a lagging secondary.
 func (fs *Faults) HasLaggingSecondary() bool { return len(fs.secondaries) > 0 }
 
-// recordSecondaryStates notes for the secondaries that are behind what their primaries have,
-// before time goes by.
+// recordSecondaryStates records the state of the primaries for the lagging secondaries before time
+// advances.
 func (fs *Faults) recordSecondaryStates(now time.Time) {
 	stamp := fs.ids.ClusterTime()
 	for id, m := range fs.secondaries {
@@ -412,7 +410,7 @@ func (fs *Faults) recordSecondaryStates(now time.Time) {
 	}
 }
 
-// collectionsAndDatabases yields the shard's collections, each with its database.
+// collectionsAndDatabases iterates over the shard's collections and their databases.
 func (s *shard) collectionsAndDatabases(yield func(string) bool) {
 	for ns := range s.colls {
 		if !yield(ns) || !yield(databaseOf(ns)) {
@@ -421,11 +419,11 @@ func (s *shard) collectionsAndDatabases(yield func(string) bool) {
 	}
 }
 
-// Ping returns how long a node takes to answer the router, above the mock's
-// network, which takes nothing.
+// Ping returns the round trip time between the router and a node. The mock's network itself takes no
+// time.
 func (fs *Faults) Ping(id catalog.ShardID) time.Duration { return fs.extraLatency(routerNode, id) }
 
-// extraLatency returns what a round trip between nodes takes longer than usual.
+// extraLatency returns the additional time of a round trip between nodes.
 func (fs *Faults) extraLatency(ids ...catalog.ShardID) time.Duration {
 	var sum time.Duration
 	for _, id := range ids {
@@ -438,8 +436,7 @@ func (m *migration) extraLatency() time.Duration {
 	return m.ms.faults.extraLatency(m.donor.id, m.recipient.id)
 }
 
-// transferTime returns what bytes take that go through these nodes: the slowest
-// counts.
+// transferTime returns the time to transfer bytes through the nodes. The lowest bandwidth counts.
 func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duration {
 	rate := float64(cloneRate)
 	for _, id := range ids {
@@ -450,8 +447,8 @@ func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duratio
 	return time.Duration(float64(bytes) / rate * float64(time.Second))
 }
 
-// commandDelay returns what a command takes longer because of slow nodes that it
-// asked, all at the same time.
+// commandDelay returns the additional time of a command because of slow nodes, which it contacts
+// concurrently.
 func (fs *Faults) commandDelay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
 	slowest := fs.nodeDelay(routerNode, bytes)
 	for id := range asked {

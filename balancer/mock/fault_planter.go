@@ -11,14 +11,14 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Planter injects inconsistencies into a cluster, as left by server bugs, restores of single
-// shards, and commands that bypass the router. Each method takes the lock.
+// Planter injects inconsistencies into a cluster, such as those caused by server bugs, restores of
+// single shards, and commands that bypass the router. Each method takes the lock.
 type Planter struct{ c *Cluster }
 
-// Planter returns those of the cluster.
+// Planter returns a Planter of the cluster.
 func (c *Cluster) Planter() Planter { return Planter{c} }
 
-// withCollection runs change on a shard's collection.
+// withCollection calls change with a shard's collection.
 func (p Planter) withCollection(id catalog.ShardID, ns string, change func(*localCollection) error) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
@@ -29,7 +29,7 @@ func (p Planter) withCollection(id catalog.ShardID, ns string, change func(*loca
 	return change(s.colls[ns])
 }
 
-// Collection makes a collection on one shard, where it has none.
+// Collection creates a collection on one shard that does not have it.
 func (p Planter) Collection(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
@@ -44,7 +44,7 @@ func (p Planter) Collection(id catalog.ShardID, ns string, uuid bson.Binary) err
 	return nil
 }
 
-// Insert stores a document on a shard, whether it owns its key or not.
+// Insert inserts a document on a shard that need not own its shard key.
 func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		_, err := l.docs.Insert(slices.Clone(doc))
@@ -62,31 +62,31 @@ func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error 
 	})
 }
 
-// Documents returns what a shard has of a collection, orphans included.
+// Documents returns a shard's documents of a collection, including orphans.
 func (p Planter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		for _, doc := range l.docs.Scan() {
 			docs = append(docs, slices.Clone(doc))
 		}
 		return nil
-	}) // without it there are none
+	}) // returns none if the collection does not exist
 	slices.SortFunc(docs, func(a, b bson.Raw) int { return keyorder.Compare(a.Lookup("_id"), b.Lookup("_id")) })
 	return docs
 }
 
-// Indexes returns the names of the indexes that a shard has of a collection.
+// Indexes returns the names of a collection's indexes on a shard.
 func (p Planter) Indexes(id catalog.ShardID, ns string) (names []string) {
 	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		for _, spec := range l.docs.Indexes() {
 			names = append(names, spec.Name)
 		}
 		return nil
-	}) // without it there are none
+	}) // returns none if the collection does not exist
 	slices.Sort(names)
 	return names
 }
 
-// UUIDOf returns the uuid of a collection on one shard; false where there is none.
+// UUIDOf returns the UUID of a collection on one shard; there is false if the shard does not have it.
 func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
 	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		uuid, there = l.uuid, true
@@ -95,17 +95,17 @@ func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there 
 	return uuid, there
 }
 
-// AddIndex makes an index on one shard.
+// AddIndex creates an index on one shard.
 func (p Planter) AddIndex(id catalog.ShardID, ns string, spec store.IndexSpec) error {
 	return p.withCollection(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })
 }
 
-// DropIndex takes an index away from one shard.
+// DropIndex drops an index on one shard.
 func (p Planter) DropIndex(id catalog.ShardID, ns, name string) error {
 	return p.withCollection(id, ns, func(l *localCollection) error { return l.docs.DropIndex(name) })
 }
 
-// SetOptions gives a collection other options on one shard.
+// SetOptions replaces the options of a collection on one shard.
 func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		made := newLocal(l.docs.Language, l.uuid, options, ns)
@@ -114,7 +114,7 @@ func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error
 	})
 }
 
-// SetUUID gives a collection another identity on one shard.
+// SetUUID replaces the UUID of a collection on one shard.
 func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		l.uuid = uuid
@@ -122,8 +122,8 @@ func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error 
 	})
 }
 
-// ResetChunkHistory has the chunk of a bound forget when it came to its shard, as a restore of config
-// from an older backup does: its history begins with another one.
+// ResetChunkHistory replaces the history of the chunk that begins at bound, as a restore of the config
+// server from an older backup may do. The new history begins with the shard begins.
 func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()

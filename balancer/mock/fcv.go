@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The document of the feature compatibility version, which the config servers have since
-// 3.4, and a mongos shows.
+// The document with the feature compatibility version. Config servers have it since 3.4, and mongos
+// returns it.
 const (
 	fcvNamespace = "admin.system.version"
 	fcvID        = "featureCompatibilityVersion"
 )
 
-// olderFCVs are the compatibility versions besides their own that servers of a line can
-// have: those of the last long-term line, and of the line before.
+// olderFCVs are the older feature compatibility versions that servers of a release line accept: the last
+// long-term line and the previous line.
 var olderFCVs = map[string][]string{
 	"3.4": {"3.2"}, "3.6": {"3.4"}, "4.0": {"3.6"}, "4.2": {"4.0"}, "4.4": {"4.2"},
 	"5.0": {"4.4"}, "6.0": {"5.0"}, "7.0": {"6.0"}, "8.0": {"7.0", "7.3"}, "8.1": {"8.0"}, "8.2": {"8.0", "8.1"},
@@ -49,7 +49,7 @@ func (cfg *ConfigDB) setFCV(fields bson.D) error {
 	return err
 }
 
-// cacheFCV caches the version for readers without the lock.
+// cacheFCV caches the version for callers without the lock.
 func (cfg *ConfigDB) cacheFCV() {
 	version := cfg.storedFCV()
 	cfg.fcv.Store(&version)
@@ -71,11 +71,10 @@ func (c *Cluster) Language(r catalog.Release) expr.Language {
 	return LanguageOf(c.config.fcv.applyTo(r))
 }
 
-// cachedFCV is the feature compatibility version, for readers without the lock; nil before it is
-// read.
+// cachedFCV is the feature compatibility version for callers without the lock; nil before it is read.
 type cachedFCV struct{ atomic.Pointer[string] }
 
-// applyTo returns a release with the version, where there is one.
+// applyTo returns the release with the cached version, if there is one.
 func (v *cachedFCV) applyTo(r catalog.Release) catalog.Release {
 	if version := v.Load(); version != nil {
 		return r.WithFCV(*version)
@@ -89,8 +88,8 @@ func (e engine) CompatibilityVersion(context.Context) string { return e.b.config
 // FCVDocument returns the document of the feature compatibility version; nil before 3.4.
 func (cp *ClusterParameters) FCVDocument() bson.Raw { return cp.config.fcvDocument() }
 
-// SetFCV changes the feature compatibility version, at once. It refuses
-// malformed versions and versions that the mock does not support.
+// SetFCV changes the feature compatibility version at once. It rejects invalid versions and versions
+// that the mock does not support.
 func (cp *ClusterParameters) SetFCV(version string) error {
 	if err := cp.BeginFCVChange(version); err != nil {
 		return err
@@ -104,8 +103,8 @@ func (cp *ClusterParameters) finishFCVChange(version string) error {
 	return cp.config.setFCV(bson.D{{Key: "version", Value: version}})
 }
 
-// BeginFCVChange leaves the cluster between two feature compatibility versions,
-// as setFeatureCompatibilityVersion does while it works, or when it fails.
+// BeginFCVChange leaves the cluster between two feature compatibility versions. A server's
+// setFeatureCompatibilityVersion has this state while it is running and after it fails.
 func (cp *ClusterParameters) BeginFCVChange(version string) error {
 	if err := cp.checkMembersSupport(version); err != nil {
 		return err
@@ -130,11 +129,11 @@ func (cp *ClusterParameters) BeginFCVChange(version string) error {
 			{Key: "previousVersion", Value: own}}
 	}
 	cp.ids.Tick()
-	cp.upgrade = nil // of before: it goes to another version now
+	cp.upgrade = nil // cancels an earlier change
 	return cp.config.setFCV(fields)
 }
 
-// checkMembersSupport refuses a version that a member does not know.
+// checkMembersSupport rejects a version that a member does not support.
 func (cp *ClusterParameters) checkMembersSupport(version string) error {
 	if cp.installed.byHost.Load() == nil {
 		return nil

@@ -8,26 +8,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// From the feature compatibility version 9.0 on each shard keeps the metadata of what it
-// owns. The upgrade copies it, collection by collection; running splits, merges and moves
-// end first, and new ones are rejected until it is complete (release notes of 9.0).
+// Since feature compatibility version 9.0 each shard stores the metadata of its chunks. The upgrade
+// copies the metadata collection by collection. Running splits, merges and migrations end first, and new
+// ones are rejected until the copy is complete (release notes of 9.0).
 
-// upgrade is a running copy of metadata to the shards.
+// upgrade is a copy of metadata to the shards in progress.
 type upgrade struct {
 	to     string
-	minEnd time.Time // earliest end: it also waits for migrations
+	minEnd time.Time // earliest end; the copy also waits for migrations
 }
 
-// Durations of a copy; they are guesses, not measurements.
+// Durations of a copy. They are estimates, not measurements.
 const (
 	upgradeTime         = 2 * time.Second
-	upgradePerNamespace = 20 * time.Millisecond // of the databases and collections
+	upgradePerNamespace = 20 * time.Millisecond // for each database and collection
 	upgradeRetry        = 100 * time.Millisecond
 	upgradePerChunk     = 50 * time.Microsecond
 )
 
-// ChangeFCV is setFeatureCompatibilityVersion: it waits for the end of a change
-// that takes time, also of one that is under way.
+// ChangeFCV implements setFeatureCompatibilityVersion. If the change takes time, or the same change is
+// in progress, it waits for the end.
 func (cp *ClusterParameters) ChangeFCV(ctx context.Context, deadline time.Time, version string) error {
 	if err := cp.StartFCVChange(version, 0); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (cp *ClusterParameters) ChangeFCV(ctx context.Context, deadline time.Time, 
 	return cp.clock.Await(ctx, deadline, func() bool { return mine == nil || cp.upgrade != mine })
 }
 
-// StartFCVChange begins a change that ends by itself, after d, or as long as it
-// takes if d is zero. What needs no copy is done at once.
+// StartFCVChange starts a change that completes by itself after d, or after the estimated duration if d
+// is zero. A change without a copy is complete at once.
 func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) error {
 	if cp.upgrade != nil && cp.upgrade.to == version {
 		return nil
@@ -61,10 +61,10 @@ func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) err
 	return nil
 }
 
-// finishAfterMigrations ends a change, unless migrations are still to end.
+// finishAfterMigrations completes a change unless migrations are still running.
 func (cp *ClusterParameters) finishAfterMigrations(u *upgrade) {
 	switch {
-	case cp.upgrade != u: // somebody wants another version
+	case cp.upgrade != u: // replaced by another change
 	case len(cp.migrations.active) > 0 && checkChunkOperations(cp.config) != nil:
 		cp.clock.After(upgradeRetry, func() { cp.finishAfterMigrations(u) })
 	default:
@@ -84,7 +84,7 @@ func (cp *ClusterParameters) metadataCopyTime() time.Duration {
 
 func (cp *ClusterParameters) fcv() string { return cp.config.storedFCV() }
 
-// isCopyingMetadata reports whether the metadata are being copied to the shards.
+// isCopyingMetadata reports whether metadata is being copied to the shards.
 func (cfg *ConfigDB) isCopyingMetadata() bool {
 	if !cfg.installed.configRelease().Line().AtLeast(catalog.Release90) {
 		return false
@@ -98,18 +98,17 @@ func (cfg *ConfigDB) isCopyingMetadata() bool {
 	return target == catalog.Release90.String() && version != target
 }
 
-// shardsOwnMetadata reports whether shards own the metadata of chunks.
+// shardsOwnMetadata reports whether shards store the metadata of their chunks.
 func (cfg *ConfigDB) shardsOwnMetadata() bool {
 	_, doc, found := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
 	return found && cfg.installed.configRelease().WithFCV(version).ShardsOwnMetadata()
 }
 
-// ShowsSimpleCollation reports whether lists of indexes name the collation of those that have the
-// simple one (SERVER-89953).
+// ShowsSimpleCollation reports whether listIndexes includes the simple collation (SERVER-89953).
 func (cfg *ConfigDB) ShowsSimpleCollation() bool { return cfg.shardsOwnMetadata() }
 
-// checkChunkOperations returns why splits, merges and moves of chunks are refused.
+// checkChunkOperations returns the error if splits, merges and migrations are currently rejected.
 func checkChunkOperations(cfg *ConfigDB) error {
 	if !cfg.isCopyingMetadata() {
 		return nil
@@ -117,7 +116,7 @@ func checkChunkOperations(cfg *ConfigDB) error {
 	return errChunkOperation()
 }
 
-// awaitMetadataCopy waits until a collection may be resharded or moved.
+// awaitMetadataCopy waits until collections may be resharded or moved.
 func (rs *Reshardings) awaitMetadataCopy(ctx context.Context, deadline time.Time) error {
 	if !rs.config.isCopyingMetadata() {
 		return nil
@@ -125,7 +124,7 @@ func (rs *Reshardings) awaitMetadataCopy(ctx context.Context, deadline time.Time
 	return rs.clock.Await(ctx, deadline, func() bool { return !rs.config.isCopyingMetadata() })
 }
 
-// abortUncommitted aborts the operations that have not been committed.
+// abortUncommitted aborts the operations that are not committed.
 func (rs *Reshardings) abortUncommitted() {
 	for _, op := range rs.active {
 		if op.state != reshardCommitting && op.aborted == nil {

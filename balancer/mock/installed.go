@@ -9,23 +9,23 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Installed holds the versions of members and routers, to simulate an upgrade
-// step by step. What a mock stores, and the commands that it has, stay those of its own release.
+// Installed holds the installed releases of members and routers, to simulate an upgrade step by step.
+// The format of stored data and the mock's own commands do not depend on it.
 type Installed struct {
 	defaults   *setup
 	addresses  *Addresses
 	routers    *Routers
 	parameters *ClusterParameters
 	balancer   *Balancer
-	// byHost has the installed versions that differ. Its maps are immutable: servers are
-	// greeted without the lock.
+	// byHost holds the installed releases that differ from the cluster's, by host:port. The map is
+	// immutable, because it is read without the lock.
 	byHost atomic.Pointer[map[string]catalog.Release]
 }
 
-// Installed returns the versions of members and routers.
+// Installed returns the installed releases of the cluster.
 func (c *Cluster) Installed() *Installed { return c.installed }
 
-// ReleaseAt returns what runs on a host:port.
+// ReleaseAt returns the release installed at a host:port.
 func (i *Installed) ReleaseAt(host string) catalog.Release {
 	if by := i.byHost.Load(); by != nil {
 		if r, ok := (*by)[host]; ok {
@@ -35,7 +35,7 @@ func (i *Installed) ReleaseAt(host string) catalog.Release {
 	return i.defaults.release
 }
 
-// configRelease returns the release of the config servers' primary, which decides how rounds work.
+// configRelease returns the release of the config server's primary, which determines how rounds work.
 func (i *Installed) configRelease() catalog.Release {
 	if i.byHost.Load() == nil {
 		return i.defaults.release
@@ -43,7 +43,7 @@ func (i *Installed) configRelease() catalog.Release {
 	return i.ReleaseAt(firstMember(i.addresses.ConfigServer()))
 }
 
-// onShard returns the release of a shard's first member, which its migrations follow.
+// shardRelease returns the release of a shard's first member, which determines how its migrations work.
 func (i *Installed) shardRelease(id catalog.ShardID) catalog.Release {
 	if i.byHost.Load() == nil {
 		return i.defaults.release
@@ -51,7 +51,7 @@ func (i *Installed) shardRelease(id catalog.ShardID) catalog.Release {
 	return i.ReleaseAt(i.addresses.FirstMember(id))
 }
 
-// toStored returns the versions as stored on disk.
+// toStored returns the installed releases for storage on disk.
 func (i *Installed) toStored() map[string]string {
 	by := i.byHost.Load()
 	if by == nil {
@@ -82,20 +82,20 @@ func (i *Installed) restore(list map[string]string) error {
 
 func (i *Installed) clear() { i.byHost.Store(nil) }
 
-// FullVersion returns what a release shows of itself, such as "8.0.10".
+// FullVersion returns the version that a release reports, such as "8.0.10".
 func FullVersion(r catalog.Release) string { return fullVersion(r) }
 
-// Servers are some servers of a cluster: one of the fields, or none for all.
+// Servers selects servers of a cluster by at most one field. The zero value selects all.
 type Servers struct {
-	Shard         string // its members
+	Shard         string // all members of the shard
 	ConfigServers bool
 	Member        string // host:port
 	Router        string // host:port
 	Routers       bool
 }
 
-// Install has another version run on servers. When it is the config servers' primary that gets
-// it, another one is elected. The caller holds the lock.
+// Install installs a release on servers. If one of them is the config server's primary, another member
+// becomes primary. The caller holds the lock.
 func (i *Installed) Install(on Servers, r catalog.Release) error {
 	hosts, err := i.hostsOf(on)
 	if err != nil {
@@ -121,7 +121,7 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 	return i.balancer.StepDown(nil)
 }
 
-// checkInstallable rejects versions whose servers would refuse to start on this cluster.
+// checkInstallable rejects releases whose servers would refuse to start with the cluster's data.
 func (i *Installed) checkInstallable(r catalog.Release) error {
 	own := i.defaults.release.Line()
 	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
@@ -155,16 +155,15 @@ func (i *Installed) hostsOf(on Servers) ([]string, error) {
 	return all, nil
 }
 
-// MemberAddress is where a member of a shard or of the config servers is.
+// MemberAddress is the address of a member of a shard or of the config server.
 type MemberAddress struct {
 	ID   catalog.ShardID
 	Set  string
-	Host string   // its own
-	All  []string // those of its set; the first is the primary
+	Host string   // of the member
+	All  []string // of all members of its set; the first is the primary
 }
 
-// Members returns the members of the shards and of the config servers. The caller holds the
-// lock.
+// Members returns the members of the shards and of the config server. The caller holds the lock.
 func (a *Addresses) Members() (list []MemberAddress) {
 	ids := []catalog.ShardID{configShard}
 	for id := range a.shards {

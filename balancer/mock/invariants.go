@@ -7,9 +7,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Invariants checks what must hold at every moment: chunks cover the key
-// space, every document is visible exactly once, a shard takes part in at
-// most one migration. It returns everything that is broken.
+// Invariants checks the invariants of the cluster: chunks cover the key space, every document is visible
+// exactly once, a shard takes part in at most one migration. It returns all violations.
 func (c *Cluster) Invariants() error {
 	colls, err := c.config.ShardedCollections()
 	if err != nil {
@@ -29,7 +28,7 @@ func (c *Cluster) Invariants() error {
 	return errors.Join(inv.broken...)
 }
 
-// invariantCheck gathers what is broken.
+// invariantCheck collects violations.
 type invariantCheck struct {
 	c      *Cluster
 	broken []error
@@ -68,8 +67,8 @@ func (inv *invariantCheck) checkChunks(coll catalog.Collection) {
 	}
 }
 
-// checkDocuments: no _id is owned by two shards, and what a shard holds
-// without owning it lies in a range that waits for deletion.
+// checkDocuments checks that no _id is owned by two shards, and that documents on a shard that does not
+// own them are in a range with a pending deletion.
 func (inv *invariantCheck) checkDocuments(coll catalog.Collection) {
 	table := inv.c.config.table(coll.Namespace)
 	owners := map[string]catalog.ShardID{}
@@ -128,7 +127,7 @@ func (inv *invariantCheck) checkMigrations() {
 	}
 }
 
-// checkLeftovers: what is gone from the catalog has left nothing on shards.
+// checkLeftovers checks that shards have no data of collections that are no longer in the catalog.
 func (inv *invariantCheck) checkLeftovers() {
 	for _, id := range inv.c.ShardIDs() {
 		s := inv.c.shards[id]
@@ -162,7 +161,7 @@ func (inv *invariantCheck) checkLeftovers() {
 	}
 }
 
-// checkVirtual: a shard's virtual data lies in order and in chunks of its own.
+// checkVirtual checks that a shard's virtual data is sorted and inside the shard's chunks.
 func (inv *invariantCheck) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool) {
 	if !tracked || inv.c.config.tables[coll.Namespace] == nil {
 		return

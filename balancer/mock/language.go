@@ -6,7 +6,7 @@ import (
 )
 
 // LanguageOf returns the query language of a release. Expressions depend on the feature compatibility
-// version, what null matches by the server.
+// version, the matching of null on the server's release.
 func LanguageOf(r catalog.Release) expr.Language {
 	return expr.Language{
 		ArrayAccumulators: r.AtLeast(catalog.Release81),

@@ -9,20 +9,20 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// requestedBounds are the bounds of a move request, of which one may be missing.
+// requestedBounds are the bounds of a move request, one of which may be missing.
 type requestedBounds struct {
 	req     *MoveRequest
 	parsed  boundKeys
 	pattern catalog.KeyPattern
 	table   *catalog.Draft
-	local   *localCollection // the donor's
+	local   *localCollection // the donor's collection
 }
 
-// boundError is a bound that is not a shard key.
+// boundError is the error for a bound that is not a shard key.
 type boundError struct{ error }
 
-// resolve returns full keys. It computes the bound that was left out, and puts it into the
-// request (rules/02-migration-and-metadata §5.8).
+// resolve returns the full keys of both bounds. It computes a missing bound and sets it in the request
+// (rules/02-migration-and-metadata §5.8).
 func (b requestedBounds) resolve() (min, max catalog.Key, err error) {
 	if min, err = b.key(b.req.Min, b.parsed.min); err != nil {
 		return min, max, b.refusalError(b.req.Min, err)
@@ -47,7 +47,7 @@ func (b requestedBounds) resolve() (min, max catalog.Key, err error) {
 	return min, max, nil
 }
 
-// key returns a bound of the request as a key, zero for none.
+// key returns a bound of the request as a key, zero if the bound is missing.
 func (b requestedBounds) key(bound bson.Raw, known catalog.Key) (catalog.Key, error) {
 	switch {
 	case bound == nil:
@@ -59,8 +59,8 @@ func (b requestedBounds) key(bound bson.Raw, known catalog.Key) (catalog.Key, er
 	}
 }
 
-// refusalError returns the refusal of a bound that is not a shard key. Where the other one was to
-// be computed, the walk along the index finds it first (rules/03-commands §1.3).
+// refusalError returns the error for a bound that is not a shard key. If the other bound is missing, the
+// server finds the error during the index scan (rules/03-commands §1.3).
 func (b requestedBounds) refusalError(bound bson.Raw, err error) error {
 	names, fields := fieldNames(bound), b.pattern.Fields()
 	switch {

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// recipientError wraps the message of an error on the
-// recipient before the commit, as a donor reports it (rules/02-migration-and-metadata §5.4).
+// recipientError wraps an error of the recipient before the commit in the donor's message
+// (rules/02-migration-and-metadata §5.4).
 func recipientError(cause string) error {
 	return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", cause)
 }
@@ -22,7 +22,7 @@ func errDropped() error {
 	return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped")
 }
 
-// startClone logs the start, applies the size rule and asks the recipient.
+// startClone logs the start, checks the size and sends the request to the recipient.
 func (m *migration) startClone() {
 	m.steps.endDonorStep(m.ms.clock.Now()) // step 2: checks done
 	m.pauseDonor(2, (*migration).checkClone)
@@ -32,7 +32,7 @@ func (m *migration) checkClone() {
 	if m.ended {
 		return
 	}
-	if err := m.ms.faults.checkReachable(m.donor.id, configShard); err != nil { // the start can't be logged
+	if err := m.ms.faults.checkReachable(m.donor.id, configShard); err != nil { // the start cannot be logged
 		m.finish(err)
 		return
 	}
@@ -47,8 +47,8 @@ func (m *migration) checkClone() {
 			m.coll.Pattern.Doc(), m.req.Namespace))
 		return
 	}
-	// From here on writes are tracked: the list of records is as of now, however
-	// long the recipient takes to begin.
+	// From now on writes are tracked. The list of records is captured now, no matter when the recipient
+	// begins.
 	m.cloning = true
 	m.cloneBegan = m.ms.clock.Now()
 	m.donor.counters.donorStarted++
@@ -83,9 +83,9 @@ func (m *migration) checkClone() {
 	m.waitForDeletions(m.recipient, (*migration).prepareRecipient)
 }
 
-// checkSize is the rule of rules/02-migration-and-metadata §5.7: at most twice as many documents
-// as a chunk of average ones may hold, unless forced. A user's force lets
-// writes wait for the whole clone.
+// checkSize implements rules/02-migration-and-metadata §5.7: unless forced, a chunk may have at most
+// twice as many documents as a chunk of average-sized documents. If a user forces the migration, writes
+// wait during the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
 	documents, bytes := local.counts()
 	limit := policy.MaxDocuments(m.ms.release, documents, bytes, m.req.MaxChunkSizeBytes)
@@ -101,11 +101,11 @@ func (m *migration) checkSize(local *localCollection) error {
 	return nil
 }
 
-// AwaitWritable blocks a write to a collection while a range of it that a user
-// forces to move is copied under the donor's critical section.
+// AwaitWritable blocks a write to a collection while the donor is in the critical section during the
+// clone of a forced migration.
 func (ms *Migrations) AwaitWritable(ctx context.Context, deadline time.Time, ns string) error {
 	if !ms.writesBlocked(ns) {
-		return nil // as nearly always
+		return nil // the usual case
 	}
 	return ms.clock.Await(ctx, deadline, func() bool { return !ms.writesBlocked(ns) })
 }
@@ -119,8 +119,8 @@ func (ms *Migrations) writesBlocked(ns string) bool {
 	return false
 }
 
-// prepareRecipient is the recipient's preparation: its collection, its own deletion
-// task for what it copies, and then the clone.
+// prepareRecipient prepares the recipient: it creates the collection, and a range deletion task for the
+// copied range. Then it starts the clone.
 func (m *migration) prepareRecipient() {
 	if err := m.prepareRecipientCollection(); err != nil {
 		m.fail(recipientError(err.Error()))
@@ -134,7 +134,7 @@ func (m *migration) prepareRecipient() {
 	})
 }
 
-// catchUpLimit is how long a recipient may take to copy and catch up.
+// catchUpLimit is the time limit of the recipient for copying and catching up.
 const catchUpLimit = 6 * time.Hour
 
 // scheduleOrTimeOut calls then after d, or fails the migration if catchUpLimit passes first.
@@ -151,9 +151,9 @@ func (m *migration) scheduleOrTimeOut(d time.Duration, then func(*migration)) {
 	})
 }
 
-// prepareRecipientCollection gives the recipient the collection and the donor's indexes.
-// Indexes that the donor lacks go, unless the recipient owns chunks: they are
-// left from a time when it did. Where it has documents it builds none.
+// prepareRecipientCollection creates the collection with the donor's indexes on the recipient. If the
+// recipient owns no chunks, it drops indexes that the donor lacks, which remain from an earlier time. If
+// the recipient has documents, it builds no indexes.
 func (m *migration) prepareRecipientCollection() error {
 	ns := m.req.Namespace
 	from, to := m.local(m.donor), m.recipient.colls[ns]
@@ -169,7 +169,7 @@ func (m *migration) prepareRecipientCollection() error {
 	}
 	m.indexes = from.docs.Indexes()
 	if to.docs.HasSameIndexes(from.docs) {
-		return nil // as nearly always
+		return nil // the usual case
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
 	if table := m.ms.config.tables[ns]; table != nil && table.Count(m.recipient.id) == 0 {
@@ -198,7 +198,7 @@ func (m *migration) prepareRecipientCollection() error {
 	return nil
 }
 
-// restoreIndexes gives the recipient the indexes that the donor had at the start.
+// restoreIndexes creates on the recipient the indexes that the donor had at the start.
 func (m *migration) restoreIndexes(to *localCollection) error {
 	have := indexesByName(to.docs)
 	for _, spec := range m.indexes {
@@ -224,8 +224,8 @@ func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
 	return specs
 }
 
-// throttleDelay is how long each batch of the clone waits for the recipient's secondary:
-// with a write concern of more than one node, which a server takes for none
+// throttleDelay returns how long each batch of the clone waits for the recipient's secondary. It waits
+// only with a write concern of more than one node; a server treats all others as none
 // (rules/02-migration-and-metadata §5.9).
 func (m *migration) throttleDelay() time.Duration {
 	w := m.req.WriteConcern.Lookup("w")
@@ -240,8 +240,8 @@ func (m *migration) throttleDelay() time.Duration {
 	return m.ms.faults.NodesLag(m.recipient.id, int(n))
 }
 
-// copyBatch copies up to 16 MiB of the documents seen at the start, those
-// that are still there and still in the range.
+// copyBatch copies up to 16 MiB of the documents recorded at the start that still exist and are still in
+// the range.
 func (m *migration) copyBatch() {
 	m.notifyEvent("clone")
 	if !m.cloning {
@@ -289,7 +289,7 @@ func (m *migration) copyBatch() {
 	})
 }
 
-// logRange writes a change log entry with the range and the shards, and what more appends.
+// logRange writes a change log entry with the range, the shards, and the fields that more appends.
 func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
 	log := m.ms.log
 	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// noteWrite reports a write to the migration that the shard donates to:
-// the document before and after it, nil for an insert or a delete.
+// noteWrite records a write for the migration for which the shard is the donor. before is nil for an
+// insert, after for a delete.
 func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	if local := s.colls[ns]; local != nil {
 		local.writes++
@@ -36,8 +36,8 @@ func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	}
 }
 
-// maxModificationBytes is the memory that tracked modifications may take, over the whole
-// clone; a migration that blocks writes has no such limit (rules/02-migration-and-metadata §5.5).
+// maxModificationBytes is the memory limit of tracked modifications during the whole clone. A migration
+// that blocks writes has no such limit (rules/02-migration-and-metadata §5.5).
 const maxModificationBytes = 500 << 20
 
 func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
@@ -53,8 +53,7 @@ func trackModification(on *map[string]bson.RawValue, off map[string]bson.RawValu
 	delete(off, key)
 }
 
-// catchUp pulls the donor's modifications until none are left, then enters
-// the critical section.
+// catchUp transfers the donor's modifications until none are left, then enters the critical section.
 func (m *migration) catchUp() {
 	m.notifyEvent("catchUp")
 	if !m.cloning {
@@ -77,7 +76,7 @@ func (m *migration) catchUp() {
 	m.pauseRecipient(5, (*migration).awaitRecipientMajority)
 }
 
-// awaitRecipientMajority waits for the recipient's members, and then enters the critical section.
+// awaitRecipientMajority waits for replication on the recipient and then enters the critical section.
 func (m *migration) awaitRecipientMajority() {
 	behind := m.ms.faults.majorityLag(m.recipient.id)
 	m.after(catchUpTime+m.extraLatency()+min(behind, maxLagAtCommit), func(m *migration) {
@@ -96,11 +95,11 @@ func (m *migration) awaitRecipientMajority() {
 	})
 }
 
-// maxLagAtCommit is how long a recipient waits until a majority of its nodes has
-// everything (rules/02-migration-and-metadata §5.4, step 5).
+// maxLagAtCommit is the maximum time for which a recipient waits until a majority of its nodes has
+// replicated all data (rules/02-migration-and-metadata §5.4, step 5).
 const maxLagAtCommit = time.Minute
 
-// transferMods brings the recipient up to date: deletes first, then upserts.
+// transferMods applies the donor's modifications on the recipient: deletes first, then upserts.
 func (m *migration) transferMods() error {
 	from, to := m.local(m.donor), m.local(m.recipient)
 	if from == nil || to == nil {
@@ -154,9 +153,8 @@ func sortedKeys(m map[string]bson.RawValue) []string {
 	return keys
 }
 
-// commit is the critical section: the last modifications, the catalog's
-// transaction, and the change of ownership, in one instant. Writes before it
-// went to the donor, writes after it go to the recipient.
+// commit executes the critical section in one step: the last modifications, the catalog transaction, and
+// the change of ownership. Earlier writes go to the donor, later writes to the recipient.
 func (m *migration) commit() {
 	m.notifyEvent("commit")
 	if !m.cloning || m.killed {
@@ -183,20 +181,20 @@ func (m *migration) commit() {
 	m.decision = committed
 	from, to := m.local(m.donor), m.local(m.recipient)
 	if m.ms.bugs.StaleRecipientIndexes {
-		_ = m.restoreIndexes(to) // what it can't build it lacks
+		_ = m.restoreIndexes(to) // indexes that cannot be built stay missing
 	}
 	from.fileBytes = from.storedBytes()
 	to.virtual.addAll(from.virtual.cutOut(m.coll.Pattern, m.min, m.max))
 	m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 	m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, "success")
-	// An event of its own: a shard may crash before it knows the decision.
+	// A separate event, because a shard may crash before it learns the decision.
 	m.after(0, func(m *migration) {
 		m.notifyEvent("committed")
 		end := (*migration).announceCommit
 		if failure != nil {
 			end = (*migration).concludeUnanswered
 		}
-		if lag := m.extraLatency(); lag > 0 { // slow shards learn of it later
+		if lag := m.extraLatency(); lag > 0 { // slow shards learn the decision later
 			m.after(lag, end)
 			return
 		}
@@ -204,13 +202,13 @@ func (m *migration) commit() {
 	})
 }
 
-// commitUnless commits, unless an injected failure makes the config server reject it:
-// one that closes the connection loses its answer only.
+// commitUnless commits unless an injected failure makes the config server reject the commit. If the
+// failure closes the connection, the commit succeeds and only its reply is lost.
 func (m *migration) commitUnless(failure *Failure) error {
 	if failure != nil && !failure.CloseConnection {
 		return failure.Err()
 	}
-	if !m.ms.shards.has(m.recipient) || !m.ms.shards.has(m.donor) { // another one may have the name now
+	if !m.ms.shards.has(m.recipient) || !m.ms.shards.has(m.donor) { // another shard may have the name now
 		return mongoerr.New(mongoerr.ShardNotFound, "a shard of the migration was removed")
 	}
 	reply, err := m.commitCatalog(m.ms.ids.Tick)
@@ -220,8 +218,8 @@ func (m *migration) commitUnless(failure *Failure) error {
 	return err
 }
 
-// concludeUnanswered ends a migration whose donor did not hear that it is
-// committed: it fails, finds the range on the recipient, and tells both shards.
+// concludeUnanswered ends a migration whose donor has not received the reply to the commit. It reports a
+// failure, finds the range on the recipient, and tells both shards.
 func (m *migration) concludeUnanswered() {
 	if m.ended {
 		return
@@ -230,8 +228,8 @@ func (m *migration) concludeUnanswered() {
 	m.finish(m.ms.faults.connectionLostError(configShard))
 }
 
-// announceCommit tells both shards of the commit, and then whoever waits. A shard
-// that is away learns of it when it is back.
+// announceCommit tells both shards of the commit, and then the waiters. An unavailable shard learns of
+// it when it is back.
 func (m *migration) announceCommit() {
 	if m.ended {
 		return
@@ -250,13 +248,13 @@ func (m *migration) announceCommit() {
 	}
 	m.carryOutDecision(func() { m.finish(nil) })
 	if !m.decisionApplied {
-		m.finish(nil) // the deletion would be waited for too long
+		m.finish(nil) // waiting for the deletion would take too long
 	}
 }
 
-// commitCatalog returns the config server's part (rules/02-migration-and-metadata §6.5): checks,
-// versions, history, placement. It answers with the version of the control
-// chunk, or 0|0 when there is none, also while the donor keeps remainders.
+// commitCatalog executes the config server's part (rules/02-migration-and-metadata §6.5): checks,
+// versions, history, placement. It returns the version of the control chunk, or 0|0 if there is none,
+// also if the donor keeps remainders of the chunk.
 func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	ns := m.req.Namespace
 	to, err := m.ms.config.ShardByID(string(m.req.To))
@@ -315,13 +313,13 @@ func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	return reply, nil
 }
 
-// newCommit makes the chunks that the config server writes.
+// newCommit returns a commit that creates the chunks that the config server writes.
 func (cks *Chunks) newCommit() catalog.Commit {
 	return catalog.Commit{Release: cks.release, NewID: cks.ids.NewObjectID, HistoryWindow: cks.historyWindow()}
 }
 
-// fail ends a migration between its start and its commit: the donor keeps
-// the range, the recipient deletes what it copied.
+// fail ends a migration after its start and before its commit. The donor keeps the range; the recipient
+// deletes the copied documents.
 func (m *migration) fail(err error) {
 	m.cloning = false
 	m.decision = aborted
@@ -329,7 +327,7 @@ func (m *migration) fail(err error) {
 	if m.recipient.migration == m {
 		note := "aborted"
 		if m.rejected {
-			// Its critical section is released in order all the same.
+			// Nevertheless its critical section is released normally.
 			m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 			note = "success"
 		}
@@ -341,7 +339,7 @@ func (m *migration) fail(err error) {
 	m.finish(err)
 }
 
-// finish frees the shards, logs the donor's steps and tells whoever waits.
+// finish releases the shards, logs the donor's steps and notifies the waiters.
 func (m *migration) finish(err error) {
 	if m.ended {
 		return
@@ -352,7 +350,7 @@ func (m *migration) finish(err error) {
 		note = "success"
 	}
 	m.countEnd(m.ms.clock.Now(), err)
-	if !m.killed { // an operation that was killed can't write any more
+	if !m.killed { // a killed operation can no longer write
 		m.ms.log.writeSteps(m.donor.id, "moveChunk.from", &m.req, m.steps.donor, donorSteps, note)
 	}
 	m.releaseShards()
@@ -367,7 +365,7 @@ func (m *migration) finish(err error) {
 	m.ms.clock.After(0, func() { m.notifyEvent(event) })
 }
 
-// notifyWaiters calls the waiters with the result of the migration, once.
+// notifyWaiters calls each waiter once with the result of the migration.
 func (m *migration) notifyWaiters(err error) {
 	waiting := m.waiters
 	m.waiters = nil
@@ -376,7 +374,7 @@ func (m *migration) notifyWaiters(err error) {
 	}
 }
 
-// releaseShards lets both shards take part in other migrations.
+// releaseShards makes both shards available for other migrations.
 func (m *migration) releaseShards() {
 	m.ended, m.cloning = true, false
 	for _, s := range []*shard{m.donor, m.recipient} {

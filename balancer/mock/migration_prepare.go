@@ -15,24 +15,24 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Durations of the steps of a migration, in addition to the transfer. The
-// figures are of the size a small idle cluster shows.
+// Durations of the steps of a migration, in addition to the transfer. They are of the order of magnitude
+// of a small idle cluster.
 const (
-	refuseTime      = 100 * time.Millisecond // a donor that refuses after a refresh
+	refuseTime      = 100 * time.Millisecond // until a donor refuses after a refresh
 	prepareTime     = 20 * time.Millisecond  // up to the start of the clone
 	batchTime       = 5 * time.Millisecond   // round trip of one clone batch
 	catchUpTime     = 50 * time.Millisecond  // replication before the critical section
 	commitTime      = 100 * time.Millisecond // critical section and commit
-	cloneRate       = 64 << 20               // bytes a second
-	cloneBatch      = 16 << 20               // bytes of one clone batch
+	cloneRate       = 64 << 20               // bytes per second
+	cloneBatch      = 16 << 20               // maximum bytes of a clone batch
 	donorSteps      = 6
 	recipientSteps  = 8
-	opsPerMigration = 4           // numbers that a migration takes among its shards' operations
-	deletionPoll    = time.Second // how often a waiting recipient looks at range deletions
+	opsPerMigration = 4           // number of operation ids that a migration uses
+	deletionPoll    = time.Second // interval at which a waiting recipient checks range deletions
 )
 
-// MoveRequest asks a donor for a migration. Bounds are documents as they were
-// given; one may be missing, then the donor computes it (rules/02-migration-and-metadata §5.8).
+// MoveRequest is a request to a donor for a migration. Bounds are documents as given. One may be
+// missing; the donor then computes it (rules/02-migration-and-metadata §5.8).
 type MoveRequest struct {
 	Namespace     string
 	To            catalog.ShardID
@@ -40,20 +40,20 @@ type MoveRequest struct {
 	Min, Max      bson.Raw
 	Force         policy.ForceJumbo
 	WaitForDelete bool
-	// MaxChunkSizeBytes is the size the donor cuts by.
+	// MaxChunkSizeBytes is the chunk size by which the donor computes a missing bound.
 	MaxChunkSizeBytes int64
-	// SecondaryThrottle and WriteConcern say how each batch of the clone waits for replication
-	// (rules/02-migration-and-metadata §5.9); no write concern is {w: 1}. The mock's shards have
-	// nothing to wait for.
+	// SecondaryThrottle and WriteConcern determine how each batch of the clone waits for replication
+	// (rules/02-migration-and-metadata §5.9). The default write concern is {w: 1}.
 	SecondaryThrottle bool
 	WriteConcern      bson.Raw
-	// Comment is that of the command, which its donor shows since 8.0; zero for none.
+	// Comment is the comment of the command, which the donor's operation shows since 8.0; zero for none.
 	Comment bson.RawValue
-	// Reason is what the balancer moves it for; empty by hand. No command says so: events do.
+	// Reason is the balancer's reason for the migration; empty for a manual migration. Only events
+	// contain it, not commands.
 	Reason policy.Reason
 }
 
-// Migrations are the chunk migrations of a cluster: at most one for each shard.
+// Migrations are the chunk migrations of a cluster, at most one for each shard.
 type Migrations struct {
 	*setup
 	balancer   *Balancer
@@ -71,45 +71,44 @@ type Migrations struct {
 	stats      *Statistics
 
 	active map[*migration]bool
-	lastOp int32 // number of the newest operation on a shard
-	// unfinished are those whose decision could not be carried out yet.
+	lastOp int32 // id of the newest operation on a shard
+	// unfinished are the migrations whose decision is not yet applied on all shards.
 	unfinished []*migration
-	// onEvent is called with the events of all migrations; may be nil.
+	// onEvent is called for the events of all migrations; it may be nil.
 	onEvent func(MigrationEvent)
 }
 
-// MigrationEvent is a stage that a migration has reached. Name is one of
-// MigrationEvents().
+// MigrationEvent reports that a migration has reached a stage. Name is one of MigrationEvents().
 type MigrationEvent struct {
 	Name      string
 	Namespace string
 	From, To  catalog.ShardID
-	Min, Max  bson.Raw // nil until it is known
-	// Reason is what the balancer moves it for; empty by hand. ChunkSize is by what the donor cuts, and
-	// Cloned are the bytes that were copied so far.
+	Min, Max  bson.Raw // nil before they are known
+	// Reason is the balancer's reason; empty for a manual migration. ChunkSize is the chunk size of the
+	// request, Cloned the number of bytes copied so far.
 	Reason            policy.Reason
 	ChunkSize, Cloned int64
 }
 
-// MigrationEvents are the names of the events of a migration, in their order:
-// done or failed ends it.
+// MigrationEvents returns the names of the events of a migration in order. Either done or failed is the
+// last one.
 func MigrationEvents() []string {
 	return []string{"start", "clone", "catchUp", "commit", "committed", "done", "failed"}
 }
 
-// Watch registers a function called for each event, with the lock held, before the stage
-// starts. It may release the lock (Clock.WithoutLock) and change the cluster.
+// Watch registers a function that is called for each event, with the lock held, before the stage starts.
+// It may release the lock (Clock.WithoutLock) and change the cluster.
 func (ms *Migrations) Watch(watch func(MigrationEvent)) { ms.onEvent = watch }
 
-// notifyEvent reports an event to the watcher, once. The caller
-// has to check afterwards whether the migration is still running.
+// notifyEvent reports an event to the watcher once. The caller must check afterwards whether the
+// migration is still running.
 func (m *migration) notifyEvent(event string) {
 	watch := m.ms.onEvent
 	if watch == nil || m.event == event {
 		return
 	}
 	if m.ended && event != "committed" && event != "done" && event != "failed" {
-		return // it has failed meanwhile
+		return // the migration has failed meanwhile
 	}
 	m.event = event
 	watch(MigrationEvent{
@@ -118,68 +117,68 @@ func (m *migration) notifyEvent(event string) {
 	})
 }
 
-// reset forgets all that are under way or unfinished.
+// reset removes all migrations in progress or unfinished.
 func (ms *Migrations) reset() { ms.active, ms.unfinished = map[*migration]bool{}, nil }
 
-// Migrations returns those of the cluster.
+// Migrations returns the Migrations of the cluster.
 func (c *Cluster) Migrations() *Migrations { return c.migrations }
 
-// migration is one chunk migration under way (rules/02-migration-and-metadata §5).
+// migration is a chunk migration in progress (rules/02-migration-and-metadata §5).
 type migration struct {
 	ms *Migrations
 
-	// req is the request, with both bounds as soon as they are known; those that came
-	// with it are originalMin and originalMax.
+	// req is the request, with both bounds once they are known. originalMin and originalMax are the
+	// bounds as requested.
 	req                      MoveRequest
 	originalMin, originalMax bson.Raw
 
 	coll           catalog.Collection
 	known          boundKeys
-	min, max       catalog.Key // zero until the collection is looked at
+	min, max       catalog.Key // zero before the collection is read
 	donor          *shard
 	recipient      *shard
-	initialVersion catalog.ChunkVersion // version of the chunk when the migration began
+	initialVersion catalog.ChunkVersion // version of the chunk at the start
 	indexes        []store.IndexSpec    // of the donor when the recipient was prepared
 
-	// op numbers the donor's command in $currentOp.
+	// op is the id of the donor's operation in $currentOp.
 	op        int32
 	startedAt bson.Timestamp
 	steps     stepTimes
 
-	// Clone: the documents seen at the start, still to be copied.
+	// The clone: the documents recorded at the start that are still to be copied.
 	records                   []store.RecordID
 	virtualDocs, virtualBytes int64
 	cloning                   bool
-	cloneBegan                time.Time // zero before
-	// rejected: the config server refused the commit.
+	cloneBegan                time.Time // zero before the clone
+	// rejected reports whether the config server rejected the commit.
 	rejected bool
 	mods     modifications
-	// modificationBytes is the memory that ids of modifications took, in bytes.
+	// modificationBytes is the memory of the ids of modifications in bytes.
 	modificationBytes int64
-	// blocksWrites: writes to the collection wait for the clone.
+	// blocksWrites reports whether writes to the collection wait for the clone.
 	blocksWrites  bool
 	cloned        int64
 	clonedSize    int64
 	donorTask     *rangeDeletion
 	recipientTask *rangeDeletion
 
-	// killed: killOp has ended the donor's worker, which has not come to its end yet.
+	// killed reports whether killOp has killed the donor's worker; the worker may still be running.
 	killed bool
 
-	// event is the last event that was reported.
+	// event is the last reported event.
 	event string
-	// ended: the shards are free again and the waiters were called.
+	// ended reports whether the shards are released and the waiters notified.
 	ended bool
-	// decision is the outcome for the range; delivered: both shards know it.
+	// decision is the decision about the range. decisionApplied reports whether both shards know it.
 	decision        decision
 	decisionApplied bool
 
-	// waiters has the waiters: more than one if the same request was repeated.
+	// waiters are notified at the end. There are several if the same request was repeated.
 	waiters []func(error)
 }
 
-// local returns the migrating collection on one of the two shards; nil when it
-// is gone, also when another collection has taken its name.
+// local returns the migrating collection on one of the two shards. It returns nil if the collection was
+// dropped or replaced by another one with the same name.
 func (m *migration) local(s *shard) *localCollection {
 	l := s.colls[m.req.Namespace]
 	if l == nil || !l.uuid.Equal(m.coll.UUID) {
@@ -188,8 +187,8 @@ func (m *migration) local(s *shard) *localCollection {
 	return l
 }
 
-// modifications are the writes of the donor in the range since the clone
-// began: ids to fetch again and ids to delete. The zero value is empty.
+// modifications are the ids of the donor's writes in the range since the clone began: documents to fetch
+// again and documents to delete. The zero value is empty.
 type modifications struct {
 	upserts map[string]bson.RawValue
 	deletes map[string]bson.RawValue
@@ -205,8 +204,8 @@ func (r MoveRequest) equal(o MoveRequest) bool {
 		r.SecondaryThrottle == o.SecondaryThrottle && bytes.Equal(r.WriteConcern, o.WriteConcern)
 }
 
-// Start begins a migration, or joins the one that the same request began.
-// done is called once, by an event, with the lock held.
+// Start starts a migration, or joins a running one with an equal request. An event calls done once, with
+// the lock held.
 func (ms *Migrations) Start(req MoveRequest, done func(error)) { ms.start(req, boundKeys{}, done) }
 
 func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
@@ -224,7 +223,7 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	m.steps.begin(ms.clock.Now())
 	m.startedAt = ms.ids.ClusterTime()
 	if err := m.checkCanStart(); err != nil {
-		// Refused before it registered: nothing is logged.
+		// Rejected before registration: nothing is logged.
 		ms.clock.After(batchTime, func() { done(err) })
 		return
 	}
@@ -240,25 +239,25 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	m.pauseDonor(1, func(m *migration) { m.after(prepareTime+ms.faults.extraLatency(m.req.From), (*migration).prepare) })
 }
 
-// originalRequest is the request as it came.
+// originalRequest returns the request as received.
 func (m *migration) originalRequest() MoveRequest {
 	req := m.req
 	req.Min, req.Max = m.originalMin, m.originalMax
 	return req
 }
 
-// after takes the next step in d. One that panics ends the migration as one
-// whose donor can't decide: its recovery will, by what the catalog says.
+// after schedules the next step in d. If the step panics, the migration ends as if its donor could not
+// decide. The recovery then decides by the catalog.
 func (m *migration) after(d time.Duration, step func(*migration)) {
 	m.ms.clock.After(d, func() { m.ms.clock.Attempt("a migration", func() { step(m) }, m.failAfterPanic) })
 }
 
-// pauseDonor goes on past the fail point behind a step of the donor.
+// pauseDonor continues with then after the fail point of a donor step.
 func (m *migration) pauseDonor(step int, then func(*migration)) {
 	m.pause(stepFailPoint(hangAtDonorStep, step), m.donor.id, then)
 }
 
-// pauseRecipient goes on past the fail point behind a step of the recipient.
+// pauseRecipient continues with then after the fail point of a recipient step.
 func (m *migration) pauseRecipient(step int, then func(*migration)) {
 	m.pause(stepFailPoint(hangAtRecipientStep, step), m.recipient.id, then)
 }
@@ -279,7 +278,8 @@ func (m *migration) failAfterPanic(err error) {
 	})
 }
 
-// checkCanStart is what the donor checks before it registers (rules/02-migration-and-metadata §5.3 #1-#5).
+// checkCanStart makes the donor's checks before it registers the migration
+// (rules/02-migration-and-metadata §5.3 #1-#5).
 func (m *migration) checkCanStart() error {
 	if !m.ms.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
@@ -306,8 +306,9 @@ func busyError(s *shard) error {
 		"shard is currently %s chunk [%s, %s) for namespace %s %s", does, req.Min, req.Max, req.Namespace, other)
 }
 
-// prepare is the rest of the donor's work before cloning (rules/02-migration-and-metadata §5.3 #6 to
-// #12): identity, bounds, range deletions, and the chunk around the range.
+// prepare does the rest of the donor's work before the clone (rules/02-migration-and-metadata §5.3 #6 to
+// #12): it checks the identity of the collection, the bounds, range deletions, and the chunk around the
+// range.
 func (m *migration) prepare() {
 	m.notifyEvent("start")
 	if m.ended {
@@ -339,12 +340,12 @@ func (m *migration) asStaleConfig(err error) error {
 	return err
 }
 
-// refuse ends a migration whose clone has not begun.
+// refuse ends a migration before its clone.
 func (m *migration) refuse(err error) {
 	m.after(refuseTime, func(m *migration) { m.finish(err) })
 }
 
-// resolveCollection reads the collection and returns both bounds.
+// resolveCollection reads the collection and resolves both bounds.
 func (m *migration) resolveCollection() error {
 	coll, err := m.donorCollection()
 	if err != nil {
@@ -364,8 +365,8 @@ func (m *migration) resolveCollection() error {
 	return err
 }
 
-// donorCollection returns the collection as the donor knows it, if it may give away of
-// it.
+// donorCollection returns the collection according to the donor. It fails if the donor may not donate
+// chunks of it.
 func (m *migration) donorCollection() (catalog.Collection, error) {
 	ns := m.req.Namespace
 	coll, ok, err := m.ms.config.Tracked(ns)
@@ -388,9 +389,8 @@ func (m *migration) donorCollection() (catalog.Collection, error) {
 	return coll, nil
 }
 
-// checkRange demands that the range lies in one chunk of the donor, and
-// remembers the chunk's version. The collection may have changed while range
-// deletions were waited for.
+// checkRange checks that the range is in one chunk of the donor, and records the chunk's version. The
+// collection may have changed during the wait for range deletions.
 func (m *migration) checkRange() error {
 	ns := m.req.Namespace
 	coll, err := m.donorCollection()
@@ -412,8 +412,8 @@ func (m *migration) checkRange() error {
 	return nil
 }
 
-// waitForDeletions lets a migration wait until no range deletion of the shard
-// overlaps its range, for the server's 10 seconds.
+// waitForDeletions waits until no range deletion of the shard overlaps the migration's range, by default
+// up to 10 seconds like a server.
 func (m *migration) waitForDeletions(s *shard, then func(*migration)) {
 	limit := m.ms.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
 	m.waitForDeletionsUntil(m.ms.clock.Now().Add(limit), limit, s, then)
@@ -436,8 +436,8 @@ func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duratio
 	}
 }
 
-// failOn ends a migration that one of its shards refuses: what the recipient
-// says arrives as the text of another error.
+// failOn ends a migration that one of its shards has rejected. The donor wraps the recipient's error in
+// the message of another error.
 func (m *migration) failOn(s *shard, err *mongoerr.ServerError) {
 	if s == m.recipient {
 		m.fail(recipientError(err.CodeName() + ": " + err.Message))

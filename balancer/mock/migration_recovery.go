@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// decision is the outcome of a migration, as the coordinator document
-// has it (rules/02-migration-and-metadata §5.4).
+// decision is the decision about a migration in its coordinator document
+// (rules/02-migration-and-metadata §5.4).
 type decision uint8
 
 const (
@@ -22,10 +22,10 @@ const (
 	aborted
 )
 
-// recoveryPoll is how often a donor tries to end a migration that it could not.
+// recoveryPoll is the interval at which a donor retries to end an unfinished migration.
 const recoveryPoll = time.Second
 
-// byDonor lists the migrations under way in a fixed order.
+// byDonor returns the active migrations sorted by donor.
 func (ms *Migrations) byDonor() []*migration {
 	list := make([]*migration, 0, len(ms.active))
 	for m := range ms.active {
@@ -35,21 +35,21 @@ func (ms *Migrations) byDonor() []*migration {
 	return list
 }
 
-// abortIfSeparated ends a migration whose shards have lost each other.
+// abortIfSeparated ends a migration whose shards cannot reach each other.
 func (m *migration) abortIfSeparated() {
 	switch err := m.ms.faults.checkReachable(m.donor.id, m.recipient.id); {
 	case m.donor.down:
 		m.abandon(m.ms.faults.checkReachable(configShard, m.donor.id))
 	case err == nil || m.decision == committed || !m.cloning:
-		// Before the clone the donor finds out by itself, after the commit the
-		// other shard learns of it later.
+		// Before the clone the donor's next step finds the error; after the commit the unreachable shard
+		// learns the decision later.
 	default:
 		m.fail(err)
 	}
 }
 
-// abandon ends a migration whose donor can't decide or report: it is
-// down, or the config server is.
+// abandon ends a migration whose donor can neither decide nor report, because the donor or the config
+// server is down.
 func (m *migration) abandon(err error) {
 	if m.recipient.migration == m && m.decision == undecided {
 		m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, "aborted")
@@ -58,16 +58,16 @@ func (m *migration) abandon(err error) {
 	m.finish(err)
 }
 
-// carryOutDecision carries the decision out, or schedules a recovery that does; then is
-// called when the donor's orphans are gone, if it could be done at once.
+// carryOutDecision applies the decision, or schedules a recovery that does so. If the decision could be
+// applied at once, then is called when the donor's orphans are deleted.
 func (m *migration) carryOutDecision(then func()) {
 	if !m.applyDecision(then) {
 		m.queueRecovery()
 	}
 }
 
-// queueRecovery queues a migration whose decision is not known to both shards for
-// the donor's recovery. One whose donor has written nothing needs none.
+// queueRecovery queues a migration for the donor's recovery unless both shards know its decision. A
+// migration whose donor has written nothing needs no recovery.
 func (m *migration) queueRecovery() {
 	if m.decisionApplied || m.donorTask == nil || slices.Contains(m.ms.unfinished, m) {
 		return
@@ -81,15 +81,16 @@ func (m *migration) retryRecovery() (again bool) {
 	return slices.Contains(m.ms.unfinished, m)
 }
 
-// recover is the donor's recovery of an unfinished migration (rules/02-migration-and-metadata §5.6).
+// recover executes the donor's recovery of an unfinished migration (rules/02-migration-and-metadata
+// §5.6).
 func (m *migration) recover() {
 	if m.decisionApplied || m.decideFromCatalog() && m.applyDecision(nil) {
 		m.ms.unfinished = slices.DeleteFunc(m.ms.unfinished, func(u *migration) bool { return u == m })
 	}
 }
 
-// decideFromCatalog finds out what became of the range: it is committed if the donor does
-// not own it any more. False while nobody can be asked.
+// decideFromCatalog decides by the catalog: the migration is committed if the donor no longer owns the
+// range. It returns false if the catalog is unavailable.
 func (m *migration) decideFromCatalog() bool {
 	if m.decision != undecided {
 		return true
@@ -103,7 +104,7 @@ func (m *migration) decideFromCatalog() bool {
 		return false
 	}
 	if !ok || !coll.UUID.Equal(m.coll.UUID) {
-		m.decision = aborted // and the tasks are gone with the collection
+		m.decision = aborted // the range deletions were dropped with the collection
 		return true
 	}
 	chunk := m.ms.config.table(m.req.Namespace).Find(m.donorTask.min)
@@ -115,8 +116,8 @@ func (m *migration) decideFromCatalog() bool {
 	return true
 }
 
-// fence gives a whole chunk that was to move a new version, so that a commit
-// still on its way fails (_configsvrEnsureChunkVersionIsGreaterThan).
+// fence increases the version of a whole migrating chunk, so that a commit that is still in flight fails
+// (_configsvrEnsureChunkVersionIsGreaterThan).
 func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
 	chunk := cfg.table(ns).Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
@@ -128,8 +129,8 @@ func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.Chun
 	}
 }
 
-// applyDecision carries the decision out on both shards (rules/02-migration-and-metadata §5.6); false when
-// one of them can't be reached. A shard that left the cluster counts as told.
+// applyDecision applies the decision on both shards (rules/02-migration-and-metadata §5.6). It returns
+// false if one of them is unreachable. A removed shard counts as informed.
 func (m *migration) applyDecision(then func()) bool {
 	donor, receiver := m.ms.shards.has(m.donor), m.ms.shards.has(m.recipient)
 	switch {
@@ -144,7 +145,7 @@ func (m *migration) applyDecision(then func()) bool {
 		m.donor.addOrphans(m.donorTask, m.recipientTask.orphans)
 		m.recipient.removeDeletion(m.recipientTask)
 		if m.ms.bugs.DropsUnreadyDeletions && m.donor.id == configShard && !donor {
-			return true // its deletion was dropped: what would begin it is not found, and nobody is told
+			return true // its range deletion was dropped, so nothing is left to do
 		}
 		m.donorTask.ready = true
 		m.ms.deleter.afterReaders(m.req.Namespace, m.donor.id, func() {
@@ -168,7 +169,7 @@ func (m *migration) applyDecision(then func()) bool {
 	return true
 }
 
-// checkRecovered refuses a new donation while an older one is unfinished
+// checkRecovered rejects a migration while an earlier one of the donor is unfinished
 // (rules/02-migration-and-metadata §5.3 #6).
 func (ms *Migrations) checkRecovered(donor *shard) error {
 	for _, m := range ms.unfinished {
@@ -181,18 +182,18 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 	return nil
 }
 
-// abortForIndexes is abort for a change of indexes, unless that goes unnoticed.
+// abortForIndexes aborts migrations because of an index change, unless the mock reproduces the bug
+// StaleRecipientIndexes.
 func (ms *Migrations) abortForIndexes(ns string) {
 	if !ms.bugs.StaleRecipientIndexes {
 		ms.abort(ns)
 	}
 }
 
-// abort ends the migrations of a collection that copy documents just
-// now: an index that is made or dropped meanwhile would be missed on the
-// recipient, and disallowing migrations goes the same way (rules/02-migration-and-metadata §8,
-// countDonorMoveChunkAbortConflictingIndexOperation).
-// One that is committed stays so.
+// abort ends the migrations of a collection that are copying documents. It is called when an index is
+// created or dropped, because the recipient would miss the change, and when migrations are disallowed
+// (rules/02-migration-and-metadata §8, countDonorMoveChunkAbortConflictingIndexOperation). Committed
+// migrations stay committed.
 func (ms *Migrations) abort(ns string) {
 	for _, m := range ms.byDonor() {
 		if m.req.Namespace == ns && m.cloning {
@@ -203,8 +204,8 @@ func (ms *Migrations) abort(ns string) {
 	}
 }
 
-// checkManualMove returns what config servers up to 5.0 refuse to do by hand:
-// to move a chunk where the balancer would not (rules/01-rounds-and-settings §1.9).
+// checkManualMove returns the error for a manual migration that config servers up to 5.0 reject because
+// the balancer would not make it (rules/01-rounds-and-settings §1.9).
 func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	if ms.release.BalancesBySize() {
 		return ms.checkMovedRange(req)
@@ -234,8 +235,8 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	return nil
 }
 
-// checkMovedRange returns the error of config servers from 9.0 on for invalid bounds, or bounds not
-// of one chunk.
+// checkMovedRange returns the error of config servers since 9.0 for invalid bounds, or for bounds that
+// are not in one chunk.
 func (ms *Migrations) checkMovedRange(req MoveRequest) error {
 	if !ms.installed.configRelease().ChecksMovedRanges() {
 		return nil
@@ -280,7 +281,7 @@ func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, 
 	return zones.ZoneOf(chunk.Min, chunk.Max), nil
 }
 
-// Move runs a manual migration to its end. The caller holds the lock.
+// Move runs a manual migration and waits for its end. The caller holds the lock.
 func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.Time) error {
 	if err := ms.checkManualMove(req); err != nil {
 		return err
@@ -289,7 +290,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 		return err
 	}
 	if req.From == req.To && ms.config.shardsOwnMetadata() {
-		return nil // by the donor
+		return nil // the donor returns the error
 	}
 	var result error
 	ended := false
@@ -300,9 +301,9 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 	return ms.reconcileOutcome(req, result)
 }
 
-// reconcileOutcome turns a failure into a success if the range is on the recipient all
-// the same (rules/02-defragmentation-and-merging §4.6). Where shards own the metadata it stays
-// a failure: the command is to be repeated.
+// reconcileOutcome turns a failure into a success if the range is on the recipient nevertheless
+// (rules/02-defragmentation-and-merging §4.6). If shards own the metadata, it stays a failure, and the
+// client must repeat the command.
 func (ms *Migrations) reconcileOutcome(req MoveRequest, err error) error {
 	table := ms.config.table(req.Namespace)
 	if err == nil || table == nil || ms.config.shardsOwnMetadata() || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
@@ -318,26 +319,25 @@ func (ms *Migrations) reconcileOutcome(req MoveRequest, err error) error {
 	return err
 }
 
-// IsDonating reports whether a shard gives away a part of the collection just now.
+// IsDonating reports whether a shard is the donor of a running migration of the collection.
 func (ms *Migrations) IsDonating(ns string, id catalog.ShardID) bool {
 	s := ms.shards[id]
 	return s != nil && s.migration != nil && s.migration.donor == s && s.migration.req.Namespace == ns
 }
 
-// AwaitDonation blocks until the shard gives nothing of the collection away:
-// splits and merges wait for that (rules/02-migration-and-metadata §5.2).
+// AwaitDonation blocks until the shard is not donating chunks of the collection. Splits and merges wait
+// for this (rules/02-migration-and-metadata §5.2).
 func (ms *Migrations) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
 	return ms.clock.Await(ctx, deadline, func() bool { return !ms.IsDonating(ns, id) })
 }
 
-// sourceErrorPrefix is how the config server begins what it reports of a donor.
+// sourceErrorPrefix is the prefix with which the config server reports errors of a donor.
 const sourceErrorPrefix = "Command request failed on source shard. :: caused by :: "
 
-// Kill ends an operation of a shard that belongs to a migration, as 8.0.10 was seen to:
-//
-//   - the donor's command: who sent it hears so at once, and the migration goes on,
+// Kill kills an operation of a shard that belongs to a migration, as observed on 8.0.10:
+//   - the donor's command: its sender gets an error at once, and the migration continues,
 //   - the donor's worker: the migration ends, unless it is committed,
-//   - the recipient's worker: the recipient fails, and with it the migration.
+//   - the recipient's worker: the recipient and thus the migration fails.
 func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
 	for m := range ms.active {
 		switch from := m.req.From == id; {
@@ -362,7 +362,7 @@ func (m *migration) killCommand() {
 	})
 }
 
-// kill ends the donor's worker. It has to tell the recipient first.
+// kill kills the donor's worker, which must inform the recipient first.
 func (m *migration) kill() {
 	if m.killed || m.decision != undecided {
 		return
@@ -384,12 +384,11 @@ func (m *migration) kill() {
 	})
 }
 
-// awaitsRecipient reports whether the donor's worker waits for the recipient: once it has
-// begun to copy, until it has caught up.
+// awaitsRecipient reports whether the donor's worker waits for the recipient to copy and catch up.
 func (m *migration) awaitsRecipient() bool {
-	const caughtUp = 5 // of the recipient's
+	const caughtUp = 5 // the recipient's step of that state
 	return m.cloning && len(m.steps.donor) == donorStepsBeforeCloning && len(m.steps.recipient) < caughtUp
 }
 
-// donorStepsBeforeCloning is the donor's step after which it waits for the recipient.
+// donorStepsBeforeCloning is the number of donor steps before the donor waits for the recipient.
 const donorStepsBeforeCloning = 3

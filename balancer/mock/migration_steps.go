@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// stepTimes is how long each step of a migration took that has ended, on both sides.
+// stepTimes holds the durations of the completed steps of a migration, on both sides.
 type stepTimes struct {
 	began            time.Time
 	donorAt          time.Time // the end of the donor's last step
 	donor, recipient []time.Duration
-	times            [donorSteps + recipientSteps]time.Duration // where both lie
+	times            [donorSteps + recipientSteps]time.Duration // the storage of both slices
 }
 
 func (s *stepTimes) begin(now time.Time) {
@@ -27,8 +27,8 @@ func (s *stepTimes) endDonorStep(now time.Time) {
 	s.donorAt = now
 }
 
-// endRecipientSteps ends the recipient's steps up to n; those that the mock does not tell apart
-// take no time.
+// endRecipientSteps ends the recipient's steps up to n. Steps that the mock does not distinguish take no
+// time.
 func (s *stepTimes) endRecipientSteps(now time.Time, n int) {
 	spent := now.Sub(s.began)
 	for _, d := range s.recipient {
@@ -40,7 +40,7 @@ func (s *stepTimes) endRecipientSteps(now time.Time, n int) {
 	s.recipient = append(s.recipient, spent)
 }
 
-// stepNames are those of the steps of a donor, and of a recipient, by how many there are.
+// stepNames are the names of the steps of a donor and of a recipient, by their number.
 var stepNames = map[int][]string{
 	donorSteps: {"step 1 of 6", "step 2 of 6", "step 3 of 6", "step 4 of 6", "step 5 of 6", "step 6 of 6"},
 	recipientSteps: {
@@ -55,7 +55,7 @@ var stepNames = map[int][]string{
 	},
 }
 
-// writeSteps writes how long the steps took that a shard has done, of all that there are.
+// writeSteps logs the durations of the completed steps of a shard. all is the total number of steps.
 func (cl *changeLog) writeSteps(
 	by catalog.ShardID, what string, req *MoveRequest, times []time.Duration, all int, note string,
 ) {

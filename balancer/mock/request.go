@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// environment is what the commands of a cluster work with.
+// environment holds the parts of a cluster that requests use.
 type environment struct {
 	*setup
 	addresses    *Addresses
@@ -38,40 +38,40 @@ type environment struct {
 	ttl          *ttlMonitor
 }
 
-// Request is one command under way: a client's, or one of the cluster's own
-// (Background).
+// Request is a command in progress: a client's, or one of the cluster's own (see Background).
 type Request struct {
 	env *environment
-	// command is its name; empty for the cluster's own.
+	// command is the name of the command; empty for the cluster's own requests.
 	command string
-	// nodeResults has the results of contacting nodes while failures were armed or nodes slow; went lists
-	// all contacted nodes; the first ones are stored inline.
+	// nodeResults holds the results of contacting nodes while failures were injected or nodes slow.
+	// contactedNodes holds all contacted nodes.
 	nodeResults    map[catalog.ShardID]error
 	contactedNodes []catalog.ShardID
 	contactedBuf   [4]catalog.ShardID
-	// writeConcernError is the first write concern error that a shard was made to answer.
+	// writeConcernError is the first injected write concern error of a shard.
 	writeConcernError bson.D
-	// shardsReached is how many shards the newest read or insert went to.
+	// shardsReached is the number of shards of the last read or insert.
 	shardsReached int
-	// ctx, deadline and outside are the command's; nil for the cluster's own.
+	// ctx, deadline and unlocked belong to the command; they are nil or zero for the cluster's own
+	// requests.
 	ctx      context.Context
 	deadline time.Time
 	unlocked UnlockedRunner
-	// router has sent it, and knows of the catalog what routes say.
+	// router is the router that has sent the request, routerView its routing table cache.
 	router     catalog.ShardID
 	routerView routerView
-	// waitsForNodes: it waits for nodes that are unavailable.
+	// waitsForNodes reports whether the request waits for unavailable nodes.
 	waitsForNodes bool
-	// key is the newest document's shard key, and room for the next one's.
+	// key is the encoded shard key of the last document, and a buffer for the next one.
 	key []byte
-	// secondary is what its reads lose where they go to secondaries; nil of primaries.
+	// secondary tracks the documents that reads lose on secondaries; nil for reads from primaries.
 	secondary *SecondaryRead
-	// insertTarget is where its newest new document went.
+	// insertTarget is the target of the last insert.
 	insertTarget insertTarget
 }
 
-// BeginRequest begins a client's command; the failure armed for it, if any, is
-// the caller's to report.
+// BeginRequest starts a client's command. It returns the injected failure for the command, if any, which
+// the caller must report.
 func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
 	return &Request{env: c.env, command: command, router: routerNode}, c.faults.takeFailure(command, "")
 }
@@ -81,20 +81,20 @@ func (rq *Request) SetRouter(node catalog.ShardID, routes *routing.Cache) {
 	rq.router, rq.routerView = node, routerView{cache: routes, config: rq.env.config, shards: rq.env.shards}
 }
 
-// JoinTo says which collection a pipeline is about.
+// JoinTo sets the main collection of a pipeline.
 func (rq *Request) JoinTo(ns string) { rq.routerView.joins = ns }
 
-// Background returns a request that no client has sent: no router stands
-// between it and the nodes, and no failure is armed for it.
+// Background returns a request of the cluster itself, which no router sends and to which no injected
+// failure applies.
 func (c *Cluster) Background() *Request { return c.env.background() }
 
 func (env *environment) background() *Request { return &Request{env: env} }
 
-// HasSlowNodes reports whether nodes are slow that the command may have asked.
+// HasSlowNodes reports whether any nodes are slow.
 func (rq *Request) HasSlowNodes() bool { return len(rq.env.faults.slow) > 0 }
 
-// SlownessDelay returns how much longer slow nodes make the command, which sent
-// and received so many bytes.
+// SlownessDelay returns the additional time of a command because of slow nodes. bytes is the size of its
+// request and reply.
 func (rq *Request) SlownessDelay(bytes int64) time.Duration {
 	if len(rq.env.faults.slow) == 0 {
 		return 0
@@ -102,10 +102,10 @@ func (rq *Request) SlownessDelay(bytes int64) time.Duration {
 	return rq.env.faults.commandDelay(rq.nodeResults, bytes)
 }
 
-// contact lets the router send the command under way to a node.
+// contact checks that the router can send the current command to a node.
 func (rq *Request) contact(id catalog.ShardID) error {
 	if rq.command == "" {
-		return nil // no client's command
+		return nil // a request of the cluster itself
 	}
 	if err := rq.env.faults.checkReachable(rq.router, id); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (rq *Request) contact(id catalog.ShardID) error {
 		rq.contactedNodes = append(rq.contactedNodes, id)
 	}
 	if len(rq.env.faults.failures) == 0 && len(rq.env.faults.slow) == 0 {
-		return rq.nodeResults[id] // as nearly always: nothing to remember
+		return rq.nodeResults[id] // the usual case: no result to record
 	}
 	err, known := rq.nodeResults[id]
 	if known {
@@ -133,16 +133,15 @@ func (rq *Request) contact(id catalog.ShardID) error {
 	return err
 }
 
-// EachContacted calls give with each contacted node and its result.
+// EachContacted calls give for each contacted node with its result.
 func (rq *Request) EachContacted(give func(id catalog.ShardID, err error)) {
 	for _, id := range rq.contactedNodes {
 		give(id, rq.nodeResults[id])
 	}
 }
 
-// shardFailure returns what the router makes of a failure of one shard: a connection
-// that is closed is its own trouble with the shard, and a write concern error
-// does not stop the command.
+// shardFailure returns the router's result for a failure of one shard. A closed connection is reported
+// as a network error of the shard. A write concern error does not stop the command.
 func (rq *Request) shardFailure(id catalog.ShardID, f *Failure) error {
 	switch {
 	case f.CloseConnection:
@@ -155,8 +154,8 @@ func (rq *Request) shardFailure(id catalog.ShardID, f *Failure) error {
 	return nil
 }
 
-// WriteConcernError returns the write concern error of a shard for the current command
-// (which was applied); nil without.
+// WriteConcernError returns the injected write concern error of a shard for the current command, which
+// has succeeded; nil if there is none.
 func (rq *Request) WriteConcernError() bson.D {
 	return rq.writeConcernError
 }
@@ -182,22 +181,21 @@ func (rq *Request) SecondaryLag() time.Duration {
 	return most
 }
 
-// AwaitSecondaries waits until those have what the request has written.
+// AwaitSecondaries waits until the secondaries have replicated the writes of the request.
 func (rq *Request) AwaitSecondaries(d time.Duration) error {
 	over := false
 	defer rq.env.clock.After(d, func() { over = true }).Cancel()
 	return rq.env.clock.Await(rq.ctx, rq.deadline, func() bool { return over })
 }
 
-// primarySearchTimeout is how long a router or the config server looks for the primary of a shard before
-// it gives up.
+// primarySearchTimeout is how long a router or the config server searches for the primary of a shard.
 const primarySearchTimeout = 20 * time.Second
 
-// WaitForNodes makes the request wait for unavailable shards when it inspects them. Reads
-// and writes of documents never wait, to keep tests of faults fast.
+// WaitForNodes makes the request wait for unavailable shards when it reads their metadata. Reads and
+// writes of documents never wait, which keeps fault tests fast.
 func (rq *Request) WaitForNodes() { rq.waitsForNodes = true }
 
-// contactOrWait is ask for what looks at a shard.
+// contactOrWait is like contact, but may wait for an unavailable shard (see WaitForNodes).
 func (rq *Request) contactOrWait(id catalog.ShardID) error {
 	if rq.waitsForNodes && id != configShard && rq.env.faults.checkReachable(rq.router, id) != nil {
 		if err := rq.awaitNode(rq.router, id); err != nil {
@@ -207,7 +205,7 @@ func (rq *Request) contactOrWait(id catalog.ShardID) error {
 	return rq.contact(id)
 }
 
-// awaitNode waits for a shard that is away, as long as a server looks for its primary (recording
+// awaitNode waits for an unavailable shard as long as a server searches for its primary (recording
 // 20-live, 10-shard-down).
 func (rq *Request) awaitNode(from, id catalog.ShardID) error {
 	over := false
@@ -220,7 +218,8 @@ func (rq *Request) awaitNode(from, id catalog.ShardID) error {
 		"Could not find host matching read preference { mode: \"primary\" } for set %s", setName(rq.env.addresses.HostOf(id)))
 }
 
-// ContactShardsFromConfig asks each shard as the config server does, which waits for those that are away.
+// ContactShardsFromConfig checks that the config server can reach each shard. It waits for unavailable
+// shards.
 func (rq *Request) ContactShardsFromConfig() error {
 	for _, id := range rq.env.shards.ids() {
 		if rq.env.faults.checkReachable(configShard, id) == nil {
@@ -235,7 +234,7 @@ func (rq *Request) ContactShardsFromConfig() error {
 	return nil
 }
 
-// contactAll asks some shards.
+// contactAll contacts several shards.
 func (rq *Request) contactAll(ids []catalog.ShardID) error {
 	for _, id := range ids {
 		if err := rq.contact(id); err != nil {
@@ -245,7 +244,7 @@ func (rq *Request) contactAll(ids []catalog.ShardID) error {
 	return nil
 }
 
-// contactTargets asks the shards that can have documents which match.
+// contactTargets calls ask for each shard that may have matching documents.
 func (rq *Request) contactTargets(targets []target, ask func(catalog.ShardID) error) error {
 	for _, t := range targets {
 		id := configShard
@@ -259,7 +258,7 @@ func (rq *Request) contactTargets(targets []target, ask func(catalog.ShardID) er
 	return nil
 }
 
-// Contact reports whether the router reaches what a request for a namespace goes to.
+// Contact contacts the nodes that a request for a namespace targets, and fails if one is unreachable.
 func (rq *Request) Contact(ns string, filter *filter.Filter) error {
 	if ns == chunksNamespace {
 		return rq.contact(configShard)
@@ -268,15 +267,16 @@ func (rq *Request) Contact(ns string, filter *filter.Filter) error {
 	return rq.contactTargets(rq.env.locator.targets(ns, filter), rq.contactOrWait)
 }
 
-// ContactUnversioned is Contact of a request that carries no version: no shard refuses it.
+// ContactUnversioned is like Contact, for a request without a shard version, which no shard rejects as
+// stale.
 func (rq *Request) ContactUnversioned(ns string) error {
 	return rq.contactTargets(rq.env.locator.targets(ns, nil), rq.contactOrWait)
 }
 
-// ContactConfig reports whether the router reaches the config server.
+// ContactConfig contacts the config server.
 func (rq *Request) ContactConfig() error { return rq.contact(configShard) }
 
-// ContactShards reports whether the router reaches every shard.
+// ContactShards contacts every shard.
 func (rq *Request) ContactShards() error {
 	for _, id := range rq.env.shards.ids() {
 		if err := rq.contactOrWait(id); err != nil {
@@ -286,7 +286,7 @@ func (rq *Request) ContactShards() error {
 	return nil
 }
 
-// ContactPrimary reports whether the router reaches a database's primary.
+// ContactPrimary contacts a database's primary shard.
 func (rq *Request) ContactPrimary(db string) error {
 	primary, known := rq.env.config.Primary(db)
 	if !known {
@@ -295,8 +295,7 @@ func (rq *Request) ContactPrimary(db string) error {
 	return rq.contact(primary)
 }
 
-// unacknowledgedError returns how a mongos reports a write whose shard did not
-// answer.
+// unacknowledgedError returns the error of a mongos for a write whose shard did not reply.
 func unacknowledgedError(id catalog.ShardID, err error) error {
 	if !mongoerr.Is(err, mongoerr.HostUnreachable) {
 		return err

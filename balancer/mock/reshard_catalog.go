@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// deleteRecord removes the operation from the catalog.
+// deleteRecord removes the operation's document from the catalog.
 func (op *resharding) deleteRecord() {
 	if docs, record, ok := op.findDocument(); ok {
 		docs.Delete(record)
@@ -22,7 +22,7 @@ func (op *resharding) deleteRecord() {
 	op.clearEntry()
 }
 
-// clearEntry lets the collection's entry show no operation any more.
+// clearEntry removes the operation from the collection's entry.
 func (op *resharding) clearEntry() {
 	err := op.changeEntry(func(doc *bson.D) {
 		unsetDocField(doc, "reshardingFields")
@@ -35,13 +35,13 @@ func (op *resharding) clearEntry() {
 	}
 }
 
-// enterState moves to a state: the operation's document, the
-// collection's entry and the change log show it.
+// enterState sets the state of the operation in its document, in the collection's entry and in the
+// change log.
 func (op *resharding) enterState(next reshardState) {
 	op.logTransition(next)
 	if docs, record, ok := op.findDocument(); ok {
 		if changed, err := bson.Marshal(op.doc()); err == nil {
-			_ = docs.Update(record, changed) // a document of our own, by its own _id
+			_ = docs.Update(record, changed) // cannot fail: the _id is unchanged
 		}
 	}
 	err := op.changeEntry(func(doc *bson.D) {
@@ -64,7 +64,7 @@ func (op *resharding) enterState(next reshardState) {
 	}
 }
 
-// logTransition moves to a state in the change log.
+// logTransition sets the state and logs the transition in the change log.
 func (op *resharding) logTransition(next reshardState) {
 	last := op.state
 	op.state = next
@@ -75,8 +75,7 @@ func (op *resharding) logTransition(next reshardState) {
 	})
 }
 
-// changeEntry changes the collection's entry, unless the collection was dropped
-// and another one has its name.
+// changeEntry changes the collection's entry, unless the collection was dropped or recreated.
 func (op *resharding) changeEntry(change func(*bson.D)) error {
 	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
 	if err != nil || !ok || !coll.UUID.Equal(op.entryUUID) {
@@ -86,12 +85,12 @@ func (op *resharding) changeEntry(change func(*bson.D)) error {
 	return err
 }
 
-// temporary is the name of the collection that the new one has meanwhile.
+// temporary returns the name of the temporary collection.
 func (op *resharding) temporary() string {
 	return databaseOf(op.request.Namespace) + ".system.resharding." + humanize.UUID(op.before.UUID.Data)
 }
 
-// recipients are the owners of the new chunks, and the database's primary shard.
+// recipients returns the owners of the new chunks and the database's primary shard.
 func (op *resharding) recipients() []catalog.ShardID {
 	ids := []catalog.ShardID{}
 	primary, _ := op.rs.config.Primary(databaseOf(op.request.Namespace))
@@ -103,8 +102,8 @@ func (op *resharding) recipients() []catalog.ShardID {
 	return ids
 }
 
-// donorStates and recipientStates are what the shards are in while the coordinator clones and applies;
-// before and after that the mock's are in its state.
+// donorStates and recipientStates are the states of shards while the coordinator clones and applies. At
+// other times they have the coordinator's state.
 var (
 	donorStates = map[reshardState]string{
 		reshardCloning: "donating-initial-data", reshardApplying: "donating-initial-data",
@@ -112,7 +111,8 @@ var (
 	recipientStates = map[reshardState]string{reshardCloning: "cloning", reshardApplying: "applying"}
 )
 
-// participantStates shows the states of shards, and of donors that are cloned what there is to clone.
+// participantStates returns the states of the shards, and for donors in the cloning state the data to
+// clone.
 func (op *resharding) participantStates() (donors, recipients bson.A) {
 	donors, recipients = bson.A{}, bson.A{}
 	for _, id := range op.donors {
@@ -132,7 +132,7 @@ func (op *resharding) participantStates() (donors, recipients bson.A) {
 	return donors, recipients
 }
 
-// requestOptions shows what the command, or the one that a move comes from, has asked for.
+// requestOptions returns the requested options, or those that a move stands for.
 func (op *resharding) requestOptions() (count, distribution bson.D) {
 	if op.request.Provenance == ByReshard {
 		if op.request.InitialChunks > 0 {
@@ -146,7 +146,7 @@ func (op *resharding) requestOptions() (count, distribution bson.D) {
 		{Key: "shard", Value: string(one.Shard)}}}}}
 }
 
-// cloneProgress shows how far the clone is: each recipient is to copy its part.
+// cloneProgress returns the progress of the clone for each recipient.
 func (op *resharding) cloneProgress() bson.D {
 	if op.clonedAt.IsZero() {
 		return nil
@@ -199,7 +199,7 @@ func uuidText(u bson.Binary) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", d[:4], d[4:6], d[6:8], d[8:10], d[10:])
 }
 
-// ReshardingInfo is an operation under way, for $currentOp.
+// ReshardingInfo is an operation in progress, for $currentOp.
 type ReshardingInfo struct {
 	Namespace, State    string
 	Provenance          Provenance
@@ -210,7 +210,7 @@ type ReshardingInfo struct {
 	Coordinator         string
 }
 
-// List lists the operations under way.
+// List returns the operations in progress.
 func (rs *Reshardings) List() []ReshardingInfo {
 	var list []ReshardingInfo
 	for _, op := range rs.active {
@@ -231,13 +231,14 @@ func (rs *Reshardings) List() []ReshardingInfo {
 	return list
 }
 
-// Counts returns what was counted of the operations that a command began.
+// Counts returns the counters of the operations with the given provenance.
 func (rs *Reshardings) Counts(by Provenance) ReshardingCounts { return rs.counts[by] }
 
-// TookPart reports whether a shard or the config server has taken part in an operation that a command began.
+// TookPart reports whether a shard or the config server has taken part in an operation with the given
+// provenance.
 func (rs *Reshardings) TookPart(id catalog.ShardID, by Provenance) bool { return rs.tookPart[by][id] }
 
-// noteParticipants notes who has a part in the operation.
+// noteParticipants records the nodes that take part in the operation.
 func (op *resharding) noteParticipants(ids ...catalog.ShardID) {
 	took := op.rs.tookPart[op.request.Provenance]
 	if took == nil {
@@ -249,7 +250,7 @@ func (op *resharding) noteParticipants(ids ...catalog.ShardID) {
 	}
 }
 
-// count notes how an operation has ended.
+// count counts the result of an operation.
 func (op *resharding) count(err error) {
 	n := op.rs.counts[op.request.Provenance]
 	switch {
@@ -263,7 +264,7 @@ func (op *resharding) count(err error) {
 	op.rs.counts[op.request.Provenance] = n
 }
 
-// findDocument finds the document of an operation.
+// findDocument returns the document of an operation.
 func (op *resharding) findDocument() (*store.Collection, store.RecordID, bool) {
 	docs := op.rs.config.Collection(configReshardings)
 	for record, raw := range docs.Scan() {
@@ -274,25 +275,24 @@ func (op *resharding) findDocument() (*store.Collection, store.RecordID, bool) {
 	return docs, 0, false
 }
 
-// quiescePeriod is how long the result of a resharding is kept that was requested
-// for with a UUID of the user's (rules/03-commands §1.4).
+// quiescePeriod is how long the result of a resharding with a user-defined UUID is kept
+// (rules/03-commands §1.4).
 const quiescePeriod = 15 * time.Minute
 
-// finishedReshard is a resharding that has ended and whose result is kept: the same
-// request gets it again.
+// finishedReshard is a completed resharding whose result is kept for repeated requests.
 type finishedReshard struct {
 	op  *resharding
 	err error
 }
 
-// finishedResult returns the resharding with this UUID, if there was one of late.
+// finishedResult returns the completed resharding with the plan's UUID, if its result is still kept.
 func (rs *Reshardings) finishedResult(plan reshardPlan) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)
 }
 
-// keepResult keeps the result of an operation for a while, or until the next one
-// of the collection begins. Its document shows it.
+// keepResult keeps the result of an operation for quiescePeriod or until the next operation of the
+// collection begins. The operation's document shows the result.
 func (op *resharding) keepResult(err error) {
 	op.rs.results[op.request.Namespace] = finishedReshard{op, err}
 	op.rs.clock.After(quiescePeriod, func() {
@@ -314,7 +314,7 @@ func (rs *Reshardings) dropResult(ns string) {
 	kept.op.logTransition(reshardDone)
 }
 
-// userUUID reads the UUID of a user's request; nil without one.
+// userUUID returns the user-defined UUID of a request, nil if there is none.
 func userUUID(data []byte) *bson.Binary {
 	if data == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// run runs an operation to its end, for a caller who holds the lock.
+// run runs an operation and waits for its end. The caller holds the lock.
 func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshardPlan) error {
 	var result error
 	ended := false
@@ -18,8 +18,8 @@ func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshard
 	return result
 }
 
-// Abort gives an operation up (abortReshardCollection and the like); its
-// documents stay where they are.
+// Abort aborts an operation (abortReshardCollection and similar commands). The documents stay where they
+// are.
 func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
 	op, err := rs.findRunning(ns)
 	if err != nil {
@@ -43,7 +43,7 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 	return rs.clock.Await(ctx, deadline, func() bool { return rs.active[ns] != op })
 }
 
-// Commit lets an operation finish as soon as its clone is complete.
+// Commit makes an operation finish as soon as its clone is complete.
 func (rs *Reshardings) Commit(ns string) error {
 	op, err := rs.findRunning(ns)
 	switch {

@@ -14,41 +14,42 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// defaultReshardChunks is how many chunks a resharded collection gets
-// (rules/03-commands §1.4).
+// defaultReshardChunks is the default number of chunks of a resharded collection (rules/03-commands
+// §1.4).
 const defaultReshardChunks = 90
 
 // ReshardRequest are the options of reshardCollection (rules/03-commands §1.4).
 type ReshardRequest struct {
 	Namespace     string
 	Key           bson.Raw
-	InitialChunks int64 // 0 = the default
-	// Zones replace the collection's; nil keeps none.
+	InitialChunks int64 // 0 for the default
+	// Zones replace the zones of the collection. With nil the zones stay if the key stays, otherwise the
+	// collection has none.
 	Zones []ZoneRequest
-	// Shards the chunks go to, either all without bounds or all with; nil for all shards.
+	// Distribution are the target shards, either all with bounds or all without; nil for all shards.
 	Distribution []ShardRange
-	// Chunks are those that tests want, nil for the server's choice.
+	// Chunks are the chunks that a test requests; nil for the server's choice.
 	Chunks []ShardRange
-	Force  bool // also when the key is the one there is
-	// UUID is the user's name for the operation, to ask for its result again; nil
-	// without one.
+	Force  bool // allows the current shard key
+	// UUID is the user-defined UUID of the operation, with which a client can request the result again;
+	// nil if there is none.
 	UUID []byte
 }
 
-// ZoneRequest is a zone range as a command gives it.
+// ZoneRequest is a zone range in a command.
 type ZoneRequest struct {
 	Zone     string
 	Min, Max bson.Raw
 }
 
-// ShardRange is a shard, and what of the key space it shall have.
+// ShardRange is a shard with its part of the key space.
 type ShardRange struct {
 	Shard    string
-	Min, Max bson.Raw // nil = no bounds
+	Min, Max bson.Raw // nil for no bounds
 }
 
-// Reshard gives a collection another key or spreads it again, and waits for
-// the end (rules/03-commands §1.4). The caller holds the lock.
+// Reshard changes the shard key of a collection or redistributes the collection, and waits for the end
+// (rules/03-commands §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
 	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
@@ -102,8 +103,8 @@ func (rs *Reshardings) checkUniqueIndexes(ns string, pattern catalog.KeyPattern)
 	return nil
 }
 
-// reshardable returns a sharded collection outside of config, in a cluster that
-// has had two shards.
+// reshardable returns the collection. It fails for an unsharded collection, for the config database, and
+// in a cluster that never had two shards.
 func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -127,8 +128,8 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	return coll, nil
 }
 
-// checkOptions checks what was asked for in the config server's order, before it looks whether there
-// is anything to do.
+// checkOptions checks the options in the config server's order, before it checks whether there is
+// anything to do.
 func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) error {
 	if req.Zones == nil && !req.Force {
 		existing, err := rs.zones.readRanges(coll)
@@ -150,7 +151,7 @@ func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.Key
 	return checkZoneRequests(req.Zones)
 }
 
-// checkZoneRequests compares the bounds as they were given, whatever the key.
+// checkZoneRequests checks the bounds of zones independently of the shard key.
 func checkZoneRequests(zones []ZoneRequest) error {
 	zones = slices.SortedFunc(slices.Values(zones), func(a, b ZoneRequest) int {
 		return keyorder.CompareDocuments(a.Min, b.Min)
@@ -170,8 +171,8 @@ func checkZoneRequests(zones []ZoneRequest) error {
 	return nil
 }
 
-// newZones returns the zones of the collection as it will be: those that were asked for, or, spread
-// again by the same key, those that there are.
+// newZones returns the future zones of the collection: the requested ones, or the current ones if the
+// key does not change.
 func (rs *Reshardings) newZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (
 	*catalog.ZoneSet, error) {
 	if req.Zones == nil && pattern.Equal(coll.Pattern) {
@@ -198,14 +199,14 @@ func (rs *Reshardings) newZones(coll catalog.Collection, pattern catalog.KeyPatt
 	return zones, nil
 }
 
-// Codes that only servers' source names.
+// Error codes without a name in servers.
 const (
-	foreignField mongoerr.Code = 16634 // a bound has a field that the key has not, or in another place
+	foreignField mongoerr.Code = 16634 // a bound has a field that is not in the key, or is out of order
 	boundTooLong mongoerr.Code = 16649 // a bound has more fields than the key
 	fewShardKeys mongoerr.Code = 4952606
 )
 
-// extendedBound reads a bound of which the last fields may be left out.
+// extendedBound returns the key of a bound whose last fields may be missing.
 func extendedBound(p catalog.KeyPattern, bound bson.Raw) (catalog.Key, error) {
 	key, err := p.ExtendBound(bound)
 	if err == nil {
@@ -217,7 +218,7 @@ func extendedBound(p catalog.KeyPattern, bound bson.Raw) (catalog.Key, error) {
 	return key, mongoerr.New(foreignField, "field names of bound %s do not match those of keyPattern %s", bound, p.Doc())
 }
 
-// newChunks lays out the collection as it will be.
+// newChunks returns the future chunks of the collection.
 func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPattern, zones *catalog.ZoneSet,
 	req ReshardRequest) ([]catalog.Chunk, error) {
 	if req.Chunks != nil {
@@ -232,15 +233,15 @@ func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPat
 	return l.build()
 }
 
-// reshardLayout makes the chunks of a resharded collection.
+// reshardLayout determines the chunks of a resharded collection.
 type reshardLayout struct {
 	rs      *Reshardings
 	coll    catalog.Collection
 	pattern catalog.KeyPattern
 	zones   *catalog.ZoneSet
 	targets []catalog.Shard
-	ranges  []catalog.Chunk // as asked for; nil = chunks are made
-	chunks  int             // how many
+	ranges  []catalog.Chunk // the requested chunks; nil to compute them
+	chunks  int             // number of chunks
 }
 
 func (l *reshardLayout) build() ([]catalog.Chunk, error) {
@@ -258,7 +259,7 @@ func (l *reshardLayout) build() ([]catalog.Chunk, error) {
 	return l.assignChunks(bounds)
 }
 
-// checkZones refuses zones that no shard has.
+// checkZones rejects zones without shards.
 func (l *reshardLayout) checkZones() error {
 	for _, r := range l.zones.Ranges() {
 		if l.rs.zones.shardCount(r.Zone) == 0 {
@@ -270,8 +271,7 @@ func (l *reshardLayout) checkZones() error {
 	return nil
 }
 
-// checkRanges refuses ranges that were given to shards outside of their zone, or to shards that are
-// to be emptied.
+// checkRanges rejects requested chunks on shards outside of their zone or on draining shards.
 func (l *reshardLayout) checkRanges(chunks []catalog.Chunk) error {
 	for _, c := range chunks {
 		shard, err := l.rs.config.ShardByID(string(c.Shard))
@@ -290,7 +290,7 @@ func (l *reshardLayout) checkRanges(chunks []catalog.Chunk) error {
 	return nil
 }
 
-// zoneBounds returns the zones' bounds inside the key space.
+// zoneBounds returns the bounds of the zones that are not the bounds of the key space.
 func (l *reshardLayout) zoneBounds() []catalog.Key {
 	var bounds []catalog.Key
 	for _, r := range l.zones.Ranges() {
@@ -299,7 +299,7 @@ func (l *reshardLayout) zoneBounds() []catalog.Key {
 	return bounds
 }
 
-// cutRanges cuts the ranges that were asked for at the zones' bounds.
+// cutRanges splits the requested chunks at the bounds of the zones.
 func (l *reshardLayout) cutRanges() []catalog.Chunk {
 	var chunks []catalog.Chunk
 	for _, r := range l.ranges {
@@ -315,8 +315,8 @@ func (l *reshardLayout) cutRanges() []catalog.Chunk {
 	return chunks
 }
 
-// bounds returns the lower bounds of the chunks but the first: the zones', and as
-// many of those that cut the documents evenly as are needed besides.
+// bounds returns the lower bounds of all chunks except the first: the bounds of the zones, and as many
+// quantiles as are needed in addition.
 func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 	points := l.zoneBounds()
 	tidy := func() {
@@ -342,12 +342,12 @@ func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 	return points, nil
 }
 
-// samplesPerChunk is how many documents the server samples for each chunk to be.
+// samplesPerChunk is the number of documents that the server samples for each future chunk.
 const samplesPerChunk = 10
 
-// quantiles are keys that cut a collection evenly: every tenth of a sample that
-// has ten for each chunk, or of all documents where those are fewer, and the last
-// one. Frequent keys come more than once.
+// quantiles returns keys that divide a collection evenly: every tenth key of a sample with ten documents
+// for each chunk, or of all documents if there are fewer, and the last key. A frequent key may occur
+// several times.
 func (l *reshardLayout) quantiles(n int) []catalog.Key {
 	if n <= 0 {
 		return nil
@@ -370,7 +370,7 @@ func (l *reshardLayout) quantiles(n int) []catalog.Key {
 	return points
 }
 
-// virtualQuantiles cut virtual data, of which only the present key is known.
+// virtualQuantiles divides virtual data, for which only the current key is known.
 func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	var docs int64
 	for _, part := range l.rs.stats.Collection(l.coll.Namespace) {
@@ -398,8 +398,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	return points[1:]
 }
 
-// assignChunks gives each chunk to the shard that has the fewest so far, among those
-// of its zone.
+// assignChunks assigns each chunk to the shard of its zone that has the fewest chunks so far.
 func (l *reshardLayout) assignChunks(bounds []catalog.Key) ([]catalog.Chunk, error) {
 	given := make(map[catalog.ShardID]int)
 	var chunks []catalog.Chunk

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Move moves a collection that is not sharded to a shard, and waits
-// for the end; the collection is tracked from then on (rules/03-commands §1.4).
+// Move moves an unsharded collection to a shard and waits for the end. The collection is tracked from
+// then on (rules/03-commands §1.4).
 func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to string) error {
 	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 	return rs.moveToShard(ctx, deadline, ns, ByMove, target.ID)
 }
 
-// Unshard gathers a sharded collection on one shard, the emptiest
-// one when none is named, and waits for the end (rules/03-commands §1.4).
+// Unshard moves all data of a sharded collection to one shard, by default the one with the least data,
+// and waits for the end (rules/03-commands §1.4).
 func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to string) error {
 	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 	}
 	if to != "" {
 		if _, err := rs.config.ShardByID(to); err != nil {
-			return err // unlike a primary it is named by its id only
+			return err // only the id of the shard is accepted, unlike in movePrimary
 		}
 	}
 	target, err := rs.databases.choosePrimary(to)
@@ -97,7 +97,7 @@ func (rs *Reshardings) moveToShard(ctx context.Context, deadline time.Time, ns s
 	return rs.run(ctx, deadline, plan)
 }
 
-// singleShardPlan puts a collection on one shard.
+// singleShardPlan returns a plan that moves a collection to one shard.
 func (rs *Reshardings) singleShardPlan(ns string, by Provenance, to catalog.ShardID) (reshardPlan, error) {
 	pattern, err := idKeyPattern()
 	if err != nil {
@@ -110,7 +110,7 @@ func (rs *Reshardings) singleShardPlan(ns string, by Provenance, to catalog.Shar
 	}, nil
 }
 
-// idKeyPattern returns the key of tracked collections that are not sharded.
+// idKeyPattern returns the key pattern of tracked unsharded collections.
 func idKeyPattern() (catalog.KeyPattern, error) {
 	key, err := bson.Marshal(bson.D{{Key: "_id", Value: int32(1)}})
 	if err != nil {
@@ -119,7 +119,7 @@ func idKeyPattern() (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(key)
 }
 
-// trackUnsharded enters an unsharded collection into the catalog, where it is.
+// trackUnsharded adds an unsharded collection to the catalog with its current location.
 func (cs *Collections) trackUnsharded(ns string, primary catalog.ShardID) error {
 	pattern, err := idKeyPattern()
 	if err != nil {
@@ -147,9 +147,8 @@ func (cs *Collections) trackUnsharded(ns string, primary catalog.ShardID) error 
 	return nil
 }
 
-// Unsharded lists what lives whole on one shard: collections that are not in
-// the catalog, which are on the primary shard of their database, and those that
-// are there without being sharded.
+// Unsharded returns the unsharded collections: untracked ones on the primary shard of their database,
+// and tracked ones.
 func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	var list []policy.Unsharded
 	for _, id := range e.b.shards.ids() {
@@ -172,7 +171,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return list, nil
 }
 
-// startMove begins what moveCollection does, for the balancer.
+// startMove starts a moveCollection for the balancer.
 func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 	plan, err := rs.planUnsharded(m)
 	if err != nil {
@@ -208,7 +207,7 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 	return rs.singleShardPlan(m.Namespace, ByBalancer, m.To)
 }
 
-// incomingChunks counts the chunks that the operations under way will give a shard.
+// incomingChunks returns the number of chunks that a shard will get from the operations in progress.
 func (rs *Reshardings) incomingChunks(id catalog.ShardID) (n int64) {
 	for _, op := range rs.active {
 		for _, chunk := range op.request.Chunks {
@@ -220,8 +219,7 @@ func (rs *Reshardings) incomingChunks(id catalog.ShardID) (n int64) {
 	return n
 }
 
-// redistribute builds the local collections of the new owners without changing
-// the existing ones.
+// redistribute builds the local collections of the new owners. It does not change the existing ones.
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
 	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
@@ -256,8 +254,8 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 	return moved, nil
 }
 
-// spreadVirtualData lays virtual data evenly over the new chunks: nothing is known
-// of its values of another key.
+// spreadVirtualData distributes virtual data evenly over the new chunks, because its values of the new
+// key are unknown.
 func (rs *Reshardings) spreadVirtualData(coll catalog.Collection, table *catalog.RoutingTable,
 	moved map[catalog.ShardID]*localCollection) {
 	var docs, bytes int64

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// rangesKind describes the error messages and code for a list of ranges.
+// rangesKind holds the error code and the error messages for a list of ranges.
 type rangesKind struct {
 	code                    mongoerr.Code
 	start, end, gap, fields string
@@ -32,7 +32,7 @@ var (
 	}
 )
 
-// distribution reads shardDistribution: shards, or ranges with their shards that tile the key space.
+// distribution parses shardDistribution: shards, or ranges of shards that tile the key space.
 func (rs *Reshardings) distribution(pattern catalog.KeyPattern, list []ShardRange) (
 	targets []catalog.Shard, ranges []catalog.Chunk, err error) {
 	if list == nil {
@@ -67,7 +67,7 @@ func (rs *Reshardings) distribution(pattern catalog.KeyPattern, list []ShardRang
 	return targets, ranges, err
 }
 
-// parseRanges reads ranges that tile the key space, in any order.
+// parseRanges parses ranges in any order, which must tile the key space.
 func (rs *Reshardings) parseRanges(
 	pattern catalog.KeyPattern,
 	kind rangesKind,
@@ -95,7 +95,7 @@ func (rs *Reshardings) parseRanges(
 	return chunks, kind.check(pattern, chunks)
 }
 
-// check demands that chunks in order tile the key space.
+// check checks that sorted chunks tile the key space.
 func (kind rangesKind) check(pattern catalog.KeyPattern, chunks []catalog.Chunk) error {
 	if len(chunks) == 0 || !chunks[0].Min.Equal(pattern.GlobalMin()) {
 		return mongoerr.New(kind.code, "%s", kind.start)

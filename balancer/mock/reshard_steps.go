@@ -11,23 +11,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Provenance is the command a resharding came from (rules/03-catalog-and-keys §3.11).
+// Provenance is the command that started a resharding (rules/03-catalog-and-keys §3.11).
 type Provenance string
 
-// The commands that reshard.
+// The commands that start a resharding.
 const (
 	ByReshard Provenance = "reshardCollection"
 	ByMove    Provenance = "moveCollection"
 	ByUnshard Provenance = "unshardCollection"
-	// ByBalancer is no command: the balancer moves an unsharded collection by itself.
+	// ByBalancer is not a command: the balancer moves an unsharded collection.
 	ByBalancer Provenance = "balancerMoveCollection"
 )
 
-// reshardState is a state of the coordinator, as the change log has it
-// (rules/03-commands §1.4).
+// reshardState is a state of the coordinator in the change log (rules/03-commands §1.4).
 type reshardState string
 
-// The states in their order.
+// The states in order.
 const (
 	reshardUnused       reshardState = "unused"
 	reshardInitializing reshardState = "initializing"
@@ -44,10 +43,10 @@ const (
 // reshardStepTime is the time to enter a state, and the minimum duration of a clone.
 const reshardStepTime = 50 * time.Millisecond
 
-// configReshardings holds the operations under way.
+// configReshardings is the collection of the operations in progress.
 const configReshardings = "reshardingOperations"
 
-// Reshardings are the operations that give collections another key or place.
+// Reshardings are the operations that reshard, move or unshard collections.
 type Reshardings struct {
 	*setup
 	changes     *ChangeFeed
@@ -67,36 +66,34 @@ type Reshardings struct {
 	stats       *Statistics
 
 	active map[string]*resharding // by namespace
-	// results are those of operations that have ended, while they are kept, by
-	// namespace.
+	// results holds, by namespace, the results that are kept after the end of an operation.
 	results map[string]finishedReshard
 	counts  map[Provenance]ReshardingCounts
-	// tookPart are the coordinator, donors and recipients since the process began.
+	// tookPart holds the nodes that were coordinator, donor or recipient since the process start.
 	tookPart map[Provenance]map[catalog.ShardID]bool
-	// rewriteCounts is how many have committed, by namespace.
+	// rewriteCounts holds the number of committed operations by namespace.
 	rewriteCounts map[string]int
 }
 
-// ReshardingCounts are what the config server counts of operations since it
-// began.
+// ReshardingCounts are the config server's counters of operations since its start.
 type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 
-// reset forgets all that are under way, and the results.
+// reset removes all operations in progress and all results.
 func (rs *Reshardings) reset() {
 	rs.active, rs.results = map[string]*resharding{}, map[string]finishedReshard{}
 	rs.counts, rs.rewriteCounts = map[Provenance]ReshardingCounts{}, map[string]int{}
 	rs.tookPart = map[Provenance]map[catalog.ShardID]bool{}
 }
 
-// RewriteCount returns how often the documents of a namespace were rewritten, by a resharding or a
-// move of the collection, since the process began.
+// RewriteCount returns how often the collection was rewritten by a resharding or a move since the
+// process start.
 func (rs *Reshardings) RewriteCount(ns string) int { return rs.rewriteCounts[ns] }
 
-// Reshardings returns those of the cluster.
+// Reshardings returns the Reshardings of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
 
-// HoldsLock reports whether an operation holds the lock of a collection, of one of a database, or,
-// where db is empty, of any.
+// HoldsLock reports whether an operation holds the lock of a collection, of any collection of the
+// database if coll is empty, or of any collection if db is empty.
 func (rs *Reshardings) HoldsLock(db, coll string) bool {
 	for ns := range rs.active {
 		if db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll {
@@ -106,54 +103,54 @@ func (rs *Reshardings) HoldsLock(db, coll string) bool {
 	return false
 }
 
-// resharding is an operation that gives a collection a new key, a new place,
-// or none. The documents go to their new places at the end, all at once: until
-// then the collection serves as before, writes included.
+// resharding is an operation that changes the key or the location of a collection, or unshards it. The
+// documents move at the end, all at once. Until then the collection can be used as before, including
+// writes.
 type resharding struct {
 	rs *Reshardings
 
 	id        bson.Binary
 	request   reshardPlan
 	before    catalog.Collection
-	entryUUID bson.Binary // of the collection's entry: another one is not ours
+	entryUUID bson.Binary // UUID in the collection's entry; an entry with another UUID belongs to a new collection
 	donors    []catalog.ShardID
 	state     reshardState
 	started   time.Time
-	// cloneDuration is what the clone takes, which ends at cloneEnds.
+	// cloneDuration is the duration of the clone, cloneEnds its end.
 	cloneDuration time.Duration
 	cloneEnds     time.Time
 	bytes         int64
-	// parts are the donors' sizes at the start, clonedAt is the cluster time when the clone began.
+	// parts are the sizes on the donors at the start, clonedAt is the cluster time at the start of the
+	// clone.
 	parts           map[catalog.ShardID]LocalStats
 	clonedAt        bson.Timestamp
-	commitRequested bool  // into the critical section
-	aborted         error // why
+	commitRequested bool  // enter the critical section
+	aborted         error // the reason of an abort
 	waiters         []func(error)
-	// resume ends the wait at a fail point.
+	// resume ends a wait at a fail point.
 	resume func()
 }
 
-// reshardPlan is a resharding that was checked.
+// reshardPlan is a checked resharding request.
 type reshardPlan struct {
 	Namespace  string
 	Provenance Provenance
 	Pattern    catalog.KeyPattern
 	Zones      *catalog.ZoneSet
-	// Chunks are those of the collection as it will be. They are laid out when the
-	// operation begins: their shards can't be removed from then on.
+	// Chunks are the future chunks of the collection. They are determined when the operation begins;
+	// their shards cannot be removed from then on.
 	Chunks []catalog.Chunk
-	// InitialChunks and Force are what the command asked for.
+	// InitialChunks and Force are options of the command.
 	InitialChunks int64
 	Force         bool
-	// requestKey tells repeated requests from others.
+	// requestKey identifies repeated requests.
 	requestKey string
-	// UserID is the user's name for the operation, whose result is kept under it;
-	// nil without one.
+	// UserID is the user-defined UUID of the operation under which its result is kept; nil if there is
+	// none.
 	UserID *bson.Binary
 }
 
-// start begins an operation, or joins the one that the same request
-// began; done is called once, by an event.
+// start starts an operation, or joins a running one with the same request. An event calls done once.
 func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	if err := rs.faults.checkReachesShards(configShard); err != nil {
 		rs.clock.After(0, func() { done(err) })
@@ -209,7 +206,7 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	})
 }
 
-// pause goes on past a fail point of the coordinator, which an abort ends, too.
+// pause continues with then after a fail point of the coordinator. An abort ends the wait, too.
 func (op *resharding) pause(point string, then func()) {
 	gone := false
 	op.resume = func() {
@@ -222,13 +219,12 @@ func (op *resharding) pause(point string, then func()) {
 	op.rs.failPoints.pass(point, configShard, op.resume)
 }
 
-// after takes the next step in d, or as soon as the coordinator, which
-// is the config server, and every shard are there to take it. Whoever waits for
-// the operation does not wait for them.
+// after schedules the next step in d. The step waits until the coordinator (the config server) and all
+// shards are available, but the waiters of the operation do not.
 func (op *resharding) after(d time.Duration, step func()) {
 	run := func() {
 		if op.rs.active[op.request.Namespace] != op {
-			return // a step before this one has panicked
+			return // an earlier step has panicked
 		}
 		if err := op.rs.faults.checkReachesShards(configShard); err != nil {
 			op.notifyWaiters(err)
@@ -240,7 +236,7 @@ func (op *resharding) after(d time.Duration, step func()) {
 	op.rs.clock.After(d, func() { op.rs.clock.Attempt("a resharding", run, op.failAfterPanic) })
 }
 
-// failAfterPanic ends an operation one of whose steps has panicked.
+// failAfterPanic ends an operation after a panic.
 func (op *resharding) failAfterPanic(err error) {
 	rs, ns := op.rs, op.request.Namespace
 	if rs.active[ns] != op {
@@ -255,7 +251,7 @@ func (op *resharding) failAfterPanic(err error) {
 	})
 }
 
-// notifyWaiters tells those who wait.
+// notifyWaiters calls the waiters with the result.
 func (op *resharding) notifyWaiters(err error) {
 	waiting := op.waiters
 	op.waiters = nil
@@ -264,7 +260,7 @@ func (op *resharding) notifyWaiters(err error) {
 	}
 }
 
-// prepare waits until no migration of the collection is under way.
+// prepare waits until no migration of the collection is running.
 func (op *resharding) prepare() {
 	if op.endIfAborted() {
 		return
@@ -280,8 +276,8 @@ func (op *resharding) prepare() {
 	op.pause(pauseBeforeCloning, func() { op.after(reshardStepTime, op.clone) })
 }
 
-// copyDuration returns how long the clone takes: all shards give and receive at once, and the one
-// with the most to do for its speed is the last. Chunks of the new layout hold the same.
+// copyDuration returns the duration of the clone. All shards send and receive concurrently; the one with
+// the most data for its bandwidth determines the duration. It assumes new chunks of equal size.
 func (op *resharding) copyDuration() (takes time.Duration) {
 	counts := map[catalog.ShardID]int64{}
 	for _, chunk := range op.request.Chunks {
@@ -306,8 +302,7 @@ func (op *resharding) clone() {
 	op.after(takes, op.apply)
 }
 
-// apply keeps up with the writes until the least duration is over,
-// or somebody forces the end.
+// apply continues until the minimum duration has passed or a commit is requested.
 func (op *resharding) apply() {
 	if op.endIfAborted() {
 		return
@@ -331,8 +326,8 @@ func (op *resharding) blockWrites() {
 	op.pause(pauseBeforeDecision, func() { op.after(reshardStepTime, op.finish) })
 }
 
-// endIfAborted ends an operation that was aborted or whose collection is
-// gone.
+// endIfAborted ends an operation that was aborted or whose collection was dropped, and reports whether
+// it did.
 func (op *resharding) endIfAborted() bool {
 	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
 	switch {
@@ -353,7 +348,7 @@ func (op *resharding) abandon() {
 	op.complete(op.aborted)
 }
 
-// finish puts every document where it belongs from now on.
+// finish moves every document to its new location.
 func (op *resharding) finish() {
 	if op.endIfAborted() {
 		return
@@ -371,7 +366,7 @@ func (op *resharding) commit() error {
 	if err := op.checkShards(); err != nil {
 		return err
 	}
-	if plan.Provenance == ByReshard { // indexes may have come meanwhile
+	if plan.Provenance == ByReshard { // indexes may have been created meanwhile
 		if err := op.rs.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
 			return err
 		}
@@ -426,8 +421,8 @@ func (op *resharding) commit() error {
 	return nil
 }
 
-// checkShards demands that every shard that will own something is there: one may
-// have been taken out of the catalog by hand.
+// checkShards fails if a future owner is missing in config.shards, from which a user may have removed it
+// by hand.
 func (op *resharding) checkShards() error {
 	for _, chunk := range op.request.Chunks {
 		if _, err := op.rs.config.ShardByID(string(chunk.Shard)); err != nil {
@@ -440,7 +435,7 @@ func (op *resharding) checkShards() error {
 	return nil
 }
 
-// complete ends the operation and tells those who wait.
+// complete ends the operation and notifies the waiters.
 func (op *resharding) complete(err error) {
 	delete(op.rs.active, op.request.Namespace)
 	op.count(err)

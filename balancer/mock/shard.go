@@ -14,60 +14,59 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// shard is one shard's local state: what a mongod of its own would hold.
+// shard is the local state of one shard, which corresponds to the data of a mongod.
 type shard struct {
 	id    catalog.ShardID
 	colls map[string]*localCollection
-	// migration is the migration the shard takes part in, as donor or recipient:
-	// at most one, over all collections (rules/02-migration-and-metadata §5.2).
+	// migration is the migration in which the shard takes part, as donor or recipient. There is at most
+	// one, over all collections (rules/02-migration-and-metadata §5.2).
 	migration *migration
-	// down: the shard has crashed and answers nothing. What it holds stays.
+	// down reports whether the shard has crashed. Its data stays.
 	down bool
-	// deletions are the range deletion tasks, in the order they were made.
+	// deletions are the range deletion tasks in the order of their creation.
 	deletions        []*rangeDeletion
 	deletionsByRange deletionIndex
-	// deletionsChanged: tasks came, went or have other bounds since the state
-	// was last written.
+	// deletionsChanged reports whether tasks were added, removed or changed since the state was last
+	// written.
 	deletionsChanged bool
-	// mayHaveOrphans: a deletion task may have orphans (virtual data has none).
+	// mayHaveOrphans reports whether a deletion task may have orphans. Virtual data has none.
 	mayHaveOrphans bool
 	counters       shardCounters
-	// diskBytes is the size of the volume; 0 is ample.
+	// diskBytes is the size of the volume; 0 for ample.
 	diskBytes int64
-	// machineID is the one drawn or given; 0 is that of the address.
+	// machineID is a generated or assigned machine id; 0 for the one derived from the address.
 	machineID int32
 }
 
-// localCollection is a collection's data on one shard, orphans included.
+// localCollection is a collection's data on one shard, including orphans.
 type localCollection struct {
 	uuid    bson.Binary
 	options bson.D
 	docs    *store.Collection
 	virtual virtualData
 
-	validator *filter.Filter // nil without one
-	// warnOnly: what the validator does not match is stored all the same.
-	// lenient: documents that were bad already may stay so.
+	validator *filter.Filter // nil if there is none
+	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
+	// before to stay invalid.
 	warnOnly, lenient bool
 	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
 
-	// fileBytes is the size of the collection's file: it does not shrink when ranges
-	// are deleted.
+	// fileBytes is the size of the collection's file, which does not shrink when ranges are deleted.
 	fileBytes int64
-	// writtenByChunk counts the bytes since a shard last looked at a chunk to split it,
-	// by the lower bound of the chunk.
+	// writtenByChunk holds the bytes written to each chunk since the shard last checked whether to split
+	// it, by the encoded lower bound of the chunk.
 	writtenByChunk map[string]int64
-	// reads counts the queries, writes the documents that were written.
+	// reads counts queries, writes counts written documents.
 	reads, writes           int64
-	readMicros, writeMicros int64 // what they took; nothing is known of real ones
+	readMicros, writeMicros int64 // durations of workload operations; real operations are not measured
 }
 
 func newShard(id catalog.ShardID) *shard {
 	return &shard{id: id, colls: map[string]*localCollection{}}
 }
 
-// orphanCount counts the documents in ranges that wait for deletion
-// (numOrphanDocs of rules/02-migration-and-metadata §5.4).
+// orphanCount returns the number of documents in ranges with a pending deletion (numOrphanDocs of
+// rules/02-migration-and-metadata §5.4).
 func (s *shard) orphanCount(ns string) int64 {
 	if !s.mayHaveOrphans {
 		return 0
@@ -86,28 +85,26 @@ func (s *shard) orphanCount(ns string) int64 {
 	return n
 }
 
-// addOrphans counts documents in the range of one of the shard's deletions.
+// addOrphans adds to the number of orphans of a deletion task.
 func (s *shard) addOrphans(task *rangeDeletion, n int64) {
 	task.orphans += n
 	s.mayHaveOrphans = s.mayHaveOrphans || n > 0
 }
 
-// counts returns the fast counters of a collection, orphans and virtual data
-// included.
+// counts returns the counters of a collection, including orphans and virtual data.
 func (l *localCollection) counts() (docs, bytes int64) {
 	docs, bytes = l.virtual.docs, l.virtual.bytes
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
 }
 
-// storedBytes returns how large the collection's file is.
+// storedBytes returns the size of the collection's file.
 func (l *localCollection) storedBytes() int64 {
 	_, bytes := l.counts()
 	return max(l.fileBytes, bytes, StorageUnit)
 }
 
-// ownedBytes returns the estimate that statistics for balancing use: the
-// truncated average document times the documents that are not orphans
-// (rules/01-rounds-and-settings §3.2).
+// ownedBytes returns the size by which the balancer decides: the truncated average document size times
+// the number of documents that are not orphans (rules/01-rounds-and-settings §3.2).
 func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
 	l := s.colls[ns]
 	if l == nil || !l.uuid.Equal(uuid) {
@@ -121,13 +118,12 @@ func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
 	return bytes / docs * (docs - orphans)
 }
 
-// keyIndex finds the index that serves a shard key.
+// keyIndex returns the index that serves a shard key.
 func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	return l.docs.IndexFor(p.Doc())
 }
 
-// shardingIndex returns one that the collection can be sharded by: without
-// arrays.
+// shardingIndex returns an index with which the collection can be sharded, which must not be multikey.
 func (l *localCollection) shardingIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	index, ok := l.keyIndex(p)
 	if !ok || index.IsMultikey() {
@@ -136,14 +132,14 @@ func (l *localCollection) shardingIndex(p catalog.KeyPattern) (*store.Index, boo
 	return index, true
 }
 
-// documentsInRange walks the documents whose shard key is in [min, max), with the key and
-// in its order, orphans included. The range of the last chunk includes its upper bound.
+// documentsInRange iterates, in shard key order, over the documents with a shard key in [min, max),
+// including orphans. The range of the last chunk includes its upper bound.
 func (l *localCollection) documentsInRange(
 	p catalog.KeyPattern,
 	min, max catalog.Key,
 ) iter.Seq2[store.RecordID, []byte] {
 	if l.docs.Count() == 0 {
-		return func(func(store.RecordID, []byte) bool) {} // all of its data may be virtual
+		return func(func(store.RecordID, []byte) bool) {} // all data may be virtual
 	}
 	index, ok := l.keyIndex(p)
 	if !ok {
@@ -151,7 +147,7 @@ func (l *localCollection) documentsInRange(
 	}
 	to := max.Bytes()
 	if max.Equal(p.GlobalMax()) {
-		to = nil // the key of all MaxKey belongs to the last chunk
+		to = nil // the key whose fields are all MaxKey belongs to the last chunk
 	}
 	keys := shardKeyPrefixes(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.FieldCount())
 	if index.IsMultikey() {
@@ -160,8 +156,8 @@ func (l *localCollection) documentsInRange(
 	return keys
 }
 
-// uniqueRecords leaves the first entry of each record: an index that goes beyond the
-// shard key has one for each element of an array there.
+// uniqueRecords yields only the first entry of each record. An index with further fields after the shard
+// key has an entry for each element of an array in those fields.
 func uniqueRecords(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.RecordID, []byte] {
 	return func(yield func(store.RecordID, []byte) bool) {
 		seen := map[store.RecordID]bool{}
@@ -177,8 +173,7 @@ func uniqueRecords(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.Re
 	}
 }
 
-// shardKeyPrefixes leaves of the keys of an index the fields of the shard key, which
-// the index may go beyond.
+// shardKeyPrefixes truncates index keys to the fields of the shard key.
 func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, of int) iter.Seq2[store.RecordID, []byte] {
 	if fields == of {
 		return entries
@@ -196,8 +191,8 @@ func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, of int)
 	}
 }
 
-// scanRange is documentsInRange without an index: a shard that owned nothing when the
-// key was refined has none for the new key, and orphans all the same.
+// scanRange is documentsInRange without an index. A shard that owned no chunks when the key was refined
+// has no index on the new key, but may have orphans.
 func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	last := max.Equal(p.GlobalMax())
 	return func(yield func(store.RecordID, []byte) bool) {
@@ -213,8 +208,8 @@ func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) 
 	}
 }
 
-// shardCounters are what a shard counts of its migrations since it began
-// (shardingStatistics of serverStatus, rules/02-migration-and-metadata §8).
+// shardCounters are a shard's counters of migrations since its start (shardingStatistics of
+// serverStatus, rules/02-migration-and-metadata §8).
 type shardCounters struct {
 	donorStarted, donorCommitted, donorAborted   int64
 	donorTime, cloneTime, criticalTime           time.Duration
@@ -223,10 +218,10 @@ type shardCounters struct {
 	recipientBytes, catchUpBytes                 int64
 	deletedDocs, deletedBytes                    int64
 	donorAbortedByIndex                          int64
-	staleRequests                                int64 // requests that were routed by an old table
+	staleRequests                                int64 // rejected because of a stale routing table
 }
 
-// countClone counts a batch that was copied on both sides.
+// countClone counts a batch of the clone on both shards.
 func (m *migration) countClone(docs, bytes int64) {
 	m.donor.counters.donorDocs += docs
 	m.donor.counters.donorBytes += bytes
@@ -234,10 +229,10 @@ func (m *migration) countClone(docs, bytes int64) {
 	m.recipient.counters.recipientBytes += bytes
 }
 
-// countEnd counts how a migration ended that had begun to copy.
+// countEnd counts the end of a migration whose clone had begun.
 func (m *migration) countEnd(now time.Time, err error) {
 	if m.cloneBegan.IsZero() {
-		return // refused before the clone
+		return // rejected before the clone
 	}
 	counters := &m.donor.counters
 	if err == nil {
@@ -256,10 +251,10 @@ func (m *migration) countEnd(now time.Time, err error) {
 	}
 }
 
-// Migrations returns a shard's counters of migrations and range deletions,
-// under their names in serverStatus.
+// Migrations returns a shard's counters of migrations and range deletions with their names in
+// serverStatus.
 func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
-	var n shardCounters // of a config server that is not a shard, nothing
+	var n shardCounters // zero for a config server that is not a shard
 	if s := st.shards[id]; s != nil {
 		n = s.counters
 	}
@@ -290,11 +285,12 @@ func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
 	}
 }
 
-// donorStepsBeforeCritical is the donor's step in which the last modifications are copied and writes wait.
+// donorStepsBeforeCritical is the number of donor steps before the critical section, in which the last
+// modifications are copied and writes wait.
 const donorStepsBeforeCritical = 4
 
-// CriticalSection returns how long a shard has been in the critical section of a migration; false
-// when it is in none. The commit at its end takes no time here.
+// CriticalSection returns how long a shard has been in the critical section of a migration. held is
+// false if it is not in one. The commit at the end takes no time in the mock.
 func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, held bool) {
 	s := ms.shards[id]
 	if s == nil || s.migration == nil || s.migration.donor != s ||
@@ -304,8 +300,8 @@ func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, 
 	return ms.clock.Now().Sub(s.migration.steps.donorAt), true
 }
 
-// StatusSection returns what a shard's serverStatus shows of the migration that it
-// takes part in; nil without one.
+// StatusSection returns the section of serverStatus for the migration in which a shard takes part, nil
+// if there is none.
 func (ms *Migrations) StatusSection(id catalog.ShardID) bson.D {
 	s := ms.shards[id]
 	if s == nil || s.migration == nil {
@@ -320,10 +316,10 @@ func (ms *Migrations) StatusSection(id catalog.ShardID) bson.D {
 	}
 }
 
-// shardSet is the shards of the cluster, by id.
+// shardSet holds the shards of the cluster by id.
 type shardSet map[catalog.ShardID]*shard
 
-// ids lists the shards in catalog order.
+// ids returns the ids of the shards in catalog order.
 func (set shardSet) ids() []catalog.ShardID { return slices.Sorted(maps.Keys(set)) }
 
 func (set shardSet) names() []string {
@@ -334,10 +330,10 @@ func (set shardSet) names() []string {
 	return names
 }
 
-// has reports whether a shard is one of the cluster still, and not a former one.
+// has reports whether a shard is in the cluster and was not removed.
 func (set shardSet) has(s *shard) bool { return set[s.id] == s }
 
-// collection returns a collection on a shard; nil when either is missing.
+// collection returns a collection on a shard, nil if either does not exist.
 func (set shardSet) collection(id catalog.ShardID, ns string) *localCollection {
 	if s := set[id]; s != nil {
 		return s.colls[ns]
@@ -355,7 +351,7 @@ func (set shardSet) anyDown() bool {
 	return false
 }
 
-// ShardIDs lists the shards in catalog order.
+// ShardIDs returns the ids of the shards in catalog order.
 func (c *Cluster) ShardIDs() []catalog.ShardID { return c.shards.ids() }
 
 // ShardCount returns the number of shards. It takes the lock.

@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Membership adds shards to the cluster and takes them out of it.
+// Membership adds shards to the cluster and removes them.
 type Membership struct {
 	*setup
 	addresses         *Addresses
@@ -30,16 +30,16 @@ type Membership struct {
 	reshardings       *Reshardings
 	shards            shardSet
 
-	// removed are former shards by their address.
+	// removed holds the removed shards by address.
 	removed map[string]*shard
-	// hadTwo: the cluster has had two shards once.
+	// hadTwo reports whether the cluster has ever had two shards.
 	hadTwo bool
 }
 
-// Membership is that of the cluster.
+// Membership returns the Membership of the cluster.
 func (c *Cluster) Membership() *Membership { return c.membership }
 
-// Add adds a shard and returns its id. An empty name chooses one.
+// Add adds a shard and returns its id. If name is empty, it chooses a name.
 func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
 	known, err := mb.findExisting(set, hosts, name)
@@ -78,8 +78,8 @@ func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error)
 	return s.id, nil
 }
 
-// findExisting finds the shard that an address already is; IllegalOperation
-// when it only partly fits.
+// findExisting returns the shard that already has the address and the name. It fails with
+// IllegalOperation if they match an existing shard only partly.
 func (mb *Membership) findExisting(set, hosts, name string) (catalog.ShardID, error) {
 	shards, err := mb.config.Shards()
 	if err != nil {
@@ -104,7 +104,7 @@ func commonMember(address, hosts string) bool {
 	return slices.ContainsFunc(strings.Split(hosts, ","), func(h string) bool { return hasMember(address, h) })
 }
 
-// freeName returns the next name of the form shard0000.
+// freeName returns the next unused name of the form shard0000.
 func (mb *Membership) freeName() string {
 	next := 0
 	for id := range mb.shards {
@@ -116,8 +116,7 @@ func (mb *Membership) freeName() string {
 	return fmt.Sprintf("shard%04d", next)
 }
 
-// checkReturning refuses a former shard that still holds a database the
-// cluster has.
+// checkReturning rejects a removed shard that still has a database that exists in the cluster.
 func (mb *Membership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
@@ -129,14 +128,14 @@ func (mb *Membership) checkReturning(s *shard) error {
 	return nil
 }
 
-// NewShard is an empty shard to add. Without a name it is the next of shard0,
-// shard1, …; without a host it gets one of the mock's making.
+// NewShard describes an empty shard to add. The default name is the next of shard0, shard1, …; the
+// default host is generated.
 type NewShard struct {
 	Name, Host string
 	Zones      []string
 }
 
-// AddEmpty adds an empty shard and puts it into its zones.
+// AddEmpty adds an empty shard and adds it to its zones.
 func (mb *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
 	if err := mb.faults.checkReachable(routerNode, configShard); err != nil {
 		return "", err
@@ -165,8 +164,7 @@ func (mb *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
 	return id, nil
 }
 
-// hosts returns those of the shards, of the removed ones and of the config
-// server.
+// hosts returns the hosts of the shards, of the removed shards and of the config server.
 func (mb *Membership) hosts() *hosts {
 	known := newHosts(mb.addresses.ConfigServer())
 	for _, id := range mb.shards.ids() {
@@ -178,11 +176,10 @@ func (mb *Membership) hosts() *hosts {
 	return known
 }
 
-// ShardAddress is where a shard is: the members of a replica set, or a single
-// host without one.
+// ShardAddress is the address of a shard: the members of a replica set, or a single host.
 type ShardAddress struct{ set, hosts string }
 
-// ParseShardAddress reads "rs/host:port,…" or "host:port"; 9 for what is neither.
+// ParseShardAddress parses "rs/host:port,…" or "host:port". It fails with error 9 for other strings.
 func ParseShardAddress(text string) (ShardAddress, error) {
 	set, hosts, named := strings.Cut(text, "/")
 	if !named {
@@ -198,8 +195,7 @@ func ParseShardAddress(text string) (ShardAddress, error) {
 	return ShardAddress{set, hosts}, nil
 }
 
-// isValidHost reports whether a text is a host, by name or by address ("[::1]"), with
-// or without a port.
+// isValidHost reports whether text is a host name or an IP address ("[::1]"), with or without a port.
 func isValidHost(text string) bool {
 	if strings.HasPrefix(text, "[") {
 		address, rest, closed := strings.Cut(text, "]")
@@ -213,7 +209,7 @@ func isValidHost(text string) bool {
 	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
 }
 
-// HostsOf returns the connection strings of the shards that hold a collection.
+// HostsOf returns the connection strings of the shards that have a collection.
 func (st *Statistics) HostsOf(ns string) []string {
 	var hosts []string
 	for _, id := range st.shardsWith(ns) {
@@ -222,8 +218,7 @@ func (st *Statistics) HostsOf(ns string) []string {
 	return hosts
 }
 
-// IndexEntries returns a collection's UUID on a shard, and how many keys each
-// index has there.
+// IndexEntries returns a collection's UUID on a shard and the number of keys of each index there.
 func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
 	if l := st.shards.collection(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntryCounts()
@@ -234,8 +229,8 @@ func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Bin
 	return st.config.uuid(ns), nil
 }
 
-// AddConfigShard makes the config server a shard of the cluster
-// (transitionFromDedicatedConfigServer). That it is one already is not an error.
+// AddConfigShard makes the config server a shard of the cluster (transitionFromDedicatedConfigServer).
+// It does nothing if it is a shard.
 func (mb *Membership) AddConfigShard() error {
 	if mb.shards[configShard] != nil {
 		return nil
@@ -264,7 +259,8 @@ func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, 
 	return int64(e.b.machineIDs.IDOf(id)), true, e.b.faults.checkReachable(configShard, id)
 }
 
-// MachineIDsDiffer looks at all shards only once, as each round asks.
+// MachineIDsDiffer reports whether the machine ids of all shards are known and differ. It caches the
+// result, because every round calls it.
 func (e engine) MachineIDsDiffer(context.Context) bool {
 	list, err := e.b.config.shardList()
 	if err != nil || e.b.faults.checkReachesShards(configShard) != nil {

@@ -17,12 +17,11 @@ type Addresses struct {
 	config     *ConfigDB
 	shards     shardSet
 	configHost string
-	// listenAddresses are where members listen, as far as they do.
+	// listenAddresses holds the listen addresses of members that listen.
 	listenAddresses map[catalog.ShardID]string
 }
 
-// DefaultConfigServer is the config server's only member, as long as it does not
-// listen.
+// DefaultConfigServer is the default address of the config server's only member.
 const DefaultConfigServer = mockHostname + ":27019"
 
 // ConfigServer returns the config server's connection string.
@@ -49,9 +48,9 @@ func firstMember(host string) string {
 	return first
 }
 
-// SetListenAddresses tells where shards, and the config server, listen: host:port by id.
-// They are found there from now on, also when the state is replaced by another
-// with such shards. Each keeps the name of its replica set. It takes the lock.
+// SetListenAddresses sets the listen addresses (host:port) of shards and the config server by id. The
+// addresses stay in effect when the state is replaced by one with the same shards. The names of the
+// replica sets do not change. It takes the lock.
 func (c *Cluster) SetListenAddresses(addresses map[catalog.ShardID]string) error {
 	c.clock.Lock()
 	defer c.clock.Unlock()
@@ -59,10 +58,10 @@ func (c *Cluster) SetListenAddresses(addresses map[catalog.ShardID]string) error
 	return c.addresses.writeToConfig()
 }
 
-// Addresses returns the connection strings.
+// Addresses returns the Addresses of the cluster.
 func (c *Cluster) Addresses() *Addresses { return c.addresses }
 
-// writeToConfig writes the addresses into config.shards.
+// writeToConfig writes the addresses to config.shards.
 func (a *Addresses) writeToConfig() error {
 	if at, ok := a.listenAddresses[configShard]; ok {
 		a.configHost = at
@@ -83,16 +82,15 @@ func (a *Addresses) writeToConfig() error {
 	return nil
 }
 
-// mockHostname is the machine of the members that listen nowhere, and of the mongos of
-// a mock in this process: a name that does not resolve, so that a client that looks for a shard
-// there does not find another server. firstPort is the port of the first shard.
+// mockHostname is the host of members that do not listen, and of the mongos of an in-process mock. The
+// name does not resolve, so that a client that tries to connect to a shard does not reach another
+// server. firstPort is the port of the first shard.
 const (
 	mockHostname = "mock"
 	firstPort    = 27020
 )
 
-// hosts is a set of connection strings in use, by the names of their sets and by
-// their members.
+// hosts is the set of connection strings in use, by set name and by member.
 type hosts struct{ sets, members map[string]string }
 
 func newHosts(taken ...string) *hosts {
@@ -103,8 +101,8 @@ func newHosts(taken ...string) *hosts {
 	return h
 }
 
-// reserve notes a connection string, and returns the one before it that has the
-// same set or a member of it.
+// reserve adds a connection string. It returns an earlier one that has the same set name or a member in
+// common.
 func (h *hosts) reserve(host string) (other string, taken bool) {
 	set, members, named := strings.Cut(host, "/")
 	if !named {
@@ -123,7 +121,7 @@ func (h *hosts) reserve(host string) (other string, taken bool) {
 	return other, taken
 }
 
-// generate returns a host that is not taken, the n-th if it is free.
+// generate returns an unused host, the n-th if it is unused.
 func (h *hosts) generate(n int) string {
 	set, member := "", ""
 	for i := n; set == "" || member == ""; i++ {
@@ -139,13 +137,13 @@ func (h *hosts) generate(n int) string {
 	return host
 }
 
-// setName returns the name of the set in a connection string.
+// setName returns the set name in a connection string.
 func setName(host string) string {
 	set, _, _ := strings.Cut(host, "/")
 	return set
 }
 
-// MachineIDs are the numbers that nodes put into the ObjectIds they make.
+// MachineIDs are the machine numbers that nodes use in their ObjectIds.
 type MachineIDs struct {
 	ids       *ids.Source
 	config    *ConfigDB
@@ -153,29 +151,29 @@ type MachineIDs struct {
 	addresses *Addresses
 }
 
-// MachineIDs returns those of the cluster's nodes.
+// MachineIDs returns the MachineIDs of the cluster.
 func (c *Cluster) MachineIDs() *MachineIDs { return c.machineIDs }
 
-// IDOf returns the number that a node puts into the ObjectIds it makes; a
-// balancer wants each shard to have its own (rules/01-rounds-and-settings §1.4).
+// IDOf returns the machine number that a node uses in its ObjectIds. The balancer requires different
+// numbers for all shards (rules/01-rounds-and-settings §1.4).
 func (m *MachineIDs) IDOf(id catalog.ShardID) int32 {
 	if s := m.shards[id]; s != nil && s.machineID != 0 {
 		return s.machineID
 	}
-	hash := fnv.New32a() // by its address
+	hash := fnv.New32a() // derived from the address
 	hash.Write([]byte(cmp.Or(firstMember(m.addresses.HostOf(id)), string(id))))
 	return int32(hash.Sum32() >> 8)
 }
 
-// Reset lets a shard draw another number.
+// Reset generates a new number for a shard.
 func (m *MachineIDs) Reset(id catalog.ShardID) {
 	if s := m.shards[id]; s != nil {
 		m.set(s, m.ids.NewMachineID())
 	}
 }
 
-// Share gives a shard the number of another one. They differ again
-// after the balancer's next round, which fails.
+// Share sets the number of a shard to that of another one. The balancer's next round fails and resets
+// the number.
 func (m *MachineIDs) Share(from, to string) error {
 	first, err := m.config.ShardByID(from)
 	if err != nil {

@@ -11,27 +11,27 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Removal is where the removal of a shard stands (rules/03-commands §1.5).
+// Removal is the state of a shard removal (rules/03-commands §1.5).
 type Removal struct {
 	Shard catalog.ShardID
-	// Started: this call has begun it. Completed: the shard is gone.
+	// Started reports whether this call has started the removal, Completed whether the shard is removed.
 	Started, Completed  bool
 	Chunks, JumboChunks int64
-	// Databases have the shard as their primary; Collections are on it, tracked
-	// and not sharded.
+	// Databases have the shard as their primary. Collections are the tracked unsharded collections on
+	// the shard.
 	Databases, Collections []string
-	// Cleaning: a config server is drained, and still holds what waits for
-	// deletion, or a collection with documents.
+	// Cleaning reports whether a drained config server still has pending range deletions or a collection
+	// with documents.
 	Cleaning         bool
 	PendingDeletions int64
 	FirstNonEmpty    string
 }
 
-// Empty reports whether nothing is left to move.
+// Empty reports whether no chunks and databases are left to move.
 func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
-// Remove begins, or goes on with, the removal of a shard, named by its
-// id, connection string or host. Repeat the call until Completed.
+// Remove starts or continues the removal of a shard, given by id, connection string or host. The call
+// must be repeated until Completed.
 func (mb *Membership) Remove(name string) (Removal, error) {
 	shard, err := mb.ShardToDrain(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (mb *Membership) Remove(name string) (Removal, error) {
 	return mb.removeStep(shard)
 }
 
-// removeStep begins or goes on with a removal.
+// removeStep starts or continues a removal.
 func (mb *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 	if err := mb.checkRemoval(shard); err != nil {
 		return Removal{}, err
@@ -57,7 +57,7 @@ func (mb *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 	return r, mb.finishRemoval(shard)
 }
 
-// checkRemoval runs the checks that every call repeats.
+// checkRemoval makes the checks that every call repeats.
 func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 	shards, err := mb.config.Shards()
 	if err != nil {
@@ -87,7 +87,7 @@ func (cfg *ConfigDB) databasesOn(id catalog.ShardID) []string {
 	return names
 }
 
-// finishRemoval takes an empty shard out. Its process keeps what it holds.
+// finishRemoval removes an empty shard from the cluster. The shard keeps its data.
 func (mb *Membership) finishRemoval(shard catalog.Shard) error {
 	mb.config.remove(configShards, string(shard.ID))
 	if shard.ID != configShard {
@@ -112,15 +112,14 @@ func (mb *Membership) finishRemoval(shard catalog.Shard) error {
 	return err
 }
 
-// Where the time of the last removal is kept (rules/03-catalog-and-keys §3.13).
+// The document with the time of the last removal (rules/03-catalog-and-keys §3.13).
 const (
 	configRemovals = "shardRemovalLog"
 	lastRemoval    = "latestShardRemovalLog"
 )
 
-// RemoveConfigShard begins, or goes on with, making the config server a
-// dedicated one again (transitionToDedicatedConfigServer). Call it again until
-// it is completed.
+// RemoveConfigShard starts or continues the transition to a dedicated config server
+// (transitionToDedicatedConfigServer). The call must be repeated until Completed.
 func (mb *Membership) RemoveConfigShard() (Removal, error) {
 	shard, err := mb.ConfigShardToDrain()
 	if err != nil {
@@ -129,9 +128,9 @@ func (mb *Membership) RemoveConfigShard() (Removal, error) {
 	return mb.removeStep(shard)
 }
 
-// cleanConfigShard waits until a drained config server holds nothing of the
-// users any more: it stays a member of the cluster, so what it holds must go. Newer releases drop it, once
-// no range deletion is left that has yet to become ready.
+// cleanConfigShard checks whether a drained config server has user data left. It stays in the cluster,
+// so its user data must be deleted. Newer releases drop the data once there are no unready range
+// deletions.
 func (mb *Membership) cleanConfigShard(r *Removal) {
 	s := mb.shards[configShard]
 	if mb.release.DropsOrphansOfConfig() {
@@ -148,11 +147,11 @@ func (mb *Membership) cleanConfigShard(r *Removal) {
 	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
 }
 
-// Since 8.3 the steps of a removal have commands of their own (rules/03-commands §1.5): each of
-// these is one. They take a shard that ShardToDrain or ConfigShardToDrain gave.
+// Since 8.3 each step of a removal has its own command (rules/03-commands §1.5). The methods below
+// implement the steps. Their shard comes from ShardToDrain or ConfigShardToDrain.
 
-// ShardToDrain finds a shard by its id, connection string or host. The config
-// server is drained by commands of its own.
+// ShardToDrain returns a shard by id, connection string or host. It fails for the config server, which
+// has its own commands.
 func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 	shard, err := mb.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
@@ -162,12 +161,13 @@ func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 	return shard, err
 }
 
-// ConfigShardToDrain returns the config server as a shard; 70 when it is none.
+// ConfigShardToDrain returns the config server as a shard. It fails with error 70 if the config server
+// is not a shard.
 func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
 	return mb.config.ShardByID(string(configShard))
 }
 
-// Drain is StartDraining by a command of its own (from 8.3).
+// Drain implements the separate command to start draining (since 8.3).
 func (mb *Membership) Drain(shard catalog.Shard) error {
 	shards, err := mb.config.Shards()
 	if err != nil {
@@ -185,8 +185,8 @@ func (mb *Membership) Drain(shard catalog.Shard) error {
 	return mb.markDraining(shard)
 }
 
-// StartDraining marks a shard as draining, from when on the balancer empties
-// it. That it is draining is not an error.
+// StartDraining marks a shard as draining, so that the balancer empties it. It does nothing if the shard
+// is draining.
 func (mb *Membership) StartDraining(shard catalog.Shard) error {
 	if err := mb.checkRemoval(shard); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (mb *Membership) markDraining(shard catalog.Shard) error {
 	return nil
 }
 
-// StopDraining cancels the draining of a shard. It is not an error if it is not draining.
+// StopDraining cancels the draining of a shard. It does nothing if the shard is not draining.
 func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
@@ -218,8 +218,8 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	return err
 }
 
-// DrainingStatus returns what a shard still has, and what reshardings under way
-// will give it.
+// DrainingStatus returns the data that a shard still has, including what reshardings in progress will
+// move to it.
 func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: mb.config.databasesOn(shard.ID),
 		Collections: mb.config.unshardedOn(shard.ID)}
@@ -234,8 +234,8 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	return r
 }
 
-// CommitRemoval takes a shard out of the cluster that has been drained;
-// IllegalOperation when it has not.
+// CommitRemoval removes a drained shard from the cluster. It fails with IllegalOperation if the shard is
+// not drained.
 func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	version, _ := mb.clusterParameters.FCVDocument().Lookup("version").StringValueOK()
 	if fcv, _ := catalog.ReleaseOf(version); !fcv.CommitsRemovals() {
@@ -254,7 +254,7 @@ func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	return mb.finishRemoval(shard)
 }
 
-// CollectionsToMove lists the collections on a shard that are not sharded, tracked or not.
+// CollectionsToMove returns the unsharded collections on a shard, tracked or not.
 func (mb *Membership) CollectionsToMove(id catalog.ShardID) []string {
 	list := mb.config.unshardedOn(id)
 	for ns := range mb.shards[id].colls {
@@ -270,7 +270,7 @@ func (mb *Membership) CollectionsToMove(id catalog.ShardID) []string {
 	return list
 }
 
-// BytesOn returns how much data of users a shard still has, orphans included.
+// BytesOn returns the size of the user data on a shard, including orphans.
 func (mb *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 	for ns, local := range mb.shards[id].colls {
 		if db, _, _ := strings.Cut(ns, "."); !onConfigServer(db) {
@@ -281,8 +281,7 @@ func (mb *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 	return sum
 }
 
-// unshardedOn lists the tracked collections on a shard that are not sharded:
-// the balancer leaves them where they are.
+// unshardedOn returns the tracked unsharded collections on a shard, which the balancer does not move.
 func (cfg *ConfigDB) unshardedOn(id catalog.ShardID) []string {
 	list := []string{}
 	for ns, table := range cfg.allTables() {

@@ -23,12 +23,12 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// readers are the cursors that are open, and opened is how many ever were.
+	// readers are the open cursors; opened is the number of cursors ever opened.
 	readers map[*Reader]struct{}
 	opened  int
 }
 
-// RangeDeleter is that of the cluster.
+// RangeDeleter returns the RangeDeleter of the cluster.
 func (c *Cluster) RangeDeleter() *RangeDeleter { return c.deleter }
 
 type deletionTiming uint8
@@ -38,24 +38,24 @@ const (
 	deletionNow
 )
 
-// rangeDeletion is a range deletion task (rules/02-migration-and-metadata §5.4 and §5.6): documents
-// in a range that a shard does not own, or will not.
+// rangeDeletion is a range deletion task (rules/02-migration-and-metadata §5.4 and §5.6): documents in a
+// range that the shard does not own or will not own.
 type rangeDeletion struct {
 	coll     deletionTarget
 	min, max catalog.Key
 	timing   deletionTiming
-	// orphans is the number of documents that are still to be deleted.
+	// orphans is the number of documents that remain to be deleted.
 	orphans int64
-	// ready: its migration is decided, and the shard knows it.
+	// ready reports whether the migration is decided and the shard knows the decision.
 	ready bool
-	// begun: the first batch was, or is about to be, deleted.
+	// begun reports whether the deletion of the first batch has begun.
 	begun bool
-	// donor is the shard that the migration came from, at when it began.
+	// donor is the donor of the migration, migrationStart the start of the migration.
 	donor          catalog.ShardID
 	migrationStart bson.Timestamp
 }
 
-// deletionTarget is what a range deletion knows of its collection.
+// deletionTarget identifies the collection of a range deletion.
 type deletionTarget struct {
 	Namespace string
 	UUID      bson.Binary
@@ -84,7 +84,7 @@ func (s *shard) addDeletion(m *migration, when deletionTiming) *rangeDeletion {
 func (s *shard) removeDeletion(task *rangeDeletion) {
 	if i := slices.Index(s.deletions, task); i >= 0 {
 		s.currentDeletionIndex().remove(task)
-		if i == 0 && len(s.deletions) > 1 { // as nearly always: nothing has to move
+		if i == 0 && len(s.deletions) > 1 { // the usual case: no copy needed
 			s.deletions[0], s.deletions = nil, s.deletions[1:]
 		} else {
 			s.deletions = slices.Delete(s.deletions, i, i+1)
@@ -93,8 +93,7 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 	s.deletionsChanged = true
 }
 
-// schedule makes a task ready: a delayed one waits, so that queries
-// that still read the range can end.
+// schedule makes a task ready. A delayed task waits so that queries that still read the range can end.
 func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	var delay time.Duration
 	if task.timing == deletionDelayed {
@@ -103,18 +102,18 @@ func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	rd.delete(s, task, delay, nil)
 }
 
-// delete deletes a task's documents in batches, removes the task and
-// calls then, if there is one.
+// delete deletes a task's documents in batches and removes the task. Then it calls then, if it is not
+// nil.
 func (rd *RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
 	task.ready = true
 	rd.scheduleBatch(delay, s, task, then)
 }
 
-// deletionRetry is when a task is taken up again that panicked.
+// deletionRetry is the delay before a task is retried after a panic.
 const deletionRetry = time.Minute
 
-// scheduleBatch deletes the next batch in d. Should that panic, whoever waits goes on,
-// and the task is tried again later.
+// scheduleBatch deletes the next batch in d. After a panic, waiters continue and the task is retried
+// later.
 func (rd *RangeDeleter) scheduleBatch(d time.Duration, s *shard, task *rangeDeletion, then func()) {
 	run := func() {
 		rd.clock.Attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
@@ -134,7 +133,7 @@ func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) 
 	}
 	deleted := 0
 	local := s.colls[task.coll.Namespace]
-	// The task is gone when the collection was dropped.
+	// The task no longer exists if the collection was dropped.
 	if slices.Contains(s.deletions, task) && local != nil && local.uuid.Equal(task.coll.UUID) {
 		rd.applyToSecondaries(s, task)
 		deleted = rd.deleteDocuments(s, local, task)
@@ -159,12 +158,13 @@ func (s *shard) endDeletion(task *rangeDeletion, then func()) {
 	}
 }
 
-// ScheduledDeletions counts the range deletion tasks of a shard.
+// ScheduledDeletions returns the number of range deletion tasks of a shard.
 func (st *Statistics) ScheduledDeletions(id catalog.ShardID) int {
 	return len(st.shards[id].deletions)
 }
 
-// UnreadyDeletions counts those whose migration is not decided, or whose shard does not know it.
+// UnreadyDeletions returns the number of tasks whose migration is undecided or whose shard does not know
+// the decision.
 func (st *Statistics) UnreadyDeletions(id catalog.ShardID) int { return st.shards[id].countUnready() }
 
 func (s *shard) countUnready() (n int) {
@@ -176,20 +176,20 @@ func (s *shard) countUnready() (n int) {
 	return n
 }
 
-// PendingDeletion is a range deletion task as a shard keeps it.
+// PendingDeletion is a range deletion task in the shard's format.
 type PendingDeletion struct {
 	Namespace string
 	UUID      bson.Binary
 	Donor     catalog.ShardID
 	Key       bson.Raw // the shard key
 	Min, Max  bson.Raw
-	Now       bool // without the delay that lets queries end
-	Pending   bool // not decided yet: the migration is under way
+	Now       bool // no delay for running queries
+	Pending   bool // the migration is in progress and undecided
 	Orphans   int64
 	At        bson.Timestamp
 }
 
-// Tasks lists a shard's tasks, in the order they were made.
+// Tasks returns a shard's tasks in the order of their creation.
 func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 	s := rd.shards[id]
 	if s == nil {
@@ -208,12 +208,12 @@ func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 	return list
 }
 
-// deleteDocuments deletes one batch and returns how many documents it held.
+// deleteDocuments deletes one batch and returns the number of deleted documents.
 func (rd *RangeDeleter) deleteDocuments(s *shard, local *localCollection, task *rangeDeletion) int {
 	limit := int(rd.parameters.Int("rangeDeleterBatchSize"))
 	limit = cmp.Or(limit, math.MaxInt32)
 	if local.docs.Count() == 0 {
-		return 0 // as where its data are virtual
+		return 0 // for example if all data is virtual
 	}
 	var records []store.RecordID
 	for record := range local.documentsInRange(task.coll.Pattern, task.min, task.max) {
@@ -232,7 +232,7 @@ func (rd *RangeDeleter) deleteDocuments(s *shard, local *localCollection, task *
 	return len(records)
 }
 
-// Await blocks until a shard has no range of a collection to delete.
+// Await blocks until a shard has no range deletions of a collection.
 func (rd *RangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
 	if rd.parameters.Int("disableResumableRangeDeleter") != 0 {
 		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
@@ -245,12 +245,12 @@ func (rd *RangeDeleter) Await(ctx context.Context, deadline time.Time, id catalo
 	})
 }
 
-// deletionIndex finds range deletions by their ranges. The tasks of a shard do
-// not overlap, as data comes into no range that waits for its deletion; should
-// some do all the same, all are looked at. The zero value has to be made.
+// deletionIndex finds range deletions by range. The tasks of a shard do not overlap, because no data
+// enters a range with a pending deletion. If some tasks overlap nevertheless, all tasks are searched.
+// The zero value must be built before use.
 type deletionIndex struct {
-	tasks    []*rangeDeletion // by collection and lower bound
-	disjoint bool             // no two overlap
+	tasks    []*rangeDeletion // sorted by collection and lower bound
+	disjoint bool             // no two tasks overlap
 }
 
 // deletionRange is a range of a collection.
@@ -263,7 +263,7 @@ func (t *rangeDeletion) span() deletionRange { return deletionRange{t.coll.UUID,
 
 func compareDeletions(a, b *rangeDeletion) int { return a.compareStart(b.span()) }
 
-// compareStart compares where a task begins with where a range does.
+// compareStart compares the beginning of a task with the beginning of a range.
 func (t *rangeDeletion) compareStart(r deletionRange) int {
 	if order := bytes.Compare(t.coll.UUID.Data, r.uuid.Data); order != 0 {
 		return order
@@ -271,7 +271,7 @@ func (t *rangeDeletion) compareStart(r deletionRange) int {
 	return t.min.Compare(r.min)
 }
 
-// currentDeletionIndex returns the current index. Code that changes the bounds of tasks must empty
+// currentDeletionIndex returns the up-to-date index. Code that changes the bounds of tasks must reset
 // it.
 func (s *shard) currentDeletionIndex() *deletionIndex {
 	o := &s.deletionsByRange
@@ -296,8 +296,8 @@ func (o *deletionIndex) add(task *rangeDeletion) {
 	o.tasks = slices.Insert(o.tasks, i, task)
 }
 
-// find returns the place of a task that begins where a range does, and whether there
-// is one. Shards give their chunks away in key order: nearly always it comes last.
+// find returns the index of the task that begins where a range begins, and whether there is one. Shards
+// donate chunks in key order, so the result is nearly always the end.
 func (o *deletionIndex) find(r deletionRange) (i int, found bool) {
 	if n := len(o.tasks); n == 0 || o.tasks[n-1].compareStart(r) < 0 {
 		return n, false
@@ -306,7 +306,7 @@ func (o *deletionIndex) find(r deletionRange) (i int, found bool) {
 }
 
 func (o *deletionIndex) remove(task *rangeDeletion) {
-	if o.disjoint && len(o.tasks) > 1 && o.tasks[0] == task { // as nearly always: nothing has to move
+	if o.disjoint && len(o.tasks) > 1 && o.tasks[0] == task { // the usual case: no copy needed
 		o.tasks[0], o.tasks = nil, o.tasks[1:]
 		return
 	}
@@ -314,15 +314,15 @@ func (o *deletionIndex) remove(task *rangeDeletion) {
 		o.tasks = slices.Delete(o.tasks, i, i+1)
 		return
 	}
-	*o = deletionIndex{} // to be made again
+	*o = deletionIndex{} // to be rebuilt
 }
 
 func (t *rangeDeletion) overlaps(r deletionRange) bool {
 	return catalog.Overlap(t.min, t.max, r.min, r.max) && t.coll.UUID.Equal(r.uuid)
 }
 
-// overlappingDeletion finds a task, decided or not, that shares keys with the
-// range: no data may come into such a range.
+// overlappingDeletion returns a task, decided or not, that overlaps the range. No data may enter such a
+// range.
 func (s *shard) overlappingDeletion(asked deletionRange) *rangeDeletion {
 	o := s.currentDeletionIndex()
 	if !o.disjoint {
@@ -331,7 +331,7 @@ func (s *shard) overlappingDeletion(asked deletionRange) *rangeDeletion {
 		}
 		return nil
 	}
-	// The last one that begins below the end of the range.
+	// The last task that begins below the end of the range.
 	i, _ := o.find(deletionRange{uuid: asked.uuid, min: asked.max})
 	if i > 0 && o.tasks[i-1].overlaps(asked) {
 		return o.tasks[i-1]

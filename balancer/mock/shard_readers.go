@@ -8,11 +8,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// A donor deletes a range after the cursors have ended that were open when it gave the range away, whatever
-// they read of the collection (rules/02-migration-and-metadata §5.6): they go on by what the shard owned then.
+// A donor deletes a range only after all cursors on the collection that were open when it donated the
+// range have ended (rules/02-migration-and-metadata §5.6). These cursors still use the ownership of that
+// time.
 
-// readerTimeout is the idle timeout of cursors on a server. Cursors of the mock time out in real time:
-// this timeout is in virtual time, so that an abandoned cursor does not keep orphans forever.
+// readerTimeout is a server's idle timeout of cursors. Cursors of the mock time out in real time. This
+// timeout is in virtual time, so that an abandoned cursor does not keep orphans forever.
 const readerTimeout = 10 * time.Minute
 
 // Reader is an open cursor that reads a collection on some shards. The cluster's lock guards it.
@@ -24,7 +25,8 @@ type Reader struct {
 	noTimeout     bool // noCursorTimeout
 	lastUsed      time.Time
 	heldDeletions []*heldDeletion
-	// secondary is what it loses where it reads secondaries, which nothing waits for; nil of primaries.
+	// secondary tracks the losses of a cursor on secondaries, for which no deletion waits; nil for
+	// primaries.
 	secondary *SecondaryRead
 }
 
@@ -34,7 +36,7 @@ type heldDeletion struct {
 	begin   func()
 }
 
-// OpenReader notes a cursor that stays open, until it is closed.
+// OpenReader registers a cursor until it is closed.
 func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool, of *SecondaryRead) *Reader {
 	rd.opened++
 	r := &Reader{
@@ -47,15 +49,14 @@ func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeou
 	return r
 }
 
-// OpenReader is a cursor that is open, as Readers lists it.
+// OpenReader is an open cursor in the list of Readers.
 type OpenReader struct {
 	ID        int
 	Namespace string
 	Shards    []catalog.ShardID
 }
 
-// Readers lists the cursors on primaries that are open and were read not too long ago, in the order they were
-// opened.
+// Readers returns the open cursors on primaries that are not idle for too long, in the order of opening.
 func (rd *RangeDeleter) Readers() (list []OpenReader) {
 	for r := range rd.readers {
 		if r.secondary == nil && (r.noTimeout || rd.clock.Now().Sub(r.lastUsed) < readerTimeout) {
@@ -66,14 +67,15 @@ func (rd *RangeDeleter) Readers() (list []OpenReader) {
 	return list
 }
 
-// Touch notes that the cursor was read. A nil Reader is none.
+// Touch records a read of the cursor. It does nothing for a nil Reader.
 func (r *Reader) Touch() {
 	if r != nil {
 		r.lastUsed = r.deleter.clock.Now()
 	}
 }
 
-// Close notes that the cursor has ended: range deletions that waited for it last begin. A nil Reader is none.
+// Close unregisters the cursor and starts the range deletions that waited only for it. It does nothing
+// for a nil Reader.
 func (r *Reader) Close() {
 	if r == nil {
 		return
@@ -94,7 +96,7 @@ func (h *heldDeletion) releaseReader(r *Reader) {
 	}
 }
 
-// afterReaders begins when the cursors have ended that read a collection on a shard now.
+// afterReaders calls begin when all cursors that read a collection on a shard now have ended.
 func (rd *RangeDeleter) afterReaders(ns string, shard catalog.ShardID, begin func()) {
 	held := &heldDeletion{readers: map[*Reader]struct{}{}, begin: begin}
 	for r := range rd.readers {
@@ -110,7 +112,7 @@ func (rd *RangeDeleter) afterReaders(ns string, shard catalog.ShardID, begin fun
 	rd.dropIdleReaders(held)
 }
 
-// dropIdleReaders has a deletion wait no longer for cursors that were not read for too long.
+// dropIdleReaders ends the wait of a deletion for cursors that are idle for too long.
 func (rd *RangeDeleter) dropIdleReaders(held *heldDeletion) {
 	rd.clock.After(readerTimeout, func() {
 		for r := range held.readers {

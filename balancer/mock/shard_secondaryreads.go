@@ -10,17 +10,18 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// A secondary carries out the range deletions of its primary, whatever its own cursors read: the primary knows
-// nothing of those. Up to 8.1 a query that began before the range was given away then goes on without the
-// documents, and without an error; from 8.2 on it is killed (rules/02-migration-and-metadata §5.6).
+// A secondary executes the range deletions of its primary regardless of its own cursors, because the
+// primary does not know them. Up to 8.1 a query that began before the range was donated continues
+// without the documents and without an error. Since 8.2 it is killed (rules/02-migration-and-metadata
+// §5.6).
 
-// SecondaryRead is what a read of secondaries has lost since it began.
+// SecondaryRead tracks the documents that a read from secondaries has lost since it began.
 type SecondaryRead struct {
-	// tables are those by which the shards owned documents when it began.
+	// tables holds the routing tables by which the shards owned documents when the read began.
 	tables   map[catalog.ShardID]*catalog.RoutingTable
-	killable bool // it is killed, and loses nothing
+	killable bool // a loss kills the read
 	killed   atomic.Bool
-	// gone are the ranges that were deleted. Who reads them does not hold the lock.
+	// gone holds the deleted ranges. It is read without the lock.
 	gone atomic.Pointer[[]goneRange]
 }
 
@@ -34,10 +35,10 @@ func (g goneRange) has(doc bson.Raw) bool {
 	return err == nil && !key.Less(g.min) && (key.Less(g.max) || g.max.Equal(g.pattern.GlobalMax()))
 }
 
-// FromSecondaries has the reads of a request go to secondaries, also where those are not behind.
+// FromSecondaries makes the reads of a request use secondaries, even ones without lag.
 func (rq *Request) FromSecondaries() {
 	if rq.secondary != nil {
-		return // what else the request reads ends with its first batch
+		return // other reads of the request end with the first batch
 	}
 	release := rq.env.config.fcv.applyTo(rq.env.release)
 	rq.secondary = &SecondaryRead{
@@ -46,7 +47,8 @@ func (rq *Request) FromSecondaries() {
 	}
 }
 
-// addTarget notes a part of the read, and reports whether it is one: of the collection that was read first.
+// addTarget adds a part of the read. It returns false for targets of other collections than the first
+// one.
 func (r *SecondaryRead) addTarget(t target) bool {
 	if r == nil || t.table == nil {
 		return false
@@ -57,10 +59,10 @@ func (r *SecondaryRead) addTarget(t target) bool {
 	return r.tables[t.shard.id] == t.table
 }
 
-// LostOnSecondaries returns what the reads of the request lose; nil where they go to primaries.
+// LostOnSecondaries returns what tracks the losses of the request's reads, nil for reads from primaries.
 func (rq *Request) LostOnSecondaries() *SecondaryRead { return rq.secondary }
 
-// Failed returns why a read can't go on; nil if it can. A nil SecondaryRead is one of primaries.
+// Failed returns the error if the read was killed, else nil. A nil SecondaryRead belongs to primaries.
 func (r *SecondaryRead) Failed() error {
 	if r == nil || !r.killed.Load() {
 		return nil
@@ -68,7 +70,7 @@ func (r *SecondaryRead) Failed() error {
 	return mongoerr.New(mongoerr.QueryPlanKilled, "Read has been terminated due to orphan range cleanup")
 }
 
-// stillHas reports whether a document is still there.
+// stillHas reports whether a document was not deleted.
 func (r *SecondaryRead) stillHas(doc bson.Raw) bool {
 	if r == nil {
 		return true
@@ -77,7 +79,8 @@ func (r *SecondaryRead) stillHas(doc bson.Raw) bool {
 	return gone == nil || !slices.ContainsFunc(*gone, func(g goneRange) bool { return g.has(doc) })
 }
 
-// applyToSecondaries has the reads of a shard's secondaries lose a range that is about to be deleted.
+// applyToSecondaries removes a range that is about to be deleted from the reads of the shard's
+// secondaries.
 func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	if task.begun {
 		return
@@ -104,7 +107,7 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	lose()
 }
 
-// ownedByShard reports whether a shard owned some of a range when the read began.
+// ownedByShard reports whether a shard owned a part of the range when the read began.
 func (r *SecondaryRead) ownedByShard(id catalog.ShardID, task *rangeDeletion) bool {
 	return r != nil && r.tables[id] != nil && slices.Contains(r.tables[id].OwnersIn(task.min, task.max), id)
 }

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Statistics counts what shards and the config server hold.
+// Statistics computes statistics of the data on shards and the config server.
 type Statistics struct {
 	*setup
 	addresses    *Addresses
@@ -31,38 +31,37 @@ type Statistics struct {
 	shards       shardSet
 }
 
-// Statistics returns those of the cluster.
+// Statistics returns the Statistics of the cluster.
 func (c *Cluster) Statistics() *Statistics { return c.stats }
 
-// LocalStats is a collection on one shard: the fast counters, orphans and
-// virtual data included.
+// LocalStats are the counters of a collection on one shard, including orphans and virtual data.
 type LocalStats struct {
 	Shard                catalog.ShardID
 	Host                 string // host:port of the shard's first member
 	Docs, Bytes, Orphans int64
 	Indexes              []string
-	// Capped collections have limits: bytes, and documents unless it is zero.
+	// Capped collections have a limit in bytes; a MaxDocs of zero means no limit of documents.
 	Capped            bool
 	MaxBytes, MaxDocs int64
-	// Free is what the file has beyond the documents.
+	// Free is the unused size of the file.
 	Free int64
-	// Reads and Writes are operations since the shard began.
+	// Reads and Writes count operations since the start of the shard.
 	Reads, Writes int64
 	// ReadMicros and WriteMicros are the durations of workload operations.
 	ReadMicros, WriteMicros int64
 }
 
-// StorageUnit is what a collection or an index is said to occupy at least.
+// StorageUnit is the minimum storage size of a collection or an index.
 const StorageUnit = 4096
 
-// StoredBytes returns what the file of the documents is said to occupy.
+// StoredBytes returns the reported size of the collection's file.
 func (s LocalStats) StoredBytes() int64 { return max(s.Bytes+s.Free, StorageUnit) }
 
-// IndexBytes returns what the indexes are said to occupy.
+// IndexBytes returns the reported size of the indexes.
 func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
 
-// Collection asks the shards that own chunks of a collection, or the primary of an
-// untracked one. Config collections are on the config server.
+// Collection returns the counters of a collection on the shards that own chunks; for an untracked
+// collection, on the primary; for a config collection, on the config server.
 func (st *Statistics) Collection(ns string) []LocalStats {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -86,8 +85,8 @@ func (st *Statistics) Collection(ns string) []LocalStats {
 	return stats
 }
 
-// onShard returns the counters of a collection on one shard, whether it owns
-// chunks or not. It is false when the shard has no such collection.
+// collectionOn returns the counters of a collection on one shard, which need not own chunks. It returns
+// false if the shard does not have the collection.
 func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, bool) {
 	l := st.shards.collection(id, ns)
 	if l == nil {
@@ -102,8 +101,7 @@ func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, b
 	}, true
 }
 
-// Distribution is Collection plus the shards that own no chunks but hold
-// orphans.
+// Distribution is like Collection and includes the shards that own no chunks but have orphans.
 func (st *Statistics) Distribution(ns string) []LocalStats {
 	stats := st.Collection(ns)
 	for _, id := range st.shards.ids() {
@@ -119,7 +117,7 @@ func (st *Statistics) Distribution(ns string) []LocalStats {
 	return stats
 }
 
-// configCollection returns a collection that the config server holds.
+// configCollection returns the counters of a collection of the config server.
 func (st *Statistics) configCollection(ns string) []LocalStats {
 	limit := cappedBytes(ns)
 	stats := LocalStats{Shard: configShard, Host: st.addresses.configHost, Capped: limit > 0, MaxBytes: limit}
@@ -140,10 +138,11 @@ func (st *Statistics) configCollection(ns string) []LocalStats {
 	return []LocalStats{stats}
 }
 
-// chunkBytes is about what a document of config.chunks takes.
+// chunkBytes is the approximate size of a document of config.chunks.
 const chunkBytes = 200
 
-// cappedBytes returns the limits of the config server's capped collections.
+// cappedBytes returns the size limit of a capped collection of the config server, 0 for other
+// collections.
 func cappedBytes(ns string) int64 {
 	switch ns {
 	case "config." + configChangelog:
@@ -176,8 +175,8 @@ func indexNames(docs *store.Collection) []string {
 	return names
 }
 
-// HomeShard returns where a collection would be made: its database's primary, or any
-// shard while there is no database.
+// HomeShard returns the shard on which a collection would be created: its database's primary, or any
+// shard if the database does not exist.
 func (st *Statistics) HomeShard(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
 	if st.config.holdsCollection(ns) {
@@ -190,15 +189,15 @@ func (st *Statistics) HomeShard(ns string) (catalog.ShardID, string) {
 	return id, st.addresses.HostOf(id)
 }
 
-// CollectionInfo is a collection as listCollections shows it.
+// CollectionInfo is an entry of listCollections.
 type CollectionInfo struct {
 	Name    string
 	UUID    bson.Binary
 	Options bson.D
-	View    bool // then there is no UUID
+	View    bool // views have no UUID
 }
 
-// Collections lists a database's collections, by name.
+// Collections returns a database's collections sorted by name.
 func (st *Statistics) Collections(db string) []CollectionInfo {
 	var infos []CollectionInfo
 	if onConfigServer(db) {
@@ -239,25 +238,26 @@ func (st *Statistics) Collections(db string) []CollectionInfo {
 	return infos
 }
 
-// MigrationInfo is a migration under way.
+// MigrationInfo describes a migration in progress.
 type MigrationInfo struct {
 	Namespace string
 	From, To  catalog.ShardID
 	Min, Max  bson.Raw
 	Started   time.Time
-	// Step is how many of the donor's six steps are done, RecipientStep how
-	// many of the recipient's eight, zero before it began.
+	// Step is the number of completed donor steps (of six), RecipientStep the number of completed
+	// recipient steps (of eight). RecipientStep is zero before the recipient has started.
 	Step, RecipientStep int
-	// Op numbers the donor's command; the two after it are the workers', and the one
-	// after those the donor's question to the recipient.
+	// Op is the operation id of the donor's command. The next two ids are those of the workers, and the
+	// third that of the donor's status request to the recipient.
 	Op int32
-	// Command is what the donor was sent; nil when nobody waits for its answer any more.
+	// Command is the command that the donor has received; nil if nobody waits for its reply any longer.
 	Command bson.D
-	// Waiting: the donor's worker waits for the recipient. Killed: killOp has ended it.
+	// Waiting reports whether the donor's worker waits for the recipient. Killed reports whether killOp
+	// has killed it.
 	Waiting, Killed bool
 }
 
-// List lists the migrations under way, by donor.
+// List returns the migrations in progress sorted by donor.
 func (ms *Migrations) List() []MigrationInfo {
 	var list []MigrationInfo
 	for m := range ms.active {
@@ -286,7 +286,7 @@ func orEmpty(doc bson.Raw) bson.Raw {
 	return doc
 }
 
-// OwnedBytes returns the bytes that each shard owns of a tracked collection, as the balancer sees them.
+// OwnedBytes returns the sizes by which the balancer sees the shards' parts of a tracked collection.
 func (st *Statistics) OwnedBytes(ns string) map[catalog.ShardID]int64 {
 	coll, ok, err := st.config.Tracked(ns)
 	if err != nil || !ok {
@@ -295,8 +295,8 @@ func (st *Statistics) OwnedBytes(ns string) map[catalog.ShardID]int64 {
 	return st.ownedBytes(coll, nil)
 }
 
-// ownedBytes asks every shard for the bytes it owns of a collection. The answer takes
-// the place of another one, if there is one.
+// ownedBytes returns the owned size of a collection on each shard. It reuses the map sizes, which may be
+// nil.
 func (st *Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.ShardID]int64) map[catalog.ShardID]int64 {
 	if clear(sizes); sizes == nil {
 		sizes = make(map[catalog.ShardID]int64, len(st.shards))
@@ -307,7 +307,8 @@ func (st *Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.Shar
 	return sizes
 }
 
-// fillShardSizes fills in what shards with a limit hold (rules/01-rounds-and-settings §3.1).
+// fillShardSizes sets the data sizes of shards that have a maximum size (rules/01-rounds-and-settings
+// §3.1).
 func (st *Statistics) fillShardSizes(shards []catalog.Shard) {
 	for i, s := range shards {
 		if local := st.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
@@ -316,12 +317,11 @@ func (st *Statistics) fillShardSizes(shards []catalog.Shard) {
 	}
 }
 
-// ConfigServerID is the config server among the members of the cluster.
+// ConfigServerID is the id of the config server among the members of the cluster.
 const ConfigServerID = configShard
 
-// MemberReads captures what one shard holds itself, orphans included:
-// what a client sees that connects to the shard and not to a router. The config
-// server holds the config and admin databases.
+// MemberReads captures the data of a collection on one shard, including orphans, as a client sees it
+// that connects directly to the shard. The config server has the config and admin databases.
 func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Filter) ([]Read, error) {
 	if id == configShard && rq.env.config.holdsCollection(ns) {
 		return rq.Reads(ns, filter)
@@ -333,16 +333,15 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Fil
 	return []Read{rq.env.locator.capture(target{docs: l.docs, shard: rq.env.shards[id], local: l})}, nil
 }
 
-// OwnRead is the read of documents that a member shows and the cluster does not
-// keep.
+// OwnRead returns a read of documents that only a member has and the cluster does not store.
 func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
 	r := rq.env.locator.capture(target{docs: docs})
 	r.Shard, r.Host = id, rq.env.addresses.HostOf(id)
 	return r
 }
 
-// OnMember returns the counters of a collection on one shard, whether it owns
-// chunks or not. It is false when the shard has no such collection.
+// OnMember returns the counters of a collection on one shard, which need not own chunks. It returns
+// false if the shard does not have the collection.
 func (st *Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
 	if id == configShard && st.config.holdsCollection(ns) {
 		if stats := st.configCollection(ns); len(stats) > 0 {
@@ -353,7 +352,7 @@ func (st *Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool)
 	return st.collectionOn(id, ns)
 }
 
-// MemberNamespaces lists the collections of one shard in order.
+// MemberNamespaces returns the sorted collections of one shard.
 func (st *Statistics) MemberNamespaces(id catalog.ShardID) []string {
 	var own []string
 	if id == configShard {
@@ -365,8 +364,8 @@ func (st *Statistics) MemberNamespaces(id catalog.ShardID) []string {
 	return own
 }
 
-// MemberIndexes returns the indexes of a collection on one shard. It is false
-// when the shard has no such collection.
+// MemberIndexes returns the indexes of a collection on one shard. It returns false if the shard does not
+// have the collection.
 func (st *Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
 	if id == configShard && st.config.holdsCollection(ns) {
 		return st.indexes.List(ns)
@@ -378,15 +377,15 @@ func (st *Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.Inde
 	return l.docs.Indexes(), true
 }
 
-// MemberOptions returns the UUID and the options of a collection on one shard, or
-// on the config server. It is false when the member has no such collection.
+// MemberOptions returns the UUID and the options of a collection on one shard or on the config server.
+// It returns false if the member does not have the collection.
 func (st *Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary, bson.D, bool) {
 	if id == configShard && st.config.holdsCollection(ns) {
 		return st.config.uuid(ns), configOptions(ns), true
 	}
 	l := st.shards.collection(id, ns)
 	switch {
-	case l == nil: // one of the member's own
+	case l == nil: // may be an internal collection of the member
 		return bson.Binary{}, configOptions(ns), false
 	case l.options == nil:
 		return l.uuid, bson.D{}, true
@@ -394,7 +393,7 @@ func (st *Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary,
 	return l.uuid, l.options, true
 }
 
-// RangeDeletions counts the ranges that a shard has still to delete.
+// RangeDeletions returns the number of a shard's range deletions.
 func (st *Statistics) RangeDeletions(id catalog.ShardID) int {
 	if s := st.shards[id]; s != nil {
 		return len(s.deletions)

@@ -10,26 +10,24 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// DatabaseSize is a database with data, as listDatabases shows it.
+// DatabaseSize is a database with data, as in listDatabases.
 type DatabaseSize struct {
 	Name    string
-	Bytes   int64 // on disk, with the indexes
+	Bytes   int64 // on disk, including indexes
 	ByShard []ShardBytes
 }
 
-// ShardBytes is a part of a database on one shard, or on the config server.
+// ShardBytes is the size of a database on one shard or on the config server.
 type ShardBytes struct {
 	Shard catalog.ShardID
 	Bytes int64
 }
 
-// shardCatalogBytes is what each shard keeps in a config database of its own:
-// its copy of the catalog, range deletions, retryable writes. A router does not
-// show these collections, but listDatabases counts them.
+// shardCatalogBytes is the size of the config database of each shard: its cache of the catalog, range
+// deletions, retryable writes. A router does not show these collections, but listDatabases counts them.
 const shardCatalogBytes = 22 * StorageUnit
 
-// Databases lists the databases that hold data, by name. admin and config are
-// always there.
+// Databases returns the databases that have data, sorted by name. It always includes admin and config.
 func (st *Statistics) Databases() []DatabaseSize {
 	sizes := map[string]*DatabaseSize{}
 	add := func(name string, id catalog.ShardID, bytes int64) {
@@ -51,7 +49,7 @@ func (st *Statistics) Databases() []DatabaseSize {
 	}
 	for _, id := range st.shards.ids() {
 		local := map[string]int64{"config": shardCatalogBytes}
-		if id == configShard { // the config server, counted already
+		if id == configShard { // the config server is already counted
 			delete(local, "config")
 		}
 		for ns := range st.shards[id].colls {
@@ -69,11 +67,11 @@ func (st *Statistics) Databases() []DatabaseSize {
 	return list
 }
 
-// defaultDiskBytes is the default size of a volume; it is doubled until the data fits.
+// defaultDiskBytes is the default size of a volume. It is doubled until the data fits.
 const defaultDiskBytes = 1 << 40
 
-// Volume returns the size of a shard's volume and what is used of it: what the shard's
-// databases take.
+// Volume returns the size of a shard's volume, and its used part, which is the size of the shard's
+// databases.
 func (st *Statistics) Volume(id catalog.ShardID) (total, used int64) {
 	s := st.shards[id]
 	if s == nil {
@@ -91,7 +89,7 @@ func (st *Statistics) Volume(id catalog.ShardID) (total, used int64) {
 	return total, min(used, total)
 }
 
-// TopologyTime is when the cluster's shards changed last.
+// TopologyTime returns the time of the last change of the cluster's shards.
 func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 	var newest bson.Timestamp
 	note := func(raw bson.Raw, field string) {
@@ -109,7 +107,7 @@ func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 	return newest
 }
 
-// CountViews counts the views of a database.
+// CountViews returns the number of views in a database.
 func (st *Statistics) CountViews(db string) int64 {
 	n := int64(0)
 	for ns := range st.collections.views {
@@ -120,8 +118,7 @@ func (st *Statistics) CountViews(db string) int64 {
 	return n
 }
 
-// DatabaseNames lists the databases that the catalog knows, and those of the
-// config server, by name.
+// DatabaseNames returns the sorted names of the databases in the catalog and on the config server.
 func (cfg *ConfigDB) DatabaseNames() []string {
 	names := []string{"admin", "config"}
 	for _, raw := range cfg.Collection(configDatabases).Scan() {
@@ -132,19 +129,19 @@ func (cfg *ConfigDB) DatabaseNames() []string {
 	return names
 }
 
-// SizeRequest asks how much a collection has, or a range of it.
+// SizeRequest is a request for the size of a collection or a range.
 type SizeRequest struct {
 	Namespace string
-	// KeyPattern says in what order the range is; nil or empty is the shard key,
-	// or the order of Min's fields.
+	// KeyPattern is the key of the range; nil or empty stands for the shard key, or for the fields of
+	// Min.
 	KeyPattern bson.Raw
 	Min, Max   bson.Raw // nil for the whole collection
-	// Estimate takes the average document for each one of a range.
+	// Estimate uses the average document size for each document of the range.
 	Estimate bool
 }
 
-// RangeSize counts documents and bytes on the shards that own chunks; orphans
-// count too (rules/03-commands §1.8).
+// RangeSize returns the number and total size of documents on the shards that own chunks, including
+// orphans (rules/03-commands §1.8).
 func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 	pattern, err := st.sizePattern(req)
 	if err != nil {
@@ -178,7 +175,7 @@ func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) 
 	return docs, bytes, nil
 }
 
-// sizePattern returns the order that the range is in.
+// sizePattern returns the key pattern of the range.
 func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 	coll, sharded, err := st.config.ShardedEntry(req.Namespace)
 	if err != nil {
@@ -197,8 +194,8 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 	return unshardedBoundsPattern(req.Min, req.Max)
 }
 
-// rangeOn counts what one shard, or the config server, has of a range. Without
-// an index that begins with the key it can't.
+// rangeOn returns the size of a range on one shard or on the config server. It fails without an index
+// that begins with the key.
 func (st *Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
 	bytes int64, err error) {
 	l := st.shards.collection(part.Shard, ns)

@@ -13,32 +13,31 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxCommonValues is how many of the most frequent values analyzeShardKey shows, and
-// monotonicThreshold the least correlation of a key that grows with time.
+// maxCommonValues is the number of most frequent values that analyzeShardKey returns. monotonicThreshold
+// is the minimum correlation of a monotonic key.
 const (
 	maxCommonValues    = 5
 	monotonicThreshold = 0.7
 )
 
-// KeyCharacteristics are what the data say of a shard key (analyzeShardKey).
-// Orphans are among the documents, as on the server.
+// KeyCharacteristics are the characteristics of a shard key according to the data (analyzeShardKey).
+// Like on a server, they include orphans.
 type KeyCharacteristics struct {
 	Docs, Orphans, AverageBytes int64
 	Sampled, Distinct           int64
 	Unique, Sharded             bool
 	Common                      []CommonValue
-	// Correlation is that of the order of the keys with the order in which the
-	// documents were inserted; NaN if it is undefined.
+	// Correlation is the correlation of the key order with the insertion order; NaN if it is undefined.
 	Correlation float64
 }
 
-// CommonValue is a value of the key and how many documents have it.
+// CommonValue is a value of the key with the number of documents that have it.
 type CommonValue struct {
 	Value     bson.Raw
 	Frequency int64
 }
 
-// Monotonicity returns the word for the correlation.
+// Monotonicity returns the server's name for the correlation.
 func (k KeyCharacteristics) Monotonicity() string {
 	switch {
 	case math.IsNaN(k.Correlation):
@@ -49,14 +48,14 @@ func (k KeyCharacteristics) Monotonicity() string {
 	return "not monotonic"
 }
 
-// arrivedKey is a document's key, and where it stands in the order of arrival.
+// arrivedKey is a document's key with its index in insertion order.
 type arrivedKey struct {
 	key     catalog.Key
 	arrival int
 }
 
-// AnalyzeKey looks at the documents of a collection by a shard key. rate is the
-// part of them to look at. It is nil without an index that serves the key.
+// AnalyzeKey analyzes the documents of a collection by a shard key. rate returns the sampled share of
+// the documents. It returns nil if no index serves the key.
 func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) float64) (*KeyCharacteristics, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
@@ -104,7 +103,7 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 	return &result, nil
 }
 
-// withoutHash returns a pattern whose keys are the values themselves.
+// withoutHash returns the pattern with ascending instead of hashed fields.
 func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 	doc := bson.D{}
 	for _, field := range p.Fields() {
@@ -117,7 +116,7 @@ func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-// supportingIndex finds an index that begins with the key, hashed or not.
+// supportingIndex returns an index that begins with one of the patterns, hashed or not.
 func (st *Statistics) supportingIndex(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
 	specs, _ := st.indexes.List(ns)
 	for _, p := range patterns {
@@ -130,17 +129,17 @@ func (st *Statistics) supportingIndex(ns string, patterns ...catalog.KeyPattern)
 	return store.IndexSpec{}, false
 }
 
-// keysOn reads the keys of one shard's documents, in the order of the keys.
+// keysOn returns the keys of one shard's documents in key order.
 func (st *Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []arrivedKey {
 	var keys []arrivedKey
 	came, seen := 0, 0
 	for _, doc := range st.shards.collection(id, ns).docs.Scan() {
-		// Whole numbers are not what sums of fractions are.
+		// The small constant corrects the rounding errors of products with fractions.
 		if seen++; math.Floor(float64(seen)*rate+1e-9) == math.Floor(float64(seen-1)*rate+1e-9) {
 			continue
 		}
 		key, err := p.DocumentKey(doc)
-		if err != nil { // an array: no document of a sharded collection has one there
+		if err != nil { // a document with an array in a key field; sharded collections have none
 			continue
 		}
 		came++
@@ -150,8 +149,8 @@ func (st *Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern
 	return keys
 }
 
-// correlation is Pearson's coefficient of the places in the order of the keys
-// and in the order of arrival.
+// correlation returns Pearson's correlation coefficient of the ranks in key order and in insertion
+// order.
 func correlation(keys []arrivedKey) float64 {
 	n := float64(len(keys))
 	if n < 2 {
@@ -166,7 +165,7 @@ func correlation(keys []arrivedKey) float64 {
 	return both / spread
 }
 
-// countValues finds the number of different keys and the most frequent ones.
+// countValues determines the number of distinct keys and the most frequent ones.
 func (k *KeyCharacteristics) countValues(keys []arrivedKey, p catalog.KeyPattern) {
 	k.Sampled = int64(len(keys))
 	slices.SortFunc(keys, func(a, b arrivedKey) int { return a.key.Compare(b.key) })
@@ -188,8 +187,8 @@ func (k *KeyCharacteristics) countValues(keys []arrivedKey, p catalog.KeyPattern
 	}
 }
 
-// KeyRanges cuts the keys of a collection into n ranges of about as many
-// documents each, and returns the bounds between them.
+// KeyRanges divides the keys of a collection into n ranges with about the same number of documents, and
+// returns the bounds between them.
 func (st *Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
@@ -211,11 +210,11 @@ func (st *Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, 
 	return bounds, nil
 }
 
-// configAnalyzers is where the config server keeps whose queries are sampled.
+// configAnalyzers is the config collection of the query analyzers.
 const configAnalyzers = "queryAnalyzers"
 
-// ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
-// returns the configuration it had, nil without one.
+// ConfigureAnalyzer writes a collection's entry in config.queryAnalyzers and returns its previous
+// configuration, nil if there was none.
 func (st *Statistics) ConfigureAnalyzer(ns string, config bson.D) (previous bson.D, err error) {
 	if old, ok := st.config.doc(configAnalyzers, ns); ok {
 		previous = bson.D{{Key: "mode", Value: old.Lookup("mode")}}

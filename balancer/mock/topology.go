@@ -17,13 +17,13 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// Topology is what a mock cluster holds at its start, as a topology file
-// describes it. docs/topology.md has every field.
+// Topology is the initial content of a mock cluster, as described by a topology file. docs/topology.md
+// lists all fields.
 type Topology struct {
-	// Routers is how many mongos there are; 0 is one.
+	// Routers is the number of mongos; 0 counts as 1.
 	Routers int `json:"routers"`
-	// TimeZone is that of the config servers, such as Europe/Berlin; empty is that of the
-	// time at which the cluster begins: this machine's, or UTC with a seed.
+	// TimeZone is the time zone of the config servers, such as Europe/Berlin. If it is empty, it is that
+	// of the start time: this machine's, or UTC with a seed.
 	TimeZone    string               `json:"timeZone,omitempty"`
 	Shards      []TopologyShard      `json:"shards"`
 	Settings    TopologySettings     `json:"settings"`
@@ -31,21 +31,21 @@ type Topology struct {
 	Collections []TopologyCollection `json:"collections"`
 }
 
-// TopologyShard is one shard. Host defaults to one of the mock's making.
+// TopologyShard is one shard. The default Host is generated.
 type TopologyShard struct {
 	ID       string   `json:"id"`
 	Host     string   `json:"host"`
 	Zones    []string `json:"zones"`
 	Draining bool     `json:"draining"`
-	// MaxSizeMB is the limit of releases up to 5.0.
+	// MaxSizeMB is the maximum size of releases up to 5.0.
 	MaxSizeMB int64 `json:"maxSizeMB"`
-	// Disk is the size of the shard's volume, a number or text with a unit; none is ample.
+	// Disk is the size of the shard's volume, a number or a string with a unit; the default is ample.
 	Disk json.RawMessage `json:"disk,omitempty"`
-	// Secondary is how far the shard's second node is behind, as "10s"; empty for none.
+	// Secondary is the lag of the shard's second node, such as "10s"; empty for no second node.
 	Secondary string `json:"secondary,omitempty"`
 }
 
-// TopologySettings are the documents of config.settings worth setting up.
+// TopologySettings are the documents of config.settings that a topology can set.
 type TopologySettings struct {
 	ChunkSizeMB int64           `json:"chunkSizeMB"`
 	Balancer    json.RawMessage `json:"balancer"`
@@ -57,8 +57,8 @@ type TopologyDatabase struct {
 	Primary string `json:"primary"`
 }
 
-// TopologyCollection is a sharded collection with its zones and chunks. Keys
-// and bounds are extended JSON.
+// TopologyCollection is a sharded collection with its zones and chunks. Keys and bounds are Extended
+// JSON.
 type TopologyCollection struct {
 	Namespace   string          `json:"ns"`
 	Key         json.RawMessage `json:"key"`
@@ -76,21 +76,20 @@ type TopologyZone struct {
 	Max  json.RawMessage `json:"max"`
 }
 
-// TopologyChunk is a chunk and the virtual data it holds. A chunk without
-// min begins where the one before ends (the first at MinKey); without max it
-// ends where the next begins (the last at MaxKey).
+// TopologyChunk is a chunk with its virtual data. Without min, a chunk begins where the previous one
+// ends (the first at MinKey). Without max, it ends where the next one begins (the last at MaxKey).
 type TopologyChunk struct {
 	Min   json.RawMessage `json:"min"`
 	Max   json.RawMessage `json:"max"`
 	Shard string          `json:"shard"`
 	Jumbo bool            `json:"jumbo"`
-	// Bytes is a number or text with a unit: "10GB", "512MiB".
+	// Bytes is a number or a string with a unit: "10GB", "512MiB".
 	Bytes json.RawMessage `json:"bytes"`
 	Docs  int64           `json:"docs"`
 }
 
-// parseBytes reads a size: a number, or text with a unit (decimal KB to PB,
-// binary KiB to PiB). None is 0.
+// parseBytes parses a size: a number, or a string with a unit (decimal KB to PB, binary KiB to PiB). A
+// missing size is 0.
 func parseBytes(data json.RawMessage) (int64, error) {
 	if !isPresent(data) {
 		return 0, nil
@@ -110,7 +109,7 @@ func parseBytes(data json.RawMessage) (int64, error) {
 	return catalog.ParseSize(text)
 }
 
-// DefaultTopology is n empty shards named shard0, shard1, ….
+// DefaultTopology returns n empty shards named shard0, shard1, ….
 func DefaultTopology(n int) *Topology {
 	t := &Topology{}
 	for i := range n {
@@ -120,9 +119,9 @@ func DefaultTopology(n int) *Topology {
 }
 
 const (
-	// maxTopologyBytes limits the size of a topology file: enough for ten million chunks.
+	// maxTopologyBytes is the maximum size of a topology file, enough for ten million chunks.
 	maxTopologyBytes = 512 << 20
-	// pipeTimeout is how long a pipe with a topology may take.
+	// pipeTimeout is the time limit for reading a topology from a pipe.
 	pipeTimeout = 30 * time.Second
 )
 
@@ -139,8 +138,8 @@ func ReadTopology(path string) (*Topology, error) {
 	return t, nil
 }
 
-// ParseTopology reads a topology and checks what can be checked without
-// building it. Errors name the field.
+// ParseTopology parses a topology and makes the checks that are possible without building it. Errors
+// name the field.
 func ParseTopology(data []byte) (*Topology, error) {
 	t := &Topology{}
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -170,7 +169,7 @@ func ParseTopology(data []byte) (*Topology, error) {
 	return t, nil
 }
 
-// describeJSON adds the place to a JSON error.
+// describeJSON adds the position to a JSON error.
 func describeJSON(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mistyped *json.UnmarshalTypeError
@@ -194,10 +193,10 @@ func lineAt(data []byte, offset int64) int {
 	return 1 + strings.Count(string(data[:min(int(offset), len(data))]), "\n")
 }
 
-// isPresent reports whether a field is there; null counts as absent.
+// isPresent reports whether a field is present and not null.
 func isPresent(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// parseDocument reads extended JSON as a document.
+// parseDocument parses a document in Extended JSON.
 func parseDocument(data json.RawMessage) (bson.Raw, error) {
 	if doc, ok := numberDocument(data); ok {
 		return doc, nil
@@ -209,8 +208,8 @@ func parseDocument(data json.RawMessage) (bson.Raw, error) {
 	return bson.Marshal(doc)
 }
 
-// numberDocument reads what most bounds are, {"field": 123}, of which a large
-// topology has a million; false leaves it to the driver.
+// numberDocument parses documents of the form {"field": 123}. Most bounds have this form, and a large
+// topology has a million of them. It returns false for other documents, which the driver parses.
 func numberDocument(data []byte) (bson.Raw, bool) {
 	name, rest, ok := bytes.Cut(data, []byte{':'})
 	name, opened := bytes.CutPrefix(bytes.TrimSpace(name), []byte{'{'})
@@ -225,7 +224,7 @@ func numberDocument(data []byte) (bson.Raw, bool) {
 			return nil, false
 		}
 	}
-	if rest[0] != '-' && (rest[0] < '1' || rest[0] > '9') { // a number, but not 0 or -0
+	if rest[0] != '-' && (rest[0] < '1' || rest[0] > '9') { // only numbers, but not 0 or -0
 		return nil, false
 	}
 	n, err := strconv.ParseInt(string(rest), 10, 64)

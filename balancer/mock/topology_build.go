@@ -14,10 +14,10 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// topologyBuilder puts a topology into an empty cluster.
+// topologyBuilder builds a topology in an empty cluster.
 type topologyBuilder struct{ c *Cluster }
 
-// build puts a topology into the empty cluster. Errors name the field.
+// build builds a topology in the empty cluster. Errors name the field.
 func (tb topologyBuilder) build(t *Topology) error {
 	if err := tb.createConfig(); err != nil {
 		return err
@@ -66,8 +66,7 @@ func (tb topologyBuilder) addSecondaries(shards []TopologyShard) error {
 	return nil
 }
 
-// reserveHosts returns the hosts that a topology gives, of which no two shards may
-// have the same.
+// reserveHosts returns the hosts in a topology. It fails if two shards have the same host.
 func (tb topologyBuilder) reserveHosts(shards []TopologyShard) (*hosts, error) {
 	given := newHosts(tb.c.Addresses().ConfigServer())
 	for i, s := range shards {
@@ -81,8 +80,8 @@ func (tb topologyBuilder) reserveHosts(shards []TopologyShard) (*hosts, error) {
 	return given, nil
 }
 
-// createDatabases makes the databases: those of shards that drain before they do, as no draining
-// shard becomes a primary.
+// createDatabases creates the databases before markDraining, because a draining shard cannot become a
+// primary.
 func (tb topologyBuilder) createDatabases(t *Topology) error {
 	drains := func(id string) bool {
 		return slices.ContainsFunc(t.Shards, func(s TopologyShard) bool { return s.Draining && s.ID == id })
@@ -105,7 +104,7 @@ func (tb topologyBuilder) createDatabases(t *Topology) error {
 	return nil
 }
 
-// markDraining marks the shards that drain.
+// markDraining marks the draining shards.
 func (tb topologyBuilder) markDraining(shards []TopologyShard) error {
 	for i, s := range shards {
 		if !s.Draining {
@@ -170,8 +169,7 @@ func (tb topologyBuilder) applySettings(s TopologySettings) error {
 	return tb.c.config.setSetting("balancer", fields)
 }
 
-// addCollection makes a sharded collection with the given zones, chunks and
-// virtual data.
+// addCollection creates a sharded collection with the given zones, chunks and virtual data.
 func (tb topologyBuilder) addCollection(t TopologyCollection) error {
 	db, _, err := catalog.SplitNamespace(t.Namespace)
 	if err != nil {
@@ -221,7 +219,7 @@ func (tb topologyBuilder) addZone(ns string, z TopologyZone) error {
 	return tb.c.zones.Assign(ns, min, max, z.Zone)
 }
 
-// builtChunk is a chunk of a topology with what it holds.
+// builtChunk is a chunk of a topology with its contents.
 type builtChunk struct {
 	min, max    catalog.Key
 	shard       catalog.ShardID
@@ -243,7 +241,7 @@ func (tb topologyBuilder) parseChunks(p catalog.KeyPattern, t TopologyCollection
 		if tb.c.shards[catalog.ShardID(chunk.Shard)] == nil {
 			return nil, fmt.Errorf("%s: there is no shard %q", field("shard"), chunk.Shard)
 		}
-		if i == 0 || !isPresent(chunk.Min) { // else next has it: the chunk before looked ahead
+		if i == 0 || !isPresent(chunk.Min) { // otherwise next is set already
 			if next, err = parseBoundOr(p, chunk.Min, at); err != nil {
 				return nil, fmt.Errorf("%s: %w", field("min"), err)
 			}
@@ -284,7 +282,8 @@ func (tb topologyBuilder) parseChunks(p catalog.KeyPattern, t TopologyCollection
 	return built, nil
 }
 
-// sizeReader reads sizes, of which many are as the one before.
+// sizeReader parses sizes. It caches the last one, because many chunks have the size of the previous
+// chunk.
 type sizeReader struct {
 	text  json.RawMessage
 	bytes int64
@@ -343,8 +342,8 @@ func (tb topologyBuilder) shardCollection(t TopologyCollection, p catalog.KeyPat
 	return nil
 }
 
-// fillVirtualData gives shards the virtual data of chunks. The bounds are those that the table
-// keeps: a block of it has all of its bounds in one piece of memory.
+// fillVirtualData adds the virtual data of the chunks to the shards. It uses the bounds in the routing
+// table, because a block of the table stores all its bounds in one block of memory.
 func (tb topologyBuilder) fillVirtualData(ns string, table *catalog.RoutingTable, built []builtChunk) {
 	locals := make(map[catalog.ShardID]*localCollection, len(tb.c.shards))
 	for chunk := range table.All() {
@@ -355,15 +354,15 @@ func (tb topologyBuilder) fillVirtualData(ns string, table *catalog.RoutingTable
 			local = tb.c.shards[b.shard].colls[ns]
 			locals[b.shard] = local
 		}
-		if chunk.Min == b.min && chunk.Max == b.max { // types included
+		if chunk.Min == b.min && chunk.Max == b.max { // equal including the types of the values
 			b.min, b.max = chunk.Min, chunk.Max
 		}
 		local.virtual.add(virtualRange{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
 	}
 }
 
-// newChunks gives chunks what a new collection's have: ids, versions, a history of one
-// entry. It can be walked once; a history lasts until the next chunk.
+// newChunks returns chunks with the ids, versions and one-entry histories of a new collection. It can be
+// iterated only once; a history is valid until the next chunk.
 func (tb topologyBuilder) newChunks(built []builtChunk, at bson.Timestamp) iter.Seq[catalog.Chunk] {
 	history := make([]catalog.ChunkHistory, 1)
 	return func(yield func(catalog.Chunk) bool) {

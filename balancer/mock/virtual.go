@@ -11,28 +11,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// virtualRange is virtual data: the number of documents and bytes in a range
-// that are never materialized. They lie evenly between the bounds; in a range
-// with an open end most lie near the other one.
+// virtualRange is virtual data: a number of documents and bytes in a range, without actual documents.
+// They are evenly distributed between the bounds. If one bound is MinKey or MaxKey, most are near the
+// other bound.
 type virtualRange struct {
 	min, max    catalog.Key
 	docs, bytes int64
 }
 
-// virtualData is the virtual part of a collection on one shard: ranges in
-// key order that do not overlap, and their sums. The zero value is empty; a
-// copy shares them.
+// virtualData is the virtual part of a collection on one shard: sorted ranges that do not overlap, and
+// their sums. The zero value is empty. A copy shares the ranges.
 type virtualData struct {
-	ranges      *btree.BTreeG[virtualRange] // by lower bound; nil = none
+	ranges      *btree.BTreeG[virtualRange] // sorted by lower bound; nil if empty
 	docs, bytes int64
-	watch       *rangeWatch // nil keeps no notes of changes
+	watch       *rangeWatch // nil if changes are not tracked
 }
 
 // all returns the ranges in key order.
 func (v virtualData) all() iter.Seq[virtualRange] { return v.overlapping(catalog.Key{}, catalog.Key{}) }
 
-// overlapping returns the ranges that share keys with [min, max), in key order. A zero
-// Key leaves that end open.
+// overlapping returns the ranges that overlap [min, max), in key order. A zero Key means unbounded.
 func (v virtualData) overlapping(min, max catalog.Key) iter.Seq[virtualRange] {
 	return func(yield func(virtualRange) bool) {
 		if v.ranges == nil {
@@ -40,7 +38,7 @@ func (v virtualData) overlapping(min, max catalog.Key) iter.Seq[virtualRange] {
 		}
 		at, more := min, true
 		v.ranges.Descend(virtualRange{min: min}, func(e virtualRange) bool {
-			if min.Less(e.max) { // nearly always the only one
+			if min.Less(e.max) { // usually the only one
 				at, more = e.max, yield(e) && (max.IsZero() || e.max.Less(max))
 			}
 			return false
@@ -53,7 +51,7 @@ func (v virtualData) overlapping(min, max catalog.Key) iter.Seq[virtualRange] {
 	}
 }
 
-// clippedTo returns the ranges, or their parts, that lie in [min, max).
+// clippedTo returns the ranges clipped to [min, max).
 func (v virtualData) clippedTo(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[virtualRange] {
 	return func(yield func(virtualRange) bool) {
 		for e := range v.overlapping(min, max) {
@@ -65,7 +63,7 @@ func (v virtualData) clippedTo(p catalog.KeyPattern, min, max catalog.Key) iter.
 	}
 }
 
-// sumIn sums what lies in [min, max). Extents that a bound cuts count in
+// sumIn returns the number of documents and bytes in [min, max). A range that overlaps a bound counts in
 // part.
 func (v virtualData) sumIn(p catalog.KeyPattern, min, max catalog.Key) (docs, bytes int64) {
 	for e := range v.clippedTo(p, min, max) {
@@ -75,7 +73,7 @@ func (v virtualData) sumIn(p catalog.KeyPattern, min, max catalog.Key) (docs, by
 	return docs, bytes
 }
 
-// cutOut cuts [min, max) out and returns what it held, in key order.
+// cutOut removes [min, max) and returns the removed ranges in key order.
 func (v *virtualData) cutOut(p catalog.KeyPattern, min, max catalog.Key) (taken []virtualRange) {
 	touched := slices.Collect(v.overlapping(min, max))
 	for i, e := range touched {
@@ -91,7 +89,7 @@ func (v *virtualData) cutOut(p catalog.KeyPattern, min, max catalog.Key) (taken 
 	return touched
 }
 
-// add adds a range that overlaps none.
+// add adds a range that overlaps no other.
 func (v *virtualData) add(e virtualRange) {
 	if e.empty() {
 		return
@@ -100,12 +98,12 @@ func (v *virtualData) add(e virtualRange) {
 		less := func(a, b virtualRange) bool { return a.min.Less(b.min) }
 		v.ranges = btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 	}
-	v.ranges.Load(e) // Set, but quick behind the last one
+	v.ranges.Load(e) // like Set, but fast for the last key
 	v.watch.note(e.min)
 	v.docs, v.bytes = v.docs+e.docs, v.bytes+e.bytes
 }
 
-// addAll adds other ranges.
+// addAll adds ranges that overlap no others.
 func (v *virtualData) addAll(others []virtualRange) {
 	for _, e := range others {
 		v.add(e)
@@ -132,8 +130,8 @@ func (e virtualRange) splitAt(p catalog.KeyPattern, at catalog.Key) (before, aft
 	return before, after
 }
 
-// keyAfterDocs returns a key with about n of the documents of [min, max) below
-// it; false when the data has no room for one.
+// keyAfterDocs returns a key such that about n documents of [min, max) are below it. It returns false if
+// there are not enough documents.
 func (v virtualData) keyAfterDocs(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
 	for e := range v.overlapping(min, max) {
 		before, part := e.splitAt(p, min)
@@ -142,35 +140,35 @@ func (v virtualData) keyAfterDocs(p catalog.KeyPattern, min, max catalog.Key, n 
 			n -= part.docs
 			continue
 		}
-		// A part of a range with an open end is not a range of its own: it is counted as it is cut.
+		// The distribution in part depends on the bounds of the whole range e, so the key is computed in
+		// e.
 		key, ok := p.Between(e.min, e.max, float64(before.docs+n)/float64(e.docs))
 		if ok && part.min.Less(key) && key.Less(part.max) {
 			return key, true
 		}
-		if min.Less(part.min) { // there is no key so near to it
+		if min.Less(part.min) { // there is no key that close
 			return part.min, true
 		}
 	}
 	return catalog.Key{}, false
 }
 
-// Fill is virtual data to lay over a collection's chunks.
+// Fill describes virtual data to distribute over a collection's chunks.
 type Fill struct {
-	// Bytes and Docs in all. Without Docs they are of a kibibyte each.
+	// Bytes and Docs are totals. The default of Docs gives documents of 1 KiB.
 	Bytes, Docs int64
-	// Skewed gives each chunk, in key order, less than the one before: the
-	// first as much as the second and third together or so. Otherwise each
-	// shard gets its share, evenly over its chunks, or, without shares, each
-	// chunk as much as any other.
+	// Skewed gives each chunk, in key order, less than the previous one; the first gets about as much as
+	// the second and third together. Otherwise Shares are the shares of the shards, evenly distributed
+	// over each shard's chunks. Without Shares all chunks get the same.
 	Skewed bool
 	Shares map[catalog.ShardID]float64
 }
 
-// virtualDocBytes is the size of virtual documents of which nothing is said.
+// virtualDocBytes is the default size of virtual documents.
 const virtualDocBytes = 1 << 10
 
-// SpreadVirtual adds virtual data to a sharded collection: it counts and moves as real
-// documents would, takes no memory and can't be read.
+// SpreadVirtual adds virtual data to a sharded collection. It is counted and migrated like real
+// documents, takes no memory and cannot be read.
 func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 	coll, err := cs.config.Sharded(ns)
 	if err != nil {
@@ -212,7 +210,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 	return nil
 }
 
-// weights says how much of the data each chunk gets, in key order.
+// weights returns the share of the data of each chunk, in key order.
 func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
 	table := cs.config.table(ns)
 	weights := make([]float64, 0, table.Len())

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Workloads simulate the operations of applications. They are counted,
-// and sampled on request, but not executed, except that collections grow.
+// Workloads simulate the operations of applications. The operations are counted, and sampled on request,
+// but not executed; only the collections grow.
 type Workloads struct {
 	*setup
 	clock      *clock.Clock
@@ -25,28 +25,28 @@ type Workloads struct {
 
 	list      []*runningWorkload
 	scheduled bool
-	// OnWork is called with the lock held for what was done up to now: by then some of the
-	// operations are drawn, as many as it wants.
+	// OnWork is called with the lock held for each period of a workload. It may draw as many operations
+	// as it needs.
 	OnWork func(Work)
 }
 
-// Work is what a workload has done in a time.
+// Work is the work of a workload in a period.
 type Work struct {
 	Namespace string
 	From, To  time.Time
 	Counts    map[catalog.ShardID]workload.Counts
-	// Sampled is how many operations a second could be sampled: inserts are not.
+	// Sampled is the number of operations per second that can be sampled, which excludes inserts.
 	Sampled float64
-	// Draw returns one of them, and when it was.
+	// Draw returns a random operation of the period and its time.
 	Draw func() (workload.Operation, time.Time)
 }
 
 type runningWorkload struct {
 	*workload.Workload
 	rand      *rand.Rand
-	doneUntil time.Time // up to which it is done
-	// perChunk is what Expected returned for a table and a time; it is kept while neither
-	// changes it.
+	doneUntil time.Time // time up to which the work is done
+	// perChunk and scattered are the results of Expected. They are kept as long as neither the table nor
+	// the time changes them.
 	perChunk  []workload.Counts
 	scattered float64
 	table     *catalog.RoutingTable
@@ -54,18 +54,18 @@ type runningWorkload struct {
 }
 
 const (
-	// workPeriod is how often what workloads do is added up.
+	// workPeriod is the interval at which the work of workloads is computed.
 	workPeriod = 10 * time.Second
-	// maxRealInserts is how many of the inserted documents of a period are real ones.
+	// maxRealInserts is the maximum number of actual documents that are inserted in a period.
 	maxRealInserts = 20
-	// How long an operation takes, before its shard is busy.
+	// Duration of an operation on an idle shard.
 	readMicros, writeMicros = 400, 900
 )
 
-// Workloads returns those of the cluster.
+// Workloads returns the Workloads of the cluster.
 func (c *Cluster) Workloads() *Workloads { return c.workloads }
 
-// Start begins a workload, in the place of that of the same collection.
+// Start starts a workload and replaces the current workload of the collection.
 func (ws *Workloads) Start(s workload.Spec) error {
 	table := ws.config.table(s.Namespace)
 	if table == nil {
@@ -82,13 +82,13 @@ func (ws *Workloads) Start(s workload.Spec) error {
 	return nil
 }
 
-// Stop ends that of a collection.
+// Stop ends the workload of a collection.
 func (ws *Workloads) Stop(ns string) {
 	ws.CatchUp()
 	ws.list = slices.DeleteFunc(ws.list, func(w *runningWorkload) bool { return w.Namespace == ns })
 }
 
-// List returns what is under way.
+// List returns the running workloads.
 func (ws *Workloads) List() (list []workload.Spec) {
 	for _, w := range ws.list {
 		list = append(list, w.Spec)
@@ -108,7 +108,7 @@ func (ws *Workloads) schedule() {
 	})
 }
 
-// CatchUp adds up what was done until now.
+// CatchUp computes the work up to now.
 func (ws *Workloads) CatchUp() {
 	for _, w := range ws.list {
 		from, to := w.doneUntil, ws.clock.Now()
@@ -166,8 +166,8 @@ func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable
 	}
 }
 
-// insert stores some of the new documents, with ObjectIds of the time: the newest ones can be
-// read.
+// insert inserts some of the new documents, with ObjectIds of their time, so that clients can read the
+// newest ones.
 func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, work Work, last catalog.Key) {
 	var all float64
 	for _, c := range work.Counts {
@@ -193,7 +193,7 @@ func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, wor
 	}
 }
 
-// growVirtual adds virtual documents to a chunk, or takes some of its own away.
+// growVirtual adds virtual documents to a chunk, or removes some if docs is negative.
 func (l *localCollection) growVirtual(p catalog.KeyPattern, chunk catalog.Chunk, docs, each int64) {
 	if docs == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// StartAction begins a merge or a measurement.
+// StartAction starts a merge or a measurement.
 func (c *cluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	takes := c.costs.actionTime(a.Kind)
 	c.sawActivity = true
@@ -20,7 +20,7 @@ func (c *cluster) StartAction(a policy.StreamAction, done func(policy.ActionResu
 	var act func()
 	act = func() {
 		if a.Kind == policy.MergeRange && c.donatingNamespace[a.Shard] == a.Namespace {
-			c.queue.After(takes, act) // it waits for the migration
+			c.queue.After(takes, act) // waits for the migration
 			return
 		}
 		c.activeOps--
@@ -74,7 +74,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 	runs := policy.MergeableRuns(search)
 	if len(runs) == 0 {
 		search.AnyAge = true
-		coll.mergeableShards[id] = len(policy.MergeableRuns(search)) > 0 // which time alone does not change
+		coll.mergeableShards[id] = len(policy.MergeableRuns(search)) > 0 // time alone does not change this
 		return policy.ActionResult{}
 	}
 	merged := c.newCommit().MergeRuns(coll.chunks, runs)
@@ -93,7 +93,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 	return policy.ActionResult{Merged: count}
 }
 
-// Split cuts a chunk, if it is still there.
+// Split splits a chunk if it still exists.
 func (c *cluster) Split(_ context.Context, s policy.Split) error {
 	coll, err := c.find(s.Namespace)
 	if err != nil {
@@ -111,9 +111,9 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 	return nil
 }
 
-// SplitPoint returns the chunk of a migration that was too big, with a point to
-// split it at, if there is one; before 6.0 with as many as cut it into pieces of
-// half a chunk size (rules/01-selection §10.1).
+// SplitPoint returns the chunk of a migration that was too large and a point to split it at, if there is
+// one. Before 6.0 it returns all points that split the chunk into pieces of half a chunk size
+// (rules/01-selection §10.1).
 func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	coll, err := c.find(m.Namespace)
 	if err != nil {
@@ -131,12 +131,11 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 	return split, nil
 }
 
-// maxKeysPerPiece is how many keys splitVector lets a piece have at most.
+// maxKeysPerPiece is splitVector's maximum number of keys per piece.
 const maxKeysPerPiece = 250_000
 
-// halfSizePoints returns the points that cut a chunk into pieces of half a chunk size, as
-// splitVector does for the balancers before 6.0 (rules/01-selection §10.1): a point is the key
-// after so many.
+// halfSizePoints returns the points that split a chunk into pieces of half a chunk size, as splitVector
+// does for balancers before 6.0 (rules/01-selection §10.1): the next key after each such number of keys.
 func (c *cluster) halfSizePoints(coll *collection, chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
 	local := coll.stored[chunk.Shard]
 	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
@@ -155,7 +154,7 @@ func (c *cluster) halfSizePoints(coll *collection, chunk catalog.Chunk, chunkSiz
 	return points
 }
 
-// MarkJumbo flags a chunk.
+// MarkJumbo marks a chunk as jumbo.
 func (c *cluster) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
 	chunk, err := c.modifyChunk(ns, lower, func(chunk *catalog.Chunk) { chunk.Jumbo = catalog.JumboTrue })
 	if err == nil {
@@ -164,7 +163,7 @@ func (c *cluster) MarkJumbo(_ context.Context, ns string, lower catalog.Key) err
 	return err
 }
 
-// modifyChunk changes the chunk that begins at a key, without a new version.
+// modifyChunk changes the chunk that begins at a key without changing its version.
 func (c *cluster) modifyChunk(ns string, lower catalog.Key, change func(*catalog.Chunk)) (catalog.Chunk, error) {
 	coll, err := c.find(ns)
 	if err != nil {
@@ -178,7 +177,7 @@ func (c *cluster) modifyChunk(ns string, lower catalog.Key, change func(*catalog
 	return chunk, coll.put(chunk)
 }
 
-// SwitchOffBalancing sets noBalance of a collection.
+// SwitchOffBalancing sets noBalance for a collection.
 func (c *cluster) SwitchOffBalancing(_ context.Context, ns string) error {
 	coll, err := c.find(ns)
 	if err != nil {
@@ -208,7 +207,7 @@ func (c *cluster) SetDefragmentationPhase(_ context.Context, ns string, _ bson.B
 	return nil
 }
 
-// EndDefragmentation removes what a defragmentation left in the catalog.
+// EndDefragmentation removes the defragmentation state from the catalog.
 func (c *cluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary) error {
 	coll, err := c.find(ns)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// adoptMigrations continues the migrations that are running in the snapshot to
-// their ends, and returns when the last of them has ended.
+// adoptMigrations continues the migrations that are running in the snapshot, and returns the time at
+// which the last one ends.
 func (c *cluster) adoptMigrations(s *catalog.Snapshot) time.Time {
 	last := c.queue.Now()
 	for _, m := range s.Parts().Migrations {
@@ -19,7 +19,7 @@ func (c *cluster) adoptMigrations(s *catalog.Snapshot) time.Time {
 		}
 		took, err := x.prepare()
 		if !m.Since.IsZero() {
-			// However long it has taken already, it is not over.
+			// A running migration cannot have ended, even if it has already taken longer than expected.
 			took = max(took/20, took-s.Time().Sub(m.Since))
 		}
 		c.activeOps++
@@ -33,8 +33,8 @@ func (c *cluster) adoptMigrations(s *catalog.Snapshot) time.Time {
 	return last
 }
 
-// adoptMigration makes a migration under way one of this run; false for what is none of
-// a chunk that is where it says.
+// adoptMigration continues a running migration in this run. It returns false if the migration's chunk is
+// not on its donor.
 func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 	coll := c.collections[m.Namespace]
 	if coll == nil || coll.isStatic() || m.From == m.To || c.donatingNamespace[m.From] != "" {
@@ -52,15 +52,15 @@ func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 		From: m.From, To: m.To, Namespace: m.Namespace, UUID: coll.entry.UUID, Min: lower, ChunkVersion: chunk.Version,
 		MaxChunkSizeBytes: cmp.Or(coll.entry.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes),
 	}
-	// Of a chunk as a whole its donor gives what it will.
+	// For a whole chunk the donor chooses the range.
 	if upper, err := coll.entry.Pattern.Key(m.Max); err == nil && lower.Less(upper) && upper.Less(chunk.Max) {
 		as.Max = upper
 	}
 	return &move{Migration: as, cluster: c, began: c.queue.Now(), done: func(error) {}}, true
 }
 
-// lastAutoMergeRound returns when the last round of the auto-merger began, if it is over:
-// the zero time for one that is not, and where the log tells of none.
+// lastAutoMergeRound returns the start of the auto-merger's last round if the round has ended. It
+// returns the zero time if the round has not ended or the log has no round.
 func lastAutoMergeRound(log []catalog.LogEntry) (began time.Time) {
 	over := false
 	for _, e := range log {
@@ -70,7 +70,7 @@ func lastAutoMergeRound(log []catalog.LogEntry) (began time.Time) {
 		case policy.MergerEnds:
 			over = true
 		case policy.MergerDisabled:
-			began = time.Time{} // switched on again it begins at once
+			began = time.Time{} // after it is switched on again, a round starts at once
 		}
 	}
 	if !over {

@@ -15,29 +15,29 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// cluster is the simulated cluster of the engine: a snapshot that changes.
+// cluster is the engine's simulated cluster: a snapshot with changes.
 type cluster struct {
 	initial     *catalog.Snapshot
 	queue       *balancer.Queue
 	costs       Costs
-	links       *links // nil = all alike
+	links       *links // nil if all links are equal
 	settings    catalog.Settings
-	settingDocs map[string]bson.Raw // config.settings, by id
+	settingDocs map[string]bson.Raw // config.settings by id
 	shards      []catalog.Shard
 
 	order       []*collection
-	entries     []catalog.Collection // of order; nil when one has changed
+	entries     []catalog.Collection // entries of order; nil after a change
 	collections map[string]*collection
 
-	volumes           *volumes                   // nil = without a limit
-	activeOps         int                        // migrations and actions
-	moves             int                        // that were committed
-	donatingNamespace map[catalog.ShardID]string // the collections whose chunks shards are giving away
-	ids               uint64                     // of chunks made
+	volumes           *volumes                   // nil for no limit
+	activeOps         int                        // running migrations and actions
+	moves             int                        // committed
+	donatingNamespace map[catalog.ShardID]string // by shard, the collection whose chunks it is donating
+	ids               uint64                     // number of ids of new chunks
 	events            []Event
-	mergeBuf          []catalog.Chunk // for those that are merged
-	// sawActivity: something happened since the last call of AtRest; idleSinceRound is the number
-	// of rounds there were then.
+	mergeBuf          []catalog.Chunk // buffer for the chunks of a merge
+	// sawActivity reports whether anything has happened since the last call of AtRest. idleSinceRound is
+	// the number of rounds at that time.
 	sawActivity    bool
 	idleSinceRound int64
 }
@@ -68,7 +68,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		}
 		c.settingDocs[id] = raw
 	}
-	// The balancer would try again and again, until the run's limit.
+	// Otherwise the balancer would retry until the limit of the run.
 	if _, err := balancer.LoadSettings(context.Background(), c, catalog.DefaultSettingsOf(s.Release())); err != nil {
 		return nil, fmt.Errorf("sim: settings that the balancer can't read: %w", err)
 	}
@@ -122,11 +122,11 @@ func (c *cluster) markEntryChanged(coll *collection) {
 	c.entries = nil
 }
 
-// revision returns the revision of a collection: shards, settings and zones do not change
-// during the run, nor does the list of collections.
+// revision returns the revision of a collection. Shards, settings, zones and the list of collections do
+// not change during a run.
 func (c *cluster) revision(ns string) *uint64 { return &c.collections[ns].revision }
 
-// Routing returns a collection as it is now.
+// Routing returns the current routing table of a collection.
 func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error) {
 	coll, err := c.find(ns)
 	if err != nil {
@@ -159,16 +159,16 @@ func (c *cluster) DataSizes(
 	return sizes, nil
 }
 
-// Unsharded returns none: only the server's tests of itself move them.
+// Unsharded returns none: only the server's own tests move unsharded collections.
 func (c *cluster) Unsharded(context.Context) ([]policy.Unsharded, error) { return nil, nil }
 
-// LogAction and LogChange keep nothing: a run has its events.
+// LogAction does nothing: a run reports events instead.
 func (c *cluster) LogAction(context.Context, string, bson.D) error { return nil }
 
-// LogChange is part of balancer.EventLog, as LogAction.
+// LogChange does nothing, like LogAction.
 func (c *cluster) LogChange(context.Context, string) error { return nil }
 
-// Mergeable lists what the auto-merger may work on.
+// Mergeable returns the shards of collections on which the auto-merger may work.
 func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	cutoff := c.mergeCutoff()
 	sorted := slices.SortedFunc(slices.Values(c.shards), byID)
@@ -199,7 +199,7 @@ func (c *cluster) defragmenting() bool {
 	return slices.ContainsFunc(c.order, func(coll *collection) bool { return coll.entry.Defragment })
 }
 
-// newID makes the _id of a chunk.
+// newID returns the _id of a new chunk.
 func (c *cluster) newID() bson.ObjectID {
 	c.ids++
 	id := bson.ObjectID{0: 's', 1: 'i', 2: 'm'}
@@ -213,7 +213,7 @@ func (c *cluster) newCommit() catalog.Commit {
 	return catalog.Commit{Release: c.initial.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
 }
 
-// snapshot returns the cluster as it is now.
+// snapshot returns the current state of the cluster.
 func (c *cluster) snapshot() *catalog.Snapshot {
 	s := c.initial.WithTime(c.queue.Now())
 	for _, coll := range c.order {
@@ -224,7 +224,7 @@ func (c *cluster) snapshot() *catalog.Snapshot {
 	return s
 }
 
-// state returns the collection as a snapshot has it.
+// state returns the collection's state for a snapshot.
 func (coll *collection) state() *catalog.CollectionState {
 	state := *coll.initial
 	state.Collection, state.ChunkSizes, state.Reported = coll.entry, nil, nil

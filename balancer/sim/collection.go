@@ -7,28 +7,28 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// collection is a collection of the snapshot that changes.
+// collection is a collection of the snapshot with its changes.
 type collection struct {
 	initial *catalog.CollectionState
 	entry   catalog.Collection
 	changed bool
-	// revision is another one whenever the engine could see a change.
+	// revision increases with every change that the engine can see.
 	revision uint64
 
 	chunks *catalog.Draft
 
-	// bytes and documents are what each shard owns; shards that reported nothing are
-	// missing. stored counts orphans too.
+	// bytes and documents are the owned amounts of each shard; shards that have reported nothing are
+	// missing. stored includes orphans.
 	bytes, documents map[catalog.ShardID]int64
 	stored           map[catalog.ShardID]Amount
-	// reported is bytes as shards report them: documents of the average size, rounded
-	// down.
+	// reported is bytes as shards report it: the number of documents times the average document size
+	// rounded down.
 	reported map[catalog.ShardID]int64
 	extents  *extents
-	// mergeableShards are the shards that may have chunks to merge; nil until first used.
+	// mergeableShards are the shards that may have chunks to merge; nil before the first use.
 	mergeableShards map[catalog.ShardID]bool
-	// oldEnough are the shards that had a chunk to merge by its age at the revision
-	// oldEnoughRevision: they keep it as long as nothing changes.
+	// oldEnough are the shards that had a chunk old enough to merge at the revision oldEnoughRevision.
+	// As long as nothing changes, they still have it.
 	oldEnough         map[catalog.ShardID]bool
 	oldEnoughRevision uint64
 
@@ -74,9 +74,9 @@ func (coll *collection) markChanged() {
 	coll.revision++
 }
 
-// mayHaveMergeable reports whether a shard may have chunks to merge. Looking once for all
-// shards spares a search for each. Afterwards only those can get some whose chunks
-// changed.
+// mayHaveMergeable reports whether a shard may have chunks to merge. The first call determines this for
+// all shards, which avoids a search for each. Later only shards with changed chunks can gain such
+// chunks.
 func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
 	if coll.isStatic() {
 		return false
@@ -87,8 +87,8 @@ func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
 	return coll.mergeableShards[id]
 }
 
-// ownsOldEnough reports whether a shard has a chunk that came there before a time, which
-// only goes on from call to call.
+// ownsOldEnough reports whether a shard has a chunk that arrived before cutoff, which must not decrease
+// from call to call.
 func (coll *collection) ownsOldEnough(id catalog.ShardID, cutoff bson.Timestamp) bool {
 	if coll.isStatic() {
 		oldest, known := coll.initial.Outline.Oldest[id]
@@ -103,20 +103,20 @@ func (coll *collection) ownsOldEnough(id catalog.ShardID, cutoff bson.Timestamp)
 	return coll.oldEnough[id]
 }
 
-// noteMayMerge notes that a shard may have chunks to merge from now on.
+// noteMayMerge records that a shard may have chunks to merge from now on.
 func (coll *collection) noteMayMerge(id catalog.ShardID) {
 	if coll.mergeableShards != nil {
 		coll.mergeableShards[id] = true
 	}
 }
 
-// contents returns what a chunk of the table holds.
+// contents returns the contents of a chunk in the table.
 func (coll *collection) contents(chunk catalog.Chunk) Amount {
 	return coll.extents.sum(chunk.Min, chunk.Max)
 }
 
-// measured returns the size of a chunk as its shard tells it: documents of the
-// average size there.
+// measured returns the size of a chunk as its shard measures it: the number of documents times the
+// shard's average document size.
 func (coll *collection) measured(chunk catalog.Chunk) int64 {
 	amount, local := coll.contents(chunk), coll.stored[chunk.Shard]
 	if local.Documents == 0 {
@@ -125,8 +125,8 @@ func (coll *collection) measured(chunk catalog.Chunk) int64 {
 	return amount.Documents * (local.Bytes / local.Documents)
 }
 
-// transfer moves the contents of a chunk, which has its new owner, from a donor.
-// With its last chunk a donor gives all that it has: what dividing left over, too.
+// transfer moves the contents of a chunk, which already has its new owner, away from a donor. A donor's
+// last chunk takes all that remains on the donor, including the remainders of divisions.
 func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amount {
 	amount := coll.contents(chunk)
 	if coll.chunks.Count(from) == 0 {
@@ -141,7 +141,7 @@ func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amou
 	return amount
 }
 
-// add counts what a shard owns, if it told that.
+// add adds to what a shard owns, if the shard has reported its size.
 func (coll *collection) add(id catalog.ShardID, amount Amount) {
 	if _, told := coll.bytes[id]; !told {
 		return

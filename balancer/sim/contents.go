@@ -9,21 +9,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Amount is data.
+// Amount is an amount of data.
 type Amount struct{ Documents, Bytes int64 }
 
 func (a Amount) plus(b Amount) Amount  { return Amount{a.Documents + b.Documents, a.Bytes + b.Bytes} }
 func (a Amount) minus(b Amount) Amount { return Amount{a.Documents - b.Documents, a.Bytes - b.Bytes} }
 
-// ContentsModel is a model of what chunks hold. For a collection of the snapshot it
-// returns a function from each of its chunks to its contents, as they are
-// in the snapshot; chunkSize is the chunk size in force in bytes. Inside a chunk
-// data lie evenly between the sampled keys, and along the shard key between two of them.
+// ContentsModel is a model of the contents of chunks. For a collection of the snapshot it returns a
+// function from each of its chunks to the contents of the chunk in the snapshot. chunkSize is the
+// effective chunk size in bytes. Inside a chunk, data is evenly distributed between the sampled keys,
+// and along the shard key between two of them.
 type ContentsModel func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount
 
-// Even lets all chunks of a shard hold the same: what the shard has of the
-// collection, divided by its chunks. Shards that did not tell have chunks of half
-// the chunk size, as those that grow until they are split.
+// Even is a model in which all chunks of a shard have the same size: the shard's data of the collection
+// divided by its number of chunks. Chunks on shards that have reported no sizes have half the chunk
+// size, like chunks that grow until they are split.
 func Even(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 	shares := make(map[catalog.ShardID]Amount, len(c.Sizes))
 	for id, data := range c.Sizes {
@@ -40,8 +40,8 @@ func Even(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amoun
 	}
 }
 
-// Measured takes the measured sizes of chunks; those without one share what their shard has
-// beside them, by how many sampled keys they have, or evenly where there is no sample.
+// Measured is a model that uses the measured sizes of chunks. Chunks without a measured size share the
+// rest of their shard's data in proportion to their sampled keys, or evenly without samples.
 func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 	sizes := slices.Clone(c.ChunkSizes)
 	slices.SortFunc(sizes, func(a, b catalog.ChunkSize) int { return a.Min.Compare(b.Min) })
@@ -59,14 +59,14 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 	}
 	for _, size := range sizes {
 		if !c.Table.HasLowerBound(size.Min) {
-			continue // of a chunk that is not there any more
+			continue // the chunk no longer exists
 		}
 		id := c.Table.ShardOf(size.Min)
 		rest[id] = rest[id].minus(Amount{size.Documents, size.Bytes})
 		measured[id]++
 	}
 	even := Even(c, chunkSize)
-	hits := map[catalog.ShardID]float64{} // of chunks that were not measured
+	hits := map[catalog.ShardID]float64{} // of chunks without a measured size
 	if len(c.Sampled) > 0 {
 		for chunk := range c.Table.All() {
 			if _, ok := find(chunk.Min); !ok {
@@ -91,18 +91,17 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 	}
 }
 
-// sampleWeight weighs a chunk by the sampled keys that it has. One more than that is what chunks whose
-// sizes were spread exponentially before anybody looked hold on average: a chunk that a small
-// sample missed need not be empty.
+// sampleWeight returns the weight of a chunk: the number of its sampled keys plus one. That is the
+// expected size if the sizes were exponentially distributed. A chunk without sampled keys need not be
+// empty, because the sample is small.
 func sampleWeight(c *catalog.CollectionState, chunk catalog.Chunk) float64 {
 	return 1 + float64(len(c.SampledKeysIn(chunk.Min, chunk.Max)))
 }
 
-// Skewed returns a model in which chunks of a shard differ: their sizes are
-// spread log-normally with the standard deviation sigma (of the logarithm; 0 is
-// Even, 1 has one chunk in six more than 2.7 times the median). What a shard has
-// altogether stays as it is, and chunks of a shard that has no more documents than chunks
-// hold the same. Equal seeds give equal sizes.
+// Skewed returns a model in which the sizes of a shard's chunks are log-normally distributed. sigma is
+// the standard deviation of the logarithm; 0 is Even, with 1 one chunk in six is larger than 2.7 times
+// the median. The total of a shard does not change. Chunks of a shard that has no more documents than
+// chunks are equal. Equal seeds give equal sizes.
 func Skewed(sigma float64, seed uint64) ContentsModel {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		weight := func(k catalog.Key) float64 { return math.Exp(sigma * gauss(k, seed)) }
@@ -122,8 +121,8 @@ func Skewed(sigma float64, seed uint64) ContentsModel {
 	}
 }
 
-// Estimated lets chunks that a defragmentation has measured hold what it measured,
-// and all others share by a model what their shard has beside them.
+// Estimated returns a model that uses the sizes that a defragmentation has measured. All other chunks
+// share the rest of their shard's data according to model.
 func Estimated(model ContentsModel) ContentsModel {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		inner := model(c, chunkSize)
@@ -134,7 +133,7 @@ func Estimated(model ContentsModel) ContentsModel {
 			}
 		}
 		if len(measured) == 0 {
-			return inner // as nearly always
+			return inner // the usual case
 		}
 		for chunk := range c.Table.All() {
 			if _, ok := estimateOf(chunk); !ok {
@@ -156,14 +155,14 @@ func Estimated(model ContentsModel) ContentsModel {
 	}
 }
 
-// estimateOf returns the measured size of a chunk, unless it was not measured or
-// found too large to be.
+// estimateOf returns the measured size of a chunk. It returns false if the chunk was not measured or was
+// too large.
 func estimateOf(chunk catalog.Chunk) (int64, bool) {
 	size := chunk.Estimate.Bytes()
 	return size, chunk.Estimate.Known() && size != catalog.TooBig
 }
 
-// gauss returns a normally distributed number that belongs to a key.
+// gauss returns a normally distributed number determined by a key and the seed.
 func gauss(k catalog.Key, seed uint64) float64 {
 	h := fnv.New64a()
 	h.Write(k.Append(nil)) // never fails

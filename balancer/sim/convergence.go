@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A balancer that converges moves each piece of data a few times at most: off a shard, into a
-// zone, and to even out. A run with more moves than this limit does not converge.
+// A converging balancer moves each piece of data only a few times: off a shard, into a zone, and to even
+// out sizes. A run with more moves than this limit does not converge.
 const (
 	movesPerPiece = 16
 	baseMoveLimit = 10_000
@@ -16,8 +16,8 @@ const (
 // NotConvergingError is returned if the balancer moves chunks back and forth and never converges.
 type NotConvergingError struct {
 	Moves  int
-	Pieces int64     // chunks at the start, and the chunk sizes that the data fills
-	At     time.Time // the run's time
+	Pieces int64     // number of initial chunks plus the data size in chunk sizes
+	At     time.Time // simulated time
 }
 
 func (e *NotConvergingError) Error() string {
@@ -26,7 +26,7 @@ func (e *NotConvergingError) Error() string {
 		e.Moves, e.Pieces, e.At.UTC().Format(time.RFC3339))
 }
 
-// piecesOf is how many chunks there can be, about.
+// countPieces returns the approximate maximum number of chunks.
 func (c *cluster) countPieces() (n int64) {
 	for _, coll := range c.order {
 		if coll.isStatic() {
@@ -41,7 +41,8 @@ func (c *cluster) countPieces() (n int64) {
 	return n
 }
 
-// checkConvergence reports whether a run has moved more than one that comes to rest can, and ends it.
+// checkConvergence reports whether a run has made more moves than a converging run can make, and ends it
+// with an error if so.
 func (r *Run) checkConvergence() bool {
 	if moves := r.cluster.moves; int64(moves) > baseMoveLimit+movesPerPiece*r.pieces {
 		r.err = &NotConvergingError{moves, r.pieces, r.Now()}

@@ -7,38 +7,33 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Costs are the durations of operations. The clone of a migration takes its bytes at a
-// rate; the rest are fixed times.
+// Costs are the durations of operations. The duration of a migration's clone depends on its size; the
+// others are constant.
 type Costs struct {
-	// Bandwidth is that of one migration in bytes a second.
+	// Bandwidth is the bandwidth of one migration in bytes per second.
 	Bandwidth int64
-	// Batch is the round trip of each batch of BatchBytes.
+	// Batch is the round trip time of each batch of BatchBytes.
 	Batch      time.Duration
 	BatchBytes int64
-	// Move is what a migration takes beside its clone: checks, catching up and
-	// the commit. Refused is what one takes that the donor refuses,
-	// Failed what one does that fails later.
+	// Move is the duration of a migration without its clone: checks, catching up and the commit. Refused
+	// is the duration of a migration that the donor rejects, Failed of one that fails later.
 	Move, Refused, Failed time.Duration
-	// Prepare is the part of all three that is over when the donor looks at the
-	// chunk.
+	// Prepare is the part of these three durations before the donor reads the chunk.
 	Prepare time.Duration
-	// Merge, MergeAll and Measure are what the actions of the secondary thread
-	// take.
+	// Merge, MergeAll and Measure are the durations of the secondary thread's actions.
 	Merge, MergeAll, Measure time.Duration
-	// OrphanDelay is how long a donor waits before it deletes a range that moved
-	// (orphanCleanupDelaySecs). DeleteRate is the speed of the deletion in bytes
-	// a second; 0 takes no time.
+	// OrphanDelay is how long a donor waits before it deletes a migrated range (orphanCleanupDelaySecs).
+	// DeleteRate is the speed of the deletion in bytes per second; with 0 the deletion takes no time.
 	OrphanDelay time.Duration
 	DeleteRate  int64
 	// DeletionWait is how long a migration waits for an overlapping range
 	// deletion before it fails (receiveChunkWaitForRangeDeleterTimeoutMS).
 	DeletionWait time.Duration
-	// HistoryWindow is how long a chunk must have been on its shard before the
-	// auto-merger takes it.
+	// HistoryWindow is how long a chunk must have been on its shard before the auto-merger may merge it.
 	HistoryWindow time.Duration
 }
 
-// actionTime returns what an action takes.
+// actionTime returns the duration of an action.
 func (c Costs) actionTime(kind policy.ActionKind) time.Duration {
 	switch kind {
 	case policy.MergeRange:
@@ -49,8 +44,8 @@ func (c Costs) actionTime(kind policy.ActionKind) time.Duration {
 	return c.Measure
 }
 
-// DefaultCosts returns those of a small idle cluster, which the mock has too,
-// and the defaults of a release's servers for the waits.
+// DefaultCosts returns the costs of a small idle cluster, which are also those of the mock, and the
+// waits with the defaults of a release's server parameters.
 func DefaultCosts(r catalog.Release) Costs {
 	return Costs{
 		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
@@ -61,8 +56,8 @@ func DefaultCosts(r catalog.Release) Costs {
 	}
 }
 
-// SnapshotCosts returns DefaultCosts with the delay of range deletions that the shards of a
-// cluster tell, the longest one.
+// SnapshotCosts returns DefaultCosts with the longest delay of range deletions that the shards in the
+// snapshot report.
 func SnapshotCosts(s *catalog.Snapshot) Costs {
 	c := DefaultCosts(s.Release())
 	var told time.Duration
@@ -75,7 +70,7 @@ func SnapshotCosts(s *catalog.Snapshot) Costs {
 	return c
 }
 
-// MoveTime returns what a migration of so many bytes takes.
+// MoveTime returns the duration of a migration of the given size.
 func (c Costs) MoveTime(bytes int64) time.Duration {
 	took := c.Move + c.transfer(bytes, c.Bandwidth)
 	if c.BatchBytes > 0 {

@@ -10,17 +10,17 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// deletion is a range that a shard has to delete, and when that is done.
+// deletion is a pending range deletion of a shard, and the time when it is done.
 type deletion struct {
 	min, max catalog.Key
 	doneAt   time.Time
 	amount   Amount
 }
 
-// deletions are those of a collection on a shard.
+// deletions are the pending deletions of a collection on a shard.
 type deletions struct {
 	byKey *btree.BTreeG[*deletion]
-	due   []*deletion // in the order in which they are gone
+	due   []*deletion // sorted by doneAt
 }
 
 func newDeletions() *deletions {
@@ -33,7 +33,7 @@ func (d *deletions) add(x *deletion) {
 	d.due = append(d.due, x)
 }
 
-// expire drops what is gone by now.
+// expire removes the deletions that are done by now.
 func (d *deletions) expire(now time.Time, gone func(*deletion)) {
 	n := 0
 	for ; n < len(d.due) && !d.due[n].doneAt.After(now); n++ {
@@ -45,8 +45,8 @@ func (d *deletions) expire(now time.Time, gone func(*deletion)) {
 	d.due = d.due[n:]
 }
 
-// lastOverlapEnd returns when the last deletion that shares a key with [lower, upper)
-// is gone; the zero time when none does.
+// lastOverlapEnd returns the time when the last deletion that overlaps [lower, upper) is done, the zero
+// time if there is none.
 func (d *deletions) lastOverlapEnd(lower, upper catalog.Key) (last time.Time) {
 	note := func(x *deletion) {
 		if catalog.Overlap(lower, upper, x.min, x.max) && x.doneAt.After(last) {
@@ -87,9 +87,9 @@ func (coll *collection) deletionsOf(id catalog.ShardID) *deletions {
 	return d
 }
 
-// deletionWait returns how long a migration waits for range deletions of its
-// two shards that overlap its range. With an error it fails after that time
-// (rules/02-migration-and-metadata §5.3 and §5.4).
+// deletionWait returns how long a migration waits for range deletions on its two shards that overlap its
+// range. If the error is not nil, the migration fails after that time (rules/02-migration-and-metadata
+// §5.3 and §5.4).
 func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, upper catalog.Key) (time.Duration, error) {
 	now := c.queue.Now()
 	var wait time.Duration
@@ -117,7 +117,7 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 	return wait, nil
 }
 
-// adoptDeletions takes over the range deletions that the snapshot knows.
+// adoptDeletions adopts the range deletions in the snapshot.
 func (c *cluster) adoptDeletions(parts catalog.SnapshotParts) {
 	last := map[collectionOnShard]time.Time{}
 	defer func() { c.scheduleOrphanRemoval(last) }()
@@ -139,8 +139,8 @@ func (c *cluster) adoptDeletions(parts catalog.SnapshotParts) {
 	}
 }
 
-// DeletionDue returns when a range deletion that a snapshot shows is done: none of those of
-// the past still is there.
+// DeletionDue returns when a range deletion in a snapshot is done. The time is never in the past,
+// because the deletion is still pending.
 func DeletionDue(x catalog.RangeDeletion, now time.Time, delay time.Duration) time.Time {
 	gone := now
 	if x.Delayed {

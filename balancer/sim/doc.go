@@ -1,9 +1,8 @@
-// Package sim runs the balancer's engine on a catalog.Snapshot in virtual time:
-// what a plan, a forecast or a what-if run asks "what would happen" of.
+// Package sim runs the balancer's engine on a catalog.Snapshot in virtual time. Plans, forecasts and
+// what-if runs use it to predict what would happen.
 //
-// The engine is the one that works on clusters; only what it works on is made
-// up here. A snapshot does not tell what lies where in a chunk, so that is a
-// model the caller chooses (Contents), and so is what things take (Costs). A run
-// reads no clock, does no I/O and starts no goroutine; equal configurations give
-// equal runs.
+// The engine is the one that works on real clusters; only the cluster is simulated. A snapshot does not
+// contain the distribution of data inside chunks and the durations of operations, so the caller chooses
+// a model for them (ContentsModel, Costs). A run reads no clock, does no I/O and starts no goroutine.
+// Equal configurations give equal runs.
 package sim

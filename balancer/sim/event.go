@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.
@@ -19,45 +19,44 @@ const (
 	MarkedJumbo
 	PhaseEntered
 	Defragmented // the defragmentation of a collection has ended
-	SwitchedOff  // balancing of a collection, for lack of an index
+	SwitchedOff  // balancing of a collection was switched off because an index is missing
 )
 
-// String returns the kind in the words of a report.
+// String returns the name of the kind in reports.
 func (k EventKind) String() string {
 	return [...]string{
 		"moved", "move failed", "split", "merged", "marked jumbo", "phase", "defragmented", "switched off",
 	}[k]
 }
 
-// Event is one change of the cluster, or a move that failed. Fields that do not
-// belong to the kind are zero.
+// Event is a change of the cluster, or a failed move. Fields that do not apply to the kind are zero.
 type Event struct {
 	Kind EventKind
-	// Began and Ended are equal for what takes no time.
+	// Began and Ended are equal for instantaneous events.
 	Began, Ended time.Time
 	Namespace    string
-	// From and To are a migration's; a split or a merge is on From.
+	// From and To are the shards of a migration. A split or a merge is on From.
 	From, To catalog.ShardID
 	Min, Max catalog.Key
-	// Bytes and Documents moved.
+	// Bytes and Documents are the moved data.
 	Bytes, Documents int64
 	Reason           policy.Reason
-	// Force is that of a migration; RemainingPieces is how many pieces of its chunk stay with
+	// Force belongs to a migration. RemainingPieces is the number of pieces of the chunk that stay on
 	// the donor.
 	Force           policy.ForceJumbo
 	RemainingPieces int
-	// Points of a split.
+	// Points are the points of a split.
 	Points []catalog.Key
-	// Lowest and Highest are set when a bound or a point was computed from what chunks
-	// are assumed to hold: the donor would choose it, and it lies between them.
+	// Lowest and Highest are set if a bound or a point was computed from assumed contents of chunks. On
+	// a real cluster the donor would choose it; it would be between the two.
 	Lowest, Highest catalog.Key
-	// Chunks went into a merged one.
+	// Chunks is the number of chunks that were merged.
 	Chunks int
 	Phase  policy.PhaseName
 	Err    error
 }
 
-// recordEvent notes an event that ends now.
+// recordEvent records an event that ends now.
 func (c *cluster) recordEvent(e Event) {
 	e.Ended = c.queue.Now()
 	if e.Began.IsZero() {
@@ -70,7 +69,7 @@ func (c *cluster) recordEvent(e Event) {
 	c.events = append(c.events, e)
 }
 
-// drainEvents yields the events noted since the last call.
+// drainEvents yields the events recorded since the last call.
 func (c *cluster) drainEvents(yield func(Event) bool) bool {
 	if len(c.events) == 0 {
 		return true

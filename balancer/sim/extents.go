@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// extent is data that lie evenly between two keys. The chunks of the snapshot are
-// an extent each, whatever becomes of them; only what moves is cut, at the bounds
-// of what moves.
+// extent is data that is evenly distributed between two keys. Each chunk of the snapshot is one extent,
+// regardless of later splits and merges. Extents are split only at the bounds of migrated ranges.
 type extent struct {
 	min, max catalog.Key
 	Amount
@@ -34,8 +33,8 @@ func (e extent) splitAt(p catalog.KeyPattern, at catalog.Key) (before, after ext
 	return before, after
 }
 
-// extents are those of a collection: of the chunks that are not in cut they are
-// the chunks of the snapshot.
+// extents are the extents of a collection. A chunk of the snapshot that is not in divided is a single
+// extent.
 type extents struct {
 	collection      *catalog.CollectionState
 	initialTable    *catalog.RoutingTable
@@ -52,7 +51,7 @@ func newExtents(coll *catalog.CollectionState, initial func(catalog.Chunk) Amoun
 	}
 }
 
-// within visits the extents, and parts of extents, of a range, in key order.
+// within returns the extents in a range, clipped to it, in key order.
 func (x *extents) within(lower, upper catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
 		for chunk := range x.initialTable.Overlapping(lower, upper) {
@@ -65,7 +64,7 @@ func (x *extents) within(lower, upper catalog.Key) iter.Seq[extent] {
 	}
 }
 
-// withinChunk visits those of a chunk of the snapshot.
+// withinChunk is within for one chunk of the snapshot.
 func (x *extents) withinChunk(chunk catalog.Chunk, lower, upper catalog.Key) iter.Seq[extent] {
 	p := x.initialTable.Pattern()
 	return func(yield func(extent) bool) {
@@ -86,7 +85,8 @@ func (x *extents) withinChunk(chunk catalog.Chunk, lower, upper catalog.Key) ite
 	}
 }
 
-// piecesOf visits the pieces of a chunk of the snapshot from the one that a key is in.
+// chunkPieces returns the pieces of a chunk of the snapshot, beginning with the piece that contains
+// from.
 func (x *extents) chunkPieces(chunk catalog.Chunk, from catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
 		if from.Less(chunk.Min) {
@@ -101,10 +101,10 @@ func (x *extents) chunkPieces(chunk catalog.Chunk, from catalog.Key) iter.Seq[ex
 	}
 }
 
-// sum returns what a range holds.
+// sum returns the contents of a range.
 func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
 	if chunk := x.initialTable.Find(lower); chunk.Min == lower && chunk.Max == upper && !x.divided[lower] {
-		return x.initialContents(chunk) // as nearly always
+		return x.initialContents(chunk) // the usual case
 	}
 	for chunk := range x.initialTable.Overlapping(lower, upper) {
 		if !chunk.Min.Less(lower) && !upper.Less(chunk.Max) && !x.divided[chunk.Min] {
@@ -118,8 +118,8 @@ func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
 	return sum
 }
 
-// cutAtSamples cuts a chunk of the snapshot at the keys that were sampled in it, each of which
-// stands for as many documents. It is false where there are none.
+// cutAtSamples splits a chunk of the snapshot at its sampled keys, each of which represents the same
+// number of documents. It returns false if there are none.
 func (x *extents) cutAtSamples(chunk catalog.Chunk) bool {
 	keys := x.collection.SampledKeysIn(chunk.Min, chunk.Max)
 	if len(keys) == 0 {
@@ -145,12 +145,12 @@ func (x *extents) cutAtSamples(chunk catalog.Chunk) bool {
 	return true
 }
 
-// sampleTolerance is how far a sampled key may be from the wanted cut to replace it, as a fraction of the
-// documents that are cut off.
+// sampleTolerance is the maximum distance of a sampled key from the wanted split point, as a fraction of
+// the documents before that point.
 const sampleTolerance = 0.25
 
-// keyAfterDocuments returns a key of a range with so many documents of it before: where a sampled key
-// lies near, that.
+// keyAfterDocuments returns a key of a range with about the given number of documents before it. It
+// prefers a sampled key nearby.
 func (x *extents) keyAfterDocuments(lower, upper catalog.Key, documents int64) (catalog.Key, bool) {
 	tolerance := sampleTolerance * float64(documents)
 	for e := range x.within(lower, upper) {
@@ -164,15 +164,15 @@ func (x *extents) keyAfterDocuments(lower, upper catalog.Key, documents int64) (
 		if key, ok := x.initialTable.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
 			return key, true
 		}
-		if lower.Less(e.min) { // there is no key so near to it
+		if lower.Less(e.min) { // there is no key that close
 			return e.min, true
 		}
 	}
 	return catalog.Key{}, false
 }
 
-// sampledNear returns the end of an extent that is nearer to where so many of its documents
-// are passed, if it is a sampled key inside a range.
+// sampledNear returns the bound of an extent that is closer to the given number of documents, if that
+// bound is a sampled key inside the range and within tolerance.
 func (x *extents) sampledNear(e extent, lower, upper catalog.Key, documents, tolerance float64) (catalog.Key, bool) {
 	key, off := e.min, documents
 	if rest := float64(e.Documents) - documents; rest < off {
@@ -182,7 +182,7 @@ func (x *extents) sampledNear(e extent, lower, upper catalog.Key, documents, tol
 	return key, sampled && off <= tolerance && lower.Less(key) && key.Less(upper)
 }
 
-// cutAt makes a key a bound of extents.
+// cutAt splits the extent that contains a key at the key.
 func (x *extents) cutAt(key catalog.Key) {
 	p := x.initialTable.Pattern()
 	if !key.Less(p.GlobalMax()) {
@@ -210,7 +210,7 @@ func (x *extents) cutAt(key catalog.Key) {
 	}
 }
 
-// part returns a fraction of an amount, whole documents.
+// part returns a fraction of an amount, rounded to whole documents.
 func (a Amount) part(f float64) Amount {
 	return Amount{int64(math.Round(f * float64(a.Documents))), int64(math.Round(f * float64(a.Bytes)))}
 }

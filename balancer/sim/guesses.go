@@ -6,11 +6,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// guesses are the bounds that were computed from assumed chunk contents, with the
-// nearest bounds on either side that were not.
+// guesses are the bounds that were computed from assumed chunk contents. The value holds the nearest
+// known bounds on both sides.
 type guesses map[catalog.Key][2]catalog.Key
 
-// add notes a point inside of a chunk.
+// add records a computed point inside a chunk.
 func (g guesses) add(point catalog.Key, in catalog.Chunk) {
 	if _, known := g[point]; !known {
 		g[point] = [2]catalog.Key{g.knownBound(in.Min, 0), g.knownBound(in.Max, 1)}
@@ -24,8 +24,8 @@ func (g guesses) knownBound(k catalog.Key, side int) catalog.Key {
 	return k
 }
 
-// knownBoundsAround returns the bounds around a range that were not computed; zero where all of its
-// own were not.
+// knownBoundsAround returns the nearest known bounds around a range with computed bounds or points. It
+// returns zero keys if none of them was computed.
 func (coll *collection) knownBoundsAround(
 	lower, upper catalog.Key,
 	points []catalog.Key,

@@ -13,20 +13,19 @@ import (
 // Link overrides Costs for migrations from one shard to another.
 // Zero fields do not override.
 type Link struct {
-	// Bandwidth and Move stand in for those of Costs; 0 does not.
+	// Bandwidth and Move override the fields of Costs.
 	Bandwidth int64
 	Move      time.Duration
-	// Spread is the standard deviation of the logarithm of single times, around a
-	// mean that stays what it is.
+	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
 	Spread float64
-	// Failing is the share of migrations that fail: after FailsAfter of the time
-	// that they would take, or after Costs.Failed where that is 0.
+	// Failing is the share of migrations that fail: after the fraction FailsAfter of their duration, or
+	// after Costs.Failed if FailsAfter is 0.
 	Failing, FailsAfter float64
-	// Refused is the share of those that fail at once, after Costs.Refused.
+	// Refused is the share of migrations that the donor rejects, after Costs.Refused.
 	Refused float64
 }
 
-// links are the links of a run, with what chance has still to bring.
+// links are the links of a run with the state of their random selections.
 type links struct {
 	linkFor func(from, to catalog.ShardID) Link
 	rand    *rand.Rand
@@ -38,9 +37,8 @@ type link struct {
 	failures, refusals rateSampler
 }
 
-// rateSampler selects a fraction of migrations evenly, with little randomness: due accumulates
-// the fraction. Its start is random, so that on average few migrations have
-// the same fraction, too.
+// rateSampler evenly selects a fraction of migrations with little randomness: accumulated sums the
+// fractions. It starts at random, so that the fraction is right on average even for few migrations.
 type rateSampler struct{ accumulated float64 }
 
 func newLinks(cfg Config) *links {
@@ -64,7 +62,7 @@ func (l *links) between(from, to catalog.ShardID) *link {
 	return have
 }
 
-// sample counts a migration, and reports whether it is one of the share.
+// sample counts a migration and reports whether it is selected.
 func (s *rateSampler) sample(part float64) bool {
 	if s.accumulated += part; s.accumulated < 1 {
 		return false
@@ -73,7 +71,7 @@ func (s *rateSampler) sample(part float64) bool {
 	return true
 }
 
-// moveTime returns what a migration takes, and the error with which it fails.
+// moveTime returns the duration of a migration, and the error with which it fails.
 func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration, error) {
 	if c.links == nil {
 		return c.costs.MoveTime(bytes), nil

@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// StartMove begins a migration, which its donor may still refuse.
+// StartMove starts a migration, which the donor may still reject.
 func (c *cluster) StartMove(m policy.Migration, done func(error)) {
 	c.sawActivity = true
-	if m.From == m.To { // what a defragmentation joins may have come there already
+	if m.From == m.To { // the chunks that a defragmentation joins may be there already
 		c.queue.After(0, func() { done(nil) })
 		return
 	}
@@ -26,20 +26,19 @@ func (c *cluster) StartMove(m policy.Migration, done func(error)) {
 	})
 }
 
-// move is a migration under way.
+// move is a migration in progress.
 type move struct {
 	policy.Migration
 	cluster        *cluster
 	coll           *collection
-	lower, upper   catalog.Key // of the range that the donor gives
+	lower, upper   catalog.Key // of the range that the donor moves
 	initialVersion catalog.ChunkVersion
-	reservedBytes  int64 // bytes that have their place on the recipient's volume
+	reservedBytes  int64 // bytes reserved on the recipient's volume
 	began          time.Time
 	done           func(error)
 }
 
-// prepare returns how long the migration takes, or after how long it fails, and
-// with what.
+// prepare returns the duration of the migration, or the time after which it fails and the error.
 func (m *move) prepare() (time.Duration, error) {
 	c := m.cluster
 	var err error
@@ -102,8 +101,8 @@ func (m *move) finish(err error) {
 	m.done(e.Err)
 }
 
-// rangeToMove returns the range that the donor gives: since 6.0 about one chunk size of
-// a chunk that holds more, before that the whole chunk (rules/01-selection §6.8).
+// rangeToMove returns the range that the donor moves. Since 6.0 it is about one chunk size of a larger
+// chunk, before 6.0 the whole chunk (rules/01-selection §6.8).
 func (c *cluster) rangeToMove(
 	coll *collection, chunk catalog.Chunk, m policy.Migration,
 ) (lower, upper catalog.Key, amount Amount) {
@@ -119,8 +118,7 @@ func (c *cluster) rangeToMove(
 	return lower, upper, coll.extents.sum(lower, upper)
 }
 
-// splitPoint returns the first point that cuts off about one chunk size
-// (rules/01-selection §6.8).
+// splitPoint returns the first point that splits off about one chunk size (rules/01-selection §6.8).
 func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize int64) (catalog.Key, bool) {
 	local := coll.stored[chunk.Shard]
 	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
@@ -135,9 +133,9 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	return coll.extents.keyAfterDocuments(chunk.Min, chunk.Max, n)
 }
 
-// commitMove changes the owner, and returns what moved and how many pieces of
-// the chunk stay. The donor's other chunks keep their versions: a run has no
-// routers whose tables would go stale.
+// commitMove changes the owner of the range. It returns the moved amount and the number of pieces of the
+// chunk that stay. It does not change the versions of the donor's other chunks, because a run has no
+// routers with stale tables.
 func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	coll, lower, upper := m.coll, m.lower, m.upper
 	chunk := coll.chunks.Find(lower)
@@ -159,13 +157,13 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 		return Amount{}, 0, err
 	}
 	amount = coll.transfer(moved, m.From)
-	m.reserve(amount.Bytes) // with the last chunk comes what dividing left over
+	m.reserve(amount.Bytes) // the last chunk includes the remainders of divisions
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
 	return amount, left, nil
 }
 
-// splitOff makes a range inside of a chunk a chunk of its own, and returns how many
-// others the chunk becomes.
+// splitOff splits a chunk so that the range becomes a chunk. It returns the number of other chunks that
+// result.
 func (c *cluster) splitOff(coll *collection, chunk catalog.Chunk, lower, upper catalog.Key) (others int, err error) {
 	var points []catalog.Key
 	if chunk.Min.Less(lower) {
@@ -179,7 +177,7 @@ func (c *cluster) splitOff(coll *collection, chunk catalog.Chunk, lower, upper c
 	}
 	pieces := c.newCommit().Split(coll.chunks, chunk, points)
 	for i := range pieces {
-		pieces[i].Jumbo = chunk.Jumbo // a move keeps the flag of what stays
+		pieces[i].Jumbo = chunk.Jumbo // the pieces that stay keep the jumbo flag
 	}
 	return len(points), coll.put(pieces...)
 }

@@ -15,60 +15,57 @@ import (
 
 // Config configures a simulation.
 type Config struct {
-	// Location is the time zone windows are read in; it must be set.
+	// Location is the time zone of the balancing window; it must be set.
 	Location *time.Location
-	// Rand is the engine's source of chance; nil keeps catalog order.
+	// Rand is the engine's random generator; nil uses catalog order.
 	Rand *rand.Rand
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
-	// IgnoreMode lets the balancer work as if its mode were full.
+	// IgnoreMode makes the balancer work as if its mode were full.
 	IgnoreMode bool
-	// Reasons are what chunks may move for, of drains, zones and imbalance; nil
-	// means all.
+	// Reasons are the allowed reasons for migrations among drain, zone and imbalance; nil allows all.
 	Reasons []policy.Reason
-	// Contents is the model of what chunks hold; nil means Even.
+	// Contents is the model of the contents of chunks; nil means Even.
 	Contents ContentsModel
-	// Costs are what things take; the zero value means SnapshotCosts.
+	// Costs are the durations of operations; the zero value means SnapshotCosts.
 	Costs Costs
-	// Link tells what is different between two shards; nil means nothing. It is
-	// asked once for each two.
+	// Link returns the differences of a pair of shards from Costs; nil means none. It is called once for
+	// each pair.
 	Link func(from, to catalog.ShardID) Link
-	// Seed is that of the chance by which Links spread.
+	// Seed is the seed of the random selections of Links.
 	Seed uint64
-	// DiskLimit is the share of its volume that no shard may fill by what it receives; 0
-	// does not ask. What a donor gave away takes its place until it is deleted, and in its
-	// files for good: catalog.Volumes.
+	// DiskLimit is the share of its volume up to which a shard may be filled by migrations; 0 means no
+	// limit. Donated data takes space until it is deleted, and in the donor's files forever (see
+	// catalog.Volumes).
 	DiskLimit float64
-	// Resume makes the engine continue from the state in the snapshot: when the migrations
-	// under way have ended, as the round does that they are of, and with the
-	// auto-merger's rounds an hour apart. Else it starts over.
+	// Resume makes the engine continue from the state in the snapshot: it waits for the end of the
+	// migrations in progress, as their round would, and keeps the auto-merger's rounds an hour apart.
+	// Otherwise the engine starts anew.
 	Resume bool
-	// OnDecisions is called at the end of each round with what the round chose and
-	// what it did not, in order. Nil costs nothing.
+	// OnDecisions is called at the end of each round with the round's decisions in order, including
+	// rejected candidates; it may be nil.
 	OnDecisions func(at time.Time, decisions []policy.Decision)
-	// ChosenOnly has OnDecisions told of what rounds choose alone.
+	// ChosenOnly omits rejected candidates from OnDecisions.
 	ChosenOnly bool
-	// Logger gets the engine's log events; nil discards them.
+	// Logger logs the engine's events; nil discards them.
 	Logger *slog.Logger
-	// Watch is called periodically and may stop the run; nil = no limit.
+	// Watch is called periodically and may stop the run; nil means no limit.
 	Watch Watch
 }
 
-// Run is a cluster that goes on from a Snapshot. It is not safe for concurrent
-// use.
+// Run is a simulated cluster that starts from a Snapshot. It is not safe for concurrent use.
 type Run struct {
 	loop       *balancer.Loop
 	driver     *balancer.EventDriver
 	cluster    *cluster
 	cfg        Config
 	eventCount int
-	pieces     int64 // that can be moved
-	err        error // of the Watch, or a NotConvergingError
+	pieces     int64 // number of pieces that can be moved
+	err        error // of Watch, or a NotConvergingError
 }
 
-// New starts a run at the time of the snapshot, which it does not change. It
-// fails for a snapshot that lacks the routing table of a sharded collection.
-// Close frees it.
+// New starts a run at the time of the snapshot, which it does not change. It fails if the snapshot lacks
+// the routing table of a sharded collection. Close releases the run.
 func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 	if cfg.Location == nil {
 		return nil, errors.New("sim: Config.Location is not set")
@@ -107,24 +104,23 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 // Close ends the run.
 func (r *Run) Close() { r.driver.Stop() }
 
-// Now returns the run's time.
+// Now returns the simulated time.
 func (r *Run) Now() time.Time { return r.cluster.queue.Now() }
 
-// Advance runs what is due until a time and leaves the run there.
+// Advance runs all events until a time and stops there.
 func (r *Run) Advance(until time.Time) {
-	for range r.Events(until) { // nobody looks
+	for range r.Events(until) { // the events are not needed
 	}
 }
 
-// Events runs until a time and yields what happens, as it happens. Whoever stops
-// early can go on with another call.
+// Events runs until a time and yields the events as they happen. After an early stop, another call
+// continues.
 func (r *Run) Events(until time.Time) iter.Seq[Event] {
 	return r.events(until, func() bool { return false })
 }
 
-// EventsToRest is Events that ends as soon as the balancer has nothing more to
-// do. Whether it came to rest before the limit tells AtRest. One that moves without an end
-// has a NotConvergingError.
+// EventsToRest is like Events but ends as soon as the balancer has nothing more to do. AtRest reports
+// whether this was before limit. If the balancer does not converge, Err returns a NotConvergingError.
 func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
 	return r.events(limit, func() bool { return r.checkConvergence() || r.AtRest() })
 }
@@ -146,17 +142,17 @@ func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
 	}
 }
 
-// restRounds is how many idle rounds in a row make a rest. A throttled merge may
-// be one round away. Where lots are drawn it takes more: one that falls otherwise
-// may have shards move a chunk that are tied with others.
+// restRounds is the number of consecutive idle rounds after which the balancer is at rest; a throttled
+// merge may follow one idle round. With random selection more rounds are needed, because another random
+// choice may move a chunk between shards that are tied.
 const (
 	restRounds         = 3
 	restRoundsWithTies = 40
 )
 
-// AtRest reports whether the balancer has nothing more to do: some rounds have
-// chosen nothing, and nothing is under way. A balancer that is off is at rest; one
-// whose window is shut is not, as long as it would go on.
+// AtRest reports whether the balancer has nothing more to do: several rounds have chosen nothing, and no
+// operation is in progress. A balancer that is off is at rest. A balancer outside of its window is not
+// at rest if it would continue inside the window.
 func (r *Run) AtRest() bool {
 	c := r.cluster
 	if c.activeOps > 0 || c.awaitsSpace() {
@@ -181,12 +177,10 @@ func (r *Run) AtRest() bool {
 	return rounds >= c.idleSinceRound+enough && !c.defragmenting()
 }
 
-// Snapshot returns the cluster as it is now. It shares with the first Snapshot
-// what has not changed.
+// Snapshot returns the current state of the cluster. It shares unchanged data with the initial Snapshot.
 func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
 
-// Chunks returns how many chunks a shard has of some collections, of all where
-// none is named.
+// Chunks returns the number of a shard's chunks of the given collections, or of all if none is given.
 func (r *Run) Chunks(shard catalog.ShardID, namespaces ...string) (n int) {
 	for _, coll := range r.cluster.order {
 		if len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace) {
@@ -196,8 +190,8 @@ func (r *Run) Chunks(shard catalog.ShardID, namespaces ...string) (n int) {
 	return n
 }
 
-// Defragmenting reports whether one of some collections, of all where none is
-// named, is being defragmented.
+// Defragmenting reports whether one of the given collections, or of all if none is given, is being
+// defragmented.
 func (r *Run) Defragmenting(namespaces ...string) bool {
 	return slices.ContainsFunc(r.cluster.order, func(coll *collection) bool {
 		return coll.entry.Defragment && (len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace))

@@ -2,18 +2,18 @@ package sim
 
 import "shardsh/balancer/catalog"
 
-// addStatic adds a collection of which the snapshot has only an outline: the engine knows
-// that it exists, and finds nothing to do in it.
+// addStatic adds a collection of which the snapshot has only an outline. The engine knows the collection
+// but finds nothing to do for it.
 func (c *cluster) addStatic(state *catalog.CollectionState) {
 	coll := &collection{initial: state, entry: state.Collection}
 	c.order = append(c.order, coll)
 	c.collections[state.Namespace] = coll
 }
 
-// isStatic reports whether there is nothing to do in the collection for the whole run.
+// isStatic reports whether the run has nothing to do for the collection.
 func (coll *collection) isStatic() bool { return coll.chunks == nil }
 
-// count returns how many chunks a shard has.
+// count returns the number of a shard's chunks.
 func (coll *collection) count(id catalog.ShardID) int {
 	if coll.isStatic() {
 		return int(coll.initial.CountOn(id).Chunks)

@@ -7,14 +7,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// volumes are those of the shards of a run with a disk limit.
+// volumes are the volumes of the shards in a run with a disk limit.
 type volumes struct {
 	*catalog.Volumes
-	pendingFrees int // deletions that have yet to make room
+	pendingFrees int // number of deletions that will still free space
 	shortages    map[Shortage]int64
 }
 
-// Shortage is a shard that had no room for something of a collection.
+// Shortage identifies a shard that had not enough space for data of a collection.
 type Shortage struct {
 	Shard     catalog.ShardID
 	Namespace string
@@ -26,7 +26,7 @@ type collectionOnShard struct {
 	id   catalog.ShardID
 }
 
-// fitsFunc returns the engine's disk space check (Config.Fits); nil without a limit.
+// fitsFunc returns the engine's disk space check (Config.Fits), nil without a limit.
 func (c *cluster) fitsFunc() func(ns string, to catalog.ShardID, chunk catalog.Chunk) bool {
 	if c.volumes == nil {
 		return nil
@@ -47,13 +47,13 @@ func (c *cluster) bytesToMove(coll *collection, chunk catalog.Chunk) int64 {
 		}
 	}
 	bytes := coll.extents.sum(chunk.Min, upper).Bytes
-	if coll.chunks.Count(chunk.Shard) == 1 { // with its last chunk a donor gives all
+	if coll.chunks.Count(chunk.Shard) == 1 { // a donor's last chunk includes all of its data
 		bytes = max(bytes, coll.bytes[chunk.Shard])
 	}
 	return bytes
 }
 
-// missingBytes returns how many bytes the volume of a shard lacks for data that are to come.
+// missingBytes returns the number of bytes that the volume of a shard lacks for additional data.
 func (c *cluster) missingBytes(coll *collection, to catalog.ShardID, bytes int64) int64 {
 	if c.volumes == nil {
 		return 0
@@ -67,7 +67,7 @@ func (c *cluster) missingBytes(coll *collection, to catalog.ShardID, bytes int64
 	return lacks
 }
 
-// reserve takes room on the recipient's volume.
+// reserve reserves space on the recipient's volume.
 func (m *move) reserve(bytes int64) {
 	if v := m.cluster.volumes; v != nil && bytes > m.reservedBytes {
 		v.AddData(m.Namespace, m.To, bytes-m.reservedBytes)
@@ -75,7 +75,7 @@ func (m *move) reserve(bytes int64) {
 	}
 }
 
-// deleteReceived has the recipient delete what has come.
+// deleteReceived makes the recipient delete the received data.
 func (m *move) deleteReceived() {
 	if m.reservedBytes > 0 {
 		m.cluster.freeSpaceAt(m.coll, m.To, m.cluster.queue.Now(), m.reservedBytes)
@@ -83,7 +83,7 @@ func (m *move) deleteReceived() {
 	}
 }
 
-// freeSpaceAt makes room on a shard at a time, in the files of a collection.
+// freeSpaceAt frees space of a collection's files on a shard at a time.
 func (c *cluster) freeSpaceAt(coll *collection, of catalog.ShardID, at time.Time, bytes int64) {
 	if c.volumes == nil || bytes == 0 {
 		return
@@ -92,17 +92,18 @@ func (c *cluster) freeSpaceAt(coll *collection, of catalog.ShardID, at time.Time
 	c.queue.At(at, func() {
 		c.volumes.pendingFrees--
 		c.volumes.RemoveData(coll.entry.Namespace, of, bytes)
-		coll.revision++ // what did not fit may fit now
+		coll.revision++ // data that did not fit may fit now
 		c.sawActivity = true
 	})
 }
 
-// scheduleOrphanRemoval has the orphans that the snapshot knows go with the last of their ranges.
+// scheduleOrphanRemoval removes the orphans in the snapshot together with the last of their range
+// deletions.
 func (c *cluster) scheduleOrphanRemoval(last map[collectionOnShard]time.Time) {
 	if c.volumes == nil {
 		return
 	}
-	for _, coll := range c.order { // in the same order in each run
+	for _, coll := range c.order { // same order in each run
 		for _, shard := range c.shards {
 			if gone, waits := last[collectionOnShard{coll, shard.ID}]; waits {
 				c.freeSpaceAt(coll, shard.ID, gone, coll.initial.Sizes[shard.ID].OrphanBytes)
@@ -111,20 +112,20 @@ func (c *cluster) scheduleOrphanRemoval(last map[collectionOnShard]time.Time) {
 	}
 }
 
-// clearShortages has what lacks room counted again, now that something has moved.
+// clearShortages resets the shortages after a move.
 func (c *cluster) clearShortages() {
 	if c.volumes != nil {
 		clear(c.volumes.shortages)
 	}
 }
 
-// awaitsSpace reports whether what was refused for lack of room may find some later.
+// awaitsSpace reports whether data that did not fit may fit later.
 func (c *cluster) awaitsSpace() bool {
 	return c.volumes != nil && c.volumes.pendingFrees > 0 && len(c.volumes.shortages) > 0
 }
 
-// Shortages returns the shards that lacked disk space since the last move, with the bytes
-// that they lacked at least.
+// Shortages returns the shards that lacked disk space since the last move, with the minimum number of
+// missing bytes.
 func (r *Run) Shortages() map[Shortage]int64 {
 	if r.cluster.volumes == nil {
 		return nil

@@ -9,13 +9,13 @@ type Watch func(Progress) error
 type Progress struct {
 	Rounds int64
 	Moves  int
-	At     time.Time // the run's time
+	At     time.Time // simulated time
 }
 
-// watchInterval is how many events of the queue go by between two looks of a Watch.
+// watchInterval is the number of events between two calls of Watch.
 const watchInterval = 256
 
-// checkWatch reports whether a run may go on.
+// checkWatch reports whether a run may continue.
 func (r *Run) checkWatch() bool {
 	if r.eventCount++; r.cfg.Watch == nil || r.eventCount%watchInterval != 0 {
 		return r.err == nil
@@ -26,5 +26,5 @@ func (r *Run) checkWatch() bool {
 	return r.err == nil
 }
 
-// Err returns the error with which the run has ended: that of the Watch, or a NotConvergingError.
+// Err returns the error that ended the run: that of Watch, or a NotConvergingError.
 func (r *Run) Err() error { return r.err }

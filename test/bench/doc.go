@@ -1,12 +1,12 @@
-// Package bench measures how quick the program is, in one table:
+// Package bench measures the speed of the program, in one table:
 //
 //	go test -run '^$' -bench . ./test/bench
 //
-// Each work is done several times, and between any two of them a packed pass: a fixed
-// amount of plain work. What a work takes is given in CPU time of passes, so that
-// machines that are slower or loaded compare. Where mongosh is installed (.ci/install),
-// it does the same works on the same mock in turns with shardsh. A work that takes more
-// than 1.3 times what baseline.json says fails; -bench.update rewrites it.
+// Each workload runs several times, alternating with a calibration pass: a fixed amount of simple work.
+// Results are CPU times in units of passes, so that slower or loaded machines are comparable. If mongosh
+// is installed (.ci/install), it runs the same workloads on the same mock in turns with shardsh. A
+// workload that takes more than 1.3 times its time in baseline.json fails; -bench.update rewrites the
+// file.
 //
-// Nothing of it is part of the program.
+// The program does not use this package.
 package bench

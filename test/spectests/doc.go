@@ -1,12 +1,12 @@
-// Package spectests holds the mock to the specification tests that all drivers of
-// MongoDB share, and to the other tests that the Go driver has for a real cluster:
+// Package spectests runs the specification tests that all MongoDB drivers share, and the Go driver's
+// other tests for real clusters, against the mock:
 //
 //	SPECTESTS=1 go test ./test/spectests
 //
-// .ci/spectests fetches and builds them. They run against a mock cluster with two
-// routers. Those that fail stand in testdata/failures.tsv with the reason: a feature
-// that docs/boundary.md says the mock has not, or what else it is. One that fails and
-// is not listed fails the run, and so does one that is listed and passes.
+// .ci/spectests fetches and builds the tests. They run against a mock cluster with two routers.
+// testdata/failures.tsv lists the failing tests with the reason: a feature that the mock does not have
+// according to docs/boundary.md, or another one. The run fails if an unlisted test fails or a listed
+// test passes.
 //
-// Nothing of it is part of the program.
+// The program does not use this package.
 package spectests

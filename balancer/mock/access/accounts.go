@@ -8,19 +8,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Accounts answers the commands on users and roles.
+// Accounts runs the user and role management commands.
 type Accounts struct {
 	Directory *Directory
-	// Store stores a user or role by name; nil deletes it.
+	// Store persists a user or role under name; a nil value deletes the entry.
 	Store func(name string, stored bson.Raw)
 	Log   *slog.Logger
 }
 
-// Command is one of them.
+// Command implements one user or role management command.
 type Command func(*Accounts, Request) (bson.D, error)
 
-// RolePrefix precedes the names of roles, which are stored with the users. No
-// database's name has a blank.
+// RolePrefix is the prefix of the storage names of roles, which are stored next to the users. A database
+// name never contains a space, so the names cannot collide.
 const RolePrefix = "role "
 
 // storeRole persists the current state of a role.
@@ -54,7 +54,7 @@ func (a *Accounts) storeUser(db, name string) {
 	a.Store(db+"."+name, stored)
 }
 
-// filter reads the filter of usersInfo; nil without one.
+// filter reads the filter of usersInfo. It returns nil without one.
 func (r Request) filter() (bson.Raw, error) {
 	v := r.Body.Lookup("filter")
 	if v.IsZero() || v.Type == bson.TypeNull {
@@ -68,7 +68,7 @@ func (r Request) filter() (bson.Raw, error) {
 	return doc, nil
 }
 
-// Commands returns what answers the commands on users and roles.
+// Commands returns the implementations of the user and role management commands by command name.
 func Commands() map[string]Command {
 	return map[string]Command{
 		"createUser":               (*Accounts).CreateUser,

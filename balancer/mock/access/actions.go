@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// anyAction allows every action.
+// anyAction grants every action.
 const anyAction Action = "anyAction"
 
-// knownActions are the names that a role's privileges may have: the actions of
-// MongoDB 8.0's documentation, and those of later releases' commands.
+// knownActions are the action names that a role's privileges may use: the actions in the MongoDB 8.0
+// manual and the actions of commands of later releases.
 var knownActions = list(`
 	addShard analyzeShardKey anyAction appendOplogNote applicationMessage authCheck bypassDocumentValidation
 	changeCustomData changeOwnCustomData changeOwnPassword changePassword changeStream checkMetadataConsistency
@@ -32,10 +32,10 @@ var knownActions = list(`
 	transitionFromDedicatedConfigServer transitionToDedicatedConfigServer trafficRecord unlock unsetSharding
 	unshardCollection update updateRole updateSearchIndex updateUser useUUID validate viewRole viewUser`)
 
-// IsKnown reports whether there is such an action.
+// IsKnown reports whether the action exists.
 func (a Action) IsKnown() bool { return slices.Contains(knownActions, a) }
 
-// list reads names with blanks between them.
+// list splits a string of names separated by white space.
 func list(text string) []Action {
 	var names []Action
 	for _, name := range strings.Fields(text) {

@@ -2,18 +2,19 @@ package access
 
 import "slices"
 
-// The built-in roles, from MongoDB's documentation of 8.0. What is made of
-// roles of a database takes its name; the empty name makes the role for any
-// database.
+// The built-in roles as the MongoDB 8.0 manual describes them. The functions below build the privileges
+// of a role for one database. With an empty database name they build the role for any database
+// (readAnyDatabase and the like).
 
-// builtin is a role that every cluster has.
+// builtin is a built-in role, which every cluster has.
 type builtin struct {
-	// inEveryDatabase: every database has it; the others are admin's.
+	// inEveryDatabase reports whether every database has the role. Other built-in roles exist only on
+	// admin.
 	inEveryDatabase bool
 	privileges      func(database string) []Privilege
 }
 
-// builtinRoles has them by name.
+// builtinRoles returns the built-in roles by name.
 func builtinRoles() map[string]builtin {
 	return map[string]builtin{
 		"read":      {true, readRole},
@@ -39,7 +40,7 @@ func builtinRoles() map[string]builtin {
 	}
 }
 
-// builtinPrivileges returns those of a built-in role; false for another.
+// builtinPrivileges returns the privileges of a built-in role, and false if r is not a built-in role.
 func builtinPrivileges(r Role) ([]Privilege, bool) {
 	role, known := builtinRoles()[r.Role]
 	if !known || !role.inEveryDatabase && r.Database != "admin" {
@@ -48,7 +49,7 @@ func builtinPrivileges(r Role) ([]Privilege, bool) {
 	return role.privileges(r.Database), true
 }
 
-// BuiltinRoles lists the built-in roles of a database, by name.
+// BuiltinRoles returns the built-in roles of a database, sorted by name.
 func BuiltinRoles(database string) []Role {
 	var roles []Role
 	for name, role := range builtinRoles() {
@@ -109,7 +110,7 @@ func dbOwnerRole(db string) []Privilege {
 	return slices.Concat(readWriteRole(db), dbAdminRole(db), userAdminRole(db))
 }
 
-// listDatabasesPrivileges returns what roles for any database have on top.
+// listDatabasesPrivileges returns the privileges that the roles for any database have in addition.
 func listDatabasesPrivileges() []Privilege { return []Privilege{{TheCluster(), list("listDatabases")}} }
 
 func readAnyDatabaseRole(string) []Privilege {

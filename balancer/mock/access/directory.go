@@ -1,6 +1,5 @@
-// Package access holds the mock cluster's users and lets them prove who they
-// are: SCRAM-SHA-256 and SCRAM-SHA-1, as MongoDB speaks them. Passwords are
-// not kept, only what a server keeps of them.
+// Package access stores the users and roles of the mock cluster and authenticates clients with
+// SCRAM-SHA-256 and SCRAM-SHA-1. It does not store passwords, only the credentials that a server stores.
 package access
 
 import (
@@ -16,27 +15,27 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Role is a role that a user has.
+// Role names a role that a user or another role has.
 type Role struct {
 	Role     string `bson:"role"`
 	Database string `bson:"db"`
 }
 
-// User is one user. The exported fields may be read by anybody and are never
-// changed; an update makes a new User.
+// User is one user. A User is immutable: an update makes a new User, so the exported fields may be read
+// without a lock.
 type User struct {
 	Name, Database string
 	ID             bson.Binary
 	Roles          []Role
 	CustomData     bson.Raw
 	credentials    map[Mechanism]scram.StoredCredentials
-	// derive makes the credentials of a user that was given, once there is a
-	// secret for the salts.
+	// derive makes the credentials of a configured user once the directory's secret is known (see
+	// UseSecret).
 	derive func(secret []byte) (map[Mechanism]scram.StoredCredentials, error)
 }
 
-// SameAs reports whether two are the same user, perhaps at different times. One that
-// was dropped and created again under its name is another. Two nils are the same.
+// SameAs reports whether u and other are versions of the same user. A user that was dropped and created
+// again under the same name is a different user. Two nil users are the same.
 func (u *User) SameAs(other *User) bool {
 	if u == nil || other == nil {
 		return u == other
@@ -44,7 +43,7 @@ func (u *User) SameAs(other *User) bool {
 	return u.Name == other.Name && u.Database == other.Database && u.ID.Equal(other.ID)
 }
 
-// Mechanisms returns those the user can authenticate with, in the order servers
+// Mechanisms returns the mechanisms that the user can authenticate with, in the order in which servers
 // list them.
 func (u *User) Mechanisms() []Mechanism {
 	var list []Mechanism
@@ -58,18 +57,18 @@ func (u *User) Mechanisms() []Mechanism {
 
 type key struct{ database, name string }
 
-// Directory is the users of a cluster. It may be used from any goroutine.
+// Directory stores the users and roles of a cluster. It is safe for concurrent use.
 type Directory struct {
 	mu sync.RWMutex
-	// secret seeds the answers to unauthenticated clients about users that don't exist.
+	// secret is the seed of the answers to unauthenticated clients about users that do not exist.
 	secret []byte
 	users  map[key]*User
-	roles  map[key]*RoleDefinition // those that were created
+	roles  map[key]*RoleDefinition // created roles, without the built-in ones
 	// grants caches the privileges of users.
 	grants map[key]*Grants
 }
 
-// NewDirectory makes a directory without users.
+// NewDirectory returns a directory without users.
 func NewDirectory() *Directory {
 	return &Directory{
 		secret: NewSecret(),
@@ -79,7 +78,7 @@ func NewDirectory() *Directory {
 	}
 }
 
-// Clone returns a directory of the same users and roles.
+// Clone returns a directory with the same users and roles.
 func (d *Directory) Clone() *Directory {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -88,8 +87,8 @@ func (d *Directory) Clone() *Directory {
 	}
 }
 
-// ReplaceWith takes over the users and roles of another directory, which nobody else
-// may have, in place of its own, all in one step. The secret stays.
+// ReplaceWith replaces the users and roles with those of other in one step and keeps the secret. The
+// caller must not use other afterwards.
 func (d *Directory) ReplaceWith(other *Directory) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,25 +96,25 @@ func (d *Directory) ReplaceWith(other *Directory) {
 	d.clearGrants()
 }
 
-// randomBytes never fails: crypto/rand ends the process rather than give less.
+// randomBytes returns n random bytes. It never fails: crypto/rand ends the process instead.
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b)
 	return b
 }
 
-// UserSpec is a user to be made or, with only some fields, what is to change.
+// UserSpec describes a user to create, or the fields to change in an existing user.
 type UserSpec struct {
-	// Password in the clear; empty means no change.
+	// Password is in clear text; an empty password means no change.
 	Password   string
 	Mechanisms []Mechanism
-	// Roles replace the user's; nil means no change.
+	// Roles replace the user's roles; nil means no change.
 	Roles      []Role
 	CustomData bson.Raw
 }
 
-// Create adds a user. It fails with 51003 for one that exists, with BadValue
-// for a password that can't be prepared, and with RoleNotFound.
+// Create adds a user. It fails with 51003 if the user exists, with BadValue if the password cannot be
+// prepared, and with RoleNotFound.
 func (d *Directory) Create(database, name string, draft UserSpec) error {
 	u := &User{Name: name, Database: database, ID: newID()}
 	if err := u.apply(draft); err != nil {
@@ -126,7 +125,7 @@ func (d *Directory) Create(database, name string, draft UserSpec) error {
 	return d.add(u)
 }
 
-// add puts a new user in. The caller holds the lock.
+// add stores a new user. The caller holds the lock.
 func (d *Directory) add(u *User) error {
 	k := key{u.Database, u.Name}
 	if d.users[k] != nil {
@@ -163,7 +162,7 @@ func (u *User) apply(draft UserSpec) error {
 	return nil
 }
 
-// checkRoles fails with RoleNotFound. The caller holds the lock.
+// checkRoles fails with RoleNotFound if a role does not exist. The caller holds the lock.
 func (d *Directory) checkRoles(roles []Role) error {
 	for _, r := range roles {
 		if _, known := d.findRole(r); !known {
@@ -196,7 +195,7 @@ func (d *Directory) Update(database, name string, draft UserSpec) error {
 	return nil
 }
 
-// Drop removes a user. It is false when there is none.
+// Drop removes a user. It returns false if the user does not exist.
 func (d *Directory) Drop(database, name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,8 +205,8 @@ func (d *Directory) Drop(database, name string) bool {
 	return ok
 }
 
-// Current returns the current version of a user; false for one that was dropped, also
-// where another has its name.
+// Current returns the current version of a user. It returns false if the user was dropped, even if a new
+// user has the same name.
 func (d *Directory) Current(u *User) (*User, bool) {
 	current, there := d.Find(u.Database, u.Name)
 	if !there || !current.SameAs(u) {
@@ -224,7 +223,7 @@ func (d *Directory) Find(database, name string) (*User, bool) {
 	return u, ok
 }
 
-// All lists the users by database and name.
+// All returns the users sorted by database and name.
 func (d *Directory) All() []*User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -238,7 +237,7 @@ func (d *Directory) All() []*User {
 	return all
 }
 
-// UserNotFound returns the server's error for a user that is not there.
+// UserNotFound returns the server's error for a user that does not exist.
 func UserNotFound(database, name string) error {
 	return mongoerr.New(mongoerr.UserNotFound, "Could not find user \"%s\" for db \"%s\"", name, database)
 }

@@ -10,33 +10,33 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// What strangers hear of users that don't exist: it looks as if they did, and
-// stays the same from one start to the next. The secret that it is made of is
-// kept with the cluster.
+// An unauthenticated client cannot tell whether a user exists: the answers for unknown names look like
+// the answers for users, and they are the same after a restart. They are derived from a secret that is
+// stored with the cluster.
 
-// SecretName is the secret's name where it is kept with the users, whose names
-// have a dot after the database.
+// SecretName is the storage name of the secret. It has no dot, so it cannot collide with a user, whose
+// storage name has a dot after the database.
 const SecretName = "secret"
 
-// NewSecret makes a secret at random.
+// NewSecret returns a random secret.
 func NewSecret() []byte { return randomBytes(sha256.Size) }
 
-// StoredSecret returns the secret for keeping. It is as secret as the users.
+// StoredSecret returns the secret for storage. It must be protected as the users are.
 func (d *Directory) StoredSecret() (bson.Raw, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return bson.Marshal(bson.D{{Key: SecretName, Value: d.secret}})
 }
 
-// RestoreSecret reads a stored secret; false for what is none.
+// RestoreSecret reads a stored secret. It returns false if stored is not a secret.
 func RestoreSecret(stored bson.Raw) ([]byte, bool) {
 	_, secret, ok := stored.Lookup(SecretName).BinaryOK()
 	return secret, ok && len(secret) == sha256.Size
 }
 
-// AddConfigured adds a user that is configured anew at each start. Its salts come from the
-// directory's secret, so that they are as stable as those of other names. It
-// fails as Create does, and may authenticate after UseSecret.
+// AddConfigured adds a user that is configured anew at each start. The salts are derived from the
+// directory's secret, so they are as stable as the salts of unknown names. It fails as Create does. The
+// user can authenticate after UseSecret.
 func (d *Directory) AddConfigured(database, name string, draft UserSpec) error {
 	if err := checkPassword(name, draft.Password); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (d *Directory) AddConfigured(database, name string, draft UserSpec) error {
 	return d.add(u)
 }
 
-// checkPassword refuses a password that can't be prepared.
+// checkPassword fails if the password cannot be prepared.
 func checkPassword(name, password string) error {
 	for m, s := range schemes {
 		if _, err := s.client(m, name, password); err != nil {
@@ -62,13 +62,13 @@ func checkPassword(name, password string) error {
 	return nil
 }
 
-// The library's text names no part of the password.
+// errUnprepared returns the server's error for a password that cannot be prepared. The library's message
+// contains no part of the password.
 func errUnprepared(err error) error {
 	return mongoerr.New(mongoerr.BadValue, "Error preflighting normalization: %s", err)
 }
 
-// UseSecret makes a secret the directory's, and the credentials of the users
-// that were given with it.
+// UseSecret sets the directory's secret and derives the credentials of the configured users from it.
 func (d *Directory) UseSecret(secret []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,21 +88,20 @@ func (d *Directory) UseSecret(secret []byte) error {
 	return nil
 }
 
-// pseudonym returns bytes of a name that only the secret can tell from others.
+// pseudonym returns an HMAC of a name. Only the owner of the secret can tell it from random bytes.
 func pseudonym(secret []byte, use string, database, name string) []byte {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(use + "\x00" + database + "\x00" + name))
 	return mac.Sum(nil)
 }
 
-// saltFor returns the salt of a name that no user has, or one that was given.
+// saltFor returns the salt of an unknown name or of a configured user.
 func saltFor(secret []byte, m Mechanism, database, name string) []byte {
 	return pseudonym(secret, string(m), database, name)[:schemes[m].saltBytes]
 }
 
-// decoyCredentials makes credentials that no password has, with the same salt every
-// time, so that a name that is unknown takes the same steps and the same time
-// as a wrong password.
+// decoyCredentials returns credentials that no password matches. The salt of a name is always the same.
+// So an unknown name takes the same steps and the same time as a wrong password.
 func (d *Directory) decoyCredentials(m Mechanism, database, name string) scram.StoredCredentials {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -113,8 +112,9 @@ func (d *Directory) decoyCredentials(m Mechanism, database, name string) scram.S
 	}
 }
 
-// AdvertisedMechanisms returns the mechanisms that an unauthenticated client is told for a name. For one
-// that no user has they are those of some user: mostly both.
+// AdvertisedMechanisms returns the mechanisms that the server advertises for a name to an
+// unauthenticated client. For an unknown name it returns the mechanisms of some existing user, in most
+// cases both.
 func (d *Directory) AdvertisedMechanisms(database, name string) []Mechanism {
 	if u, there := d.Find(database, name); there {
 		return u.Mechanisms()

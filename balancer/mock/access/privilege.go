@@ -7,56 +7,57 @@ import (
 	"strings"
 )
 
-// Action is something a role may do on a resource.
+// Action is the name of an operation that a privilege allows on a resource.
 type Action string
 
-// Resource is what actions are done on: the cluster, everything, or
-// collections. An empty database stands for any but config and local, an empty
-// collection for any that does not begin with "system." and for the database
-// itself.
+// Resource is the object of actions: the cluster, any resource, or databases and collections. An empty
+// database matches any database except config and local. An empty collection matches the database itself
+// and any collection whose name does not begin with "system.".
 type Resource struct {
 	Cluster, Any         bool
 	Database, Collection string
-	// Buckets: the buckets of time series, whose names Collection has without the prefix;
-	// empty for all of them. No other resource has them.
+	// Buckets selects the bucket collections of time series. Collection then holds the name without the
+	// "system.buckets." prefix; an empty Collection matches all of them. The resource of a database does
+	// not include bucket collections.
 	Buckets bool
 }
 
-// TheCluster returns the resource of actions on all of the cluster.
+// TheCluster returns the cluster resource.
 func TheCluster() Resource { return Resource{Cluster: true} }
 
-// Everything returns the resource that includes all others.
+// Everything returns the resource that includes all others (anyResource).
 func Everything() Resource { return Resource{Any: true} }
 
-// In returns a database, and all of its collections but system.*.
+// In returns the resource of a database and all its collections except system.*.
 func In(database string) Resource { return Resource{Database: database} }
 
-// Buckets returns the buckets of all time series of a database, or of all.
+// Buckets returns the resource of all bucket collections of a database. An empty name means all
+// databases.
 func Buckets(database string) Resource { return Resource{Database: database, Buckets: true} }
 
-// On returns one collection.
+// On returns the resource of one collection.
 func On(database, collection string) Resource {
 	return Resource{Database: database, Collection: collection}
 }
 
-// OnNamespace returns the collection of a full name, or the database of a bare
-// one.
+// OnNamespace returns the resource of a collection for a full namespace, or of a database for a name
+// without a dot.
 func OnNamespace(ns string) Resource {
 	database, collection, _ := strings.Cut(ns, ".")
 	return On(database, collection)
 }
 
-// Privilege is what may be done on a resource.
+// Privilege is a set of actions that are allowed on a resource.
 type Privilege struct {
 	Resource Resource
 	Actions  []Action
 }
 
-// actions is a set.
+// actions is a set of actions.
 type actions map[Action]struct{}
 
-// Grants are all privileges of a user or role, those of other roles included.
-// The zero value allows nothing.
+// Grants are all privileges of a user or role, including those of inherited roles. The zero value allows
+// nothing.
 type Grants struct {
 	actionsOn map[Resource]actions
 }
@@ -80,7 +81,7 @@ func (g *Grants) add(p Privilege) {
 	}
 }
 
-// Allows reports whether all of the actions may be done on the resource.
+// Allows reports whether all wanted actions are allowed on the resource.
 func (g *Grants) Allows(r Resource, wanted ...Action) bool {
 	if g == nil {
 		return false
@@ -99,14 +100,13 @@ func (g *Grants) has(r Resource, a Action) bool {
 	return ok || all
 }
 
-// AllowsSome reports whether anything may be done on the resource.
+// AllowsSome reports whether any action is allowed on the resource.
 func (g *Grants) AllowsSome(r Resource) bool {
 	return g != nil &&
 		slices.ContainsFunc(coveringResources(r), func(of Resource) bool { return len(g.actionsOn[of]) > 0 })
 }
 
-// AllowsSomeIn reports whether anything may be done on a database or any
-// collection of it.
+// AllowsSomeIn reports whether any action is allowed on a database or on any of its collections.
 func (g *Grants) AllowsSomeIn(database string) bool {
 	if g.AllowsSome(In(database)) {
 		return true
@@ -122,8 +122,7 @@ func (g *Grants) AllowsSomeIn(database string) bool {
 	return false
 }
 
-// coveringResources returns the resources whose privileges count for one, itself
-// included.
+// coveringResources returns the resources whose privileges apply to r, including r itself.
 func coveringResources(r Resource) []Resource {
 	list := append(make([]Resource, 0, 5), Everything(), r)
 	if r.Cluster || r.Any {
@@ -149,10 +148,10 @@ func coveringResources(r Resource) []Resource {
 	return list
 }
 
-// isInternalDatabase are the databases that must be named to be allowed.
+// isInternalDatabase reports whether a privilege must name the database to apply to it.
 func isInternalDatabase(database string) bool { return database == "config" || database == "local" }
 
-// Privileges lists what is allowed, one entry a resource, all in order.
+// Privileges returns the privileges, one for each resource, sorted.
 func (g *Grants) Privileges() []Privilege {
 	if g == nil {
 		return nil
@@ -178,7 +177,7 @@ func compareResources(a, b Resource) int {
 		cmp.Compare(a.Collection, b.Collection), cmp.Compare(bucketsRank(a), bucketsRank(b)))
 }
 
-// bucketsRank is 1 for the buckets of time series, which come after the collection.
+// bucketsRank returns 1 for bucket collections, which sort after the collection, else 0.
 func bucketsRank(r Resource) int {
 	if r.Buckets {
 		return 1

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Document returns a privilege as commands show it: {resource, actions}.
+// Document returns the privilege in the format of command replies: {resource, actions}.
 func (p Privilege) Document() bson.D {
 	names := bson.A{}
 	for _, a := range p.Actions {

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ReadRoles reads the field roles of a command: names, in the command's
-// database, or {role, db}. It returns nil without the field.
+// ReadRoles reads the roles field of a command. An element is a role name of the command's database or
+// {role, db}. It returns nil if the field is missing.
 func ReadRoles(database string, body bson.Raw) ([]Role, error) {
 	array, ok := body.Lookup("roles").ArrayOK()
 	if !ok {
@@ -29,7 +29,7 @@ func ReadRoles(database string, body bson.Raw) ([]Role, error) {
 	return roles, nil
 }
 
-// ReadRole reads a role: its name, in the command's database, or {role, db}.
+// ReadRole reads a role: the name of a role of the command's database, or {role, db}.
 func ReadRole(database string, v bson.RawValue) (Role, bool) {
 	if name, isText := v.StringValueOK(); isText {
 		return Role{Role: name, Database: database}, true

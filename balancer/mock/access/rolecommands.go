@@ -14,7 +14,7 @@ func (r Request) namedRole() Role {
 	return Role{Role: r.Args.Text(r.Name), Database: r.Database}
 }
 
-// definition reads what createRole and updateRole say of a role.
+// definition reads the role fields of createRole and updateRole.
 func (r Request) definition() (RoleDefinition, error) {
 	def := RoleDefinition{Role: r.namedRole()}
 	if def.Role.Role == "" {
@@ -31,8 +31,8 @@ func (r Request) definition() (RoleDefinition, error) {
 	return def, err
 }
 
-// readPrivileges reads the privileges of a role, which may reach beyond its
-// database on admin only.
+// readPrivileges reads the privileges of a role. Only a role on admin may have privileges on other
+// databases.
 func (r Request) readPrivileges() ([]Privilege, error) {
 	if !r.Args.Has("privileges") {
 		return nil, nil
@@ -56,7 +56,7 @@ func (r Request) readPrivileges() ([]Privilege, error) {
 	return list, nil
 }
 
-// checkOwnRoles: a role outside of admin inherits from its database's only.
+// checkOwnRoles fails if a role outside of admin inherits from a role of another database.
 func (r Request) checkOwnRoles(roles []Role) error {
 	if r.Database != "admin" && slices.ContainsFunc(roles, func(of Role) bool { return of.Database != r.Database }) {
 		return mongoerr.New(mongoerr.InvalidRoleModification,
@@ -65,7 +65,7 @@ func (r Request) checkOwnRoles(roles []Role) error {
 	return nil
 }
 
-// CreateRole makes a role of privileges and of other roles.
+// CreateRole creates a role with privileges and inherited roles.
 func (a *Accounts) CreateRole(r Request) (bson.D, error) {
 	def, err := r.definition()
 	if err != nil {
@@ -116,12 +116,12 @@ func (a *Accounts) changeRole(r Request, change func(*RoleDefinition) error) (bs
 	return bson.D{}, nil
 }
 
-// DropRole drops a role, and revokes it from users and roles.
+// DropRole drops a role and revokes it from all users and roles.
 func (a *Accounts) DropRole(r Request) (bson.D, error) {
 	return bson.D{}, a.removeRole(r.namedRole())
 }
 
-// removeRole drops a role and keeps what that changes.
+// removeRole drops a role and stores the users and roles that this changes.
 func (a *Accounts) removeRole(role Role) error {
 	changedUsers, changedRoles, err := a.Directory.DropRole(role)
 	if err != nil {
@@ -137,7 +137,7 @@ func (a *Accounts) removeRole(role Role) error {
 	return nil
 }
 
-// DropAllRoles drops a database's roles and returns how many.
+// DropAllRoles drops all roles of a database and returns their number.
 func (a *Accounts) DropAllRoles(r Request) (bson.D, error) {
 	n := int32(0)
 	for _, def := range a.Directory.Roles() {
@@ -167,7 +167,7 @@ func removeRoles(has, given []Role) []Role {
 		func(of Role) bool { return slices.Contains(given, of) })
 }
 
-// changeUserRoles is grantRolesToUser and revokeRolesFromUser.
+// changeUserRoles returns the implementation of grantRolesToUser and revokeRolesFromUser.
 func changeUserRoles(change func(has, given []Role) []Role) Command {
 	return func(a *Accounts, r Request) (bson.D, error) {
 		given, err := a.givenRoles(r)
@@ -187,7 +187,7 @@ func changeUserRoles(change func(has, given []Role) []Role) Command {
 	}
 }
 
-// changeRoleRoles is grantRolesToRole and revokeRolesFromRole.
+// changeRoleRoles returns the implementation of grantRolesToRole and revokeRolesFromRole.
 func changeRoleRoles(change func(has, given []Role) []Role) Command {
 	return func(a *Accounts, r Request) (bson.D, error) {
 		given, err := a.givenRoles(r)
@@ -201,7 +201,8 @@ func changeRoleRoles(change func(has, given []Role) []Role) Command {
 	}
 }
 
-// givenRoles returns the roles to grant or revoke: at least one, and all there.
+// givenRoles returns the roles to grant or revoke. It fails if the array is empty or a role does not
+// exist.
 func (a *Accounts) givenRoles(r Request) ([]Role, error) {
 	given, err := ReadRoles(r.Database, r.Body)
 	if err != nil {
@@ -236,7 +237,7 @@ func removePrivileges(has, given []Privilege) []Privilege {
 	return left
 }
 
-// changePrivileges is grantPrivilegesToRole and revokePrivilegesFromRole.
+// changePrivileges returns the implementation of grantPrivilegesToRole and revokePrivilegesFromRole.
 func changePrivileges(change func(has, given []Privilege) []Privilege) Command {
 	return func(a *Accounts, r Request) (bson.D, error) {
 		given, err := r.readPrivileges()
@@ -253,8 +254,8 @@ func changePrivileges(change func(has, given []Privilege) []Privilege) Command {
 	}
 }
 
-// RolesInfo takes 1 for all of the database, a name, a {role, db}, or an array
-// of such.
+// RolesInfo accepts 1 for all roles of the database, a name, a {role, db}, or an array of names and
+// documents.
 func (a *Accounts) RolesInfo(r Request) (bson.D, error) {
 	shows := r.Body.Lookup("showPrivileges")
 	if _, isText := shows.StringValueOK(); isText {
@@ -327,7 +328,7 @@ func (a *Accounts) roleDoc(def *RoleDefinition, privileges bool) bson.D {
 	return doc
 }
 
-// RoleDocuments shows roles as replies do.
+// RoleDocuments returns roles in the format of command replies.
 func RoleDocuments(roles []Role) bson.A {
 	docs := bson.A{}
 	for _, role := range roles {
@@ -336,7 +337,7 @@ func RoleDocuments(roles []Role) bson.A {
 	return docs
 }
 
-// PrivilegeDocuments shows privileges as replies do.
+// PrivilegeDocuments returns privileges in the format of command replies.
 func PrivilegeDocuments(privileges []Privilege) bson.A {
 	docs := bson.A{}
 	for _, p := range privileges {

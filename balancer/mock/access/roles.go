@@ -7,13 +7,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// RoleDefinition is a role: a built-in one or one that was created. It is never
-// changed; an update makes a new one.
+// RoleDefinition is a built-in or created role. It is immutable: an update makes a new RoleDefinition.
 type RoleDefinition struct {
 	Role
 	Builtin    bool
 	Privileges []Privilege
-	// Roles are those whose privileges this one has, too.
+	// Roles are the roles whose privileges this role inherits.
 	Roles []Role
 }
 
@@ -36,7 +35,7 @@ func (d *Directory) findRole(r Role) (*RoleDefinition, bool) {
 	return def, known
 }
 
-// Roles lists the created roles by database and name.
+// Roles returns the created roles sorted by database and name.
 func (d *Directory) Roles() []*RoleDefinition {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -50,8 +49,8 @@ func (d *Directory) Roles() []*RoleDefinition {
 	return all
 }
 
-// CreateRole adds a role. It fails with 51002 for one that exists, and with
-// RoleNotFound when it inherits from one that does not.
+// CreateRole adds a role. It fails with 51002 if the role exists, and with RoleNotFound if an inherited
+// role does not exist.
 func (d *Directory) CreateRole(def RoleDefinition) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,7 +64,7 @@ func (d *Directory) CreateRole(def RoleDefinition) error {
 	return d.putRole(k, def)
 }
 
-// ChangeRole replaces a created role by what change makes of it.
+// ChangeRole applies change to a copy of a created role and stores the copy.
 func (d *Directory) ChangeRole(r Role, change func(*RoleDefinition) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,8 +83,7 @@ func (d *Directory) ChangeRole(r Role, change func(*RoleDefinition) error) error
 	return d.putRole(key{r.Database, r.Role}, updated)
 }
 
-// putRole checks the roles that a role inherits from and stores it. The caller
-// holds the lock.
+// putRole checks the roles that a role inherits from and stores the role. The caller holds the lock.
 func (d *Directory) putRole(k key, def RoleDefinition) error {
 	for _, of := range def.Roles {
 		if of == def.Role {
@@ -108,8 +106,8 @@ func (d *Directory) putRole(k key, def RoleDefinition) error {
 	return nil
 }
 
-// DropRole removes a created role, and takes it from the users and roles that
-// have it. changed are these users and roles.
+// DropRole removes a created role and revokes it from all users and roles that have it. It returns the
+// changed users and roles.
 func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*RoleDefinition, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +140,7 @@ func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*Role
 	return changedUsers, changedRoles, nil
 }
 
-// WithInherited lists roles and those they inherit from, each once, by name.
+// WithInherited returns roles and the roles they inherit from, each once, sorted by name.
 func (d *Directory) WithInherited(roles []Role) []Role {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -170,7 +168,7 @@ func (d *Directory) withInherited(roles []Role) []Role {
 	return list
 }
 
-// RoleGrants returns all privileges that roles give.
+// RoleGrants returns all privileges of roles.
 func (d *Directory) RoleGrants(roles []Role) *Grants {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -191,8 +189,8 @@ func (d *Directory) roleGrants(roles []Role) *Grants {
 	return g
 }
 
-// Grants returns what a user may do now; false when it is there no more. They
-// are computed once after each change.
+// Grants returns the current privileges of a user. It returns false if the user no longer exists. The
+// privileges are cached until users or roles change.
 func (d *Directory) Grants(of *User) (*Grants, bool) {
 	k := key{of.Database, of.Name}
 	d.mu.RLock()
@@ -218,7 +216,7 @@ func (d *Directory) Grants(of *User) (*Grants, bool) {
 // clearGrants drops the cached grants. The caller holds the lock.
 func (d *Directory) clearGrants() { clear(d.grants) }
 
-// RoleNotFound returns the server's error for a role that is not there.
+// RoleNotFound returns the server's error for a role that does not exist.
 func RoleNotFound(r Role) error {
 	return mongoerr.New(mongoerr.RoleNotFound, "Could not find role: %s@%s", r.Role, r.Database)
 }

@@ -8,77 +8,78 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// Request is a command that a client asks for, as rules see it.
+// Request is a client's command as the authorization rules need it.
 type Request struct {
-	Name     string // that it was called by
+	Name     string // as sent; may be an alias
 	Database string
 	Body     bson.Raw
 	Args     args.Values // the declared fields
 
 	Directory *Directory
-	// Caller is who is logged in, nil without a login; Grants are what that user may do.
+	// Caller is the authenticated user, nil if the client has not authenticated. Grants are the
+	// privileges of Caller.
 	Caller *User
 	Grants *Grants
 
-	// RuleOf returns the Rule of another command, nil for none: explain needs
-	// that of the command it explains.
+	// RuleOf returns the Rule of another command, nil if it has none. explain needs the Rule of the
+	// explained command.
 	RuleOf func(command string) Rule
-	// OwnOperation reports whether an operation under way is the caller's.
+	// OwnOperation reports whether an operation in progress belongs to the caller.
 	OwnOperation func(id int64) bool
 }
 
 // Rule reports whether a caller may run a command.
 type Rule func(Request) bool
 
-// OnResource wants actions on a resource that is always the same.
+// OnResource returns a Rule that requires actions on a fixed resource.
 func OnResource(on Resource, actions ...Action) Rule {
 	return func(r Request) bool { return r.Grants.Allows(on, actions...) }
 }
 
-// OnCluster wants actions on the cluster.
+// OnCluster returns a Rule that requires actions on the cluster.
 func OnCluster(actions ...Action) Rule { return OnResource(TheCluster(), actions...) }
 
-// OnCollection wants actions on the collection that the command's value names,
-// or on the database where it names none.
+// OnCollection returns a Rule that requires actions on the collection in the command's value, or on the
+// database if the value names no collection.
 func OnCollection(actions ...Action) Rule {
 	return func(r Request) bool { return r.Grants.Allows(r.target(), actions...) }
 }
 
-// OnSubject wants actions on the namespace, or database, that the command's
-// value is.
+// OnSubject returns a Rule that requires actions on the namespace or database in the command's value.
 func OnSubject(actions ...Action) Rule {
 	return func(r Request) bool {
 		return r.Grants.Allows(OnNamespace(args.Text(r.Body.Lookup(r.Name))), actions...)
 	}
 }
 
-// OnDatabase wants actions on the command's database.
+// OnDatabase returns a Rule that requires actions on the command's database.
 func OnDatabase(actions ...Action) Rule {
 	return func(r Request) bool { return r.Grants.Allows(In(r.Database), actions...) }
 }
 
-// AnyOf wants one of the rules to hold.
+// AnyOf returns a Rule that requires at least one of rules.
 func AnyOf(rules ...Rule) Rule {
 	return func(r Request) bool { return slices.ContainsFunc(rules, func(of Rule) bool { return of(r) }) }
 }
 
-// AllOf wants all rules to hold.
+// AllOf returns a Rule that requires all rules.
 func AllOf(rules ...Rule) Rule {
 	return func(r Request) bool { return !slices.ContainsFunc(rules, func(of Rule) bool { return !of(r) }) }
 }
 
-// LoggedIn needs no privilege beyond being logged in.
+// LoggedIn requires authentication but no privilege.
 func LoggedIn(Request) bool { return true }
 
-// isCaller reports whether a user is who asks.
+// isCaller reports whether the named user is the caller.
 func (r Request) isCaller(database, name string) bool {
 	return r.Caller != nil && r.Caller.Database == database && r.Caller.Name == name
 }
 
-// target returns the collection that the command's value names in its database.
+// target returns the resource of the collection in the command's value.
 func (r Request) target() Resource { return On(r.Database, args.Text(r.Body.Lookup(r.Name))) }
 
-// MayConfigureBalancing reports whether the caller may: moving takes more than splitting.
+// MayConfigureBalancing reports whether the caller may run the command. Moving chunks requires more than
+// splitting them.
 func MayConfigureBalancing(r Request) bool {
 	wanted := []Action{"splitChunk"}
 	if args.Truth(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
@@ -87,30 +88,34 @@ func MayConfigureBalancing(r Request) bool {
 	return OnSubject(wanted...)(r)
 }
 
-// OnlyOwnOperations reports whether only the caller's own operations are asked for, which everybody may see.
+// OnlyOwnOperations reports whether the command returns only the caller's own operations. Every user may
+// see those.
 func OnlyOwnOperations(r Request) bool { return args.Truth(r.Body.Lookup("$ownOps")) }
 
-// MayKillOwnOperation reports whether the caller may: everybody may kill their own commands on the mongos.
+// MayKillOwnOperation reports whether the operation belongs to the caller. Every user may kill their own
+// operations on the mongos.
 func MayKillOwnOperation(r Request) bool {
 	n, isNumber := r.Body.Lookup("op").AsInt64OK()
 	return isNumber && r.OwnOperation(n)
 }
 
-// MayListDatabases reports whether the caller may: everybody may list those that they may do something with.
+// MayListDatabases reports whether the caller may run the command. Every user may list the databases on
+// which they have a privilege.
 func MayListDatabases(r Request) bool {
 	only := r.Body.Lookup("authorizedDatabases")
 	return only.IsZero() || args.Truth(only) || OnCluster("listDatabases")(r)
 }
 
-// MayListCollections reports whether the caller may: whoever may not list all may list those that they may do
-// something with, and only their names.
+// MayListCollections reports whether the caller may run the command. A user without listCollections may
+// list only the names of the collections on which they have a privilege.
 func MayListCollections(r Request) bool {
 	return OnDatabase("listCollections")(r) ||
 		args.Truth(r.Body.Lookup("nameOnly")) && args.Truth(r.Body.Lookup("authorizedCollections")) &&
 			r.Grants.AllowsSomeIn(r.Database)
 }
 
-// MayCreate reports whether the caller may: a view needs what its pipeline reads.
+// MayCreate reports whether the caller may run the command. A view also requires the privileges of its
+// pipeline.
 func MayCreate(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	if on != "" {
@@ -123,15 +128,16 @@ func MayCreate(r Request) bool {
 	return r.Grants.Allows(r.target(), "createCollection") || r.Grants.Allows(r.target(), "insert")
 }
 
-// MayModify reports whether the caller may: a view needs what its new pipeline reads.
+// MayModify reports whether the caller may run the command. A view also requires the privileges of its
+// new pipeline.
 func MayModify(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	return r.Grants.Allows(r.target(), "collMod") &&
 		(on == "" || r.Grants.Allows(On(r.Database, on), "find") && mayRunPipeline(r, on, r.Body.Lookup("pipeline")))
 }
 
-// MayRename reports whether the caller may: within a database there is an action of its own; else it takes
-// what a copy would.
+// MayRename reports whether the caller may run the command. A rename within a database has its own
+// action; a rename across databases requires the privileges of a copy.
 func MayRename(r Request) bool {
 	from, to := OnNamespace(args.Text(r.Body.Lookup(r.Name))), OnNamespace(args.Text(r.Body.Lookup("to")))
 	replaces := args.Truth(r.Body.Lookup("dropTarget"))
@@ -145,13 +151,13 @@ func MayRename(r Request) bool {
 		(!replaces || r.Grants.Allows(to, "dropCollection"))
 }
 
-// MayExplain reports whether the caller may: what is explained must be allowed.
+// MayExplain reports whether the caller may run the explained command.
 func MayExplain(r Request) bool {
 	inner, _ := r.Body.Lookup("explain").DocumentOK()
 	name := args.FirstKey(inner)
 	rule := r.RuleOf(name)
 	if rule == nil {
-		return true // not to be explained
+		return true // The explained command does not exist: explain fails later.
 	}
 	r.Body, r.Name = inner, name
 	return rule(r)

@@ -6,11 +6,10 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// MayInsert wants insert on the collection.
+// MayInsert reports whether the caller may insert into the collection.
 func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.withBypassAction("insert")...) }
 
-// withBypassAction adds the action of bypassDocumentValidation where it is asked
-// for.
+// withBypassAction adds the bypassDocumentValidation action if the command sets that option.
 func (r Request) withBypassAction(actions ...Action) []Action {
 	if args.Truth(r.Body.Lookup("bypassDocumentValidation")) {
 		actions = append(actions, "bypassDocumentValidation")
@@ -18,7 +17,7 @@ func (r Request) withBypassAction(actions ...Action) []Action {
 	return actions
 }
 
-// MayUpdate wants update on the collection, and insert where a statement upserts.
+// MayUpdate reports whether the caller may update the collection. An upsert also requires insert.
 func MayUpdate(r Request) bool {
 	wanted := r.withBypassAction("update")
 	statements, _ := args.Documents(r.Body.Lookup("updates"))
@@ -31,7 +30,7 @@ func MayUpdate(r Request) bool {
 	return r.Grants.Allows(r.target(), wanted...)
 }
 
-// MayFindAndModify requires find, and the action of the change.
+// MayFindAndModify reports whether the caller has find and the action of the change.
 func MayFindAndModify(r Request) bool {
 	wanted := r.withBypassAction("find")
 	switch {
@@ -46,8 +45,8 @@ func MayFindAndModify(r Request) bool {
 	return r.Grants.Allows(r.target(), wanted...)
 }
 
-// MayBulkWrite reports whether the caller may: each operation's namespace must allow it. What is not an operation
-// fails later anyway.
+// MayBulkWrite reports whether the caller may run every operation on its namespace. Invalid operations
+// pass here and fail later.
 func MayBulkWrite(r Request) bool {
 	ops, err := args.Documents(r.Body.Lookup("ops"))
 	if err != nil {
@@ -76,7 +75,8 @@ func MayBulkWrite(r Request) bool {
 	return true
 }
 
-// MayAggregate reports whether the caller may: each stage has its own needs; reading is the first's.
+// MayAggregate reports whether the caller may run every stage. The first stage determines whether the
+// pipeline reads the collection.
 func MayAggregate(r Request) bool {
 	stages := r.Body.Lookup("pipeline")
 	if _, isNumber := r.Body.Lookup("aggregate").AsInt64OK(); isNumber {
@@ -89,7 +89,8 @@ func MayAggregate(r Request) bool {
 	return mayRunPipeline(r, coll, stages)
 }
 
-// readsNoDocuments: the first stage makes documents of its own.
+// readsNoDocuments reports whether the first stage generates its own documents instead of reading the
+// collection.
 func readsNoDocuments(pipeline bson.RawValue) bool {
 	stages, _ := args.Documents(pipeline)
 	if len(stages) == 0 {
@@ -102,8 +103,7 @@ func readsNoDocuments(pipeline bson.RawValue) bool {
 // stageRule reports whether a pipeline stage on a collection is allowed.
 type stageRule func(r Request, coll string, spec bson.RawValue) bool
 
-// initialStageRules returns what the stages need that make documents of their
-// own.
+// initialStageRules returns the rules of the stages that generate their own documents.
 func initialStageRules() map[string]stageRule {
 	onPipelines := func(action Action) stageRule {
 		return func(r Request, coll string, _ bson.RawValue) bool {
@@ -113,7 +113,7 @@ func initialStageRules() map[string]stageRule {
 	cluster := func(action Action) stageRule {
 		return func(r Request, _ string, _ bson.RawValue) bool { return r.Grants.Allows(TheCluster(), action) }
 	}
-	// unlessOwn needs the action to see others' things.
+	// unlessOwn requires the action to see the entries of other users.
 	unlessOwn := func(action Action) stageRule {
 		return func(r Request, _ string, spec bson.RawValue) bool {
 			options, _ := spec.DocumentOK()
@@ -144,15 +144,15 @@ func initialStageRules() map[string]stageRule {
 	}
 }
 
-// mayListOperations: one's own on this mongos need nothing.
+// mayListOperations reports whether $currentOp is allowed. The caller's own operations on this mongos
+// require no privilege.
 func mayListOperations(r Request, _ string, spec bson.RawValue) bool {
 	options, _ := spec.DocumentOK()
 	own := args.Truth(options.Lookup("localOps")) && !args.Truth(options.Lookup("allUsers"))
 	return own || r.Grants.Allows(TheCluster(), "inprog")
 }
 
-// joinRules returns what the other stages need that read or write another
-// collection.
+// joinRules returns the rules of the other stages that read or write another collection.
 func joinRules() map[string]stageRule {
 	return map[string]stageRule{
 		"$lookup": mayJoin("from"), "$graphLookup": mayJoin("from"), "$unionWith": mayJoin("coll"),
@@ -160,7 +160,7 @@ func joinRules() map[string]stageRule {
 	}
 }
 
-// mayRunPipeline looks at the stages. What is no pipeline fails later anyway.
+// mayRunPipeline checks every stage. An invalid pipeline passes here and fails later.
 func mayRunPipeline(r Request, coll string, pipeline bson.RawValue) bool {
 	stages, err := args.Documents(pipeline)
 	if err != nil {
@@ -180,7 +180,7 @@ func mayRunPipeline(r Request, coll string, pipeline bson.RawValue) bool {
 	return true
 }
 
-// mayJoin reads another collection, perhaps through a pipeline.
+// mayJoin returns the rule of a stage that reads another collection, possibly through a pipeline.
 func mayJoin(field string) stageRule {
 	return func(r Request, coll string, spec bson.RawValue) bool {
 		options, _ := spec.DocumentOK()
@@ -200,7 +200,7 @@ func mayJoin(field string) stageRule {
 	}
 }
 
-// namespaceOf reads a collection's name or {db, coll}.
+// namespaceOf reads the name of a collection or {db, coll}.
 func namespaceOf(db string, v bson.RawValue) Resource {
 	if name, isText := v.StringValueOK(); isText {
 		return On(db, name)
@@ -227,7 +227,7 @@ func mayReplace(r Request, _ string, spec bson.RawValue) bool {
 	return r.Grants.Allows(namespaceOf(r.Database, spec), r.withBypassAction("insert", "remove")...)
 }
 
-// mayMerge: the modes say whether it inserts, updates or both.
+// mayMerge checks $merge. The modes determine whether the stage inserts, updates or both.
 func mayMerge(r Request, _ string, spec bson.RawValue) bool {
 	options, isDoc := spec.DocumentOK()
 	into := spec

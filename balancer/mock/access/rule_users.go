@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// MayGrant reports whether the caller may: whoever grants a role needs grantRole on its database.
+// MayGrant reports whether the caller has grantRole on the database of every role in the command.
 func MayGrant(r Request) bool { return onRoles(r, "grantRole") }
 
-// MayRevoke reports whether the caller may: whoever revokes a role needs revokeRole on its database.
+// MayRevoke reports whether the caller has revokeRole on the database of every role in the command.
 func MayRevoke(r Request) bool { return onRoles(r, "revokeRole") }
 
 func onRoles(r Request, action Action) bool {
@@ -19,20 +19,20 @@ func onRoles(r Request, action Action) bool {
 	return !slices.ContainsFunc(roles, func(role Role) bool { return !r.Grants.Allows(In(role.Database), action) })
 }
 
-// MayGrantPrivileges wants grantRole on the database of each privilege.
+// MayGrantPrivileges reports whether the caller has grantRole on the database of each privilege.
 func MayGrantPrivileges(r Request) bool { return onPrivileges(r, "grantRole") }
 
-// MayRevokePrivileges wants revokeRole on the database of each privilege.
+// MayRevokePrivileges reports whether the caller has revokeRole on the database of each privilege.
 func MayRevokePrivileges(r Request) bool { return onPrivileges(r, "revokeRole") }
 
-// onPrivileges wants an action on the database of each privilege, on admin
-// where it is of no database.
+// onPrivileges reports whether the caller has an action on the database of each privilege. A privilege
+// without a database counts as one on admin.
 func onPrivileges(r Request, action Action) bool {
 	docs, _ := args.Documents(r.Body.Lookup("privileges"))
 	for _, doc := range docs {
 		p, err := ReadPrivilege(doc)
 		if err != nil {
-			continue // the command fails
+			continue // the command fails later
 		}
 		db := p.Resource.Database
 		if db == "" {
@@ -45,8 +45,8 @@ func onPrivileges(r Request, action Action) bool {
 	return true
 }
 
-// MayUpdateUser reports whether the caller may: it is not known which roles go when others are given, so that
-// takes the right to revoke any.
+// MayUpdateUser reports whether the caller may run the command. New roles replace unknown old ones, so
+// they require revokeRole on every database.
 func MayUpdateUser(r Request) bool {
 	own := r.isCaller(r.Database, args.Text(r.Body.Lookup("updateUser")))
 	for _, change := range []struct {
@@ -66,12 +66,12 @@ func MayUpdateUser(r Request) bool {
 	return r.Body.Lookup("roles").IsZero() || r.Grants.Allows(In(""), "revokeRole") && MayGrant(r)
 }
 
-// MayViewUsers reports whether the caller may: everybody may see themselves.
+// MayViewUsers reports whether the caller may view the users. Every user may view themselves.
 func MayViewUsers(r Request) bool {
 	return mayView(r, r.Body.Lookup("usersInfo"), "user", "viewUser", r.isCaller)
 }
 
-// MayViewRoles reports whether the caller may: everybody may see the roles they have.
+// MayViewRoles reports whether the caller may view the roles. Every user may view their own roles.
 func MayViewRoles(r Request) bool {
 	return mayView(r, r.Body.Lookup("rolesInfo"), "role", "viewRole", func(db, name string) bool {
 		if r.Caller == nil {

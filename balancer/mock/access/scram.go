@@ -10,18 +10,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Mechanism is a way to authenticate.
+// Mechanism is the name of an authentication mechanism.
 type Mechanism string
 
-// The mechanisms there are.
+// The supported mechanisms.
 const (
 	SHA1   Mechanism = "SCRAM-SHA-1"
 	SHA256 Mechanism = "SCRAM-SHA-256"
 )
 
-// scheme is what a mechanism's credentials are made with: the server's
-// scramSHA1IterationCount and scramSHA256IterationCount, and salts four bytes
-// shorter than the hash.
+// scheme is the parameters of a mechanism's credentials. The iteration counts are the server's defaults
+// of scramSHA1IterationCount and scramSHA256IterationCount. Salts are four bytes shorter than the hash.
 type scheme struct {
 	hash       scram.HashGeneratorFcn
 	iterations int
@@ -34,14 +33,14 @@ var schemes = map[Mechanism]scheme{
 	SHA256: {scram.SHA256, 15000, 28, 32},
 }
 
-// IsSupported reports whether there is such a mechanism.
+// IsSupported reports whether the mechanism is supported.
 func (m Mechanism) IsSupported() bool {
 	_, ok := schemes[m]
 	return ok
 }
 
-// makeCredentials derives what is kept of a password, each mechanism's with the
-// salt that saltOf returns.
+// makeCredentials derives the stored credentials of a password for each mechanism, with the salt that
+// saltOf returns.
 func makeCredentials(name, password string, mechanisms []Mechanism, saltOf func(Mechanism) []byte,
 ) (map[Mechanism]scram.StoredCredentials, error) {
 	if len(mechanisms) == 0 {
@@ -69,8 +68,8 @@ func makeCredentials(name, password string, mechanisms []Mechanism, saltOf func(
 
 func randomSalt(m Mechanism) []byte { return randomBytes(schemes[m].saltBytes) }
 
-// client derives keys. The name has no part in them but for the digest that
-// SCRAM-SHA-1 takes for the password.
+// client derives the keys of a password. Only SCRAM-SHA-1 uses the name: it hashes name and password to
+// a digest that takes the place of the password.
 func (s scheme) client(m Mechanism, name, password string) (*scram.Client, error) {
 	if m == SHA1 {
 		digest := md5.Sum([]byte(name + ":mongo:" + password)) //nolint:gosec // the protocol's
@@ -79,23 +78,22 @@ func (s scheme) client(m Mechanism, name, password string) (*scram.Client, error
 	return s.hash.NewClient("", password, "")
 }
 
-// ErrFailed is all that a peer is told about a refused authentication.
+// ErrFailed is the only error that a client receives for a failed authentication.
 var ErrFailed error = mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 
-// Conversation is one authentication under way. It belongs to one connection.
+// Conversation is one authentication in progress. It belongs to one connection.
 type Conversation struct {
 	inner     *scram.ServerConversation
 	user      *User
 	skipEmpty bool
 	verified  bool
 	done      bool
-	// failureReason is for the log: the peer hears ErrFailed.
+	// failureReason is only for the log; the client receives ErrFailed.
 	failureReason error
 }
 
-// Begin starts a conversation with a user of a database. skipEmpty leaves out
-// the last, empty exchange (options.skipEmptyExchange of saslStart). It fails
-// with MechanismUnavailable.
+// Begin starts a conversation with a user of a database. skipEmpty omits the last, empty exchange
+// (options.skipEmptyExchange of saslStart). It fails with MechanismUnavailable.
 func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conversation, error) {
 	s, known := schemes[m]
 	if !known {
@@ -123,8 +121,8 @@ func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conver
 	return c, nil
 }
 
-// Step takes the peer's next message and returns the answer. done tells that
-// the user is authenticated. An error, always ErrFailed, ends the conversation.
+// Step processes the client's next message and returns the answer. done reports whether the user is
+// authenticated. An error is always ErrFailed and ends the conversation.
 func (c *Conversation) Step(payload []byte) (answer []byte, done bool, err error) {
 	switch {
 	case c.done:
@@ -160,7 +158,7 @@ func (c *Conversation) fail(why error) error {
 	return ErrFailed
 }
 
-// User is who was authenticated; nil before the conversation is done.
+// User returns the authenticated user, or nil before the conversation is done.
 func (c *Conversation) User() *User {
 	if !c.done || !c.verified {
 		return nil
@@ -168,8 +166,8 @@ func (c *Conversation) User() *User {
 	return c.user
 }
 
-// FailureReason tells the log why the conversation failed.
+// FailureReason returns, for the log, why the conversation failed.
 func (c *Conversation) FailureReason() error { return c.failureReason }
 
-// UserName returns the name the peer gave, for the log.
+// UserName returns, for the log, the name that the client sent.
 func (c *Conversation) UserName() string { return c.inner.Username() }

@@ -7,8 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// storedUser is a user as it is kept on disk: no password, but what a server
-// keeps of one.
+// storedUser is the storage format of a user. It holds credentials, not the password.
 type storedUser struct {
 	Name        string             `bson:"user"`
 	Database    string             `bson:"db"`
@@ -26,8 +25,7 @@ type storedCredential struct {
 	ServerKey  []byte    `bson:"serverKey"`
 }
 
-// Stored returns the user for storage. It is as secret as a server's
-// system.users.
+// Stored returns the user for storage. It is as sensitive as a server's system.users.
 func (u *User) Stored() (bson.Raw, error) {
 	s := storedUser{Name: u.Name, Database: u.Database, ID: u.ID, Roles: u.Roles, CustomData: u.CustomData}
 	for _, m := range u.Mechanisms() {
@@ -37,8 +35,7 @@ func (u *User) Stored() (bson.Raw, error) {
 	return bson.Marshal(s)
 }
 
-// Restore puts a stored user back. Where replace is false, one that is there
-// stays as it is.
+// Restore adds a stored user. If replace is false, an existing user stays unchanged.
 func (d *Directory) Restore(stored bson.Raw, replace bool) error {
 	var s storedUser
 	if err := bson.Unmarshal(stored, &s); err != nil {

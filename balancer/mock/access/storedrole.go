@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// storedRole is a created role as it is kept on disk.
+// storedRole is the storage format of a created role.
 type storedRole struct {
 	Role       string     `bson:"role"`
 	Database   string     `bson:"db"`
@@ -27,7 +27,7 @@ func (def *RoleDefinition) Stored() (bson.Raw, error) {
 	return bson.Marshal(s)
 }
 
-// RestoreRole puts a stored role back, unless it is there.
+// RestoreRole adds a stored role unless it exists.
 func (d *Directory) RestoreRole(stored bson.Raw) error {
 	var s storedRole
 	if err := bson.Unmarshal(stored, &s); err != nil {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CreateUser makes a user with a password and roles.
+// CreateUser creates a user with a password and roles.
 func (a *Accounts) CreateUser(r Request) (bson.D, error) {
 	if !r.Args.Has("pwd") {
 		return nil, mongoerr.New(mongoerr.BadValue,
@@ -104,7 +104,7 @@ func (a *Accounts) DropUser(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// DropAllUsers drops a database's users and returns how many.
+// DropAllUsers drops all users of a database and returns their number.
 func (a *Accounts) DropAllUsers(r Request) (bson.D, error) {
 	n := int32(0)
 	for _, u := range a.Directory.All() {
@@ -116,8 +116,8 @@ func (a *Accounts) DropAllUsers(r Request) (bson.D, error) {
 	return bson.D{{Key: "n", Value: n}}, nil
 }
 
-// UsersInfo takes 1 for all of the database, {forAllDBs: true}, a name, a
-// {user, db}, or an array of such.
+// UsersInfo accepts 1 for all users of the database, {forAllDBs: true}, a name, a {user, db}, or an
+// array of names and documents.
 func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 	which := r.Body.Lookup("usersInfo")
 	wanted, err := r.usersWanted(which)
@@ -183,7 +183,7 @@ func (a *Accounts) userDoc(u *User, custom, privileges bool) bson.D {
 		bson.E{Key: "authenticationRestrictions", Value: bson.A{}})
 }
 
-// usersWanted compiles the value of usersInfo.
+// usersWanted returns a predicate for the value of usersInfo.
 func (r Request) usersWanted(v bson.RawValue) (func(*User) bool, error) {
 	one := func(db, name string) func(*User) bool {
 		return func(u *User) bool { return u.Database == db && u.Name == name }

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CollationFields are the fields of a collation, as servers declare them.
+// CollationFields returns the fields of a collation as servers declare them.
 func CollationFields() []Field {
 	return []Field{
 		Required("locale", String), Optional("caseLevel", SafeBool),
@@ -20,16 +20,17 @@ func CollationFields() []Field {
 	}
 }
 
-// locales are the languages that servers have collations of (MongoDB's manual).
+// locales are the languages for which servers have collations (MongoDB manual).
 var locales = " simple af sq am ar hy as az bn be bs my bg ca chr zh hr cs da nl dz en eo et ee fo fil fi fr gl ka " +
 	"de el gu ha haw he hi hu is ig smn id ga it ja kl kn kk km kok ko ky lkt lo lv ln lt dsb lb mk ms ml mt mr mn ne " +
 	"se nb nn or om ps fa pl pt pa ro ru sr si sk sl es sw sv ta te th bo to tr uk hsb ur ug vi wae cy yi yo zu "
 
-// simpleLocale is the name of the order by bytes.
+// simpleLocale is the name of the collation that compares bytes.
 const simpleLocale = "simple"
 
-// ReadCollation checks a collation and returns it; nil is the simple one, and so are an empty document
-// and none. Place is what messages say before fields.
+// ReadCollation checks a collation and returns it. It returns nil for the simple collation, which is
+// also the default for a missing or empty document. place is the prefix of field names in error
+// messages.
 func ReadCollation(place string, doc bson.Raw) (bson.Raw, error) {
 	if len(doc) <= emptyDocument {
 		return nil, nil
@@ -37,7 +38,7 @@ func ReadCollation(place string, doc bson.Raw) (bson.Raw, error) {
 	return RequireCollation(place, doc)
 }
 
-// RequireCollation is ReadCollation where an empty document lacks its locale.
+// RequireCollation is like ReadCollation, but fails for an empty document because it has no locale.
 func RequireCollation(place string, doc bson.Raw) (bson.Raw, error) {
 	if err := Check(place, CollationFields(), doc); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func RequireCollation(place string, doc bson.Raw) (bson.Raw, error) {
 	return doc, nil
 }
 
-// checkLocale refuses unknown languages, and options of the simple collation.
+// checkLocale rejects unknown languages, and options of the simple collation.
 func checkLocale(collation bson.Raw) error {
 	locale := Text(collation.Lookup("locale"))
 	language, _, _ := strings.Cut(locale, "_")

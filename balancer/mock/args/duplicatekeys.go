@@ -10,11 +10,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CheckDuplicateKeys refuses duplicate keys wherever keys are options: in the
-// command, in the documents it takes, in the command it explains, and in the
-// stages of its pipelines. Code that reads the first of two and code that reads the last
-// would else see two commands. Documents, filters, expressions and patterns are
-// not looked into: there a key may come twice.
+// CheckDuplicateKeys rejects duplicate keys where keys are options: in the command, in documents of
+// options, in the explained command, and in pipeline stages. Otherwise code that reads the first
+// duplicate and code that reads the last would see different commands. Documents, filters, expressions
+// and patterns are not checked: they may repeat a key.
 func CheckDuplicateKeys(body bson.Raw) error {
 	if name, twice := duplicateKey(body); twice {
 		return mongoerr.New(mongoerr.FailedToParse, "Parsed command object contains duplicate top level key: %s", name)
@@ -26,7 +25,7 @@ func CheckDuplicateKeys(body bson.Raw) error {
 	return checkFields(fieldPath{name: w.Name}, body, commandFields)
 }
 
-// fieldPath is where a document lies in a command, for messages.
+// fieldPath is the path of a document in a command, for error messages.
 type fieldPath struct {
 	in   *fieldPath
 	name []byte
@@ -39,25 +38,25 @@ func (p fieldPath) String() string {
 	return p.in.String() + "." + string(p.name)
 }
 
-// checkMode says how a value is inspected for duplicate keys.
+// checkMode says how a value is checked for duplicate keys.
 type checkMode uint8
 
 const (
-	options  checkMode = iota // a document of options, or an array of such
-	opaque                    // not at all
-	pipeline                  // as an array of stages
-	updating                  // a pipeline, or a document that is not looked at
-	patterns                  // options, or a pattern of keys that is not looked at
+	options  checkMode = iota // a document of options, or an array of such documents
+	opaque                    // not checked
+	pipeline                  // an array of stages
+	updating                  // a pipeline; a document is not checked
+	patterns                  // options; a key pattern is not checked
 )
 
-// shape is how a value is looked at and, of options, how the fields in it are:
-// those without an entry as the empty name says, or else as options themselves.
+// shape says how a value is checked. fields holds the shapes of the fields of options. A field without
+// an entry has the shape under the empty name, or by default is checked as options with the same fields.
 type shape struct {
 	mode   checkMode
 	fields map[string]shape
 }
 
-// check looks at one value; at is its place in messages.
+// check checks one value; at is its path for error messages.
 func (s shape) check(at fieldPath, v bson.RawValue) error {
 	switch s.mode {
 	case opaque:
@@ -73,7 +72,7 @@ func (s shape) check(at fieldPath, v bson.RawValue) error {
 	return checkOptions(at, v, s.fields)
 }
 
-// checkStages checks the stages of a pipeline. Invalid pipelines fail later.
+// checkStages checks the stages of a pipeline. Invalid pipelines pass here and fail later.
 func checkStages(v bson.RawValue) error {
 	list, err := Documents(v)
 	if err != nil {
@@ -96,7 +95,7 @@ func checkStages(v bson.RawValue) error {
 	return nil
 }
 
-// checkOptions looks at a document, or at each of an array.
+// checkOptions checks a document or each document in an array.
 func checkOptions(at fieldPath, v bson.RawValue, fields map[string]shape) error {
 	switch v.Type {
 	case bson.TypeArray:
@@ -132,7 +131,7 @@ func checkFields(at fieldPath, doc []byte, fields map[string]shape) error {
 	return nil
 }
 
-// duplicateError returns the server's error for an option that is there twice.
+// duplicateError returns the server's error for an option that occurs twice.
 func duplicateError(at, name string) error {
 	if stage, _, _ := strings.Cut(at, "."); readByHand[stage] {
 		return mongoerr.New(mongoerr.FailedToParse, "duplicate argument to %s: %s", at, name)
@@ -140,10 +139,10 @@ func duplicateError(at, name string) error {
 	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
 }
 
-// fewKeys are compared with each other, more than that go into a set.
+// fewKeys is the number of keys up to which keys are compared pairwise. More keys go into a set.
 const fewKeys = 16
 
-// duplicateKey returns a key that stands twice.
+// duplicateKey returns a key that occurs twice.
 func duplicateKey(doc []byte) (name string, twice bool) {
 	var buf [fewKeys][]byte
 	few := buf[:0]

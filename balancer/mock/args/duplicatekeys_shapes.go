@@ -1,10 +1,9 @@
 package args
 
-// variables have names of their own, and any values.
+// variables is a document of user-defined variable names with any values.
 var variables = shape{fields: map[string]shape{"": {mode: opaque}}}
 
-// commandFields are the fields of commands, and of the documents in them, that
-// are more or less than options.
+// commandFields are the fields of commands, and of documents in commands, that are not plain options.
 var commandFields = map[string]shape{
 	"documents": {mode: opaque}, "document": {mode: opaque}, "filter": {mode: opaque}, "query": {mode: opaque},
 	"q": {mode: opaque}, "sort": {mode: opaque}, "projection": {mode: opaque}, "fields": {mode: opaque},
@@ -19,7 +18,7 @@ var commandFields = map[string]shape{
 }
 
 var (
-	// computed are the outputs of $setWindowFields and $fill.
+	// computed is the output specification of $setWindowFields and $fill.
 	computed = shape{fields: map[string]shape{"": {fields: map[string]shape{"": {mode: opaque}, "window": {}}}}}
 	buckets  = shape{fields: map[string]shape{
 		"groupBy": {mode: opaque}, "boundaries": {mode: opaque}, "default": {mode: opaque}, "output": variables,
@@ -29,8 +28,8 @@ var (
 	}}
 )
 
-// stageShapes are the stages that take options. Those without an entry have
-// fields of the documents, and say themselves which may not come twice.
+// stageShapes are the stages that take options. The keys of other stages are fields of documents; those
+// stages check for duplicates themselves.
 var stageShapes = map[string]shape{
 	"$lookup": {fields: map[string]shape{"let": variables, "pipeline": {mode: pipeline}}},
 	"$graphLookup": {fields: map[string]shape{
@@ -52,7 +51,8 @@ var stageShapes = map[string]shape{
 	"$shardedDataDistribution": {},
 }
 
-// readByHand are the stages that a server reads without its parser of options.
+// readByHand are the stages that a server parses by hand, without its generated option parsers (IDL).
+// Their error for a duplicate differs.
 var readByHand = map[string]bool{
 	"$lookup": true, "$graphLookup": true, "$facet": true, "$bucket": true, "$bucketAuto": true, "$unwind": true,
 	"$sample": true, "$geoNear": true, "$currentOp": true, "$indexStats": true, "$planCacheStats": true,

@@ -1,6 +1,5 @@
-// Package args reads the fields of commands as servers do: what types a field
-// takes, how values are converted, and what is refused with which error
-// (rules/03-commands §0.5).
+// Package args parses the fields of commands as servers do. It knows the types that a field accepts, how
+// values are converted, and the errors for invalid values (rules/03-commands §0.5).
 package args
 
 import (
@@ -13,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Field is one declared field.
+// Field is one declared field of a command.
 type Field struct {
 	name        string
 	kind        Kind
@@ -30,26 +29,27 @@ type Field struct {
 // Name returns the field's name.
 func (f Field) Name() string { return f.name }
 
-// Kind returns what the field takes.
+// Kind returns the kind of values that the field accepts.
 func (f Field) Kind() Kind { return f.kind }
 
-// IsRequired reports whether a command can't go without it.
+// IsRequired reports whether the field must be present.
 func (f Field) IsRequired() bool { return f.required }
 
-// Subfields are those of the object, or of each of the objects; nil where nobody looks into it.
+// Subfields returns the fields of the object, or of each object in the array. It returns nil if they are
+// not checked.
 func (f Field) Subfields() []Field { return f.subfields }
 
-// Texts are the texts that it may be; nil for all.
+// Texts returns the strings that the field accepts, nil for all.
 func (f Field) Texts() []string { return f.oneOf }
 
-// Required declares a field that a command can't go without.
+// Required declares a required field.
 func Required(name string, kind Kind) Field { return Field{name: name, kind: kind, required: true} }
 
-// Optional declares a field that may be left out.
+// Optional declares an optional field.
 func Optional(name string, kind Kind) Field { return Field{name: name, kind: kind} }
 
-// WithMissingCode returns the field as one of an old-style command, which has an error of
-// its own where the field is missing.
+// WithMissingCode returns the field with its own error code for a missing value, as old-style commands
+// have it.
 func (f Field) WithMissingCode(code mongoerr.Code) Field {
 	f.missingCode = code
 	return f
@@ -67,20 +67,20 @@ func (f Field) Since(r catalog.Release) Field {
 	return f
 }
 
-// WithFields returns the field as an object, or an array of objects, with these fields and no others.
+// WithFields returns the field as an object, or an array of objects, that accepts only these fields.
 func (f Field) WithFields(fields ...Field) Field {
 	f.subfields = fields
 	return f
 }
 
-// OneOf returns the field as one that takes only these texts.
+// OneOf returns the field as one that accepts only these strings.
 func (f Field) OneOf(values ...string) Field {
 	f.oneOf = values
 	return f
 }
 
-// Types returns the field as one whose types messages list in this order: servers have one for
-// each file that they make their parsers from.
+// Types returns the field with its own order of types in error messages. A server's order differs
+// between the IDL files that its parsers are generated from.
 func (f Field) Types(list string) Field {
 	f.types = list
 	return f
@@ -92,7 +92,7 @@ func (f Field) AtLeast(n int64) Field {
 	return f
 }
 
-// FieldsFor returns the fields that a release has.
+// FieldsFor returns the fields that exist in a release.
 func FieldsFor(r catalog.Release, fields []Field) []Field {
 	var known []Field
 	for _, f := range fields {
@@ -103,14 +103,14 @@ func FieldsFor(r catalog.Release, fields []Field) []Field {
 	return known
 }
 
-// IsGeneric reports whether a top-level field is one that every command takes.
+// IsGeneric reports whether every command accepts the top-level field.
 func IsGeneric(name string) bool {
 	_, is := genericFields[name]
 	return is
 }
 
-// genericFields are the fields that every command takes. Who looks at those without a
-// kind checks them later.
+// genericFields are the fields that every command accepts. The fields without a kind are checked later,
+// by the code that uses them.
 var genericFields = map[string]Field{
 	"$db": {}, "apiVersion": {}, "apiStrict": {}, "apiDeprecationErrors": {},
 	"maxTimeMS":   Optional("maxTimeMS", SafeInt),
@@ -120,22 +120,21 @@ var genericFields = map[string]Field{
 	"$topologyTime": {}, "$queryOptions": {},
 }
 
-// Spec is what Parse needs to know of a command.
+// Spec is the part of a command's description that Parse needs.
 type Spec struct {
 	Name    string
 	Aliases []string
-	// Place is what messages say before the names of fields; nil for Name.
+	// Place is the prefix of field names in error messages; nil for Name.
 	Place *string
-	// Fields are parsed before anything else; nil for commands that read theirs
-	// by hand.
+	// Fields are the declared fields; nil for commands that parse their fields by hand.
 	Fields []Field
-	// Strict commands refuse unknown fields with 40415.
+	// Strict commands reject unknown fields with error 40415.
 	Strict bool
 }
 
-// Parse checks the declared fields of a command and returns those that it has:
-// the fields as they come, then what is missing, and the value of the command's
-// own name last. Old-style commands look at their collection first.
+// Parse checks the declared fields of a command and returns the present ones. It checks the fields in
+// the order of the command, then missing fields, and last the value of the command name. Old-style
+// commands check their collection first.
 func (s Spec) Parse(body bson.Raw) (Values, error) {
 	if s.Fields == nil {
 		return nil, nil
@@ -187,8 +186,8 @@ func (s Spec) ParseName(body bson.Raw) (Values, error) {
 	return parsed, s.parseOwn(body, parsed)
 }
 
-// ParseMaxTime checks the limit of time, and that all fields are known, where the command declares
-// the limit: all else is looked at later.
+// ParseMaxTime checks maxTimeMS, and that all fields are known, if the command declares maxTimeMS. All
+// other checks follow later.
 func (s Spec) ParseMaxTime(body bson.Raw) error {
 	f, declared := findField(s.Fields, "maxTimeMS")
 	if !declared {
@@ -208,8 +207,8 @@ func (s Spec) ParseMaxTime(body bson.Raw) error {
 	return nil
 }
 
-// CheckNames refuses names of databases and collections that there can't be. A
-// server looks at most of them when the command runs.
+// CheckNames rejects invalid database and collection names. A server checks most names when the command
+// runs.
 func (s Spec) CheckNames(parsed Values) error {
 	for _, f := range s.Fields {
 		if later := kinds[f.kind].onRun; later != nil && parsed.Has(f.name) {
@@ -221,8 +220,7 @@ func (s Spec) CheckNames(parsed Values) error {
 	return nil
 }
 
-// parseOwn checks the value of the command's own name. Where it may be anything,
-// it may be null.
+// parseOwn checks the value of the command name. It may be null if it accepts any value.
 func (s Spec) parseOwn(body bson.Raw, parsed Values) error {
 	f, declared := findField(s.Fields, s.Name)
 	if !declared {
@@ -242,7 +240,7 @@ func (s Spec) parseOwn(body bson.Raw, parsed Values) error {
 	return nil
 }
 
-// add notes a field that is there and of its type; the first one counts.
+// add checks a field and stores its value. A later value of the same name is ignored.
 func (v Values) add(cmd string, f Field, value bson.RawValue) error {
 	if f.isAbsent(value) {
 		return nil
@@ -273,7 +271,8 @@ func findField[N string | []byte](fields []Field, name N) (Field, bool) {
 	return Field{}, false
 }
 
-// isAbsent reports whether the field is missing or null, unless null is a type error.
+// isAbsent reports whether the field counts as missing: it is missing or null, and null is not a type
+// error.
 func (f Field) isAbsent(v bson.RawValue) bool {
 	if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
 		return !kinds[f.kind].rejectsNull
@@ -281,8 +280,7 @@ func (f Field) isAbsent(v bson.RawValue) bool {
 	return v.IsZero()
 }
 
-// Check checks a document that a command takes. Messages name the fields
-// with the place before them.
+// Check checks a document in a command. place is the prefix of field names in error messages.
 func Check(place string, fields []Field, doc bson.Raw) error {
 	elems, err := doc.Elements()
 	if err != nil {
@@ -320,7 +318,7 @@ func (f Field) missingError(place string) error {
 	return MissingField(place, f.name)
 }
 
-// checkSubfields checks what is in an object, or in each of the objects of an array.
+// checkSubfields checks the fields of an object, or of each object in an array.
 func (f Field) checkSubfields(place string, v bson.RawValue) error {
 	if f.subfields == nil {
 		return nil
@@ -339,7 +337,7 @@ func (f Field) checkSubfields(place string, v bson.RawValue) error {
 	return nil
 }
 
-// checkAllowed refuses texts and numbers that the field does not take.
+// checkAllowed rejects strings and numbers that the field does not accept.
 func (f Field) checkAllowed(place string, v bson.RawValue) error {
 	if text, is := v.StringValueOK(); is && f.oneOf != nil && !slices.Contains(f.oneOf, text) {
 		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, place,
@@ -359,12 +357,12 @@ func (f Field) checkMin(v bson.RawValue, least int64) error {
 	return nil
 }
 
-// UnknownField returns the error of a field that the command does not know.
+// UnknownField returns the error for an unknown field.
 func UnknownField(place, name string) error {
 	return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", place, name)
 }
 
-// MissingField returns the error of a required field that is not there.
+// MissingField returns the error for a missing required field.
 func MissingField(place, name string) error {
 	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", place, name)
 }

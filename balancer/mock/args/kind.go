@@ -13,68 +13,69 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Kind is what a declared field takes (rules/03-commands §0.5).
+// Kind is the kind of values that a declared field accepts (rules/03-commands §0.5).
 type Kind uint8
 
-// The kinds; those without a word are of the BSON type of their name.
+// The kinds. A kind without a comment accepts the BSON type of its name.
 const (
 	Any Kind = iota
 	String
 	Database         // the name of a database
-	Collection       // a collection's name in the command's database
-	OldCollection    // the same, of old-style commands: another type is an invalid name
+	Collection       // the name of a collection in the command's database
+	OldCollection    // as Collection, for old-style commands: another type is an invalid name
 	Namespace        // a full namespace
-	AnyNamespace     // the same, which may be a database's name only
-	OldNamespace     // a full namespace, of old-style commands: another type is BadValue
-	OldAnyNamespace  // the same, which may be a database's name only
-	NamespaceToShard // an OldNamespace of a collection that may be sharded
+	AnyNamespace     // a full namespace or the name of a database
+	OldNamespace     // a full namespace, for old-style commands: another type is BadValue
+	OldAnyNamespace  // as OldNamespace, or the name of a database
+	NamespaceToShard // OldNamespace for a collection that may be sharded
 	Shard            // a shard id: not empty
-	Names            // a name or an array of such
-	Subject          // what a command is about: a name, a number or a document
-	QueryShape       // a query, or the hash of its shape
+	Names            // a name or an array of names
+	Subject          // the subject of a command: a name, a number or a document
+	QueryShape       // a query, or the hash of a query shape
 	Object
 	FindObject      // an object of find; null is a type error
-	OldObject       // an object that is read by hand; null is a type error
-	CollectionOrOne // a collection's name in the command's database, or 1
-	Update          // an object or an array: what an update does; null is an error
-	NumberOrZero    // any value: what is not a number is 0
+	OldObject       // an object that is parsed by hand; null is a type error
+	CollectionOrOne // the name of a collection in the command's database, or 1
+	Update          // the modification of an update, an object or an array; null is an error
+	NumberOrZero    // any value; 0 unless it is a number
 	BoolOrUUID      // a bool or a UUID
-	IndexesToDrop   // a name, names or a key; null is a type error
-	CommitQuorum    // a text or a number
-	ClusteredIndex  // an object, or a bool or number of old; null is a type error
+	IndexesToDrop   // an index name, an array of names or a key pattern; null is a type error
+	CommitQuorum    // a string or a number
+	ClusteredIndex  // an object, or for old clients a bool or number; null is a type error
 	Array
 	Objects // an array of objects
 	Bool
-	Int          // an int32 and no other number
+	Int          // an int32; other numbers are type errors
 	SafeBool     // a bool or a number
-	SafeInt      // any number, cut to int32
+	SafeInt      // any number, truncated to int32
 	OptionalBool // a bool; null is a type error
 	UUID
-	Long  // an int64 and no other number
-	Count // any number that is not negative
-	Limit // any number that is whole, of old-style commands
+	Long  // an int64; other numbers are type errors
+	Count // any non-negative number
+	Limit // any integral number, for old-style commands
 	Tasks // any number from 1 to 256
 	Hint
 )
 
-// checkFunc refuses a value of a field of a command.
+// checkFunc rejects an invalid value of a command field.
 type checkFunc func(cmd string, f Field, v bson.RawValue) error
 
-// rule is what a kind takes.
+// rule is the definition of a kind.
 type rule struct {
-	// types are in the order in which the server names them; none are any.
+	// types are the accepted types in the order in which the server names them; empty for any type.
 	types []bson.Type
-	// wrongType is the error of another type; nil for the usual.
+	// wrongType returns the error for a value of another type; nil for the default error.
 	wrongType checkFunc
-	// onRead looks at a value when it is read, later when the command runs.
+	// onRead checks a value when it is parsed, onRun when the command runs.
 	onRead, onRun checkFunc
-	// rejectsNull: a null value is a type error instead of counting as absent.
+	// rejectsNull makes a null value a type error; by default null counts as absent.
 	rejectsNull bool
 }
 
 var (
 	text = []bson.Type{bson.TypeString}
-	// numbers and bools have the order that most fields of 8.0.10 have: that of a hash table.
+	// numbers and bools have the order that most fields have in 8.0.10, which is the order of a hash
+	// table.
 	numbers = []bson.Type{bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble, bson.TypeInt64}
 	bools   = []bson.Type{bson.TypeInt64, bson.TypeDecimal128, bson.TypeBoolean, bson.TypeDouble, bson.TypeInt32}
 )
@@ -139,7 +140,7 @@ var kinds = map[Kind]rule{
 	UUID: {types: []bson.Type{bson.TypeBinary}},
 }
 
-// Check refuses a value of the wrong type, or out of the field's range.
+// Check rejects a value that has the wrong type or is out of the field's range.
 func (f Field) Check(cmd string, v bson.RawValue) error {
 	kindRule := kinds[f.kind]
 	switch {
@@ -168,7 +169,7 @@ func (f Field) wrongType(cmd string, v bson.RawValue) error {
 		for _, t := range types {
 			names = append(names, TypeName(t))
 		}
-		expected = "types '[" + cmp.Or(f.types, strings.Join(names, ", ")) + "']" // as servers write it
+		expected = "types '[" + cmp.Or(f.types, strings.Join(names, ", ")) + "']" // the server's format
 	}
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name,
 		TypeName(v.Type), expected)
@@ -190,7 +191,7 @@ func collectionTypeError(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "collection name has invalid type %s", TypeName(v.Type))
 }
 
-// variantTypeError is the type error of a field that takes several types.
+// variantTypeError returns the type error of a field that accepts several types.
 func variantTypeError(cmd string, f Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected types '[']", cmd,
 		f.name, TypeName(v.Type))
@@ -216,7 +217,7 @@ func indexesTypeError(cmd string, f Field, v bson.RawValue) error {
 		f.name, TypeName(v.Type))
 }
 
-// maxMembers is how many members a replica set can have.
+// maxMembers is the maximum number of members of a replica set.
 const maxMembers = 50
 
 func checkCommitQuorum(_ string, _ Field, v bson.RawValue) error {
@@ -339,7 +340,7 @@ func noDatabaseError() error {
 	return mongoerr.New(mongoerr.InvalidNamespace, " is not a valid db name")
 }
 
-// shapeBytes is the length of the hash of a query's shape.
+// shapeBytes is the length of the hash of a query shape.
 const shapeBytes = 32
 
 func checkQueryShape(_ string, f Field, v bson.RawValue) error {
@@ -366,8 +367,7 @@ func checkShapedQuery(_ string, _ Field, v bson.RawValue) error {
 	return nil
 }
 
-// checkNamespaceToShard refuses, before anything else, the collections that others
-// are made of.
+// checkNamespaceToShard rejects collections that can never be sharded. Servers check this first.
 func checkNamespaceToShard(_ string, _ Field, v bson.RawValue) error {
 	ns := v.StringValue()
 	_, coll, err := catalog.SplitNamespace(ns)

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Truth returns a bool, or whether a number is not zero; anything else is false.
+// Truth returns the value of a bool, and true for a number other than zero. Any other value is false.
 func Truth(v bson.RawValue) bool {
 	if b, ok := v.BooleanOK(); ok {
 		return b
@@ -27,7 +27,7 @@ func IsTruthy(v bson.RawValue) bool {
 	return !v.IsZero() && v.Type != bson.TypeNull && v.Type != bson.TypeUndefined
 }
 
-// Number reads a number of any type; false for what is none.
+// Number reads a number of any type. It returns false if v is not a number.
 func Number(v bson.RawValue) (float64, bool) {
 	if d, ok := v.Decimal128OK(); ok {
 		n, err := strconv.ParseFloat(d.String(), 64)
@@ -36,7 +36,7 @@ func Number(v bson.RawValue) (float64, bool) {
 	return v.AsFloat64OK()
 }
 
-// ClampedInt reads a SafeInt: doubles are cut, NaN is 0, the rest is clamped.
+// ClampedInt reads a SafeInt: it truncates doubles, reads NaN as 0, and clamps values out of range.
 func ClampedInt(v bson.RawValue) int64 {
 	f, ok := Number(v)
 	if !ok || math.IsNaN(f) {
@@ -50,7 +50,7 @@ func Documents(v bson.RawValue) ([]bson.Raw, error) {
 	return DocumentsAt("array", v)
 }
 
-// DocumentsAt is Documents with the array's place for messages.
+// DocumentsAt reads an array of documents; place is the array's name in error messages.
 func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 	array, ok := v.ArrayOK()
 	if !ok {
@@ -68,7 +68,7 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// Length returns how many values an array has.
+// Length returns the number of elements of an array.
 func Length(array bson.RawArray) int {
 	n := 0
 	for w := keyorder.NewWalk(array); w.Next(); {
@@ -92,13 +92,13 @@ func TypeName(t bson.Type) string {
 	return t.String()
 }
 
-// Text returns a string; empty for what is none.
+// Text returns a string, empty if v is not a string.
 func Text(v bson.RawValue) string {
 	text, _ := v.StringValueOK()
 	return text
 }
 
-// FirstKey returns the name of a document's first field; empty without one.
+// FirstKey returns the name of a document's first field, empty if there is none.
 func FirstKey(doc bson.Raw) string {
 	elems, err := doc.Elements()
 	if err != nil || len(elems) == 0 {

@@ -9,7 +9,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Mode is which nodes of a replica set a read may go to. Empty is the primary.
+// Mode is a read preference mode: the replica set members that a read may use. The empty Mode means
+// Primary.
 type Mode string
 
 // The modes of a read preference.
@@ -21,22 +22,22 @@ const (
 	Nearest            Mode = "nearest"
 )
 
-// ReadPreference is $readPreference of a command.
+// ReadPreference is the $readPreference of a command.
 type ReadPreference struct {
 	Mode Mode
-	// MaxStaleness is by how much a secondary that is read from may be behind; 0 is by any
-	// time.
+	// MaxStaleness is the maximum replication lag of a secondary that may be read from; 0 means no
+	// limit.
 	MaxStaleness time.Duration
 	// Text is it as errors show it.
 	Text string
 }
 
-// AllowsSecondaries reports whether a read may go to a secondary though there is a primary.
+// AllowsSecondaries reports whether a read may use a secondary although a primary is available.
 func (p ReadPreference) AllowsSecondaries() bool {
 	return p.Mode == Secondary || p.Mode == SecondaryPreferred || p.Mode == Nearest
 }
 
-// minStaleness is the shortest staleness that can be asked for, in seconds.
+// minStaleness is the minimum of maxStalenessSeconds.
 const minStaleness = 90
 
 var readPreferenceFields = []Field{

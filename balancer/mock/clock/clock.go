@@ -1,6 +1,5 @@
-// Package clock is a cluster's time, virtual or real, the events that wait for
-// theirs, and the one lock under which they run. Package mock says who takes that
-// lock, and what a wait does to it.
+// Package clock implements a cluster's time (virtual or real), the queue of timed events, and the one
+// lock under which the events run. Package mock documents who takes the lock and how a wait affects it.
 package clock
 
 import (
@@ -15,8 +14,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Clock is the cluster's time, the events that wait for theirs, and the lock
-// under which they run.
+// Clock is the cluster's time, the queue of its events, and the lock under which they run.
 type Clock struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -25,38 +23,37 @@ type Clock struct {
 	driven   bool // see Drive
 	started  time.Time
 	queue    *balancer.Queue
-	// kick wakes whoever runs the events: one has come that may be the next.
+	// kick wakes the goroutine that runs the events: a new event may be the next one.
 	kick   chan struct{}
 	pacing pacedTime
 	closed bool
-	// replacements counts how often the whole state was: what waits for something
-	// of the previous state is interrupted.
+	// replacements counts how often the whole cluster state was replaced. A wait for part of the
+	// previous state is interrupted.
 	replacements atomic.Int64
 
-	// OnUnlock is called with the time that the lock was held; may be nil. lockedAt is when it was
-	// taken.
+	// OnUnlock is called with the duration for which the lock was held; it may be nil. lockedAt is the
+	// time at which the lock was taken.
 	OnUnlock func(time.Duration)
 	lockedAt time.Time
-	// unlockedMillis is the time at which the lock was given back last, in milliseconds.
+	// unlockedMillis is the cluster's time of the last unlock, in milliseconds.
 	unlockedMillis atomic.Int64
-	// BeforeTimePasses is called before time advances, to record the state
-	// until then. It is usually nil.
+	// BeforeTimePasses is called before time advances, to record the current state. It is usually nil.
 	BeforeTimePasses func()
-	// turns counts when time may go by, and others may have the lock: while it stays
-	// the same, only its holder changes the cluster.
+	// turns increases whenever time may advance and others may take the lock. While it stays the same,
+	// only the holder of the lock changes the cluster.
 	turns uint64
-	// OnEventsRun is called when an event has run, or some have: what they have changed
-	// may have to be written. eachRun wants it called for each one.
+	// OnEventsRun is called after one or more events have run, because their changes may have to be
+	// persisted. With ReportEachEvent it is called after each event.
 	OnEventsRun     func()
 	ReportEachEvent bool
 	// panicLogger logs events that panic.
 	panicLogger *slog.Logger
-	// AnyNodeAway reports whether a node is down or cut off from another, or a thread waits at a fail point: what waits
-	// for one may never end.
+	// AnyNodeAway reports whether a node is down or partitioned, or a thread waits at a fail point. A
+	// wait may then never end on its own.
 	AnyNodeAway func() bool
 }
 
-// New returns a clock that stands at start.
+// New returns a clock whose time begins at start.
 func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
 	k := &Clock{
 		panicLogger: logger, realTime: realTime,
@@ -79,8 +76,7 @@ func (k *Clock) Now() time.Time {
 	return k.queue.Now()
 }
 
-// NowUnlocked returns the cluster's time as it was when the lock was given back last,
-// for those that do without the lock.
+// NowUnlocked returns the cluster's time as of the last unlock, for callers that do not take the lock.
 func (k *Clock) NowUnlocked() time.Time {
 	if k.realTime {
 		return time.Now()
@@ -88,7 +84,7 @@ func (k *Clock) NowUnlocked() time.Time {
 	return time.UnixMilli(k.unlockedMillis.Load())
 }
 
-// After runs an event in d, with the lock held.
+// After schedules run in d. run is called with the lock held.
 func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
 	event := k.queue.At(k.Now().Add(d), run)
 	if k.realTime {
@@ -100,8 +96,8 @@ func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
 	return event
 }
 
-// Attempt runs a step of something that others wait for. Should it panic, failed
-// ends that thing: the rest of the cluster goes on.
+// Attempt runs a step of an operation that others wait for. If step panics, failed ends the operation
+// and the rest of the cluster continues.
 func (k *Clock) Attempt(what string, step func(), failed func(error)) {
 	err := mongoerr.CatchPanic(k.panicLogger, what, func() error {
 		step()
@@ -112,14 +108,14 @@ func (k *Clock) Attempt(what string, step func(), failed func(error)) {
 	}
 }
 
-// runNext runs the next event. One that panics is logged and dropped: no waiter is
-// known here (see Attempt).
+// runNext runs the next event. A panic is logged and the event dropped: the clock knows no waiter of the
+// event (see Attempt).
 func (k *Clock) runNext() {
 	k.endTurn()
 	k.Attempt("an event", func() { k.queue.RunNext() }, func(error) {})
 }
 
-// runUntil runs everything due until t, and tells each after every event.
+// runUntil runs all events due until t and calls each after every event.
 func (k *Clock) runUntil(t time.Time, each func()) {
 	for {
 		due, ok := k.queue.NextDue()
@@ -133,7 +129,7 @@ func (k *Clock) runUntil(t time.Time, each func()) {
 	k.queue.Advance(t)
 }
 
-// endTurn announces that time is about to advance, and ends the turn.
+// endTurn announces that time is about to advance and ends the turn.
 func (k *Clock) endTurn() {
 	if k.BeforeTimePasses != nil {
 		k.BeforeTimePasses()
@@ -141,8 +137,7 @@ func (k *Clock) endTurn() {
 	k.turns++
 }
 
-// Every calls f every d, even if it panics, as long as it
-// returns true.
+// Every calls f every d, even if f panics, until f returns false.
 func (k *Clock) Every(d time.Duration, f func() (again bool)) {
 	k.After(d, func() {
 		again := true
@@ -153,8 +148,8 @@ func (k *Clock) Every(d time.Duration, f func() (again bool)) {
 	})
 }
 
-// advance runs everything due until t. Each event's changes are written on
-// their own, so that a process that is killed leaves no burst half done.
+// advance runs all events due until t. The changes of each event are persisted separately, so that
+// killing the process never leaves half of an event's changes.
 func (k *Clock) advance(t time.Time) {
 	each := func() {}
 	if k.ReportEachEvent {
@@ -163,8 +158,8 @@ func (k *Clock) advance(t time.Time) {
 	k.runUntil(t, each)
 }
 
-// Spend lets a command take virtual time, so that scripts that poll without
-// sleeping see time pass. It does nothing on real time.
+// Spend lets a command take virtual time, so that scripts that poll without sleeping see time advance.
+// It does nothing on real time.
 func (k *Clock) Spend(d time.Duration) {
 	if !k.realTime && !k.driven {
 		k.advance(k.queue.Now().Add(d))
@@ -180,7 +175,7 @@ func (k *Clock) Lock() {
 	k.advanceToPace()
 }
 
-// Unlock gives the lock back.
+// Unlock releases the cluster's lock.
 func (k *Clock) Unlock() {
 	k.endTurn()
 	k.wakePacer()
@@ -191,35 +186,34 @@ func (k *Clock) Unlock() {
 	k.mu.Unlock()
 }
 
-// WithLock runs f with the lock held. No time passes, and OnUnlock does not hear how long it
-// was held.
+// WithLock runs f with the lock held. No time passes, and OnUnlock is not called.
 func (k *Clock) WithLock(f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f()
 }
 
-// Close ends all waits.
+// Close ends all waits. The lock is held.
 func (k *Clock) Close() {
 	k.closed = true
 	k.Wake()
 }
 
-// IsClosed reports whether close was called.
+// IsClosed reports whether Close was called.
 func (k *Clock) IsClosed() bool { return k.closed }
 
-// Wake lets whoever waits on real time look again.
+// Wake lets all waiters on real time check their condition again.
 func (k *Clock) Wake() { k.cond.Broadcast() }
 
-// Turn numbers the stretches in which no time goes by, and only the holder of the
+// Turn returns the number of the current turn. During a turn no time passes and only the holder of the
 // lock changes the cluster.
 func (k *Clock) Turn() uint64 { return k.turns }
 
-// Events returns what waits for its time.
+// Events returns the queue of events.
 func (k *Clock) Events() *balancer.Queue { return k.queue }
 
-// BackgroundRunner returns what runs the events as they fall due, until its context ends: on
-// real time, or at a pace. It is nil where only waits let time pass.
+// BackgroundRunner returns a function that runs events as they fall due until its context ends, on real
+// time or at a pace. It returns nil if only waits let time pass.
 func (k *Clock) BackgroundRunner(pace float64) func(context.Context) {
 	switch {
 	case k.realTime:
@@ -231,7 +225,7 @@ func (k *Clock) BackgroundRunner(pace float64) func(context.Context) {
 	return nil
 }
 
-// ResetTo lets virtual time begin then, without events.
+// ResetTo restarts virtual time at t, without events.
 func (k *Clock) ResetTo(t time.Time) {
 	if !k.realTime {
 		k.queue = balancer.NewQueue(t)
@@ -239,27 +233,25 @@ func (k *Clock) ResetTo(t time.Time) {
 	}
 }
 
-// Replace goes on at another clock's time: the state of the whole cluster is
-// another one. Events are dropped, and whoever waits is interrupted.
+// Replace continues at the time of another clock, because the whole cluster state was replaced. It drops
+// the events and interrupts all waits.
 func (k *Clock) Replace(by *Clock) {
 	k.queue = balancer.NewQueue(by.queue.Now())
 	k.replacements.Add(1)
 }
 
-// Replacements counts how often another state took the place of the whole one. It needs
-// no lock.
+// Replacements returns how often the whole state was replaced. It needs no lock.
 func (k *Clock) Replacements() int64 { return k.replacements.Load() }
 
-// WithoutLock gives the lock back while work runs, which must not touch the cluster,
-// and takes it again.
+// WithoutLock releases the lock while work runs and takes it again afterwards. work must not touch the
+// cluster.
 func (k *Clock) WithoutLock(work func() error) error {
 	k.Unlock()
-	defer k.Lock() // a panic goes on to who holds it
+	defer k.Lock() // after a panic, too: the caller unlocks it
 	return work()
 }
 
-// Advance lets virtual time jump; everything due by then happens. On real time
-// it is refused.
+// Advance moves virtual time forward and runs all events due by then. It fails on real time.
 func (k *Clock) Advance(d time.Duration) error {
 	switch {
 	case k.realTime || k.driven:
@@ -271,8 +263,8 @@ func (k *Clock) Advance(d time.Duration) error {
 	return nil
 }
 
-// IsRealTime reports whether time passes as on the wall.
+// IsRealTime reports whether the cluster uses real time.
 func (k *Clock) IsRealTime() bool { return k.realTime }
 
-// Started is when the cluster began, in its own time.
+// Started returns the time at which the cluster was created, in cluster time.
 func (k *Clock) Started() time.Time { return k.started }

@@ -2,11 +2,10 @@ package clock
 
 import "time"
 
-// Drive lets the caller run the events, with the wall clock time: waits give the
-// lock away as on real time, and nothing but Drive lets time pass. It runs what is due until now
-// and returns when the next event is due, if there is one. So a program with one source of order
-// (a bubble of package testing/synctest) decides what happens before what. The caller does not
-// hold the lock.
+// Drive is for tests in a synctest bubble: only Drive advances time. It runs the events due until now,
+// which is wall clock time, and returns the time of the next event, if there is one. Waits release the
+// lock as on real time. So one goroutine of the bubble determines the order of events. The caller does
+// not hold the lock.
 func (k *Clock) Drive(now time.Time) (next time.Time, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -19,5 +18,5 @@ func (k *Clock) Drive(now time.Time) (next time.Time, more bool) {
 	return k.queue.NextDue()
 }
 
-// IsDriven reports whether events are run by Drive. The lock is held.
+// IsDriven reports whether Drive runs the events. The lock is held.
 func (k *Clock) IsDriven() bool { return k.driven }

@@ -21,7 +21,7 @@ func (k *Clock) runEvents(ctx context.Context, runDue func() time.Duration) {
 	}
 }
 
-// runDue runs what is due on real time, and returns the time until the next event.
+// runDue runs the events that are due on real time and returns the time until the next event.
 func (k *Clock) runDue() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -35,16 +35,15 @@ func (k *Clock) runDue() time.Duration {
 	return time.Hour
 }
 
-// pacedTime is virtual time that goes by on its own. It is brought up to date when
-// the lock is taken, and when an event falls due: in between it cannot be seen, and
-// nothing runs.
+// pacedTime is virtual time that advances on its own. It is updated when the lock is taken and when an
+// event falls due. In between nobody can read it, and nothing runs.
 type pacedTime struct {
-	speed        float64   // virtual time for real time; 0 = it does not go by
-	lastAdvanced time.Time // real time that has been gone by for
-	wake         time.Time // real time of the next look at the events
+	speed        float64   // virtual time per real time; 0 if time does not advance on its own
+	lastAdvanced time.Time // real time of the last update
+	wake         time.Time // real time of the next check of the events
 }
 
-// minWait keeps very fast clusters from doing nothing but to wake up.
+// minWait limits how often a very fast cluster wakes up.
 const minWait = time.Millisecond
 
 // catchUp brings virtual time up to date, and returns the time until the next event. Whoever waits
@@ -57,13 +56,13 @@ func (k *Clock) catchUp() time.Duration {
 	return max(time.Until(k.pacing.wake), minWait)
 }
 
-// maxCatchUp is how much real time virtual time may catch up when its events could
-// not run as they fell due: the process, or the machine, stood still.
+// maxCatchUp is the longest real time that virtual time catches up with after the process or the machine
+// was suspended.
 const maxCatchUp = time.Second
 
-// advanceToPace lets the virtual time go by that has passed. None goes by for what its
-// events take themselves: where that is more than their share, the cluster is
-// slower than its pace, and does not fall ever further behind with its lock held.
+// advanceToPace advances virtual time by the elapsed real time times the speed. The run time of the
+// events does not count. If they take longer than their share, the cluster is slower than its pace, but
+// it does not fall ever further behind while it holds the lock.
 func (k *Clock) advanceToPace() {
 	p := &k.pacing
 	if p.speed == 0 || k.closed {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Shared gives scripts the cluster's time. Its methods take the lock.
+// Shared gives scripts access to the cluster's time. Its methods take the lock.
 type Shared struct{ clock *Clock }
 
-// Shared returns the clock for those that do not hold the lock.
+// Shared returns the clock for callers that do not hold the lock.
 func (k *Clock) Shared() Shared { return Shared{k} }
 
-// lookDuration is the virtual time that one read of the clock takes: a loop that polls for a
-// time without sleeping terminates.
+// lookDuration is the virtual time that one read of the clock takes, so that a loop that polls the time
+// without sleeping terminates.
 const lookDuration = 10 * time.Microsecond
 
-// Now returns the cluster's time. On virtual time each look moves it a little.
+// Now returns the cluster's time. Each call advances virtual time by lookDuration.
 func (t Shared) Now() time.Time {
 	t.clock.Lock()
 	defer t.clock.Unlock()
@@ -23,10 +23,10 @@ func (t Shared) Now() time.Time {
 	return t.clock.Now()
 }
 
-// Peek returns the cluster's time without moving it.
+// Peek returns the cluster's time without advancing it.
 func (t Shared) Peek() time.Time { return t.clock.NowUnlocked() }
 
-// Sleep waits for d: really, or by jumping on virtual time.
+// Sleep waits for d. Virtual time jumps.
 func (t Shared) Sleep(ctx context.Context, d time.Duration) error {
 	if !t.clock.realTime {
 		t.clock.Lock()

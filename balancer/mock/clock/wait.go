@@ -8,11 +8,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Await blocks the caller, who holds the lock, until done. On virtual time it
-// runs the events that come next; on real time it gives the lock away while
-// it waits. A deadline that is not zero ends the wait with MaxTimeMSExpired.
-// Virtual time stands still for all others meanwhile. They cannot bring a node
-// back, so a wait for one ends after a while.
+// Await blocks until done returns true. The caller holds the lock. On virtual time Await runs the next
+// events; the time does not advance for other callers meanwhile. Others cannot bring a node back during
+// that wait, so a wait for an unavailable node ends after maxFaultWait. On real time it releases the
+// lock while it waits. A non-zero deadline ends the wait with MaxTimeMSExpired.
 func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
 	if k.realTime || k.driven {
 		return k.awaitReal(ctx, deadline, done)
@@ -69,13 +68,13 @@ func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 			return ErrClosed()
 		}
 		k.endTurn()
-		k.cond.Wait() // other commands run meanwhile
+		k.cond.Wait() // releases the lock to other commands
 	}
 	return nil
 }
 
-// interruptError returns why a command was interrupted: the cause of its context, if
-// that is a server error.
+// interruptError returns why a command was interrupted: the cause of its context, if the cause is a
+// server error.
 func interruptError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if _, known := mongoerr.CodeOf(cause); known {
@@ -84,12 +83,12 @@ func interruptError(ctx context.Context) error {
 	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
 }
 
-// ErrClosed returns the error of what waits while the cluster is closed.
+// ErrClosed returns the error of waits on a closed cluster.
 func ErrClosed() error {
 	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 }
 
-// maxFaultWait is how much virtual time a command waits while nodes are away.
+// maxFaultWait is the virtual time for which a command waits while nodes are unavailable.
 const maxFaultWait = 24 * time.Hour
 
 func errNodesAway() error {
@@ -101,7 +100,7 @@ func errMaxTime() error {
 	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 }
 
-// ErrReplaced returns the error of what was in progress when a snapshot was loaded.
+// ErrReplaced returns the error of operations that were in progress when a snapshot was loaded.
 func ErrReplaced() error {
 	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// balancingCommands are about the balancer, migrations, chunks and zones.
+// balancingCommands returns the commands for the balancer, migrations, chunks and zones.
 func balancingCommands() []Command {
 	return []Command{
 		{

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// collectionCommands are about databases, collections and indexes.
+// collectionCommands returns the commands for databases, collections and indexes.
 func collectionCommands() []Command {
 	return []Command{
 		{

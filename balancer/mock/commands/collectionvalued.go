@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// collectionValued are the commands whose value servers take for the name of a collection, before they look
-// at anything else of them, whatever it is (recorded on 8.0.10).
+// collectionValued are the commands whose value servers read as a collection name before any other
+// check, although it is not one (recorded on 8.0.10).
 var collectionValued = []string{
 	"addShardToZone", "appendOplogNote", "balancerStart", "balancerStatus", "balancerStop", "buildInfo",
 	"checkMetadataConsistency", "compact", "connPoolStats", "connPoolSync", "createIndexes", "currentOp", "dbStats",
@@ -19,7 +19,7 @@ var collectionValued = []string{
 	"setProfilingFilterGlobally", "updateRole", "updateUser", "updateZoneKeyRange", "whatsmyuri",
 }
 
-// NamesCollection reports whether a server takes the command's value for the name of a collection.
+// NamesCollection reports whether a server reads the command's value as a collection name.
 func (c *Command) NamesCollection() bool { return slices.Contains(collectionValued, c.Name) }
 
 // HasOldName reports whether the command reads the name of its collection by hand.

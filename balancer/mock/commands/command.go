@@ -1,7 +1,7 @@
-// Package commands is the table of what a command is: since which release a
-// mongos has it, whom it asks, whether it writes, who may run it and what fields
-// it takes. It is data only. The router answers by it, and the command line asks
-// it what --read-only lets pass.
+// Package commands is the table of the commands. An entry says from which release on a mongos has the
+// command, which nodes it contacts, whether it writes, who may run it and which fields it accepts. The
+// package holds only data. The router executes commands according to it, and --read-only uses it to
+// decide which commands to allow.
 package commands
 
 import (
@@ -14,93 +14,93 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// Command describes a command, except for its implementation.
+// Command describes a command without its implementation.
 type Command struct {
 	Name    string
 	Aliases []string
-	// Since is the first release that has it, zero for those that all have.
+	// Since is the first release that has the command; zero if all releases have it.
 	Since catalog.Release
-	// AdminOnly: refused with 13 on any other database.
+	// AdminOnly commands fail with error 13 on other databases.
 	AdminOnly bool
-	// Stable: in version 1 of the stable API.
+	// Stable commands belong to version 1 of the Stable API.
 	Stable bool
-	// ReadConcern is taken; others refuse levels other than local with 72.
+	// ReadConcern commands accept a read concern. Others reject levels other than local with error 72.
 	ReadConcern bool
-	// WriteConcern is taken; others refuse the argument with 72.
+	// WriteConcern commands accept a write concern. Others reject it with error 72.
 	WriteConcern bool
-	// Retryable: takes txnNumber.
+	// Retryable commands accept txnNumber.
 	Retryable bool
-	// Asks are nodes besides those of the documents it reads or writes.
+	// Asks are the nodes that the command contacts in addition to the owners of its documents.
 	Asks   Nodes
 	Effect Effect
-	// NoAuth may run it, authenticated or not; of others Privilege reports whether
-	// their roles allow it.
+	// NoAuth commands need no authentication. For other commands Privilege reports whether the user's
+	// roles allow them.
 	NoAuth    bool
 	Privilege access.Rule
-	// Fields are checked before the command runs; nil for commands that read theirs
-	// by hand.
+	// Fields are checked before the command runs; nil for commands that parse their fields by hand.
 	Fields []args.Field
-	// Place is what messages about fields have before their names; nil for the command's name.
+	// Place is the prefix of field names in error messages; nil for the command's name.
 	Place *string
-	// ParsedAt is when they are.
+	// ParsedAt says when the fields are checked.
 	ParsedAt Parsing
-	// Strict: unknown fields are refused with 40415.
+	// Strict commands reject unknown fields with error 40415.
 	Strict bool
-	// TestOnly: there only where the parameter enableTestCommands was set at the start.
+	// TestOnly commands exist only if the server was started with enableTestCommands.
 	TestOnly bool
-	// MockOnly: a command of the mock's own, which no fault stops.
+	// MockOnly commands are the mock's own commands, which no fault stops.
 	MockOnly bool
-	// WithoutLock runs without the cluster's lock and takes no virtual time.
+	// WithoutLock commands run without the cluster's lock and take no virtual time.
 	WithoutLock bool
-	// MembersOnly: no mongos has it, but shards and config servers.
+	// MembersOnly commands exist on shards and config servers but not on mongos.
 	MembersOnly bool
-	// Refused is why the mock does not do what a mongos does; nil where it does.
+	// Refused is the reason why the mock does not implement a command; nil if it does.
 	Refused *Refusal
 }
 
-// Nodes are the nodes that a command always asks; the shards that hold the
-// documents it reads or writes come on top. DDL commands go to every shard: a
-// server's coordinator would wait for those that are away, the mock refuses.
+// Nodes are nodes that a command always contacts, in addition to the shards that own the documents it
+// reads or writes. DDL commands contact every shard. A server's coordinator waits for unavailable
+// shards; the mock fails instead.
 type Nodes uint8
 
-// Nodes that a command may ask.
+// Nodes that a command may contact.
 const (
 	ConfigServer Nodes = 1 << iota
 	EveryShard
-	Owners // of the namespace
-	// OwnersUnversioned are those that are asked whatever the router knows of their versions.
+	Owners // the shards that own the namespace
+	// OwnersUnversioned are owners that are contacted without a shard version check.
 	OwnersUnversioned
 	Primary
 )
 
-// Parsing is when a server reads a command's fields.
+// Parsing says when a server parses a command's fields.
 type Parsing uint8
 
-// When fields are read.
+// The times at which fields are parsed.
 const (
-	// AtOnce, before maxTimeMS, the concerns and the database.
+	// AtOnce is before maxTimeMS, the read and write concern and the database are checked.
 	AtOnce Parsing = iota
-	// NameFirst: the value of the command's name at once, the others when it runs.
+	// NameFirst parses the value of the command's name at once and the other fields when the command
+	// runs.
 	NameFirst
-	// Late, when the command runs: on the right database, by who may.
+	// Late is when the command runs, after the checks of the database and of the privileges.
 	Late
 )
 
-// Effect is what a command changes.
+// Effect says what a command changes.
 type Effect uint8
 
-// Effects of commands. There is no default.
+// The effects of commands. There is no default.
 const (
 	_ Effect = iota
-	// Reads changes nothing but the client's own connection and sessions.
+	// Reads changes only the client's own connection and sessions.
 	Reads
-	// Interrupts changes nothing that is kept, but may end what others do.
+	// Interrupts changes no stored data but may end operations of other clients.
 	Interrupts
-	// Writes changes data, metadata or settings, or may.
+	// Writes changes, or may change, data, metadata or settings.
 	Writes
 )
 
-// Parse checks the declared fields of a command and returns those that it has.
+// Parse checks the declared fields of a command and returns the present ones.
 func (c *Command) Parse(body bson.Raw) (args.Values, error) {
 	parsed, err := c.spec().Parse(body)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Command) Parse(body bson.Raw) (args.Values, error) {
 	return parsed, c.spec().CheckNames(parsed)
 }
 
-// ParseFirst checks what a server looks at before anything else of a command.
+// ParseFirst checks the fields that a server checks before all other checks.
 func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
 	switch c.ParsedAt {
 	case AtOnce:
@@ -120,7 +120,7 @@ func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
 	return nil, c.spec().ParseMaxTime(body)
 }
 
-// ParseRest checks, when the command runs, what ParseFirst has left.
+// ParseRest checks, when the command runs, the fields that ParseFirst did not check.
 func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, error) {
 	if c.ParsedAt != AtOnce {
 		return c.Parse(body)
@@ -137,7 +137,7 @@ func (c *Command) ExistsIn(r catalog.Release) bool {
 	return c.Since == catalog.Release{} || r.AtLeast(c.Since)
 }
 
-// ForRelease returns the command as a release has it: without the fields of later ones.
+// ForRelease returns the command without the fields of later releases.
 func (c Command) ForRelease(r catalog.Release) Command {
 	c.Fields = args.FieldsFor(r, c.Fields)
 	return c
@@ -151,11 +151,11 @@ func (c *Command) TakesCollection() bool {
 	})
 }
 
-// Names returns the name and the aliases.
+// Names returns the name and the aliases of the command.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 
-// WritesResults reports whether a command's pipeline has $out or $merge, or is
-// none.
+// WritesResults reports whether a command's pipeline has $out or $merge. An invalid pipeline counts as
+// writing.
 func WritesResults(body bson.Raw) bool {
 	stages, isArray := body.Lookup("pipeline").ArrayOK()
 	if !isArray {

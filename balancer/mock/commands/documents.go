@@ -6,10 +6,10 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// allowsKeyUpdates is sent by routers with an update that may move a document.
+// allowsKeyUpdates is a field that routers add to an update that may move a document to another shard.
 const allowsKeyUpdates = "$_allowShardKeyUpdatesWithoutFullShardKeyInQuery"
 
-// documentCommands are about documents.
+// documentCommands returns the commands that read and write documents.
 func documentCommands() []Command {
 	return []Command{
 		{

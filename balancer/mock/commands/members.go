@@ -5,9 +5,8 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// memberCommands returns those of shards and config servers that no mongos has.
-// dbHash is listed for the check of --read-only; the mock's members do not have
-// it.
+// memberCommands returns the commands of shards and config servers that mongos does not have. dbHash is
+// listed only for the check of --read-only; the mock's members do not implement it.
 func memberCommands() []Command {
 	return []Command{
 		{

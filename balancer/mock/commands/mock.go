@@ -5,7 +5,8 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// mockCommands returns the mock's own commands. Whoever may shut a server down may also inject faults.
+// mockCommands returns the mock's own commands. A user who may shut down a server may also inject
+// faults.
 func mockCommands() []Command {
 	breaks := access.OnCluster("shutdown")
 	return []Command{
@@ -61,7 +62,7 @@ func mockCommand(name string, e Effect, may access.Rule, more ...[]args.Field) C
 	}
 }
 
-// withoutLock commands take the cluster's lock only while they copy.
+// withoutLock marks a command that takes the cluster's lock only to copy data.
 func withoutLock(cmd Command) Command {
 	cmd.WithoutLock = true
 	return cmd

@@ -5,7 +5,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// operationCommands are about sessions and operations under way.
+// operationCommands returns the commands for sessions and operations in progress.
 func operationCommands() []Command {
 	return []Command{
 		{Name: "startSession", Effect: Reads, Privilege: access.LoggedIn},

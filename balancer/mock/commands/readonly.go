@@ -8,10 +8,9 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// IsReadOnly reports whether a command, as it was sent, changes nothing on any
-// server: neither what the mock implements of it counts, nor what the server's
-// release would. What nobody knows may change anything, and so may what has a
-// key twice, since servers read now the first and now the last.
+// IsReadOnly reports whether a command as sent changes nothing on any server. This depends neither on
+// what the mock implements nor on the server's release. An unknown command counts as writing. So does a
+// command with a duplicate key, because some servers read the first value and some the last.
 func IsReadOnly(table map[string]*Command, body bson.Raw) bool {
 	if args.CheckDuplicateKeys(body) != nil {
 		return false
@@ -27,8 +26,8 @@ func IsReadOnly(table map[string]*Command, body bson.Raw) bool {
 	return cmd.Effect == Reads
 }
 
-// otherReadCommands are commands of servers that are in no table here: members of
-// shards, and older releases.
+// otherReadCommands are server commands that are missing in this package's table: commands of shard
+// members and of older releases.
 var otherReadCommands = []string{
 	"availableQueryOptions", "checkShardingIndex", "cursorInfo", "driverOIDTest", "geoNear", "geoSearch",
 	"getChangeStreamState", "getLastError", "getlasterror", "getPrevError", "getShardingReady", "getnonce",
@@ -36,23 +35,23 @@ var otherReadCommands = []string{
 	"replSetGetRBID", "shardConnPoolStats", "shardingState", "whatsmysni",
 }
 
-// readsByBody are the commands of which some change something and some don't.
+// readsByBody are the commands that write or not depending on their fields.
 var readsByBody = map[string]func(cmd *Command, body bson.Raw) bool{
 	"aggregate": func(_ *Command, body bson.Raw) bool {
 		return args.Truth(body.Lookup("explain")) || !writesAnywhere(body.Lookup("pipeline"))
 	},
-	// Servers explain what a write would do and leave it at that.
+	// A server's explain never executes the write.
 	"explain": func(*Command, bson.Raw) bool { return true },
-	// It is read like a bool everywhere; whatever else it is may be one to a server.
+	// Servers read the option as a bool; any other value could count as true on some server.
 	"validate": func(_ *Command, body bson.Raw) bool {
 		return !args.IsTruthy(body.Lookup("repair")) && !args.IsTruthy(body.Lookup("fixMultikey"))
 	},
-	// A level below zero asks for the present one. Any option would be set.
+	// A negative level reads the present level. Any other option would be set.
 	"profile": func(cmd *Command, body bson.Raw) bool {
 		level, isNumber := args.Number(body.Lookup("profile"))
 		return isNumber && level == -1 && hasOnlyGenericFields(body, cmd.Name)
 	},
-	// What an old release writes where nothing is said is a collection.
+	// Old releases write to a collection unless the out option says otherwise.
 	"mapReduce": func(_ *Command, body bson.Raw) bool {
 		out, _ := body.Lookup("out").DocumentOK()
 		elems, err := out.Elements()
@@ -60,8 +59,8 @@ var readsByBody = map[string]func(cmd *Command, body bson.Raw) bool{
 	},
 }
 
-// hasOnlyGenericFields reports whether a command has no fields but those that every command
-// takes, and its own name.
+// hasOnlyGenericFields reports whether a command has only its own name and fields that every command
+// accepts.
 func hasOnlyGenericFields(body bson.Raw, name string) bool {
 	elems, err := body.Elements()
 	return err == nil && !slices.ContainsFunc(elems, func(e bson.RawElement) bool {
@@ -69,8 +68,8 @@ func hasOnlyGenericFields(body bson.Raw, name string) bool {
 	})
 }
 
-// writesAnywhere reports whether a pipeline, or one inside it, has $out or
-// $merge, or is none. It may take a field of that name for one.
+// writesAnywhere reports whether a pipeline or a nested pipeline has $out or $merge. An invalid pipeline
+// counts as writing. A document field named $out or $merge may give a false positive.
 func writesAnywhere(v bson.RawValue) bool {
 	array, isArray := v.ArrayOK()
 	return !isArray || hasOutput(bson.Raw(array))

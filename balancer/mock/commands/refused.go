@@ -7,13 +7,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Refusal is why the mock does not do what a mongos does.
+// Refusal is the reason why the mock does not implement a command.
 type Refusal struct {
 	code    mongoerr.Code
 	because string
 }
 
-// Err returns the error for a command under the name it was called by.
+// Err returns the error for a command under the name that the client used.
 func (r *Refusal) Err(name string) error {
 	switch {
 	case r.code != mongoerr.NotImplemented:
@@ -33,9 +33,9 @@ const (
 	amongServers = "servers use it among themselves"
 )
 
-// refusedCommands returns those of a mongos that the mock refuses, each with
-// its reason. What is in no table, a mongos does not have either, or has for
-// its own tests only (enableTestCommands), and answers CommandNotFound.
+// refusedCommands returns the mongos commands that the mock does not implement, each with the reason. A
+// command that is in no table does not exist on mongos or exists only with enableTestCommands. It fails
+// with CommandNotFound.
 func refusedCommands() []Command {
 	const (
 		everywhere = false
@@ -51,8 +51,7 @@ func refusedCommands() []Command {
 		cmd.Refused.code = code
 		return cmd
 	}
-	// takes says which fields servers read, so that a call without them fails as it
-	// does there.
+	// takes sets the fields that servers parse, so that a call without them fails as on a server.
 	takes := func(cmd Command, when Parsing, groups ...[]args.Field) Command {
 		cmd.Fields, cmd.ParsedAt = fields(groups...), when
 		return cmd

@@ -7,26 +7,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// hiddenSecret stands where a secret was.
+// hiddenSecret replaces a secret.
 const hiddenSecret = "xxx"
 
-// secretFields are fields that hold a password, a key or what a login exchanges;
-// secretWords make one of every name they are part of.
+// secretFields are the names of fields that hold a password, a key or an authentication payload. A name
+// that contains one of secretWords is secret, too.
 var (
 	secretFields = []string{"pwd", "payload", "keyfile", "pem", "masterkey", "localkey", "sessionkey"}
 	secretWords  = []string{"password", "passwd", "passphrase", "secret", "token", "credential", "apikey", "privatekey",
 		"accesskey", "connectionstring"}
 )
 
-// IsSecretName reports whether a field or a variable of that name holds a secret.
+// IsSecretName reports whether a field or variable with that name holds a secret.
 func IsSecretName(name string) bool {
 	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 	return slices.Contains(secretFields, name) ||
 		slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// WithoutSecrets returns a redacted command or document: without
-// the texts and the bytes of fields that hold secrets, however deep they stand.
+// WithoutSecrets returns a redacted copy of a command or document. It replaces the strings and bytes of
+// secret fields at any depth.
 func WithoutSecrets(doc bson.Raw) bson.Raw {
 	raw, err := bson.Marshal(shownFields(doc))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// serverCommands are about a server, its parameters and its diagnostics.
+// serverCommands returns the commands for a server, its parameters and its diagnostics.
 func serverCommands() []Command {
 	return []Command{
 		{Name: "hello", Stable: true, WithoutLock: true, Effect: Reads, NoAuth: true},
@@ -26,7 +26,7 @@ func serverCommands() []Command {
 			Name: "hostInfo", Effect: Reads, Privilege: access.OnCluster("hostInfo"), Strict: true,
 			Fields: fields(required(args.Any, "hostInfo")),
 		},
-		// A server of 8.0 refuses other fields; pt-mongodb-summary sends one.
+		// A server of release 8.0 rejects other fields; pt-mongodb-summary sends one.
 		{
 			Name: "getCmdLineOpts", AdminOnly: true, Effect: Reads,
 			Privilege: access.OnCluster("getCmdLineOpts"),

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// shardingCommands are about collections' shard keys and where they lie.
+// shardingCommands returns the commands for shard keys and data placement.
 func shardingCommands() []Command {
 	return []Command{
 		{
@@ -98,7 +98,7 @@ func shardingCommands() []Command {
 		},
 
 		{
-			// It keeps the split points that it counts between in the config database.
+			// analyzeShardKey stores its split points in the config database.
 			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("analyzeShardKey"),
 			Fields: fields(namespace("analyzeShardKey", "The namespace is invalid"), required(args.Object, "key"),

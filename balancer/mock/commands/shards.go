@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// shardCommands are about shards and how they come and go.
+// shardCommands returns the commands that list, add and remove shards.
 func shardCommands() []Command {
 	return []Command{
 		{

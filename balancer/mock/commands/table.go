@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// All returns the table: every command once.
+// All returns the table with every command once.
 func All() []Command {
 	return slices.Concat(
 		balancingCommands(), shardingCommands(), shardCommands(), documentCommands(), collectionCommands(),
@@ -16,7 +16,7 @@ func All() []Command {
 	)
 }
 
-// ByName returns the table by the commands' names and aliases.
+// ByName returns the table by command name and alias.
 func ByName() map[string]*Command {
 	table := map[string]*Command{}
 	for _, cmd := range All() {
@@ -46,7 +46,7 @@ func each(declare func(string, args.Kind) args.Field, kind args.Kind, names []st
 	return list
 }
 
-// validationFields are the options that say what becomes of documents that a validator refuses.
+// validationFields returns the options that say how to treat documents that a validator rejects.
 func validationFields() []args.Field {
 	return []args.Field{
 		args.Optional("validationLevel", args.String).OneOf("off", "strict", "moderate"),
@@ -54,14 +54,14 @@ func validationFields() []args.Field {
 	}
 }
 
-// preAndPostImages is the option for pre- and post-images in change streams.
+// preAndPostImages returns the option for pre- and post-images in change streams.
 func preAndPostImages() []args.Field {
 	return []args.Field{
 		args.Optional("changeStreamPreAndPostImages", args.Object).WithFields(args.Required("enabled", args.Bool)),
 	}
 }
 
-// clusteredIndexField says that documents lie in the order of their _id.
+// clusteredIndexField returns the option to store documents in the order of their _id.
 func clusteredIndexField() args.Field {
 	return args.Optional("clusteredIndex", args.ClusteredIndex).WithFields(fields(
 		optional(args.SafeInt, "v"), required(args.Object, "key"), optional(args.String, "name"),
@@ -70,12 +70,12 @@ func clusteredIndexField() args.Field {
 
 func place(name string) *string { return &name }
 
-// cursorFields is the option of commands that return cursors.
+// cursorFields returns the option of commands that return cursors.
 func cursorFields() []args.Field {
 	return []args.Field{args.Optional("cursor", args.Object).WithFields(args.Optional("batchSize", args.Count))}
 }
 
-// typeOrder are fields whose types messages list in an order of their own.
+// typeOrder returns fields whose types have their own order in error messages.
 func typeOrder(types string, list []args.Field) []args.Field {
 	for i := range list {
 		list[i] = list[i].Types(types)
@@ -83,7 +83,7 @@ func typeOrder(types string, list []args.Field) []args.Field {
 	return list
 }
 
-// timeSeriesField are the options of a time series.
+// timeSeriesField returns the options of a time series collection.
 func timeSeriesField() args.Field {
 	return args.Optional("timeseries", args.Object).WithFields(fields(
 		required(args.String, "timeField"), optional(args.String, "metaField"),
@@ -92,25 +92,24 @@ func timeSeriesField() args.Field {
 	)...)
 }
 
-// routerFields are fields that routers send, never clients; they change nothing
-// here.
+// routerFields returns fields that only routers send, never clients; the mock ignores them.
 func routerFields() []args.Field {
 	return optional(args.Any, "shardVersion", "databaseVersion", "isTimeseriesNamespace")
 }
 
-// internalReadFields are fields of reads that servers send each other: a query that the
-// analyzer of shard keys has chosen, and one that warms a secondary's cache.
+// internalReadFields returns fields of reads that servers send to each other: sampleId for queries
+// sampled by the query analyzer, mirrored for reads that warm a secondary's cache.
 func internalReadFields() []args.Field {
 	return slices.Concat(optional(args.UUID, "sampleId"), optional(args.OptionalBool, "mirrored"))
 }
 
-// rawDataFields asks, since 8.2, for a time series' buckets; other collections are
-// what they are.
+// rawDataFields returns the option, new in 8.2, to read the buckets of a time series. It has no effect
+// on other collections.
 func rawDataFields() []args.Field {
 	return []args.Field{args.Optional("rawData", args.Bool).Since(catalog.Release83)}
 }
 
-// writeFields are fields that insert, update and delete have in common.
+// writeFields returns fields that insert, update and delete share.
 func writeFields() []args.Field {
 	return fields(optional(args.SafeBool, "bypassDocumentValidation"), optional(args.Bool, "ordered"),
 		optional(args.OptionalBool, "bypassEmptyTsReplacement"), optional(args.Any, "stmtId"),
@@ -119,8 +118,7 @@ func writeFields() []args.Field {
 		rawDataFields(), routerFields())
 }
 
-// onSettings, shards and tags want actions on these collections of the config
-// database.
+// onSettings, onShards and onTags require actions on these collections of the config database.
 func onSettings(actions ...access.Action) access.Rule {
 	return access.OnResource(access.On("config", "settings"), actions...)
 }

@@ -5,7 +5,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// userCommands are about users and roles.
+// userCommands returns the commands for users and roles.
 func userCommands() []Command {
 	return []Command{
 		{Name: "saslStart", Stable: true, WithoutLock: true, Effect: Reads, NoAuth: true},

@@ -15,32 +15,30 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// FileName is the file of a directory that holds the state.
+// FileName is the name of the state file in its directory.
 const FileName = "mock.db"
 
-// newSuffix follows FileName in the name of a state that is being written.
+// newSuffix is appended to FileName while a state file is being written.
 const newSuffix = ".new"
 
 const (
-	// lockWait is how long another process may take to give the file back.
+	// lockWait is how long Open waits for another process to release the file.
 	lockWait = time.Second
-	// firstBatch is how many entries of a new cluster are written at a time.
+	// firstBatch is the batch size, in entries, when a new cluster is written.
 	firstBatch = 50_000
 )
 
-// Disk keeps a state in the file of a directory. Its methods may be called from
-// any goroutine.
+// Disk stores a cluster's state in a file of a directory. Its methods are safe for concurrent use.
 type Disk struct {
 	dir      string
-	path     string // of the file, which has another name until it holds a state
+	path     string // of the file; has newSuffix until the file holds a state
 	hasState bool
 	db       *bbolt.DB
 	writer   *writer
 }
 
-// Open opens a directory, and makes it when it is missing. Only one process can
-// have it open. A file that is not as it was written is refused. Close gives
-// the directory back.
+// Open opens a directory and creates it if it is missing. Only one process can have a directory open.
+// Open fails if the file is damaged. Close releases the directory.
 func Open(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("dbpath: %w", err)
@@ -66,7 +64,7 @@ func openBolt(path string) (*bbolt.DB, error) {
 	})
 }
 
-// openError returns what is wrong with a file, and what can be done.
+// openError returns the error for a file that cannot be opened, with a remedy.
 func openError(dir, path string, err error) error {
 	var damage *DamageError
 	switch {
@@ -89,8 +87,8 @@ func (d *Disk) Dir() string { return d.dir }
 // HasState reports whether the file holds a complete state.
 func (d *Disk) HasState() bool { return d.hasState }
 
-// WriteInitialState writes all of a new state. The file gets its name when it is whole: one
-// that a process has not ended does not count.
+// WriteInitialState writes a complete new state. The file gets its final name only when it is complete,
+// so an interrupted write leaves no state.
 func (d *Disk) WriteInitialState(all func(emit func(Entry))) error {
 	if err := errors.Join(d.clear(), d.writeAll(all), d.db.Close()); err != nil {
 		return err
@@ -107,7 +105,7 @@ func (d *Disk) WriteInitialState(all func(emit func(Entry))) error {
 	return nil
 }
 
-// writeAll writes a whole state, the format last.
+// writeAll writes a complete state; the format comes last.
 func (d *Disk) writeAll(all func(emit func(Entry))) error {
 	var pending []Entry
 	var failed error
@@ -146,8 +144,8 @@ func (d *Disk) clear() error {
 	})
 }
 
-// apply writes entries in their order, all or none. That a page has become
-// unreadable since the file was opened is an error as others are.
+// apply writes entries in order, in one transaction. A page that has become unreadable since Open is
+// reported as an error.
 func (d *Disk) apply(entries []Entry) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -158,7 +156,7 @@ func (d *Disk) apply(entries []Entry) (err error) {
 	return d.db.Update(func(tx *bbolt.Tx) error { return write(tx, entries) })
 }
 
-// Read lets a reader see what is written, at one moment.
+// Read calls read with a consistent view of the written state.
 func (d *Disk) Read(read func(Source) error) error {
 	return d.db.View(func(tx *bbolt.Tx) error { return read(boltSource{tx}) })
 }
@@ -177,8 +175,7 @@ func (s boltSource) Buckets() iter.Seq[string] {
 	}
 }
 
-// Each leaves the checksums away: they have been looked at when the file was
-// opened.
+// Each does not check the checksums: Open has checked them.
 func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		b := s.tx.Bucket([]byte(bucket))
@@ -197,50 +194,48 @@ func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Add puts a batch at the end of what is to be written. It is written as a
-// whole or not at all, after all that were added before it. Add does not wait:
-// whoever has a choice asks Full first.
+// Add appends a batch to the queue. A batch is written completely or not at all, after all earlier
+// batches. Add does not block; callers that can wait check Full first.
 func (d *Disk) Add(batch []Entry) { d.writer.add(batch) }
 
-// Full reports whether more waits to be written than should: then changes are
-// better kept where they are, and added as one batch when CapacityFreed says so.
+// Full reports whether the queue is over its limit. Callers should then keep their changes and add them
+// as one batch after a signal of CapacityFreed.
 func (d *Disk) Full() bool { return d.writer.isFull() }
 
-// CapacityFreed returns a channel that is signalled when the queue has capacity again for a caller that
-// has found it full, and that Close closes.
+// CapacityFreed returns a channel that is signalled when the queue has capacity again after Full has
+// returned true. Close closes the channel.
 func (d *Disk) CapacityFreed() <-chan struct{} { return d.writer.capacityFreed }
 
-// LastBatch returns the number of the newest batch: 0 before the first, and one more
-// with each.
+// LastBatch returns the number of the newest batch: 0 before the first batch, increased by one with each
+// batch.
 func (d *Disk) LastBatch() uint64 { return d.writer.lastBatch() }
 
-// Wait returns when all batches up to a mark are on disk: with an error when
-// they will not be, or when ctx ends first. A mark one higher than LastBatch is that
-// of the next batch; who waits for it knows that it will be added.
+// Wait returns when all batches up to number mark are on disk. It fails if they cannot be written or ctx
+// ends. mark may be LastBatch + 1 if the caller knows that the next batch will be added.
 func (d *Disk) Wait(ctx context.Context, mark uint64) error { return d.writer.wait(ctx, mark) }
 
-// Fail stops all writes: later changes fail with err.
+// Fail stops all writes. Later changes fail with err.
 func (d *Disk) Fail(err error) { d.writer.finish(transaction{}, err) }
 
-// Err returns the error for clients once the disk has failed; nil before.
+// Err returns the error for clients after the disk has failed, else nil.
 func (d *Disk) Err() error { return d.writer.clientError() }
 
-// Close writes what has been added and returns the directory back.
+// Close writes the queued batches and releases the directory.
 func (d *Disk) Close() error { return errors.Join(d.writer.close(), d.db.Close()) }
 
-// SkipSync leaves out what only a machine that loses its power would miss, of
-// batches that have not been taken to be written yet. It is for tests.
+// SkipSync disables fsync for all batches whose write has not begun. It is for tests: only a power
+// failure shows the difference.
 func (d *Disk) SkipSync() {
 	d.Intercept(func(write func([]Entry) error) func([]Entry) error {
 		return func(entries []Entry) error {
-			d.db.NoSync = true // here, as who writes looks at it
+			d.db.NoSync = true // set here because the goroutine that writes reads it
 			return write(entries)
 		}
 	})
 }
 
-// Intercept lets around decide how batches are written that have not been taken
-// to be written yet. It is for tests: of a disk that is slow, or fails.
+// Intercept replaces the write function for all batches whose write has not begun. Tests use it to
+// simulate a slow or failing disk.
 func (d *Disk) Intercept(around func(write func([]Entry) error) func([]Entry) error) {
 	d.writer.intercept(around)
 }

@@ -9,34 +9,32 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Every value in the file of a directory ends with a checksum of its bucket, its
-// key and itself, so that bytes that have changed are noticed. What is not there
-// any more has no checksum: the bucket BucketSums has for each other bucket how
-// many entries it has and the sum of their checksums, and MetaSums has the same
-// of BucketSums.
+// Every value in a directory's file ends with a checksum of its bucket, key and value, so that altered
+// bytes are detected. To detect missing entries, BucketSums holds the number of entries of every other
+// bucket and the sum of their checksums. MetaSums holds the same for BucketSums.
 
 // checksumBytes is the length of a checksum.
 const checksumBytes = 4
 
-// errChecksum is returned for an entry that has been altered on disk.
+// errChecksum is the error for an entry that was altered on disk.
 var errChecksum = errors.New("its checksum is wrong")
 
 func checksum(bucket string, key, value []byte) uint32 {
-	table := crc32.MakeTable(crc32.Castagnoli) // made once
+	table := crc32.MakeTable(crc32.Castagnoli) // computed once
 	sum := crc32.Update(0, table, []byte(bucket))
 	sum = crc32.Update(sum, table, []byte{0})
 	sum = crc32.Update(sum, table, key)
 	return crc32.Update(sum, table, value)
 }
 
-// seal returns a value as it is stored.
+// seal appends the checksum to a value for storage.
 func seal(bucket string, key, value []byte) []byte {
 	stored := make([]byte, len(value), len(value)+checksumBytes)
 	copy(stored, value)
 	return binary.BigEndian.AppendUint32(stored, checksum(bucket, key, value))
 }
 
-// unseal returns the value of what is stored.
+// unseal checks and removes the checksum of a stored value.
 func unseal(bucket string, key, stored []byte) ([]byte, error) {
 	n := len(stored) - checksumBytes
 	if n < 0 || storedChecksum(stored) != checksum(bucket, key, stored[:n]) {
@@ -45,7 +43,7 @@ func unseal(bucket string, key, stored []byte) ([]byte, error) {
 	return stored[:n:n], nil
 }
 
-// storedChecksum returns the checksum of what is stored, as it says itself.
+// storedChecksum returns the checksum at the end of a stored value without checking it.
 func storedChecksum(stored []byte) uint32 {
 	if len(stored) < checksumBytes {
 		return 0
@@ -53,7 +51,7 @@ func storedChecksum(stored []byte) uint32 {
 	return binary.BigEndian.Uint32(stored[len(stored)-checksumBytes:])
 }
 
-// total is how many entries a bucket has, and the sum of their checksums.
+// total is the number of entries of a bucket and the sum of their checksums.
 type total struct{ entries, sum uint64 }
 
 func (t *total) add(stored []byte) {
@@ -77,20 +75,20 @@ func parseTotal(value []byte) (total, error) {
 	return total{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:])}, nil
 }
 
-// totalledBucket is a bucket under change, with its total.
+// totalledBucket is a bucket being changed, with its total.
 type totalledBucket struct {
 	name   string
 	bucket *bbolt.Bucket
 	total  total
 }
 
-// openTotalledBucket opens a bucket to change it, and makes it when it is missing.
+// openTotalledBucket opens a bucket for changes and creates it if it is missing.
 func openTotalledBucket(tx *bbolt.Tx, name string) (*totalledBucket, error) {
 	b, err := tx.CreateBucketIfNotExists([]byte(name))
 	if err != nil {
 		return nil, err
 	}
-	b.FillPercent = 0.9 // most keys grow
+	b.FillPercent = 0.9 // most keys are appended
 	t := &totalledBucket{name: name, bucket: b}
 	holder, key := totalKey(name)
 	if of := tx.Bucket([]byte(holder)); of != nil && key != nil {
@@ -107,8 +105,8 @@ func openTotalledBucket(tx *bbolt.Tx, name string) (*totalledBucket, error) {
 	return t, nil
 }
 
-// totalKey returns where the total of a bucket is kept: nowhere for that of
-// BucketMeta, all of whose entries must be there.
+// totalKey returns the bucket and the key under which the total of a bucket is stored. BucketMeta has no
+// total, because all of its entries are required.
 func totalKey(bucket string) (holder string, key []byte) {
 	switch bucket {
 	case BucketMeta:

@@ -8,19 +8,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// damage is a place in a file that is unreadable or corrupt.
+// damage describes an unreadable or corrupt place in a file.
 type damage struct {
-	bucket string // none where a page of no known bucket is damaged
-	key    []byte // of an entry
-	value  []byte // as it is now
-	page   uint64 // 0 where it is not a page that is damaged, or holds the entry
+	bucket string // empty for a damaged page of an unknown bucket
+	key    []byte // of the damaged entry
+	value  []byte // as found in the file
+	page   uint64 // the damaged page or the page of the entry; 0 if unknown
 	err    error
 }
 
 // DamageError is returned for a corrupt file.
 type DamageError struct {
-	// First says where the file is damaged and how, and More how many other
-	// places are.
+	// First describes the first damaged place; More is the number of other places.
 	First string
 	More  int
 	err   error
@@ -35,7 +34,7 @@ func (e *DamageError) Error() string {
 
 func (e *DamageError) Unwrap() error { return e.err }
 
-// nameResolver resolves the numbers in a file to names.
+// nameResolver resolves the numbers in bucket names to the names of shards and namespaces.
 type nameResolver struct {
 	shards      map[uint64]string
 	collections map[uint64]Collection
@@ -67,7 +66,7 @@ func (n nameResolver) learn(bucket string, key, value []byte) {
 	}
 }
 
-// describeBucket says what a bucket holds.
+// describeBucket describes the contents of a bucket.
 func (n nameResolver) describeBucket(name string) string {
 	kind, rest, numbered := strings.Cut(name, "/")
 	if !numbered {
@@ -87,7 +86,7 @@ func (n nameResolver) describeBucket(name string) string {
 	return name
 }
 
-// describe says what is damaged, and where.
+// describe says what is damaged and where.
 func (n nameResolver) describe(d damage) string {
 	var at []string
 	if d.page != 0 || d.bucket == "" {

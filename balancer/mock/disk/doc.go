@@ -1,13 +1,14 @@
-// Package disk keeps the state of a mock cluster in files: entries in buckets
-// (record.go), the documents that entries hold (forms.go), the file of a
-// directory that every change goes to (bolt.go) through a queue that nobody who
-// fills it waits for (writer.go), the checksums in it (checksum.go, change.go)
-// and how it is looked at before it is used (examine.go, inspect.go, pages.go,
-// damage.go), and snapshots, which are a whole state in one file (snapshot.go).
-// It knows these as values and does the input and output; what a cluster writes into them and makes of them again is
-// package mock's.
+// Package disk stores the state of a mock cluster in files:
+//   - record.go defines entries in buckets, and schema.go the documents in the entries.
+//   - bolt.go writes every change to the file of a directory, through the queue in writer.go, which
+//     never blocks the caller.
+//   - checksum.go and writetx.go maintain the checksums. verify.go, inspect.go, filereader.go and
+//     damage.go check a file before it is used.
+//   - snapshot.go writes a whole state to one file.
 //
-// Both kinds of files are read as a Source, entry by entry through Read, and
-// what can't be used is a *RecordError that names the entry: whatever is to be
-// checked of every entry, or passed over, belongs there.
+// The package does the input and output and treats the state as values. Package mock converts a cluster
+// to and from them.
+//
+// Both kinds of files are read as a Source, entry by entry through Read. An invalid entry is reported as
+// a *RecordError that names the entry. Checks that apply to every entry belong in Read.
 package disk

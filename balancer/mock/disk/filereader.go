@@ -9,13 +9,11 @@ import (
 	"io"
 )
 
-// The bbolt library trusts what it reads: a page that is not as
-// written makes it panic, also on goroutines of its own, or read past the
-// end of the file, which kills the process. So every page is validated before
-// the library opens the file, and damaged files are read as far as possible.
+// The bbolt library trusts the contents of a file. On a damaged page it panics, also on its own
+// goroutines, or it reads past the end of the file, which kills the process. So this package validates
+// every page before the library opens the file. It reads as much of a damaged file as possible.
 
-// The format of a bbolt file: pages of one size, all numbers in the byte order of
-// the machine.
+// The format of a bbolt file: pages of the same size, with all numbers in the machine's byte order.
 const (
 	pageHeader  = 16 // id, flags, count, overflow
 	pageElement = 16
@@ -26,21 +24,21 @@ const (
 
 	flagBranch = 0x01
 	flagLeaf   = 0x02
-	flagBucket = 0x01 // of an element of a leaf
+	flagBucket = 0x01 // flag of an element of a leaf page
 
 	minPageSize = 1 << 9
 	maxPageSize = 1 << 16
-	// maxDepth is a limit that no valid tree reaches.
+	// maxDepth is a depth that no valid tree reaches.
 	maxDepth = 64
 )
 
 // errNoState is returned for a file that is not a bbolt database.
 var errNoState = errors.New("it is not the state of a mock cluster")
 
-// meta is a meta page: the first two pages, of which the newer one is valid.
+// meta is a meta page. The first two pages of a file are meta pages; the newer one is valid.
 type meta struct{ pageSize, root, pageCount, transaction uint64 }
 
-// readMeta reads what begins after a page's header.
+// readMeta parses the contents of a meta page after the page header.
 func readMeta(raw []byte) (meta, error) {
 	order := binary.NativeEndian
 	if order.Uint32(raw) != metaMagic {
@@ -65,14 +63,14 @@ func readMeta(raw []byte) (meta, error) {
 type fileReader struct {
 	file         io.ReaderAt
 	meta         meta
-	wantedBucket string // the one bucket that is wanted; all if empty
+	wantedBucket string // read only this bucket; empty for all
 	seen         []bool
 	onDamage     func(damage)
 	onEntry      func(page uint64, bucket string, key, stored []byte)
 }
 
-// read hands all entries of a file of some size to entry, and what is damaged
-// to damage. It fails when nothing can be read.
+// read passes all entries of a file of the given size to entry, and all damages to damage. It fails if
+// nothing can be read.
 func (p *fileReader) read(size int64) error {
 	if err := p.selectMeta(uint64(size)); err != nil {
 		return err
@@ -82,7 +80,7 @@ func (p *fileReader) read(size int64) error {
 	return nil
 }
 
-// selectMeta finds the newer of the two first pages.
+// selectMeta reads the two meta pages and selects the newer one.
 func (p *fileReader) selectMeta(size uint64) error {
 	first, errFirst := p.readMetaAt(0)
 	var second meta
@@ -128,8 +126,7 @@ func (p *fileReader) readMetaAt(offset uint64) (meta, error) {
 	return readMeta(raw[pageHeader:])
 }
 
-// readTree reads a page and its subtree. Keys must be in [min, max);
-// nil is unbounded.
+// readTree reads a page and its subtree. Keys must be in [min, max); nil means unbounded.
 func (p *fileReader) readTree(bucket string, id uint64, min, max []byte, depth int) {
 	raw, err := p.readPage(id, depth)
 	if err == nil {
@@ -203,14 +200,14 @@ func (p *fileReader) readElements(bucket string, id uint64, raw []byte, min, max
 	return err
 }
 
-// element is one of a page: a child, a bucket or an entry.
+// element is an element of a page: a child page, a bucket or an entry.
 type element struct {
 	key, value []byte
 	child      uint64
 	isBucket   bool
 }
 
-// parseElements reads the elements of a page, up to the first that can't be right.
+// parseElements parses the elements of a page up to the first invalid one.
 func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
 	order := binary.NativeEndian
 	for i := range count {
@@ -239,8 +236,8 @@ func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max
 	return list, nil
 }
 
-// readBucket reads a bucket: it has a root page, or is small and lies where it is
-// named, on page id.
+// readBucket reads a bucket. A bucket has its own root page, or is small and stored inline in its
+// element on page id.
 func (p *fileReader) readBucket(name string, id uint64, value []byte, depth int) {
 	if len(value) < bucketHead {
 		p.onDamage(damage{bucket: name, page: id, err: errors.New("its bucket header is too short")})

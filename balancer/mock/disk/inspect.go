@@ -10,14 +10,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// inspection is what was found in the file of a directory.
+// inspection is the result of inspecting a directory's file.
 type inspection struct {
 	format  int
 	names   nameResolver
-	damages []damage // in the order in which they were found
+	damages []damage // in the order found
 }
 
-// damageError returns a *DamageError if the file is not as it was written.
+// damageError returns a *DamageError if the file is damaged.
 func (i *inspection) damageError() error {
 	if len(i.damages) == 0 {
 		return nil
@@ -26,8 +26,7 @@ func (i *inspection) damageError() error {
 	return &DamageError{i.names.describe(first), len(i.damages) - 1, first.err}
 }
 
-// inspect reads a whole file and hands every entry that is as it was written to
-// keep.
+// inspect reads a whole file and passes every undamaged entry to keep.
 func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -51,8 +50,8 @@ func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 	return &in.found, nil
 }
 
-// readFormat finds out which format a file has, before anything else can be
-// read. One that does not say so has the one of today.
+// readFormat reads the format of a file, which determines how to read the rest. A file without a format
+// entry counts as one of FormatVersion.
 func readFormat(file io.ReaderAt, size int64) (format int, err error) {
 	format = FormatVersion
 	p := &fileReader{
@@ -132,7 +131,7 @@ func (in *inspector) addMetaKey(key string) {
 	in.metaKeys[key] = true
 }
 
-// checkCompleteness reports missing entries.
+// checkCompleteness records missing entries as damages.
 func (in *inspector) checkCompleteness() {
 	needed := []string{MetaFormat, MetaState, MetaParameters}
 	if in.sealed {

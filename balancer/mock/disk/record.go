@@ -11,22 +11,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// The state of a cluster is kept as entries in buckets, in a directory as in a
-// snapshot. Documents of the state are BSON; those of users are as they are.
+// Both directories and snapshots store the state of a cluster as entries in buckets. The documents of
+// the state are BSON; user documents are stored unchanged.
 
-// FormatVersion is the format of a directory's file. It goes up when what older
-// programs wrote can't be read as it is.
+// FormatVersion is the format of a directory's file. It is increased when files of older programs cannot
+// be read unchanged.
 const FormatVersion = 2
 
-// formatWithoutSums had no checksums. Its files are rewritten when they are
-// opened.
+// formatWithoutSums is the format before checksums. Open rewrites such files.
 const formatWithoutSums = 1
 
-// The buckets. Those that end in a slash have a number after it: that of the
-// collection or the routing table whose contents they hold.
+// The buckets. A name that ends in a slash is followed by the number of the collection or routing table
+// whose contents the bucket holds.
 const (
 	BucketMeta        = "meta"        // format, state, parameters
-	BucketSums        = "sums"        // by name, the totals of the other buckets
+	BucketSums        = "sums"        // totals of the other buckets by name
 	BucketShards      = "shards"      // by number
 	BucketCollections = "collections" // by number
 	BucketTables      = "tables"      // by namespace
@@ -47,29 +46,27 @@ const (
 	MetaSums       = "sums"
 )
 
-// Entry is one value of the state, as it is to be written. A nil value says
-// that there is none any more, a nil key that the whole bucket is gone.
+// Entry is one value to write. A nil Value deletes the entry, a nil Key deletes the whole bucket.
 type Entry struct {
 	Bucket     string
 	Key, Value []byte
 }
 
-// entryOverhead is about what an entry takes besides its bytes.
+// entryOverhead is the approximate memory, in bytes, of an entry besides its key and value.
 const entryOverhead = 96
 
-// size is about what the entry takes in memory, in bytes.
+// size returns the approximate memory of the entry in bytes.
 func (e Entry) size() int { return entryOverhead + len(e.Key) + len(e.Value) }
 
-// Source is where a state is read from.
+// Source is a readable state.
 type Source interface {
-	// Buckets walks the names of the buckets that are there.
+	// Buckets iterates over the names of the buckets.
 	Buckets() iter.Seq[string]
-	// Each walks a bucket in the order of its keys. What it gives is good until
-	// the next step.
+	// Each iterates over a bucket in key order. The yielded slices are valid until the next step.
 	Each(bucket string) iter.Seq2[[]byte, []byte]
 }
 
-// RecordError names the entry of a state that can't be read.
+// RecordError is the error for an invalid entry of a state.
 type RecordError struct {
 	Bucket string
 	Key    []byte
@@ -86,13 +83,13 @@ func (e *RecordError) Error() string {
 
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Read hands the entries of a bucket to a reader, in the order of their keys.
-// It stops with a *RecordError at the first one that the reader refuses.
+// Read calls read for each entry of a bucket in key order. It stops with a *RecordError at the first
+// entry for which read fails.
 func Read(from Source, bucket string, read func(key, value []byte) error) error {
 	for key, value := range from.Each(bucket) {
 		if err := read(key, value); err != nil {
 			if errors.As(err, new(*RecordError)) {
-				return err // of what belongs to this entry
+				return err // of an entry that belongs to this one
 			}
 			return &RecordError{bucket, append([]byte(nil), key...), err}
 		}
@@ -100,10 +97,10 @@ func Read(from Source, bucket string, read func(key, value []byte) error) error 
 	return nil
 }
 
-// NumberKey returns the key of what is kept under a number.
+// NumberKey returns the key for a number.
 func NumberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// KeyNumber returns the number of a key that NumberKey has made.
+// KeyNumber returns the number of a key made by NumberKey.
 func KeyNumber(key []byte) (uint64, error) {
 	if len(key) != 8 {
 		return 0, fmt.Errorf("key %x is not a number", key)
@@ -111,14 +108,14 @@ func KeyNumber(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(key), nil
 }
 
-// NumberedBucket returns the bucket with the contents of what has a number.
+// NumberedBucket returns the name of the bucket for the contents of a numbered object.
 func NumberedBucket(bucket string, n uint64) string { return fmt.Sprintf("%s%d", bucket, n) }
 
-// MaxKeyBytes is the longest key that is kept as it is; bbolt takes 32 KiB.
+// MaxKeyBytes is the longest key that is stored unchanged; bbolt accepts 32 KiB.
 const MaxKeyBytes = 4096
 
-// BoundKey returns the key of what begins at a bound. Those of very long
-// bounds, which come out longer than MaxKeyBytes, are in no order.
+// BoundKey returns the key for a range that begins at a bound. Keys longer than MaxKeyBytes are hashed
+// and lose their order.
 func BoundKey(k catalog.Key) []byte {
 	key := k.Bytes()
 	if len(key) <= MaxKeyBytes {

@@ -2,7 +2,7 @@ package disk
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// State are the clocks, counters and the source of chance.
+// State holds the clocks, the counters and the state of the random generator.
 type State struct {
 	Time    int64          `bson:"time"` // nanoseconds since 1970
 	Stamp   bson.Timestamp `bson:"stamp"`
@@ -12,22 +12,23 @@ type State struct {
 	Chance  []byte         `bson:"chance"`
 	HadTwo  bool           `bson:"hadTwo"`
 	Release string         `bson:"release"`
-	// Installed are the versions of servers that have one of their own, by host:port.
+	// Installed are the server releases, by host:port, of the nodes whose release differs from the
+	// cluster's.
 	Installed map[string]string `bson:"installed,omitempty"`
 }
 
-// Shard is a shard; a former one has the address it left.
+// Shard is a shard. A removed shard has the address that it had last.
 type Shard struct {
 	ID      string `bson:"id"`
 	Removed bool   `bson:"removed,omitempty"`
 	Address string `bson:"address,omitempty"`
 }
 
-// ConfigNumber stands for the config server where shards have their number.
+// ConfigNumber is the number of the config server, in fields that hold the number of a shard.
 const ConfigNumber = 0
 
-// Collection is a collection on a shard, or on the config server: shard
-// ConfigNumber. Its documents and virtual data are in buckets of their own.
+// Collection is a collection on a shard or, with shard ConfigNumber, on the config server. Its documents
+// and virtual data have their own buckets.
 type Collection struct {
 	Shard     int64       `bson:"shard"`
 	Namespace string      `bson:"ns"`
@@ -36,7 +37,7 @@ type Collection struct {
 	Indexes   []Index     `bson:"indexes"`
 }
 
-// Index is an index besides the one on _id, which every collection has.
+// Index is an index other than the one on _id, which every collection has.
 type Index struct {
 	Name    string   `bson:"name"`
 	Key     bson.Raw `bson:"key"`
@@ -45,8 +46,7 @@ type Index struct {
 	Options bson.Raw `bson:"options,omitempty"`
 }
 
-// Table is a routing table; its chunks are in a bucket of their own, as
-// documents of config.chunks.
+// Table is a routing table. Its chunks are in their own bucket, as documents of config.chunks.
 type Table struct {
 	Number    int64          `bson:"number"`
 	Key       bson.Raw       `bson:"key"`
@@ -54,8 +54,7 @@ type Table struct {
 	Timestamp bson.Timestamp `bson:"timestamp"`
 }
 
-// Deletion is a range deletion task. Donor and At came later: older files lack
-// them.
+// Deletion is a range deletion task. Files of older programs lack Donor and At.
 type Deletion struct {
 	Shard     int64          `bson:"shard"`
 	Namespace string         `bson:"ns"`
@@ -67,7 +66,7 @@ type Deletion struct {
 	At        bson.Timestamp `bson:"at,omitempty"`
 }
 
-// VirtualRange is virtual data. Its bounds are of the key of the routing table.
+// VirtualRange is a range of virtual data. Its bounds are values of the routing table's shard key.
 type VirtualRange struct {
 	Min   bson.Raw `bson:"min"`
 	Max   bson.Raw `bson:"max"`
@@ -75,14 +74,13 @@ type VirtualRange struct {
 	Bytes int64    `bson:"bytes"`
 }
 
-// View is a view: what it is on, and its pipeline.
+// View is a view: the namespace that it reads and its pipeline.
 type View struct {
 	ViewOn   string     `bson:"on"`
 	Pipeline []bson.Raw `bson:"pipeline"`
 }
 
-// ReadOptions reads a collection's options with the Go types they are made
-// with: documents stay as they are.
+// ReadOptions reads a collection's options with the Go types that create uses: documents stay bson.Raw.
 func ReadOptions(raw bson.Raw) (bson.D, error) {
 	elems, err := raw.Elements()
 	if err != nil {

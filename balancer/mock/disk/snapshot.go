@@ -18,8 +18,8 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// A snapshot is a gzipped row of BSON documents: a header, the entries of the
-// state, and an end that counts them.
+// A snapshot is a gzipped sequence of BSON documents: a header, the entries of the state, and an end
+// document with their number.
 type (
 	// Header is the first document of a snapshot.
 	Header struct {
@@ -32,7 +32,7 @@ type (
 		Bucket string `bson:"b"`
 		Key    []byte `bson:"k"`
 		Value  []byte `bson:"v"`
-		// End is there in the last document: how many entries there were.
+		// End is set only in the last document: the number of entries.
 		End int64 `bson:"end,omitempty"`
 	}
 )
@@ -42,10 +42,10 @@ const SnapshotVersion = 1
 
 const snapshotKind = "snapshot of a mock cluster"
 
-// WriteSnapshot writes a whole state to a file, which is replaced when all of
-// it is written. Of the header it takes the version and the time.
+// WriteSnapshot writes a whole state to a file. The file is replaced only after the write is complete.
+// WriteSnapshot uses the version and the time of header.
 func WriteSnapshot(path string, header Header, entries []Entry) error {
-	if safefile.Special(path) { // renaming would put the file in its place
+	if safefile.Special(path) { // a rename would replace a device by a file
 		return fmt.Errorf("snapshot %s: %w", path, safefile.ErrNotFile)
 	}
 	header.Kind, header.Format = snapshotKind, SnapshotVersion
@@ -82,15 +82,15 @@ func writeSnapshot(to io.Writer, header Header, entries []Entry) error {
 	return errors.Join(out.Flush(), packed.Close())
 }
 
-// Memory is a state in memory: buckets, each in the order of its keys.
+// Memory is a state in memory: buckets, each sorted by key.
 type Memory map[string][]Entry
 
 var _ Source = Memory{}
 
-// Buckets walks the names of the buckets.
+// Buckets iterates over the names of the buckets.
 func (m Memory) Buckets() iter.Seq[string] { return maps.Keys(m) }
 
-// Each walks a bucket.
+// Each iterates over a bucket.
 func (m Memory) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		for _, e := range m[bucket] {
@@ -101,14 +101,14 @@ func (m Memory) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Sort puts the entries of every bucket into the order of their keys.
+// Sort sorts the entries of every bucket by key.
 func (m Memory) Sort() {
 	for _, entries := range m {
 		slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
 	}
 }
 
-// ReadSnapshot reads a file that WriteSnapshot has written.
+// ReadSnapshot reads a file written by WriteSnapshot.
 func ReadSnapshot(path string) (Memory, error) {
 	file, err := safefile.Open(path)
 	if err != nil {
@@ -127,15 +127,14 @@ func ReadSnapshot(path string) (Memory, error) {
 }
 
 const (
-	// minUnpackedLimit is what the entries of a small snapshot may take in memory, in
-	// bytes.
+	// minUnpackedLimit is the memory limit, in bytes, for the entries of a small snapshot.
 	minUnpackedLimit = 256 << 20
-	// maxCompressionRatio is how many times as much as the file those of a large one may
-	// take. What was made to be small as a file packs a thousand times.
+	// maxCompressionRatio is the limit of memory per file size for the entries of a large snapshot. A
+	// zip bomb reaches a ratio of 1000.
 	maxCompressionRatio = 32
 )
 
-// decodeSnapshot reads entries that take so much memory at most.
+// decodeSnapshot reads entries that take at most maxBytes of memory.
 func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 	packed, err := gzip.NewReader(from)
 	if err != nil {
@@ -175,7 +174,7 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 	return m, nil
 }
 
-// maxSnapshotEntry is more than the largest document takes.
+// maxSnapshotEntry is larger than an entry with the largest possible document.
 const maxSnapshotEntry = 1 << 26
 
 func readDocument(in io.Reader) (bson.Raw, error) {

@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// verifyFile verifies the file of a directory before it is used, and
-// reports whether it holds a state. One without checksums gets them.
+// verifyFile checks the file of a directory before it is used and reports whether it holds a state. It
+// upgrades a file without checksums.
 func (d *Disk) verifyFile() (begun bool, err error) {
 	upgraded := d.path + newSuffix
 	old := false
@@ -36,14 +36,14 @@ func (d *Disk) verifyFile() (begun bool, err error) {
 	return begun, err
 }
 
-// ErrEmpty says that a file has nothing in it.
+// ErrEmpty is the error for an empty file.
 var ErrEmpty = errors.New("is empty: the cluster that it held is lost")
 
-// remedy is what can be done about a file that can't be used.
+// remedy says what to do about an unusable file.
 const remedy = "put back a copy of the file, or remove it to begin a new cluster"
 
-// withFile hands the file of a directory to read, while nobody else writes it.
-// It does nothing in a directory that has held no state yet.
+// withFile calls read with the directory's file while other processes cannot write it. It does nothing
+// if the directory holds no state yet.
 func withFile(dir, path string, read func(*os.File) error) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -70,8 +70,8 @@ func withFile(dir, path string, read func(*os.File) error) error {
 	return nil
 }
 
-// lock keeps other processes from writing a file, with the library's own lock,
-// without its reading more than the first two pages.
+// lock prevents other processes from writing a file. It uses the library's lock, for which the library
+// reads only the first two pages.
 func lock(path string) (unlock func(), err error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true})
 	if err != nil {
@@ -80,7 +80,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = db.Close() }, nil
 }
 
-// upgrade writes the file of an older program again, in the format of today.
+// upgrade rewrites the file of an older program in the current format.
 func upgrade(file *os.File, path string) error {
 	return writeFile(path, func(emit func(Entry)) error {
 		_, err := inspect(file, func(e Entry) {
@@ -110,7 +110,7 @@ func writeFile(path string, all func(emit func(Entry)) error) error {
 	return nil
 }
 
-// replace gives a file its name, for good.
+// replace renames a file durably.
 func replace(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -119,6 +119,6 @@ func replace(from, to string) error {
 	if err != nil {
 		return err
 	}
-	_ = dir.Sync() // not every system can
+	_ = dir.Sync() // not supported on every system
 	return dir.Close()
 }

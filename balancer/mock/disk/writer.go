@@ -12,35 +12,33 @@ import (
 )
 
 const (
-	// maxPendingBytes is how many bytes may wait to be written until the queue is
-	// full.
+	// maxPendingBytes is the size of the queue, in bytes, from which on it counts as full.
 	maxPendingBytes = 64 << 20
-	// maxTransactionEntries is how many entries one transaction takes at most, if not one
-	// batch alone has more.
+	// maxTransactionEntries is the maximum number of entries of a transaction, unless a single batch has
+	// more.
 	maxTransactionEntries = 1 << 17
 )
 
-// writer writes batches of entries in the order in which they came: as many at
-// a time as have come while the last ones were being written. A batch is
-// written as a whole or not at all.
+// writer writes batches of entries in the order in which they were added. Each transaction takes the
+// batches that were added during the previous one. A batch is written completely or not at all.
 //
-// Adding a batch never blocks, since the caller holds the cluster's lock:
-// callers check whether the queue is full, and keep their changes to themselves as
-// long as it is, where changes of the same thing become one.
+// Adding a batch never blocks, because the caller holds the cluster's lock. Callers check whether the
+// queue is full. As long as it is, they keep their changes, so that several changes of one entry become
+// one.
 type writer struct {
 	mu             sync.Mutex
 	apply          func([]Entry) error
-	changed        chan struct{} // closed and made again when something is written, or won't be
+	changed        chan struct{} // closed and replaced after each write and on failure
 	batches        [][]Entry
-	pendingBytes   int // bytes in batches, and of what is being written
+	pendingBytes   int // of the queued batches and the transaction being written
 	addedBatches   uint64
 	writtenBatches uint64
 	err            error
 	closing        bool
-	rejected       bool          // a batch came too late
-	capacityWanted bool          // somebody found the queue full
-	work           chan struct{} // tells the writer to look
-	capacityFreed  chan struct{} // tells who found the queue full
+	rejected       bool          // a batch was added after close or a failure
+	capacityWanted bool          // a caller found the queue full
+	work           chan struct{} // wakes the writer
+	capacityFreed  chan struct{} // signalled to callers that found the queue full
 	ended          chan struct{}
 }
 
@@ -53,7 +51,7 @@ func newWriter(apply func([]Entry) error) *writer {
 	return w
 }
 
-// notifyWaiters wakes whoever waits. The caller holds the lock.
+// notifyWaiters wakes all waiters. The caller holds the lock.
 func (w *writer) notifyWaiters() {
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -63,11 +61,11 @@ func (w *writer) notifyWaiters() {
 func trySignal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // the last one has not been taken yet
+	default: // an earlier signal is still pending
 	}
 }
 
-// add puts a batch at the end.
+// add appends a batch to the queue.
 func (w *writer) add(batch []Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,8 +87,8 @@ func size(batch []Entry) (bytes int) {
 	return bytes
 }
 
-// isFull reports whether enough waits to be written. Who hears so finds something
-// in room once there is room again.
+// isFull reports whether the queue is full. After a result of true, capacityFreed is signalled once
+// there is room.
 func (w *writer) isFull() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +96,7 @@ func (w *writer) isFull() bool {
 	return w.capacityWanted
 }
 
-// releaseBytes takes bytes off what waits. The caller holds the lock.
+// releaseBytes subtracts bytes from the queue's size. The caller holds the lock.
 func (w *writer) releaseBytes(bytes int) {
 	w.pendingBytes -= bytes
 	if !w.capacityWanted || w.pendingBytes >= maxPendingBytes {
@@ -115,8 +113,8 @@ func (w *writer) lastBatch() uint64 {
 	return w.addedBatches
 }
 
-// wait returns when all batches up to a mark are on disk. A mark may be that of
-// the next batch, which comes for sure.
+// wait returns when all batches up to number mark are on disk. mark may be the number of the next batch
+// if that batch is certain to come.
 func (w *writer) wait(ctx context.Context, mark uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,8 +145,8 @@ func (w *writer) clientError() error {
 	return w.clientErrorLocked()
 }
 
-// clientErrorLocked returns the error for clients: changes may not be on disk any more.
-// The caller holds the lock.
+// clientErrorLocked returns the error for clients after a failure, when recent changes may not be on
+// disk. The caller holds the lock.
 func (w *writer) clientErrorLocked() error {
 	switch {
 	case w.err != nil:
@@ -163,8 +161,8 @@ func (w *writer) clientErrorLocked() error {
 	return nil
 }
 
-// causedBy reports whether this was the reason. The library wraps some errors
-// by their text only.
+// causedBy reports whether cause is the reason of the failure. It compares messages too, because the
+// library wraps some errors by message only.
 func (w *writer) causedBy(cause error) bool {
 	return errors.Is(w.err, cause) || strings.HasSuffix(w.err.Error(), ": "+cause.Error())
 }
@@ -175,7 +173,7 @@ func (w *writer) intercept(around func(func([]Entry) error) func([]Entry) error)
 	w.apply = around(w.apply)
 }
 
-// run writes until close.
+// run writes batches until close.
 func (w *writer) run() {
 	defer close(w.ended)
 	defer close(w.capacityFreed)
@@ -188,7 +186,7 @@ func (w *writer) run() {
 	}
 }
 
-// transaction is what is written at once.
+// transaction is the set of batches that are written in one transaction.
 type transaction struct {
 	apply   func([]Entry) error
 	entries []Entry
@@ -210,7 +208,8 @@ func (w *writer) finish(t transaction, err error) {
 	w.notifyWaiters()
 }
 
-// nextTransaction waits for batches; it is false when none are left and the writer closes.
+// nextTransaction waits for batches. It returns false when the writer is closing and no batches are
+// left.
 func (w *writer) nextTransaction() (t transaction, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -237,7 +236,7 @@ func (w *writer) nextTransaction() (t transaction, ok bool) {
 	return t, true
 }
 
-// close writes what has been added and ends the writer.
+// close writes the queued batches and ends the writer.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closing = true

@@ -8,14 +8,14 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// writeTx writes entries in one transaction, and the totals with them.
+// writeTx writes entries and updates the totals in one transaction.
 type writeTx struct {
 	tx             *bbolt.Tx
 	buckets        map[string]*totalledBucket
-	deletedBuckets map[string]bool // buckets, which have no total any more
+	deletedBuckets map[string]bool // deleted buckets, whose recorded total is obsolete
 }
 
-// write writes entries in their order.
+// write writes entries in order.
 func write(tx *bbolt.Tx, entries []Entry) error {
 	c := writeTx{tx, map[string]*totalledBucket{}, map[string]bool{}}
 	for _, e := range entries {
@@ -53,7 +53,7 @@ func (c *writeTx) bucket(name string) (*totalledBucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.deletedBuckets[name] { // what was its total is that of the one before
+	if c.deletedBuckets[name] { // the recorded total belongs to the deleted bucket
 		b.total = total{}
 		delete(c.deletedBuckets, name)
 	}
@@ -61,7 +61,7 @@ func (c *writeTx) bucket(name string) (*totalledBucket, error) {
 	return b, nil
 }
 
-// writeTotals writes the totals of what has changed, that of the totals last.
+// writeTotals writes the totals of the changed buckets, and last the total of BucketSums.
 func (c *writeTx) writeTotals() error {
 	sums, err := c.bucket(BucketSums)
 	if err != nil {

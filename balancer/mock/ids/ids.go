@@ -1,5 +1,4 @@
-// Package ids gives out what no two things of a cluster may share: ObjectIds,
-// UUIDs, and logical times.
+// Package ids generates the unique values of a cluster: ObjectIds, UUIDs and logical times.
 package ids
 
 import (
@@ -12,23 +11,23 @@ import (
 	"shardsh/balancer/mock/clock"
 )
 
-// Source generates what must be unique in a cluster: ids and logical
-// times. It is also the cluster's random source.
+// Source generates ids and logical times that are unique in a cluster. It is also the cluster's random
+// generator.
 type Source struct {
 	clock *clock.Clock
 
 	rand    *rand.Rand
-	pcg     *rand.PCG // what rand draws from
+	pcg     *rand.PCG // the state of rand
 	process [5]byte
 	counter uint32
 
-	// LastStamp is the newest logical time given out.
+	// LastStamp is the newest logical time.
 	LastStamp   bson.Timestamp
-	lastTurn    uint64        // the clock turn of LastStamp: its second is fixed within a turn
-	clusterTime atomic.Uint64 // LastStamp, for readers without the lock
+	lastTurn    uint64        // the clock turn of LastStamp, which has a constant second within a turn
+	clusterTime atomic.Uint64 // LastStamp for readers without the lock
 }
 
-// New returns a source whose chance a seed decides.
+// New returns a source with a random generator seeded by seed.
 func New(k *clock.Clock, seed uint64) *Source {
 	i := &Source{clock: k, pcg: rand.NewPCG(seed, 0x5ead)}
 	i.rand = rand.New(i.pcg)
@@ -36,8 +35,8 @@ func New(k *clock.Clock, seed uint64) *Source {
 	return i
 }
 
-// NewObjectID makes an id from the cluster's time and counter, so that runs
-// with the same seed generate the same ids.
+// NewObjectID returns an id with the cluster's time and counter, so that runs with the same seed
+// generate the same ids.
 func (i *Source) NewObjectID() bson.ObjectID {
 	var id bson.ObjectID
 	binary.BigEndian.PutUint32(id[:4], uint32(i.clock.Now().Unix()))
@@ -47,7 +46,7 @@ func (i *Source) NewObjectID() bson.ObjectID {
 	return id
 }
 
-// NewUUID makes a random UUID (version 4) from the cluster's source.
+// NewUUID returns a random UUID (version 4).
 func (i *Source) NewUUID() bson.Binary {
 	data := make([]byte, 16)
 	binary.LittleEndian.PutUint64(data, i.rand.Uint64())
@@ -57,7 +56,7 @@ func (i *Source) NewUUID() bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
 }
 
-// Tick moves the cluster's logical time on and returns it. It never goes back.
+// Tick advances the cluster's logical time and returns it. Logical time never goes back.
 func (i *Source) Tick() bson.Timestamp {
 	i.LastStamp.I++
 	if i.lastTurn != i.clock.Turn() {
@@ -70,16 +69,16 @@ func (i *Source) Tick() bson.Timestamp {
 	return i.LastStamp
 }
 
-// ClusterTime returns the newest logical time given out. It needs no lock.
+// ClusterTime returns the newest logical time. It needs no lock.
 func (i *Source) ClusterTime() bson.Timestamp {
 	stamp := i.clusterTime.Load()
 	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
 }
 
-// ObjectIDCount counts the ObjectIds made.
+// ObjectIDCount returns the number of generated ObjectIds.
 func (i *Source) ObjectIDCount() uint32 { return i.counter }
 
-// NewMachineID draws the number of a node.
+// NewMachineID returns a random machine number of a node.
 func (i *Source) NewMachineID() int32 { return int32(i.rand.Uint32() >> 8) }
 
 // State is the persisted state of a source: counters and random generator.
@@ -96,7 +95,7 @@ func (i *Source) State() State {
 	return State{Stamp: i.LastStamp, Counter: i.counter, Process: i.process[:], PCG: chance}
 }
 
-// Restore goes on from a state. Logical time never goes back.
+// Restore restores a state. Logical time never goes back.
 func (i *Source) Restore(s State) error {
 	if err := i.pcg.UnmarshalBinary(s.PCG); err != nil {
 		return err

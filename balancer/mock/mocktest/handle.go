@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mock/workload"
 )
 
-// Mock controls the faults and the time of a cluster of Start. Nodes are shards, "config" and
+// Mock controls the faults and the time of a cluster made by Start. A node is a shard id, "config" or
 // "router". An error fails the test. docs/mock.md describes each fault.
 type Mock struct {
 	t       testing.TB
@@ -21,22 +21,22 @@ type Mock struct {
 	routers []string
 }
 
-// Routers returns the connection strings of all routers, that of Start first.
+// Routers returns the connection strings of all routers. The first one is the result of Start.
 func (m *Mock) Routers() []string { return slices.Clone(m.routers) }
 
-// Crash lets a node answer nothing until it is restarted.
+// Crash stops a node until Restart.
 func (m *Mock) Crash(node string) { m.t.Helper(); m.Command("mockCrash", node) }
 
-// Restart brings a node back.
+// Restart restarts a crashed node.
 func (m *Mock) Restart(node string) { m.t.Helper(); m.Command("mockRestart", node) }
 
-// Partition cuts two nodes off from each other.
+// Partition cuts the network between two nodes.
 func (m *Mock) Partition(a, b string) { m.t.Helper(); m.Command("mockPartition", bson.A{a, b}) }
 
-// Heal ends every fault but crashes.
+// Heal ends all faults except crashes.
 func (m *Mock) Heal() { m.t.Helper(); m.Command("mockHeal", 1) }
 
-// Slow lets each round trip to a node take longer; with 0 it is fast again.
+// Slow adds a latency to each round trip to a node. A latency of 0 removes it.
 func (m *Mock) Slow(node string, latency time.Duration) {
 	m.t.Helper()
 	var how []bson.E
@@ -46,17 +46,18 @@ func (m *Mock) Slow(node string, latency time.Duration) {
 	m.Command("mockSlow", node, how...)
 }
 
-// Failure is how commands fail.
+// Failure describes how commands fail.
 type Failure struct {
-	// After commands go through first, then Times commands fail; 0 times is once.
+	// After is the number of commands that succeed first, Times the number of commands that fail then; 0
+	// counts as 1.
 	After, Times int
-	// Code is the server's error; 0 is HostUnreachable (6).
+	// Code is the server's error code; 0 stands for HostUnreachable (6).
 	Code int
-	// CloseConnection gives no answer at all.
+	// CloseConnection closes the connection without an answer.
 	CloseConnection bool
 }
 
-// FailNext lets the next commands of a name fail.
+// FailNext makes the next commands of a name fail.
 func (m *Mock) FailNext(command string, f Failure) {
 	m.t.Helper()
 	how := []bson.E{{Key: "after", Value: f.After}, {Key: "times", Value: max(f.Times, 1)}}
@@ -69,20 +70,20 @@ func (m *Mock) FailNext(command string, f Failure) {
 	m.Command("mockFailNext", command, how...)
 }
 
-// StepDown gives the config server another primary.
+// StepDown makes another member the primary of the config server.
 func (m *Mock) StepDown() { m.t.Helper(); m.Command("mockStepDown", 1) }
 
-// Advance lets virtual time jump, and what is due happen.
+// Advance moves virtual time forward and runs the events due by then.
 func (m *Mock) Advance(d time.Duration) { m.t.Helper(); m.Command("mockAdvance", d.Milliseconds()) }
 
-// Fill puts so many bytes of virtual documents into a sharded collection.
+// Fill adds virtual documents of the given total size to a sharded collection.
 func (m *Mock) Fill(namespace string, bytes int64) {
 	m.t.Helper()
 	m.Command("mockFill", namespace, bson.E{Key: "bytes", Value: bytes})
 }
 
-// Workload has an application's operations on a sharded collection counted, and sampled
-// where configureQueryAnalyzer asks for it, as virtual time passes.
+// Workload simulates an application's operations on a sharded collection while virtual time passes. The
+// operations are counted, and sampled if configureQueryAnalyzer asks for it.
 func (m *Mock) Workload(s workload.Spec) {
 	m.t.Helper()
 	mix := bson.D{{Key: "reads", Value: s.Mix.Reads}, {Key: "inserts", Value: s.Mix.Inserts},
@@ -93,11 +94,11 @@ func (m *Mock) Workload(s workload.Spec) {
 		bson.E{Key: "documentBytes", Value: s.DocumentBytes})
 }
 
-// Save puts the whole cluster, with its documents, into a file for WithSnapshot.
+// Save writes the whole cluster with its documents to a file for WithSnapshot.
 func (m *Mock) Save(path string) { m.t.Helper(); m.Command("mockSave", path) }
 
-// Broken returns what does not hold of what always must: chunks without gaps, each
-// document visible once. It is empty on a cluster that lost nothing.
+// Broken returns the violated invariants: chunks have no gaps, each document is visible exactly once. It
+// is empty if the cluster is intact.
 func (m *Mock) Broken() (broken []string) {
 	m.t.Helper()
 	var reply struct {
@@ -109,8 +110,8 @@ func (m *Mock) Broken() (broken []string) {
 	return reply.Broken
 }
 
-// Command sends a command to the cluster's admin database, past the network, and
-// returns the reply. It is for what has no method here.
+// Command sends a command directly to the cluster's admin database and returns the reply. It is for
+// commands without a method of Mock.
 func (m *Mock) Command(name string, value any, more ...bson.E) bson.Raw {
 	m.t.Helper()
 	if m.handler == nil {

@@ -10,16 +10,16 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// chunkOrders are the sorts that an index of config.chunks gives, for chunks of some
+// chunkOrders are the sort patterns that an index of config.chunks supports for the chunks of some
 // collections (rules/03-catalog-and-keys §3).
 var chunkOrders = [][]string{
 	{}, {"min"}, {"lastmod"}, {"uuid"}, {"uuid", "min"}, {"uuid", "lastmod"}, {"ns"}, {"ns", "min"}, {"ns", "lastmod"},
 }
 
-// ScanReason returns why a config server would scan a large collection of config for a
-// command, where the mock would not show it: a read of config.chunks that no index serves,
-// or one of a log that does not go backwards from its end. It is empty for other commands.
-// Aggregations of the change log go through all of it, which is capped.
+// ScanReason returns the reason why a command would scan a large collection of a real cluster's config
+// database; on a mock the scan would go unnoticed. Reasons are a read of config.chunks that no index
+// supports and a read of a log that does not start at its end. It is empty for other commands.
+// Aggregations of the change log may scan it, because it is capped.
 func ScanReason(r wire.Request) string {
 	if db, _ := r.Body.Lookup("$db").StringValueOK(); db != "config" {
 		return ""
@@ -28,7 +28,7 @@ func ScanReason(r wire.Request) string {
 	filter, order := queryOf(r)
 	why := ""
 	switch {
-	case r.Command == "count" && len(filter) == 0: // a server keeps the number of documents
+	case r.Command == "count" && len(filter) == 0: // the server stores the number of documents
 	case collection == "chunks" && !namesCollections(filter):
 		why = "its filter names no collection"
 	case collection == "chunks" &&
@@ -44,8 +44,7 @@ func ScanReason(r wire.Request) string {
 	return fmt.Sprintf("%s %s: %s: %s", r.Command, collection, why, r.Body)
 }
 
-// queryOf returns what a find, a count or an aggregation selects, and the fields that a find
-// sorts by.
+// queryOf returns the filter of a find, a count or an aggregation, and the sort fields of a find.
 func queryOf(r wire.Request) (filter bson.Raw, order []string) {
 	switch r.Command {
 	case "find":

@@ -1,5 +1,5 @@
-// Package mocktest gives tests clients of mock clusters. What a client sends goes
-// over the wire as to any cluster, but through memory instead of a network.
+// Package mocktest provides tests with clients of mock clusters. The clients use the wire protocol over
+// an in-memory connection.
 package mocktest
 
 import (
@@ -15,16 +15,16 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// New makes a cluster of a topology file's text, and a client of it. Both end with
-// the test.
+// New creates a cluster from the text of a topology file, and a client of it. Both are closed at the end
+// of the test.
 func New(t testing.TB, topology string, c mock.Config) (*mock.Cluster, *mongo.Client) {
 	t.Helper()
 	cluster := Cluster(t, topology, c)
 	return cluster, Connect(t, router.New(cluster, nil))
 }
 
-// Cluster makes a cluster of a topology file's text, or without one of what c says.
-// It is closed with the test.
+// Cluster creates a cluster from the text of a topology file, or from c if the text is empty. It is
+// closed at the end of the test.
 func Cluster(t testing.TB, topology string, c mock.Config) *mock.Cluster {
 	t.Helper()
 	if topology != "" {
@@ -41,9 +41,8 @@ func Cluster(t testing.TB, topology string, c mock.Config) *mock.Cluster {
 	return cluster
 }
 
-// Connect makes a client of a server that answers through a handler. With the test
-// the client is disconnected, and then the server must end without an error. More changes
-// the client's options.
+// Connect returns a client of a server with the given handler. At the end of the test the client is
+// disconnected; the test fails if the server then ends with an error. more changes the client's options.
 func Connect(t testing.TB, h wire.Handler, more ...func(*options.ClientOptions)) *mongo.Client {
 	t.Helper()
 	pipe := wire.NewPipe()

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// Option says what a cluster of Start is like.
+// Option configures a cluster made by Start.
 type Option func(*setup)
 
 type setup struct {
@@ -26,8 +26,7 @@ type setup struct {
 	err     error
 }
 
-// WithRelease makes the cluster behave like a release: "5.0". Without it is the present
-// one.
+// WithRelease makes the cluster behave like a release such as "5.0". The default is the current release.
 func WithRelease(release string) Option {
 	return func(s *setup) {
 		var err error
@@ -36,8 +35,7 @@ func WithRelease(release string) Option {
 	}
 }
 
-// WithTopology makes the cluster of the text of a topology file, which says which
-// shards there are.
+// WithTopology creates the cluster from the text of a topology file, which defines the shards.
 func WithTopology(text string) Option {
 	return func(s *setup) {
 		var err error
@@ -46,8 +44,8 @@ func WithTopology(text string) Option {
 	}
 }
 
-// WithSnapshot makes the cluster of a file: one of "shardsh snapshot", or one of
-// mock.save() with all its documents. It says which shards there are.
+// WithSnapshot creates the cluster from a file, which defines the shards. The file comes from "shardsh
+// snapshot", or from mock.save() with all documents.
 func WithSnapshot(path string) Option {
 	return func(s *setup) {
 		s.config.Topology = nil
@@ -63,7 +61,7 @@ func WithSnapshot(path string) Option {
 	}
 }
 
-// WithSeed makes all chance repeat, and time begin on 2026-01-01 where it is virtual.
+// WithSeed makes all random choices repeatable. Virtual time then begins on 2026-01-01.
 func WithSeed(seed uint64) Option {
 	return func(s *setup) {
 		s.config.Seed = seed
@@ -71,26 +69,25 @@ func WithSeed(seed uint64) Option {
 	}
 }
 
-// WithVirtualTime lets the cluster's time jump while a command waits, and otherwise
-// when Mock.Advance says so. Without it is as on the wall.
+// WithVirtualTime lets the cluster's time jump while a command waits and on Mock.Advance. The default is
+// real time.
 func WithVirtualTime() Option { return func(s *setup) { s.config.RealTime = false } }
 
-// WithParameter sets a server parameter by its own name.
+// WithParameter sets a server parameter by name.
 func WithParameter(name string, value any) Option {
 	return func(s *setup) { s.config.Parameters[name] = value }
 }
 
-// WithRouters gives the cluster so many routers, each on a port of its own and with its
-// own knowledge of where chunks lie. Start returns the connection string of the first,
-// [Mock.Routers] those of all.
+// WithRouters sets the number of routers. Each has its own port and its own routing table cache. Start
+// returns the connection string of the first router, [Mock.Routers] those of all.
 func WithRouters(n int) Option { return func(s *setup) { s.routers = n } }
 
-// WithMock makes m the handle by which a test lets the cluster fail, or its time jump.
+// WithMock connects m to the cluster, so that the test can cause faults and advance time.
 func WithMock(m *Mock) Option { return func(s *setup) { s.handle = m } }
 
-// Start begins a cluster with so many empty shards that listens on this machine, on a
-// port of its own, and returns its connection string. Any client may use it. It ends
-// with the test; the clients should have ended by then.
+// Start starts a cluster with the given number of empty shards and returns its connection string. The
+// cluster listens on a local port of its own and accepts any client. It stops at the end of the test;
+// clients should be closed before.
 func Start(t testing.TB, shards int, options ...Option) (uri string) {
 	t.Helper()
 	s := setup{config: mock.Config{RealTime: true, Parameters: map[string]any{}}}
@@ -110,7 +107,7 @@ func Start(t testing.TB, shards int, options ...Option) (uri string) {
 	}
 	end := sync.OnceFunc(cluster.Close)
 	anywhere := func(name string, _ bool) (string, error) { return filepath.Abs(name) }
-	first := router.New(cluster, nil, router.WithSnapshots(anywhere)) // the clients are the test's own
+	first := router.New(cluster, nil, router.WithSnapshots(anywhere)) // any path: all clients belong to the test
 	routers := s.routers
 	if routers == 0 && s.config.Topology != nil {
 		routers = s.config.Topology.Routers
@@ -128,8 +125,8 @@ func Start(t testing.TB, shards int, options ...Option) (uri string) {
 	return uris[0]
 }
 
-// listen lets the router of an address answer there, and returns its connection string.
-// The cluster ends before the server, so that nobody waits in it.
+// listen starts a server for the router of its address and returns the connection string. The cluster
+// closes before the server, so that no command still waits in it.
 func listen(t testing.TB, end func(), at func(address string) (wire.Handler, error)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

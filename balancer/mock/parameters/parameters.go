@@ -1,4 +1,4 @@
-// Package parameters has the server parameters of the mock's nodes.
+// Package parameters implements the server parameters of the mock's nodes.
 package parameters
 
 import (
@@ -22,24 +22,22 @@ type parameter struct {
 	least   int64
 	most    int64
 	isBool  bool
-	atStart bool   // settable at start only
-	orZero  bool   // zero is allowed below the least
-	refuse  string // the text of InvalidOptions for a value out of bounds; empty is the usual BadValue
+	atStart bool   // settable only at startup
+	orZero  bool   // zero is allowed in addition to least..most
+	refuse  string // message of InvalidOptions for a value out of range; empty for the usual BadValue
 }
 
-// RandomMigrations is the server's fail point under the name it has as a
-// parameter; here it is on or off.
+// RandomMigrations is the parameter name of the server's fail point. It is a bool in the mock.
 const RandomMigrations = "failpoint.balancerShouldReturnRandomMigrations"
 
-// Set are the server parameters of all the mock's nodes together. They
-// live on the config server and the shards: a mongos does not answer for them
-// (code 72). They may be read and set from any goroutine.
+// Set holds the server parameters of all nodes of the mock. They belong to the config server and the
+// shards; a mongos does not have them (error 72). Set is safe for concurrent use.
 type Set struct {
 	mu     sync.RWMutex
 	byName map[string]*parameter
 }
 
-// New gives every parameter the default of a release.
+// New returns the parameters with the defaults of a release.
 func New(r catalog.Release) *Set {
 	number := func(value, least int64) *parameter {
 		return &parameter{value: value, least: least, most: math.MaxInt32}
@@ -72,7 +70,7 @@ func New(r catalog.Release) *Set {
 		"migrateCloneInsertionBatchSize":           number(0, 0),
 		"migrateCloneInsertionBatchDelayMS":        number(0, 0),
 		"defaultConfigCommandTimeoutMS":            number(30000, 0),
-		// 0 or at least the size of a document with room to spare.
+		// 0, or at least the maximum document size with some reserve.
 		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: math.MaxInt32,
 			orZero: true, refuse: "Chunk migration concurrency level must be 0 (no limit) or greater than or equal to " +
 				"16793600."},
@@ -94,10 +92,10 @@ func New(r catalog.Release) *Set {
 	return set
 }
 
-// Names lists the parameters in order.
+// Names returns the sorted names of the parameters.
 func (p *Set) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
 
-// Values returns all parameters, in order.
+// Values returns all parameters sorted by name.
 func (p *Set) Values() bson.D {
 	values := bson.D{}
 	for _, name := range p.Names() {
@@ -106,8 +104,7 @@ func (p *Set) Values() bson.D {
 	return values
 }
 
-// Restore sets parameters as they were; those that are not known any more are
-// left out.
+// Restore restores stored values. It ignores parameters that no longer exist.
 func (p *Set) Restore(values bson.Raw) error {
 	elems, err := values.Elements()
 	p.mu.Lock()
@@ -120,8 +117,8 @@ func (p *Set) Restore(values bson.Raw) error {
 	return err
 }
 
-// SetAtStart sets a parameter before the cluster starts. The value is a
-// number, a bool, or text as typed on a command line.
+// SetAtStart sets a parameter before the cluster starts. The value is a number, a bool, or a string from
+// the command line.
 func (p *Set) SetAtStart(name string, value any) error {
 	if p.byName[name] == nil {
 		return fmt.Errorf("unknown server parameter %q", name)
@@ -132,7 +129,7 @@ func (p *Set) SetAtStart(name string, value any) error {
 	return nil
 }
 
-// assign sets a parameter that there is.
+// assign sets an existing parameter.
 func (p *Set) assign(name string, value any) error {
 	known := p.byName[name]
 	n, err := known.parse(name, value)
@@ -145,9 +142,9 @@ func (p *Set) assign(name string, value any) error {
 	return nil
 }
 
-// Set changes a parameter while the cluster runs and returns the value it had.
-// It is InvalidOptions where there is none of that name, IllegalOperation where
-// it can be set at the start only, BadValue where the value does not fit.
+// Set changes a parameter at run time and returns its previous value. It fails with InvalidOptions for
+// an unknown name, with IllegalOperation for a parameter that is settable only at startup, and with
+// BadValue for an invalid value.
 func (p *Set) Set(name string, value any) (was any, err error) {
 	was, runtime, known := p.Value(name)
 	switch {
@@ -159,8 +156,8 @@ func (p *Set) Set(name string, value any) (was any, err error) {
 	return was, p.assign(name, value)
 }
 
-// Value returns a parameter as a server shows it, a bool or an int32, and
-// whether it can be set while the server runs.
+// Value returns a parameter as a server returns it, as a bool or an int32, and whether it can be set at
+// run time.
 func (p *Set) Value(name string) (value any, runtime, known bool) {
 	one := p.byName[name]
 	if one == nil {

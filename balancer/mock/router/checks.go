@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkMaxTimeOption refuses the obsolete option $maxTimeMs.
+// checkMaxTimeOption rejects the obsolete option $maxTimeMs.
 func checkMaxTimeOption(c *call.Call) error {
 	if !c.Body.Lookup("$maxTimeMs").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "no such command option $maxTimeMs; use maxTimeMS instead")
@@ -31,7 +31,7 @@ func readMaxTime(c *call.Call, now time.Time) error {
 	case !ok:
 		return mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a number")
 	case isUnknownCursor(c):
-		return nil // which is said before
+		return nil // the error of the unknown cursor comes first
 	case n != math.Trunc(n):
 		return mongoerr.New(mongoerr.BadValue, "maxTimeMS has non-integral value")
 	case n < 0 || n > math.MaxInt32:
@@ -46,14 +46,14 @@ func readMaxTime(c *call.Call, now time.Time) error {
 	return nil
 }
 
-// isUnknownCursor reports whether a getMore is for a cursor that there is not.
+// isUnknownCursor reports whether a getMore names a cursor that does not exist.
 func isUnknownCursor(c *call.Call) bool {
 	id, isLong := c.Body.Lookup("getMore").Int64OK()
 	return c.Invoked == "getMore" && isLong && c.Node.Cursors.Open[id] == nil
 }
 
-// applyDefaultMaxTime sets the cluster's default limit for a read without maxTimeMS.
-// A pipeline that writes is not a read.
+// applyDefaultMaxTime sets the cluster's default time limit for a read without maxTimeMS. A pipeline
+// that writes is not a read.
 func applyDefaultMaxTime(cmd *call.Command, c *call.Call) {
 	switch cmd.Name {
 	case "find", "count", "distinct", "aggregate":

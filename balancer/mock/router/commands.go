@@ -16,11 +16,11 @@ import (
 	"shardsh/balancer/mock/router/writes"
 )
 
-// commandTable has every command of a mongos of the release under its name and
-// aliases. A command that is not here answers CommandNotFound.
+// commandTable returns every command of a mongos of release r by name and alias. Other commands fail
+// with CommandNotFound.
 func commandTable(r catalog.Release) map[string]*call.Command { return buildTable(mongosHandlers(), r) }
 
-// mongosHandlers returns what a mongos does, by the commands' names.
+// mongosHandlers returns the implementations of a mongos's commands by command name.
 func mongosHandlers() map[string]call.Handler {
 	all := call.MergeMaps(
 		reads.Handlers(), writes.Handlers(), explain.Handlers(), collections.Handlers(), sharding.Handlers(),
@@ -34,13 +34,14 @@ func mongosHandlers() map[string]call.Handler {
 	return all
 }
 
-// initialStages returns the first stages of pipelines that make documents instead of
-// changing them, which every node answers or refuses.
+// initialStages returns the pipeline stages that generate documents instead of changing them. Every node
+// executes or rejects them.
 func initialStages() map[string]call.InitialStage {
 	return call.MergeMaps(collections.Stages(), servers.Stages(), clients.Stages(), sharding.Stages())
 }
 
-// refusingHandler returns a handler for a command that the mock does not support: it checks the form first.
+// refusingHandler returns a handler for a command that the mock does not support. It checks the fields
+// first.
 func refusingHandler(cmd commands.Command) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
 		if cmd.TakesCollection() {
@@ -52,8 +53,7 @@ func refusingHandler(cmd commands.Command) call.Handler {
 	}
 }
 
-// buildTable joins handlers to what the table says of their commands in a release,
-// by names and aliases.
+// buildTable joins handlers with the descriptions of their commands in a release, by name and alias.
 func buildTable(handlers map[string]call.Handler, r catalog.Release) map[string]*call.Command {
 	table := map[string]*call.Command{}
 	for _, cmd := range commands.All() {

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkConcerns reads the concerns, then asks whether the command takes such.
+// checkConcerns parses the read and write concern, then checks whether the command accepts them.
 func checkConcerns(c *call.Call, cmd *call.Command) error {
 	level, err := c.ReadConcern()
 	if err != nil {
@@ -31,8 +31,8 @@ func checkConcerns(c *call.Call, cmd *call.Command) error {
 	return nil
 }
 
-// checkWriteConcern checks a write concern. Every write of the mock is everywhere
-// at once, so there is nothing to wait for.
+// checkWriteConcern checks a write concern. The mock applies every write on all nodes at once, so there
+// is nothing to wait for.
 func checkWriteConcern(c *call.Call) error {
 	v := c.Body.Lookup("writeConcern")
 	if v.IsZero() {

@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// awaitDurable hands the changes of a command to the storage, and returns a
-// function that waits until the reply may be sent. A read waits for nothing,
-// unless it must not show what a crash could take back.
+// awaitDurable hands the changes of a command to the storage and returns a function that waits until the
+// reply may be sent. The reply to a read waits only if the read must not show data that a crash could
+// roll back.
 func awaitDurable(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
 		return c.Cluster.Storage().StartFlush()
@@ -18,8 +18,7 @@ func awaitDurable(cmd *call.Command, c *call.Call) (wait func(context.Context) e
 	return func(context.Context) error { return nil }
 }
 
-// checkDisk refuses what changes something once the disk has failed: it would
-// not be kept. Reads go on.
+// checkDisk rejects writes after the disk has failed, because they would not be stored. Reads continue.
 func checkDisk(cmd *call.Command, c *call.Call) error {
 	if cmd.Effect != commands.Writes && !commands.WritesResults(c.Body.Raw) {
 		return nil
@@ -27,10 +26,9 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 	return c.Cluster.Storage().Err()
 }
 
-// readsDurably reports whether a reading command shows only what is on disk:
-// one with the read concern majority, linearizable or snapshot, given or by
-// default, and one that reads a change stream. An aggregation that writes its
-// results is not a read.
+// readsDurably reports whether a read may show only data that is on disk: it has read concern majority,
+// linearizable or snapshot, explicitly or by default, or it reads a change stream. An aggregation that
+// writes its results is not a read.
 func readsDurably(c *call.Call) bool {
 	if !c.Cluster.Storage().StoresWrites() {
 		return false
@@ -44,7 +42,7 @@ func readsDurably(c *call.Call) bool {
 	}
 	level, err := c.ReadConcern()
 	if err != nil {
-		return false // and refused
+		return false // the command is rejected later
 	}
 	if level == "" {
 		level = c.Cluster.ClusterParameters().DefaultReadLevel()

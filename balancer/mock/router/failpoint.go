@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// failPointFor returns what the fail point does to a call.
+// failPointFor returns the effect of the fail point on a call.
 func (r *Router) failPointFor(cmd *call.Command, c *call.Call) *failpoint.Failure {
 	if cmd == nil || cmd.MockOnly {
 		return nil
@@ -19,8 +19,8 @@ func (r *Router) failPointFor(cmd *call.Command, c *call.Call) *failpoint.Failur
 	return call.FailPointOf(&r.FailPoints.Command, cmd, c)
 }
 
-// failBefore applies the part of a failure that precedes the command; done means that
-// this was all.
+// failBefore applies the part of a failure that precedes the command. done is true if the command must
+// not run.
 func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.Call) (reply bson.Raw, done bool) {
 	if f == nil {
 		return nil, false

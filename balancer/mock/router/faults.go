@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/router/servers"
 )
 
-// answerDelay is how much later than the command ran its answer is due, on real
-// time. On virtual time the cluster's clock has moved instead.
+// answerDelay is the real time by which a reply is delayed after the command has run. It is 0 on virtual
+// time, because the cluster's clock has advanced instead.
 type answerDelay time.Duration
 
 func (l answerDelay) sleep(ctx context.Context) {
@@ -30,8 +30,8 @@ func (l answerDelay) sleep(ctx context.Context) {
 	}
 }
 
-// runInCluster runs a command on a cluster whose nodes may be down or slow, or
-// that was told to fail it.
+// runInCluster runs a command on a cluster whose nodes may be down or slow, or that has a failure
+// configured for the command.
 func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	var failure *mock.Failure
 	c.Request, failure = r.Cluster.BeginRequest(cmd.Name)
@@ -46,8 +46,7 @@ func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	return reply, c.WithRetryLabel(err)
 }
 
-// delayReply returns what becomes of a reply where nodes are slow, and how much later
-// than now it is due on real time.
+// delayReply returns the reply after the effects of slow nodes, and its delay on real time.
 func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
 	if !c.Slow {
 		return raw, 0
@@ -102,8 +101,8 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	return reply, nil
 }
 
-// sampleQuery samples a command, if its collection's queries are sampled and it is
-// time. The cluster's lock is held.
+// sampleQuery samples a command if its collection has query sampling enabled and a sample is due. The
+// cluster's lock is held.
 func sampleQuery(cmd *call.Command, c *call.Call) {
 	all := c.Node.Analyzers
 	if len(all) == 0 {
@@ -135,7 +134,8 @@ func (r *Router) writeConcernError(failure *mock.Failure, cmd *call.Command, c *
 	return unmetWriteConcern(cmd, c)
 }
 
-// failWithoutLock fails a command that needs no cluster, if a failure is configured for it.
+// failWithoutLock fails a command that runs without the cluster's lock, if a failure is configured for
+// it.
 func (r *Router) failWithoutLock(cmd *call.Command, c *call.Call) error {
 	if cmd.MockOnly {
 		return nil
@@ -151,8 +151,7 @@ func (r *Router) failWithoutLock(cmd *call.Command, c *call.Call) error {
 	return failure.Err()
 }
 
-// isCrashedMember reports whether this is a member of the cluster that has crashed: it
-// drops its connections.
+// isCrashedMember reports whether the node is a crashed member. A crashed member closes its connections.
 func (r *Router) isCrashedMember() bool {
 	if r.Member == nil {
 		return false
@@ -162,8 +161,7 @@ func (r *Router) isCrashedMember() bool {
 	return r.Cluster.Faults().Crashed(r.Member.ID)
 }
 
-// askParticipants fails when a node that the command asks, whatever it is about,
-// can't be reached.
+// askParticipants fails if a node that the command always contacts is unavailable.
 func askParticipants(cmd *call.Command, c *call.Call) error {
 	needs := cmd.Asks
 	if needs == 0 {
@@ -191,7 +189,7 @@ func askParticipants(cmd *call.Command, c *call.Call) error {
 	return nil
 }
 
-// countTargets counts how far a request went. The cluster's lock is held.
+// countTargets counts a request by the number of shards that it contacted. The cluster's lock is held.
 func countTargets(cmd *call.Command, c *call.Call) {
 	by := c.Node.Counters.Targeted[cmd.Name]
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()

@@ -13,12 +13,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Member is a node of the cluster that is not a router: the primary, and only
-// member, of a shard's replica set or of the config server's.
+// Member is a node that is not a router: the primary and only member of the replica set of a shard or of
+// the config server.
 type Member call.Member
 
-// NewNode creates the node of a cluster's member from its router. It shows what the
-// member holds itself, orphans included, and takes no writes.
+// NewNode returns a node of the cluster's member. The node uses the cluster of r. It shows the data on
+// the member, orphans included, and accepts no writes.
 func (m Member) NewNode(r *Router) *Router {
 	member := call.Member(m)
 	return &Router{&call.Node{
@@ -42,8 +42,8 @@ func (m Member) NewNode(r *Router) *Router {
 
 func memberTable(r catalog.Release) map[string]*call.Command { return buildTable(memberHandlers(), r) }
 
-// memberHandlers returns what a shard or config server does, by the commands'
-// names: what it shares with a mongos, and what only members have.
+// memberHandlers returns the implementations of a shard's or config server's commands by command name:
+// those that it shares with a mongos, and those that only members have.
 func memberHandlers() map[string]call.Handler {
 	all := clients.Handlers()
 	mongos := mongosHandlers()
@@ -68,8 +68,8 @@ func memberHandlers() map[string]call.Handler {
 	return all
 }
 
-// refuseDirect: what is written to a shard past the router would be lost to
-// the cluster.
+// refuseDirect rejects a write that a client sends directly to a shard: the cluster would not know of
+// it.
 func refuseDirect(c *call.Call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.Unauthorized,
 		"%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please "+

@@ -6,11 +6,10 @@ import (
 	"shardsh/balancer/mock/access"
 )
 
-// What the router knows and the cluster keeps: users and roles, and what retryable
-// writes have done.
+// The cluster stores state of the router: users and roles, and the results of retryable writes.
 
-// restore takes over what the cluster kept, now and whenever another state takes
-// its place. Users that are there stay. The caller holds the lock.
+// restore loads the stored state, now and whenever the cluster's state is replaced. Existing users stay.
+// The caller holds the lock.
 func (r *Router) restore() {
 	r.restoreSecret()
 	r.ConfiguredUsers = r.Users.Clone()
@@ -23,8 +22,8 @@ func (r *Router) restore() {
 	r.Cluster.OnReplaced(r.adoptState)
 }
 
-// adoptState takes over the users of another cluster state, as a router would that
-// began with it, and forgets what it lacks. The caller holds the lock.
+// adoptState loads the users of a new cluster state and removes all others but the configured users, as
+// if the router had started with that state. The caller holds the lock.
 func (r *Router) adoptState() {
 	users := r.ConfiguredUsers.Clone()
 	r.restoreUsers(users)
@@ -34,8 +33,7 @@ func (r *Router) adoptState() {
 	r.Routes.Forget("")
 }
 
-// restoreSecret restores the secret that the cluster stored for the answers about unknown
-// users, or creates one.
+// restoreSecret loads the stored secret for answers about unknown users, or creates one.
 func (r *Router) restoreSecret() {
 	secret, known := access.RestoreSecret(r.Cluster.Storage().StoredUsers()[access.SecretName])
 	if !known {
@@ -47,7 +45,7 @@ func (r *Router) restoreSecret() {
 	r.storeSecret()
 }
 
-// storeSecret keeps the secret with the cluster where clients have to log in.
+// storeSecret stores the secret in the cluster if authentication is required.
 func (r *Router) storeSecret() {
 	if !r.AuthRequired {
 		return
@@ -60,8 +58,7 @@ func (r *Router) storeSecret() {
 	r.Cluster.Storage().StoreUser(access.SecretName, stored)
 }
 
-// restoreUsers puts the users and roles that the cluster kept into a directory,
-// besides those that are there.
+// restoreUsers adds the stored users and roles to a directory.
 func (r *Router) restoreUsers(into *access.Directory) {
 	for name, kept := range r.Cluster.Storage().StoredUsers() {
 		if name == access.SecretName {

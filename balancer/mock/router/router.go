@@ -1,6 +1,6 @@
-// Package router is the mock cluster's mongos, or one of its members: what every
-// command has to pass before it runs and on its way back (docs/rules, part 03). What commands do is
-// in the rooms below, one family of them a room; commands.go makes the table of them.
+// Package router implements the mock cluster's mongos and its members: the checks of a command before it
+// runs, and the handling of its reply (docs/rules, part 03). The packages below it implement the
+// commands, one package for each family. commands.go builds the command table from them.
 package router
 
 import (
@@ -31,17 +31,17 @@ import (
 // commandTime is the virtual time that one command takes.
 const commandTime = time.Millisecond
 
-// Router answers commands as a mongos in front of the mock cluster, or as one
-// of its members: it checks each command, runs its handler and ends the reply.
+// Router executes commands as a mongos of the mock cluster or as one of its members. It checks each
+// command, runs its handler and completes the reply.
 type Router struct{ *call.Node }
 
 var _ wire.Handler = (*Router)(nil)
 
-// Option changes how a router is made.
+// Option configures a router.
 type Option func(*Router)
 
-// WithUsers lets clients authenticate as one of these users. Where it is
-// required, a client that has not may only authenticate.
+// WithUsers sets the users that clients can authenticate as. If required is true, an unauthenticated
+// client may only authenticate.
 func WithUsers(d *access.Directory, required bool) Option {
 	return func(r *Router) {
 		r.AuthRequired = required
@@ -51,25 +51,23 @@ func WithUsers(d *access.Directory, required bool) Option {
 	}
 }
 
-// WithCursorTimeout sets how long a cursor stays open that nobody reads, in real
-// time.
+// WithCursorTimeout sets the real time after which an idle cursor is closed.
 func WithCursorTimeout(d time.Duration) Option {
 	return func(r *Router) { r.Cursors.IdleTimeout = d }
 }
 
-// WithCursorBytes sets how many bytes open cursors may hold together before the
-// one that was not read for longest is closed.
+// WithCursorBytes sets the maximum memory, in bytes, of all open cursors. Above it, the cursor that has
+// been idle for the longest time is closed.
 func WithCursorBytes(n int64) Option {
 	return func(r *Router) { r.Cursors.MaxBytes = n }
 }
 
-// WithBudget bounds what commands keep in memory, together with those of others
-// that have the same budget.
+// WithBudget limits the memory of commands. Routers with the same budget share the limit.
 func WithBudget(b *quota.Budget) Option {
 	return func(r *Router) { r.Budget = b }
 }
 
-// New makes a router. A nil logger discards.
+// New returns a router. A nil logger discards all messages.
 func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -102,14 +100,15 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	return r
 }
 
-// Handle answers one command.
+// Handle executes one command and returns the reply.
 func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) {
 	counted := r.Counters.Begin(req)
-	defer func() { counted(reply) }() // of one that panics, too
+	defer func() { counted(reply) }() // also after a panic
 	return r.handle(ctx, req)
 }
 
-// countWorkload counts the operations of a workload as if this router had forwarded them.
+// countWorkload returns a function that counts the operations of a workload as if this router had
+// forwarded them.
 func (r *Router) countWorkload(random *rand.Rand) func(mock.Work) {
 	return func(w mock.Work) {
 		for _, n := range w.Counts {
@@ -122,7 +121,7 @@ func (r *Router) countWorkload(random *rand.Rand) func(mock.Work) {
 	}
 }
 
-// Leave is called at the end of a connection.
+// Leave is called when a connection ends.
 func (r *Router) Leave(client *wire.Client) {
 	if client.State != nil {
 		r.Counters.Connections.Add(-1)
@@ -178,9 +177,9 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	return fault.FailAfter(reply)
 }
 
-// perform runs a command with the cluster's lock held, but for what only computes.
-// The reply may be sent when what the command has changed is written. On real time
-// no lock is needed to know when a command came, and so to check it.
+// perform runs a command with the cluster's lock held, except for computations. The reply may be sent
+// after written returns, when the changes of the command are on disk. On real time the time of arrival
+// is known without the lock, so perform checks the command before it takes the lock.
 func (r *Router) perform(cmd *call.Command, c *call.Call) (
 	fields bson.D, written func(context.Context) error, err error) {
 	if !c.Now.IsZero() {
@@ -202,10 +201,10 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 	return fields, awaitDurable(cmd, c), err
 }
 
-// run runs a command that has been checked.
+// run runs a checked command.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 	if c.Replacements != r.Cluster.LockedClock().Replacements() {
-		c.Replacements = r.Cluster.LockedClock().Replacements() // another state, with other users
+		c.Replacements = r.Cluster.LockedClock().Replacements() // the state was replaced, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
@@ -221,7 +220,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 	return cmd.Run(c)
 }
 
-// runWithoutLock runs a command that needs no cluster.
+// runWithoutLock runs a command that does not use the cluster.
 func (r *Router) runWithoutLock(cmd *call.Command, c *call.Call) (bson.D, error) {
 	c.Now = r.Cluster.LockedClock().NowUnlocked()
 	if err := r.checkFirst(cmd, c); err != nil {
@@ -275,8 +274,8 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	return parseRest(c, cmd)
 }
 
-// checkFirst checks what a server looks at whatever the command is about: the
-// fields that it reads at once, then the arguments that every command takes.
+// checkFirst makes the checks that a server makes first, for any command: the fields that are parsed at
+// once, then the generic arguments.
 func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 	if err := checkMaxTimeOption(c); err != nil {
 		return err
@@ -298,7 +297,7 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 	return checkConcerns(c, cmd)
 }
 
-// parseRest reads the fields that have not been read.
+// parseRest parses the fields that have not been parsed yet.
 func parseRest(c *call.Call, cmd *call.Command) (err error) {
 	c.Args, err = cmd.ParseRest(c.Body.Raw, c.Args)
 	return withDatabase(cmd, c, err)
@@ -315,8 +314,8 @@ func withDatabase(cmd *call.Command, c *call.Call, err error) error {
 	return err
 }
 
-// reply returns the whole answer: the command's fields or the error, then the
-// gossip fields that every reply carries (rules/03-commands §0.3).
+// reply returns the complete reply: the fields of the command or the error, then the gossip fields of
+// every reply (rules/03-commands §0.3).
 func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	if err != nil {
 		fields = mongoerr.Reply(err)
@@ -345,10 +344,10 @@ func hasOK(fields bson.D) bool {
 	return false
 }
 
-// clusterTimeBytes is what appendClusterTime appends.
+// clusterTimeBytes is the number of bytes that appendClusterTime appends.
 const clusterTimeBytes = 128
 
-// appendClusterTime appends the fields that tell clients the time.
+// appendClusterTime appends the fields with the cluster time.
 func (r *Router) appendClusterTime(dst []byte) []byte {
 	at := r.Cluster.IDs().ClusterTime()
 	start, dst := bsoncore.AppendDocumentElementStart(dst, "$clusterTime")
@@ -356,7 +355,7 @@ func (r *Router) appendClusterTime(dst []byte) []byte {
 	signature, dst := bsoncore.AppendDocumentElementStart(dst, "signature")
 	dst = bsoncore.AppendBinaryElement(dst, "hash", 0, make([]byte, 20))
 	dst = bsoncore.AppendInt64Element(dst, "keyId", 0)
-	dst, _ = bsoncore.AppendDocumentEnd(dst, signature) // they were begun here
+	dst, _ = bsoncore.AppendDocumentEnd(dst, signature) // no error: the documents were started above
 	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
 	return bsoncore.AppendTimestampElement(dst, "operationTime", at.T, at.I)
 }

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// memberNodes are the members of a cluster that have been asked in this process.
+// memberNodes are the member nodes that clients have connected to.
 type memberNodes struct {
 	mu    sync.Mutex
 	nodes map[string]*Router // by host:port

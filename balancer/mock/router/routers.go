@@ -17,9 +17,9 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// NewSibling makes another router of the same cluster, with a name for config.mongos. It
-// has cursors, counters and parameters of its own, and knows of the catalog what it
-// has read itself. Users, sessions and what was sampled are those of all routers.
+// NewSibling creates another router of the same cluster, with a name for config.mongos. It has its own
+// cursors, counters, parameters and routing table cache. All routers share users, sessions and query
+// samples.
 func (r *Router) NewSibling(name string) (*Router, error) {
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
@@ -62,9 +62,9 @@ func (r *Router) SetAddress(address string) {
 	r.Cluster.Routers().SetFirstAddress(address)
 }
 
-// Routers are routers of one cluster behind one listener, and its members: the address that a
-// client has dialled, or what it has behind an @, says which of them answers. Any other is
-// the first router's.
+// Routers are the routers of a cluster and its members, behind one listener. The address that a client
+// has dialled, or the part of it after an @, selects the node. The first router handles all other
+// addresses.
 type Routers struct {
 	first   *Router
 	others  map[string]*Router
@@ -73,8 +73,8 @@ type Routers struct {
 
 var _ wire.Handler = Routers{}
 
-// NewRouters returns n routers, of which first is one. The others are at mock2:27017,
-// mock3:27017 and so on.
+// NewRouters returns n routers, including first. The others have the addresses mock2:27017, mock3:27017
+// and so on.
 func NewRouters(first *Router, n int) (Routers, error) {
 	rs := Routers{first: first, others: map[string]*Router{}, members: &memberNodes{nodes: map[string]*Router{}}}
 	for i := 2; i <= n; i++ {
@@ -88,7 +88,7 @@ func NewRouters(first *Router, n int) (Routers, error) {
 	return rs, nil
 }
 
-// Names returns where to dial each of them.
+// Names returns the addresses of the routers.
 func (rs Routers) Names() []string {
 	names := []string{rs.first.Entry.Name}
 	return append(names, slices.Sorted(maps.Keys(rs.others))...)
@@ -108,10 +108,10 @@ func (rs Routers) routerFor(client *wire.Client) *Router {
 	return rs.first
 }
 
-// Handle lets the router answer that the client has dialled.
+// Handle passes the request to the router that the client has dialled.
 func (rs Routers) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	return rs.routerFor(req.Client).Handle(ctx, req)
 }
 
-// Leave is called at the end of a connection.
+// Leave is called when a connection ends.
 func (rs Routers) Leave(client *wire.Client) { rs.routerFor(client).Leave(client) }

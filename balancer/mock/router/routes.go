@@ -4,24 +4,25 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// What commands do to what a router knows of where collections lie, beside what shards refuse.
+// The effects of commands on a router's routing table cache, besides the refreshes after stale version
+// errors of shards.
 
-// routeEffect is what a command does besides.
+// routeEffect is the effect of a command on the routing table cache.
 type routeEffect struct {
-	// ofDocuments: it writes documents, which the former primary of a database refuses.
+	// ofDocuments: the command writes documents. The former primary of a database rejects them.
 	ofDocuments bool
-	// looksForBuckets: of a collection that is not tracked the router looks whether it is a time series.
+	// looksForBuckets: for an untracked collection, the router checks whether it is a time series.
 	looksForBuckets bool
-	// forgets: the router reads the collection, or the database, again before the next request.
+	// forgets: the router refreshes the entry of the collection or database before the next request.
 	forgets bool
-	// reads: the router reads the newest first.
+	// reads: the router refreshes the entry before the command.
 	reads bool
-	// outdates is how often the router counts what it knows as stale when the command is done.
+	// outdates is how often the router marks the entry as stale after the command.
 	outdates int
 }
 
-// routeEffects has the commands that do something. After others, such as moveRange, a router goes on with what it
-// knows until a shard refuses a request.
+// routeEffects holds the commands with an effect. After other commands, such as moveRange, a router uses
+// its cache until a shard rejects a request.
 var routeEffects = map[string]routeEffect{
 	"insert":        {ofDocuments: true, looksForBuckets: true},
 	"update":        {ofDocuments: true, looksForBuckets: true},
@@ -34,7 +35,7 @@ var routeEffects = map[string]routeEffect{
 	"shardCollection": {outdates: 1},
 	"split":           {reads: true, outdates: 1},
 	"mergeChunks":     {reads: true, outdates: 1},
-	"moveChunk":       {reads: true, outdates: 2}, // for the donor, and for the recipient
+	"moveChunk":       {reads: true, outdates: 2}, // once for the donor, once for the recipient
 
 	"clearJumboFlag": {forgets: true}, "drop": {forgets: true}, "dropDatabase": {forgets: true},
 	"enableSharding": {forgets: true}, "moveCollection": {forgets: true}, "movePrimary": {forgets: true},
@@ -42,7 +43,7 @@ var routeEffects = map[string]routeEffect{
 	"reshardCollection": {forgets: true}, "unshardCollection": {forgets: true},
 }
 
-// lookUpRoutes comes before a command.
+// lookUpRoutes applies the effects before a command.
 func lookUpRoutes(cmd *call.Command, c *call.Call) {
 	if ns := c.TargetNamespace(cmd); cmd.Name == "aggregate" && !call.IsView(c, ns) {
 		c.Request.JoinTo(ns)
@@ -63,7 +64,7 @@ func lookUpRoutes(cmd *call.Command, c *call.Call) {
 	}
 }
 
-// followRoutes comes after a command, which may have failed.
+// followRoutes applies the effects after a command, which may have failed.
 func followRoutes(cmd *call.Command, c *call.Call, done bool) {
 	effect, has := routeEffects[cmd.Name]
 	if !has || c.Node.Member != nil {

@@ -8,9 +8,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// readSnapshot notes the time that a read with the level snapshot is about. The
-// mock keeps no older versions of documents: it can show the newest state, and
-// an older one as long as nothing has changed since.
+// readSnapshot sets the time of a read with read concern snapshot. The mock stores no older versions of
+// documents. It can read the current state, or an older one if nothing has changed since.
 func readSnapshot(c *call.Call, cmd *call.Command) error {
 	if level := args.Text(c.Body.Lookup("readConcern", "level")); level != "snapshot" || !cmd.ReadConcern {
 		return nil
@@ -41,8 +40,8 @@ func readSnapshot(c *call.Call, cmd *call.Command) error {
 	return nil
 }
 
-// withSnapshotTime adds to a reply which state was read, for later reads of the
-// same.
+// withSnapshotTime adds the time of the snapshot to a reply, so that clients can read the same snapshot
+// again.
 func withSnapshotTime(c *call.Call, reply bson.D) bson.D {
 	if c.Snapshot == nil || len(reply) == 0 {
 		return reply

@@ -2,11 +2,11 @@ package router
 
 import "shardsh/balancer/mock/router/call"
 
-// SnapshotFile is what WithSnapshots takes.
+// SnapshotFile is the type of WithSnapshots' parameter.
 type SnapshotFile = call.SnapshotFile
 
-// WithSnapshots lets clients save the cluster to files and load it from them.
-// By default that is refused: a client must not access this machine's files.
+// WithSnapshots lets clients save the cluster to files and load it from files. find returns the path for
+// a name. By default both are rejected, because a client must not access the files of this machine.
 func WithSnapshots(find SnapshotFile) Option {
 	return func(r *Router) { r.Snapshots = find }
 }

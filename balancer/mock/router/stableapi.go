@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkAPIVersion checks the three parameters of the stable API.
+// checkAPIVersion checks the three Stable API parameters.
 func checkAPIVersion(c *call.Call, cmd *call.Command) error {
 	version, strict := c.Body.Lookup("apiVersion"), c.Body.Lookup("apiStrict")
 	deprecation := c.Body.Lookup("apiDeprecationErrors")
@@ -42,8 +42,7 @@ func checkAPIVersion(c *call.Call, cmd *call.Command) error {
 	return nil
 }
 
-// unstableStages are not in version 1 of the stable API (MongoDB's manual,
-// "Stable API").
+// unstableStages are the stages outside of Stable API version 1 (MongoDB manual, "Stable API").
 var unstableStages = map[string]bool{
 	"$currentOp": true, "$indexStats": true, "$listClusterCatalog": true, "$listLocalSessions": true,
 	"$listSampledQueries": true,
@@ -52,8 +51,7 @@ var unstableStages = map[string]bool{
 	"$shardedDataDistribution": true, "$vectorSearch": true,
 }
 
-// checkStableStages refuses a pipeline under apiStrict with stages that may
-// change between releases.
+// checkStableStages rejects a pipeline that has unstable stages under apiStrict.
 func checkStableStages(pipeline bson.RawValue) error {
 	for name := range call.StageNames(pipeline) {
 		if unstableStages[name] {

@@ -8,8 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// readOperation checks what a command says of its session and its transaction,
-// and notes that the session is in use.
+// readOperation checks the session and transaction fields of a command and marks the session as used.
 func (r *Router) readOperation(cmd *call.Command, c *call.Call) error {
 	if c.LSIDErr != nil {
 		return c.LSIDErr
@@ -45,8 +44,8 @@ func (r *Router) readOperation(cmd *call.Command, c *call.Call) error {
 	return nil
 }
 
-// checkOut keeps a session's retryable writes apart: one that comes again while
-// the first is under way waits for it, and finds what it has done.
+// checkOut checks out the session of a retryable write. A retry that arrives while the first attempt is
+// in progress waits for it and then finds its results.
 func (r *Router) checkOut(c *call.Call) (release func(), err error) {
 	if c.LSID == nil || c.Body.Lookup("txnNumber").IsZero() {
 		return func() {}, nil
@@ -54,8 +53,8 @@ func (r *Router) checkOut(c *call.Call) (release func(), err error) {
 	return r.Sessions.CheckOut(c.Ctx, *c.LSID)
 }
 
-// checkTransaction refuses transactions: without them a part of one would take
-// effect at once and for good.
+// checkTransaction rejects transactions: without transaction support, each command would take effect at
+// once.
 func checkTransaction(c *call.Call) error {
 	autocommit, start := c.Body.Lookup("autocommit"), c.Body.Lookup("startTransaction")
 	if autocommit.IsZero() && start.IsZero() {
@@ -81,8 +80,8 @@ func checkTransaction(c *call.Call) error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "the mock does not support transactions")
 }
 
-// checkClusterTime checks the $clusterTime that clients send back. The mock is
-// the only source of its time, so the value is not used.
+// checkClusterTime checks the $clusterTime that clients send back. The mock does not use the value,
+// because it is the only source of its time.
 func checkClusterTime(c *call.Call) error {
 	v := c.Body.Lookup("$clusterTime")
 	if v.IsZero() {

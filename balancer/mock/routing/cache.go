@@ -1,7 +1,6 @@
-// Package routing is what a router of the mock knows of where collections lie. It
-// keeps to what it has read of the catalog until a shard refuses a request that was
-// sent by it (StaleConfig, rules/03-commands §0.7), and reads it again then. Nothing here has
-// a lock: who has a Cache holds the cluster's.
+// Package routing implements the routing table cache of a mock router. The cache keeps an entry until a
+// shard rejects a request because of a stale routing table (StaleConfig, rules/03-commands §0.7), and
+// then refreshes it. The package has no locks: the cluster's lock guards a Cache.
 package routing
 
 import (
@@ -12,48 +11,47 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Catalog is what the config server would answer now.
+// Catalog is the current catalog, as the config server would return it.
 type Catalog interface {
-	// Table is nil for a collection that is not tracked.
+	// Table returns nil for an untracked collection.
 	Table(ns string) *catalog.RoutingTable
-	// DatabaseEntry is the document in config.databases.
+	// DatabaseEntry returns the document in config.databases.
 	DatabaseEntry(db string) (bson.Raw, bool)
-	// DatabasesWritten counts the changes of config.databases.
+	// DatabasesWritten returns the number of changes of config.databases.
 	DatabasesWritten() uint64
 }
 
-// Targets are the shards that a request goes to by a routing table.
+// Targets returns the shards that a request targets according to a routing table.
 type Targets func(*catalog.RoutingTable) []catalog.ShardID
 
-// maxKnown is how many collections a router knows at most, as a server's does.
-// With one more it forgets all of them.
+// maxKnown is the maximum number of collections in the cache, as on a server. When it is exceeded, the
+// cache drops all tables.
 const maxKnown = 10_000
 
-// Cache is a router's knowledge of the catalog. The zero value knows nothing. A nil
-// Cache is that of a member, which needs none: only Forget may be called.
+// Cache is a router's cache of the catalog. The zero value is an empty cache. A member has a nil Cache,
+// for which only Forget may be called.
 type Cache struct {
-	// tables are nil for collections that were not tracked when they were asked for.
+	// tables holds nil for collections that were untracked when they were read.
 	tables    map[string]*catalog.RoutingTable
 	databases map[string]database
-	// outdated are known collections that the router has changed itself: it reads them again.
+	// outdated are the collections that the router itself has changed, whose entries it must refresh.
 	outdated map[string]bool
 	stats    Stats
 }
 
-// database is an entry of config.databases as it was when so many changes had been
-// made to all of them.
+// database is an entry of config.databases, and the value of DatabasesWritten when it was read.
 type database struct {
 	entry bson.Raw
 	as    uint64
 }
 
-// Stats are what a router counts of its cache since it began (catalogCache of
-// serverStatus, rules/03-commands §1.8).
+// Stats are the counters of the cache since the router's start (catalogCache of serverStatus,
+// rules/03-commands §1.8).
 type Stats struct {
-	Databases, Collections int64 // known now
-	// Stale counts the refusals of shards, and the router's own changes. Where a table was known the
-	// router reads what has changed since (Incremental), of the same collection or of another one of that
-	// name, else all of it (Full). Failed are those of them that found none.
+	Databases, Collections int64 // current number of entries
+	// Stale counts stale errors of shards and the router's own changes. A refresh reads the changes if
+	// the collection was tracked when it was last read (Incremental), else the whole table (Full).
+	// Failed counts the refreshes, of either kind, that found no table.
 	Stale, Incremental, Full, Failed int64
 }
 
@@ -64,8 +62,8 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// Fresh reports whether the router knows where a collection lies as it is. It is
-// what nearly every request asks, and nothing else.
+// Fresh reports whether the entry of a collection is up to date. Nearly every request calls only this
+// method.
 func (c *Cache) Fresh(ns string, now Catalog) bool {
 	known, there := c.tables[ns]
 	if !there || known != now.Table(ns) || c.outdated[ns] {
@@ -79,8 +77,8 @@ func databaseOf(ns string) string {
 	return db
 }
 
-// Table returns the routing table of a collection as the router knows it, which it
-// reads if it knows nothing; nil for one that was not tracked then.
+// Table returns the cached routing table of a collection, and reads it if it is not cached. It returns
+// nil if the collection was untracked.
 func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
 	if known, there := c.tables[ns]; there && !c.outdated[ns] {
 		return known
@@ -88,7 +86,8 @@ func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
 	return c.Read(ns, now)
 }
 
-// Read reads the routing table of a collection; of a database that does not exist there is nothing to read.
+// Read refreshes the routing table of a collection. If the database does not exist, it only drops the
+// entry.
 func (c *Cache) Read(ns string, now Catalog) *catalog.RoutingTable {
 	known, current := c.tables[ns], now.Table(ns)
 	delete(c.outdated, ns)
@@ -111,7 +110,7 @@ func (c *Cache) Read(ns string, now Catalog) *catalog.RoutingTable {
 	return current
 }
 
-// LookForBuckets looks whether a collection that is not tracked is a time series.
+// LookForBuckets reads whether an untracked collection is a time series.
 func (c *Cache) LookForBuckets(ns string, now Catalog) {
 	if c.Table(ns, now) == nil {
 		db, coll, _ := strings.Cut(ns, ".")
@@ -119,8 +118,8 @@ func (c *Cache) LookForBuckets(ns string, now Catalog) {
 	}
 }
 
-// RefuseByFormerPrimary counts that a write to a collection that is not tracked was refused by the shard that has
-// been the primary of its database.
+// RefuseByFormerPrimary counts a stale error of the database's former primary for a write to an
+// untracked collection.
 func (c *Cache) RefuseByFormerPrimary(ns string, now Catalog) {
 	db := databaseOf(ns)
 	known, there := c.databases[db]
@@ -129,16 +128,17 @@ func (c *Cache) RefuseByFormerPrimary(ns string, now Catalog) {
 	}
 }
 
-// movedTo reports whether a database is the same, with another primary.
+// movedTo reports whether entry is the same database with another primary.
 func (d database) movedTo(entry bson.Raw, there bool) bool {
 	return there && entry.Lookup("version", "uuid").Equal(d.entry.Lookup("version", "uuid")) &&
 		!entry.Lookup("primary").Equal(d.entry.Lookup("primary"))
 }
 
-// CountCreation counts that a collection was made by its first document: the shard had refused that.
+// CountCreation counts the stale error for a write that implicitly creates its collection.
 func (c *Cache) CountCreation() { c.stats.Stale++ }
 
-// Outdate follows a change of a collection by the router itself, which counts as a refusal.
+// Outdate marks the entry of a collection as stale after a change by the router itself. It counts as a
+// stale error.
 func (c *Cache) Outdate(ns string) {
 	c.stats.Stale++
 	if c.tables[ns] != nil {
@@ -149,8 +149,8 @@ func (c *Cache) Outdate(ns string) {
 	}
 }
 
-// Database returns a database's entry as the router knows it, which it reads if it
-// knows nothing; false when there is none.
+// Database returns the cached entry of a database, and reads it if it is not cached. It returns false if
+// the database does not exist.
 func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
 	if known, there := c.databases[db]; there {
 		return known.entry, true
@@ -165,8 +165,7 @@ func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
 	return entry, there
 }
 
-// PrimaryOf returns the primary shard of a collection's database as the router knows
-// it.
+// PrimaryOf returns the primary shard of a collection's database according to the cache.
 func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
 	entry, there := c.Database(databaseOf(ns), now)
 	if !there {
@@ -176,13 +175,11 @@ func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
 	return catalog.ShardID(primary), true
 }
 
-// Send sends a request for a collection to the shards that it concerns. One of them
-// refuses it if it has other chunks, or other chunks of another collection, than the
-// router thinks.
-// It returns the shard that refused, and reports whether one did: Refused is to follow.
+// Send checks a request against the shards that it targets. It returns the first shard that rejects the
+// request because of a stale routing table, and whether there is one. The caller then calls Refused.
 //
-// Shards compare the collection's incarnation and the major version of their newest
-// chunk: splits and merges alone make no request stale.
+// A shard compares the collection's incarnation and the major version of its newest chunk. So splits and
+// merges alone make no request stale.
 func (c *Cache) Send(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
 	if known := c.Table(ns, now); known != nil {
 		return refusal(known, now.Table(ns), to)
@@ -190,10 +187,9 @@ func (c *Cache) Send(ns string, now Catalog, to Targets) (by catalog.ShardID, re
 	return c.sendUnsharded(ns, now)
 }
 
-// sendUnsharded sends a request to the primary of its database. It refuses what has
-// become a tracked collection. One that is not the primary any more lets the router
-// read the database's entry again: that is another refusal (StaleDbVersion), which
-// nobody counts.
+// sendUnsharded checks a request to the primary of its database, which rejects it if the collection is
+// now tracked. If the shard is no longer the primary, the cache refreshes the database entry. That is
+// another stale error (StaleDbVersion), which no counter includes.
 func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refused bool) {
 	db := databaseOf(ns)
 	if known, there := c.databases[db]; there && known.as != now.DatabasesWritten() {
@@ -206,7 +202,7 @@ func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refus
 	return primary, there && now.Table(ns) != nil
 }
 
-// refusal returns the first shard that refuses what is sent by a table.
+// refusal returns the first shard that rejects a request routed by the table known.
 func refusal(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, refused bool) {
 	for _, id := range to(known) {
 		if !Fits(known, now, id) {
@@ -216,8 +212,8 @@ func refusal(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, 
 	return "", false
 }
 
-// Fits reports whether a shard that knows a collection by one table takes what was sent
-// to it by another. Nil is the table of one that is not tracked.
+// Fits reports whether a shard accepts a request: known is the router's table, its the shard's. A nil
+// table stands for an untracked collection.
 func Fits(known, its *catalog.RoutingTable, id catalog.ShardID) bool {
 	if known == nil || its == nil {
 		return known == its
@@ -225,19 +221,19 @@ func Fits(known, its *catalog.RoutingTable, id catalog.ShardID) bool {
 	return same(known, its) && known.ShardVersion(id).Major == its.ShardVersion(id).Major
 }
 
-// Refused counts a refusal, and reads the routing table again.
+// Refused counts a stale error and refreshes the routing table.
 func (c *Cache) Refused(ns string, now Catalog) {
 	c.stats.Stale++
 	c.Read(ns, now)
 }
 
-// same reports whether two tables are of one incarnation of a collection.
+// same reports whether two tables belong to the same incarnation of a collection.
 func same(a, b *catalog.RoutingTable) bool {
 	return a.Epoch() == b.Epoch() && a.Timestamp() == b.Timestamp()
 }
 
-// Forget lets the router read a collection, or a database with all its collections,
-// again before the next request for it; an empty name is for everything.
+// Forget drops the entry of a collection, or of a database with all its collections, so that the next
+// request reads it again. An empty name drops everything.
 func (c *Cache) Forget(name string) {
 	switch {
 	case c == nil:

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Owners returns the shards that can own documents which match: those whose chunks
-// share keys with what the filter says about the shard key.
+// Owners returns the shards that may own matching documents: the owners of the chunks that overlap the
+// filter's conditions on the shard key.
 func Owners(table *catalog.RoutingTable, filter *filter.Filter) []catalog.ShardID {
 	p := table.Pattern()
 	var room [64]byte
@@ -29,7 +29,7 @@ func Owners(table *catalog.RoutingTable, filter *filter.Filter) []catalog.ShardI
 		}
 	}
 	slices.Sort(ids)
-	if len(ids) == 0 { // nothing can match: any shard may say so
+	if len(ids) == 0 { // no document can match, so any one shard is enough
 		return table.Owners()[:1]
 	}
 	return ids

@@ -1,8 +1,7 @@
-// Package secondary is the second node of a shard's replica set that is behind: it
-// has what its primary had some time ago. It keeps no documents of its own. The
-// primary's collections are noted as snapshots, which share what has not changed, each
-// time that they are others; of these it has those that are old enough. There is no
-// clock and no lock here: who has a Member says what time it is, and holds the cluster's.
+// Package secondary implements a lagging secondary of a shard's replica set, which has the data that its
+// primary had some time ago. It stores no documents of its own: it records snapshots of the primary's
+// collections when they change (snapshots share unchanged data) and uses those that are old enough. The
+// package has no clock and no lock: the caller passes the time and holds the cluster's lock.
 package secondary
 
 import (
@@ -16,36 +15,36 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// State is what a node has of one collection, and what it knows of where that lies; or,
-// by the name of a database alone, what it knows of that.
+// State is the state of a collection on a node, and the node's knowledge of its location. For the name
+// of a database it is only the latter.
 type State struct {
-	// Docs is a snapshot; nil where the node has no such collection.
+	// Docs is a snapshot; nil if the node does not have the collection.
 	Docs *store.Collection
-	// Table is by which the shard owns documents; nil of a collection that is not tracked.
+	// Table is the routing table by which the shard owns documents; nil for an untracked collection.
 	Table *catalog.RoutingTable
-	// Home: the shard is the primary of the database.
+	// Home reports whether the shard is the primary of the database.
 	Home bool
 }
 
-// version is a state that the primary had from a time on.
+// version is a state that the primary has had since a time.
 type version struct {
 	from time.Time
 	State
 }
 
-// mark is the newest logical time that the cluster had given out at a time.
+// mark is the newest cluster time at a time.
 type mark struct {
 	from  time.Time
 	stamp bson.Timestamp
 }
 
-// Member is a secondary.
+// Member is a lagging secondary.
 type Member struct {
 	lag time.Duration
-	// floor is what it has at least: of before it fell behind there is nothing, and it
-	// does not go back when it falls behind by more.
+	// floor is a lower bound of the time up to which the secondary has replicated. There are no versions
+	// from before the lag began, and the secondary does not go back when its lag increases.
 	floor time.Time
-	colls map[string][]version // the oldest one is what it has
+	colls map[string][]version // the oldest version is the secondary's state
 	marks []mark
 }
 
@@ -55,13 +54,13 @@ func New(lag time.Duration, now time.Time) *Member {
 	return &Member{lag: lag, floor: now, colls: map[string][]version{}}
 }
 
-// Fall lets it be behind by more or less from now on.
+// Fall changes the lag.
 func (m *Member) Fall(lag time.Duration, now time.Time) {
 	m.floor = m.has(now)
 	m.lag = lag
 }
 
-// has returns up to when it has everything.
+// has returns the time up to which the secondary has replicated.
 func (m *Member) has(now time.Time) time.Time {
 	if t := now.Add(-m.lag); t.After(m.floor) {
 		return t
@@ -76,8 +75,8 @@ func (m *Member) Behind(now time.Time) time.Duration { return now.Sub(m.has(now)
 // or within a millisecond, come together.
 const steps = 1000
 
-// step returns the beginning of the step that a time belongs to. What is written after
-// it fell behind is not there at once.
+// step returns the beginning of the step that contains a time. For a time after floor it returns a time
+// after floor, so that a write after the lag began is not replicated at once.
 func (m *Member) step(now time.Time) time.Time {
 	t := now.Truncate(min(max(m.lag/steps, time.Millisecond), max(m.lag, 1)))
 	switch {
@@ -89,10 +88,9 @@ func (m *Member) step(now time.Time) time.Time {
 	return m.floor
 }
 
-// Note notes what the primary has now, where it is something else than before. names
-// are its collections and their databases, and of tells the state of one of them, or of
-// one that is gone.
-// It has to be called before time goes by.
+// Note records the states of the primary that have changed. names are its collections and their
+// databases; of returns the state of a name, which may be a dropped collection. The caller must call
+// Note before time advances.
 func (m *Member) Note(now time.Time, stamp bson.Timestamp, names iter.Seq[string], of func(ns string) State) {
 	from, old := m.step(now), m.has(now)
 	for ns := range m.colls {
@@ -131,7 +129,7 @@ func (m *Member) note(ns string, from, old time.Time, s State) {
 	switch {
 	case past == 0:
 	case len(list) == past+1 && list[past].Docs == nil && !list[past].Home:
-		delete(m.colls, ns) // it is gone here, too
+		delete(m.colls, ns) // also dropped on the secondary
 		return
 	default:
 		list = slices.Delete(list, 0, past)
@@ -139,7 +137,7 @@ func (m *Member) note(ns string, from, old time.Time, s State) {
 	m.colls[ns] = list
 }
 
-// State returns what the secondary has of a collection.
+// State returns the state of a collection on the secondary.
 func (m *Member) State(ns string, now time.Time) State {
 	list := m.colls[ns]
 	if len(list) == 0 {
@@ -151,14 +149,14 @@ func (m *Member) State(ns string, now time.Time) State {
 			return v.State
 		}
 	}
-	return State{} // it was made since
+	return State{} // created after the secondary's time
 }
 
-// Knows reports whether there is, or was not long ago, such a collection on the shard.
+// Knows reports whether the collection exists on the shard or was dropped recently.
 func (m *Member) Knows(ns string) bool { return len(m.colls[ns]) > 0 }
 
-// Next returns when the secondary will have another state of one of some collections or
-// databases; false where it has the primary's. A nil Member is the primary itself.
+// Next returns when the secondary will have another state of one of the given collections or databases.
+// It returns false if the secondary has the primary's state. A nil Member is the primary itself.
 func (m *Member) Next(now time.Time, names ...string) (at time.Time, ok bool) {
 	if m == nil {
 		return time.Time{}, false

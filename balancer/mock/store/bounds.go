@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// boundary is one end of a keyInterval.
+// boundary is a bound of a keyInterval.
 type boundary struct {
 	key      []byte // the encoded value
 	value    value.Value
@@ -24,8 +24,7 @@ type boundary struct {
 // keyInterval is an interval of values in index order.
 type keyInterval struct{ low, high boundary }
 
-// bounds are the values of one index field that a scan looks at: ascending
-// intervals that do not overlap.
+// bounds are the values of one index field that a scan reads: ascending intervals that do not overlap.
 type bounds []keyInterval
 
 func boundaryOf(v value.Value, included bool) boundary {
@@ -46,7 +45,7 @@ func boundText(v value.Value) string {
 	return document.Text(v)
 }
 
-// String returns the interval in explain's words: [1, 5).
+// String returns the interval in the format of explain: [1, 5).
 func (i keyInterval) String() string {
 	return leftBracket(i.low.included) + boundText(i.low.value) + ", " + boundText(i.high.value) +
 		rightBracket(i.high.included)
@@ -105,7 +104,7 @@ func (b bounds) isUnbounded() bool {
 
 // contains reports whether an encoded value lies in the bounds.
 func (b bounds) contains(key []byte) bool {
-	// The first that does not end before the key.
+	// The first interval that does not end before the key.
 	at, _ := slices.BinarySearchFunc(b, key, func(i keyInterval, key []byte) int {
 		if c := bytes.Compare(i.high.key, key); c < 0 || c == 0 && !i.high.included {
 			return -1
@@ -119,7 +118,8 @@ func (b bounds) contains(key []byte) bool {
 	return low > 0 || low == 0 && b[at].low.included
 }
 
-// maxLow orders lower ends: an excluded one comes after the same included.
+// maxLow returns the greater lower bound. An excluded bound is greater than an included bound of the
+// same value.
 func maxLow(a, b boundary) boundary {
 	if c := bytes.Compare(a.key, b.key); c > 0 || c == 0 && !a.included {
 		return a
@@ -139,7 +139,7 @@ func (i keyInterval) isEmpty() bool {
 	return c > 0 || c == 0 && !(i.low.included && i.high.included)
 }
 
-// intersect returns the values that are in both.
+// intersect returns the values in both b and o.
 func (b bounds) intersect(o bounds) bounds {
 	out := bounds{}
 	for i, j := 0, 0; i < len(b) && j < len(o); {
@@ -157,8 +157,8 @@ func (b bounds) intersect(o bounds) bounds {
 	return out
 }
 
-// intersectAll returns the intersection of a list. It works pairwise: one after another,
-// every step would walk the whole intermediate result again.
+// intersectAll returns the intersection of a list. It works pairwise; otherwise every step would read
+// the whole intermediate result again.
 func intersectAll(list []bounds) bounds {
 	switch n := len(list); n {
 	case 0:
@@ -170,7 +170,7 @@ func intersectAll(list []bounds) bounds {
 	}
 }
 
-// union returns the values that are in either.
+// union returns the values in b or o.
 func (b bounds) union(o bounds) bounds { return mergeIntervals(slices.Concat(b, o)) }
 
 // mergeIntervals returns intervals in any order as bounds.
@@ -201,13 +201,13 @@ func mergeIntervals(all bounds) bounds {
 	return out
 }
 
-// touches reports whether there is nothing between the interval and a later one.
+// touches reports whether there is no gap between the interval and a later one.
 func (i keyInterval) touches(later keyInterval) bool {
 	c := bytes.Compare(later.low.key, i.high.key)
 	return c < 0 || c == 0 && (later.low.included || i.high.included)
 }
 
-// complement returns everything else.
+// complement returns all other values.
 func (b bounds) complement() bounds {
 	out := bounds{}
 	low := boundaryOf(minKeyValue(), true)
@@ -229,7 +229,7 @@ func (b bounds) complement() bounds {
 // isSubsetOf reports whether all of b lies in o.
 func (b bounds) isSubsetOf(o bounds) bool { return len(b.intersect(o.complement())) == 0 }
 
-// hashedBounds returns the bounds of equalities in a hashed field.
+// hashedBounds returns the bounds of equality conditions on a hashed field.
 func hashedBounds(c filter.Clause) (bounds, bool) {
 	var list []value.Value
 	switch c.Op {
@@ -251,9 +251,8 @@ func hashedBounds(c filter.Clause) (bounds, bool) {
 	return mergeIntervals(out), true
 }
 
-// boundsOf returns the values an index has for documents that match a clause.
-// exact means that all documents with such values match; ok false, that an
-// index does not help.
+// boundsOf returns the index values of the documents that match a clause. exact reports whether all
+// documents with such values match. ok is false if an index does not help.
 func boundsOf(c filter.Clause) (b bounds, exact, ok bool) {
 	switch c.Op {
 	case "$eq":
@@ -332,7 +331,7 @@ func clipInterval(i keyInterval, op string, v value.Value) bounds {
 	return bounds{i}
 }
 
-// typeInterval holds all values that compare with v.
+// typeInterval returns the interval of all values that are comparable with v.
 func typeInterval(v value.Value) (keyInterval, bool) {
 	between := func(low, high value.Value, included bool) (keyInterval, bool) {
 		return keyInterval{boundaryOf(low, true), boundaryOf(high, included)}, true
@@ -360,8 +359,8 @@ func typeInterval(v value.Value) (keyInterval, bool) {
 	return keyInterval{}, false
 }
 
-// regexBounds returns the bounds of a pattern: one with a fixed beginning
-// limits the strings, and the same pattern stored as a value matches too.
+// regexBounds returns the bounds of a pattern. A constant prefix limits the strings. A stored regular
+// expression equal to the pattern matches too.
 func regexBounds(v value.Value) bounds {
 	pattern, options := value.RegexAt(v.Value)
 	low, high := boundaryOf(value.String(""), true), boundaryOf(value.Object(document.Empty), false)
@@ -375,7 +374,7 @@ func regexBounds(v value.Value) bounds {
 	return bounds{{low, high}}.union(pointBounds(v))
 }
 
-// fixedPrefix returns what every match of a pattern begins with.
+// fixedPrefix returns the constant prefix of all matches of a pattern.
 func fixedPrefix(pattern, options string) string {
 	rest, ok := strings.CutPrefix(pattern, "^")
 	if !ok || options != "" || strings.Contains(pattern, "|") {
@@ -390,13 +389,13 @@ func fixedPrefix(pattern, options string) string {
 	}
 	prefix := rest[:max(n, 0)]
 	if strings.ContainsFunc(prefix, func(r rune) bool { return r > 0x7f }) {
-		return "" // a byte cut off might be half a character
+		return "" // the cut could be in the middle of a character
 	}
 	return prefix
 }
 
-// negatedBounds returns the bounds of $not of a single test. Arrays have other
-// values beside the one that counts, so that they must be looked at.
+// negatedBounds returns the bounds of $not of a single operator. Arrays have further values in the
+// index, so documents with arrays must be fetched.
 func negatedBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 	if !value.IsObject(arg) {
 		return nil, false, false
@@ -418,7 +417,7 @@ func negatedBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 	return b.complement(), false, true
 }
 
-// elementBounds returns those of {$elemMatch: {$gt: 1, $lt: 5}}.
+// elementBounds returns the bounds of an $elemMatch on values, such as {$elemMatch: {$gt: 1, $lt: 5}}.
 func elementBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 	op, _, _ := document.FirstField(arg.Value)
 	if !filter.IsComparison(op) && op != "$in" {

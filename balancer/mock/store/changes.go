@@ -9,7 +9,7 @@ import (
 
 // Changes are the changes of a collection since the last TakeChanges.
 type Changes struct {
-	// Records were inserted, updated or deleted, in order.
+	// Records were inserted, updated or deleted; they are in order.
 	Records []RecordID
 	// IndexesChanged reports that an index was created or dropped.
 	IndexesChanged bool
@@ -22,13 +22,13 @@ type changeTracker struct {
 	indexesChanged bool
 }
 
-// TrackChanges lets a collection keep notes of its changes. first is called at the
-// first change, and at the first one after each TakeChanges.
+// TrackChanges starts to track the changes of a collection. first is called at the first change, and at
+// the first change after each TakeChanges.
 func (c *Collection) TrackChanges(first func()) {
 	c.tracker = &changeTracker{onFirst: first, records: map[RecordID]struct{}{}}
 }
 
-// TakeChanges returns the changes noted so far, and starts over.
+// TakeChanges returns the changes since the last call.
 func (c *Collection) TakeChanges() Changes {
 	w := c.tracker
 	if w == nil {
@@ -45,7 +45,7 @@ func (w *changeTracker) reportFirst() {
 	}
 }
 
-// noteRecord is called at every write of a document.
+// noteRecord records a write of a document.
 func (c *Collection) noteRecord(id RecordID) {
 	c.writes++
 	c.cachedSnapshot = nil
@@ -55,7 +55,7 @@ func (c *Collection) noteRecord(id RecordID) {
 	}
 }
 
-// noteIndexes is called when the indexes have changed.
+// noteIndexes records a change of the indexes.
 func (c *Collection) noteIndexes() {
 	c.cachedSnapshot = nil
 	if c.tracker != nil {
@@ -64,8 +64,7 @@ func (c *Collection) noteIndexes() {
 	}
 }
 
-// Restore puts a document back at a record it had before. Records must come in
-// ascending order.
+// Restore inserts a document with its former record id. Record ids must be restored in ascending order.
 func (c *Collection) Restore(id RecordID, doc bson.Raw) error {
 	c.lastID = id - 1
 	_, err := c.insert(doc, true)

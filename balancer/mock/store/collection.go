@@ -18,48 +18,45 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// RecordID identifies a document while it is in its collection. Ids
-// grow in the order of insertion and are not used again.
+// RecordID identifies a document in its collection. Record ids grow in insertion order and are never
+// reused.
 type RecordID uint64
 
-// Collection holds documents and their indexes. It is not safe for concurrent
-// use, but its Snapshots are. An iteration or a Plan, once created, sees what
-// the collection held at that moment and may run beside changes.
+// Collection stores documents and their indexes. It is not safe for concurrent use, but its Snapshots
+// are. An iteration or a Plan reads the collection as it was when the iteration or Plan was created, and
+// may run concurrently with changes.
 type Collection struct {
-	// Namespace is what duplicate key errors name; it may be empty.
+	// Namespace is the namespace in duplicate key errors; it may be empty.
 	Namespace string
-	// Language is that of partial indexes.
+	// Language is the expression language of partial indexes.
 	Language expr.Language
 
 	records tree.Records[bson.Raw]
 	indexes []*Index
-	keys    []indexKeys // of a document that is being written
+	keys    []indexKeys // buffer for the keys of a document that is being written
 	lastID  RecordID
 	bytes   int64
 	writes  uint64
-	tracker *changeTracker // nil keeps no notes of changes
-	// cachedSnapshot is the newest snapshot while nothing has changed since; for a
-	// snapshot, the snapshot itself.
+	tracker *changeTracker // nil if changes are not tracked
+	// cachedSnapshot is the newest snapshot if nothing has changed since. A snapshot refers to itself.
 	cachedSnapshot *Collection
 }
 
-// New makes an empty collection with the index on _id.
+// New returns an empty collection with the index on _id.
 func New() *Collection {
 	id := document.New(document.Field{Name: "_id", Value: value.Int32(1)})
 	ix, err := newIndex(IndexSpec{Name: "_id_", Key: id, Unique: true}, expr.Language{})
 	if err != nil {
-		panic(fmt.Sprintf("the _id index: %v", err)) // a constant key pattern
+		panic(fmt.Sprintf("the _id index: %v", err)) // cannot happen: the key pattern is constant
 	}
 	return &Collection{indexes: []*Index{ix}}
 }
 
-// NewLog makes an empty collection without any index, such as an oplog: its
-// documents need no _id.
+// NewLog returns an empty collection without indexes, such as an oplog. Its documents need no _id.
 func NewLog() *Collection { return &Collection{} }
 
-// Snapshot returns the collection as it is now, for reading only, by any number
-// of goroutines and for as long as they want. It takes constant time: what is
-// written later copies the nodes of the trees on its way.
+// Snapshot returns a read-only copy of the collection, which is safe for concurrent use and stays valid
+// indefinitely. It takes constant time: later writes copy the nodes of the B-trees that they change.
 func (c *Collection) Snapshot() *Collection {
 	if c.cachedSnapshot != nil && c.cachedSnapshot.Namespace == c.Namespace {
 		return c.cachedSnapshot
@@ -86,20 +83,18 @@ func (c *Collection) Snapshot() *Collection {
 // Count returns the number of documents.
 func (c *Collection) Count() int64 { return int64(c.records.Len()) }
 
-// Bytes returns the sum of the sizes of all documents.
+// Bytes returns the total size of all documents.
 func (c *Collection) Bytes() int64 { return c.bytes }
 
-// Writes counts the changes of documents so far: while it stays the same, so do
-// they.
+// Writes returns the number of document changes so far. If it is unchanged, so are the documents.
 func (c *Collection) Writes() uint64 { return c.writes }
 
-// Insert adds a document, which must have been prepared; it is kept as it is
-// and must not be changed afterwards. An index that does not admit it fails the
-// insert and leaves everything as it was.
+// Insert adds a prepared document. The document is stored without a copy and must not be changed
+// afterwards. If an index rejects it, Insert fails and changes nothing.
 func (c *Collection) Insert(doc bson.Raw) (RecordID, error) { return c.insert(doc, false) }
 
-// insert adds a document. A restored one may share a key
-// with another in an index that is only prepared to be unique.
+// insert adds a document. If restored is true, it may have a duplicate key in an index with
+// prepareUnique.
 func (c *Collection) insert(doc bson.Raw, restored bool) (RecordID, error) {
 	id := c.lastID + 1
 	c.keys = slices.Grow(c.keys[:0], len(c.indexes))[:len(c.indexes)]
@@ -123,8 +118,8 @@ func (c *Collection) insert(doc bson.Raw, restored bool) (RecordID, error) {
 	return id, nil
 }
 
-// Update replaces a document. It fails with NoSuchKey when there is none of
-// that id, and as Insert does.
+// Update replaces a document. It fails with NoSuchKey if the record does not exist, and for the reasons
+// of Insert.
 func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	old, ok := c.records.Get(uint64(id))
 	if !ok {
@@ -159,7 +154,7 @@ func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	return nil
 }
 
-// Delete removes a document, and reports whether there was one.
+// Delete removes a document and reports whether it existed.
 func (c *Collection) Delete(id RecordID) bool {
 	doc, ok := c.records.Delete(uint64(id))
 	if !ok {
@@ -175,7 +170,7 @@ func (c *Collection) Delete(id RecordID) bool {
 	return true
 }
 
-// Get finds a document by its record.
+// Get returns the document of a record id.
 func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(uint64(id)) }
 
 // FindByID finds a document by its _id.
@@ -192,13 +187,13 @@ func (c *Collection) FindByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	return RecordID(record), doc, ok
 }
 
-// maxPointDocs is how many documents FindPoint finds at most.
+// maxPointDocs is the maximum number of documents that FindPoint returns.
 const maxPointDocs = 16
 
-// FindPoint appends the documents that match a filter which asks for one value of one
-// field, by the only index there is on the field, in the order that a Plan would
-// have. ok is false where the filter or the indexes are others, or there are more
-// documents than a few: then it takes a plan.
+// FindPoint appends the documents that match a filter which requires one value of one field. It uses the
+// only index on that field and returns the documents in the order of a Plan. ok is false if the filter
+// or the indexes have another form, or if more than maxPointDocs documents match. The caller then needs
+// a Plan.
 func (c *Collection) FindPoint(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
 	field, v, ok := f.PointEquality()
 	if !ok {
@@ -225,9 +220,9 @@ func (c *Collection) FindPoint(f *filter.Filter, into []bson.Raw) (docs []bson.R
 	return into, true
 }
 
-// pointIndex returns the index on a field alone; nil where there is none, another one
-// begins with the field, it is walked from its end, or it does not have every document
-// once.
+// pointIndex returns the single-field index on a field. It returns nil if there is none, if another
+// index begins with the field, if the index is descending, or if it does not have exactly one entry for
+// each document.
 func (c *Collection) pointIndex(field string) (found *Index) {
 	for _, ix := range c.indexes {
 		switch {
@@ -242,14 +237,12 @@ func (c *Collection) pointIndex(field string) (found *Index) {
 	return found
 }
 
-// Scan walks all documents in the order of insertion, as they are now: later
-// changes do not show.
+// Scan iterates over all documents in insertion order, as of the time of the call.
 func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
 	return c.ScanAfter(0)
 }
 
-// First returns the document that was inserted before all others; false when
-// there is none.
+// First returns the oldest document; false if the collection is empty.
 func (c *Collection) First() (RecordID, bson.Raw, bool) {
 	for id, doc := range c.records.All() {
 		return RecordID(id), doc, true
@@ -257,10 +250,10 @@ func (c *Collection) First() (RecordID, bson.Raw, bool) {
 	return 0, nil, false
 }
 
-// LastID returns the newest record there has ever been; 0 before the first.
+// LastID returns the highest record id so far; 0 before the first insert.
 func (c *Collection) LastID() RecordID { return c.lastID }
 
-// ScanAfter walks the documents behind a record, in the order of insertion.
+// ScanAfter iterates over the documents after a record id in insertion order.
 func (c *Collection) ScanAfter(id RecordID) iter.Seq2[RecordID, bson.Raw] {
 	snapshot := c.Snapshot()
 	return func(yield func(RecordID, bson.Raw) bool) {
@@ -272,7 +265,7 @@ func (c *Collection) ScanAfter(id RecordID) iter.Seq2[RecordID, bson.Raw] {
 	}
 }
 
-// Documents is Scan without the records.
+// Documents is like Scan, without the record ids.
 func (c *Collection) Documents() iter.Seq[bson.Raw] {
 	snapshot := c.Snapshot()
 	return func(yield func(bson.Raw) bool) {
@@ -284,9 +277,8 @@ func (c *Collection) Documents() iter.Seq[bson.Raw] {
 	}
 }
 
-// Find walks the documents that match, with the records they lie in. A
-// document on which the filter fails does not match it; a caller that needs the error
-// tests the Candidates.
+// Find iterates over the matching documents and their record ids. A document for which the filter fails
+// does not match. Callers that need the error must test the Candidates.
 func (c *Collection) Find(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] {
 	candidates := c.Candidates(f)
 	return func(yield func(RecordID, bson.Raw) bool) {
@@ -298,9 +290,8 @@ func (c *Collection) Find(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] {
 	}
 }
 
-// Candidates walks documents among which are all that match: those an index
-// gives, otherwise all in the order of insertion. They are as they are now:
-// later changes do not show.
+// Candidates iterates over a superset of the matching documents: the documents that an index returns, or
+// all in insertion order. It reads the collection as of the time of the call.
 func (c *Collection) Candidates(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] {
 	p := &Plan{coll: c.Snapshot(), query: Query{Filter: f}}
 	if f != nil {

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Distinct returns the different values at a path, in the order they are first
-// met. An array counts as its elements.
+// Distinct returns the distinct values at a path in the order of their first occurrence. The elements of
+// an array count as values.
 func Distinct(ctx context.Context, path string, docs iter.Seq[bson.Raw]) ([]bson.RawValue, error) {
 	w := quota.New(ctx)
 	parts := paths.Split(path)

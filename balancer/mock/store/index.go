@@ -19,9 +19,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// IndexSpec says what an index is on. Options holds whatever else the index
-// was created with, as given; of it only partialFilterExpression has a meaning
-// here.
+// IndexSpec is the definition of an index. Options holds all other options of createIndexes as given. Of
+// these the store uses only partialFilterExpression.
 type IndexSpec struct {
 	Name           string
 	Key            bson.Raw
@@ -29,7 +28,7 @@ type IndexSpec struct {
 	Options        bson.Raw
 }
 
-// Doc returns the index as listIndexes shows it.
+// Doc returns the index in the format of listIndexes.
 func (s IndexSpec) Doc() bson.D {
 	doc := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: s.Key}, {Key: "name", Value: s.Name}}
 	if s.Unique && s.Name != "_id_" {
@@ -51,17 +50,17 @@ func (s IndexSpec) IsPartial() bool {
 	return value.IsObject(document.Lookup(s.Options, "partialFilterExpression"))
 }
 
-// Index is one index of a collection. Its keys are the encodings of its fields
-// one after another, all ascending; "hashed" fields are the encoded hash.
+// Index is an index of a collection. Its keys are the concatenated encodings of the fields, all
+// ascending. The value of a "hashed" field is the encoded hash.
 type Index struct {
 	spec           IndexSpec
 	fields         []indexField
 	partialFilter  *filter.Filter
 	entries        *tree.Keys
-	arrayPaths     []string // the beginnings of paths at which there was an array since the index was built
+	arrayPaths     []string // path prefixes at which a document had an array since the index was built
 	hidden         bool     // maintained, but not used for queries
-	preparedUnique bool     // refuses new duplicates, on the way to a unique index
-	special        bool     // text, geo and wildcard indexes: no query uses them
+	preparedUnique bool     // rejects new duplicates, before the conversion to a unique index
+	special        bool     // a text, geo or wildcard index, which no query uses
 }
 
 type indexField struct {
@@ -108,10 +107,10 @@ func newIndex(spec IndexSpec, l expr.Language) (*Index, error) {
 	return ix, nil
 }
 
-// partialOps are the operators allowed in a partial filter, as MongoDB's manual lists them.
+// partialOps are the operators allowed in a partial filter (MongoDB manual).
 var partialOps = []string{"$eq", "$exists", "$gt", "$gte", "$lt", "$lte", "$type", "$in", "$or"}
 
-// unsupportedPartialClause returns a condition that a partial filter must not contain.
+// unsupportedPartialClause returns a condition that is not allowed in a partial filter.
 func unsupportedPartialClause(list []filter.Clause) (filter.Clause, bool) {
 	for _, c := range list {
 		if !slices.Contains(partialOps, c.Op) {
@@ -126,7 +125,7 @@ func unsupportedPartialClause(list []filter.Clause) (filter.Clause, bool) {
 	return filter.Clause{}, false
 }
 
-// checkIndexField refuses key patterns as the server does (67).
+// checkIndexField rejects invalid key patterns with the server's error (67).
 func checkIndexField(name string, v value.Value) error {
 	refuse := func(format string, args ...any) error {
 		return servererr.New(mongoerr.CannotCreateIndex, format, args...)
@@ -162,10 +161,9 @@ func checkIndexField(name string, v value.Value) error {
 	return nil
 }
 
-// CreateIndex builds an index over what the collection holds. The same index
-// again is accepted; another one of that name fails with 86, the same key
-// under another name with 85, and a value that a unique index does not admit
-// with 11000.
+// CreateIndex builds an index over the documents of the collection. If the same index exists, it does
+// nothing. It fails with 86 if the name exists with another definition, with 85 if the key exists under
+// another name, and with 11000 for a duplicate key in a unique index.
 func (c *Collection) CreateIndex(spec IndexSpec) error {
 	ix, err := newIndex(spec, c.Language)
 	if err != nil {
@@ -195,8 +193,8 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 	return nil
 }
 
-// DropIndex removes an index by name: 27 when there is none, 72 for the one on
-// _id.
+// DropIndex removes an index by name. It fails with 27 if the index does not exist, and with 72 for the
+// index on _id.
 func (c *Collection) DropIndex(name string) error {
 	if name == "_id_" {
 		return servererr.New(mongoerr.InvalidOptions, "cannot drop _id index")
@@ -210,7 +208,7 @@ func (c *Collection) DropIndex(name string) error {
 	return nil
 }
 
-// Indexes lists the indexes, the one on _id first, then as they were created.
+// Indexes returns the indexes in the order of creation, with the index on _id first.
 func (c *Collection) Indexes() []IndexSpec {
 	specs := make([]IndexSpec, len(c.indexes))
 	for i, ix := range c.indexes {
@@ -219,38 +217,36 @@ func (c *Collection) Indexes() []IndexSpec {
 	return specs
 }
 
-// HasSameIndexes reports whether another collection has indexes of the same names, in
-// the same order.
+// HasSameIndexes reports whether another collection has indexes with the same names in the same order.
 func (c *Collection) HasSameIndexes(o *Collection) bool {
 	return slices.EqualFunc(c.indexes, o.indexes, func(a, b *Index) bool { return a.spec.Name == b.spec.Name })
 }
 
-// IndexServes reports whether the index of a name serves prefix.
+// IndexServes reports whether the named index serves prefix.
 func (c *Collection) IndexServes(prefix bson.Raw, name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Serves(prefix) })
 }
 
-// IndexHasPrefix reports whether the key of the index of a name begins with prefix.
+// IndexHasPrefix reports whether the key of the named index begins with prefix.
 func (c *Collection) IndexHasPrefix(prefix bson.Raw, name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool {
 		return ix.spec.Name == name && !ix.special && hasPrefix(ix.spec.Key, prefix)
 	})
 }
 
-// IsIndexMultikey reports whether the index of a name holds or held an array.
+// IsIndexMultikey reports whether the named index is multikey.
 func (c *Collection) IsIndexMultikey(name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.IsMultikey() })
 }
 
-// Serves reports whether the index's key begins with prefix, in the same order
-// and with the same values, and has every document: it is neither sparse nor
-// partial.
+// Serves reports whether the index's key begins with prefix (same fields, order and values) and the
+// index contains every document. Sparse and partial indexes don't.
 func (ix *Index) Serves(prefix bson.Raw) bool {
 	return !ix.spec.Sparse && ix.partialFilter == nil && !ix.special && hasPrefix(ix.spec.Key, prefix)
 }
 
-// IsLastIndexFor reports whether an index serves prefix and no other index does that
-// is not hidden and holds no arrays. Those in without don't count.
+// IsLastIndexFor reports whether the named index serves prefix and no other visible, non-multikey index
+// does. It ignores the indexes in without.
 func (c *Collection) IsLastIndexFor(prefix bson.Raw, name string, without []string) bool {
 	serves := false
 	for _, ix := range c.indexes {
@@ -265,8 +261,8 @@ func (c *Collection) IsLastIndexFor(prefix bson.Raw, name string, without []stri
 	return serves
 }
 
-// IndexFor finds an index that serves prefix and is not hidden. One that holds
-// arrays is taken only when there is no other.
+// IndexFor returns a visible index that serves prefix. It returns a multikey index only if there is no
+// other.
 func (c *Collection) IndexFor(prefix bson.Raw) (*Index, bool) {
 	var found *Index
 	for _, ix := range c.indexes {
@@ -295,22 +291,22 @@ func hasPrefix(key, prefix []byte) bool {
 	return true
 }
 
-// Spec returns the specification that the index was created with.
+// Spec returns the definition of the index.
 func (ix *Index) Spec() IndexSpec { return ix.spec }
 
 // FieldCount returns the number of fields in a key of the index.
 func (ix *Index) FieldCount() int { return len(ix.fields) }
 
-// IsMultikey reports whether some document has an array in an indexed field, or had one since the
-// index was built: servers don't count how many there are left.
+// IsMultikey reports whether a document has an array in an indexed field, or had one since the index was
+// built. Like servers, the index does not count the arrays.
 func (ix *Index) IsMultikey() bool { return len(ix.arrayPaths) > 0 }
 
 // Len returns the number of entries.
 func (ix *Index) Len() int { return ix.entries.Len() }
 
-// ScanIndex walks the entries with from <= key < to in key order, and in order
-// of insertion within one key; nil leaves an end open. It shows the index as it
-// is now. A key must not be changed, and is good for keeping.
+// ScanIndex iterates over the entries with from <= key < to, sorted by key and then by insertion order.
+// A nil bound means unbounded. It reads the index as of the time of the call. The keys stay valid but
+// must not be changed.
 func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, []byte] {
 	entries := ix.entries
 	if c.cachedSnapshot != c {
@@ -325,8 +321,7 @@ func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, [
 	}
 }
 
-// checkUnique refuses a key of a document that a unique index already has for another
-// one.
+// checkUnique fails if another document has one of the keys and the index is unique.
 func (ix *Index) checkUnique(ns string, keys *indexKeys, id RecordID, doc bson.Raw) error {
 	if !ix.spec.Unique && !ix.preparedUnique {
 		return nil
@@ -339,7 +334,7 @@ func (ix *Index) checkUnique(ns string, keys *indexKeys, id RecordID, doc bson.R
 	return nil
 }
 
-// isKeyTaken reports whether a document other than the record's has the key.
+// isKeyTaken reports whether a document other than id has the key.
 func (ix *Index) isKeyTaken(key []byte, id RecordID) bool {
 	first, taken := ix.entries.FirstRecord(key)
 	if !taken || first != uint64(id) {

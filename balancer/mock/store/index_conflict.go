@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// isEquivalent reports whether two indexes are the same to the server: key, unique,
-// sparse and the partial filter decide; other options are ignored.
+// isEquivalent reports whether a server regards two indexes as the same: key, unique, sparse and the
+// partial filter are equal. Other options do not matter.
 func (s IndexSpec) isEquivalent(o IndexSpec) bool {
 	return value.Compare(value.Object(s.Key), value.Object(o.Key)) == 0 && s.Unique == o.Unique && s.Sparse == o.Sparse &&
 		document.Lookup(s.Options, "partialFilterExpression").Equal(document.Lookup(o.Options, "partialFilterExpression"))
 }
 
-// matchesExisting reports whether a requested index exists already, or why it
-// conflicts with an existing one.
+// matchesExisting reports whether the requested index is the existing one, and returns an error if it
+// conflicts with it.
 func (s IndexSpec) matchesExisting(there IndexSpec) (bool, error) {
 	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
 	both := func(text string) error {
@@ -43,7 +43,7 @@ func (s IndexSpec) matchesExisting(there IndexSpec) (bool, error) {
 	return false, nil
 }
 
-// messageText returns an index as messages show it.
+// messageText returns the index in the format of error messages.
 func (s IndexSpec) messageText() string {
 	fs := []document.Field{{Name: "v", Value: value.Int32(2)}}
 	if s.Unique {

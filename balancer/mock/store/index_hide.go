@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// SetIndexHidden hides an index from queries, or shows it again, and reports whether
-// it was hidden before. It fails with IndexNotFound if there is none of that name.
+// SetIndexHidden hides or unhides an index and reports whether it was hidden before. It fails with
+// IndexNotFound if the index does not exist.
 func (c *Collection) SetIndexHidden(name string, hidden bool) (wasHidden bool, err error) {
 	ix, err := c.findIndex(name)
 	if err != nil {
@@ -25,8 +25,8 @@ func (c *Collection) SetIndexHidden(name string, hidden bool) (wasHidden bool, e
 	return wasHidden, nil
 }
 
-// SetIndexOption changes an option of an index without building it
-// again; nil removes the option. It returns the previous value.
+// SetIndexOption changes an option of an index without rebuilding it; nil removes the option. It returns
+// the previous value.
 func (c *Collection) SetIndexOption(name, option string, v any) (before bson.RawValue, err error) {
 	ix, err := c.findIndex(name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Collection) SetIndexOption(name, option string, v any) (before bson.Raw
 	return before, err
 }
 
-// IndexEntryCounts counts the keys of each index by its name.
+// IndexEntryCounts returns the number of entries of each index by name.
 func (c *Collection) IndexEntryCounts() map[string]int64 {
 	counts := map[string]int64{}
 	for _, ix := range c.indexes {

@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SetPrepareUnique makes an index refuse new duplicate keys, or admit them again,
-// and reports whether it refused them before. Existing duplicates stay. It fails with
-// IndexNotFound if there is none of that name.
+// SetPrepareUnique makes an index reject or accept new duplicate keys, and reports whether it rejected
+// them before. Existing duplicates stay. It fails with IndexNotFound if the index does not exist.
 func (c *Collection) SetPrepareUnique(name string, on bool) (wasPrepared bool, err error) {
 	ix, err := c.findIndex(name)
 	if err != nil {
@@ -30,8 +29,8 @@ func (c *Collection) SetPrepareUnique(name string, on bool) (wasPrepared bool, e
 	return wasPrepared, nil
 }
 
-// DuplicateGroups returns the _ids of documents that have a key of an index in
-// common, group by group.
+// DuplicateGroups returns, for each duplicate key of an index, the _ids of the documents that have the
+// key.
 func (c *Collection) DuplicateGroups(name string) ([]bson.A, error) {
 	ix, err := c.findIndex(name)
 	if err != nil {
@@ -58,7 +57,7 @@ func (c *Collection) DuplicateGroups(name string) ([]bson.A, error) {
 	return groups, nil
 }
 
-// MakeUnique makes a prepared index a unique one. There must be no duplicates.
+// MakeUnique converts a prepared index to a unique index. The index must have no duplicates.
 func (c *Collection) MakeUnique(name string) error {
 	if _, err := c.SetPrepareUnique(name, false); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 
 // indexKeys are the entries of one document in one index.
 type indexKeys struct {
-	keys       [][]byte // ascending, no two alike
-	arrayPaths []string // the beginnings of fields' paths at which there are arrays
+	keys       [][]byte // ascending and distinct
+	arrayPaths []string // path prefixes at which the document has an array
 	buf        []byte   // buffer of a single key, reused for the next document
 }
 
@@ -26,7 +26,7 @@ func (k indexKeys) equal(o indexKeys) bool {
 	return slices.Equal(k.arrayPaths, o.arrayPaths) && slices.EqualFunc(k.keys, o.keys, bytes.Equal)
 }
 
-// append encodes one field of a key; missing counts as null.
+// append encodes one field of a key; a missing value counts as null.
 func (f indexField) append(dst []byte, v value.Value) []byte {
 	if value.IsMissing(v) {
 		v = value.Null()
@@ -37,15 +37,14 @@ func (f indexField) append(dst []byte, v value.Value) []byte {
 	return keyorder.Append(dst, v)
 }
 
-// keysOf finds the entries of a document. Arrays give one for each element;
-// two arrays side by side cannot be indexed (171), nor can a hashed array
-// (16766).
+// keysOf returns the entries of a document. An array has one entry for each element. It fails for two
+// parallel arrays (171) and for an array in a hashed field (16766).
 func (ix *Index) keysOf(doc bson.Raw) (keys indexKeys, err error) {
 	err = ix.readKeys(&keys, doc)
 	return keys, err
 }
 
-// readKeys is keysOf that reuses the memory of into.
+// readKeys is like keysOf and reuses the memory of into.
 func (ix *Index) readKeys(into *indexKeys, doc bson.Raw) (err error) {
 	into.keys, into.arrayPaths = into.keys[:0], nil
 	if ix.special || ix.partialFilter != nil && !ix.partialFilter.Match(doc) {
@@ -63,9 +62,8 @@ func (ix *Index) readKeys(into *indexKeys, doc bson.Raw) (err error) {
 	return err
 }
 
-// plainKey appends the only key of a document that has no arrays on the way to
-// the indexed fields; found reports whether there is any of these. It is not plain
-// where there may be arrays.
+// plainKey appends the only key of a document without arrays in indexed fields. found reports whether
+// the document has any of the fields. plain is false if the document may have arrays.
 func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bool) {
 	for _, f := range ix.fields {
 		v := value.Object(doc)
@@ -88,7 +86,7 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 	return dst, found, true
 }
 
-// extractKeys finds the entries of a document with arrays.
+// extractKeys computes the entries of a document with arrays.
 func (ix *Index) extractKeys(doc bson.Raw) (keyExtraction, error) {
 	x := keyExtraction{ix: ix}
 	at := make([]paths.Position, len(ix.fields))
@@ -108,11 +106,11 @@ func (ix *Index) extractKeys(doc bson.Raw) (keyExtraction, error) {
 type keyExtraction struct {
 	ix       *Index
 	out      indexKeys
-	firstKey []value.Value // of the first key, for messages
+	firstKey []value.Value // of the first key, for error messages
 }
 
-// expand follows every field to its value or to the first array, emits a key
-// when there is no array, and otherwise goes on with each of its elements.
+// expand follows every field to its value or to the first array. It emits a key if there is no array,
+// and otherwise continues with each element of the array.
 func (x *keyExtraction) expand(at []paths.Position) error {
 	var arr value.Value
 	var through string // the field that leads to the array
@@ -160,7 +158,7 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 	return nil
 }
 
-// recordArrays notes the arrays that fields are at.
+// recordArrays records the path prefixes of arrays.
 func (x *keyExtraction) recordArrays(at []paths.Position) {
 	for i, p := range at {
 		if !value.IsArray(p.Value) || p.Done {

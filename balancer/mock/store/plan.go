@@ -19,47 +19,46 @@ import (
 // Query is the input of the planner.
 type Query struct {
 	Filter *filter.Filter
-	// Sort is the order asked for: a pattern, {$natural: ±1}, or empty.
+	// Sort is the requested order: a pattern, {$natural: ±1}, or empty.
 	Sort bson.Raw
-	// Hint is an index's name or key, or {$natural: ±1}; zero leaves the choice.
+	// Hint is the name or the key of an index, or {$natural: ±1}. With a zero Hint the planner chooses.
 	Hint bson.RawValue
-	// Min and Max limit the keys of the hinted index: from Min, included, to Max,
-	// excluded.
+	// Min and Max limit the keys of the hinted index to [Min, Max).
 	Min, Max bson.Raw
-	// HasCollation says that strings are compared by a collation, which indexes do not have.
+	// HasCollation reports whether strings are compared by a collation, which indexes do not support.
 	HasCollation bool
-	// AllowExpress allows the shortest way to one document by its _id.
+	// AllowExpress allows the express path to a document by its _id.
 	AllowExpress bool
-	// Shape says how the caller uses the documents; it may need only index keys.
+	// Shape says how the caller uses the documents. The index keys may be sufficient.
 	Shape ResultShape
 }
 
-// Plan is a way to read what a query needs: by an index, or all records. It reads
-// the collection as it was when the plan was made.
+// Plan reads the documents of a query from an index or from all records. It reads the collection as of
+// the creation of the plan.
 type Plan struct {
 	coll    *Collection
 	query   Query
 	clauses []filter.Clause
 	accessPath
-	branches []*Plan // of an $or that each go by an index
+	branches []*Plan // the branches of an $or, each with its own index
 	rejected []*Plan
 }
 
-// accessPath is a scan of one index, or of all records when there is none.
+// accessPath is a scan of one index, or of all records if index is nil.
 type accessPath struct {
 	index        *Index
-	bounds       []bounds // one for each field of the index
-	exactClauses []bool   // by clause: every key in the bounds satisfies it
-	// backward is explain's direction; reversed says that the entries, which all
-	// ascend, are walked from the end.
+	bounds       []bounds // for each field of the index
+	exactClauses []bool   // by clause: all keys within the bounds satisfy the clause
+	// backward is the direction that explain shows. reversed means that the scan reads the entries,
+	// which are all ascending, from the end.
 	backward, reversed bool
-	sorted             bool // documents come in the order asked for
+	sorted             bool // documents come in the requested order
 	from, to           []byte
-	hasMinMax          bool // by from and to
+	hasMinMax          bool // limited by from and to
 }
 
-// Plan chooses how to read. A hint that names no index is BadValue, as are Min
-// and Max that do not fit it.
+// Plan plans a query. It fails with BadValue if the hint names no index, or if Min or Max does not fit
+// the index.
 func (c *Collection) Plan(q Query) (*Plan, error) {
 	p := &Plan{coll: c.Snapshot(), query: q}
 	if q.Filter != nil {
@@ -77,7 +76,7 @@ func (c *Collection) Plan(q Query) (*Plan, error) {
 	return p.chooseBest(), nil
 }
 
-// Filter returns what the query asks for; nil for everything.
+// Filter returns the filter of the query; nil matches everything.
 func (p *Plan) Filter() *filter.Filter { return p.query.Filter }
 
 func (p *Plan) useNaturalOrder(direction value.Value) *Plan {
@@ -120,7 +119,7 @@ func (p *Plan) refuse(code mongoerr.Code, text string) error {
 	return err
 }
 
-// sameKey reports whether two key patterns are one: {a: 1} and {a: 1.0} are.
+// sameKey reports whether two key patterns are equal. {a: 1} and {a: 1.0} are.
 func sameKey(a, b []byte) bool { return document.Count(a) == document.Count(b) && hasPrefix(a, b) }
 
 // applyMinMax applies Min and Max.
@@ -151,7 +150,8 @@ func (p *Plan) applyMinMax() error {
 	return nil
 }
 
-// isCollationSensitive reports whether a bound holds what a collation may order: texts, objects and arrays.
+// isCollationSensitive reports whether a bound contains values that a collation affects: strings,
+// objects and arrays.
 func isCollationSensitive(bound bson.Raw) bool {
 	for _, v := range document.Fields(bound) {
 		switch v.Type {
@@ -162,7 +162,7 @@ func isCollationSensitive(bound bson.Raw) bool {
 	return false
 }
 
-// encodeBound encodes a bound that has exactly the fields of the index, in order.
+// encodeBound encodes a bound, which must have exactly the fields of the index in order.
 func (ix *Index) encodeBound(doc bson.Raw) ([]byte, bool) {
 	var key []byte
 	i := 0
@@ -176,8 +176,8 @@ func (ix *Index) encodeBound(doc bson.Raw) ([]byte, bool) {
 	return key, i == len(ix.fields)
 }
 
-// chooseBest looks for the index with the fewest keys in its bounds; a scan of all
-// records is the last resort.
+// chooseBest chooses the index with the fewest keys within its bounds. It scans all records only if no
+// index is usable.
 func (p *Plan) chooseBest() *Plan {
 	var candidates []*Plan
 	for _, ix := range p.coll.indexes {
@@ -197,7 +197,7 @@ func (p *Plan) chooseBest() *Plan {
 		return p
 	}
 	if i := slices.IndexFunc(candidates, (*Plan).isCountScan); i >= 0 {
-		return candidates[i] // and nobody looks at the others
+		return candidates[i] // the plan is chosen without a trial
 	}
 	if len(candidates) > 1 {
 		rankCandidates(candidates)
@@ -210,7 +210,7 @@ func (p *Plan) hasClauseOn(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c filter.Clause) bool { return c.Path == path })
 }
 
-// hasBoundsOn reports whether a clause gives bounds, even if they are everything.
+// hasBoundsOn reports whether a clause gives bounds on a path, even unlimited ones.
 func (p *Plan) hasBoundsOn(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c filter.Clause) bool {
 		if c.Path != path {
@@ -221,7 +221,7 @@ func (p *Plan) hasBoundsOn(path string) bool {
 	})
 }
 
-// maxTrialKeys is how many keys of each candidate are counted.
+// maxTrialKeys is the maximum number of keys that are counted for each candidate.
 const maxTrialKeys = 1000
 
 func rankCandidates(candidates []*Plan) {
@@ -239,8 +239,8 @@ func rankCandidates(candidates []*Plan) {
 	})
 }
 
-// savedSteps counts the steps that a plan avoids: sorting and fetching. Servers break ties
-// by that.
+// savedSteps returns the number of steps that a plan avoids: sorting and fetching. Like servers, the
+// planner uses it to break ties.
 func (p *Plan) savedSteps() (n int) {
 	if p.sorted {
 		n++
@@ -251,7 +251,7 @@ func (p *Plan) savedSteps() (n int) {
 	return n
 }
 
-// isCountScan reports whether a count can be answered by COUNT_SCAN, from the ends of one key range.
+// isCountScan reports whether a COUNT_SCAN can answer a count from the ends of one key range.
 func (p *Plan) isCountScan() bool {
 	if !p.query.Shape.IsCount || p.query.Shape.ShardKey != nil {
 		return false
@@ -260,7 +260,7 @@ func (p *Plan) isCountScan() bool {
 	return ok
 }
 
-// boundedFields counts the fields with bounds.
+// boundedFields returns the number of fields with bounds.
 func (a *accessPath) boundedFields() int {
 	n := 0
 	for _, b := range a.bounds {
@@ -271,7 +271,7 @@ func (a *accessPath) boundedFields() int {
 	return n
 }
 
-// planOr plans an $or whose branches all use an index; nil if there is none.
+// planOr plans an $or all of whose branches use an index. It returns nil if there is none.
 func (p *Plan) planOr() *Plan {
 	for _, c := range p.clauses {
 		if c.Or == nil {
@@ -290,7 +290,7 @@ func (p *Plan) planOr() *Plan {
 	return nil
 }
 
-// canServe reports whether the index has every document that can match.
+// canServe reports whether the index contains every document that can match.
 func (ix *Index) canServe(clauses []filter.Clause) bool {
 	if ix.hidden || ix.special {
 		return false
@@ -311,7 +311,7 @@ func (ix *Index) canServe(clauses []filter.Clause) bool {
 	return true
 }
 
-// newAccessPath makes the scan of one index.
+// newAccessPath returns the scan of one index.
 func (p *Plan) newAccessPath(ix *Index) accessPath {
 	a := accessPath{index: ix, bounds: make([]bounds, len(ix.fields)), exactClauses: make([]bool, len(p.clauses))}
 	multikey := ix.IsMultikey()
@@ -329,9 +329,8 @@ func (p *Plan) newAccessPath(ix *Index) accessPath {
 	return a
 }
 
-// narrowBounds applies the clauses on one field, and reports whether there were any.
-// With arrays about, two clauses may be fulfilled by different elements, so
-// that only one narrows the bounds.
+// narrowBounds applies the clauses on one field, and reports whether there were any. In a multikey index
+// different elements may satisfy two clauses, so only one clause narrows the bounds.
 func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, settled []bool, multikey bool) bool {
 	done := false
 	var all []bounds
@@ -349,7 +348,7 @@ func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, settled []b
 		}
 		if multikey && done {
 			if *b != nil && one.isOnePoint() && !b.isOnePoint() {
-				*b = one // an equality is the best of them
+				*b = one // prefers an equality
 				for j, other := range clauses {
 					settled[j] = settled[j] && other.Path != f.name
 				}
@@ -369,8 +368,7 @@ func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, settled []b
 	return done
 }
 
-// setDirection sets the direction of the scan, and whether it yields the requested
-// for.
+// setDirection sets the direction of the scan, and whether the scan returns the requested order.
 func (a *accessPath) setDirection(sort bson.Raw, multikey bool) {
 	down := a.index.isDescending(0)
 	a.reversed = down
@@ -384,8 +382,8 @@ func (a *accessPath) setDirection(sort bson.Raw, multikey bool) {
 	}
 }
 
-// providesOrder reports whether the index has the documents in the order of a
-// pattern, perhaps from its end.
+// providesOrder reports whether the index has the documents in the order of a pattern, forward or
+// reversed.
 func (a *accessPath) providesOrder(sort bson.Raw) (reversed, ok bool) {
 	direction := 0.0
 	i := 0

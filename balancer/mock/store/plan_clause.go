@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// excludesMissing reports whether no document without the field matches.
+// excludesMissing reports whether the clause never matches a document without the field.
 func excludesMissing(c filter.Clause) bool {
 	switch c.Op {
 	case "$eq", "$lte", "$gte":
@@ -26,8 +26,8 @@ func excludesMissing(c filter.Clause) bool {
 	return false
 }
 
-// implies reports whether every document that matches c also matches o, as far
-// as can be seen without trying.
+// implies reports whether every document that matches c also matches o. It may return false for an
+// implication that is hard to see.
 func implies(c, o filter.Clause) bool {
 	if c.Path != o.Path {
 		return false
@@ -46,8 +46,8 @@ func implies(c, o filter.Clause) bool {
 	return narrow.isSubsetOf(wide)
 }
 
-// isNotNull reports whether the clause is {$ne: null}, which also takes arrays
-// without objects, whose elements an index has as null.
+// isNotNull reports whether the clause is {$ne: null}. It also matches arrays without objects, whose
+// elements an index stores as null.
 func isNotNull(c filter.Clause) bool {
 	if c.Op != "$not" {
 		return false
@@ -56,8 +56,8 @@ func isNotNull(c filter.Clause) bool {
 	return op == "$eq" && value.IsNullish(arg)
 }
 
-// hasManyValues reports whether a clause has more values than there may be target ranges:
-// a router does not look at all of them, because it would hold up other queries.
+// hasManyValues reports whether a clause has more values than maxTargetRanges. A router does not
+// evaluate so many values, because that would delay other queries.
 func hasManyValues(c filter.Clause) bool {
 	if c.Op == "$in" {
 		return document.Count(c.Arg.Value) > maxTargetRanges

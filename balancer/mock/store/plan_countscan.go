@@ -2,10 +2,10 @@ package store
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// Stages that skip through an index, because they need no documents.
+// Stages that skip index keys because they need no documents.
 
-// CountScan returns the COUNT_SCAN stage of a count whose bounds are one range of an
-// index that answers the whole query; false for other queries.
+// CountScan returns the COUNT_SCAN stage of a count if one range of an index answers the whole query.
+// Otherwise it returns false.
 func (p *Plan) CountScan(ran RunStats) (*Stage, bool) {
 	if p.index == nil || p.branches != nil || p.index.IsMultikey() || len(p.clauses) == 0 || p.residual() != nil {
 		return nil, false
@@ -30,9 +30,9 @@ func (p *Plan) CountScan(ran RunStats) (*Stage, bool) {
 		Counters: bson.D{{Key: "keysExamined", Value: intOrLong(ran.Keys)}}}, true
 }
 
-// DistinctScan returns the stages that jump from one value of a field to the next
-// in an index that begins with it; n is how many values there are. It is false
-// where no such index answers the whole query.
+// DistinctScan returns the stages that skip from one distinct value of a field to the next, in an index
+// that begins with the field. n is the number of values. It returns false if no such index answers the
+// whole query.
 func (p *Plan) DistinctScan(field string, n int64) (*Stage, bool) {
 	scan := p.scanLedBy(field)
 	if scan == nil {
@@ -48,8 +48,8 @@ func (p *Plan) DistinctScan(field string, n int64) (*Stage, bool) {
 		Fields: bson.D{{Key: "transformBy", Value: bson.Raw(projection)}}}).WithInput(shown), true
 }
 
-// scanLedBy returns the scan of an index that begins with a field and answers the
-// query; nil where there is none.
+// scanLedBy returns the scan of an index that begins with a field and answers the query, nil if there is
+// none.
 func (p *Plan) scanLedBy(field string) *Plan {
 	fits := func(scan *Plan) bool {
 		first := scan.index.fields[0]

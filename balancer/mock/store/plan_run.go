@@ -18,12 +18,12 @@ import (
 // keyRange is a range of index keys, [from, to); a nil to is unbounded.
 type keyRange struct{ from, to []byte }
 
-// maxRanges is the maximum number of ranges of a scan; more are read as one range and
+// maxRanges is the maximum number of ranges of a scan. If there are more, they are read as one range and
 // filtered.
 const maxRanges = 10_000
 
-// keyRanges returns the key ranges that can hold keys in the bounds; checked is how
-// many fields they settle.
+// keyRanges returns the key ranges that contain all keys within the bounds. checked is the number of
+// fields whose bounds the ranges enforce.
 func (a *accessPath) keyRanges() (list []keyRange, checked int) {
 	prefixes := [][]byte{nil}
 	for i, b := range a.bounds {
@@ -61,7 +61,7 @@ func prefixRanges(prefixes [][]byte, b bounds) []keyRange {
 	return list
 }
 
-// prefixSuccessor returns the first key after all that begin with a prefix.
+// prefixSuccessor returns the first key after all keys with a prefix.
 func prefixSuccessor(prefix []byte) []byte {
 	b := slices.Clone(prefix)
 	for i := len(b) - 1; i >= 0; i-- {
@@ -78,10 +78,10 @@ type scannedEntry struct {
 	id       RecordID
 	key      []byte
 	inBounds bool // its key is in the bounds
-	isSeek   bool // the first of a stretch
+	isSeek   bool // the first entry of a range
 }
 
-// scanEntries walks the index as the bounds say, every key that is looked at.
+// scanEntries iterates over all entries that a scan of the bounds examines.
 func (a *accessPath) scanEntries() iter.Seq[scannedEntry] {
 	ranges, checked := a.keyRanges()
 	if a.hasMinMax {
@@ -117,7 +117,7 @@ func (a *accessPath) scanEntries() iter.Seq[scannedEntry] {
 	}
 }
 
-// walkRange goes through the index from the end of a stretch where the scan begins.
+// walkRange iterates over a range from the end at which the scan begins.
 func (a *accessPath) walkRange(r keyRange) iter.Seq2[uint64, []byte] {
 	switch {
 	case !a.reversed:
@@ -128,8 +128,8 @@ func (a *accessPath) walkRange(r keyRange) iter.Seq2[uint64, []byte] {
 	return a.index.entries.BackwardBelow(r.to)
 }
 
-// isInBounds reports whether the fields of a key that its range does not determine
-// lie in their bounds.
+// isInBounds reports whether the fields of a key that its range does not enforce are within their
+// bounds.
 func (a *accessPath) isInBounds(key []byte, checked int) bool {
 	if checked == len(a.bounds) {
 		return true
@@ -151,14 +151,14 @@ func (a *accessPath) isInBounds(key []byte, checked int) bool {
 type Counts struct {
 	Keys, Docs, Seeks       int64
 	DupsTested, DupsDropped int64
-	// Found counts the documents that the scan returned, Matched those that
-	// match, Owned those that the reader kept.
+	// Found is the number of documents that the scan returned, Matched of those that match, Owned of
+	// those that the reader kept.
 	Found, Matched, Owned int64
 	branches              []*Counts
 }
 
-// Run walks the documents that match, and counts. An expression that fails ends
-// the walk, and so does the end of ctx, with its cause.
+// Run iterates over the matching documents and counts. It ends at the first error of an expression, or
+// with the cause of ctx when ctx ends.
 func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var key []byte
@@ -174,21 +174,21 @@ func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] 
 				return
 			}
 		}
-		if err := w.Err(); err != nil { // which has ended the walk
+		if err := w.Err(); err != nil { // the error that ended the walk
 			yield(Found{}, err)
 		}
 	}
 }
 
-// Found is a document, the record it lies in, and the key of the index entry
-// that led to it, nil without an index.
+// Found is a document with its record id and the key of the index entry that led to it; the key is nil
+// without an index.
 type Found struct {
 	ID  RecordID
 	Doc bson.Raw
 	key []byte
 }
 
-// IndexKeyOf returns what returnKey shows: the values of the index that was used.
+// IndexKeyOf returns the document for returnKey: the values in the used index.
 func (p *Plan) IndexKeyOf(f Found) bson.Raw {
 	if p.index == nil {
 		return document.Empty
@@ -203,7 +203,7 @@ func (p *Plan) IndexKeyOf(f Found) bson.Raw {
 	return document.Close(b, start)
 }
 
-// valueOf finds the value in a document that an index has under a key.
+// valueOf returns the value of a document to which an index key belongs.
 func (f indexField) valueOf(doc bson.Raw, key []byte) value.Value {
 	found := value.Null()
 	if f.hashed {
@@ -221,22 +221,22 @@ func (f indexField) valueOf(doc bson.Raw, key []byte) value.Value {
 	return found
 }
 
-// WithRecordID adds what showRecordId shows.
+// WithRecordID adds the record id for showRecordId to a document.
 func WithRecordID(doc bson.Raw, id RecordID) bson.Raw {
 	return document.WithField(doc, "$recordId", value.Int64(int64(id)))
 }
 
-// IsSorted reports whether the documents come in the order asked for.
+// IsSorted reports whether the documents come in the requested order.
 func (p *Plan) IsSorted() bool { return p.sorted || document.IsEmpty(p.query.Sort) }
 
-// candidates walks a superset of the matching documents, each once.
+// candidates iterates over a superset of the matching documents, each once.
 func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	var key []byte
 	return p.candidatesWithKey(nil, counts, &key)
 }
 
-// candidatesWithKey is candidates that stores the index key of each entry in key, and stops with the
-// meter.
+// candidatesWithKey is like candidates. It stores the index key of each entry in key, and stops when the
+// meter ends.
 func (p *Plan) candidatesWithKey(w *quota.Meter, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
 	records := &p.coll.records
 	switch {

@@ -11,24 +11,24 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Stage is one step of a plan as explain shows it.
+// Stage is one stage of a plan in explain.
 type Stage struct {
 	Name     string
-	Filter   bson.Raw // the condition that it tests; nil for none
-	Fields   bson.D   // its static fields, such as keyPattern
+	Filter   bson.Raw // the condition of the stage; nil for none
+	Fields   bson.D   // constant fields, such as keyPattern
 	Counters bson.D   // further counters
-	// Returned is the number of documents it returned, Works the number of its steps.
+	// Returned is the number of returned documents, Works the number of work units.
 	Returned, Works int64
 	Inputs          []*Stage
 }
 
-// PlannerDoc returns the stage as queryPlanner shows it.
+// PlannerDoc returns the stage in the format of queryPlanner.
 func (s *Stage) PlannerDoc() bson.D {
 	doc := append(s.headFields(), s.Fields...)
 	return s.appendInputs(doc, (*Stage).PlannerDoc)
 }
 
-// ExecutionDoc returns the stage as executionStats shows it.
+// ExecutionDoc returns the stage in the format of executionStats.
 func (s *Stage) ExecutionDoc() bson.D {
 	doc := append(s.headFields(),
 		bson.E{Key: "nReturned", Value: intOrLong(s.Returned)},
@@ -67,7 +67,7 @@ func (s *Stage) appendInputs(doc bson.D, show func(*Stage) bson.D) bson.D {
 	return append(doc, bson.E{Key: "inputStages", Value: list})
 }
 
-// intOrLong encodes a counter: as Int32 if it fits, else Int64.
+// intOrLong returns a counter as int32 if it fits, else as int64.
 func intOrLong(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
@@ -75,37 +75,35 @@ func intOrLong(n int64) any {
 	return n
 }
 
-// WithInput puts a stage on top of another.
+// WithInput adds an input to a stage.
 func (s *Stage) WithInput(input *Stage) *Stage {
 	s.Inputs = append(s.Inputs, input)
 	return s
 }
 
-// ResultShape is what the caller does with the documents of a plan.
+// ResultShape says what the caller does with the documents of a plan.
 type ResultShape struct {
-	// ShardKey are the fields of the shard key of which a shard tests the owner;
-	// nil when it need not.
+	// ShardKey are the fields of the shard key, for the shard's ownership filter; nil without a filter.
 	ShardKey []string
-	// Projection is that of find.
+	// Projection is the projection of the find.
 	Projection bson.Raw
-	// Skip and Limit cut the result; zero is none.
+	// Skip and Limit limit the result; zero means none.
 	Skip, Limit int64
-	// IsCount is for count, which needs no documents.
+	// IsCount marks a count, which needs no documents.
 	IsCount bool
 }
 
 // RunStats are the counters of a plan's execution.
 type RunStats struct {
 	Counts
-	// Returned is the result's length; Bytes the size of what had to be sorted.
+	// Returned is the number of results, Bytes the size of the sorted documents.
 	Returned, Bytes int64
 }
 
-// Totals are the index keys and documents that a plan looked at, as the server
-// counts them.
+// Totals are the numbers of index keys and documents that a plan examined, as the server counts them.
 type Totals struct{ Keys, Docs int64 }
 
-// Stages describes the plan, with the counts of a run or of none.
+// Stages describes the plan with the counters of a run, which may be zero.
 func (p *Plan) Stages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	if s, ok := p.expressStage(shape, ran); ok {
 		return s, Totals{ran.Keys, ran.Docs}
@@ -132,13 +130,13 @@ func (p *Plan) Stages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	return s, totals
 }
 
-// isSubplanned reports whether the query is $or and nothing else, whose clauses the
-// server plans one by one.
+// isSubplanned reports whether the query consists of a single $or, whose branches the server plans
+// separately.
 func (p *Plan) isSubplanned() bool {
 	return len(p.clauses) == 1 && p.clauses[0].Or != nil && value.IsMissing(p.query.Hint)
 }
 
-// RejectedPlans returns the other plans there were, as queryPlanner shows them.
+// RejectedPlans returns the other candidate plans in the format of queryPlanner.
 func (p *Plan) RejectedPlans(shape ResultShape) bson.A {
 	list := bson.A{}
 	for _, r := range p.rejected {
@@ -148,7 +146,7 @@ func (p *Plan) RejectedPlans(shape ResultShape) bson.A {
 	return list
 }
 
-// expressStage returns the short way to a document by its _id.
+// expressStage returns the express stage, which reads a document by its _id.
 func (p *Plan) expressStage(shape ResultShape, ran RunStats) (*Stage, bool) {
 	if !p.query.AllowExpress || p.index == nil || p.index.spec.Name != "_id_" || len(p.clauses) != 1 ||
 		!p.exactClauses[0] || !p.bounds[0].isOnePoint() || shape.Skip > 0 || shape.IsCount ||
@@ -165,7 +163,7 @@ func (p *Plan) expressStage(shape ResultShape, ran RunStats) (*Stage, bool) {
 	}, true
 }
 
-// sourceStages returns the stages that find the documents and keep those owned.
+// sourceStages returns the stages that find the documents and filter the owned ones.
 func (p *Plan) sourceStages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	switch {
 	case p.branches != nil:
@@ -220,7 +218,7 @@ func (p *Plan) orStage(ran RunStats) *Stage {
 	return fetchStage(p.orFilter(), ran.Found, ran.Matched, or)
 }
 
-// orFilter returns the conditions that the branches do not cover; nil for none.
+// orFilter returns the conditions that the branches do not enforce, nil if there are none.
 func (p *Plan) orFilter() bson.Raw {
 	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residual() != nil }) {
 		return nil
@@ -228,7 +226,7 @@ func (p *Plan) orFilter() bson.Raw {
 	return filter.ExplainQuery(p.clauses)
 }
 
-// residual returns the conditions that the bounds do not cover; nil for none.
+// residual returns the conditions that the bounds do not enforce, nil if there are none.
 func (p *Plan) residual() bson.Raw {
 	var rest []filter.Clause
 	for i, c := range p.clauses {
@@ -242,7 +240,7 @@ func (p *Plan) residual() bson.Raw {
 	return filter.ExplainQuery(rest)
 }
 
-// covers reports whether the index keys suffice, without fetching documents.
+// covers reports whether the index keys are sufficient, so that no documents are fetched.
 func (p *Plan) covers(shape ResultShape) bool {
 	if shape.ShardKey != nil && !p.coversFields(shape.ShardKey) {
 		return false
@@ -263,14 +261,14 @@ func (p *Plan) coversFields(names []string) bool {
 	return true
 }
 
-// projectionFields is what a projection includes. It is none with computed fields, or
-// when it only excludes.
+// projectionFields are the fields that a projection includes. There are none if the projection computes
+// fields or only excludes fields.
 type projectionFields struct {
 	isInclusion, computed, dotted bool
 	names                         []string
 }
 
-// IsInclusion reports whether a projection names fields to keep, and computes none.
+// IsInclusion reports whether a projection includes fields and computes none.
 func IsInclusion(projection bson.Raw) bool { return includedFields(projection).isInclusion }
 
 func includedFields(projection bson.Raw) (in projectionFields) {
@@ -295,8 +293,9 @@ func includedFields(projection bson.Raw) (in projectionFields) {
 	return in
 }
 
-// CoveredProjection returns a function that makes what a query needs of a document from its keys in the index
-// alone: a field that it lacks is null there. It is nil where documents are fetched, or paths shown.
+// CoveredProjection returns a function that builds the part of a document that a query needs from the
+// index keys alone. A missing field becomes null. It returns nil if documents are fetched or if the
+// projection has dotted paths.
 func (p *Plan) CoveredProjection() func(doc bson.Raw) bson.Raw {
 	in := includedFields(p.query.Shape.Projection)
 	if p.index == nil || p.branches != nil || !in.isInclusion || in.dotted || !p.IsSorted() || p.residual() != nil ||
@@ -318,8 +317,8 @@ func (p *Plan) CoveredProjection() func(doc bson.Raw) bson.Raw {
 	}
 }
 
-// projectionStageName names the stage of the projection, "" without one. Dotted paths take the default
-// stage, even from an index.
+// projectionStageName returns the name of the projection stage, "" without a projection. A projection
+// with dotted paths uses the default stage, even if it is covered by an index.
 func (p *Plan) projectionStageName(shape ResultShape) string {
 	if document.IsEmpty(shape.Projection) {
 		return ""
@@ -350,7 +349,7 @@ func sortStage(pattern bson.Raw, shape ResultShape, ran RunStats) *Stage {
 	}
 }
 
-// sortMemory is the server's limit of a sort in memory, in bytes.
+// sortMemory is the server's memory limit of a sort, in bytes.
 const sortMemory = 100 << 20
 
 func directionName(backward bool) string {
@@ -360,7 +359,7 @@ func directionName(backward bool) string {
 	return "forward"
 }
 
-// indexScan returns the stage of the scan, with its bounds.
+// indexScan returns the stage of an index scan with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
 	s := &Stage{Name: "IXSCAN", Fields: append(p.index.explainFields(),
 		bson.E{Key: "direction", Value: directionName(p.backward)})}
@@ -378,7 +377,7 @@ func (p *Plan) indexScan(counts Counts) *Stage {
 	return s
 }
 
-// explainBounds returns the intervals in the order the scan meets them.
+// explainBounds returns the intervals in the order of the scan.
 func (p *Plan) explainBounds(i int) bson.A {
 	list := bson.A{}
 	falling := p.index.isDescending(i) != p.backward
@@ -395,7 +394,7 @@ func (p *Plan) explainBounds(i int) bson.A {
 	return list
 }
 
-// explainFields returns the fields of the index in a stage.
+// explainFields returns the fields that describe the index in a stage.
 func (ix *Index) explainFields() bson.D {
 	paths := bson.D{}
 	for _, f := range ix.fields {
@@ -409,7 +408,7 @@ func (ix *Index) explainFields() bson.D {
 	}
 }
 
-// multikeyPaths returns the beginnings of a field's path at which there are or were arrays.
+// multikeyPaths returns the prefixes of a field's path at which there are or were arrays.
 func (ix *Index) multikeyPaths(f indexField) bson.A {
 	list := bson.A{}
 	for n := range f.path {

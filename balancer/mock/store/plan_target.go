@@ -13,13 +13,13 @@ import (
 // KeyRange is a range of encoded keys, [From, To); a nil To is unbounded.
 type KeyRange struct{ From, To []byte }
 
-// maxTargetRanges is the maximum number of shard key ranges of a targeted query. A query
-// that has more goes to all shards.
+// maxTargetRanges is the maximum number of shard key ranges of a targeted query. A query with more
+// ranges goes to all shards.
 const maxTargetRanges = 1000
 
-// KeyRanges returns the stretches of a shard key that documents which match lie
-// in; false means that the query says nothing about the key's first field. A
-// shard key has no arrays, so that all clauses on a field narrow it.
+// KeyRanges returns the ranges of shard keys that matching documents can have. It returns false if the
+// query has no condition on the key's first field. A shard key contains no arrays, so all clauses on a
+// field narrow its ranges.
 func KeyRanges(f *filter.Filter, key bson.Raw) ([]KeyRange, bool) {
 	if f == nil {
 		return nil, false

@@ -14,21 +14,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressor is the number of a way to compress, as OP_COMPRESSED has it.
+// compressor is the id of a compressor in OP_COMPRESSED.
 type compressor byte
 
 const (
-	noCompressor compressor = iota // a message as it is
+	noCompressor compressor = iota // uncompressed
 	bySnappy
 	byZlib
 	byZstd
 )
 
-// compressorNames returns those of hello, in the order of a server's default.
+// compressorNames returns the names of the compressors in hello, in the default order of a server.
 func compressorNames() []string { return []string{"snappy", "zstd", "zlib"} }
 
-// CommonCompressors returns the compressors among a client's that this package
-// has, in the client's order.
+// CommonCompressors returns the offered compressors that this package supports, in the client's order.
 func CommonCompressors(offered []string) []string {
 	var common []string
 	for _, name := range offered {
@@ -40,16 +39,17 @@ func CommonCompressors(offered []string) []string {
 }
 
 const (
-	// compressedHeaderBytes come before the compressed message: its opcode, its
-	// size without the header, and the compressor.
+	// compressedHeaderBytes is the size of the fields before the compressed message: the original
+	// opcode, the uncompressed size, and the compressor id.
 	compressedHeaderBytes = 9
-	// maxSnappyRatio is what snappy can't exceed: 64 bytes take three.
+	// maxSnappyRatio is above the maximum compression ratio of snappy, which compresses 64 bytes to
+	// three.
 	maxSnappyRatio = 22
-	// zstdWindowBytes is the largest window taken; drivers use 8 MiB.
+	// zstdWindowBytes is the maximum window size of zstd; drivers use 8 MiB.
 	zstdWindowBytes = 8 << 20
 )
 
-// inflatedBytes is how large an OP_COMPRESSED says its message to be.
+// inflatedBytes returns the uncompressed size in the header of an OP_COMPRESSED message.
 func inflatedBytes(payload []byte) int32 {
 	if len(payload) < compressedHeaderBytes {
 		return 0
@@ -57,8 +57,8 @@ func inflatedBytes(payload []byte) int32 {
 	return int32(binary.LittleEndian.Uint32(payload[4:]))
 }
 
-// inflate takes the message out of an OP_COMPRESSED. It is no larger than the
-// limit, and memory is set aside only as it comes out.
+// inflate decompresses an OP_COMPRESSED message. It fails above limit, and allocates memory only as data
+// is decompressed.
 func inflate(h header, payload []byte, limit int32) (header, []byte, compressor, error) {
 	if len(payload) < compressedHeaderBytes {
 		return h, nil, 0, malformed("OP_COMPRESSED cut short")
@@ -114,7 +114,7 @@ func (c compressor) inflate(data []byte, size int) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %d", errUnknownCompressor, c)
 }
 
-// readExactly reads so many bytes, after which there must be no more.
+// readExactly reads size bytes and fails if more follow.
 func readExactly(r io.Reader, size int) ([]byte, error) {
 	out, err := readPayload(r, size)
 	if err != nil {
@@ -126,11 +126,11 @@ func readExactly(r io.Reader, size int) ([]byte, error) {
 	return out, nil
 }
 
-// compressorPools pools compressors: creating one costs more than using
-// it. The zero value is ready.
+// compressorPools pools compressors, because creating one costs more than using it. The zero value is
+// ready for use.
 type compressorPools struct{ zlib, zstd sync.Pool }
 
-// deflate makes an OP_COMPRESSED of a whole message, appended to an empty dst.
+// deflate compresses a whole message to an OP_COMPRESSED message and appends it to dst, which is empty.
 func (p *compressorPools) deflate(c compressor, dst, message []byte) ([]byte, error) {
 	h, payload := parseHeader(message), message[headerBytes:]
 	dst = appendHeader(dst, h.requestID, h.responseTo, opCompressed)
@@ -182,7 +182,7 @@ func (p *compressorPools) appendZstd(dst, payload []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// appender writes to the end of a slice.
+// appender is a writer that appends to a slice.
 type appender struct{ b []byte }
 
 func (a *appender) Write(p []byte) (int, error) {

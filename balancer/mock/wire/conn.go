@@ -17,25 +17,24 @@ import (
 
 const (
 	readBufferBytes = 4 << 10
-	// maxReusedReplyBytes is the largest reply buffer kept for the next reply.
+	// maxReusedReplyBytes is the maximum size of a reply buffer that is kept for reuse.
 	maxReusedReplyBytes = 1 << 20
 )
 
-// conn is one client. A goroutine reads a command, handles it, and reads the next.
-// While a command takes long, another one reads on, so that a peer that leaves in
-// the middle of it is noticed; the two take turns, and commands stay in order. What
-// it reads ahead is small: a large message is not taken before the one in hand is
-// done with and its reply is sent, so that a connection costs one message and one
-// reply, whatever its peer sends and whether it reads the replies or not.
+// conn is one client connection. A goroutine alternately reads and handles a command. While a command
+// takes long, a second goroutine reads, so that the server notices when the peer disconnects. The two
+// take turns, and commands stay in order. Only small messages are read ahead. A large message is read
+// only after the current message is handled and its reply is sent. So a connection needs the memory of
+// one message and one reply, whatever its peer sends and whether or not the peer reads the replies.
 type conn struct {
 	service *service
 	nc      net.Conn
 	client  *Client
-	ctx     context.Context // ends when the peer is gone
+	ctx     context.Context // ends when the peer disconnects
 	cancel  context.CancelCauseFunc
 
-	// reading is held by who reads the next message, handling by who handles
-	// one. Taking handling before leaving reading is what keeps the order.
+	// reading is held by the goroutine that reads the next message, handling by the goroutine that
+	// handles one. A goroutine takes handling before it releases reading, which keeps the order.
 	reading  baton
 	in       *bufio.Reader
 	scratch  [headerBytes]byte
@@ -44,19 +43,18 @@ type conn struct {
 	writeBy  time.Time // the deadline for replies
 
 	state sync.Mutex
-	// pending counts messages read and not done with: 0, 1 or 2; admitted counts
-	// all that were read.
+	// pending is the number of messages that were read and are not yet handled: 0, 1 or 2. admitted is
+	// the number of all messages that were read.
 	pending  int
 	admitted uint64
-	// receiving: a message has begun to come. timed: the connection has a deadline
-	// for reading.
+	// receiving: part of a message has arrived. timed: the connection has a read deadline.
 	receiving, timed bool
 	retired          bool
 	watch            watch
 }
 
-// baton is a lock. Waiting for it counts as waiting in a testing/synctest
-// bubble, as waiting for a sync.Mutex does not, so servers can be tested there.
+// baton is a lock. Unlike waiting for a sync.Mutex, waiting for a baton is durably blocking in a
+// testing/synctest bubble, so that servers can be tested there.
 type baton chan struct{}
 
 func newBaton() baton   { return make(baton, 1) }
@@ -80,7 +78,7 @@ func newConn(s *service, nc net.Conn) *conn {
 	return c
 }
 
-// serve returns when the connection is closed and nothing runs for it.
+// serve handles the connection until it is closed and none of its goroutines runs.
 func (c *conn) serve() {
 	if err := mongoerr.CatchPanic(c.service.server.log(), "the TLS handshake", c.handshake); err != nil {
 		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote",
@@ -97,14 +95,13 @@ func (c *conn) serve() {
 	if !ok {
 		return
 	}
-	_ = mongoerr.CatchPanic(c.service.server.log(), "the end of a connection", func() error { // which has logged it
+	_ = mongoerr.CatchPanic(c.service.server.log(), "the end of a connection", func() error { // logged already
 		l.Leave(c.client)
 		return nil
 	})
 }
 
-// handshake performs the TLS handshake of a TLS connection, in the time that a
-// message may take.
+// handshake performs the TLS handshake of a TLS connection within the time limit of a message.
 func (c *conn) handshake() error {
 	secured, ok := c.nc.(interface{ HandshakeContext(context.Context) error })
 	if !ok {
@@ -124,14 +121,13 @@ func (c *conn) loop() {
 	}
 }
 
-// serveNext reads a message and handles it, and reports whether there may be
-// more. Should the program panic outside of the handler, it costs this
-// connection, and nobody waits for a baton that is not given back.
+// serveNext reads and handles one message, and reports whether more may follow. A panic outside of the
+// handler closes this connection and releases its batons.
 func (c *conn) serveNext() (more bool) {
 	err := mongoerr.CatchPanic(c.service.server.log(), "a connection", func() error {
 		m, err := c.takeMessage()
 		if err != nil {
-			return nil // next has told
+			return nil // already logged by next
 		}
 		defer c.handling.unlock()
 		defer c.messageDone()
@@ -148,7 +144,7 @@ func (c *conn) serveNext() (more bool) {
 	return more
 }
 
-// takeMessage reads a message and takes the baton for handling it.
+// takeMessage reads a message and takes the handling baton.
 func (c *conn) takeMessage() (message, error) {
 	c.reading.lock()
 	defer c.reading.unlock()
@@ -162,7 +158,7 @@ func (c *conn) takeMessage() (message, error) {
 	return m, err
 }
 
-// turn is the baton for handling a message that is being read.
+// turn is the handling baton for a message that is being read.
 type turn struct {
 	c          *conn
 	mine, kept bool
@@ -175,8 +171,8 @@ func (t *turn) take() {
 	}
 }
 
-// waitForTurn waits for the turn of a message before it takes much memory. The time
-// that we do not read is not the peer's.
+// waitForTurn waits for the handling baton before a message takes much memory. The wait does not count
+// toward the transfer limit.
 func (t *turn) waitForTurn() {
 	if !t.mine {
 		t.take()
@@ -184,14 +180,14 @@ func (t *turn) waitForTurn() {
 	}
 }
 
-// end gives the baton back, unless there is a message to handle.
+// end releases the baton unless a message is to be handled.
 func (t *turn) end() {
 	if t.mine && !t.kept {
 		t.c.handling.unlock()
 	}
 }
 
-// next reads and parses a message; any failure closes the connection.
+// next reads and parses a message. It closes the connection on any failure.
 func (c *conn) next(t *turn) (message, error) {
 	if err := context.Cause(c.ctx); err != nil {
 		return message{}, err
@@ -208,8 +204,8 @@ func (c *conn) next(t *turn) (message, error) {
 	return m, nil
 }
 
-// receive waits for the first byte of a message for as long as it takes, and
-// for the rest no longer than the limit.
+// receive reads a message. It waits indefinitely for the first byte, and for the rest up to the transfer
+// limit.
 func (c *conn) receive(t *turn) (message, error) {
 	if _, err := c.in.Peek(1); err != nil {
 		return message{}, err
@@ -225,7 +221,7 @@ func (c *conn) receive(t *turn) (message, error) {
 	return parseMessage(h, payload, limit, t.waitForTurn)
 }
 
-// isWhole reports whether all of the next message has come.
+// isWhole reports whether the next message is completely buffered.
 func (c *conn) isWhole() bool {
 	b, err := c.in.Peek(c.in.Buffered())
 	return err == nil && len(b) >= headerBytes && int(parseHeader(b).length) <= len(b)
@@ -243,7 +239,7 @@ func (c *conn) startTransferLimit() {
 	c.nc.SetReadDeadline(time.Now().Add(limit)) //nolint:errcheck // a closed connection fails the next read
 }
 
-// logEnd logs why a connection ends, unless the peer just left or we did it.
+// logEnd logs why a connection ends, unless the peer disconnected or the server closed it.
 func (c *conn) logEnd(err error) {
 	log := c.service.server.log()
 	switch {
@@ -255,9 +251,9 @@ func (c *conn) logEnd(err error) {
 	}
 }
 
-// answer handles one message and sends the reply if one is wanted. A monitor
-// that takes a stream of replies gets them until the connection or the server
-// ends, each in answer to the one before.
+// answer handles one message and sends the reply, if one is wanted. A monitor that accepts a stream of
+// replies (exhaust) gets replies until the connection or the server ends. Each is a response to the
+// previous one.
 func (c *conn) answer(m message) error {
 	answers := m.requestID
 	for {
@@ -273,7 +269,7 @@ func (c *conn) answer(m message) error {
 			flags = flagMoreToCome
 		}
 		if flags == 0 {
-			m.request.Body = nil // while the reply waits for its reader
+			m.request.Body = nil // releases the request while the reply is being sent
 		}
 		id := c.service.server.requestID.Add(1)
 		if err := c.send(m, id, answers, flags, doc); err != nil || flags == 0 {
@@ -284,7 +280,7 @@ func (c *conn) answer(m message) error {
 	}
 }
 
-// nextHello returns the hello that waits for changes after a reply.
+// nextHello returns the hello that a streaming monitor would send after a reply.
 func nextHello(hello, reply bson.Raw) bson.Raw {
 	const field = "topologyVersion"
 	was, is := hello.Lookup(field), reply.Lookup(field)
@@ -334,8 +330,8 @@ func (c *conn) send(m message, id, answers, flags int32, doc bson.Raw) error {
 	return err
 }
 
-// setWriteDeadline gives a reply the time that it may take, and up to an eighth
-// more: a deadline serves all replies of a while.
+// setWriteDeadline gives a reply the transfer limit plus up to an eighth. So one deadline serves several
+// replies.
 func (c *conn) setWriteDeadline() error {
 	limit := c.service.server.Limits.Transfer
 	if limit <= 0 {
@@ -368,11 +364,11 @@ func (c *conn) reply(m message) bson.Raw {
 	return doc
 }
 
-// context returns what the command runs under.
+// context returns the context of the command.
 func (c *conn) context(m message) (context.Context, context.CancelFunc) {
 	switch {
 	case m.noReply:
-		// A client may send such a command and leave at once.
+		// A client may send such a command and disconnect at once.
 		return c.service.ctx, func() {}
 	case isAwaitableHello(m.request):
 		ctx, cancel := context.WithCancelCause(c.ctx)
@@ -382,9 +378,8 @@ func (c *conn) context(m message) (context.Context, context.CancelFunc) {
 	return c.ctx, func() {}
 }
 
-// isAwaitableHello reports whether the request is a hello that is answered when the
-// topology changes or its time is up: no work to wait for when the server
-// stops.
+// isAwaitableHello reports whether the request is a hello that waits for a topology change or a timeout.
+// The server does not wait for it when it stops.
 func isAwaitableHello(r Request) bool {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":
@@ -393,8 +388,7 @@ func isAwaitableHello(r Request) bool {
 	return false
 }
 
-// handle calls the handler, and recovers if it panics: the
-// command fails, the process continues.
+// handle calls the handler. If the handler panics, the command fails and the process continues.
 func (c *conn) handle(ctx context.Context, r Request) (doc bson.Raw) {
 	err := mongoerr.CatchPanic(c.service.server.log(), r.Command, func() error {
 		doc = c.service.server.Handler.Handle(ctx, r)
@@ -414,8 +408,8 @@ func errorReply(err error) bson.Raw {
 	return doc
 }
 
-// admit notes a message that is to be handled: from now on time does not count
-// against the peer. It reports whether the connection takes more of them.
+// admit registers a message to be handled and stops the read deadline. It reports whether the connection
+// accepts more messages.
 func (c *conn) admit() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
@@ -433,7 +427,7 @@ func (c *conn) admit() bool {
 	return true
 }
 
-// messageDone notes a message that has been handled.
+// messageDone registers that a message was handled.
 func (c *conn) messageDone() {
 	c.state.Lock()
 	c.pending--
@@ -447,8 +441,7 @@ func (c *conn) messageDone() {
 	}
 }
 
-// setReadDeadline starts the time that a connection may idle. The caller holds
-// the state.
+// setReadDeadline starts the idle limit of the connection. The caller holds the state lock.
 func (c *conn) setReadDeadline() {
 	if idle := c.service.server.Limits.Idle; idle > 0 {
 		c.timed = true
@@ -456,7 +449,7 @@ func (c *conn) setReadDeadline() {
 	}
 }
 
-// closeWhenIdle closes the connection as soon as it has nothing to do.
+// closeWhenIdle closes the connection as soon as it is idle.
 func (c *conn) closeWhenIdle() {
 	c.state.Lock()
 	c.retired = true
@@ -467,8 +460,7 @@ func (c *conn) closeWhenIdle() {
 	}
 }
 
-// hangUp ends the connection and the command that runs on it. The first cause
-// counts.
+// hangUp closes the connection and cancels its command. The first cause counts.
 func (c *conn) hangUp(cause error) {
 	c.cancel(cause)
 	c.nc.Close()

@@ -9,24 +9,23 @@ import (
 )
 
 const (
-	// maxDepth is how deep documents may nest in a command.
+	// maxDepth is the maximum nesting depth of documents in a command.
 	maxDepth = 200
-	// maxDocumentBytes is the server's inner limit for one document: 16 MiB and
-	// 16 KiB for the command around it.
+	// maxDocumentBytes is the server's internal limit for one document: 16 MiB, and 16 KiB for the
+	// command around it.
 	maxDocumentBytes = 16<<20 + 16<<10
 
 	minDocumentBytes = 5
 	objectIDBytes    = 12
 )
 
-// errTooDeep is the reply to a message with a document that is nested too deeply.
-// It is not a protocol error: the server keeps the connection.
+// errTooDeep is the reply to a message with a document that is nested too deeply. It is not a protocol
+// error, so the connection stays open.
 var errTooDeep = mongoerr.New(mongoerr.Overflow, "BSONObj exceeds maximum nested object depth: %d", maxDepth)
 
-// cutDocument takes one document off the front and checks it to the last
-// nested value, so that no reader of it can fail later. (bson.Raw.Validate
-// looks at the outermost level only.) Text is not checked to be UTF-8: the
-// server stores what it gets, too.
+// cutDocument splits one document off the front and validates all nested values, so that reading it
+// cannot fail later. (bson.Raw.Validate validates only the top level.) Like the server, it does not
+// check that strings are valid UTF-8.
 func cutDocument(b []byte) (doc bson.Raw, rest []byte, err error) {
 	return cutNested(b, 0)
 }
@@ -56,8 +55,8 @@ func cutNested(b []byte, depth int) (doc bson.Raw, rest []byte, err error) {
 	return doc, rest, nil
 }
 
-// fixedBytes is the size of the values whose size depends on the type alone,
-// plus one, so that a type that is not here reads as 0.
+// fixedBytes is the size, plus one, of the values whose size depends only on the type. Other types read
+// as 0.
 var fixedBytes = [256]uint8{
 	bson.TypeDouble:     8 + 1,
 	bson.TypeUndefined:  0 + 1,
@@ -109,7 +108,7 @@ func skipBytes(b []byte, n int) ([]byte, error) {
 	return b[n:], nil
 }
 
-// skipString wants the length, which counts the final zero, and that zero.
+// skipString skips a string: the length, which includes the terminating zero, and the bytes.
 func skipString(b []byte) ([]byte, error) {
 	size, b, ok := cutInt32(b)
 	if !ok || size < 1 || int(size) > len(b) || b[size-1] != 0 {
@@ -125,7 +124,7 @@ func skipBinary(b []byte) ([]byte, error) {
 	}
 	subtype, data := b[0], b[1:size+1]
 	if subtype == bson.TypeBinaryBinaryOld {
-		// The old subtype repeats the length inside.
+		// The old binary subtype 2 repeats the length inside.
 		if inner, rest, ok := cutInt32(data); !ok || int(inner) != len(rest) {
 			return nil, malformed("BSON binary of subtype 2")
 		}

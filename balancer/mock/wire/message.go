@@ -7,17 +7,17 @@ import (
 	"io"
 )
 
-// DefaultMessageBytes is the largest message a server takes: maxMessageSizeBytes
-// of hello (rules/03-commands §1.9).
+// DefaultMessageBytes is the maximum message size of a server: maxMessageSizeBytes of hello
+// (rules/03-commands §1.9).
 const DefaultMessageBytes = 48_000_000
 
 const (
 	headerBytes = 16
-	// firstReadBytes is how much is allocated because of a header before the rest of
-	// the message has begun to come.
+	// firstReadBytes is the maximum size of the allocation that a message header causes before the
+	// payload arrives.
 	firstReadBytes = 64 << 10
-	// maxReadAheadBytes is how large a message may be, as it came and as it is, that is
-	// read while the one before is being handled.
+	// maxReadAheadBytes is the maximum size of a message, compressed and uncompressed, that is read
+	// while the previous one is being handled.
 	maxReadAheadBytes = 256 << 10
 )
 
@@ -38,17 +38,16 @@ func (o opcode) isKnown() bool {
 	return false
 }
 
-// errMalformed is why a connection is closed from our side: the peer broke the
-// protocol.
+// errMalformed is the reason for closing a connection whose peer violated the protocol.
 var errMalformed = errors.New("malformed message")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errMalformed, fmt.Sprintf(format, args...))
 }
 
-// header is the 16 bytes before every message, all little endian.
+// header is the header of every message: 16 bytes, little endian.
 type header struct {
-	length     int32 // of the whole message, header included
+	length     int32 // of the whole message, including the header
 	requestID  int32
 	responseTo int32
 	op         opcode
@@ -63,7 +62,7 @@ func parseHeader(b []byte) header {
 	}
 }
 
-// appendHeader leaves the length for finishMessage.
+// appendHeader appends a header with length 0, which finishMessage sets.
 func appendHeader(dst []byte, requestID, responseTo int32, op opcode) []byte {
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendInt32(dst, requestID)
@@ -71,7 +70,7 @@ func appendHeader(dst []byte, requestID, responseTo int32, op opcode) []byte {
 	return appendInt32(dst, int32(op))
 }
 
-// finishMessage writes the length of a message that begins at dst[0].
+// finishMessage sets the length of a message that begins at dst[0].
 func finishMessage(dst []byte) []byte {
 	binary.LittleEndian.PutUint32(dst, uint32(len(dst)))
 	return dst
@@ -81,9 +80,9 @@ func appendInt32(dst []byte, v int32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(v))
 }
 
-// readMessage reads one message. The payload, everything after the header, is
-// a fresh slice. io.EOF means that the peer left between messages. waitForTurn is called
-// before one is read that takes much memory.
+// readMessage reads one message. The payload, which is everything after the header, is a new slice.
+// io.EOF means that the peer disconnected between messages. readMessage calls large before it reads a
+// message that takes much memory.
 func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large func()) (header, []byte, error) {
 	if _, err := io.ReadFull(r, scratch[:]); err != nil {
 		return header{}, nil, err
@@ -92,8 +91,8 @@ func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large fun
 	if h.length < headerBytes || h.length > limit {
 		return h, nil, malformed("length %d is outside %d to %d", h.length, headerBytes, limit)
 	}
-	// Before the payload: what speaks another protocol, such as TLS, should not
-	// wait for the rest of what it never began.
+	// Check the opcode before the payload arrives: a client of another protocol, such as TLS, would
+	// never send the rest.
 	if !h.op.isKnown() {
 		return h, nil, malformed("opcode %d", h.op)
 	}
@@ -107,8 +106,8 @@ func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large fun
 	return h, payload, nil
 }
 
-// readPayload reads n bytes and sets memory aside only as they come: a header
-// costs its sender nothing, so it must not cost us 48 MB.
+// readPayload reads n bytes and allocates memory only as they arrive. Otherwise a client could cause an
+// allocation of 48 MB by sending just a header.
 func readPayload(r io.Reader, n int) ([]byte, error) {
 	b := make([]byte, min(n, firstReadBytes))
 	for have := 0; ; {
@@ -132,14 +131,13 @@ func readPayload(r io.Reader, n int) ([]byte, error) {
 type message struct {
 	requestID int32
 	request   Request
-	// noReply: the peer wants no reply.
+	// noReply: the client wants no reply.
 	noReply bool
-	// exhaust: the peer takes a stream of replies.
+	// exhaust: the client accepts a stream of replies.
 	exhaust bool
-	// compressor is how the message came, and its reply goes.
+	// compressor is the compressor of the message and of its reply.
 	compressor compressor
-	// refusal is the answer when the message is well formed but not for the
-	// handler.
+	// refusal is the reply to a message that is well formed but cannot be passed to the handler.
 	refusal error
 }
 
@@ -169,7 +167,7 @@ func parseMessage(h header, payload []byte, limit int32, large func()) (message,
 	return in, err
 }
 
-// cutCString takes a zero-terminated string off the front.
+// cutCString splits a zero-terminated string off the front.
 func cutCString(b []byte) (s string, rest []byte, ok bool) {
 	for i, c := range b {
 		if c == 0 {

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Flags of OP_MSG. A receiver must refuse what it does not know among the
-// lower 16 bits and pass over what it does not know among the upper 16.
+// Flags of OP_MSG. A receiver must reject unknown flags among the lower 16 bits and ignore unknown flags
+// among the upper 16 bits.
 const (
 	flagChecksum     = 1 << 0
 	flagMoreToCome   = 1 << 1
@@ -27,22 +27,20 @@ const (
 	sectionBody     = 0
 	sectionSequence = 1
 
-	// sequenceDepth is how deep a sequence's documents come to lie: in the
-	// array in the body.
+	// sequenceDepth is the nesting depth of a sequence's documents: they become elements of an array in
+	// the body.
 	sequenceDepth = 2
 )
 
 const codeMissingDatabase mongoerr.Code = 40571
 
-// sequence is a section of kind 1: documents that are to become an array of
-// the body.
+// sequence is a section of kind 1: documents that become an array in the body.
 type sequence struct {
 	field string
-	docs  []byte // one after the other, validated
+	docs  []byte // concatenated and validated
 }
 
-// parseMsg reads the payload of an OP_MSG: flags, sections, perhaps a
-// checksum.
+// parseMsg parses the payload of an OP_MSG: flags, sections, and an optional checksum.
 func parseMsg(h header, payload []byte) (message, error) {
 	flags, rest, ok := cutInt32(payload)
 	if !ok {
@@ -82,8 +80,8 @@ func parseMsg(h header, payload []byte) (message, error) {
 	return in, nil
 }
 
-// checksumMatches reports whether the CRC-32C at the end of a message matches the bytes
-// before it, header included.
+// checksumMatches reports whether the CRC-32C at the end of a message matches the message, including the
+// header.
 func checksumMatches(h header, payload []byte) bool {
 	at := len(payload) - checksumBytes
 	head := appendInt32(nil, h.length)
@@ -126,8 +124,8 @@ func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err
 	return body, sequences, tooLarge, nil
 }
 
-// cutSequence takes size (which counts itself), field name and documents off
-// the front.
+// cutSequence splits a sequence off the front: its size (including the size field), its field name and
+// its documents.
 func cutSequence(b []byte) (s sequence, rest []byte, tooLarge, err error) {
 	size, _, ok := cutInt32(b)
 	if !ok || size < 4 || int(size) > len(b) {
@@ -163,15 +161,15 @@ func firstError(a, b error) error {
 	return b
 }
 
-// foldSequences puts each sequence behind the body's own fields as an array. Without
-// sequences the body is used where it lies.
+// foldSequences appends each sequence as an array to the fields of the body. Without sequences it
+// returns the body unchanged.
 func foldSequences(body bson.Raw, sequences []sequence) (bson.Raw, error) {
 	if len(sequences) == 0 {
 		return body, nil
 	}
 	size := len(body)
 	for _, s := range sequences {
-		// Each document gets a type byte and an index besides.
+		// Each document needs a type byte and an index in addition.
 		size += len(s.field) + len(s.docs) + len(s.docs)/8 + 16
 	}
 	out := append(make([]byte, 0, size), body[:len(body)-1]...)
@@ -218,7 +216,7 @@ func firstField(doc bson.Raw) string {
 	return name
 }
 
-// appendMsg appends the reply to an OP_MSG to an empty dst.
+// appendMsg appends the reply to an OP_MSG to dst, which is empty.
 func appendMsg(dst []byte, requestID, responseTo, flags int32, doc bson.Raw) []byte {
 	dst = appendHeader(dst, requestID, responseTo, opMsg)
 	dst = appendInt32(dst, flags)

@@ -16,8 +16,8 @@ const (
 	flagAwaitCapable = 8
 )
 
-// isHandshakeCommand reports whether a client may send the command by OP_QUERY
-// (rules/03-commands §1.9).
+// isHandshakeCommand reports whether a client may send the command in an OP_QUERY (rules/03-commands
+// §1.9).
 func isHandshakeCommand(name string) bool {
 	switch name {
 	case "hello", "isMaster", "ismaster", "_isSelf", "authenticate",
@@ -27,8 +27,8 @@ func isHandshakeCommand(name string) bool {
 	return false
 }
 
-// parseQuery reads the payload of an OP_QUERY: flags, full collection name,
-// skip, limit, the query, perhaps a field selector.
+// parseQuery parses the payload of an OP_QUERY: flags, full collection name, skip, limit, the query, and
+// an optional field selector.
 func parseQuery(payload []byte) (message, error) {
 	_, rest, ok := cutInt32(payload)
 	if !ok {
@@ -65,8 +65,8 @@ func parseQuery(payload []byte) (message, error) {
 	return in, nil
 }
 
-// unwrapQuery takes the command out of {$query: {...}, $readPreference: ...},
-// the way older clients send options beside it.
+// unwrapQuery returns the command in {$query: {...}, $readPreference: ...}, the format in which older
+// clients send options next to it.
 func unwrapQuery(query bson.Raw) bson.Raw {
 	if name := firstField(query); name != "$query" && name != "query" {
 		return query
@@ -83,7 +83,7 @@ func unsupportedQuery(what string) error {
 		"OP_QUERY is for the handshake only and does not take: %s. The client may need a newer driver", what)
 }
 
-// appendLegacy appends the OP_REPLY to an OP_QUERY to an empty dst.
+// appendLegacy appends the OP_REPLY to an OP_QUERY to dst, which is empty.
 func appendLegacy(dst []byte, requestID, responseTo, _ int32, doc bson.Raw) []byte {
 	dst = appendHeader(dst, requestID, responseTo, opReply)
 	dst = appendInt32(dst, flagAwaitCapable)

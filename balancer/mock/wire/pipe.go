@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// Pipe is a listener in memory. It satisfies net.Listener for the server and
-// the driver's options.ContextDialer for the client. Connections are buffered
-// and honour deadlines.
+// Pipe is an in-memory listener. It implements net.Listener for the server and options.ContextDialer for
+// the client. Its connections are buffered and support deadlines.
 type Pipe struct {
 	backlog chan *pipeConn
 	closed  chan struct{}
@@ -19,7 +18,7 @@ type Pipe struct {
 	dialled atomic.Int64
 }
 
-// NewPipe makes a Pipe, open until Close.
+// NewPipe returns an open Pipe.
 func NewPipe() *Pipe {
 	return &Pipe{backlog: make(chan *pipeConn), closed: make(chan struct{})}
 }
@@ -35,21 +34,20 @@ func (p *Pipe) Accept() (net.Conn, error) {
 	}
 }
 
-// Close makes Accept and DialContext fail. Connections stay.
+// Close makes Accept and DialContext fail. Existing connections stay open.
 func (p *Pipe) Close() error {
 	p.close.Do(func() { close(p.closed) })
 	return nil
 }
 
-// Addr returns an address that only says that this is a Pipe.
+// Addr returns a constant address.
 func (p *Pipe) Addr() net.Addr { return pipeAddr(pipeNetwork) }
 
-// DialContext waits for Accept and returns the client's end. Network and
-// address are ignored; the server's end returns the address as its
-// LocalAddr. On a closed Pipe the error is that of a host where nobody listens.
+// DialContext waits for Accept and returns the client's end of the connection. It ignores network. The
+// server's end returns address as its LocalAddr. On a closed Pipe the error is "connection refused".
 func (p *Pipe) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	select {
-	case <-p.closed: // never by chance: Accept may be waiting still
+	case <-p.closed: // checked first, because Accept may still be waiting
 		return nil, p.refused(address)
 	default:
 	}

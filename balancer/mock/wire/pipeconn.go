@@ -11,11 +11,11 @@ import (
 
 const (
 	firstStreamBytes = 4 << 10
-	// maxStreamBytes is how far a writer may be ahead of its reader.
+	// maxStreamBytes is the size of the buffer between writer and reader.
 	maxStreamBytes = 64 << 10
 )
 
-// pipeConn is one end of a connection in memory: two streams, one each way.
+// pipeConn is one end of an in-memory connection, which consists of two streams.
 type pipeConn struct {
 	in, out       *stream
 	local, remote pipeAddr
@@ -27,15 +27,15 @@ func newPipeConns(a, b pipeAddr) (*pipeConn, *pipeConn) {
 		&pipeConn{in: there, out: back, local: b, remote: a}
 }
 
-// Read returns what is there, waits only for the first byte, and ends with
-// io.EOF when the other end is closed and everything has been read.
+// Read returns the available bytes. It waits only for the first byte. It returns io.EOF when the other
+// end is closed and all bytes are read.
 func (c *pipeConn) Read(p []byte) (int, error) { return c.in.read(p) }
 
-// Write fails with EPIPE when the other end is closed.
+// Write writes to the connection. It fails with EPIPE if the other end is closed.
 func (c *pipeConn) Write(p []byte) (int, error) { return c.out.write(p) }
 
-// Close ends both directions; what was written can still be read by the other
-// end. Reads and writes of this end fail with net.ErrClosed.
+// Close closes both directions. The other end can still read the written bytes. Reads and writes of this
+// end fail with net.ErrClosed.
 func (c *pipeConn) Close() error {
 	c.in.closeReader()
 	c.out.closeWriter()
@@ -59,19 +59,19 @@ func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.out.setDeadlin
 type stream struct {
 	mu     sync.Mutex
 	ring   []byte
-	start  int // of what is unread
+	start  int // of the unread bytes
 	unread int
 	reader streamEnd
 	writer streamEnd
 }
 
-// streamEnd is one user of a stream.
+// streamEnd is the reader or the writer of a stream.
 type streamEnd struct {
 	wake    sync.Cond
 	closed  bool
 	expired bool // the deadline has passed
 	timer   *time.Timer
-	version int // of the deadline, for timers that fire as they are replaced
+	version int // increases with each deadline; timers of earlier deadlines compare it
 }
 
 func newStream() *stream {
@@ -81,7 +81,7 @@ func newStream() *stream {
 	return s
 }
 
-// err returns why this end can't continue.
+// err returns the reason why this end cannot continue.
 func (s *streamEnd) err() error {
 	switch {
 	case s.closed:
@@ -138,7 +138,7 @@ func (s *stream) write(p []byte) (written int, err error) {
 	}
 }
 
-// put takes as much of p as there is room for.
+// put writes as many bytes of p as fit.
 func (s *stream) put(p []byte) int {
 	p = p[:min(len(p), maxStreamBytes-s.unread)]
 	s.grow(s.unread + len(p))

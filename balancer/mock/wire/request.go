@@ -7,65 +7,61 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Request is one command as it came from a client.
+// Request is a command from a client.
 type Request struct {
 	// Database is the $db of an OP_MSG, or the part before .$cmd of an
 	// OP_QUERY.
 	Database string
-	// Command is the name of the body's first field, unchecked; empty when the
-	// body has none.
+	// Command is the unchecked name of the body's first field; empty if the body is empty.
 	Command string
-	// Body is the command document, validated to the last nested value, with
-	// document sequences folded in as arrays after its own fields. It belongs
-	// to the handler, which may keep it.
+	// Body is the command document. All nested values are validated, and document sequences are appended
+	// as arrays. The handler owns it and may keep it.
 	Body bson.Raw
-	// Legacy is true for a command that came by OP_QUERY.
+	// Legacy is true for a command in an OP_QUERY.
 	Legacy bool
-	// Client is the connection the command came on: the same pointer for as
-	// long as the connection lives.
+	// Client is the connection of the command. The pointer stays the same for the life of the
+	// connection.
 	Client *Client
 }
 
-// Client tells connections apart.
+// Client identifies a connection.
 type Client struct {
-	// ID counts connections of one Server from 1: the connectionId of hello.
+	// ID numbers the connections of a Server from 1. It is the connectionId of hello.
 	ID int32
 	// Remote is the peer's address.
 	Remote string
-	// Local is the address the peer dialled. On a Pipe it is the very text
-	// given to DialContext, so one handler can play several hosts.
+	// Local is the address that the peer dialled. On a Pipe it is exactly the address given to
+	// DialContext, so that one handler can serve several hosts.
 	Local string
-	// State is the handler's own, for as long as the connection lives. Commands
-	// of a connection come one at a time, so it needs no lock.
+	// State is for the handler, for the life of the connection. It needs no lock, because the commands
+	// of a connection run one at a time.
 	State any
 
 	dropped bool
 	trusted atomic.Bool
 }
 
-// Drop closes the connection in place of the reply to the command that is
-// being handled, as a server does that is gone. Only its handler may call it.
+// Drop closes the connection instead of sending the reply to the current command, like a server that has
+// crashed. Only the handler of that command may call it.
 func (c *Client) Drop() { c.dropped = true }
 
 // Trust lifts the limit on message size for untrusted clients.
 func (c *Client) Trust() { c.trusted.Store(true) }
 
-// Handler answers commands.
+// Handler executes commands.
 type Handler interface {
-	// Handle returns the reply, always a whole document with its ok field;
-	// failures are documents too (rules/03-commands §0.2).
+	// Handle executes a command and returns the reply: always a complete document with an ok field, even
+	// for errors (rules/03-commands §0.2).
 	//
-	// Commands of one connection come one at a time and in order, those of
-	// different connections at the same time. ctx ends when the peer is gone or
-	// the server stops; context.Cause(ctx) is then a *mongoerr.ServerError that
-	// says which. A command that wants no reply (moreToCome) outlives its
-	// connection. Handle must return soon after ctx ends: stopping the server
-	// waits for it.
+	// The commands of one connection run one at a time and in order, those of different connections
+	// concurrently. ctx ends when the peer disconnects or the server stops. context.Cause(ctx) is then a
+	// *mongoerr.ServerError with the reason. A command without a reply (moreToCome) outlives its
+	// connection. Handle must return soon after ctx ends, because the server waits for it when it stops.
 	Handle(ctx context.Context, r Request) bson.Raw
 }
 
-// Leaver is for handlers that keep something for each connection, such as the
-// conversation of an authentication.
+// Leaver is implemented by handlers that keep state for each connection, such as an authentication in
+// progress.
 type Leaver interface {
 	// Leave is called once for each connection, after its last command.
 	Leave(c *Client)

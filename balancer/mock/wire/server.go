@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ErrStopped is what Serve answers on a server that was stopped before.
+// ErrStopped is the error of Serve on a stopped server.
 var ErrStopped = errors.New("wire: server is stopped")
 
 var (
@@ -22,65 +22,60 @@ var (
 	errStopping = mongoerr.New(mongoerr.InterruptedAtShutdown, "the server is shutting down")
 )
 
-// Limits bounds what peers can take from a server. Zero fields mean the
-// defaults.
+// Limits limits the resources that clients can use. Zero fields stand for the defaults.
 type Limits struct {
-	// MessageBytes is the largest message taken, header included;
-	// DefaultMessageBytes by default.
+	// MessageBytes is the maximum message size, including the header; the default is
+	// DefaultMessageBytes.
 	MessageBytes int32
-	// UntrustedBytes is the same for clients that the handler does not Trust yet;
-	// no other limit by default.
+	// UntrustedBytes is the maximum message size for clients that the handler does not Trust yet; the
+	// default is MessageBytes.
 	UntrustedBytes int32
-	// Connections is how many may be open at once; a connection more is closed
-	// at once. 1000 by default.
+	// Connections is the maximum number of open connections, above which new ones are closed at once;
+	// the default is 1000.
 	Connections int
-	// Idle is how long a connection may go without a command; none by default,
-	// as drivers keep idle connections for good. Time spent in the handler does
-	// not count.
+	// Idle is how long a connection may stay open without a command. The default is no limit, because
+	// drivers keep idle connections indefinitely. Time in the handler does not count.
 	Idle time.Duration
-	// Transfer is how long a message may take from its first byte to its last,
-	// a reply to be accepted, and a TLS handshake; any time by default.
+	// Transfer is the time limit of receiving a message from its first to its last byte, of sending a
+	// reply, and of a TLS handshake; the default is no limit.
 	Transfer time.Duration
 }
 
 const defaultConnections = 1000
 
-// Server answers commands on any number of listeners. Set the exported fields
-// before the first Serve and leave them alone then.
+// Server serves commands on any number of listeners. The exported fields must be set before the first
+// Serve and not changed afterwards.
 type Server struct {
 	Handler Handler
-	// Logger logs connections that are closed because of an error; nil discards.
+	// Logger logs connections that are closed because of an error; nil discards all messages.
 	Logger *slog.Logger
 	Limits Limits
-	// Poll has connections of clients in other processes poll for the next command before
-	// they sleep; nil has them sleep at once.
+	// Poll makes connections of clients in other processes poll for the next command before they block;
+	// with nil they block at once.
 	Poll *busypoll.Group
 
-	open      atomic.Int64 // connections now
-	clients   atomic.Int32 // connections ever
+	open      atomic.Int64 // open now
+	clients   atomic.Int32 // since the start
 	requestID atomic.Int32
 	packers   compressorPools
 
 	mu       sync.Mutex
 	services map[*service]struct{}
 	stopped  bool
-	// draining ends when the server begins to stop: commands that merely wait
-	// for news give up then.
+	// draining ends when the server begins to stop. Commands that only wait for changes then end.
 	draining context.Context
 	drain    context.CancelCauseFunc
-	// running counts Serve calls.
+	// running counts active Serve calls.
 	running sync.WaitGroup
 }
 
-// Connections returns how many connections are open.
+// Connections returns the number of open connections.
 func (s *Server) Connections() int { return int(s.open.Load()) }
 
-// Serve takes connections from l until ctx ends or the server is stopped, and
-// returns nil then, when its last goroutine is done. It closes l. Errors are
-// ErrStopped and those of l.
+// Serve accepts connections from l until ctx ends or the server is stopped. Then it returns nil after
+// its last goroutine has ended. It closes l. It fails with ErrStopped and with the errors of l.
 //
-// The end of ctx cancels the commands that run on l's connections, as the end
-// of the server does.
+// The end of ctx, like the end of the server, cancels the commands of l's connections.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	svc, err := s.begin(ctx, l)
 	if err != nil {
@@ -101,8 +96,8 @@ func (s *Server) begin(ctx context.Context, l net.Listener) (*service, error) {
 		s.services = make(map[*service]struct{})
 	}
 	svc := &service{server: s, listener: l, conns: make(map[*conn]struct{})}
-	// Not a child of ctx: commands are to hear of a shutdown, whoever is first to
-	// tell them.
+	// Not derived from ctx: the cause that commands see must be a shutdown, whether ctx or the server
+	// ends first.
 	svc.ctx, svc.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	svc.forget = context.AfterFunc(ctx, func() { svc.cancel(errStopping) })
 	s.services[svc] = struct{}{}
@@ -119,11 +114,10 @@ func (s *Server) end(svc *service) {
 	s.running.Done()
 }
 
-// Shutdown takes no more connections, closes those without work, lets running
-// commands finish and send their replies, and waits for every goroutine.
-// Commands still running when ctx ends are cancelled; Shutdown then still
-// waits for them and returns the error of ctx. Neither Shutdown nor Close may
-// be called from within a command.
+// Shutdown accepts no more connections, closes idle ones, and waits until running commands have finished
+// and sent their replies and all goroutines have ended. When ctx ends, it cancels the remaining
+// commands, still waits for them, and returns the error of ctx. A command must call neither Shutdown nor
+// Close.
 func (s *Server) Shutdown(ctx context.Context) error {
 	for _, svc := range s.stop() {
 		svc.closeWhenIdle()
@@ -145,8 +139,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Close cancels every command, closes every connection and waits for every
-// goroutine.
+// Close cancels all commands, closes all connections and waits for all goroutines.
 func (s *Server) Close() error {
 	for _, svc := range s.stop() {
 		svc.cancel(errStopping)
@@ -155,7 +148,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// stop marks the server stopped and lists what still serves.
+// stop marks the server as stopped and returns the active services.
 func (s *Server) stop() []*service {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +170,7 @@ func (s *Server) messageBytes() int32 {
 	return DefaultMessageBytes
 }
 
-// maxBytesFrom returns the largest message taken from a client.
+// maxBytesFrom returns the maximum size of a message from a client.
 func (s *Server) maxBytesFrom(c *Client) int32 {
 	if s.Limits.UntrustedBytes > 0 && !c.trusted.Load() {
 		return min(s.Limits.UntrustedBytes, s.messageBytes())

@@ -11,17 +11,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// service is one listener being served.
+// service serves one listener.
 type service struct {
 	server   *Server
 	listener net.Listener
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	// forget stops listening for the end of the context of Serve.
+	// forget stops watching the context of Serve.
 	forget func() bool
 
-	// refused connections since the log last heard of one, at refusedAt; both
-	// are of the goroutine that accepts.
+	// refused counts the rejected connections since the last log message about them, at refusedAt. Only
+	// the accepting goroutine uses both.
 	refused   int
 	refusedAt time.Time
 
@@ -31,7 +31,7 @@ type service struct {
 	wg      sync.WaitGroup
 }
 
-// run accepts until the service is to end and waits for its connections.
+// run accepts connections until the service ends and waits for the connections.
 func (s *service) run() error {
 	hungUp := make(chan struct{})
 	cancelled := context.AfterFunc(s.ctx, func() {
@@ -40,7 +40,7 @@ func (s *service) run() error {
 	})
 	err := mongoerr.CatchPanic(s.server.log(), "accepting connections", s.accept)
 	if err != nil {
-		s.cancel(errStopping) // a listener that fails takes its connections along
+		s.cancel(errStopping) // if the listener fails, its connections end, too
 	}
 	s.wg.Wait()
 	if !cancelled() {
@@ -54,8 +54,7 @@ const (
 	lastAcceptPause  = time.Second
 )
 
-// accept starts a goroutine for each connection. It returns nil when the
-// service was told to end.
+// accept starts a goroutine for each connection. It returns nil if the service was stopped.
 func (s *service) accept() error {
 	pause := firstAcceptPause
 	for {
@@ -80,8 +79,7 @@ func (s *service) accept() error {
 	}
 }
 
-// isTemporary reports whether the error passes by itself, such as a lack of file
-// descriptors.
+// isTemporary reports whether the error is temporary, such as a lack of file descriptors.
 func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
@@ -118,8 +116,8 @@ func (s *service) admit(nc net.Conn) {
 	})
 }
 
-// refusalLogInterval is how often the log hears of connections that are one too many:
-// a flood of them must not become one of the log.
+// refusalLogInterval is the minimum interval between log messages about rejected connections, so that a
+// flood of connections does not flood the log.
 const refusalLogInterval = time.Second
 
 func (s *service) refuse(nc net.Conn) {
@@ -132,22 +130,21 @@ func (s *service) refuse(nc net.Conn) {
 	nc.Close()
 }
 
-// closeWhenIdle closes the listener, and each connection as soon as it has nothing
-// to do.
+// closeWhenIdle closes the listener, and each connection as soon as it is idle.
 func (s *service) closeWhenIdle() {
 	for _, c := range s.stopAndListConns() {
 		c.closeWhenIdle()
 	}
 }
 
-// hangUp closes everything at once.
+// hangUp closes the listener and all connections at once.
 func (s *service) hangUp() {
 	for _, c := range s.stopAndListConns() {
 		c.hangUp(errStopping)
 	}
 }
 
-// stopAndListConns prevents new connections, and lists the existing ones.
+// stopAndListConns prevents new connections and returns the existing ones.
 func (s *service) stopAndListConns() []*conn {
 	s.mu.Lock()
 	s.retired = true

@@ -5,26 +5,22 @@ import (
 	"time"
 )
 
-// watchInterval is how often a busy connection is checked. A command
-// that is under way at two looks takes long: only then is it worth a goroutine to
-// notice that its peer leaves.
+// watchInterval is the interval at which a busy connection is checked. A command that runs at two
+// consecutive checks takes long. Only then is a goroutine that detects a disconnect worth its cost.
 const watchInterval = 10 * time.Millisecond
 
-// watch looks at a connection while it is at work. The connection's state guards
-// it.
+// watch is the periodic check of a busy connection. The connection's state lock guards it.
 type watch struct {
 	timer *time.Timer
-	on    bool   // the timer runs
-	seen  uint64 // the newest message at the last look
+	on    bool   // the timer is running
+	seen  uint64 // the newest message at the last check
 	ended bool
-	// hasHelper: there is a second goroutine, which reads the next message and
-	// handles it.
+	// hasHelper: a second goroutine is running, which reads and handles the next message.
 	hasHelper bool
 	helper    sync.WaitGroup
 }
 
-// beginWatch sees to it that a connection with a message is looked at. The caller
-// holds the state.
+// beginWatch makes sure that a connection with a message is checked. The caller holds the state lock.
 func (c *conn) beginWatch() {
 	w := &c.watch
 	switch {
@@ -38,8 +34,8 @@ func (c *conn) beginWatch() {
 	w.on = true
 }
 
-// checkLongCommand starts the second goroutine if the message that was being handled at the last
-// look still is. While there are two there is nothing to look for.
+// checkLongCommand starts the second goroutine if the message of the last check is still being handled.
+// While there are two goroutines, no check is needed.
 func (c *conn) checkLongCommand() {
 	c.state.Lock()
 	defer c.state.Unlock()
@@ -56,7 +52,7 @@ func (c *conn) checkLongCommand() {
 	c.beginWatch()
 }
 
-// serveAhead reads one message and handles it.
+// serveAhead reads and handles one message.
 func (c *conn) serveAhead() {
 	c.serveNext()
 	c.state.Lock()
@@ -66,7 +62,7 @@ func (c *conn) serveAhead() {
 	}
 }
 
-// endWatch waits for the second goroutine, of which there will be no other.
+// endWatch waits for the second goroutine and prevents another one.
 func (c *conn) endWatch() {
 	c.state.Lock()
 	c.watch.ended = true

@@ -1,4 +1,4 @@
-// Package workload says what an application would do with a collection: which keys it
-// reads and writes how often, and how that changes over the day. It draws operations and
-// counts them by shard, and runs none.
+// Package workload simulates the operations of an application on a collection: which keys it reads and
+// writes how often, and how this changes over the day. It draws operations and counts them by chunk, but
+// executes none.
 package workload

@@ -10,21 +10,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Operation is one that the workload makes.
+// Operation is an operation of the workload.
 type Operation struct {
 	Command string // find, insert, update, delete
 	Key     catalog.Key
-	// Filter asks for the key; that of a scattered read asks for none. Of an insert it is the
-	// document, but for its _id.
+	// Filter is the filter on the key; empty for a scattered read. For an insert it is the document
+	// without its _id.
 	Filter  bson.Raw
 	Scatter bool
 }
 
-// IsWrite reports whether it changes something.
+// IsWrite reports whether the operation is a write.
 func (o Operation) IsWrite() bool { return o.Command != "find" }
 
-// Draw returns an operation of a time. The bound is that of the last chunk, where keys that
-// only grow go.
+// Draw returns a random operation at a time. last is the lower bound of the last chunk, after which
+// ascending keys are inserted.
 func (w *Workload) Draw(at time.Time, last catalog.Key) Operation {
 	u := w.rand.Float64() * w.Mix.Sum()
 	for _, part := range []struct {
@@ -55,16 +55,16 @@ func (w *Workload) newOperation(command string, at time.Time, last catalog.Key) 
 	return Operation{Command: command, Key: k.key, Filter: k.filter}
 }
 
-// isGrowing reports whether new keys are above all others.
+// isGrowing reports whether new keys are greater than all existing keys.
 func (w *Workload) isGrowing() bool {
 	return w.distribution.name == "latest" && w.pattern.HashedField() < 0
 }
 
-// Counts are operations.
+// Counts are numbers of operations by kind.
 type Counts struct{ Reads, Inserts, Updates, Deletes float64 }
 
-// Expected returns how many operations a second each chunk has at a time, in the order of the
-// table; and the scattered reads, which each shard has.
+// Expected returns the number of operations per second of each chunk at a time, in the order of the
+// table, and the number of scattered reads, which every shard receives.
 func (w *Workload) Expected(t *catalog.RoutingTable, at time.Time) (chunks []Counts, scattered float64) {
 	chunks = make([]Counts, t.Len())
 	rate, mix, shift := w.RateAt(at), w.Mix, w.hotShift(at)
@@ -87,12 +87,12 @@ func (w *Workload) Expected(t *catalog.RoutingTable, at time.Time) (chunks []Cou
 	return chunks, scattered
 }
 
-// Poisson draws a number from the Poisson distribution with this mean.
+// Poisson returns a random number of the Poisson distribution with the given mean.
 func Poisson(r *rand.Rand, mean float64) int64 {
 	if mean <= 0 {
 		return 0
 	}
-	if mean > 50 { // then it is nearly normal
+	if mean > 50 { // approximately a normal distribution
 		return max(0, int64(math.Round(mean+math.Sqrt(mean)*r.NormFloat64())))
 	}
 	limit, p, n := math.Exp(-mean), 1.0, int64(0)

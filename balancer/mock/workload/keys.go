@@ -12,27 +12,27 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Workload draws operations. Its keys stay the same whatever becomes of the chunks.
+// Workload draws operations. Its keys are independent of later changes of the chunks.
 type Workload struct {
 	Spec
 	distribution keyDistribution
 	pattern      catalog.KeyPattern
 	keys         []key
-	weights      []float64 // of keys[i], at the beginning of a day
-	sums         []float64 // of weights: up to and with keys[i]
-	// newest is how many documents were inserted, from the last chunk's bound on where
-	// keys are "latest".
+	weights      []float64 // of keys[i] at the beginning of a day
+	sums         []float64 // cumulative weights up to keys[i]
+	// newest is the number of inserted documents, which follow the last chunk's lower bound for the
+	// distribution "latest".
 	newest int64
 	rand   *rand.Rand
 }
 
-// key is a shard key, and a filter that asks for it.
+// key is a shard key and a filter for it.
 type key struct {
 	key    catalog.Key
 	filter bson.Raw
 }
 
-// New makes a workload of a collection that has these chunks now.
+// New returns a workload for a collection with the given chunks.
 func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
 	return w, nil
 }
 
-// makeKeys lays keys evenly over the chunks. Hashed ones are those of numbers from 0 on.
+// makeKeys distributes keys evenly over the chunks. For a hashed key they are the hashes of 0, 1, 2, ….
 func (w *Workload) makeKeys(t *catalog.RoutingTable) error {
 	if w.pattern.HashedField() >= 0 {
 		for i := range w.Count {
@@ -103,12 +103,12 @@ func (w *Workload) add(doc bson.D) error {
 	return nil
 }
 
-// computeWeights says how often each key is wanted.
+// computeWeights computes how often each key is used.
 func (w *Workload) computeWeights() {
 	n := len(w.keys)
 	w.weights, w.sums = make([]float64, n), make([]float64, n)
 	switch w.distribution.name {
-	case "zipf": // the ranks lie all over the keys
+	case "zipf": // the ranks are scattered over the keys
 		for rank, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 			w.weights[i] = math.Pow(float64(rank+1), -w.distribution.args[0])
 		}
@@ -125,7 +125,7 @@ func (w *Workload) computeWeights() {
 			w.weights[i] = (1 - w.distribution.args[0]) / float64(max(1, n-1))
 		}
 		w.weights[n/3] = w.distribution.args[0]
-	case "latest": // half of what is wanted is of the newest twentieth
+	case "latest": // the newest twentieth has half of the operations
 		for i := range n {
 			w.weights[i] = math.Pow(0.5, float64(n-1-i)/float64(n)*20)
 		}
@@ -141,10 +141,10 @@ func (w *Workload) computeWeights() {
 	}
 }
 
-// HottestShare is the share of the most frequent key.
+// HottestShare returns the share of the most frequent key.
 func (w *Workload) HottestShare() float64 { return slices.Max(w.weights) / w.sums[len(w.sums)-1] }
 
-// hotShift is by how many keys the hot place has moved.
+// hotShift returns the number of keys by which the hot range has moved.
 func (w *Workload) hotShift(at time.Time) int {
 	if w.Moves == "" {
 		return 0
@@ -152,13 +152,13 @@ func (w *Workload) hotShift(at time.Time) int {
 	return int(dayPart(at) * float64(len(w.keys)))
 }
 
-// draw returns a key that is wanted.
+// draw returns a random key.
 func (w *Workload) draw(at time.Time) key {
 	i := sort.SearchFloat64s(w.sums, w.rand.Float64()*w.sums[len(w.sums)-1])
 	return w.keys[(min(i, len(w.keys)-1)+w.hotShift(at))%len(w.keys)]
 }
 
-// latestKey returns a key above all there were.
+// latestKey returns a key greater than all existing keys.
 func (w *Workload) latestKey(last catalog.Key) key {
 	values := last.Values()
 	doc := bson.D{}
@@ -177,7 +177,7 @@ func (w *Workload) latestKey(last catalog.Key) key {
 	return key{k, raw}
 }
 
-// valueAfter returns a value that is larger by n than the one that a last chunk begins with.
+// valueAfter returns a value that is greater by n than the last chunk's lower bound.
 func valueAfter(v bson.RawValue, n int64) any {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:

@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// Spec is a workload.
+// Spec describes a workload.
 type Spec struct {
 	Namespace string
-	// Rate is how many operations there are a second, on average.
+	// Rate is the average number of operations per second.
 	Rate float64
-	// Keys says how often which key is wanted: "uniform"; "zipf 1.1", the exponent;
-	// "hot 5% 80%", the share of neighbouring keys and that of the operations on them;
-	// "latest", the newest most often; "key 50%", the share of one key.
+	// Keys is the distribution of keys: "uniform"; "zipf 1.1" with the exponent; "hot 5% 80%" with the
+	// share of adjacent hot keys and their share of the operations; "latest", which prefers the newest
+	// keys; "key 50%" with the share of one key.
 	Keys string
-	// Mix are parts of the operations; reads alone when all are zero.
+	// Mix holds the shares of the operations; all zero means only reads.
 	Mix Mix
-	// Moves is "daily" where the hot place goes once through all keys a day.
+	// Moves is "daily" if the hot range moves through all keys once a day.
 	Moves string
-	// Wave is "daily" where there is most at noon and least at midnight (UTC): the rate goes
-	// from 40 % to 160 %.
+	// Wave is "daily" if the rate changes between 160 % of Rate at noon and 40 % at midnight (UTC).
 	Wave string
-	// Count is how many keys there are; 10,000 when it is zero.
+	// Count is the number of keys; the default is 10,000.
 	Count int
-	// Scatter is the share of reads that name no key and go to all shards.
+	// Scatter is the share of reads without a key, which go to all shards.
 	Scatter float64
-	// DocumentBytes is how large an inserted document is; a kibibyte when it is zero.
+	// DocumentBytes is the size of an inserted document; the default is 1 KiB.
 	DocumentBytes int64
 }
 
-// Mix are parts of the operations.
+// Mix holds the shares of the operations.
 type Mix struct{ Reads, Inserts, Updates, Deletes float64 }
 
-// Sum is all of them.
+// Sum returns the sum of the shares.
 func (m Mix) Sum() float64 { return m.Reads + m.Inserts + m.Updates + m.Deletes }
 
-// maxKeys bounds what a workload keeps in memory.
+// maxKeys limits the memory of a workload.
 const maxKeys = 1_000_000
 
 // keyDistribution is a parsed Spec.Keys.
@@ -47,7 +46,7 @@ type keyDistribution struct {
 	args [2]float64
 }
 
-// distributionArgs are the distributions of keys: the name, and how many numbers follow.
+// distributionArgs are the key distributions with the number of their arguments.
 var distributionArgs = map[string]int{"uniform": 0, "zipf": 1, "hot": 2, "latest": 0, "key": 1}
 
 func parseKeys(text string) (f keyDistribution, err error) {
@@ -76,7 +75,7 @@ func parseKeys(text string) (f keyDistribution, err error) {
 	return f, nil
 }
 
-// Check refuses what can't be.
+// Check rejects an invalid Spec.
 func (s Spec) Check() error {
 	if _, err := parseKeys(s.Keys); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// RateAt is how many operations a second there are at a time.
+// RateAt returns the number of operations per second at a time.
 func (s Spec) RateAt(at time.Time) float64 {
 	if s.Wave == "" {
 		return s.Rate
@@ -109,7 +108,7 @@ func (s Spec) RateAt(at time.Time) float64 {
 	return s.Rate * (1 - 0.6*math.Cos(2*math.Pi*dayPart(at)))
 }
 
-// dayPart is how much of a day has passed, from 0 to 1.
+// dayPart returns the elapsed part of the day, from 0 to 1.
 func dayPart(at time.Time) float64 {
 	at = at.UTC()
 	day := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// catalog is the config database as the events have it so far.
+// catalog is the config database according to the events so far.
 type catalog struct {
 	chunks  map[string]map[Bound]Chunk // by collection and lower bound
 	entries map[[2]string]Entry        // by kind and id
@@ -16,7 +16,7 @@ func newCatalog() *catalog {
 	return &catalog{chunks: map[string]map[Bound]Chunk{}, entries: map[[2]string]Entry{}}
 }
 
-// apply applies an event, and reports whether it was one of the catalog.
+// apply applies an event and reports whether it was a Catalog event.
 func (c *catalog) apply(e Event) bool {
 	if e.Ev != Catalog {
 		return false
@@ -67,8 +67,8 @@ func (c *catalog) entry(of, id string) (Entry, bool) {
 	return e, ok
 }
 
-// eachBatch calls after with the catalog behind each group of changes that happened at once,
-// and the collections whose chunks they changed.
+// eachBatch calls after for each group of simultaneous changes, with the catalog after the changes and
+// the collections whose chunks have changed.
 func eachBatch(t Trace, after func(c *catalog, changed []string, last Event)) {
 	c := newCatalog()
 	var changed []string
@@ -87,9 +87,9 @@ func eachBatch(t Trace, after func(c *catalog, changed []string, last Event)) {
 	}
 }
 
-// CheckChunks is C1 to C5 and C7: chunks cover the key space, their versions differ and share an epoch,
-// their shards exist, their history begins with their shard and falls. A collection that is not sharded
-// has one.
+// CheckChunks checks C1 to C5 and C7: chunks cover the key space, their versions differ and share an
+// epoch, their shards exist, and their history begins with their shard and has descending times. An
+// unsharded collection has one chunk.
 func CheckChunks(t Trace) (found []Violation) {
 	eachBatch(t, func(c *catalog, changed []string, last Event) {
 		for _, ns := range changed {
@@ -160,7 +160,7 @@ func (c Chunk) badHistory() string {
 	return ""
 }
 
-// CheckZones is C6: the ranges of zones of one collection do not overlap.
+// CheckZones checks C6: the zone ranges of a collection do not overlap.
 func CheckZones(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
@@ -180,7 +180,7 @@ func CheckZones(t Trace) (found []Violation) {
 	return found
 }
 
-// CheckOrphanedChunks is C9: at rest no chunk is of a collection that does not exist.
+// CheckOrphanedChunks checks C9: at rest no chunk belongs to a collection that does not exist.
 func CheckOrphanedChunks(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
@@ -200,7 +200,7 @@ func CheckOrphanedChunks(t Trace) (found []Violation) {
 	return found
 }
 
-// CheckUUIDs is C8: at rest a collection has on each shard the uuid that the catalog has.
+// CheckUUIDs checks C8: at rest a collection has the UUID of the catalog on each shard.
 func CheckUUIDs(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
@@ -216,13 +216,14 @@ func CheckUUIDs(t Trace) (found []Violation) {
 	return found
 }
 
-// resharding are the commands that give a collection another key or place, and those that give them up.
+// resharding holds the commands that reshard, move or unshard a collection, and the commands that abort
+// these operations, which have the value "aborts".
 var resharding = map[string]string{
 	"reshardCollection": "", "moveCollection": "", "unshardCollection": "",
 	"abortReshardCollection": "aborts", "abortMoveCollection": "aborts", "abortUnshardCollection": "aborts",
 }
 
-// CheckAborts is that an operation that reshards a collection does not end well when its abort was answered.
+// CheckAborts checks that an operation does not succeed after its abort has succeeded.
 func CheckAborts(t Trace) (found []Violation) {
 	aborted := map[string]Event{}
 	for _, e := range t {
@@ -243,7 +244,7 @@ func CheckAborts(t Trace) (found []Violation) {
 	return found
 }
 
-// CheckRemovedShards is C10: a shard that leaves owns no chunk.
+// CheckRemovedShards checks C10: a removed shard owns no chunk.
 func CheckRemovedShards(t Trace) (found []Violation) {
 	eachBatch(t, func(c *catalog, _ []string, last Event) {
 		if last.Entry == nil || last.Entry.Of != "shards" || !last.Entry.Gone {

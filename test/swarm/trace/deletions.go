@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// CheckDeletions is M8, and that no range deletion gets lost: a range that a shard has given away is not deleted
-// there while a cursor is open that began to read it before. A config server that ceases to be a shard stays a
-// member of the cluster, and drops its range deletions: none of them has yet to become ready then.
+// CheckDeletions checks M8, and that no range deletion is lost. A donor does not delete a range while a
+// cursor is open that began to read the range before it was donated. When a config server ceases to be a
+// shard, it stays in the cluster and drops its range deletions; then none of them may be unready.
 func CheckDeletions(t Trace) []Violation {
 	d := &deletions{cursors: map[int]Event{}, unready: map[string]Event{}}
 	for _, e := range t {
@@ -18,8 +18,8 @@ func CheckDeletions(t Trace) []Violation {
 }
 
 type deletions struct {
-	cursors map[int]Event // that are open, by Op
-	given   []Event       // migrations that have committed
+	cursors map[int]Event // open cursors by Op
+	given   []Event       // committed migrations
 	unready map[string]Event
 	found   []Violation
 }
@@ -47,7 +47,7 @@ func (d *deletions) apply(e Event) {
 	}
 }
 
-// done looks for cursors that read a range which was deleted.
+// done reports open cursors that read a deleted range.
 func (d *deletions) done(e Event) {
 	min, max := e.Range()
 	for _, op := range slices.Sorted(maps.Keys(d.cursors)) {
@@ -65,7 +65,7 @@ func (d *deletions) done(e Event) {
 	}
 }
 
-// dropped looks for range deletions that the config server drops.
+// dropped reports unready range deletions that the config server drops.
 func (d *deletions) dropped(e Event) {
 	for _, key := range slices.Sorted(maps.Keys(d.unready)) {
 		if task := d.unready[key]; task.Node == e.Entry.ID {

@@ -1,5 +1,5 @@
-// Package trace is what the swarm records of one run, and the rules that a record must keep.
+// Package trace defines the record of one swarm run, and the rules for it.
 //
-// A checker is a pure function from events to violations. It sees nothing but the events, so
-// the same checkers also judge traces that were written by hand.
+// A checker is a pure function from events to violations. It uses only the events, so the same checkers
+// can also check traces that were written by hand.
 package trace

@@ -10,41 +10,41 @@ import (
 
 // Kinds of events.
 const (
-	Start              = "start"                  // the first one: Text is the release, in full
-	Catalog            = "catalog"                // one document changes: a chunk, or Entry; same Op: at once
-	CmdBegin           = "cmd.begin"              // a command of By at a router
-	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the answer did not reach the sender
-	MigrationStart     = "migration.start"        // these have the names that the mock gives them
+	Start              = "start"                  // the first event: Text is the full release
+	Catalog            = "catalog"                // a document changes: a chunk or Entry; at once: same Op
+	CmdBegin           = "cmd.begin"              // By sends a command to a router
+	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the reply did not reach the sender
+	MigrationStart     = "migration.start"        // these have the names of the mock's events
 	MigrationCommitted = "migration.committed"    // the catalog has the new owner
 	MigrationDone      = "migration.done"         // the migration has succeeded
 	MigrationFailed    = "migration.failed"       // the migration has failed
-	RoundBegin         = "round.begin"            // Number is how many rounds have ended in Term
-	RoundEnd           = "round.end"              // the same
-	Lease              = "lease"                  // By holds it, Number is its fence; no By: it is free
-	Paused             = "paused"                 // Names are the collections that the lease names as switched off
-	OpBegin            = "op.begin"               // what a writer does to Key: Cmd is inc, read or scan
-	OpEnd              = "op.end"                 // Number is what was read
-	ProcessBegin       = "process.begin"          // a process of ours; Limit is how many moves it may do
+	RoundBegin         = "round.begin"            // Number is the number of rounds that have ended in Term
+	RoundEnd           = "round.end"              // as RoundBegin
+	Lease              = "lease"                  // By holds it, Number is its fence; empty By: it is free
+	Paused             = "paused"                 // Names are the collections that the lease lists as switched off
+	OpBegin            = "op.begin"               // operation of a writer on Key: Cmd is inc, read or scan
+	OpEnd              = "op.end"                 // Number is the read value
+	ProcessBegin       = "process.begin"          // a process of the program; Limit is the maximum number of moves
 	ProcessEnd         = "process.end"            // Code 0 is ok
-	Kill               = "kill"                   // a process ends where it stands
-	Fault              = "fault"                  // what happened to the servers
-	RangeRegistered    = "rangedeletion.register" // a range waits for its deletion on Node
-	RangeReady         = "rangedeletion.ready"    // its migration is decided, and Node knows it
-	RangeDone          = "rangedeletion.done"     // it was deleted, or is not to be
+	Kill               = "kill"                   // a process is killed
+	Fault              = "fault"                  // an injected fault
+	RangeRegistered    = "rangedeletion.register" // a range deletion is registered on Node
+	RangeReady         = "rangedeletion.ready"    // the migration is decided, and Node knows it
+	RangeDone          = "rangedeletion.done"     // the range was deleted, or will not be deleted
 	CursorOpen         = "cursor.open"            // cursor Op reads NS on the shards Names
 	CursorEnd          = "cursor.end"             // cursor Op is closed
 	BalancerBegin      = "balancer.begin"         // the balancer of Term runs
-	BalancerEnd        = "balancer.end"           // it does not run any more
-	Endless            = "endless"                // a process, or the command Cmd, still runs long after all has healed
-	Metadata           = "metadata"               // Text is the uuid that NS has on Node, at rest
-	Index              = "index"                  // Names are the indexes of an owner of NS, at rest
-	Rest               = "rest"                   // the end; Names are what the cluster finds broken
+	BalancerEnd        = "balancer.end"           // it no longer runs
+	Endless            = "endless"                // a process, or the command Cmd, runs long after all has healed
+	Metadata           = "metadata"               // Text is the UUID of NS on Node, at rest
+	Index              = "index"                  // Names are the indexes of NS on an owner, at rest
+	Rest               = "rest"                   // the end; Names are the violated invariants of the cluster
 )
 
-// NothingToUndo is the Text of the end of a process that has found nothing to undo in a journal.
+// NothingToUndo is the Text of a ProcessEnd if the process has found nothing to undo in a journal.
 const NothingToUndo = "nothing to undo"
 
-// Bound is a bound of a chunk. The keys of the swarm have one number.
+// Bound is a bound of a chunk. The keys of the swarm are single numbers.
 type Bound int64
 
 // The ends of the key space.
@@ -90,12 +90,13 @@ type Chunk struct {
 	Minor uint32 `json:"minor"`
 	Epoch string `json:"epoch,omitempty"`
 	Jumbo bool   `json:"jumbo,omitempty"`
-	// Since is when it came to its shard; History has the shards, newest first, with that time.
+	// Since is the time when the chunk arrived on its shard. History has the shards, newest first, with
+	// these times.
 	Since   uint64    `json:"since,omitempty"`
 	History []History `json:"history,omitempty"`
 }
 
-// History says that a chunk was on a shard from a time on.
+// History is an entry of a chunk's history.
 type History struct {
 	Shard string `json:"shard"`
 	At    uint64 `json:"at"`
@@ -109,8 +110,8 @@ type Entry struct {
 	Gone      bool   `json:"gone,omitempty"`
 	UUID      string `json:"uuid,omitempty"`
 	NoBalance bool   `json:"noBalance,omitempty"`
-	Frozen    bool   `json:"frozen,omitempty"` // allowMigrations is false
-	// Unsplittable: it is tracked, and not sharded.
+	Frozen    bool   `json:"frozen,omitempty"` // allowMigrations: false
+	// Unsplittable collections are tracked but not sharded.
 	Unsplittable bool     `json:"unsplittable,omitempty"`
 	Draining     bool     `json:"draining,omitempty"`
 	Zones        []string `json:"zones,omitempty"`
@@ -120,7 +121,7 @@ type Entry struct {
 	Mode         string   `json:"mode,omitempty"`
 }
 
-// Event is one thing that happened. T is in microseconds since the start.
+// Event is an event. T is in microseconds since the start.
 type Event struct {
 	Seq  int    `json:"seq"`
 	T    int64  `json:"t"`
@@ -148,24 +149,24 @@ type Event struct {
 	Limit  int      `json:"limit,omitempty"`
 	Names  []string `json:"names,omitempty"`
 	Text   string   `json:"text,omitempty"`
-	// Reason is what the balancer moves a range for. Sizes are the bytes that From and To own of the
-	// collection then, where the release looks at them, ChunkSize those of a chunk, and Copied those that
-	// were copied so far.
+	// Reason is the balancer's reason for moving a range. Sizes are the owned bytes of the collection on
+	// From and To at that time, if the release uses them. ChunkSize is the chunk size, and Copied the
+	// number of bytes copied so far.
 	Reason    string  `json:"reason,omitempty"`
 	Sizes     []int64 `json:"sizes,omitempty"`
 	ChunkSize int64   `json:"chunkSize,omitempty"`
 	Copied    int64   `json:"copied,omitempty"`
-	// Rows are what a scan has read.
+	// Rows are the results of a scan.
 	Rows []Row `json:"rows,omitempty"`
 }
 
-// Row is a document of a writer: the key, and how often it was incremented.
+// Row is a document of a writer: the key, and the number of increments.
 type Row struct {
 	Key    int64 `json:"key"`
 	Number int64 `json:"number"`
 }
 
-// Range returns the bounds of an event; those that it does not have are open.
+// Range returns the bounds of an event; missing bounds are MinKey and MaxKey.
 func (e Event) Range() (min, max Bound) {
 	min, max = MinKey, MaxKey
 	if e.Min != nil {
@@ -177,22 +178,22 @@ func (e Event) Range() (min, max Bound) {
 	return min, max
 }
 
-// Trace is the events of a run, in their order.
+// Trace holds the events of a run in order.
 type Trace []Event
 
-// Lines returns one JSON object a line.
+// Lines returns the events as JSON objects, one per line.
 func (t Trace) Lines() []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	for _, e := range t {
 		if err := encoder.Encode(e); err != nil {
-			panic(err) // plain values
+			panic(err) // cannot happen: the fields are plain values
 		}
 	}
 	return b.Bytes()
 }
 
-// Parse reads what Lines writes. Events without a number get that of their line.
+// Parse parses the result of Lines. Events without a number get the number of their line.
 func Parse(lines []byte) (Trace, error) {
 	var t Trace
 	for i, line := range bytes.Split(bytes.TrimSpace(lines), []byte("\n")) {
@@ -210,14 +211,14 @@ func Parse(lines []byte) (Trace, error) {
 	return t, nil
 }
 
-// Violation is a rule that a trace breaks.
+// Violation is the violation of a rule by a trace.
 type Violation struct {
-	// Rule is its name, as C1 or "one runner".
+	// Rule is the name of the rule, such as C1 or "one runner".
 	Rule string
-	// Text says what is broken.
+	// Text describes the violation.
 	Text string
-	// Events are the numbers of those involved; the last one ends the shortest prefix that
-	// shows it.
+	// Events are the numbers of the involved events. The shortest prefix that shows the violation ends
+	// with the last one.
 	Events []int
 }
 
@@ -225,5 +226,5 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s (events %v)", v.Rule, v.Text, v.Events)
 }
 
-// Checker finds the violations of a rule, or some.
+// Checker returns the violations of one or several rules.
 type Checker func(Trace) []Violation

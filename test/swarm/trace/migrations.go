@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// CheckMigrations is M1, M2 and M4 to M6: a shard takes part in one migration at a time, nothing is
-// cloned into a range that waits for its deletion, a commit comes later than all before it and gives the
-// versions that it should, and the owner of a range changes by a commit and by nothing else.
+// CheckMigrations checks M1, M2 and M4 to M6: a shard takes part in one migration at a time, nothing is
+// cloned into a range with a pending deletion, each commit has a later time than all earlier ones and
+// sets the right versions, and the owner of a range changes only by a commit.
 func CheckMigrations(t Trace) []Violation {
 	m := &migrations{
 		catalog: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
@@ -32,10 +32,10 @@ func CheckMigrations(t Trace) []Violation {
 type migrations struct {
 	catalog *catalog
 	found   []Violation
-	giving  map[string]Event   // the migration that a shard is the donor of
-	taking  map[string]Event   // and the recipient
-	waiting map[string][]Event // range deletions, by shard
-	started map[migration]int  // number of the event, but for the bounds
+	giving  map[string]Event   // by donor, the migration
+	taking  map[string]Event   // by recipient, the migration
+	waiting map[string][]Event // range deletions by shard
+	started map[migration]int  // event number by migration without bounds
 }
 
 func (m *migrations) fail(rule string, events []int, format string, args ...any) {
@@ -85,7 +85,7 @@ func (m *migrations) begin(e Event) {
 	m.giving[e.From], m.taking[e.To] = e, e
 	min, max := e.Range()
 	began := m.started[migration{ns: e.NS, from: e.From, to: e.To}]
-	for _, task := range m.waiting[e.To] { // one that is newer is its own, for when it fails
+	for _, task := range m.waiting[e.To] { // a newer task is the migration's own, for the case that it fails
 		if a, b := task.Range(); task.NS == e.NS && task.Seq < began && a < max && min < b {
 			m.fail("M2", []int{task.Seq, e.Seq}, "%s: [%s, %s) is cloned to %s, which is to delete [%s, %s) first",
 				e.NS, min, max, e.To, a, b)
@@ -93,7 +93,7 @@ func (m *migrations) begin(e Event) {
 	}
 }
 
-// checkCommits checks catalog changes of one transaction, given the events after them.
+// checkCommits checks the catalog changes of one transaction. after holds the events after them.
 func (m *migrations) checkCommits(batch, after Trace) {
 	before := map[string][]Chunk{}
 	for _, e := range batch {
@@ -156,7 +156,7 @@ func (m *migrations) checkMove(e Event, previous Chunk, before []Chunk, after Tr
 	}
 }
 
-// merges reports whether a chunk goes into another one, or takes others in.
+// merges reports whether the event is part of a merge.
 func (e Event) merges() bool {
 	switch {
 	case e.Entry != nil || e.Before == nil:
@@ -167,8 +167,8 @@ func (e Event) merges() bool {
 	return e.After.Shard == e.Before.Shard && e.After.Min == e.Before.Min && e.After.Max > e.Before.Max
 }
 
-// CheckFailedCommands is S10: a command that fails has changed nothing. Only commands are looked at
-// beside which nothing else was under way.
+// CheckFailedCommands checks S10: a failed command has changed nothing. It only checks commands during
+// which no other command was running.
 func CheckFailedCommands(t Trace) (found []Violation) {
 	alone, changed := Event{}, 0
 	open := map[int]bool{}
@@ -191,10 +191,10 @@ func CheckFailedCommands(t Trace) (found []Violation) {
 			alone = Event{}
 		case Catalog:
 			if moveCommands[alone.Cmd] && e.merges() {
-				continue // the auto-merger's, of which there is no event
+				continue // of the auto-merger, which has no event
 			}
 			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.sameOwner(*e.After) {
-				changed = e.Seq // a commit that is refused may raise the version of its chunk
+				changed = e.Seq // a rejected commit may increase the version of its chunk
 			}
 		case RoundBegin, MigrationStart, MigrationCommitted:
 			if !changeCommands[alone.Cmd] || e.Ev == RoundBegin || e.By == "balancer" {

@@ -22,8 +22,8 @@ func migrationOf(e Event) migration {
 	return m
 }
 
-// CheckRounds is S1 to S5 and S7 to S9: what the rounds of the balancer choose, how they
-// follow one another, and that there is none without a balancer. throttle is the least time between two batches, in
+// CheckRounds checks S1 to S5 and S7 to S9: the choices of the balancer's rounds, the order of rounds,
+// and that there are no rounds without a balancer. throttle is the minimum time between two batches in
 // microseconds.
 func CheckRounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
@@ -40,17 +40,17 @@ type rounds struct {
 	throttle int64
 	found    []Violation
 
-	donorsInZone   bool // who gives data of a zone to even out sizes is in it
-	balancerEnded  bool // the balancer does not run
+	donorsInZone   bool // the release evens out a zone only from donors in the zone
+	balancerEnded  bool // the balancer is not running
 	inRound        bool
-	entriesAtBegin map[[2]string]Entry // the catalog's documents when the round began
-	number         int64               // of rounds that have ended, in the term
+	entriesAtBegin map[[2]string]Entry // the catalog's documents at the beginning of the round
+	number         int64               // of rounds that have ended in the term
 	term           int64
-	busy           []string // shards of migrations of the round
-	moved          bool     // the round has moved something
+	busy           []string // shards of the round's migrations
+	moved          bool     // the round has moved data
 
 	open  map[migration]bool // migrations of the balancer
-	ended int64              // when the last batch has; -1 for never
+	ended int64              // time of the end of the last batch; -1 for never
 	last  int                // number of the event that ended it
 }
 
@@ -78,7 +78,7 @@ func (r *rounds) apply(e Event) {
 		r.clone(e)
 	case MigrationDone, MigrationFailed:
 		m := migrationOf(e)
-		m.min = MinKey // which may not have been known
+		m.min = MinKey // the bound may have been unknown
 		if e.By == "balancer" && r.open[m] {
 			delete(r.open, m)
 			r.ended, r.last = e.T, e.Seq
@@ -89,10 +89,10 @@ func (r *rounds) apply(e Event) {
 func (r *rounds) changeRound(e Event) {
 	if e.Term != r.term {
 		r.term, r.number, r.inRound = e.Term, 0, false
-		r.ended = -1 // a new primary knows nothing of the batch before
+		r.ended = -1 // a new primary does not know the previous batch
 		clear(r.open)
 		if e.Ev == RoundEnd {
-			return // of the term before
+			return // of the previous term
 		}
 	}
 	if e.Ev == RoundBegin {
@@ -106,14 +106,14 @@ func (r *rounds) changeRound(e Event) {
 		r.entriesAtBegin = maps.Clone(r.catalog.entries)
 		return
 	}
-	if r.inRound && e.Number <= r.number { // more than one when rounds with nothing to do follow it at once
+	if r.inRound && e.Number <= r.number { // more than one if empty rounds follow at once
 		r.fail("S8", e, "a round that ends takes the number from %d to %d", r.number, e.Number)
 	}
 	r.inRound, r.number = false, e.Number
 }
 
 func (r *rounds) start(e Event) {
-	if e.By != "balancer" || !r.inRound { // one of the term before may begin late
+	if e.By != "balancer" || !r.inRound { // a migration of the previous term may start late
 		return
 	}
 	m := migrationOf(e)
@@ -140,8 +140,8 @@ func (r *rounds) start(e Event) {
 	}
 }
 
-// clone looks at a migration whose bounds are known. What has changed since the round began may not have
-// been seen.
+// clone checks a migration whose bounds are known. The balancer may not have seen changes since the
+// beginning of the round.
 func (r *rounds) clone(e Event) {
 	m := migrationOf(e)
 	m.min = MinKey
@@ -162,7 +162,7 @@ func (r *rounds) clone(e Event) {
 	}
 }
 
-// zoneOf returns the zone that all of a range is in.
+// zoneOf returns the zone that contains a whole range.
 func zoneOf(entries map[[2]string]Entry, e Event) string {
 	min, max := e.Range()
 	for id, tag := range entries {
@@ -180,11 +180,11 @@ func boundOf(b *Bound) Bound {
 	return *b
 }
 
-// CheckFence is that no migration of the balancer commits after balancerStop has answered, until
-// somebody starts it again. A start that comes while the stop waits for its answer is the later one.
+// CheckFence checks that no migration of the balancer commits between the end of balancerStop and the
+// next start. A start that arrives while the stop is waiting counts as later.
 func CheckFence(t Trace) (found []Violation) {
 	fence := 0
-	asked := map[int]bool{} // stops that no start came after
+	asked := map[int]bool{} // stops that were not followed by a start
 	for _, e := range t {
 		switch {
 		case e.Ev == CmdBegin && e.Cmd == "balancerStop":

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// changeCommands are the commands by which a runner changes a cluster.
+// changeCommands are the commands with which a runner changes a cluster.
 var changeCommands = map[string]bool{
 	"moveChunk": true, "moveRange": true, "split": true, "mergeChunks": true, "mergeAllChunksOnShard": true,
 	"configureCollectionBalancing": true, "clearJumboFlag": true, "movePrimary": true, "moveCollection": true,
 }
 
-// IsChange reports whether a command is one by which a runner changes a cluster.
+// IsChange reports whether a runner uses the command to change a cluster.
 func IsChange(command string) bool { return changeCommands[command] }
 
 var moveCommands = map[string]bool{"moveChunk": true, "moveRange": true}
@@ -22,13 +22,13 @@ var moveCommands = map[string]bool{"moveChunk": true, "moveRange": true}
 // IsMove reports whether a command moves a chunk.
 func IsMove(command string) bool { return moveCommands[command] }
 
-// isRunner reports whether a process is a run of ours.
+// isRunner reports whether a process is a run of the program.
 func isRunner(name string) bool {
 	return strings.HasPrefix(name, "r") || strings.HasPrefix(name, "giveback")
 }
 
-// CheckOneRunner is that only the run that holds the lease changes the cluster, that no two of
-// them move chunks of one collection at once, and that one moves no more than it may.
+// CheckOneRunner checks that only the run that holds the lease changes the cluster, that no two runs
+// move chunks of one collection at the same time, and that a run moves no more chunks than its limit.
 func CheckOneRunner(t Trace) (found []Violation) {
 	holder := ""
 	open := map[int]Event{}
@@ -79,9 +79,9 @@ func CheckOneRunner(t Trace) (found []Violation) {
 	return found
 }
 
-// CheckSwitchedOff is that a collection whose balancing a run has switched off is named beside the
-// lease as long as it is off, and that after all was given back none is off. Collections are told by
-// their uuids, as they may be renamed meanwhile, or by their names, as resharding gives them other uuids.
+// CheckSwitchedOff checks that a collection whose balancing was switched off by a run is listed in the
+// lease as long as it is off, and that no collection is off after the end of all runs. Collections are
+// identified by UUID, because they may be renamed, or by name, because resharding changes the UUID.
 func CheckSwitchedOff(t Trace) []Violation {
 	s := &switchedOff{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
 	for _, e := range t {
@@ -91,15 +91,15 @@ func CheckSwitchedOff(t Trace) []Violation {
 }
 
 type switchedOff struct {
-	uuids        map[string]string // uuids by name; the name where the trace has none
+	uuids        map[string]string // UUIDs by name; the name if the trace has no UUID
 	named        []paused
 	off          map[string]Event // by name
-	administered map[string]bool  // names and uuids: an administrator has switched it
+	administered map[string]bool  // names and UUIDs of collections that an administrator has switched
 	givenBack    bool
 	found        []Violation
 }
 
-// paused is a name beside the lease, and what had it then.
+// paused is a collection in the lease, with the UUID that its name had at that time.
 type paused struct{ ns, uuid string }
 
 func (s *switchedOff) fail(ns, text string, events ...int) {
@@ -131,7 +131,7 @@ func (s *switchedOff) apply(e Event) {
 	}
 }
 
-// setNamed updates the collections that the lease names.
+// setNamed updates the collections that the lease lists.
 func (s *switchedOff) setNamed(e Event) {
 	before := s.named
 	s.named = nil
@@ -150,7 +150,7 @@ func (s *switchedOff) setNamed(e Event) {
 	}
 }
 
-// entry takes what the catalog has of a collection.
+// entry applies a change of a collection's entry.
 func (s *switchedOff) entry(e Event, doc Entry) {
 	if doc.Gone {
 		delete(s.uuids, doc.ID)
@@ -166,7 +166,7 @@ func (s *switchedOff) entry(e Event, doc Entry) {
 	}
 }
 
-// CheckIndexes is that at rest all shards that own chunks of a collection have the same indexes.
+// CheckIndexes checks that at rest all owners of a collection's chunks have the same indexes.
 func CheckIndexes(t Trace) (found []Violation) {
 	first := map[string]Event{}
 	for _, e := range t {
@@ -186,8 +186,8 @@ func CheckIndexes(t Trace) (found []Violation) {
 	return found
 }
 
-// CheckRest is what the cluster itself finds broken at rest, and that it has come to rest: all
-// was given back, and no range still waits for its deletion.
+// CheckRest reports the violations that the cluster itself finds at rest, collections that are still
+// switched off, and range deletions that are still pending.
 func CheckRest(t Trace) (found []Violation) {
 	waiting := map[string]Event{}
 	code := 0
@@ -198,7 +198,7 @@ func CheckRest(t Trace) (found []Violation) {
 			waiting[key] = e
 		case RangeDone:
 			delete(waiting, key)
-		case Catalog: // what a shard has that leaves is nobody's any more
+		case Catalog: // the data of a removed shard no longer matters
 			maps.DeleteFunc(waiting, func(_ string, task Event) bool {
 				return e.Entry != nil && e.Entry.Of == "shards" && e.Entry.Gone && task.Node == e.Entry.ID
 			})
@@ -236,8 +236,9 @@ func boundText(b *Bound) string {
 	return b.String()
 }
 
-// CheckUndone is that a plan that was undone leaves all ranges of a collection where they were, unless others
-// have moved some of it meanwhile, and that there is something to undo where a plan has moved something.
+// CheckUndone checks that undoing a plan restores the location of all ranges of a collection, unless
+// others have moved some of them meanwhile, and that there is something to undo if a plan has moved
+// data.
 func CheckUndone(t Trace) (found []Violation) {
 	c := newCatalog()
 	before := map[string]map[string]string{} // by actor
@@ -287,7 +288,7 @@ func CheckUndone(t Trace) (found []Violation) {
 	return found
 }
 
-// layoutText says where the ranges of each collection are.
+// layoutText returns the location of the ranges of each collection.
 func (c *catalog) layoutText() map[string]string {
 	list := map[string]string{}
 	for ns := range c.chunks {

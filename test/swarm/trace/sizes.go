@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// CheckSizes is S6: what the balancer moves to even out sizes makes the gap between two shards smaller, and does
-// not turn it round. The donor owns at least three chunk sizes more than the recipient, and what moves is a
-// third more than a chunk at most.
+// CheckSizes checks S6: a move that evens out sizes reduces the difference between two shards and does
+// not reverse it. The donor owns at least three chunk sizes more than the recipient, and the move is at
+// most a third larger than a chunk.
 func CheckSizes(t Trace) (found []Violation) {
 	began, changed := map[migration]Event{}, map[string]bool{}
 	in := false
 	for _, e := range t {
 		m := migrationOf(e)
-		m.min = MinKey // which may not have been known
+		m.min = MinKey // the bound may have been unknown
 		switch e.Ev {
 		case RoundBegin, RoundEnd:
 			in = e.Ev == RoundBegin
 			clear(changed)
 		case Fault:
-			in = in && !strings.Contains(e.Text, "mockFill") // sizes are others than those of the choice
+			in = in && !strings.Contains(e.Text, "mockFill") // the sizes differ from those of the choice
 		case MigrationCommitted:
 			changed[e.NS] = true
 		case MigrationStart:
@@ -44,5 +44,5 @@ func CheckSizes(t Trace) (found []Violation) {
 	return found
 }
 
-// slackOf is what writers may have changed since the choice, and what sizes are rounded by.
+// slackOf returns the tolerance for writes since the choice and for the rounding of sizes.
 func slackOf(e Event) int64 { return e.ChunkSize / 8 }

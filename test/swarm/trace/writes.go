@@ -9,16 +9,16 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// counterInput is what was asked of a key: an increment, or a read.
+// counterInput is an operation on a key: an increment or a read.
 type counterInput struct{ inc bool }
 
-// counterOutput is the result: the number read, or unknown.
+// counterOutput is the result: the read number, or unknown.
 type counterOutput struct {
 	number  int64
 	unknown bool
 }
 
-// counter is a number that increments and reads see in some order, one after the other.
+// counter is a model of a number that increments and reads access in some sequential order.
 var counter = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{int64(0)} },
 	Step: func(state, input, output any) []any {
@@ -36,9 +36,9 @@ var counter = porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// CheckWrites says that no acknowledged write is lost or done twice: what writers have done to a
-// key, and seen of it, happened in some order, one after the other. No scan has a key twice, which
-// is M9.
+// CheckWrites checks that no acknowledged write is lost or applied twice: the writers' operations on a
+// key and their results are consistent with some sequential order. It also checks M9: no scan returns a
+// key twice.
 func CheckWrites(t Trace) (found []Violation) {
 	histories := map[string]*history{}
 	of := func(ns string) *history {
@@ -71,7 +71,7 @@ func CheckWrites(t Trace) (found []Violation) {
 	return found
 }
 
-// history is what writers did to a collection.
+// history is the history of the writers' operations on a collection.
 type history struct {
 	keys map[int64][]porcupine.Operation
 	last map[int64]int // the event that ended the last operation on a key
@@ -127,7 +127,7 @@ func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
 	})
 }
 
-// leaveOpen records operations that were never answered as unknown.
+// leaveOpen records operations without a reply as unknown.
 func (h *history) leaveOpen() {
 	for _, e := range h.open {
 		h.add(e, 0, e.Key, 0, true)

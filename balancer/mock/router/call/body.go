@@ -6,17 +6,17 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Body is the document of a command. Its fields are looked up repeatedly, so their
-// positions are indexed once.
+// Body is the document of a command. It indexes the positions of its fields, because they are looked up
+// repeatedly.
 type Body struct {
 	bson.Raw
 	spots []spot
 }
 
-// spot is where a field's name, its value and its end are in a document.
+// spot is the position of a field in a document: its name, its value and its end.
 type spot struct{ name, value, end uint32 }
 
-// NewBody indexes the positions of a document's fields, in the given buffer if it is large enough.
+// NewBody indexes the positions of a document's fields. It uses buf if buf is large enough.
 func NewBody(doc bson.Raw, buf []spot) Body {
 	b := Body{Raw: doc, spots: buf[:0]}
 	at := uint32(len("size"))
@@ -30,7 +30,7 @@ func NewBody(doc bson.Raw, buf []spot) Body {
 	return b
 }
 
-// Lookup returns what lies at a path; the zero value for nothing.
+// Lookup returns the value at a path, or the zero value if it does not exist.
 func (b Body) Lookup(path ...string) bson.RawValue {
 	for _, m := range b.spots {
 		if string(b.Raw[m.name:m.value-1]) != path[0] {

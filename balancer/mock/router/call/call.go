@@ -15,52 +15,52 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Call is one command under way.
+// Call is one command in progress.
 type Call struct {
 	Ctx          context.Context
-	Node         *Node // that it came to
+	Node         *Node // the node that received it
 	Cluster      *mock.Cluster
 	DB           string
 	Body         Body
-	spotBuf      [16]spot // of the body, as a rule
+	spotBuf      [16]spot // the buffer for the index of Body
 	Args         args.Values
 	Cmd          *Command
 	PreparedFind PreparedQuery
 	Client       *wire.Client
 	Peer         *Peer
-	Now          time.Time // the cluster's, when the command came
-	// Request is the command as the cluster's nodes see it.
+	Now          time.Time // cluster time at which the command arrived
+	// Request is the command as the cluster's nodes receive it.
 	Request *mock.Request
-	Invoked string // the name it was called by
-	// Deadline comes from maxTimeMS, in the cluster's time; zero without one.
-	// limit is the same for what the command computes, in real time.
+	Invoked string // the name that the client used
+	// Deadline is set from maxTimeMS in the cluster's time; zero without one. limit is the same limit
+	// for the command's computations, in real time.
 	Deadline     time.Time
 	limit        time.Duration
-	limitedCtx   context.Context // ctx with the limit, once something is computed
+	limitedCtx   context.Context // Ctx with limit; set by the first computation
 	cancelLimit  context.CancelFunc
-	LetVariables *bson.Raw     // its variables, once they are evaluated
-	computeTime  time.Duration // real time that has gone by in outside
-	// LSID and Session are nil without a session, TxnNumber outside of a
-	// retryable write.
+	LetVariables *bson.Raw     // the command's let variables, once evaluated
+	computeTime  time.Duration // real time spent in WithoutLock
+	// LSID and Session are nil without a session. TxnNumber is nil outside of a retryable write.
 	LSID      *SessionID
 	LSIDErr   error
 	Session   *Session
 	TxnNumber *int64
-	// ReadPreference says which nodes it reads from.
+	// ReadPreference says which nodes the command reads from.
 	ReadPreference args.ReadPreference
-	// IsMerging: an aggregation writes its results, and looks for them where it writes.
+	// IsMerging reports whether an aggregation is writing its results. It then reads on the nodes that
+	// it writes to.
 	IsMerging bool
-	// Snapshot is the state that a read with that level is about; nil with others.
+	// Snapshot is the time of a read with read concern snapshot; nil for other levels.
 	Snapshot *bson.Timestamp
-	// Slow: nodes that the command asked may make its reply late.
+	// Slow reports whether the latency of the contacted nodes may delay the reply.
 	Slow bool
-	// Replacements is of which of the cluster's states its privileges are.
+	// Replacements is the number of the cluster state in which the command's privileges were checked.
 	Replacements int64
-	// OpID is the number that killOp takes.
+	// OpID is the operation id for killOp.
 	OpID int32
 }
 
-// Begin makes the call of a request.
+// Begin returns the call of a request.
 func (n *Node) Begin(ctx context.Context, req wire.Request) *Call {
 	c := &Call{
 		Ctx: ctx, Node: n, Cluster: n.Cluster,
@@ -71,7 +71,7 @@ func (n *Node) Begin(ctx context.Context, req wire.Request) *Call {
 	return c
 }
 
-// NewInner returns the call of a command within another, in nobody's session.
+// NewInner returns the call of a command within another command. It has no session.
 func (c *Call) NewInner(db, name string, doc bson.Raw) *Call {
 	return &Call{
 		Ctx: c.Ctx, Node: c.Node, Cluster: c.Cluster,
@@ -79,8 +79,8 @@ func (c *Call) NewInner(db, name string, doc bson.Raw) *Call {
 	}
 }
 
-// LimitTime sets the command's deadline: for waits in the cluster's time, and
-// what it computes in real time. A getMore only waits that long.
+// LimitTime sets the command's deadline for waits in the cluster's time, and the limit for its
+// computations in real time. For a getMore it limits only the waits.
 func (c *Call) LimitTime(now time.Time, most time.Duration) {
 	c.Deadline = now.Add(most)
 	if c.Invoked != "getMore" {
@@ -88,7 +88,7 @@ func (c *Call) LimitTime(now time.Time, most time.Duration) {
 	}
 }
 
-// timeLeft is what its limit leaves to the command's cursor; 0 without a limit.
+// timeLeft returns the part of the time limit that remains for the command's cursor; 0 without a limit.
 func (c *Call) timeLeft() time.Duration {
 	if c.limit == 0 {
 		return 0
@@ -96,10 +96,10 @@ func (c *Call) timeLeft() time.Duration {
 	return max(c.limit-c.computeTime, time.Nanosecond)
 }
 
-// WithoutLock runs a computation with the cluster's lock released. It may read
-// what the command has captured, and must not touch the cluster; what was read of
-// it before is out of date afterwards. compute ends when ctx does, with its
-// cause: the time is up, the command was killed, its client or the server goes.
+// WithoutLock runs a computation with the cluster's lock released. compute may read what the command has
+// captured but must not touch the cluster. State that the caller read from the cluster before is out of
+// date afterwards. compute ends when its ctx is done: the time limit has passed, the command was killed,
+// or its client or the server has gone.
 func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 	if c.limitedCtx == nil {
 		c.limitedCtx = c.Ctx
@@ -117,14 +117,14 @@ func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 	if err != nil || c.Replacements == c.Cluster.LockedClock().Replacements() {
 		return err
 	}
-	c.Replacements = c.Cluster.LockedClock().Replacements() // another state, with other users
+	c.Replacements = c.Cluster.LockedClock().Replacements() // the state was replaced, with other users
 	return c.Node.CheckPrivileges(c.Cmd, c)
 }
 
-// Language is that of the release that runs on the node.
+// Language returns the expression language of the node's release.
 func (c *Call) Language() expr.Language { return c.Cluster.Language(c.Node.Release()) }
 
-// NoDisk reports whether the command's stages may not go to a server's disk.
+// NoDisk reports whether the command forbids its stages to use temporary files on disk.
 func (c *Call) NoDisk() bool {
 	if v := c.Body.Lookup("allowDiskUse"); !v.IsZero() {
 		return !args.Truth(v)
@@ -139,7 +139,7 @@ func (c *Call) End() {
 	}
 }
 
-// WithoutLock is the method WithoutLock of a call, for a function that returns a value.
+// WithoutLock calls c.WithoutLock for a function that returns a value.
 func WithoutLock[T any](c *Call, compute func(ctx context.Context) (T, error)) (T, error) {
 	var value T
 	err := c.WithoutLock(func(ctx context.Context) (err error) {
@@ -149,14 +149,14 @@ func WithoutLock[T any](c *Call, compute func(ctx context.Context) (T, error)) (
 	return value, err
 }
 
-// Let returns the command's variables, evaluated. It computes.
+// Let returns the command's evaluated variables. It may compute (see WithoutLock).
 func (c *Call) Let() (bson.Raw, error) {
 	if c.LetVariables == nil {
 		given, err := c.Document("let")
 		if err != nil {
 			return nil, err
 		}
-		if _, err := given.LookupErr("NOW"); err == nil { // only a router gives it a value
+		if _, err := given.LookupErr("NOW"); err == nil { // only a router sends NOW with a value
 			return nil, expr.CheckVariable("NOW")
 		}
 		settled, err := c.EvaluateVariables(given)
@@ -171,12 +171,12 @@ func (c *Call) Let() (bson.Raw, error) {
 	return *c.LetVariables, nil
 }
 
-// EvaluateVariables evaluates variables. It computes.
+// EvaluateVariables evaluates variables. It may compute (see WithoutLock).
 func (c *Call) EvaluateVariables(variables bson.Raw) (bson.Raw, error) {
 	return expr.EvalLet(cmp.Or(c.limitedCtx, c.Ctx), c.Language(), variables)
 }
 
-// MatchEach returns for each document whether a query matches it.
+// MatchEach reports for each document whether the query matches it.
 func (c *Call) MatchEach(query bson.Raw, docs []bson.Raw) ([]bool, error) {
 	return WithoutLock(c, func(ctx context.Context) ([]bool, error) {
 		filter, err := c.Filter(query)
@@ -186,7 +186,7 @@ func (c *Call) MatchEach(query bson.Raw, docs []bson.Raw) ([]bool, error) {
 		test := filter.Tester(ctx)
 		list := make([]bool, len(docs))
 		for i, doc := range docs {
-			list[i], _ = test(doc) // one that can't be judged does not match
+			list[i], _ = test(doc) // a document for which the filter fails does not match
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -195,7 +195,7 @@ func (c *Call) MatchEach(query bson.Raw, docs []bson.Raw) ([]bool, error) {
 	})
 }
 
-// MatchingDocuments returns the documents that a query matches.
+// MatchingDocuments returns the documents that match a query.
 func (c *Call) MatchingDocuments(query bson.Raw, docs []bson.Raw) ([]bson.Raw, error) {
 	matches, err := c.MatchEach(query, docs)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The mock compares texts by their bytes. A collation says how texts are compared, and nothing else: a
-// request that has one is answered as long as no text is compared, and refused otherwise.
+// The mock compares strings bytewise. A collation affects only the comparison of strings. So the mock
+// accepts a request with a collation as long as it compares no strings, and rejects it otherwise.
 
-// Collation reads the collation of a command or of a statement; nil is the order by bytes.
+// Collation reads the collation of a command or statement. It returns nil for the bytewise order.
 func (c *Call) Collation(from bson.Raw) (bson.Raw, error) {
 	v := from.Lookup("collation")
 	if v.IsZero() || v.Type == bson.TypeNull {
@@ -32,7 +32,7 @@ func (c *Call) Collation(from bson.Raw) (bson.Raw, error) {
 	return collation, err
 }
 
-// CheckSimpleCollation refuses every other.
+// CheckSimpleCollation rejects every collation but the simple one.
 func (c *Call) CheckSimpleCollation(from bson.Raw) error {
 	collation, err := c.Collation(from)
 	if err == nil && collation != nil {
@@ -41,13 +41,13 @@ func (c *Call) CheckSimpleCollation(from bson.Raw) error {
 	return err
 }
 
-// ErrCollation is the error for texts that would need a comparison by collation.
+// ErrCollation returns the error for a comparison of strings by a collation.
 func ErrCollation(collation bson.Raw) error {
 	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported here",
 		collation)
 }
 
-// CheckNoTexts refuses conditions with texts where there is a collation.
+// CheckNoTexts rejects conditions that contain strings if there is a collation.
 func CheckNoTexts(collation bson.Raw, conditions ...bson.RawValue) error {
 	if collation != nil && slices.ContainsFunc(conditions, hasText) {
 		return ErrCollation(collation)
@@ -65,7 +65,7 @@ func hasText(v bson.RawValue) bool {
 	return false
 }
 
-// hasTexts reports whether a document holds a text that a comparison may meet.
+// hasTexts reports whether a document contains a string that a comparison may use.
 func hasTexts(doc bson.Raw) bool {
 	for w := keyorder.NewWalk(doc); w.Next(); {
 		if hasText(w.Value) {
@@ -75,16 +75,16 @@ func hasTexts(doc bson.Raw) bool {
 	return false
 }
 
-// nonComparingStages are stages that compare nothing.
+// nonComparingStages returns the stages that compare no values.
 func nonComparingStages() []string { return []string{"$limit", "$sample", "$skip", "$unset"} }
 
-// textOperators are operators of expressions whose results are texts that no document held.
+// textOperators returns the expression operators that generate strings that are in no document.
 func textOperators() []string {
 	return []string{"$convert", "$dateToString", "$objectToArray", "$toLower", "$toString", "$toUpper", "$type"}
 }
 
-// StagesCompare reports whether stages compare what documents hold, and whether they compare texts of
-// their own: names of fields and variables begin with $ and are none.
+// StagesCompare reports whether stages compare values of documents, and whether the stages contain
+// strings of their own. Strings that begin with $ are names of fields and variables and do not count.
 func StagesCompare(stages []bson.Raw) (documents, own bool) {
 	for _, stage := range stages {
 		name, spec, err := Stage(stage)
@@ -114,7 +114,7 @@ func hasLiteralText(v bson.RawValue) bool {
 	return false
 }
 
-// checkOrdered refuses a document with texts in fields that a query's collation would order.
+// checkOrdered rejects a document with strings in the fields that the query sorts by.
 func (q Query) checkOrdered(doc bson.Raw) error {
 	for w := keyorder.NewWalk(q.Order); w.Next(); {
 		if field, _, _ := strings.Cut(string(w.Name), "."); hasText(doc.Lookup(field)) {
@@ -124,8 +124,8 @@ func (q Query) checkOrdered(doc bson.Raw) error {
 	return nil
 }
 
-// OrderCheck returns what refuses documents that the query can't put in the order of its collation; nil
-// where there is nothing to refuse.
+// OrderCheck returns a function that rejects documents that the query cannot sort by its collation. It
+// returns nil if no check is needed.
 func (q Query) OrderCheck() func(doc bson.Raw) error {
 	if q.Collation == nil || len(q.Order) <= emptyBytes || !q.Order.Lookup("$natural").IsZero() {
 		return nil
@@ -136,7 +136,7 @@ func (q Query) OrderCheck() func(doc bson.Raw) error {
 // emptyBytes is the length of an empty document.
 const emptyBytes = 5
 
-// CheckCompared refuses a document with texts where they are compared.
+// CheckCompared rejects a document with strings if there is a collation.
 func CheckCompared(collation, doc bson.Raw) error {
 	if collation != nil && hasTexts(doc) {
 		return ErrCollation(collation)

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CheckCollectionUUID refuses a command that expects its collection to have another
-// UUID, or to be encrypted.
+// CheckCollectionUUID rejects a command whose collectionUUID differs from its collection's UUID, or that
+// expects an encrypted collection.
 func CheckCollectionUUID(cmd *Command, c *Call) error {
 	if c.Args.Has("encryptionInformation") {
 		return ErrEncrypted()
@@ -22,13 +22,13 @@ func CheckCollectionUUID(cmd *Command, c *Call) error {
 	return CheckUUID(c.Cluster, c.TargetNamespace(cmd), c.Args["collectionUUID"])
 }
 
-// ErrEncrypted refuses collections that clients encrypt.
+// ErrEncrypted returns the error for collections with client-side encryption.
 func ErrEncrypted() error {
 	return mongoerr.New(mongoerr.NotImplemented, "the mock does not support encrypted collections")
 }
 
-// CheckUUID fails with CollectionUUIDMismatch, and tells which collection of the
-// database has the UUID, if one has.
+// CheckUUID fails with CollectionUUIDMismatch. The error names the collection of the database that has
+// the UUID, if there is one.
 func CheckUUID(cluster *mock.Cluster, ns string, expected bson.RawValue) error {
 	db, name, _ := strings.Cut(ns, ".")
 	_, want, isBinary := expected.BinaryOK()

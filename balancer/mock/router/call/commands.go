@@ -9,30 +9,29 @@ import (
 	"shardsh/balancer/mock/commands"
 )
 
-// InitialStage is a first stage that makes documents instead of changing them.
+// InitialStage is a first pipeline stage that generates documents instead of changing them.
 type InitialStage struct {
-	// Database: run with {aggregate: 1}.
+	// Database stages run with {aggregate: 1}.
 	Database bool
-	// AdminOnly stages answer on admin only.
+	// AdminOnly stages are allowed only on admin.
 	AdminOnly bool
-	// ChecksPlace: the stage checks the database itself, with an error code of its own.
+	// ChecksPlace stages check the database themselves, with their own error code.
 	ChecksPlace bool
-	// Since is the first release that has it; zero is all of them.
+	// Since is the first release that has the stage; zero for all releases.
 	Since catalog.Release
 	Run   func(c *Call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
-// Handler answers a command.
+// Handler executes a command.
 type Handler func(*Call) (bson.D, error)
 
-// Command is a command with what answers it.
+// Command is a command with its implementation.
 type Command struct {
 	*commands.Command
 	Run Handler
 }
 
-// Command returns what there is to know of a command; nil where there is none of that
-// name.
+// Command returns the command of a name, nil if there is none.
 func (n *Node) Command(name string) *Command {
 	if cmd := n.Table()[name]; cmd != nil && (!cmd.TestOnly || TestCommands(n.Cluster)) {
 		return cmd
@@ -40,7 +39,7 @@ func (n *Node) Command(name string) *Command {
 	return nil
 }
 
-// Table returns the commands of the release that runs on the node.
+// Table returns the commands of the release that is installed on the node.
 func (n *Node) Table() map[string]*Command {
 	installed := n.Release()
 	if installed == n.Cluster.Release() || n.CommandsOf == nil {
@@ -54,13 +53,13 @@ func (n *Node) Table() map[string]*Command {
 	return table
 }
 
-// Section is one part of serverStatus, made when it is asked for.
+// Section is one section of serverStatus, generated on demand.
 type Section struct {
 	Name string
 	Show func(*Call) any
 }
 
-// OK answers a command without any effect or result.
+// OK returns an empty reply for a command without effect or result.
 func OK(*Call) (bson.D, error) { return bson.D{}, nil }
 
 // MergeMaps merges maps of commands, or of stages.

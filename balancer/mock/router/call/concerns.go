@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ReadConcern reads the level asked for; "" when none is.
+// ReadConcern returns the read concern level of the command, "" if it has none.
 func (c *Call) ReadConcern() (string, error) {
 	v := c.Body.Lookup("readConcern")
 	if v.IsZero() || v.Type == bson.TypeNull {
@@ -38,8 +38,8 @@ var readConcernFields = []args.Field{
 	args.Optional("waitLastStableRecoveryTimestamp", args.Any),
 }
 
-// readsAvailable reports whether a read has the read concern available, which returns orphans. From
-// secondaries that was the default up to 4.4.
+// readsAvailable reports whether a read has read concern available, which returns orphans. Up to 4.4
+// that was the default for reads from secondaries.
 func (c *Call) readsAvailable() bool {
 	level, err := c.ReadConcern()
 	if level == "" && err == nil && c.Cmd.ReadConcern {
@@ -51,8 +51,8 @@ func (c *Call) readsAvailable() bool {
 	return level == "available"
 }
 
-// Nodes returns which nodes a read goes to. special is false for the primaries that
-// check what they are sent, as nearly always.
+// Nodes returns the nodes that a read uses. special is false in the usual case, a read from primaries
+// with shard version checks.
 func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 	if c.Node.Member != nil || c.IsMerging {
 		return n, false, nil
@@ -80,7 +80,7 @@ func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 	return n, true, nil
 }
 
-// maxWriteConcern is the largest number of nodes that can be waited for.
+// maxWriteConcern is the maximum number of nodes in a write concern.
 const maxWriteConcern = 50
 
 // CheckWriteConcernField checks one field of a write concern.
@@ -90,7 +90,7 @@ func CheckWriteConcernField(name string, v bson.RawValue) error {
 	case "w":
 		tags, isTags := v.DocumentOK()
 		_, isText := v.StringValueOK()
-		isText = isText || v.Type == bson.TypeNull // as an empty text
+		isText = isText || v.Type == bson.TypeNull // null counts as an empty string
 		if isTags && len(tags) <= 5 {
 			return mongoerr.New(mongoerr.FailedToParse, "tagged write concern requires tags")
 		}

@@ -13,30 +13,29 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Counters are what a mongos counts of its work since it began. They are safe
-// for any number of connections at once.
+// Counters are the counters of a mongos since its start. They are safe for concurrent use.
 type Counters struct {
 	Inserted, Queried, Updated, Deleted, GotMore, Commanded atomic.Int64
 	UserErrors                                              atomic.Int64
 	BytesIn, BytesOut                                       atomic.Int64
-	Connections, Connected                                  atomic.Int64 // open now; ever
+	Connections, Connected                                  atomic.Int64 // currently open; since the start
 	Active                                                  atomic.Int64
 	Reads, Writes, Others                                   Latency
-	// Targeted counts the requests that went to all shards, many, one, or were
-	// of collections that are not sharded, by command.
+	// Targeted counts requests by command and target: all shards, several shards, one shard, or an
+	// unsharded collection.
 	Targeted map[string]*[4]atomic.Int64
-	// Shards counts what went to each shard. The cluster's lock guards it.
+	// Shards counts the requests to each shard. The cluster's lock guards it.
 	Shards map[catalog.ShardID]ShardCounts
 }
 
-// ShardCounts are the requests that a router has sent to a shard.
+// ShardCounts counts the requests that a router has sent to a shard.
 type ShardCounts struct {
 	Attempted int64
-	// Overloaded are those that were refused, as the shard had too much to do.
+	// Overloaded counts the requests that the shard rejected because of overload.
 	Overloaded int64
 }
 
-// CountAsked counts the shards that a request went to.
+// CountAsked counts the shards that a request contacted.
 func (c *Counters) CountAsked(rq *mock.Request) {
 	rq.EachContacted(func(id catalog.ShardID, err error) {
 		n := c.Shards[id]
@@ -48,7 +47,7 @@ func (c *Counters) CountAsked(rq *mock.Request) {
 	})
 }
 
-// Latency sums what operations took, in real time.
+// Latency is the sum of the real durations of operations, and their number.
 type Latency struct{ Micros, Count atomic.Int64 }
 
 func (l *Latency) add(d time.Duration) {
@@ -56,7 +55,7 @@ func (l *Latency) add(d time.Duration) {
 	l.Count.Add(1)
 }
 
-// Where a request went.
+// The targets of a request.
 const (
 	ToAllShards = iota
 	ToManyShards
@@ -64,7 +63,7 @@ const (
 	ToUnsharded
 )
 
-// NewCounters makes counters that stand at 0.
+// NewCounters returns counters that are 0.
 func NewCounters() *Counters {
 	c := &Counters{Targeted: map[string]*[4]atomic.Int64{}, Shards: map[catalog.ShardID]ShardCounts{}}
 	for _, name := range TargetedCommands() {
@@ -73,10 +72,10 @@ func NewCounters() *Counters {
 	return c
 }
 
-// TargetedCommands are those whose requests are counted by how far they went.
+// TargetedCommands returns the commands that are counted by target.
 func TargetedCommands() []string { return []string{"find", "insert", "update", "delete", "aggregate"} }
 
-// countConnection counts a connection at its first command.
+// countConnection counts a connection when its first command arrives.
 func (c *Counters) countConnection(client *wire.Client) {
 	if client != nil && client.State == nil {
 		c.Connections.Add(1)
@@ -84,7 +83,7 @@ func (c *Counters) countConnection(client *wire.Client) {
 	}
 }
 
-// Begin counts a request; the returned function counts the reply.
+// Begin counts a request. The returned function counts the reply.
 func (c *Counters) Begin(req wire.Request) func(reply bson.Raw) {
 	c.countConnection(req.Client)
 	c.Active.Add(1)
@@ -109,13 +108,13 @@ func (c *Counters) Begin(req wire.Request) func(reply bson.Raw) {
 	}
 }
 
-// Requests returns how many have been answered.
+// Requests returns the number of answered requests.
 func (c *Counters) Requests() int64 {
 	return c.Reads.Count.Load() + c.Writes.Count.Load() + c.Others.Count.Load()
 }
 
-// countOperation counts what a request did by kind: inserts by document, updates
-// and deletes by statement.
+// countOperation counts the operations of a request by kind: each inserted document, each update and
+// delete statement.
 func (c *Counters) countOperation(req wire.Request) {
 	switch req.Command {
 	case "insert":

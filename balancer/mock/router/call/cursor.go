@@ -14,74 +14,75 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Limits of a batch: the size of a reply, and the first batch's length when
-// none is asked for.
+// Limits of a batch: the size of a reply, and the default number of documents of the first batch.
 const (
 	BatchBytes        = 16 << 20
 	firstBatchDefault = 101
 )
 
-// CursorTimeout is how long a cursor that nobody reads stays open, in real time.
+// CursorTimeout is the real time after which an idle cursor is closed.
 const CursorTimeout = 10 * time.Minute
 
 // Continuation supplies further documents to a cursor whose initial results are exhausted.
 type Continuation interface {
-	// Read puts what has come meanwhile into the cursor. It may wait for it until a time.
+	// Read appends new results to the cursor. It may wait for them until deadline.
 	Read(c *Call, open *Cursor, deadline time.Time) error
-	// Awaits reports whether it waits where nothing has come.
+	// Awaits reports whether a read waits if there are no new results.
 	Awaits() bool
-	// Streams reports whether it gives changes, and not documents.
+	// Streams reports whether the results are change events instead of documents.
 	Streams() bool
 }
 
-// Cursor holds the remaining results of a query: a stream of captured documents, so
-// that later writes are not visible, or buffered documents.
+// Cursor holds the remaining results of a query: a stream of captured documents, so that later writes
+// are not visible, or buffered documents.
 type Cursor struct {
 	NS       string
 	Buffered []bson.Raw
-	Stream   *stream // nil when there is none, or it is at its end
-	// unwatch ends the watch of what it keeps; nil without.
+	Stream   *stream // nil if there is none or it is exhausted
+	// unwatch ends the watch for a refusal of the memory budget (see watchRefusal); nil without a watch.
 	unwatch func() bool
 	used    time.Time
-	// time is what is left of the maxTimeMS of the command that made it, for all
-	// that is still to be computed; 0 without a limit.
+	// time is the rest of maxTimeMS of the command that created the cursor, for all later computations;
+	// 0 without a limit.
 	time time.Duration
-	// LSID is the session it was made in; nil without one.
+	// LSID is the session that created the cursor; nil without a session.
 	LSID *SessionID
-	// Owner is who made it; nil without a login.
+	// Owner is the user who created the cursor; nil without authentication.
 	Owner *access.User
-	// Continuation gives what comes later; nil but for tailable cursors and change streams.
+	// Continuation supplies later results. It is nil except for tailable cursors and change streams.
 	Continuation Continuation
-	// NoTimeout cursors are not closed when nobody reads them.
+	// NoTimeout cursors are not closed when idle.
 	NoTimeout bool
-	// Busy: a getMore waits for more, or reads.
+	// Busy reports whether a getMore is reading or waiting.
 	Busy bool
-	// HeldBytes is what its stream keeps to put it in order; nil without.
+	// HeldBytes counts the documents that the stream holds for sorting; nil if it does not sort.
 	HeldBytes *ByteCount
-	// bytes are what it holds at most.
+	// bytes is the maximum memory that the cursor holds.
 	bytes int64
-	// reader keeps the ranges that it reads from being deleted; nil where it reads none.
+	// reader prevents the deletion of the ranges that the cursor reads; nil if it reads none.
 	reader *mock.Reader
-	// lost is what it loses on secondaries; nil where it reads primaries.
+	// lost tracks the documents that the cursor loses on secondaries; nil if it reads primaries.
 	lost *mock.SecondaryRead
-	// collection is the one that a find reads; empty for other cursors, which may have read all there is.
+	// collection is the UUID of the collection that a find reads. It is empty for other cursors, which
+	// may have read all results already.
 	collection bson.Binary
-	// home is the first shard that it reads.
+	// home is the first shard that the cursor reads.
 	home catalog.ShardID
 }
 
-// Exhausted reports whether no document can follow, now or later.
+// Exhausted reports whether no more documents can follow, now or later.
 func (c *Cursor) Exhausted() bool {
 	return len(c.Buffered) == 0 && c.Stream == nil && c.Continuation == nil
 }
 
-// Awaits reports whether getMore waits at the end.
+// Awaits reports whether getMore waits at the end of the results.
 func (c *Cursor) Awaits() bool { return c.Continuation != nil && c.Continuation.Awaits() }
 
-// Streams reports whether the cursor gives changes.
+// Streams reports whether the cursor returns change events.
 func (c *Cursor) Streams() bool { return c.Continuation != nil && c.Continuation.Streams() }
 
-// close ends what the cursor reads. Who is reading is told, and ends it.
+// close ends the reads of the cursor. If a getMore is reading, close interrupts it, and the getMore
+// closes the stream.
 func (c *Cursor) close() {
 	c.reader.Close()
 	c.reader = nil
@@ -103,19 +104,18 @@ type Cursors struct {
 	Rand        *rand.Rand
 	Open        map[int64]*Cursor
 	IdleTimeout time.Duration
-	// sweptAt is when idle cursors were looked for.
+	// sweptAt is the time of the last search for idle cursors.
 	sweptAt time.Time
-	// bytes are those of all cursors, and most how many they may be.
+	// bytes is the memory of all cursors, MaxBytes its limit.
 	bytes, MaxBytes int64
 }
 
-// itemOverhead is what a document in an array takes besides its own bytes, at
-// most: type, position and its end.
+// itemOverhead is the maximum size of an array element besides the document itself: type, index and
+// terminator.
 const itemOverhead = 10
 
-// nextBatch cuts the next batch off: at most n documents (any number when n is
-// negative) and 16 MiB, but always one if there is one. A stream is read with
-// the lock given back.
+// nextBatch removes and returns the next batch: at most n documents (any number if n is negative) and 16
+// MiB, but always one document if there is one. It releases the lock while it reads a stream.
 func (c *Cursor) nextBatch(call *Call, n int) (bson.A, error) {
 	if c.Stream == nil {
 		return c.TakeBuffered(n), nil
@@ -135,21 +135,20 @@ func (c *Cursor) nextBatch(call *Call, n int) (bson.A, error) {
 	return batch, err
 }
 
-// TakeBuffered takes documents at hand.
+// TakeBuffered removes and returns up to n buffered documents.
 func (c *Cursor) TakeBuffered(n int) bson.A {
 	b := batcher{most: n, docs: bson.A{}}
 	for len(c.Buffered) > 0 && b.add(c.Buffered[0]) {
-		c.Buffered[0] = nil // the cursor may live long
+		c.Buffered[0] = nil // releases the document; the cursor may live long
 		c.Buffered = c.Buffered[1:]
 	}
 	return b.docs
 }
 
-// maxCursors is how many cursors may be open at once.
+// maxCursors is the maximum number of open cursors.
 const maxCursors = 10_000
 
-// keepCursor stores a cursor until it is closed, or the cluster is, and returns
-// its id.
+// keepCursor stores a cursor until it or the cluster is closed and returns its id.
 func (n *Node) keepCursor(c *Cursor) (int64, error) {
 	if n.Cursors.Open == nil {
 		n.Cursors.Open = map[int64]*Cursor{}
@@ -178,11 +177,11 @@ func (cs *Cursors) keep(c *Cursor) (int64, error) {
 	return id, nil
 }
 
-// cursorBytes is how much the open cursors may hold back from being freed. One
-// alone may hold more.
+// cursorBytes is the maximum memory, in bytes, that the open cursors hold. A single cursor may hold
+// more.
 const cursorBytes = 1 << 30
 
-// Limit is how many bytes the open cursors may hold.
+// Limit returns the maximum number of bytes that the open cursors hold.
 func (cs *Cursors) Limit() int64 {
 	if cs.MaxBytes > 0 {
 		return cs.MaxBytes
@@ -190,8 +189,8 @@ func (cs *Cursors) Limit() int64 {
 	return cursorBytes
 }
 
-// updateBytes notes what a cursor holds at most: it may share documents with the
-// collection.
+// updateBytes updates the maximum memory that a cursor holds. It is an upper bound because a cursor may
+// share documents with the collection.
 func (c *Cursor) updateBytes() {
 	var w ByteCount
 	if c.Stream != nil {
@@ -207,8 +206,8 @@ func (c *Cursor) updateBytes() {
 	c.bytes = int64(w)
 }
 
-// closeOldest closes the cursor that was not read for longest; false where
-// there is none, or somebody reads each.
+// closeOldest closes the cursor that has been idle for the longest time. It returns false if there is no
+// idle cursor.
 func (cs *Cursors) closeOldest() bool {
 	var oldest int64
 	for id, c := range cs.Open {
@@ -219,8 +218,8 @@ func (cs *Cursors) closeOldest() bool {
 	return cs.Kill(oldest)
 }
 
-// sweep closes the cursors that were not read for too long. It looks for them
-// ten times in their life, and when there is no more room.
+// sweep closes the cursors that were idle for too long. It searches for them ten times per IdleTimeout,
+// and when the number of cursors is at its limit.
 func (cs *Cursors) sweep(now time.Time) {
 	if now.Sub(cs.sweptAt) < cs.IdleTimeout/10 && len(cs.Open) < maxCursors {
 		return
@@ -229,7 +228,7 @@ func (cs *Cursors) sweep(now time.Time) {
 	cs.killIf(func(c *Cursor) bool { return !c.NoTimeout && now.Sub(c.used) > cs.IdleTimeout })
 }
 
-// Kill closes a cursor; false where there is none.
+// Kill closes a cursor. It returns false if the cursor does not exist.
 func (cs *Cursors) Kill(id int64) bool {
 	c, ok := cs.Open[id]
 	if ok {
@@ -251,19 +250,19 @@ func (cs *Cursors) killIf(of func(*Cursor) bool) {
 	})
 }
 
-// KillWhere closes the cursors of some sessions.
+// KillWhere closes the cursors of the sessions that of selects.
 func (cs *Cursors) KillWhere(of func(SessionID) bool) {
 	cs.killIf(func(c *Cursor) bool { return c.LSID != nil && of(*c.LSID) })
 }
 
-// OpenedCursor is a cursor as a reply shows it.
+// OpenedCursor is the cursor document of a reply.
 type OpenedCursor struct {
 	ID    int64
 	Batch bson.A
 }
 
-// OpenCursor makes a cursor in the session of a call and takes its first batch. One
-// that has nothing left is not kept, unless the first batch was to be empty.
+// OpenCursor creates a cursor in the session of a call and takes its first batch. An exhausted cursor is
+// not stored, unless the first batch has size 0.
 func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, error) {
 	c.LSID, c.Owner = call.LSID, call.Peer.User
 	kept := false
@@ -287,7 +286,7 @@ func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, err
 	return OpenedCursor{ID: id, Batch: batch}, err
 }
 
-// keepRanges has the shards that a cursor reads keep the ranges that they give away while it is open.
+// keepRanges makes the shards that the cursor reads keep the ranges that they donate while it is open.
 func (c *Cursor) keepRanges(call *Call) {
 	if call.Node.Member != nil || c.Continuation != nil {
 		return
@@ -305,7 +304,7 @@ func (c *Cursor) keepRanges(call *Call) {
 	}
 }
 
-// CheckCollection tells whether the collection that a find reads is still there, under its name.
+// CheckCollection fails if the collection that a find reads was dropped or renamed.
 func (c *Cursor) CheckCollection(call *Call) error {
 	if c.collection.Data == nil {
 		return nil
@@ -317,8 +316,7 @@ func (c *Cursor) CheckCollection(call *Call) error {
 	return nil
 }
 
-// watchRefusal gives back what a cursor keeps when the budget refuses it and
-// nobody reads it.
+// watchRefusal frees the results of an idle cursor when the memory budget refuses it.
 func (n *Node) watchRefusal(id int64, c *Cursor) {
 	rest := c.Stream
 	c.unwatch = context.AfterFunc(rest.ctx, func() {
@@ -330,13 +328,12 @@ func (n *Node) watchRefusal(id int64, c *Cursor) {
 	})
 }
 
-// FirstBatchReply answers with documents at hand.
+// FirstBatchReply replies with a cursor of the given results.
 func FirstBatchReply(call *Call, ns string, results []bson.Raw, size int) (bson.D, error) {
 	return CursorReply(call, &Cursor{NS: ns, Buffered: results}, size)
 }
 
-// CursorReply answers with a cursor, its fields in the order of all commands but
-// find.
+// CursorReply replies with a cursor. The order of the fields is that of all commands except find.
 func CursorReply(call *Call, open *Cursor, size int) (bson.D, error) {
 	ns := open.NS
 	c, err := OpenCursor(call, open, size, false)
@@ -350,9 +347,9 @@ func CursorReply(call *Call, open *Cursor, size int) (bson.D, error) {
 	}}}, nil
 }
 
-// Read takes the next batch for a getMore, and closes a cursor that fails.
+// Read takes the next batch for a getMore. It closes the cursor on an error.
 func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) {
-	c.Busy, err = true, mongoerr.New(mongoerr.InternalError, "cursor id %d failed", id) // if what follows panics
+	c.Busy, err = true, mongoerr.New(mongoerr.InternalError, "cursor id %d failed", id) // in case of a panic below
 	defer func() {
 		c.Busy = false
 		switch {
@@ -365,7 +362,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 		c.used = time.Now()
 		c.reader.Touch()
 	}()
-	call.limit = c.time // a getMore has none of its own
+	call.limit = c.time // a getMore has no limit of its own
 	if err = c.lost.Failed(); err != nil {
 		return nil, err
 	}
@@ -376,11 +373,10 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 	return batch, err
 }
 
-// awaitDefault is how long a getMore waits for documents when it does not say.
+// awaitDefault is how long a getMore without maxTimeMS waits for documents.
 const awaitDefault = time.Second
 
-// readMore adds to a cursor that has nothing left what has come meanwhile, and waits
-// for that until maxTimeMS is over.
+// readMore adds new results to a cursor that has no results left, and waits for them up to maxTimeMS.
 func readMore(c *Call, open *Cursor) error {
 	if len(open.Buffered) > 0 || open.Stream != nil || open.Continuation == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package call is what a command under way knows, whichever it is: its fields, its
-// limits and concerns, its query, its cursor, its session, who sent it, and the node
-// that it came to, with what that keeps from one command to the next. Rooms of commands
-// are handed a Call and answer with fields; they meet nowhere else.
+// Package call provides what all commands share: the fields of a command in progress, its limits and
+// concerns, its query, cursor and session, its client, and the node that received it with the node's
+// state. The packages that implement commands receive a Call and return the fields of the reply. They do
+// not depend on each other.
 package call

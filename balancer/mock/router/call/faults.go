@@ -17,7 +17,7 @@ func ErrMaxTime() error {
 	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 }
 
-// FailPointOf returns what a fail point does to a command; nil for nothing.
+// FailPointOf returns the effect of a fail point on a command, nil for none.
 func FailPointOf(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failure {
 	if !point.IsOn() {
 		return nil
@@ -26,33 +26,31 @@ func FailPointOf(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failu
 	if c.Peer != nil {
 		app = args.Text(c.Peer.Metadata.Lookup("application", "name"))
 	}
-	if app == "" { // the first hello brings it along
+	if app == "" { // the first hello contains the application name
 		app = args.Text(c.Body.Lookup("client", "application", "name"))
 	}
 	namespace := c.DB + "." + args.Text(c.Body.Lookup(c.Invoked))
 	return point.Strike(cmd.Command, app, namespace)
 }
 
-// TestCommands reports whether the cluster was started with the commands that
-// are there for tests only.
+// TestCommands reports whether the cluster was started with enableTestCommands.
 func TestCommands(cluster *mock.Cluster) bool {
 	return cluster.Parameters().Int("enableTestCommands") != 0
 }
 
-// Drop closes the connection of the call in place of an answer.
+// Drop closes the connection of the call instead of sending a reply.
 func (c *Call) Drop() {
 	if c.Client != nil {
 		c.Client.Drop()
 	}
 }
 
-// ErrCrashed returns what a client without a connection gets.
+// ErrCrashed returns the error for a call that has no client connection to close.
 func ErrCrashed() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
 }
 
-// retryableCodes returns the errors after which a driver may send a retryable
-// write again.
+// retryableCodes returns the errors after which a driver may retry a retryable write.
 func retryableCodes() []mongoerr.Code {
 	return []mongoerr.Code{
 		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
@@ -62,7 +60,7 @@ func retryableCodes() []mongoerr.Code {
 	}
 }
 
-// WithRetryLabel adds the label that tells drivers they may try a write again.
+// WithRetryLabel adds the error label RetryableWriteError to the error of a retryable write.
 func (c *Call) WithRetryLabel(err error) error {
 	code, known := mongoerr.CodeOf(err)
 	if !known || c.Body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) ||
@@ -77,9 +75,9 @@ func (c *Call) WithRetryLabel(err error) error {
 	return &labelled
 }
 
-// IsResumable reports whether a client may open a stream again after an error.
+// IsResumable reports whether a client may resume a change stream after an error.
 func IsResumable(code mongoerr.Code) bool {
-	const staleShardVersion mongoerr.Code = 63 // of old releases
+	const staleShardVersion mongoerr.Code = 63 // of old releases only
 	more := []mongoerr.Code{
 		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,
 		mongoerr.StaleConfig,

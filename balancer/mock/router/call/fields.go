@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CursorBatchSize reads the option cursor, in which there is nothing but batchSize.
+// CursorBatchSize reads the cursor option, whose only field is batchSize.
 func (c *Call) CursorBatchSize(cursor bson.Raw) (int, error) {
 	if cursor == nil {
 		return c.BatchSize(bson.RawValue{})
@@ -23,8 +23,7 @@ func (c *Call) CursorBatchSize(cursor bson.Raw) (int, error) {
 	return c.BatchSize(cursor.Lookup("batchSize"))
 }
 
-// Namespace joins the call's database and a collection name given as the
-// command's value.
+// Namespace joins the call's database and the collection name in the command's value.
 func (c *Call) Namespace() (string, error) {
 	v := c.Body.Lookup(c.Invoked)
 	name, ok := v.StringValueOK()
@@ -40,8 +39,8 @@ func (c *Call) Namespace() (string, error) {
 	return c.DB + "." + name, nil
 }
 
-// TargetNamespace returns the namespace that a command is about: commands on admin name
-// all of it.
+// TargetNamespace returns the namespace that a command operates on. The value of an admin-only command
+// is a full namespace.
 func (c *Call) TargetNamespace(cmd *Command) string {
 	name, _ := c.Body.Lookup(c.Invoked).StringValueOK()
 	if cmd.AdminOnly || cmd.Name == "dataSize" {
@@ -50,10 +49,10 @@ func (c *Call) TargetNamespace(cmd *Command) string {
 	return c.DB + "." + name
 }
 
-// TargetArg returns the command's own value.
+// TargetArg returns the value of the command's name field.
 func (c *Call) TargetArg() bson.RawValue { return c.Args[c.Invoked] }
 
-// Document reads an optional object; nil when it is absent.
+// Document reads an optional object, nil if it is absent.
 func (c *Call) Document(name string) (bson.Raw, error) {
 	v := c.Body.Lookup(name)
 	if v.IsZero() || v.Type == bson.TypeNull {
@@ -74,7 +73,7 @@ func checkNatural(direction bson.RawValue) error {
 	return nil
 }
 
-// Hint reads an index's name or key, or {$natural: ±1}.
+// Hint reads the name or the key pattern of an index, or {$natural: ±1}.
 func (c *Call) Hint(from bson.Raw) (bson.RawValue, error) {
 	v := from.Lookup("hint")
 	switch v.Type {
@@ -100,7 +99,7 @@ func (c *Call) readSort(name string) (*order.Sort, error) {
 	return order.Compile(doc)
 }
 
-// BatchSize of a first batch: 101 by default.
+// BatchSize reads the size of a first batch; the default is 101.
 func (c *Call) BatchSize(v bson.RawValue) (int, error) {
 	if v.IsZero() || v.Type == bson.TypeNull {
 		return firstBatchDefault, nil
@@ -124,7 +123,8 @@ func (c *Call) Filter(query bson.Raw) (*filter.Filter, error) {
 	return filter.CompileWith(query, filter.Options{Let: let, Now: c.Now, Language: c.Language()})
 }
 
-// Projection compiles one with the command's variables and time; filter is its query's.
+// Projection compiles a projection with the command's variables and time. filter is the filter of its
+// query.
 func (c *Call) Projection(spec bson.Raw, filter *filter.Filter) (*projection.Projection, error) {
 	let, err := c.Let()
 	if err != nil {
@@ -134,8 +134,8 @@ func (c *Call) Projection(spec bson.Raw, filter *filter.Filter) (*projection.Pro
 		Filter: filter, Let: let, Now: c.Now, Language: c.Language()})
 }
 
-// RequiredText reads a required string field by hand: 4 when it is missing, 14 for
-// another type.
+// RequiredText reads a required string field. The error is 4 for a missing field and 14 for another
+// type.
 func (c *Call) RequiredText(name string) (string, error) {
 	v := c.Body.Lookup(name)
 	if v.IsZero() {

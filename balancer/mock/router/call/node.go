@@ -18,90 +18,91 @@ import (
 	"shardsh/balancer/mock/store/quota"
 )
 
-// Node is the server that commands come to, a mongos or a member of the
-// cluster, and what it keeps from one command to the next.
+// Node is a server that receives commands, a mongos or a member of the cluster. It holds the state that
+// outlives a command.
 type Node struct {
 	Cluster  *mock.Cluster
 	Logger   *slog.Logger
 	Commands map[string]*Command
-	// Stages are the first stages of pipelines that make documents.
+	// Stages are the first pipeline stages that generate documents.
 	Stages map[string]InitialStage
-	// Member is the shard or config server that this is instead of a mongos, and MemberState
-	// what it answers otherwise; nil on a mongos.
+	// Member is the shard or config server of the node, and MemberState the state that it shows; both
+	// are nil on a mongos.
 	Member      *Member
 	MemberState MemberState
 	ProcessID   bson.ObjectID
 	Started     time.Time
-	// Entry is that of a mongos in config.mongos.
+	// Entry is the entry of the mongos in config.mongos.
 	Entry mock.RouterEntry
 
 	Budget     *quota.Budget
 	Cursors    Cursors
-	Sessions   *Sessions // all routers have the same
+	Sessions   *Sessions // shared by all routers
 	Operations Operations
 	Counters   *Counters
 	FailPoints failpoint.Points
-	Analyzers  sampling.Analyzers // all routers have the same
+	Analyzers  sampling.Analyzers // shared by all routers
 	QueryStats querystats.Store
-	// Routes are what a mongos knows of the catalog; nil on a member.
+	// Routes is the routing table cache of a mongos; nil on a member.
 	Routes *routing.Cache
-	// Parameters are the mongos's own; nil on a member.
+	// Parameters are the parameters of a mongos; nil on a member.
 	Parameters map[string]*Parameter
 
 	Users           *access.Directory
-	ConfiguredUsers *access.Directory // users of before those that the cluster kept
+	ConfiguredUsers *access.Directory // the configured users, which take precedence over the stored ones
 	AuthRequired    bool
-	// Snapshots finds the file that a name stands for; nil refuses all.
+	// Snapshots returns the path of a snapshot by name; nil rejects all names.
 	Snapshots SnapshotFile
 
-	// CommandsOf makes the table of another release that was installed on the node.
+	// CommandsOf returns the command table of a release that is installed on the node and differs from
+	// the cluster's.
 	CommandsOf func(catalog.Release) map[string]*Command
 	installed  atomic.Pointer[installedCommands]
 }
 
-// installedCommands are the commands of a release that was installed.
+// installedCommands are the commands of an installed release.
 type installedCommands struct {
 	release  catalog.Release
 	commands map[string]*Command
 }
 
-// SnapshotFile finds the file that a name stands for, or refuses it.
+// SnapshotFile returns the path of a snapshot by name, or rejects the name.
 type SnapshotFile func(name string, write bool) (path string, err error)
 
-// Member is a shard or the config server as one of its nodes knows it.
+// Member identifies the shard or config server that a node belongs to.
 type Member struct {
 	ID catalog.ShardID
-	// Set is the replica set's name, Address its host:port.
+	// Set is the name of the replica set, Address the node's host:port.
 	Set, Address string
-	// Primary is the address of the set's primary where that is another one, and All are all
-	// members; empty for a set of one.
+	// Primary is the address of the set's primary, if the primary is another member. All are the
+	// addresses of all members; empty for a set of one member.
 	Primary string
 	All     []string
 }
 
-// MemberState is the state that a member of the cluster shows instead of that of a
-// mongos.
+// MemberState is the state that a member shows instead of the state of a mongos.
 type MemberState interface {
-	// Read makes the documents of a collection of its own; false where ns is none.
+	// Read returns the documents of a collection that only the member has. isOwn is false if ns is not
+	// such a collection.
 	Read(c *Call, ns string) (docs *store.Collection, isOwn bool, err error)
-	// Stats are the counters of a collection as the member holds it.
+	// Stats returns the counters of a collection on the member.
 	Stats(c *Call, ns string) (mock.LocalStats, bool)
-	// Parameter returns the value of one that only members have.
+	// Parameter returns the value of a parameter that only members have.
 	Parameter(c *Call, name string) (value any, known bool)
 	ParameterNames() []string
-	// Sections are those of serverStatus, and Services the roles it shows.
+	// Sections returns the sections of serverStatus, and Services the roles in it.
 	Sections() []Section
 	Services() bson.A
-	// Operations are those that $currentOp shows.
+	// Operations returns the operations for $currentOp.
 	Operations(c *Call, allUsers, idle bool) ([]bson.Raw, error)
-	// Hello is what a primary says of its set, in place of a mongos's role.
+	// Hello returns the fields of a primary's hello, in place of those of a mongos.
 	Hello(c *Call, role string) bson.D
 }
 
-// Uptime is how long the node has been running, in real time.
+// Uptime returns how long the node has been running, in real time.
 func (n *Node) Uptime() time.Duration { return time.Since(n.Started) }
 
-// ClockAhead is how far the node's clock is ahead of the cluster's.
+// ClockAhead returns by how much the node's clock is ahead of the cluster's clock.
 func (n *Node) ClockAhead() time.Duration {
 	if n.Member != nil {
 		return 0
@@ -109,7 +110,7 @@ func (n *Node) ClockAhead() time.Duration {
 	return n.Cluster.Faults().ClockSkew(n.Entry.Node)
 }
 
-// Host is the address that the node shows.
+// Host returns the address of the node.
 func (n *Node) Host() string {
 	if n.Member != nil {
 		return n.Member.Address
@@ -117,17 +118,18 @@ func (n *Node) Host() string {
 	return n.Entry.Name
 }
 
-// Release returns what runs on the node.
+// Release returns the release that is installed on the node.
 func (n *Node) Release() catalog.Release { return n.Cluster.Installed().ReleaseAt(n.Host()) }
 
-// TopologyVersion identifies this process, and changes with a restart.
+// TopologyVersion returns the topologyVersion of a reply. It identifies this process and changes with a
+// restart.
 func (n *Node) TopologyVersion() bson.E {
 	return bson.E{Key: "topologyVersion",
 		Value: bson.D{{Key: "processId", Value: n.ProcessID}, {Key: "counter", Value: int64(0)}}}
 }
 
-// Parameter is a parameter that a mongos has itself. Those of the balancer
-// and of migrations live on the config server and the shards.
+// Parameter is a server parameter of a mongos. The parameters of the balancer and of migrations are
+// stored on the config server and the shards.
 type Parameter struct {
 	Value   any // bool, int32, int64, float64, string or bson.A
 	Runtime bool

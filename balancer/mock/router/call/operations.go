@@ -9,16 +9,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Operations are the commands under way, by the numbers that killOp takes.
-// killSessions ends those of its sessions.
+// Operations are the commands in progress by operation id, which killOp takes. killSessions kills the
+// operations of its sessions.
 type Operations struct {
 	mu      sync.Mutex
 	last    int32
 	Running map[int32]Operation
 }
 
-// Operation is one command under way. The cluster's lock guards the call's
-// time.
+// Operation is one command in progress. The cluster's lock guards the time of its call.
 type Operation struct {
 	ID   int32
 	Call *Call
@@ -26,7 +25,7 @@ type Operation struct {
 	kill context.CancelCauseFunc
 }
 
-// Begin numbers a command and makes it one that killOp ends, until its end.
+// Begin registers a command so that killOp can kill it, until the returned function is called.
 func (o *Operations) Begin(name string, c *Call, kill context.CancelCauseFunc) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,7 +44,7 @@ func (o *Operations) Begin(name string, c *Call, kill context.CancelCauseFunc) (
 	}
 }
 
-// List returns the commands under way, in the order they came.
+// List returns the commands in progress in the order of their arrival.
 func (o *Operations) List() []Operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +56,7 @@ func (o *Operations) List() []Operation {
 	return list
 }
 
-// Kill ends the command with a number, if there is one.
+// Kill kills the operation with the id, if there is one.
 func (o *Operations) Kill(id int32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,7 +65,7 @@ func (o *Operations) Kill(id int32) {
 	}
 }
 
-// KillWhere ends the commands of some sessions.
+// KillWhere kills the operations of the sessions that of selects.
 func (o *Operations) KillWhere(of func(SessionID) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Peer is what the router knows of a connection.
+// Peer is the router's state of a connection.
 type Peer struct {
 	User         *access.User
 	Conversation *Conversation
@@ -18,15 +18,14 @@ type Peer struct {
 	Metadata bson.Raw
 }
 
-// Conversation is an authentication under way and its number.
+// Conversation is an authentication in progress with its id.
 type Conversation struct {
 	*access.Conversation
 	ID       int32
 	Database string
 }
 
-// peerOf returns a connection's state. A request without a client is one of its
-// own.
+// peerOf returns the state of a connection. A request without a client gets a new state.
 func peerOf(c *wire.Client) *Peer {
 	if c == nil {
 		return &Peer{}
@@ -39,8 +38,7 @@ func peerOf(c *wire.Client) *Peer {
 	return p
 }
 
-// Authorize refuses what a connection may not ask before it has authenticated
-// itself.
+// Authorize rejects commands that require authentication on an unauthenticated connection.
 func (n *Node) Authorize(cmd *Command, c *Call) error {
 	if !n.AuthRequired || cmd.NoAuth || n.User(c.Peer) != nil {
 		return nil
@@ -48,8 +46,7 @@ func (n *Node) Authorize(cmd *Command, c *Call) error {
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)
 }
 
-// Digest distinguishes the sessions of different users: it is the uid of a
-// session's id.
+// Digest returns the uid of a session id, which separates the sessions of different users.
 func (p *Peer) Digest() [sha256.Size]byte {
 	if p.User == nil {
 		return sha256.Sum256(nil)
@@ -57,7 +54,7 @@ func (p *Peer) Digest() [sha256.Size]byte {
 	return sha256.Sum256([]byte(p.User.Name + "@" + p.User.Database))
 }
 
-// Name returns the user of a connection as name@db; empty without one.
+// Name returns the user of a connection as name@db, empty if it is not authenticated.
 func (p *Peer) Name() string {
 	if p.User == nil {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// AggregateNamespace is a collection's, or <db>.$cmd.aggregate for {aggregate: 1}.
+// AggregateNamespace returns the namespace of an aggregation: a collection, or <db>.$cmd.aggregate for
+// {aggregate: 1}.
 func (c *Call) AggregateNamespace() (ns string, database bool, err error) {
 	v := c.Body.Lookup("aggregate")
 	if n, isNumber := v.AsInt64OK(); isNumber {
@@ -23,7 +24,7 @@ func (c *Call) AggregateNamespace() (ns string, database bool, err error) {
 	return ns, false, err
 }
 
-// Stage returns the name of a pipeline's stage, and what it takes.
+// Stage returns the name and the specification of a pipeline stage.
 func Stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {
 	elems, err := doc.Elements()
 	if err != nil || len(elems) != 1 {
@@ -33,8 +34,8 @@ func Stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {
 	return elems[0].Key(), elems[0].Value(), nil
 }
 
-// StageNames returns those of a pipeline as far as it is one. What is wrong
-// with it shows when it is compiled.
+// StageNames iterates over the stage names of a pipeline. It skips invalid stages; their errors are
+// found when the pipeline is compiled.
 func StageNames(pipeline bson.RawValue) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		array, _ := pipeline.ArrayOK()
@@ -48,7 +49,8 @@ func StageNames(pipeline bson.RawValue) iter.Seq[string] {
 	}
 }
 
-// ChangeStreamSpec reports whether an aggregation begins with $changeStream.
+// ChangeStreamSpec reports whether an aggregation begins with $changeStream, and returns the
+// specification and the other stages.
 func (c *Call) ChangeStreamSpec() (spec bson.RawValue, rest []bson.Raw, is bool) {
 	stages, err := args.Documents(c.Body.Lookup("pipeline"))
 	if err != nil || len(stages) == 0 {

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// User is who the connection is logged in as, with the roles of now; nil
-// without, or where the user was dropped.
+// User returns the authenticated user of a connection with their current roles. It returns nil if there
+// is none or the user was dropped.
 func (n *Node) User(p *Peer) *access.User {
 	if p.User == nil {
 		return nil
@@ -21,22 +21,21 @@ func (n *Node) User(p *Peer) *access.User {
 	return u
 }
 
-// LogoutDropped logs out a connection whose user was dropped. Another user of the
-// same name does not count.
+// LogoutDropped logs out a connection whose user was dropped, even if a new user has the same name.
 func (n *Node) LogoutDropped(p *Peer) {
 	if n.User(p) == nil {
 		p.User = nil
 	}
 }
 
-// IsLoggedInAs reports whether a connection is logged in as a user, or as nobody where
-// that is nil.
+// IsLoggedInAs reports whether a connection is authenticated as u; nil stands for an unauthenticated
+// connection.
 func (p *Peer) IsLoggedInAs(u *access.User) bool {
 	return p.User.SameAs(u)
 }
 
-// Grants returns what a connection may do. Where nobody has to log in it is
-// nil, and not asked.
+// Grants returns the privileges of a connection. It returns nil without a user; if no authentication is
+// required, nobody checks them.
 func (n *Node) Grants(p *Peer) *access.Grants {
 	if p.User == nil {
 		return nil
@@ -45,13 +44,13 @@ func (n *Node) Grants(p *Peer) *access.Grants {
 	return g
 }
 
-// CheckPrivileges refuses what the caller's roles do not allow.
+// CheckPrivileges rejects a command that the user's roles do not allow.
 func (n *Node) CheckPrivileges(cmd *Command, c *Call) error {
 	if !n.AuthRequired || cmd.NoAuth {
 		return nil
 	}
 	if err := n.Authorize(cmd, c); err != nil {
-		return err // the user has gone since the command came
+		return err // the user was dropped after the command arrived
 	}
 	if cmd.Privilege != nil && cmd.Privilege(c.AccessRequest()) {
 		return nil
@@ -59,7 +58,7 @@ func (n *Node) CheckPrivileges(cmd *Command, c *Call) error {
 	return c.Unauthorized()
 }
 
-// AccessRequest returns the call as input for the privilege rules.
+// AccessRequest returns the call as input for the authorization rules.
 func (c *Call) AccessRequest() access.Request {
 	return access.Request{
 		Name: c.Invoked, Database: c.DB, Body: c.Body.Raw, Args: c.Args,
@@ -78,14 +77,14 @@ func (c *Call) AccessRequest() access.Request {
 	}
 }
 
-// Unauthorized returns the server's refusal of a command.
+// Unauthorized returns the server's error for a command without the required privileges.
 func (c *Call) Unauthorized() error {
 	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.DB,
 		document.RawText(c.withoutSecrets()))
 }
 
-// withoutSecrets returns the command as an error may show it: without
-// passwords, and without the documents of a write.
+// withoutSecrets returns a copy of the command for an error message, without passwords and without the
+// documents of a write.
 func (c *Call) withoutSecrets() bson.Raw {
 	elems, err := c.Body.Elements()
 	if err != nil {

@@ -17,38 +17,39 @@ import (
 type Query struct {
 	NS          string
 	Filter      *filter.Filter
-	Collation   bson.Raw    // nil is the order by bytes; no text may be compared by another
-	Sort        *order.Sort // nil: as the documents come
-	Order       bson.Raw    // the pattern of sort, or {$natural: ±1}
+	Collation   bson.Raw    // nil for bytewise order; other collations must not compare strings
+	Sort        *order.Sort // nil for the natural order
+	Order       bson.Raw    // the sort pattern, or {$natural: ±1}
 	Hint        bson.RawValue
 	Min, Max    bson.Raw
 	Projection  *projection.Projection
-	Projected   bson.Raw // the projection as it was given
+	Projected   bson.Raw // the projection as sent
 	Skip, Limit int64
-	CountOnly   bool // no documents are needed
+	CountOnly   bool // only the number of documents is needed
 	ReturnKey   bool
 	ShowRecord  bool
-	// Partial is set where shards were left out; nil refuses that.
+	// Partial is set to true if shards were skipped. If it is nil, an unavailable shard is an error.
 	Partial *bool
-	// HeldBytes counts what has to be kept to be sorted.
+	// HeldBytes counts the documents that the query holds for sorting.
 	HeldBytes *ByteCount
-	// NoDisk: a sort that keeps more than a server would is refused.
+	// NoDisk rejects a sort that needs more memory than a server allows.
 	NoDisk bool
 }
 
-// IsPlain reports whether the query may take the express path by _id.
+// IsPlain reports whether the query may use the express path by _id.
 func (q Query) IsPlain() bool {
 	return q.Skip == 0 && q.Hint.IsZero() && !q.ReturnKey && !q.ShowRecord
 }
 
-// Request is the query as a shard's store sees it.
+// Request returns the query in the format of a shard's store.
 func (q Query) Request() store.Query {
 	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, AllowExpress: q.IsPlain(),
 		HasCollation: q.Collation != nil,
 		Shape:        store.ResultShape{Projection: q.Projected, IsCount: q.CountOnly}}
 }
 
-// ReadQuery reads what find, count and distinct share; the filter's field has another name in each.
+// ReadQuery reads the fields that find, count and distinct share. The name of the filter field differs
+// between the commands.
 func (c *Call) ReadQuery(filterField string) (Query, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -77,7 +78,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField), c.Body.Lookup("let"))
 }
 
-// readAmount reads skip or limit; 0 when it is absent.
+// readAmount reads skip or limit, 0 if it is absent.
 func (c *Call) readAmount(name string) (int64, error) {
 	v := c.Body.Lookup(name)
 	if v.IsZero() || v.Type == bson.TypeNull {
@@ -94,18 +95,18 @@ func (c *Call) readAmount(name string) (int64, error) {
 	return max(n, -n), nil
 }
 
-// PreparedQuery is the query of a find, read before the lock was taken.
+// PreparedQuery is the query of a find that was parsed before the lock was taken.
 type PreparedQuery struct {
 	done  bool
 	query Query
 	err   error
 }
 
-// quickBytes is how long a find may be to be read at once.
+// quickBytes is the maximum size, in bytes, of a find that Prepare parses.
 const quickBytes = 4 << 10
 
-// Prepare reads a find's query, where no lock is held and that can't take long:
-// with variables there may be something to compute.
+// Prepare parses the query of a find before the lock is taken. It skips finds for which this may take
+// long: large ones and ones with variables to compute.
 func (p *PreparedQuery) Prepare(cmd *Command, c *Call) {
 	if cmd.Name != "find" || len(c.Body.Raw) > quickBytes || !c.Body.Lookup("let").IsZero() {
 		return
@@ -122,7 +123,7 @@ func (p *PreparedQuery) Query(c *Call) (Query, error) {
 	return WithoutLock(c, func(context.Context) (Query, error) { return FindQuery(c) })
 }
 
-// FindQuery reads a find command.
+// FindQuery parses a find command.
 func FindQuery(c *Call) (Query, error) {
 	q, err := c.ReadQuery("filter")
 	if err != nil {
@@ -157,8 +158,9 @@ func FindQuery(c *Call) (Query, error) {
 	return q, err
 }
 
-// readOrder reads how find sorts. {$natural: 1 | -1}, as the sort or as the hint, is
-// the order of the records or its reverse.
+// readOrder reads the sort of a find. {$natural: 1
+//
+//	-1}, as sort or as hint, is the natural order or its reverse.
 func (c *Call) readOrder(q *Query) error {
 	order, err := c.Document("sort")
 	if err != nil {
@@ -176,7 +178,7 @@ func (c *Call) readOrder(q *Query) error {
 	return checkNatural(natural)
 }
 
-// checkTailable checks the arguments of find that go with tailable.
+// checkTailable checks the fields of find that depend on tailable.
 func (c *Call) checkTailable() error {
 	if !c.Args.Truth("tailable") {
 		if c.Args.Truth("awaitData") {
@@ -195,8 +197,8 @@ func (c *Call) checkTailable() error {
 	return nil
 }
 
-// IsView reports whether a namespace is a view. A member shows none: its router
-// has them.
+// IsView reports whether a namespace is a view. It is always false on a member, because routers resolve
+// the views.
 func IsView(c *Call, ns string) bool {
 	if c.Node.Member != nil {
 		return false

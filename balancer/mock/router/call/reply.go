@@ -11,7 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// PrimaryOf names a database's primary; the config server is that of its own.
+// PrimaryOf returns the primary shard of a database. The config server is the primary of admin and
+// config.
 func PrimaryOf(cluster *mock.Cluster, db string) string {
 	if db == "admin" || db == "config" {
 		return string(mock.ConfigServerID)
@@ -32,8 +33,7 @@ func MarshalAll(docs []bson.D) ([]bson.Raw, error) {
 	return raws, nil
 }
 
-// SmallestInt returns the server's "append as smallest number": Int32 where it
-// fits.
+// SmallestInt returns an int32 if n fits, else an int64, like the server's "append as smallest number".
 func SmallestInt(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
@@ -50,17 +50,17 @@ func ZeroLongs(names ...string) bson.D {
 	return doc
 }
 
-// Embedded is a document as a value.
+// Embedded returns a document as a value.
 func Embedded(doc bson.Raw) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 }
 
-// SortFields puts fields in the order of their names.
+// SortFields sorts fields by name.
 func SortFields(doc bson.D) {
 	slices.SortFunc(doc, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
 }
 
-// CheckDatabaseExists returns the first routing error: 26 for an unknown database.
+// CheckDatabaseExists returns the error that routing returns first: 26 for an unknown database.
 func CheckDatabaseExists(cluster *mock.Cluster, ns string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -72,7 +72,7 @@ func CheckDatabaseExists(cluster *mock.Cluster, ns string) error {
 	return nil
 }
 
-// OpTime is a time of the oplog, in a term of its primary.
+// OpTime returns an oplog time with its term.
 func OpTime(at bson.Timestamp, term int64) bson.D {
 	return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: term}}
 }

@@ -15,48 +15,49 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Outcome is what one write statement did.
+// Outcome is the result of one write statement.
 type Outcome struct {
 	Matched, Modified int
 	Upserted          bson.RawValue
 	Removed           bool
-	// Reply is the whole reply of a findAndModify.
+	// Reply is the complete reply of a findAndModify.
 	Reply bson.D
-	// Rewritten is how often its collection had been rewritten, by a resharding or a move.
+	// Rewritten is the number of times that the collection had been rewritten by a resharding or a move
+	// before the write.
 	Rewritten int
 }
 
-// Changed reports whether a statement changed something. Only then it is remembered: the
-// rest may as well run again.
+// Changed reports whether a statement changed data. Only such statements are remembered; others can
+// safely run again.
 func (o *Outcome) Changed() bool {
 	return o.Modified > 0 || o.Removed || !o.Upserted.IsZero()
 }
 
-// RetryableWrite is a session's newest write that may come again, when its
-// client has lost the reply.
+// RetryableWrite is a session's newest retryable write. The client may send it again if the reply was
+// lost.
 type RetryableWrite struct {
 	Number int64
-	// Done holds what each statement did, by its id.
+	// Done holds the outcome of each statement by statement id.
 	Done map[int32]*Outcome
-	// Unsaved: something was done that has not been kept yet.
+	// Unsaved reports whether outcomes have not been stored yet.
 	Unsaved bool
 }
 
 const (
-	// SessionTimeout is how long a session lives that is not used, in real time:
+	// SessionTimeout is the real time after which an unused session expires:
 	// logicalSessionTimeoutMinutes of hello.
 	SessionTimeout = 30 * time.Minute
-	// MaxSessions is the default of the server parameter of that name.
+	// MaxSessions is the default of the server parameter maxSessions.
 	MaxSessions = 1_000_000
 )
 
-// SessionID is an lsid: what the client chose, and whose it is.
+// SessionID is an lsid: the id that the client chose and the digest of its user.
 type SessionID struct {
 	ID   [16]byte
 	User [sha256.Size]byte
 }
 
-// Doc is the id as commands and replies have it.
+// Doc returns the id in the format of commands and replies.
 func (s SessionID) Doc() bson.D {
 	return bson.D{
 		{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: s.ID[:]}},
@@ -64,7 +65,7 @@ func (s SessionID) Doc() bson.D {
 	}
 }
 
-// Session is what the router remembers of a client's session.
+// Session is the router's state of a client session.
 type Session struct {
 	used time.Time
 	user string // "name@db", empty without authentication
@@ -72,19 +73,19 @@ type Session struct {
 	Writes *RetryableWrite
 }
 
-// Sessions are the sessions in use. Unlike the rest of the router they have a
-// lock of their own, as clients end them without the cluster's.
+// Sessions are the sessions in use. They have their own lock, because clients end sessions without the
+// cluster's lock.
 type Sessions struct {
 	Mu   sync.Mutex
 	Open map[SessionID]*Session
-	// checkedOut are those whose retryable write is under way; each channel closes when it
+	// checkedOut are the sessions with a retryable write in progress. The channel closes when the write
 	// ends.
 	checkedOut map[SessionID]chan struct{}
-	// ended are sessions that have ended and had a retryable write.
+	// ended are the sessions that have ended and had a retryable write.
 	ended []SessionID
 }
 
-// CheckOut waits until nobody else has a session, and takes it.
+// CheckOut waits until no other command has checked out the session, and checks it out.
 func (s *Sessions) CheckOut(ctx context.Context, id SessionID) (release func(), err error) {
 	for {
 		held, release := s.tryCheckOut(id)
@@ -135,8 +136,7 @@ func (s *Sessions) Use(id SessionID, user string) (*Session, error) {
 	return known, nil
 }
 
-// evictTimedOut forgets the sessions that have timed out, each time their number
-// has doubled.
+// evictTimedOut removes expired sessions each time the number of sessions has doubled.
 func (s *Sessions) evictTimedOut(now time.Time) error {
 	if s.Open == nil {
 		s.Open = map[SessionID]*Session{}
@@ -155,7 +155,7 @@ func (s *Sessions) evictTimedOut(now time.Time) error {
 	return nil
 }
 
-// End forgets sessions.
+// End removes sessions.
 func (s *Sessions) End(ids []SessionID) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Sessions) End(ids []SessionID) {
 	}
 }
 
-// forget ends a session. The caller holds the lock.
+// forget removes a session. The caller holds the lock.
 func (s *Sessions) forget(id SessionID) {
 	if open := s.Open[id]; open != nil && open.Writes != nil {
 		s.ended = append(s.ended, id)
@@ -172,8 +172,8 @@ func (s *Sessions) forget(id SessionID) {
 	delete(s.Open, id)
 }
 
-// takeEnded returns the sessions with retryable writes that have ended since it
-// was called last, but for those that have started over.
+// takeEnded returns the sessions with retryable writes that have ended since the last call and were not
+// used again.
 func (s *Sessions) takeEnded() []SessionID {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Sessions) takeEnded() []SessionID {
 	return over
 }
 
-// List returns the sessions that are alive, in the order of their ids.
+// List returns the active sessions sorted by id.
 func (s *Sessions) List() []bson.Raw {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -202,14 +202,14 @@ func (s *Sessions) List() []bson.Raw {
 		}
 		raw, err := bson.Marshal(doc)
 		if err != nil {
-			continue // ids, times and names always encode
+			continue // cannot happen: ids, times and names always encode
 		}
 		docs = append(docs, raw)
 	}
 	return docs
 }
 
-// ReadSessionID reads an lsid. where names it in errors.
+// ReadSessionID reads an lsid. where is its name in error messages.
 func (c *Call) ReadSessionID(where string, v bson.RawValue) (*SessionID, error) {
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
@@ -248,7 +248,7 @@ func (c *Call) ReadSessionID(where string, v bson.RawValue) (*SessionID, error) 
 	return s, nil
 }
 
-// ForgetWrites forgets what retryable writes did: it is not in the cluster's state any more.
+// ForgetWrites forgets all retryable writes, because the cluster's state was replaced.
 func (s *Sessions) ForgetWrites() {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// The cluster keeps what retryable writes have done, so that one whose reply was lost
-// with the process is not done twice.
+// The cluster stores the results of retryable writes, so that a write whose reply was lost in a crash is
+// not executed twice.
 
-// storedWrites is a session's newest retryable write.
+// storedWrites is the storage format of a session's newest retryable write.
 type storedWrites struct {
 	Number int64           `bson:"number"`
 	User   string          `bson:"user"`
@@ -27,11 +27,10 @@ type storedOutcome struct {
 	Reply    bson.D        `bson:"reply,omitempty"`
 }
 
-// key is what the cluster keeps the writes of a session under.
+// key returns the storage key of the writes of a session.
 func (s SessionID) key() string { return string(s.ID[:]) + string(s.User[:]) }
 
-// StoreWrites keeps what a retryable command has done, and nothing more of
-// sessions that have ended.
+// StoreWrites stores the results of a retryable command and deletes those of ended sessions.
 func (n *Node) StoreWrites(c *Call) {
 	for _, id := range n.Sessions.takeEnded() {
 		n.Cluster.Storage().StoreWrite(id.key(), nil)
@@ -53,7 +52,8 @@ func (n *Node) StoreWrites(c *Call) {
 	n.Cluster.Storage().StoreWrite(c.LSID.key(), raw)
 }
 
-// RestoreWrites is false for a session that is over.
+// RestoreWrites restores the results of a session's retryable write. It returns false if the session has
+// expired.
 func (n *Node) RestoreWrites(session string, raw bson.Raw) bool {
 	var id SessionID
 	var kept storedWrites

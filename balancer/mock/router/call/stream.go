@@ -10,15 +10,14 @@ import (
 	"shardsh/balancer/mock/store/quota"
 )
 
-// stream is a source being read batch by batch, each time by another command.
-// It belongs to one command at a time.
+// stream is a source that commands read batch by batch. Only one command uses it at a time.
 type stream struct {
 	next func() (bson.Raw, error, bool)
 	stop func()
-	// cancel ends it in the middle of a batch.
+	// cancel interrupts a read in the middle of a batch.
 	cancel context.CancelCauseFunc
 	ctx    *batchContext
-	// account is what it keeps between batches.
+	// account is the memory account of the stream between batches.
 	account *quota.Account
 	// lookahead is the document read ahead to know whether the previous batch was the last.
 	lookahead bson.Raw
@@ -26,11 +25,10 @@ type stream struct {
 	exhausted bool
 }
 
-// streamBytes is what a stream that is not at its end takes besides the
-// documents of the collection: its stack.
+// streamBytes is the memory of an unfinished stream besides the documents of the collection: its stack.
 const streamBytes = 16 << 10
 
-// ByteCount is how many bytes documents take that somebody keeps. Nil counts nothing.
+// ByteCount is the memory of documents that are held. A nil ByteCount counts nothing.
 type ByteCount int64
 
 // Add counts a document.
@@ -41,8 +39,7 @@ func (w *ByteCount) Add(doc bson.Raw) {
 	}
 }
 
-// Start begins to read a source for a command. What ends the command ends the
-// stream only while it reads.
+// Start begins to read a source for a command. The command's context ends the stream only during reads.
 func (s Source) Start(c *Call) *stream {
 	ctx, account := c.Node.Budget.Open(context.WithoutCancel(c.Ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -51,25 +48,23 @@ func (s Source) Start(c *Call) *stream {
 	return &stream{next: next, stop: stop, cancel: cancel, ctx: batches, account: account}
 }
 
-// batchContext is the context of a stream, with the deadline of the batch that
-// is read.
+// batchContext is the context of a stream with the deadline of the current batch.
 type batchContext struct {
 	context.Context
 	deadline time.Time
 }
 
-// Deadline returns when the batch is due; false without a limit.
+// Deadline returns the deadline of the batch, and false if there is none.
 func (c *batchContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
 
-// failWith ends a stream that nobody reads, to make room: who reads on is told
-// why.
+// failWith closes an idle stream to free memory. The next read fails with why.
 func (s *stream) failWith(why error) {
 	s.end()
 	s.lookahead, s.failed = nil, why
 }
 
-// batch reads the next documents: at most n (any number when n is negative) and
-// 16 MiB, but always one if there is one.
+// batch reads the next documents: at most n (any number if n is negative) and 16 MiB, but always one
+// document if there is one.
 func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	defer context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })()
 	s.ctx.deadline, _ = ctx.Deadline()
@@ -92,7 +87,7 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	return b.docs, nil
 }
 
-// First reads one batch and no more; whole tells that this is all there is.
+// First reads one batch and closes the stream. whole reports whether the batch contains all documents.
 func (s Source) First(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
 	b := batcher{most: n, docs: bson.A{}}
 	if n == 0 {
@@ -109,7 +104,7 @@ func (s Source) First(ctx context.Context, n int) (batch bson.A, whole bool, err
 	return b.docs, true, nil
 }
 
-// All reads everything.
+// All reads all documents.
 func (s Source) All(ctx context.Context) ([]bson.Raw, error) {
 	var list []bson.Raw
 	for doc, err := range s(ctx) {
@@ -134,7 +129,7 @@ func (s *stream) read() bson.Raw {
 	return doc
 }
 
-// end lets go of what the stream reads.
+// end releases the resources of the stream.
 func (s *stream) end() {
 	s.stop()
 	s.account.Close()
@@ -143,12 +138,12 @@ func (s *stream) end() {
 
 // batcher collects the documents of a batch.
 type batcher struct {
-	most int // documents; negative for any number
-	size int // bytes
+	most int // maximum number of documents; negative for any number
+	size int // in bytes
 	docs bson.A
 }
 
-// add takes a document, unless the batch is full.
+// add adds a document unless the batch is full.
 func (b *batcher) add(doc bson.Raw) bool {
 	size := b.size + len(doc) + itemOverhead
 	if len(b.docs) == b.most || size > BatchBytes && len(b.docs) > 0 {
@@ -158,6 +153,5 @@ func (b *batcher) add(doc bson.Raw) bool {
 	return true
 }
 
-// Source makes a stream of documents of what was captured. It needs no lock, and
-// ends with ctx.
+// Source returns a stream of documents from captured data. It needs no lock, and ends when ctx ends.
 type Source func(ctx context.Context) iter.Seq2[bson.Raw, error]

@@ -7,8 +7,7 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// accountHandlers returns the commands on users and roles, which access
-// answers.
+// accountHandlers returns the user and role management commands, which package access implements.
 func accountHandlers() map[string]call.Handler {
 	handlers := map[string]call.Handler{}
 	for name, run := range access.Commands() {

@@ -20,8 +20,7 @@ func authenticationHandlers() map[string]call.Handler {
 	}
 }
 
-// conversationID is the number of every conversation: a connection has one at
-// a time.
+// conversationID is the id of every conversation: a connection has one at a time.
 const conversationID = 1
 
 func saslStart(c *call.Call) (bson.D, error) {
@@ -61,7 +60,7 @@ func saslContinue(c *call.Call) (bson.D, error) {
 	return converse(c, payload)
 }
 
-// converse takes the conversation a step further.
+// converse executes the next step of the conversation.
 func converse(c *call.Call, payload []byte) (bson.D, error) {
 	under := c.Peer.Conversation
 	answer, done, err := under.Step(payload)
@@ -86,7 +85,8 @@ func converse(c *call.Call, payload []byte) (bson.D, error) {
 	}, nil
 }
 
-// setUser authenticates the connection as u, unless it is another user already.
+// setUser authenticates the connection as u. It fails if the connection is authenticated as another
+// user.
 func setUser(p *call.Peer, u *access.User) error {
 	if current := p.User; current != nil && !current.SameAs(u) {
 		return mongoerr.New(mongoerr.AlreadyAuthenticated,
@@ -97,8 +97,7 @@ func setUser(p *call.Peer, u *access.User) error {
 	return nil
 }
 
-// payload reads the message of a SASL step: bytes, or base64 in text, which no
-// driver has sent for long.
+// payload reads the message of a SASL step: bytes, or a base64 string, which drivers no longer send.
 func payload(c *call.Call) ([]byte, error) {
 	v := c.Body.Lookup("payload")
 	_, data, ok := v.BinaryOK()
@@ -109,8 +108,8 @@ func payload(c *call.Call) ([]byte, error) {
 	return data, nil
 }
 
-// speculate returns the first step of an authentication that came with hello.
-// What fails there is left out of the reply: the client then starts over.
+// speculate returns the first step of an authentication that the client sent with hello. If the step
+// fails, the reply has no such field and the client starts over.
 func speculate(c *call.Call) bson.D {
 	start, isDoc := c.Body.Lookup("speculativeAuthenticate").DocumentOK()
 	if !isDoc {
@@ -128,8 +127,8 @@ func speculate(c *call.Call) bson.D {
 	return reply
 }
 
-// mechanismsOf answers saslSupportedMechs, also for a user that is not there:
-// who may not ask for the users can't find them out one by one.
+// mechanismsOf returns saslSupportedMechs. It also answers for unknown users, so that an unauthenticated
+// client cannot find out which users exist.
 func mechanismsOf(c *call.Call) (bson.A, error) {
 	v := c.Body.Lookup("saslSupportedMechs")
 	if v.IsZero() {
@@ -150,8 +149,8 @@ func mechanismsOf(c *call.Call) (bson.A, error) {
 	return list, nil
 }
 
-// cutUserName takes "db.user" apart. Database names have no dot, and drivers
-// leave the database empty where none was given.
+// cutUserName splits "db.user". Database names have no dot. Drivers send an empty database if none was
+// configured.
 func cutUserName(full string) (db, name string, ok bool) {
 	db, name, ok = strings.Cut(full, ".")
 	return db, name, ok

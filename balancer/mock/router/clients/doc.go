@@ -1,4 +1,4 @@
-// Package clients answers who is there: handshakes, logins, sessions, users and roles.
+// Package clients implements handshakes, authentication, sessions, and user and role management.
 package clients
 
 import "shardsh/balancer/mock/router/call"
@@ -8,10 +8,10 @@ func Handlers() map[string]call.Handler {
 	return call.MergeMaps(handshakeHandlers(), authenticationHandlers(), sessionHandlers())
 }
 
-// Accounts returns the commands about users and roles, which only a mongos has.
+// Accounts returns the user and role management commands, which only a mongos has.
 func Accounts() map[string]call.Handler { return accountHandlers() }
 
-// Stages returns the first stages of pipelines that this room makes documents for.
+// Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$listSessions":      {Run: sessionsStage},

@@ -24,8 +24,8 @@ func handshakeHandlers() map[string]call.Handler {
 	}
 }
 
-// hello answers the handshake, and the driver's monitor, which may ask to be
-// answered only when something changes: nothing ever does here.
+// hello answers the handshake and the driver's monitor. The monitor may ask for an answer only when the
+// topology changes, which never happens here.
 func hello(c *call.Call) (bson.D, error) {
 	if err := awaitChange(c); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func hello(c *call.Call) (bson.D, error) {
 	return reply, nil
 }
 
-// compressors returns those that the client and this server have in common.
+// compressors returns the compressors that both the client and the server support.
 func compressors(c *call.Call) []string {
 	array, _ := c.Body.Lookup("compression").ArrayOK()
 	values, err := array.Values()
@@ -95,8 +95,8 @@ func compressors(c *call.Call) []string {
 	return wire.CommonCompressors(offered)
 }
 
-// maxMetadataBytes is the largest client document that a server takes, and
-// maxAppNameBytes the longest name in it.
+// maxMetadataBytes is the maximum size of the client document, and maxAppNameBytes the maximum length of
+// the application name in it.
 const (
 	maxMetadataBytes = 512
 	maxAppNameBytes  = 128
@@ -128,8 +128,8 @@ func readMetadata(c *call.Call) error {
 	return nil
 }
 
-// awaitChange delays an awaitable hello by the time it asks for. News of
-// another process there is at once.
+// awaitChange delays an awaitable hello by maxAwaitTimeMS. It returns at once if the client has the
+// topologyVersion of another process.
 func awaitChange(c *call.Call) error {
 	version, wait := c.Body.Lookup("topologyVersion"), c.Body.Lookup("maxAwaitTimeMS")
 	if version.IsZero() && wait.IsZero() {

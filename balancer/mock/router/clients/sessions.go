@@ -25,7 +25,7 @@ func sessionHandlers() map[string]call.Handler {
 	}
 }
 
-// readSessionIDs reads the array that is the command's value.
+// readSessionIDs reads the array of session ids in the command's value.
 func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 	v, has := c.Args[c.Invoked]
 	if !has {
@@ -58,7 +58,7 @@ func startSession(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// endSessions forgets sessions. Their cursors time out.
+// endSessions removes sessions. Their cursors time out later.
 func endSessions(c *call.Call) (bson.D, error) {
 	ids, err := readSessionIDs(c)
 	if err != nil {
@@ -81,8 +81,8 @@ func refreshSessions(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// killSessions ends sessions, what runs in them and their cursors; without ids,
-// those of the connection's user.
+// killSessions ends sessions with their operations and cursors. Without ids it ends the sessions of the
+// connection's user.
 func killSessions(c *call.Call) (bson.D, error) {
 	ids, err := readSessionIDs(c)
 	if err != nil {
@@ -97,7 +97,7 @@ func killSessions(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// killAllSessions takes users; none means everybody's sessions.
+// killAllSessions ends the sessions of the given users. An empty array selects all users.
 func killAllSessions(c *call.Call) (bson.D, error) {
 	docs, err := args.Documents(c.Body.Lookup(c.Invoked))
 	if err != nil {
@@ -120,15 +120,15 @@ func killWhere(c *call.Call, of func(call.SessionID) bool) {
 	c.Node.Sessions.Mu.Lock()
 	maps.DeleteFunc(c.Node.Sessions.Open, func(id call.SessionID, _ *call.Session) bool { return of(id) })
 	c.Node.Sessions.Mu.Unlock()
-	// What runs holds the cluster's lock and gives it back soon after.
+	// The running operations hold the cluster's lock and release it soon after.
 	c.Node.Operations.KillWhere(of)
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
 	c.Node.Cursors.KillWhere(of)
 }
 
-// sessionsStage is $listSessions and $listLocalSessions: the mock's only
-// router knows all sessions, and none waits to be written to config.
+// sessionsStage generates the documents of $listSessions and $listLocalSessions. The mock's router knows
+// all sessions and writes none to the config database.
 func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {

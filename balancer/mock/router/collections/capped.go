@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// convertToCapped limits a collection that is there.
+// convertToCapped makes an existing collection capped.
 func convertToCapped(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -22,5 +22,5 @@ func convertToCapped(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"BSON field 'convertToCapped.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), v)
 	}
-	return bson.D{}, c.Cluster.Collections().ConvertToCapped(ns, int64(math.Ceil(size/256))*256) // as the server rounds it
+	return bson.D{}, c.Cluster.Collections().ConvertToCapped(ns, int64(math.Ceil(size/256))*256) // server's rounding
 }

@@ -39,13 +39,13 @@ func listDatabases(c *call.Call) (bson.D, error) {
 	return ListDatabasesReply(c, list)
 }
 
-// ListedDatabase is a database as listDatabases shows it.
+// ListedDatabase is an entry of listDatabases.
 type ListedDatabase struct {
 	Bytes int64
 	Doc   bson.D
 }
 
-// ListDatabasesReply lists those that the command asks for.
+// ListDatabasesReply returns the entries that the command selects.
 func ListDatabasesReply(c *call.Call, databases []ListedDatabase) (bson.D, error) {
 	raws := make([]bson.Raw, len(databases))
 	for i, db := range databases {
@@ -81,7 +81,7 @@ func listCollections(c *call.Call) (bson.D, error) {
 	return ListCollectionsReply(c, c.Cluster.Statistics().Collections(c.DB))
 }
 
-// ListCollectionsReply lists those that the command asks for and the client may see.
+// ListCollectionsReply returns the entries that the command selects and the client may see.
 func ListCollectionsReply(c *call.Call, infos []mock.CollectionInfo) (bson.D, error) {
 	var list, whole []bson.Raw
 	shows := collectionFilter(c)
@@ -119,8 +119,7 @@ func ListCollectionsReply(c *call.Call, infos []mock.CollectionInfo) (bson.D, er
 	return call.FirstBatchReply(c, c.DB+".$cmd.listCollections", shown, size)
 }
 
-// listedCollection returns a collection as listCollections shows it: name and
-// type first.
+// listedCollection returns an entry of listCollections, with name and type first.
 func listedCollection(info mock.CollectionInfo) bson.D {
 	doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"},
 		{Key: "options", Value: info.Options}}
@@ -143,7 +142,7 @@ func drop(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in '%s' database in sharded cluster",
 			c.DB)
 	}
-	// Dropping what does not exist is a success since 7.0.
+	// Since 7.0 dropping a collection that does not exist succeeds.
 	c.Cluster.Collections().Drop(ns)
 	return bson.D{}, nil
 }
@@ -159,7 +158,8 @@ func dropDatabase(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "dropped", Value: c.DB}}, nil
 }
 
-// DatabaseFilter reports whether listDatabases may show one to the caller.
+// DatabaseFilter returns a function that reports whether listDatabases may show a database to the
+// caller.
 func DatabaseFilter(c *call.Call) func(name string) bool {
 	may := c.Node.Grants(c.Peer)
 	only := c.Body.Lookup("authorizedDatabases")
@@ -169,7 +169,8 @@ func DatabaseFilter(c *call.Call) func(name string) bool {
 	return may.AllowsSomeIn
 }
 
-// collectionFilter reports whether listCollections may show one to the caller.
+// collectionFilter returns a function that reports whether listCollections may show a collection to the
+// caller.
 func collectionFilter(c *call.Call) func(name string) bool {
 	if !c.Node.AuthRequired || !args.Truth(c.Body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }

@@ -41,8 +41,8 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 	return o, nil
 }
 
-// clusterCatalogStage is $listClusterCatalog (rules/03-catalog-and-keys §2.3): a document for
-// each collection and view of the database, and of all databases on admin.
+// clusterCatalogStage generates the documents of $listClusterCatalog (rules/03-catalog-and-keys §2.3):
+// one for each collection and view of the database; on admin, of all databases.
 func clusterCatalogStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isName := c.Body.Lookup("aggregate").StringValueOK(); isName {
 		return nil, mongoerr.New(mongoerr.ClusterCatalogOnCollection,
@@ -103,8 +103,8 @@ func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInf
 	return doc, nil
 }
 
-// shardsOf lists the shards that own a collection: the primary, where it is
-// not tracked.
+// shardsOf returns the shards that own a collection. For an untracked collection this is the primary
+// shard.
 func shardsOf(cluster *mock.Cluster, ns, db string) bson.A {
 	table := cluster.ConfigDB().Table(ns)
 	if table == nil {
@@ -117,8 +117,8 @@ func shardsOf(cluster *mock.Cluster, ns, db string) bson.A {
 	return ids
 }
 
-// balancingConfiguration returns what of a sharded collection is balanced. The
-// field allowMigrations of the catalog is not looked at, only permitMigrations.
+// balancingConfiguration returns the balancing settings of a sharded collection. It reads
+// permitMigrations, but not allowMigrations.
 func balancingConfiguration(cluster *mock.Cluster, coll catalog.Collection) (bson.D, error) {
 	var size any
 	if coll.MaxChunkSizeBytes > 0 {

@@ -28,7 +28,7 @@ func collectionHandlers() map[string]call.Handler {
 	}
 }
 
-// renameCollection takes in dropTarget also the UUID that the target must have.
+// renameCollection renames a collection. dropTarget may be the UUID that the target must have.
 func renameCollection(c *call.Call) (bson.D, error) {
 	from, to := c.Args.Text("renameCollection"), c.Args.Text("to")
 	drop := c.Args.Truth("dropTarget")
@@ -46,12 +46,12 @@ func renameCollection(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Request.RenameCollection(from, to, drop)
 }
 
-// collModFields are the changes that the mock can make.
+// collModFields are the options of collMod that the mock supports.
 var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline",
 	"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}
 
-// collMod changes a validator, a view, a capped collection's limits, or an
-// index. A mongos before 5.0 shows what each shard says, a later one what they all say.
+// collMod changes a validator, a view, the limits of a capped collection, or an index. A mongos before
+// 5.0 returns the reply of each shard; a later one returns the common reply.
 func collMod(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -105,8 +105,8 @@ func collMod(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
-// collModEvent returns a collMod as change streams report it: all requested options, and of
-// an index what has changed.
+// collModEvent returns the change stream event of a collMod: all requested options, and for an index its
+// changes.
 func collModEvent(asked []bson.RawElement, index *mock.IndexChange) bson.D {
 	list := bson.D{}
 	for _, e := range asked {
@@ -121,8 +121,8 @@ func collModEvent(asked []bson.RawElement, index *mock.IndexChange) bson.D {
 	return list
 }
 
-// indexReply is the reply of collMod: what an index was before, as far as it was
-// anything, and what it is.
+// indexReply returns the reply of collMod for an index: the changed options before and after the
+// command.
 func indexReply(index *mock.IndexChange) bson.D {
 	reply := bson.D{}
 	if index == nil {
@@ -154,7 +154,7 @@ func modifyView(c *call.Call, ns string) (bson.D, error) {
 	return bson.D{}, c.Cluster.Collections().ModifyView(ns, c.DB, view)
 }
 
-// modifiedOptions reads the validator and limits; nil takes an option away.
+// modifiedOptions reads the validator and the limits; nil removes an option.
 func modifiedOptions(c *call.Call) (bson.D, error) {
 	changes, err := validationOptions(c, bson.D{})
 	if err != nil {
@@ -182,7 +182,7 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 	return changes, nil
 }
 
-// modifyIndex changes one index; nil where the command is not about one.
+// modifyIndex changes one index. It returns nil if the command does not change an index.
 func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 	doc := c.Args.Object("index")
 	if doc == nil {
@@ -200,7 +200,7 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 	return change, err
 }
 
-// modifyOption changes one option of an index, and tells what it was and is.
+// modifyOption changes one option of an index and returns its values before and after.
 func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (oldDoc, newDoc bson.D, err error) {
 	if oldDoc, newDoc, meant, err := modifyUnique(c, ns, spec, doc); meant {
 		return oldDoc, newDoc, err
@@ -224,7 +224,7 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 // isGiven reports whether a field is present and not null.
 func isGiven(v bson.RawValue) bool { return !v.IsZero() && v.Type != bson.TypeNull }
 
-// boolChange returns a boolean option before and after, if it has changed.
+// boolChange returns the values of a boolean option before and after, or nil if it has not changed.
 func boolChange(option string, before, now bool) (oldDoc, newDoc bson.D) {
 	if before == now {
 		return nil, nil
@@ -248,7 +248,7 @@ func findIndex(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec,
 	return specs[at], nil
 }
 
-// validate reports every collection as valid: collections of the mock can't be damaged.
+// validate reports every collection as valid: a mock's collections cannot be corrupt.
 func validate(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -294,7 +294,7 @@ func validate(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	summary := bson.D{{Key: "valid", Value: true}}
-	if !sharded { // of what is not sharded a mongos says what its shard said
+	if !sharded { // for an unsharded collection mongos returns the shard's reply
 		summary, _ = raw[0].Value.(bson.D)
 		summary = slices.DeleteFunc(slices.Clone(summary), func(e bson.E) bool { return e.Key == "ok" })
 	}

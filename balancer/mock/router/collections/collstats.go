@@ -8,8 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// StorageDoc returns one shard's statistics (rules/03-commands §1.8), sizes divided by
-// scale.
+// StorageDoc returns the statistics of one shard (rules/03-commands §1.8). Sizes are divided by scale.
 func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	doc := bson.D{{Key: "size", Value: call.SmallestInt(s.Bytes / scale)}, {Key: "count", Value: call.SmallestInt(s.Docs)}}
 	if s.Docs > 0 {
@@ -38,7 +37,7 @@ func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	)
 }
 
-// MissingStorageDoc returns what a shard says of a collection that it does not have.
+// MissingStorageDoc returns the statistics of a shard that does not have the collection.
 func MissingStorageDoc(scale int64) (doc bson.D) {
 	for _, name := range []string{"size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes",
 		"totalIndexSize"} {
@@ -48,8 +47,8 @@ func MissingStorageDoc(scale int64) (doc bson.D) {
 		bson.E{Key: "scaleFactor", Value: call.SmallestInt(scale)})
 }
 
-// collStats adds up what the shards that own chunks say. An unknown database
-// is made.
+// collStats sums the statistics of the shards that own chunks. It creates an unknown database, as
+// servers do.
 func collStats(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -106,8 +105,8 @@ func createDatabase(c *call.Call, db string) error {
 	return c.Request.CreateDatabase(db, "")
 }
 
-// firstShardFields returns the fields that are taken from the first shard. If the collection is
-// missing, that is that it has no indexes.
+// firstShardFields returns the fields that are taken from the first shard. If the collection does not
+// exist, it returns empty index details.
 func firstShardFields(parts []mock.LocalStats) bson.D {
 	if len(parts) == 0 {
 		return bson.D{{Key: "indexDetails", Value: bson.D{}}}
@@ -118,7 +117,7 @@ func firstShardFields(parts []mock.LocalStats) bson.D {
 	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.SmallestInt(parts[0].MaxDocs)}}
 }
 
-// IndexesDiffer reports whether the shards of a collection have other indexes than one another.
+// IndexesDiffer reports whether the shards of a collection have different indexes.
 func IndexesDiffer(parts []mock.LocalStats) bool {
 	for _, p := range parts {
 		if len(p.Indexes) != len(parts[0].Indexes) {
@@ -128,8 +127,8 @@ func IndexesDiffer(parts []mock.LocalStats) bool {
 	return false
 }
 
-// sumOfShards returns the fields of collStats that are sums over the shards.
-// The average document is that of the shards' truncated ones.
+// sumOfShards returns the fields of collStats that are sums over the shards. The average document size
+// is computed from the truncated averages of the shards.
 func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
 	var total DatabaseTotals
 	var weighted, capBytes int64
@@ -160,7 +159,7 @@ func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
 	}
 }
 
-// indexSizes sums each index over the shards that have it, by name.
+// indexSizes returns the size of each index, summed over the shards that have it, sorted by name.
 func indexSizes(parts []mock.LocalStats, scale int64) bson.D {
 	sums := map[string]int64{}
 	for _, p := range parts {

@@ -15,7 +15,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// refusedOptions would change what a collection does in ways the mock can't.
+// refusedOptions returns the options that the mock does not support, because they change how a
+// collection works.
 func refusedOptions() []string {
 	return []string{"timeseries", "clusteredIndex", "encryptedFields"}
 }
@@ -44,7 +45,7 @@ func refuseOptions(c *call.Call) error {
 	return nil
 }
 
-// checkTimeSeries refuses time-series options that servers refuse.
+// checkTimeSeries rejects time series options that servers reject.
 func checkTimeSeries(c *call.Call) error {
 	series := c.Args.Object("timeseries")
 	if series == nil {
@@ -95,7 +96,7 @@ func create(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Request.Create(ns, options)
 }
 
-// checkIDIndex refuses an invalid specification of the _id index.
+// checkIDIndex rejects an invalid specification of the _id index.
 func checkIDIndex(spec bson.Raw) error {
 	if spec == nil {
 		return nil
@@ -129,7 +130,7 @@ const (
 	maxCappedDocs  = 1 << 31
 )
 
-// collectionOptions reads how a collection is limited and what it admits.
+// collectionOptions reads the options for limits and validation of a collection.
 func collectionOptions(c *call.Call) (bson.D, error) {
 	options := bson.D{}
 	capped := args.Truth(c.Body.Lookup("capped"))
@@ -146,7 +147,7 @@ func collectionOptions(c *call.Call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue,
 				"BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
 		}
-		n = (n + 255) / 256 * 256 // as the server rounds it
+		n = (n + 255) / 256 * 256 // the server rounds this way
 		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: mock.LimitOption(n)})
 		if most, isNumber := max.AsInt64OK(); isNumber && most > 0 {
 			if most >= maxCappedDocs {
@@ -155,7 +156,7 @@ func collectionOptions(c *call.Call) (bson.D, error) {
 			options = append(options, bson.E{Key: "max", Value: mock.LimitOption(most)})
 		}
 	}
-	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // shown, and nothing more
+	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // only listed
 		if doc, given := c.Body.Lookup(name).DocumentOK(); given {
 			options = append(options, bson.E{Key: name, Value: doc})
 		}
@@ -189,7 +190,7 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 	return imagesOption(c, options)
 }
 
-// checkValidatorAllowed refuses validators of collections of the servers' own.
+// checkValidatorAllowed rejects validators on internal collections.
 func checkValidatorAllowed(c *call.Call) error {
 	ns, err := c.Namespace()
 	switch {
@@ -204,8 +205,7 @@ func checkValidatorAllowed(c *call.Call) error {
 	return nil
 }
 
-// imagesOption reads whether change streams shall show documents before and
-// after a change.
+// imagesOption reads whether the collection stores pre- and post-images for change streams.
 func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	const name = "changeStreamPreAndPostImages"
 	doc := c.Args.Object(name)
@@ -218,7 +218,7 @@ func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
-// oneStageField is the code of a stage that has not one field.
+// oneStageField is the error code for a pipeline stage that does not have exactly one field.
 const oneStageField mongoerr.Code = 40323
 
 func createView(c *call.Call, ns string, on bson.RawValue) error {
@@ -229,7 +229,7 @@ func createView(c *call.Call, ns string, on bson.RawValue) error {
 	return c.Request.CreateView(ns, c.DB, view)
 }
 
-// readView checks what a view is made of.
+// readView checks the options of a view.
 func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	name, isText := on.StringValueOK()
 	if !isText || name == "" {

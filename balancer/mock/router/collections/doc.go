@@ -1,5 +1,5 @@
-// Package collections answers what databases and collections there are, how they are made,
-// changed and indexed, and how much is in them.
+// Package collections implements the commands that list, create, modify and drop databases, collections
+// and indexes, and those that return their statistics.
 package collections
 
 import (
@@ -12,7 +12,7 @@ func Handlers() map[string]call.Handler {
 	return call.MergeMaps(catalogHandlers(), collectionHandlers(), indexHandlers(), statisticsHandlers())
 }
 
-// Stages returns the initial pipeline stages that this package makes documents for.
+// Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$collStats":               {Run: collStatsStage},

@@ -11,8 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkExpiry: a TTL index is on one field, but not _id, and its seconds fit an
-// int32.
+// checkExpiry checks a TTL index: it has one field other than _id, and its seconds fit an int32.
 func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 	seconds := expiryOf(v)
 	first, err := spec.Key.IndexErr(0)
@@ -31,7 +30,8 @@ func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 	return checkSeconds(mongoerr.CannotCreateIndex, seconds)
 }
 
-// expiryOf returns the seconds of an index. What is not a number counts as the longest time there is, as on servers.
+// expiryOf returns the expireAfterSeconds of an index. As on servers, a value that is not a number
+// counts as the maximum.
 func expiryOf(v bson.RawValue) float64 {
 	seconds, isNumber := args.Number(v)
 	if !isNumber {
@@ -48,8 +48,8 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 	return nil
 }
 
-// modifyExpiry is collMod of an index's expireAfterSeconds. It tells what it was, if
-// it was a TTL index, and what it is.
+// modifyExpiry executes a collMod of an index's expireAfterSeconds. It returns the value before, if it
+// was a TTL index, and after.
 func modifyExpiry(
 	cluster *mock.Cluster,
 	ns string,

@@ -36,7 +36,7 @@ func createIndexes(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
 	}
 	specs := make([]store.IndexSpec, len(docs))
-	var unsupported error // what a server could make is refused after what it could not
+	var unsupported error // the mock's own rejections come after the server's errors
 	for i, doc := range docs {
 		if c.Args.Truth("ignoreUnknownIndexOptions") {
 			doc = withoutUnknownOptions(doc)
@@ -119,7 +119,7 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	return spec, readIndexOptions(&spec, doc)
 }
 
-// keyAndName returns the two properties that an index must have.
+// keyAndName returns the two required properties of an index.
 func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	k, n := doc.Lookup("key"), doc.Lookup("name")
 	key, isDoc := k.DocumentOK()
@@ -158,7 +158,7 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	return key, name, nil
 }
 
-// storedIndexOptions change what an index holds or is used for.
+// storedIndexOptions are the options that change which entries an index has or how it is used.
 var storedIndexOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
 
 // ignoredIndexOptions are accepted and ignored.
@@ -167,7 +167,7 @@ var ignoredIndexOptions = map[string]bool{
 	"storageEngine": true, "clustered": true,
 }
 
-// withoutUnknownOptions returns an index without unknown options.
+// withoutUnknownOptions returns an index specification without unknown options.
 func withoutUnknownOptions(doc bson.Raw) bson.Raw {
 	kept := bson.D{}
 	elems, _ := doc.Elements()
@@ -230,8 +230,8 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 	return cmp.Or(err, collation)
 }
 
-// checkIndexCollation refuses what is not a collation; what the mock can't do is refused after
-// everything else.
+// checkIndexCollation rejects an invalid collation with err. unsupported is the error for a collation
+// that the mock does not support; it comes after all other errors.
 func checkIndexCollation(v bson.RawValue) (unsupported, err error) {
 	doc, isDoc := v.DocumentOK()
 	switch {
@@ -315,7 +315,7 @@ func dropIndexes(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
-// droppedAllText returns what dropIndexes says of "*".
+// droppedAllText returns the message of dropIndexes for "*".
 func droppedAllText(cluster *mock.Cluster, ns string) string {
 	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"
@@ -323,7 +323,7 @@ func droppedAllText(cluster *mock.Cluster, ns string) string {
 	return "non-_id indexes dropped for collection"
 }
 
-// indexesToDrop reads "*", a name, a list of names, or a key.
+// indexesToDrop reads "*", a name, an array of names, or a key pattern.
 func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string, error) {
 	specs, found := cluster.Indexes().List(ns)
 	if !found {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// collStatsStage returns one document a shard that owns chunks (rules/03-catalog-and-keys §2.2).
+// collStatsStage returns one document for each shard that owns chunks (rules/03-catalog-and-keys §2.2).
 func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
@@ -74,8 +74,8 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 	return docs, nil
 }
 
-// latencyDoc is $collStats.latencyStats: shards of the mock count operations. They do not
-// measure how long real ones take; those of workloads all take the same.
+// latencyDoc returns $collStats.latencyStats. The mock's shards count operations. They do not measure
+// real operations; the operations of a workload have a fixed duration.
 func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
 	operations := map[string]int64{"reads": p.Reads, "writes": p.Writes}
 	micros := map[string]int64{"reads": p.ReadMicros, "writes": p.WriteMicros}
@@ -120,7 +120,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 	return docs, nil
 }
 
-// dataDistribution is $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
+// dataDistribution generates the documents of $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
 func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
@@ -162,7 +162,7 @@ func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, e
 	return docs, nil
 }
 
-// planCacheStage is $planCacheStats: the mock keeps no plans.
+// planCacheStage generates the documents of $planCacheStats. The mock has no plan cache.
 func planCacheStage(_ *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isDoc := spec.DocumentOK(); !isDoc {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s",

@@ -11,11 +11,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Text, geo and wildcard indexes are kept as definitions, so that programs that
-// create their indexes at the start run on the mock. No query uses them: what
-// can be answered without is, and $text and geo queries are refused.
+// The mock stores the definitions of text, geo and wildcard indexes, so that applications that create
+// indexes at startup run on it. No query uses these indexes. Queries that work without an index are
+// answered; $text and geo queries are rejected.
 
-// indexKind returns what an index is besides a sorted one: "" or one of these.
+// indexKind returns the kind of a special index, "" for an ordinary index.
 func indexKind(key bson.Raw) string {
 	elems, err := key.Elements()
 	if err != nil {
@@ -35,15 +35,15 @@ func indexKind(key bson.Raw) string {
 	return ""
 }
 
-// kindOptions are the options that mean something for indexes of a kind. Others may
-// have them too, but for two.
+// kindOptions are the options of special indexes by kind. Indexes of other kinds may have them too, with
+// two exceptions.
 var kindOptions = map[string]string{
 	"weights": "text", "default_language": "text", "language_override": "text", "textIndexVersion": "text",
 	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
 }
 
-// completeKind adds to the definition of a text, geo or wildcard index what a
-// server adds. The options are those of that kind that were requested.
+// completeKind adds to the definition of a special index what a server adds. It returns the requested
+// options of that kind.
 func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)
 	for _, o := range asked {
@@ -68,7 +68,7 @@ func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	return asked, nil
 }
 
-// checkTextOption refuses options of text indexes of another type.
+// checkTextOption rejects text index options of the wrong type.
 func checkTextOption(name string, v bson.RawValue) error {
 	switch {
 	case name == "weights" && (v.Type == bson.TypeString || v.Type == bson.TypeArray):
@@ -81,8 +81,8 @@ func checkTextOption(name string, v bson.RawValue) error {
 	return nil
 }
 
-// completeText stores the text fields as weights, and the key as the server
-// does: its words and their weight in place of the first text field.
+// completeText stores the text fields as weights. Like the server, it replaces them in the key, at the
+// place of the first one, by _fts and _ftsx.
 func completeText(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	elems, err := spec.Key.Elements()
 	if err != nil {
@@ -122,7 +122,7 @@ func completeText(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	})...), nil
 }
 
-// withDefaults adds the fields that doc lacks.
+// withDefaults adds the defaults that doc lacks.
 func withDefaults(doc, defaults bson.D) bson.D {
 	for _, e := range defaults {
 		if !slices.ContainsFunc(doc, func(have bson.E) bool { return have.Key == e.Key }) {

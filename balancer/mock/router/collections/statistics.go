@@ -21,7 +21,7 @@ func statisticsHandlers() map[string]call.Handler {
 	}
 }
 
-// ScaleOf reads a scale of at least 1.
+// ScaleOf reads a scale, which must be at least 1.
 func ScaleOf(v bson.RawValue) (int64, error) {
 	if v.IsZero() || v.Type == bson.TypeNull {
 		return 1, nil
@@ -33,7 +33,7 @@ func ScaleOf(v bson.RawValue) (int64, error) {
 	if !isNumber {
 		return 0, mongoerr.New(mongoerr.CollStatsScaleType, "scale has to be a number >= 1")
 	}
-	if !(n >= 1) { // nor is it NaN
+	if !(n >= 1) { // also rejects NaN
 		return 0, mongoerr.New(mongoerr.CollStatsScale, "scale has to be >= 1")
 	}
 	return int64(min(n, math.MaxInt32)), nil
@@ -75,7 +75,7 @@ func dbStats(c *call.Call) (bson.D, error) {
 	}
 	total.views = c.Cluster.Statistics().CountViews(c.DB)
 	if primary, known := c.Cluster.ConfigDB().Primary(c.DB); known && byShard[primary] != nil {
-		byShard[primary].views = total.views // the primary keeps them
+		byShard[primary].views = total.views // the primary shard stores the views
 	}
 	free := c.Args.Truth("freeStorage")
 	long := func(n int64) any { return n }
@@ -91,21 +91,21 @@ func dbStats(c *call.Call) (bson.D, error) {
 		total.Doc(scale, call.SmallestInt, free)...), nil
 }
 
-// DatabaseTotals sums what shards say of collections.
+// DatabaseTotals is the sum of the shards' statistics of collections.
 type DatabaseTotals struct {
 	collections, views, docs, bytes, stored, free, indexes, indexBytes int64
 	volume, used                                                       int64
 }
 
-// SetVolume adds the volume of a shard that has the database: one that has not answers
-// zeros (recording 20-live).
+// SetVolume sets the size of a shard's volume. A shard that does not have the database reports zeros
+// (recording 20-live).
 func (t *DatabaseTotals) SetVolume(c *call.Call, id catalog.ShardID) {
 	if t.collections > 0 || slices.Contains([]string{"admin", "config", "local"}, c.DB) {
 		t.volume, t.used = c.Cluster.Statistics().Volume(id)
 	}
 }
 
-// Add counts a collection on one shard.
+// Add adds the statistics of a collection on one shard.
 func (t *DatabaseTotals) Add(p mock.LocalStats) {
 	t.collections++
 	t.docs += p.Docs
@@ -116,8 +116,8 @@ func (t *DatabaseTotals) Add(p mock.LocalStats) {
 	t.indexBytes += p.IndexBytes()
 }
 
-// Doc shows the totals; count says how numbers of things are encoded: shards
-// answer longs, mongos the smallest number.
+// Doc returns the totals. count encodes numbers of objects: shards reply with longs, mongos with the
+// smallest number type.
 func (t *DatabaseTotals) Doc(scale int64, count func(int64) any, free bool) bson.D {
 	average := 0.0
 	if t.docs > 0 {
@@ -158,7 +158,7 @@ func nilIfEmpty(doc bson.Raw) bson.Raw {
 	return doc
 }
 
-// dataSize counts what the owning shards hold of a range, orphans included.
+// dataSize returns the size of a range on the owning shards, orphans included.
 func dataSize(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("dataSize")
 	if err := call.CheckDatabaseExists(c.Cluster, ns); err != nil {

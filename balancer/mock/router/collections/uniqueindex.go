@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// modifyUnique is collMod of an index on its way to a unique one: prepareUnique
-// refuses new duplicates, unique then makes it one when none are left. meant is
-// false if the command is about something else. Unique indexes stay unique.
+// modifyUnique executes a collMod that converts an index to a unique one: prepareUnique rejects new
+// duplicates, then unique converts the index if there are no duplicates. meant is false if the command
+// has neither option. A unique index cannot be converted back.
 func modifyUnique(
 	c *call.Call,
 	ns string,

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// mockHandlers returns the mock's own commands: time, faults and virtual data. A server
-// answers them with CommandNotFound. docs/mock.md describes each.
+// mockHandlers returns the mock's own commands for time, faults and virtual data. A server does not have
+// them (CommandNotFound). docs/mock.md describes each.
 func mockHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"mockStatus":        mockStatus,
@@ -43,7 +43,7 @@ func typeError(c *call.Call, field string, v bson.RawValue, expected string) err
 		field, args.TypeName(v.Type), expected)
 }
 
-// nameArg returns the command's own value as the name of a node or a namespace.
+// nameArg returns the command's value as the name of a node or a namespace.
 func nameArg(c *call.Call, what string) (string, error) {
 	v := c.TargetArg()
 	name, isText := v.StringValueOK()
@@ -53,7 +53,7 @@ func nameArg(c *call.Call, what string) (string, error) {
 	return name, nil
 }
 
-// durationArg reads a text like "2h", "30d" or "20ms", or a number of milliseconds.
+// durationArg reads a duration: a string such as "2h", "30d" or "20ms", or a number of milliseconds.
 func durationArg(c *call.Call, field string) (time.Duration, error) {
 	v := c.Args[field]
 	if text, isText := v.StringValueOK(); isText {
@@ -75,7 +75,7 @@ func durationArg(c *call.Call, field string) (time.Duration, error) {
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
 
-// sizeArg reads a text like "10GB", or a number of bytes.
+// sizeArg reads a size: a string such as "10GB", or a number of bytes.
 func sizeArg(c *call.Call, field string) (int64, error) {
 	v := c.Args[field]
 	if text, isText := v.StringValueOK(); isText {
@@ -113,8 +113,7 @@ func mockAdvance(c *call.Call) (bson.D, error) {
 	return mockNow(c)
 }
 
-// mockAddShard adds an empty shard: {name, host, zones}, all of which may be
-// left out.
+// mockAddShard adds an empty shard. The options name, host and zones are optional.
 func mockAddShard(c *call.Call) (bson.D, error) {
 	options, isDoc := c.TargetArg().DocumentOK()
 	if n, isNumber := args.Number(c.TargetArg()); !isDoc && (!isNumber || n != 1) {
@@ -177,7 +176,7 @@ func mockCrash(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Faults().Crash(name)
 }
 
-// mockRestart takes a node, or 1 for all that are down.
+// mockRestart restarts a node, or for 1 all nodes that are down.
 func mockRestart(c *call.Call) (bson.D, error) {
 	if n, isNumber := args.Number(c.TargetArg()); isNumber && n == 1 {
 		return bson.D{}, c.Cluster.Faults().Restart("")
@@ -203,7 +202,7 @@ func mockPartition(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Faults().Partition(nodes[0], nodes[1])
 }
 
-// mockSameMachineID takes the number of the first of two shards for the other.
+// mockSameMachineID makes the second of two shards use the machine id of the first.
 func mockSameMachineID(c *call.Call) (bson.D, error) {
 	shards, err := stringsArg(c, c.Invoked, c.TargetArg())
 	if err != nil {
@@ -215,7 +214,7 @@ func mockSameMachineID(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.MachineIDs().Share(shards[0], shards[1])
 }
 
-// mockHeal takes two nodes, one, or 1 for everything.
+// mockHeal heals the partition between two nodes, all partitions of one node, or for 1 all faults.
 func mockHeal(c *call.Call) (bson.D, error) {
 	v := c.TargetArg()
 	if n, isNumber := args.Number(v); isNumber && n == 1 {
@@ -234,7 +233,7 @@ func mockHeal(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Faults().Heal(nodes...)
 }
 
-// mockSlow without values restores a node's normal speed.
+// mockSlow makes a node slow. Without values it restores the normal speed.
 func mockSlow(c *call.Call) (bson.D, error) {
 	name, err := nameArg(c, "a shard's id, \"config\" or \"router\"")
 	if err != nil {
@@ -282,7 +281,7 @@ func mockStepDown(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "term", Value: c.Cluster.Term()}}, nil
 }
 
-// mockChangeFCV begins a change of the feature compatibility version, which ends by itself.
+// mockChangeFCV starts a change of the feature compatibility version, which completes by itself.
 func mockChangeFCV(c *call.Call) (bson.D, error) {
 	version, err := nameArg(c, "a version such as \"9.0\"")
 	if err != nil {
@@ -297,7 +296,7 @@ func mockChangeFCV(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.ClusterParameters().StartFCVChange(version, takes)
 }
 
-// mockInstall installs another version on some servers, or on all.
+// mockInstall installs another release on some or all servers.
 func mockInstall(c *call.Call) (bson.D, error) {
 	version := args.Text(c.Args["version"])
 	r, err := catalog.ParseRelease(version)
@@ -311,7 +310,8 @@ func mockInstall(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Installed().Install(on, r)
 }
 
-// timeZoneArg returns the time zone of the new primary; nil for that of the old one.
+// timeZoneArg returns the time zone of the new primary. It returns nil if the new primary has the time
+// zone of the old one.
 func timeZoneArg(c *call.Call) (*time.Location, error) {
 	name, given := c.Args["timeZone"].StringValueOK()
 	if !given {
@@ -375,7 +375,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// mockFill lays virtual data over a collection's chunks.
+// mockFill distributes virtual data over a collection's chunks.
 func mockFill(c *call.Call) (bson.D, error) {
 	ns, err := nameArg(c, "a namespace")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package controls answers how a mock is made to do what a server never would: its time,
-// crashes, partitions, failures, data, and snapshots; and fail points.
+// Package controls implements the commands that control a mock in ways a server cannot be controlled:
+// time, crashes, partitions, failures, data and snapshots. It also implements fail points.
 package controls
 
 import "shardsh/balancer/mock/router/call"

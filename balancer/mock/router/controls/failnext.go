@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// mockFailNext arms a failure of a command by its name, or one of its aliases.
+// mockFailNext makes the next calls of a command fail. The command may be given by an alias.
 func mockFailNext(c *call.Call) (bson.D, error) {
 	name, err := nameArg(c, "a command's name")
 	if err != nil {
@@ -20,7 +20,7 @@ func mockFailNext(c *call.Call) (bson.D, error) {
 	cmd := c.Node.Table()[name]
 	switch {
 	case mock.IsInterNodeCommand(name) && (cmd == nil || cmd.WithoutLock):
-		cmd = &call.Command{Command: &commands.Command{Name: name}} // of a node to another
+		cmd = &call.Command{Command: &commands.Command{Name: name}} // a command that nodes send to each other
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
 	case cmd.MockOnly:
@@ -51,8 +51,7 @@ func readCounts(c *call.Call, f *mock.Failure) error {
 	return nil
 }
 
-// readFailure reads what happens: an error, a closed connection, or a write
-// concern error.
+// readFailure reads the kind of failure: an error, a closed connection, or a write concern error.
 func readFailure(c *call.Call, f *mock.Failure) error {
 	concern := c.Args.Object("writeConcernError")
 	kinds := 0

@@ -40,8 +40,8 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "count", Value: point.Replace(next)}}, nil
 }
 
-// configurePause sets a fail point that threads wait at: on the port of a member for that one, through
-// a router for all.
+// configurePause sets a fail point that blocks threads: on the port of a member for that member, through
+// a router for all members.
 func configurePause(c *call.Call, name string) (bson.D, error) {
 	active, skip, times, err := failpoint.ReadMode(c.Body.Raw)
 	if err != nil {
@@ -71,7 +71,8 @@ func unknownFailPoint(c *call.Call, name string) error {
 	return mongoerr.New(mongoerr.BadValue, "the mock has the fail points %s, not '%s'", strings.Join(known, ", "), name)
 }
 
-// waitForFailPoint waits until a fail point was entered so many times since the process began.
+// waitForFailPoint waits until the fail point's total number of entries since the process start has
+// reached timesEntered.
 func waitForFailPoint(c *call.Call) (bson.D, error) {
 	name, times := c.Args.Text("waitForFailPoint"), c.Args.Number("timesEntered")
 	if slices.Contains(c.Cluster.FailPoints().Names(), name) {

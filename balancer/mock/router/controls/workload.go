@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// mockWorkload begins a workload on a sharded collection, in the place of the one that it
-// has; a rate of 0 ends that.
+// mockWorkload starts a workload on a sharded collection and replaces the current one. A rate of 0 ends
+// the workload.
 func mockWorkload(c *call.Call) (bson.D, error) {
 	ns, err := nameArg(c, "a namespace")
 	if err != nil {

@@ -15,18 +15,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// shardStages are those that each shard can do on its own documents. The first
-// of another kind ends the shards' part of a pipeline.
+// shardStages are the stages that each shard can run on its own documents. The first other stage ends
+// the shards' part of a pipeline.
 var shardStages = map[string]bool{
 	"$match": true, "$project": true, "$addFields": true, "$set": true, "$unset": true, "$unwind": true,
 	"$redact": true, "$replaceRoot": true, "$replaceWith": true,
 }
 
-// splitStages have a part on the shards and a part that merges.
+// splitStages are the stages with a part on the shards and a merging part.
 var splitStages = map[string]bool{"$group": true, "$sort": true, "$limit": true}
 
-// splitPipeline cuts a pipeline for several shards: what they do, and what is done with
-// what they give.
+// splitPipeline splits a pipeline for several shards into the shards' part and the merger's part.
 func splitPipeline(stages []bson.Raw) (shards, merger []bson.Raw) {
 	for i, s := range stages {
 		name, spec, err := call.Stage(s)
@@ -41,14 +40,14 @@ func splitPipeline(stages []bson.Raw) (shards, merger []bson.Raw) {
 		case "$group":
 			rest[0] = mergingGroup(spec)
 		case "$sort":
-			rest = rest[1:] // the shards' streams are merged in order
+			rest = rest[1:] // the merger merges sorted streams
 		}
 		return stages[:i+1], rest
 	}
 	return stages, nil
 }
 
-// mergingGroup puts the shards' groups together.
+// mergingGroup returns the $group stage that merges the groups of the shards.
 func mergingGroup(spec bson.RawValue) bson.Raw {
 	group := bson.D{}
 	elems, _ := spec.Document().Elements()
@@ -72,8 +71,8 @@ func mergingGroup(spec bson.RawValue) bson.Raw {
 	return raw
 }
 
-// explainAggregate shows the plan of each shard's query and the stages after
-// it, and where the pipeline is split.
+// explainAggregate shows the plan of each shard's query, the stages after it, and where the pipeline is
+// split.
 func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 	if !c.Body.Lookup("writeConcern").IsZero() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
@@ -103,7 +102,7 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 	})
 }
 
-// explainParts explains a pipeline of which all stages are left after its query.
+// explainParts explains a pipeline that has no stages left after its query.
 func explainParts(
 	ctx context.Context,
 	c *call.Call,
@@ -119,12 +118,12 @@ func explainParts(
 	mine := all
 	if len(parts) > 1 {
 		shards, merger := splitPipeline(desugar(all))
-		if a.Query.Limit > 0 { // what comes next is of the limited whole
+		if a.Query.Limit > 0 { // the remaining stages run on the merged and limited documents
 			shards, merger = nil, desugar(all)
 		}
 		mine = shards
 		merging, where := bson.A{mergeCursors(a.Query)}, mergingShard(a, merger, h)
-		if a.Query.Limit > 0 { // each shard gives as many as the whole result may need
+		if a.Query.Limit > 0 { // each shard returns as many documents as the whole result may need
 			merging = append(merging, bson.D{{Key: "$limit", Value: a.Query.Limit}})
 		}
 		head = append(head, bson.E{Key: "mergeType", Value: "mongos"})
@@ -159,8 +158,8 @@ func explainParts(
 		bson.E{Key: "command", Value: aggregateCommand(c)}), nil
 }
 
-// explainShard returns one shard's part: its query alone, or a list of stages
-// that begins with it.
+// explainShard returns the explanation of one shard: its query alone, or an array of stages that begins
+// with the query.
 func explainShard(ctx context.Context, a reads.Aggregation, e explanation, p shardPlan, mine, docs []bson.Raw,
 	level verbosity) (bson.D, error) {
 	_, members, _ := strings.Cut(p.host, "/")
@@ -202,8 +201,8 @@ func explainShard(ctx context.Context, a reads.Aggregation, e explanation, p sha
 	return append(doc, bson.E{Key: "stages", Value: list}), nil
 }
 
-// planStage returns the stage of a plan that does what a stage of a pipeline says: the
-// server's queries project and group.
+// planStage returns the plan stage of a pipeline stage that the server's query engine executes: a
+// projection or a group.
 func planStage(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
 	name, spec, err := call.Stage(s)
 	if err != nil {
@@ -241,8 +240,8 @@ func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
 	return doc
 }
 
-// countStageResults runs a shard's stages over the documents its query gave. A
-// stage that writes is not run.
+// countStageResults runs a shard's stages over the documents of its query and counts the results. It
+// does not run a stage that writes.
 func countStageResults(ctx context.Context, a reads.Aggregation, mine, docs []bson.Raw, counts []int64) error {
 	if a.Output != nil {
 		if name, _, err := call.Stage(mine[len(mine)-1]); err == nil && (name == "$out" || name == "$merge") {
@@ -261,7 +260,7 @@ func countStageResults(ctx context.Context, a reads.Aggregation, mine, docs []bs
 	return nil
 }
 
-// explainSource explains a pipeline whose first stage makes its documents.
+// explainSource explains a pipeline whose first stage generates its documents.
 func explainSource(c *call.Call, a reads.Aggregation, rest []bson.Raw) bson.D {
 	shown := rawList(rest)
 	if first, err := args.Documents(c.Body.Lookup("pipeline")); err == nil && a.Source != nil {
@@ -310,7 +309,7 @@ func rawList(stages []bson.Raw) bson.A {
 	return list
 }
 
-// aggregateCommand returns the command as it is shown.
+// aggregateCommand returns the command in the format of the explanation.
 func aggregateCommand(c *call.Call) bson.D {
 	shown := bson.D{}
 	for _, name := range []string{c.Invoked, "pipeline", "cursor", "let", "hint"} {

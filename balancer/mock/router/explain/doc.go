@@ -1,5 +1,5 @@
-// Package explain answers how a command would be run: which shards and indexes, in which
-// stages, and what that cost.
+// Package explain implements explain: the shards and indexes that a command uses, the stages of its
+// plan, and their costs.
 package explain
 
 import "shardsh/balancer/mock/router/call"

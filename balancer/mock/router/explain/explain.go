@@ -30,7 +30,7 @@ func explainHandlers() map[string]call.Handler {
 	}
 }
 
-// aggregateOrExplain is aggregate, which explains itself where its own option says so.
+// aggregateOrExplain runs an aggregation, or explains it if the command has the explain option.
 func aggregateOrExplain(c *call.Call) (bson.D, error) {
 	if args.Truth(c.Body.Lookup("explain")) {
 		return explainAggregate(c, planOnly)
@@ -47,7 +47,7 @@ func explainers() map[string]func(*call.Call, verbosity) (bson.D, error) {
 	}
 }
 
-// verbosity is how much is explained; each level has what those before it have.
+// verbosity is the level of detail of an explanation. Each level includes the previous ones.
 type verbosity int
 
 const (
@@ -77,8 +77,8 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 		"Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", name)
 }
 
-// explain tells how a command would be run, which shards it goes to and, beyond
-// queryPlanner, what it takes. Nothing is changed.
+// explain explains how a command would run: on which shards and, beyond queryPlanner, at what cost. It
+// changes nothing.
 func explain(c *call.Call) (bson.D, error) {
 	inner, isDoc := c.Body.Lookup("explain").DocumentOK()
 	if !isDoc {
@@ -119,8 +119,7 @@ func explainCommand(c *call.Call, name string, inner bson.Raw, level verbosity) 
 	return run(&innerCall, level)
 }
 
-// explainTail returns the fields that end every explanation but the
-// aggregation's.
+// explainTail returns the last fields of every explanation except those of aggregations.
 func explainTail(c *call.Call) bson.D {
 	command := bson.D{}
 	if elems, err := c.Body.Elements(); err == nil {
@@ -144,7 +143,7 @@ func serverInfo(cluster *mock.Cluster, host string, port int32) bson.D {
 	}
 }
 
-// shardInfo returns a shard's server as its connection string names it first.
+// shardInfo returns the address of a shard's first server, in the order of the connection string.
 func shardInfo(cluster *mock.Cluster, connection string) bson.D {
 	_, members, _ := strings.Cut(connection, "/")
 	member, _, _ := strings.Cut(members, ",")
@@ -153,8 +152,8 @@ func shardInfo(cluster *mock.Cluster, connection string) bson.D {
 	return serverInfo(cluster, host, int32(n))
 }
 
-// explainParameters returns the server's settings of its query engine. The
-// mock's plans are those of the classic one.
+// explainParameters returns the server parameters of the query engine. The mock's plans are those of the
+// classic engine.
 func explainParameters() bson.D {
 	const memory = int32(100 << 20)
 	return bson.D{
@@ -171,7 +170,7 @@ func explainParameters() bson.D {
 	}
 }
 
-// shardPlan is what one shard explains.
+// shardPlan is the plan of one shard.
 type shardPlan struct {
 	shard    catalog.ShardID
 	host     string
@@ -181,11 +180,11 @@ type shardPlan struct {
 	ran      store.RunStats
 }
 
-// explanation is what the shards explain together.
+// explanation is the combined explanation of the shards.
 type explanation struct {
 	ns         string
 	query      call.Query
-	mergeStage string // the stage of the merging
+	mergeStage string // the stage that merges the shards' results
 	parts      []shardPlan
 }
 
@@ -199,8 +198,8 @@ func mergeStage(shards int, sorted bool) string {
 	return "SHARD_MERGE"
 }
 
-// shardPlans turns what the shards did into stages; wrap puts the command's own
-// stage on top.
+// shardPlans converts the executions on the shards to plan stages. wrap adds the command's own stage on
+// top.
 func shardPlans(
 	h homeShard,
 	q call.Query,
@@ -214,14 +213,14 @@ func shardPlans(
 		stage, totals := wrap(p, shape)
 		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape), p.Ran})
 	}
-	if len(plans) == 0 { // there is no such collection
+	if len(plans) == 0 { // the collection does not exist
 		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, rejected: bson.A{}}}
 	}
 	return plans
 }
 
-// shardShape: of several shards each gives as much as the whole result may need, and
-// the skipping is left to the router.
+// shardShape returns the limits of a shard's query. If there are several shards, each returns as many
+// documents as the whole result may need and the router skips documents.
 func shardShape(p reads.Part, q call.Query, shards int) store.ResultShape {
 	shape := store.ResultShape{ShardKey: p.Read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
 	if shards > 1 && q.Skip > 0 {
@@ -237,7 +236,7 @@ func planStages(p reads.Part, shape store.ResultShape) (*store.Stage, store.Tota
 	return p.Read.Plan.Stages(shape, p.Ran)
 }
 
-// reply shows an explanation.
+// reply returns the explanation as a reply.
 func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
 	shards := bson.A{}
 	for _, p := range e.parts {
@@ -262,7 +261,7 @@ func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
 	return append(doc, bson.E{Key: "executionStats", Value: e.executionDoc(level)})
 }
 
-// plannerDoc returns one shard's plan.
+// plannerDoc returns the plan of one shard.
 func (e explanation) plannerDoc(p shardPlan) bson.D {
 	shape, key := e.hashes(p)
 	return bson.D{
@@ -282,8 +281,8 @@ func (e explanation) plannerDoc(p shardPlan) bson.D {
 	}
 }
 
-// hashes name the shape of a query, and the shape with its plan: alike for
-// queries that differ in their values only. They are not the server's numbers.
+// hashes returns the hash of a query's shape, and the hash of the shape with its plan. Queries that
+// differ only in values have equal hashes. The hashes differ from the server's.
 func (e explanation) hashes(p shardPlan) (shape, key string) {
 	h := fnv.New32a()
 	fmt.Fprint(h, e.query.Filter.Shape(), e.query.Order, e.query.Projected)
@@ -292,14 +291,13 @@ func (e explanation) hashes(p shardPlan) (shape, key string) {
 	return shape, fmt.Sprintf("%08X", h.Sum32())
 }
 
-// shapeHash is queryShapeHash: alike for queries that differ in their values
-// only.
+// shapeHash returns queryShapeHash. Queries that differ only in values have equal hashes.
 func shapeHash(q call.Query, command string) bson.E {
 	sum := sha256.Sum256(fmt.Append(nil, command, q.NS, q.Filter.Shape(), q.Order, q.Projected))
 	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
 }
 
-// executionDoc is executionStats: the sums, then each shard's.
+// executionDoc returns executionStats: the sums, then the statistics of each shard.
 func (e explanation) executionDoc(level verbosity) bson.D {
 	var total store.Totals
 	var returned int64
@@ -334,9 +332,9 @@ func totalsDoc(returned int64, totals store.Totals) bson.D {
 	}
 }
 
-// explainQuery captures what a query reads and explains it with the lock
-// released: how gets the shards' parts, executed unless only the plan is requested, and
-// where the collection would be.
+// explainQuery captures the data that a query reads and explains the query with the lock released. how
+// receives the shards' parts, which are executed unless only the plan is requested, and the shard that
+// would have the collection.
 func explainQuery(c *call.Call, q call.Query, level verbosity,
 	how func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error)) (bson.D, error) {
 	captured, err := reads.ReachableReads(c, q)
@@ -364,7 +362,7 @@ func explainQuery(c *call.Call, q call.Query, level verbosity,
 	})
 }
 
-// homeShard is the shard that explains a collection that does not exist.
+// homeShard is the shard that explains a query on a collection that does not exist.
 type homeShard struct {
 	shard catalog.ShardID
 	host  string
@@ -382,7 +380,7 @@ func explainFind(c *call.Call, level verbosity) (bson.D, error) {
 		e := explanation{ns: q.NS, query: q, parts: shardPlans(h, q, parts, planStages)}
 		e.mergeStage = mergeStage(len(e.parts), !q.Sort.IsEmpty())
 		reply := e.reply(c.Cluster, level)
-		if !isExpress(e.parts[0].stage) { // which has no plan cache, nor statistics of its shape
+		if !isExpress(e.parts[0].stage) { // express plans have no plan cache key and no shape statistics
 			reply = append(reply, shapeHash(q, "find"))
 		}
 		return append(reply, explainTail(c)...), nil
@@ -407,11 +405,11 @@ func explainCount(c *call.Call, level verbosity) (bson.D, error) {
 	})
 }
 
-// isExpress reports whether a stage is the short way to a document by its _id.
+// isExpress reports whether a stage is an express plan, which reads a document by its _id.
 func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 
-// countStages: without a query the shard's own counter answers, and a query
-// that one stretch of an index settles needs no documents.
+// countStages returns the plan of a count. Without a query the shard's counter gives the result. A query
+// with one index interval reads no documents.
 func countStages(q call.Query, p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
 	n := p.Ran.Returned
 	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
@@ -450,8 +448,8 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 	})
 }
 
-// distinctStages: where an index begins with the field, its values are enough, and
-// nobody looks whether the shard owns them.
+// distinctStages returns the plan of a distinct. If an index begins with the field, the plan reads only
+// index keys and does not filter orphans.
 func distinctStages(
 	ctx context.Context,
 	key string,
@@ -460,7 +458,7 @@ func distinctStages(
 ) (*store.Stage, store.Totals) {
 	values, err := store.Distinct(ctx, key, slices.Values(p.Docs))
 	if err != nil {
-		values = nil // the command itself is refused for it
+		values = nil // the command itself fails in this case
 	}
 	n := int64(len(values))
 	if s, ok := p.Read.Plan.DistinctScan(key, n); ok {

@@ -13,9 +13,8 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// mergingShard returns the shard that puts together what the shards give: the one with
-// the collection that is not sharded and that the rest of the pipeline reads or
-// writes; "" for the router.
+// mergingShard returns the shard that merges the results of the shards: the shard with the unsharded
+// collection that the rest of the pipeline reads or writes. It returns "" for the router.
 func mergingShard(a reads.Aggregation, merger []bson.Raw, h homeShard) catalog.ShardID {
 	for _, s := range merger {
 		switch name, spec, _ := call.Stage(s); name {
@@ -38,8 +37,8 @@ func mergingShard(a reads.Aggregation, merger []bson.Raw, h homeShard) catalog.S
 	return ""
 }
 
-// neededProjection returns the projection by which shards return only the fields that the rest of a
-// pipeline looks at, if it does not need the whole documents.
+// neededProjection returns the stage with which shards return only the fields that the rest of a
+// pipeline reads. It returns no stage if the pipeline needs whole documents.
 func neededProjection(shards, merger []bson.Raw) bson.A {
 	n := fieldUse{fields: map[string]bool{}}
 	if slices.ContainsFunc(shards, (&fieldUse{fields: map[string]bool{}}).addStage) || !n.addStages(merger) ||
@@ -58,18 +57,18 @@ func neededProjection(shards, merger []bson.Raw) bson.A {
 	return bson.A{bson.D{{Key: "$project", Value: project}}}
 }
 
-// fieldUse is which fields stages look at.
+// fieldUse is the set of fields that stages read.
 type fieldUse struct {
 	fields    map[string]bool
-	allFields bool // all of them
+	allFields bool // the stages may read every field
 }
 
-// addStages reports whether it is known, after some stage, that no later one sees any
-// other field.
+// addStages adds the fields that stages read. It reports whether one of the stages is the last one that
+// can read other fields of the input.
 func (n *fieldUse) addStages(list []bson.Raw) bool { return slices.ContainsFunc(list, n.addStage) }
 
-// addStage adds what a stage looks at, and reports whether those after it see only what
-// it makes.
+// addStage adds the fields that a stage reads. It reports whether later stages see only fields that the
+// stage computes.
 func (n *fieldUse) addStage(s bson.Raw) bool {
 	name, spec, err := call.Stage(s)
 	switch {
@@ -119,7 +118,7 @@ func (n *fieldUse) addFacet(parts bson.Raw) bool {
 	return true
 }
 
-// addExpression adds the paths in an expression.
+// addExpression adds the field paths in an expression.
 func (n *fieldUse) addExpression(v bson.RawValue) {
 	if text, isText := v.StringValueOK(); isText {
 		switch {
@@ -144,7 +143,7 @@ func (n *fieldUse) addExpression(v bson.RawValue) {
 	}
 }
 
-// writesToSharded reports whether an aggregation writes into a sharded collection.
+// writesToSharded reports whether an aggregation writes to a sharded collection.
 func writesToSharded(c *call.Call, o reads.Output) bool {
 	merge, isMerge := o.(reads.MergeOutput)
 	if !isMerge {
@@ -154,7 +153,7 @@ func writesToSharded(c *call.Call, o reads.Output) bool {
 	return err == nil
 }
 
-// desugar replaces stages that are short for two others by those.
+// desugar replaces each stage that is an abbreviation for two other stages.
 func desugar(stages []bson.Raw) (list []bson.Raw) {
 	for _, s := range stages {
 		name, spec, _ := call.Stage(s)

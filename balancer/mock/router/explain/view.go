@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// A mongos makes aggregations of the queries on a view, and explains these.
+// A mongos converts queries on a view to aggregations and explains those.
 
 func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A) (bson.D, error) {
 	_, name, _ := strings.Cut(q.NS, ".")
@@ -30,7 +30,7 @@ func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A)
 	return explainAggregate(&aggregateCall, level)
 }
 
-// pipelineOf returns a find as an aggregation.
+// pipelineOf returns the pipeline of the aggregation that is equivalent to a find.
 func pipelineOf(q call.Query, filter bson.Raw) bson.A {
 	stages := bson.A{}
 	add := func(name string, spec any) { stages = append(stages, bson.D{{Key: name, Value: spec}}) }
@@ -56,7 +56,8 @@ func countPipeline(q call.Query, filter bson.Raw) bson.A {
 	return append(pipelineOf(q, filter), bson.D{{Key: "$count", Value: "count"}})
 }
 
-// distinctPipeline unwinds every array on the path to the key.
+// distinctPipeline returns the pipeline that is equivalent to a distinct. It unwinds every array on the
+// path of the key.
 func distinctPipeline(q call.Query, filter bson.Raw, key string) bson.A {
 	stages := pipelineOf(q, filter)
 	path := ""

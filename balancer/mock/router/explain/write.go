@@ -15,9 +15,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// writeStage returns the stage of a write that is explained, and not done. One of
-// a single document by _id has one combined stage; quick is false where that is
-// not to be.
+// writeStage returns the plan stage of an explained write. A write of a single document by _id has one
+// combined stage; if quick is false, the stages stay separate.
 func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store.Stage {
 	if isExpress(input) {
 		both := *input
@@ -31,7 +30,7 @@ func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store
 	return (&store.Stage{Name: name, Works: input.Works + 1, Counters: done}).WithInput(input)
 }
 
-// singleStatement returns the one statement of a write command that may be explained.
+// singleStatement returns the statement of a write command. explain accepts only one.
 func singleStatement(c *call.Call, field string) (bson.Raw, error) {
 	docs, err := args.Documents(c.Body.Lookup(field))
 	if err != nil {
@@ -157,7 +156,7 @@ func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write
 			if q.Sort.IsEmpty() {
 				shape.Limit = 0
 			}
-			shape.ShardKey = nil // a write looks at each document itself, whether the shard owns it
+			shape.ShardKey = nil // a write does not use the shard filter stage; it checks each document itself
 			input, totals := planStages(p, shape)
 			return write(ctx, p, input), totals
 		})

@@ -1,3 +1,3 @@
-// Package failpoint is the fail points of a mongos that drivers' tests use: which
-// command fails next, how, and how often still.
+// Package failpoint implements the mongos fail points that drivers' tests use. A fail point defines
+// which commands fail, how, and how often.
 package failpoint

@@ -13,53 +13,51 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The fail points of a mongos that drivers' tests use.
+// The mongos fail points that drivers' tests use.
 const (
 	Command = "failCommand"
-	// GetMore fails a getMore when its cursor is in hand.
+	// GetMore is the name of the fail point that fails a getMore after it has checked out its cursor.
 	GetMore = "failGetMoreAfterCursorCheckout"
 )
 
-// Points are those of a node.
+// Points are the fail points of a node.
 type Points struct {
 	Command Point
-	// GetMore strikes when a cursor is in hand.
+	// GetMore applies after a getMore has checked out its cursor.
 	GetMore Point
 }
 
-// Point is the server's failCommand: chosen commands fail, whoever sends
-// them, before they are looked at. It counts only commands that match.
-// Zero is off.
+// Point is the server's failCommand: the selected commands fail for all clients before they are parsed.
+// It counts only matching commands. The zero value is off.
 type Point struct {
 	mu          sync.Mutex
 	active      bool
-	skip        int64   // so many go through first
-	times       int64   // then so many fail; below 0 there is no end
-	probability float64 // of a command to fail; 0 is certainty
-	entered     int64   // how often it has struck
+	skip        int64   // number of matching commands that succeed first
+	times       int64   // number of commands that fail then; negative for no limit
+	probability float64 // that a command fails; 0 means always
+	entered     int64   // number of failed commands
 	failure     Failure
 }
 
-// Failure is what happens to a command.
+// Failure describes how a command fails.
 type Failure struct {
 	commands           []string
-	appName, namespace string // empty is any
+	appName, namespace string // empty matches any
 	Block              time.Duration
 	CloseConnection    bool
 	Code               mongoerr.Code
-	Labels             bson.A // nil means those that the server would add
+	Labels             bson.A // nil for the labels that the server would add
 	writeConcernError  bson.Raw
 }
 
-// IsOn reports whether the fail point is active, so that commands need not be inspected otherwise.
+// IsOn reports whether the fail point is active. Callers can skip Strike otherwise.
 func (p *Point) IsOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.active
 }
 
-// Strike counts a command that matches and tells what happens to it, if
-// anything.
+// Strike counts a matching command and returns its failure, nil if it does not fail.
 func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,15 +80,14 @@ func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failur
 	return &failure
 }
 
-// matches: a command may be listed by any of its names.
+// matches reports whether the failure applies to a command, which may be listed by an alias.
 func (f *Failure) matches(cmd *commands.Command, appName, namespace string) bool {
 	listed := func(name string) bool { return slices.Contains(f.commands, name) }
 	return (listed(cmd.Name) || slices.ContainsFunc(cmd.Aliases, listed)) &&
 		(f.appName == "" || f.appName == appName) && (f.namespace == "" || f.namespace == namespace)
 }
 
-// FailAfter adds the write concern error to the reply of a command that was
-// carried out.
+// FailAfter adds the write concern error to the reply of a successful command.
 func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
 	if f == nil || f.writeConcernError == nil {
 		return reply
@@ -110,7 +107,7 @@ func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
 	return changed
 }
 
-// Replace sets a fail point and returns how often the one before it struck.
+// Replace replaces the settings of the fail point and returns how often it was entered before.
 func (p *Point) Replace(next *Point) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +116,7 @@ func (p *Point) Replace(next *Point) int64 {
 	return p.entered
 }
 
-// ReadPoint reads what configureFailPoint takes for a fail point of that name.
+// ReadPoint reads the configureFailPoint command of a named fail point.
 func ReadPoint(body bson.Raw, name string) (*Point, error) {
 	p := &Point{active: true, times: -1}
 	if err := p.readMode(body.Lookup("mode")); err != nil || !p.active {
@@ -137,14 +134,14 @@ func ReadPoint(body bson.Raw, name string) (*Point, error) {
 	return p, p.failure.read(data)
 }
 
-// ReadMode reads the mode of a fail point that has no data.
+// ReadMode reads the mode of a fail point without data.
 func ReadMode(body bson.Raw) (active bool, skip, times int64, err error) {
 	p := &Point{active: true, times: -1}
 	err = p.readMode(body.Lookup("mode"))
 	return p.active, p.skip, p.times, err
 }
 
-// Entered returns how often the point has struck.
+// Entered returns how often the fail point was entered.
 func (p *Point) Entered() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +210,7 @@ func (f *Failure) read(data bson.Raw) error {
 	return f.readOutcome(data)
 }
 
-// readOutcome reads what happens, and to whom.
+// readOutcome reads the effect of a failure, and the application and namespace to which it applies.
 func (f *Failure) readOutcome(data bson.Raw) error {
 	f.appName, f.namespace = args.Text(data.Lookup("appName")), args.Text(data.Lookup("namespace"))
 	f.CloseConnection = args.Truth(data.Lookup("closeConnection"))
@@ -237,7 +234,7 @@ func (f *Failure) readOutcome(data bson.Raw) error {
 	return nil
 }
 
-// IntOrZero returns a number as a whole one, 0 for what is none.
+// IntOrZero returns a number as an integer, 0 if v is not a number.
 func IntOrZero(v bson.RawValue) int64 {
 	n, _ := v.AsInt64OK()
 	return n

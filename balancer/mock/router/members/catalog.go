@@ -12,10 +12,10 @@ import (
 	"shardsh/balancer/mock/router/reads"
 )
 
-// What a member has: its databases and collections, and how much is in them.
+// Commands that list the databases and collections on a member and their sizes.
 
-// memberNamespaces lists the collections of a database on the member, its own
-// ones included; of all databases for "".
+// memberNamespaces returns the collections of a database on the member, including the member's internal
+// collections. An empty db selects all databases.
 func memberNamespaces(c *call.Call, db string) []string {
 	list := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
 	for _, o := range ownCollections(c) {
@@ -33,8 +33,8 @@ func memberNamespaces(c *call.Call, db string) []string {
 	return of
 }
 
-// memberStats returns the counters of a collection on the member; false when it
-// has no such collection.
+// memberStats returns the counters of a collection on the member. It returns false if the collection
+// does not exist.
 func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
 	if o, isOwn := ownCollectionOf(c, ns); isOwn {
 		s, err := o.stats(c)
@@ -43,7 +43,7 @@ func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
 	return c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
 }
 
-// memberDatabases lists the databases that the member has something of.
+// memberDatabases lists the databases that have collections on the member.
 func memberDatabases(c *call.Call) (bson.D, error) {
 	sizes := map[string]int64{}
 	for _, ns := range memberNamespaces(c, "") {
@@ -92,7 +92,8 @@ func memberStatisticsHandlers() map[string]call.Handler {
 	}
 }
 
-// memberCollStats: a collection that is not there has nothing in it.
+// memberCollStats returns the statistics of a collection on the member. A collection that does not exist
+// is reported as empty.
 func memberCollStats(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -125,8 +126,7 @@ func memberDBStats(c *call.Call) (bson.D, error) {
 	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Truth("freeStorage"))...), nil
 }
 
-// top shows the time of each collection's operations, which the mock's members
-// do not measure.
+// top returns the times of each collection's operations. The mock's members do not measure them.
 func top(c *call.Call) (bson.D, error) {
 	totals := bson.D{{Key: "note", Value: "all times in microseconds"}}
 	usage := bson.D{}
@@ -140,7 +140,8 @@ func top(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "totals", Value: totals}}, nil
 }
 
-// memberCount without a query is the fast count, orphans included.
+// memberCount counts documents. Without a query it uses the collection's counter, which includes
+// orphans.
 func memberCount(c *call.Call) (bson.D, error) {
 	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {

@@ -23,7 +23,7 @@ func memberDiagnosticHandlers() map[string]call.Handler {
 	}
 }
 
-// memberDiagnosticData sorts the samples by service, since 8.0.
+// memberDiagnosticData returns the samples, since 8.0 grouped by service.
 func memberDiagnosticData(c *call.Call) (bson.D, error) {
 	own := []servers.Sample{{Name: "serverStatus", Take: servers.ServerStatus},
 		{Name: "replSetGetStatus", Take: replicaSetStatus}}
@@ -49,8 +49,7 @@ func memberDiagnosticData(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "data", Value: data}}, nil
 }
 
-// memberOps shows the member's operations: what clients ask of it, and its parts
-// of migrations.
+// memberOps returns the member's operations: commands of clients, and the member's parts of migrations.
 func memberOps(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
 	ops, err := servers.LocalOps(c, allUsers)
 	if err != nil || c.Node.AuthRequired && !allUsers {
@@ -68,8 +67,8 @@ func memberOps(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
 	return append(ops, raws...), err
 }
 
-// asLocalOp turns an operation that a router shows into what the shard itself
-// does: without the shard's name.
+// asLocalOp converts an operation in the format of a router to the format of the shard, without the
+// shard's name.
 func asLocalOp(op bson.D) bson.D {
 	op = slices.Clone(op[1:])
 	for i, e := range op {
@@ -84,7 +83,7 @@ func asLocalOp(op bson.D) bson.D {
 	return op
 }
 
-// localOpID cuts the number off "<shard>:<number>".
+// localOpID returns the number of "<shard>:<number>".
 func localOpID(text string) (int32, error) {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] == ':' {
@@ -95,7 +94,7 @@ func localOpID(text string) (int32, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// memberKillOp ends an operation by its number.
+// memberKillOp kills an operation by its number.
 func memberKillOp(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup("op")
 	n, isNumber := args.Number(v)
@@ -115,7 +114,7 @@ func memberKillOp(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "info", Value: "attempting to kill op"}}, nil
 }
 
-// memberProfile shows that nothing is profiled. There is no profiler to switch on.
+// memberProfile reports that the profiler is off. It cannot be switched on.
 func memberProfile(c *call.Call) (bson.D, error) {
 	level, isNumber := args.Number(c.Body.Lookup("profile"))
 	switch {
@@ -129,19 +128,17 @@ func memberProfile(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "was", Value: int32(0)}, {Key: "slowms", Value: int32(100)}, {Key: "sampleRate", Value: 1.0}}, nil
 }
 
-// featureFlag is one that servers of 8.0 answer for: whether it is on, and since
-// which version. One without a version does not wait for the compatibility
-// version.
+// featureFlag is a feature flag of servers from 8.0 on: its state, and the version that introduced it. A
+// flag without a version does not depend on the feature compatibility version.
 type featureFlag struct {
 	on      bool
 	version string
 }
 
-// unshardedFlag would let the balancer move collections that are not sharded.
+// unshardedFlag is the flag that would let the balancer move unsharded collections.
 const unshardedFlag = "featureFlagBalanceUnshardedCollections"
 
-// featureFlags returns those about sharding that a shard or config server has by
-// default.
+// featureFlags returns the sharding feature flags of a shard or config server and their defaults.
 func featureFlags() map[string]featureFlag {
 	return map[string]featureFlag{
 		"featureFlag80CollectionCreationPath":                    {true, "8.0"},
@@ -157,14 +154,14 @@ func featureFlags() map[string]featureFlag {
 	}
 }
 
-// compatibilityParameter is the parameter that shows the feature compatibility version.
+// compatibilityParameter is the parameter with the feature compatibility version.
 const compatibilityParameter = "featureCompatibilityVersion"
 
 func memberParameterNames() []string {
 	return append(slices.Collect(maps.Keys(featureFlags())), compatibilityParameter, "authSchemaVersion")
 }
 
-// memberParameter returns a parameter that can't be set.
+// memberParameter returns a read-only parameter.
 func memberParameter(c *call.Call, name string) (any, bool) {
 	if name == compatibilityParameter {
 		shown := bson.D{}

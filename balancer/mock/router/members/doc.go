@@ -1,5 +1,5 @@
-// Package members answers what a shard or the config server shows that no mongos does:
-// its replica set, its collections with their orphans, its part in sharding.
+// Package members implements the commands of a shard or the config server that mongos does not have:
+// replica set status, collections with their orphans, and the member's sharding state.
 package members
 
 import "shardsh/balancer/mock/router/call"
@@ -12,7 +12,7 @@ func Handlers() map[string]call.Handler {
 	)
 }
 
-// NewMemberState returns the state of a member: what it answers differently from a mongos.
+// NewMemberState returns the state of a member, which differs from that of a mongos.
 func NewMemberState(m *call.Member) call.MemberState { return memberView{m} }
 
 func ownHandlers() map[string]call.Handler {

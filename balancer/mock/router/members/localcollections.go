@@ -14,28 +14,27 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// ownCollection is one that a member keeps for itself, in its databases local,
-// config and admin. The mock has no such documents: they are made of the state of
-// the cluster when they are read.
+// ownCollection is an internal collection of a member, in its databases local, config or admin. The mock
+// stores no such documents: a read generates them from the state of the cluster.
 type ownCollection struct {
 	ns   string
 	docs func(*call.Call) ([]bson.D, error)
-	// capped is its limit in bytes; zero is none.
+	// capped is the collection's maximum size in bytes; 0 for none.
 	capped int64
-	// isLog: its documents have no _id and it has no index.
+	// isLog collections have documents without _id, and no index.
 	isLog bool
 }
 
-// noDocuments returns no documents: a server creates the collection at its start, and it stays empty
-// here.
+// noDocuments returns no documents. It is for a collection that a server creates at startup and that
+// stays empty in the mock.
 func noDocuments(*call.Call) ([]bson.D, error) { return nil, nil }
 
-// ownCollections lists those of the member, by namespace.
+// ownCollections returns the internal collections of the member by namespace.
 func ownCollections(c *call.Call) []ownCollection {
 	own := slices.Concat(localCollections(), memberCollectionsOf(c.Node.Member.ID))
 	for _, ns := range cachedCollections(c) {
 		if ns == sessionsCollection {
-			continue // as recorded
+			continue // recorded
 		}
 		own = append(own, ownCollection{
 			ns: chunksCachePrefix + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
@@ -47,12 +46,12 @@ func ownCollections(c *call.Call) []ownCollection {
 	return own
 }
 
-// sessionsCollection is a sharded one of the config database, of whose routing
-// table shards keep no copy.
+// sessionsCollection is a sharded collection of the config database. Shards cache no routing table of
+// it.
 const sessionsCollection = "config.system.sessions"
 
-// emptyOnMembers are collections of the config database that shards and the
-// config server make at their start.
+// emptyOnMembers are collections of the config database that shards and the config server create at
+// startup.
 var emptyOnMembers = []string{
 	"analyzeShardKeySplitPoints", "clusterParameters", "image_collection", "sampledQueries", "sampledQueriesDiff",
 	"system.indexBuilds", "system.preimages", "system.sharding_ddl_coordinators", "transactions",
@@ -85,7 +84,7 @@ func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 	return own
 }
 
-// ownCollectionOf finds a collection that the member keeps for itself.
+// ownCollectionOf finds an internal collection of the member.
 func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
 	if db, _, _ := strings.Cut(ns, "."); db != "local" && db != "config" && db != "admin" {
 		return ownCollection{}, false
@@ -98,7 +97,7 @@ func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
 	return all[i], true
 }
 
-// read makes the documents.
+// read generates the documents of the collection.
 func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
 	docs, err := o.docs(c)
 	if err != nil {
@@ -121,7 +120,7 @@ func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
 	return coll, nil
 }
 
-// stats are the counters of a collection of the member's own.
+// stats returns the counters of the collection.
 func (o ownCollection) stats(c *call.Call) (mock.LocalStats, error) {
 	docs, err := o.read(c)
 	if err != nil {
@@ -137,7 +136,7 @@ func (o ownCollection) stats(c *call.Call) (mock.LocalStats, error) {
 	return s, nil
 }
 
-// info shows the collection as listCollections does.
+// info returns the collection's entry of listCollections.
 func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
 	_, name, _ := strings.Cut(o.ns, ".")
 	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, o.ns)
@@ -147,7 +146,7 @@ func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
 	return mock.CollectionInfo{Name: name, UUID: memberUUID(c, "collection", o.ns), Options: options}
 }
 
-// memberUUID returns a stable UUID for something of this member.
+// memberUUID returns a stable UUID for an object of this member.
 func memberUUID(c *call.Call, parts ...string) bson.Binary {
 	cluster := clusterID(c)
 	text := string(cluster[:]) + string(c.Node.Member.ID) + "\x00" + strings.Join(parts, "\x00")
@@ -157,7 +156,7 @@ func memberUUID(c *call.Call, parts ...string) bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
-// clusterID returns that of config.version.
+// clusterID returns the cluster id in config.version.
 func clusterID(c *call.Call) bson.ObjectID {
 	for _, doc := range c.Cluster.ConfigDB().Collection("version").Scan() {
 		id, _ := doc.Lookup("clusterId").ObjectIDOK()
@@ -166,8 +165,8 @@ func clusterID(c *call.Call) bson.ObjectID {
 	return bson.ObjectID{}
 }
 
-// systemVersion tells a shard what it is, and each member the version that it
-// keeps to.
+// systemVersion returns the documents of admin.system.version: the shard's identity, and the member's
+// feature compatibility version.
 func systemVersion(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
 	if raw := c.Cluster.ClusterParameters().FCVDocument(); raw != nil {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// memberView is the state that a member shows instead of that of a mongos.
+// memberView is the state that a member shows instead of the state of a mongos.
 type memberView struct{ *call.Member }
 
 var _ call.MemberState = memberView{}
@@ -36,7 +36,7 @@ func (memberView) Operations(c *call.Call, allUsers, idle bool) ([]bson.Raw, err
 	return memberOps(c, allUsers, idle)
 }
 
-// Hello is asked without the cluster's lock.
+// Hello returns the replica set's fields of hello. It is called without the cluster's lock.
 func (memberView) Hello(c *call.Call, role string) bson.D {
 	lag := time.Duration(0)
 	if c.Cluster.Faults().MayBeSlow() {
@@ -47,7 +47,7 @@ func (memberView) Hello(c *call.Call, role string) bson.D {
 	return helloWithLag(c, role, lag)
 }
 
-// Services are the roles of the member.
+// Services returns the roles of the member.
 func (m memberView) Services() bson.A {
 	if m.ID == mock.ConfigServerID {
 		return bson.A{"config"}
@@ -55,8 +55,8 @@ func (m memberView) Services() bson.A {
 	return bson.A{"shard"}
 }
 
-// helloWithLag returns what a primary says of its set, in place of a mongos's role, with a
-// secondary that is so long behind.
+// helloWithLag returns the fields of a primary's hello, in place of those of a mongos. lag is the
+// replication lag of the secondary.
 func helloWithLag(c *call.Call, role string, lag time.Duration) bson.D {
 	m := c.Node.Member
 	at := c.Cluster.IDs().ClusterTime()

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// cleanupOrphaned waits, on a shard, until it has no range to delete of a
-// collection. Where it starts is only checked (rules/03-commands §1.7).
+// cleanupOrphaned waits until the shard has no range deletions left for a collection. startingFromKey is
+// only checked (rules/03-commands §1.7).
 func cleanupOrphaned(c *call.Call) (bson.D, error) {
 	ns, err := c.RequiredText("cleanupOrphaned")
 	if err != nil {

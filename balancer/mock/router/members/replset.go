@@ -13,20 +13,19 @@ import (
 	"shardsh/balancer/mock/router/servers"
 )
 
-// The replica set of a member, of which it is the primary and has been since its
-// start. Reading it changes nothing; there is nobody else in it.
+// The replica set of a member. The member has been the primary since its start and is the only member.
+// Reading the status changes nothing.
 
-// oplogBytes is the size that a member's oplog shows, startupLogBytes that of its
-// list of starts.
+// oplogBytes is the size of a member's oplog, startupLogBytes the size of its startup log.
 const (
 	oplogBytes      = 990 << 20
 	startupLogBytes = 10 << 20
 )
 
-// oplogVersion is the version of entries of the oplog.
+// oplogVersion is the version of oplog entries.
 const oplogVersion = int64(2)
 
-// localCollections returns those of the database local.
+// localCollections returns the collections of database local.
 func localCollections() []ownCollection {
 	return []ownCollection{
 		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, isLog: true},
@@ -51,7 +50,7 @@ func replicaSetHandlers() map[string]call.Handler {
 	}
 }
 
-// term is how often the set has elected its primary.
+// term returns the election term of the set's primary.
 func term(c *call.Call) int64 {
 	if c.Node.Member.ID == mock.ConfigServerID {
 		return c.Cluster.Term()
@@ -62,12 +61,12 @@ func term(c *call.Call) int64 {
 // electionTime returns when the member became primary.
 func electionTime(c *call.Call) time.Time { return c.Cluster.LockedClock().Started() }
 
-// timestampOf returns the first timestamp of a second.
+// timestampOf returns the first timestamp in a second.
 func timestampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
 
 func dateOf(at bson.Timestamp) bson.DateTime { return bson.DateTime(int64(at.T) * 1000) }
 
-// replicaSetID returns that of the member's set.
+// replicaSetID returns the id of the member's replica set.
 func replicaSetID(c *call.Call) bson.ObjectID {
 	var id bson.ObjectID
 	copy(id[:], memberUUID(c, "replica set").Data)
@@ -107,7 +106,7 @@ func replicaSetConfig(c *call.Call) bson.D {
 		}})
 }
 
-// The settings of a new replica set.
+// The default settings of a new replica set.
 const (
 	heartbeatMillis = 2000
 	electionMillis  = 10000
@@ -122,7 +121,7 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 		committed = timestampBefore(at, lag)
 		nodes = append(nodes, secondaryMember(c, committed))
 	}
-	count := int32(len(nodes)) // of which two are a majority of two
+	count := int32(len(nodes)) // all members, since two are the majority of two
 	status := bson.D{
 		{Key: "set", Value: c.Node.Member.Set}, {Key: "date", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
 		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
@@ -164,14 +163,14 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 	), nil
 }
 
-// secondaryLag is the replication lag that mockSlow has configured for the secondary;
-// 0 without a secondary. The lock is held.
+// secondaryLag returns the replication lag that mockSlow has configured for the secondary; 0 without a
+// secondary. The lock is held.
 func secondaryLag(c *call.Call) time.Duration {
 	slow := c.Cluster.Faults().Slowness(c.Node.Member.ID)
 	return max(slow.Lag, slow.Secondary)
 }
 
-// secondaryAddress is the address of the second node, where nobody listens.
+// secondaryAddress returns the address of the second node. Nothing listens there.
 func secondaryAddress(m *call.Member) string {
 	host, _, _ := net.SplitHostPort(m.Address)
 	return net.JoinHostPort(host, "1")
@@ -213,8 +212,8 @@ func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, electionStam
 	}
 }
 
-// oplog has the entry of the set's beginning and the one that a primary without
-// writes makes every few seconds. What is written shows in change streams only.
+// oplog returns two entries: the initiation of the set, and the no-op that a primary without writes adds
+// every few seconds. Writes appear only in change streams.
 func oplog(c *call.Call) ([]bson.D, error) {
 	entry := func(message string, at bson.Timestamp) bson.D {
 		return bson.D{
@@ -252,7 +251,7 @@ func startupLog(c *call.Call) ([]bson.D, error) {
 	}}, nil
 }
 
-// memberCommandLine is how a server would have been started to be this member.
+// memberCommandLine returns the command line that would start the member.
 func memberCommandLine(c *call.Call) (bson.D, error) {
 	argv := bson.A{"mongod", "--replSet", c.Node.Member.Set, "--" + clusterRole(c)}
 	return bson.D{{Key: "argv", Value: argv}, {Key: "parsed", Value: memberOptions(c)}}, nil

@@ -7,9 +7,8 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// reshardingStates are the states that coordinators, donors and recipients are
-// counted by, as shardingStatistics names them. The mock has coordinators only:
-// the documents move all at once.
+// The states in which shardingStatistics counts coordinators, donors and recipients. The mock has only
+// coordinators: it moves all documents at once.
 var (
 	coordinatorStates = []struct{ name, state string }{
 		{"countInstancesInCoordinatorState1Initializing", "initializing"},
@@ -31,8 +30,9 @@ var (
 	}
 )
 
-// reshardingStatistics returns the sections of shardingStatistics about operations that the node has
-// coordinated, given to or taken from: a server shows none before. Shards count nothing in them.
+// reshardingStatistics returns the sections of shardingStatistics for the operations that the node has
+// coordinated, donated to or received from. A section is missing before the first operation, as on a
+// server. Shards count nothing in them.
 func reshardingStatistics(c *call.Call) bson.D {
 	var stats bson.D
 	for _, kind := range []struct {

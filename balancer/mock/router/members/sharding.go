@@ -14,14 +14,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// What a shard knows of the cluster: its copy of the catalog, and the commands
-// about it.
+// The sharding state of a shard: its cache of the catalog, and the commands for it.
 
-// chunksCachePrefix begins the names of the collections that a shard keeps its copies
-// of routing tables in.
+// chunksCachePrefix is the prefix of the collections in which a shard caches routing tables.
 const chunksCachePrefix = "config.cache.chunks."
 
-// cachedCollections lists the tracked collections that a shard has a part of.
+// cachedCollections returns the tracked collections that have chunks on a shard.
 func cachedCollections(c *call.Call) []string {
 	if c.Node.Member.ID == mock.ConfigServerID {
 		return nil
@@ -63,7 +61,7 @@ func cacheCollections(c *call.Call) ([]bson.D, error) {
 	return docs, nil
 }
 
-// cacheDatabases lists the databases that a shard has collections of.
+// cacheDatabases returns the databases that have collections on a shard.
 func cacheDatabases(c *call.Call) ([]bson.D, error) {
 	if c.Node.Member.ID == mock.ConfigServerID {
 		return nil, nil
@@ -93,7 +91,7 @@ func rangeDeletions(c *call.Call) ([]bson.D, error) {
 			when = "now"
 		}
 		donor := task.Donor
-		if donor == "" { // of a file of before
+		if donor == "" { // stored by an older program
 			donor = c.Node.Member.ID
 		}
 		doc := bson.D{
@@ -125,8 +123,7 @@ func memberShardingHandlers() map[string]call.Handler {
 	}
 }
 
-// memberShardVersion tells the version of the chunks that the shard owns, as far
-// as it knows the collection.
+// memberShardVersion returns the version of the chunks that the shard owns, if it knows the collection.
 func memberShardVersion(c *call.Call) (bson.D, error) {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	if !isText {
@@ -158,8 +155,8 @@ func shardingState(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// splitOnShard is the split as a router or the config server asks a shard for it:
-// at the given keys.
+// splitOnShard implements the split command that a router or the config server sends to a shard, with
+// explicit split keys.
 func splitOnShard(c *call.Call) (bson.D, error) {
 	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("splitChunk"))
 	if err != nil {
@@ -189,7 +186,7 @@ func splitOnShard(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Chunks().SplitOnShard(coll, chunk, keys[2:])
 }
 
-// mergeOnShard merges as a router does, what lies on this shard.
+// mergeOnShard merges chunks as a router does, if they are on this shard.
 func mergeOnShard(c *call.Call) (bson.D, error) {
 	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("mergeChunks"))
 	if err != nil {
@@ -197,7 +194,7 @@ func mergeOnShard(c *call.Call) (bson.D, error) {
 	}
 	bounds, err := args.Documents(c.Body.Lookup("bounds"))
 	if err != nil || len(bounds) != 2 {
-		return sharding.MergeChunks(c) // which says what is wrong
+		return sharding.MergeChunks(c) // returns the error
 	}
 	lower, errMin := coll.Pattern.Key(bounds[0])
 	upper, errMax := coll.Pattern.Key(bounds[1])
@@ -209,7 +206,7 @@ func mergeOnShard(c *call.Call) (bson.D, error) {
 	return sharding.MergeChunks(c)
 }
 
-// flushCache does nothing: a shard's routing information is never stale in the mock.
+// flushCache does nothing: the routing table cache of a shard is never stale in the mock.
 func flushCache(c *call.Call) (bson.D, error) {
 	_, _, err := catalog.SplitNamespace(c.Args.Text("_flushRoutingTableCacheUpdates"))
 	return bson.D{}, err

@@ -15,11 +15,10 @@ import (
 	"shardsh/balancer/mock/routing"
 )
 
-// memberSections returns the parts of a member's serverStatus in the server's
-// order: by name, except mem. Sections that do not apply to a mock are
-// missing; docs/boundary.md lists them.
+// memberSections returns the sections of a member's serverStatus in the server's order: by name, except
+// mem. Sections that do not apply to a mock are missing; docs/boundary.md lists them.
 func memberSections(id catalog.ShardID) []call.Section {
-	// The latter has more below.
+	// A member has its own globalLock section (below) and no health section.
 	ofRouters := func(s call.Section) bool { return s.Name == "health" || s.Name == "globalLock" }
 	sections := slices.DeleteFunc(append(servers.IdleSections(), servers.SharedSections()...), ofRouters)
 	sections = append(sections, []call.Section{
@@ -46,7 +45,7 @@ func memberSections(id catalog.ShardID) []call.Section {
 	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return servers.MemoryStatus() }})
 }
 
-// catalogCounts counts the collections of the member, by kind.
+// catalogCounts counts the collections of the member by kind.
 func catalogCounts(c *call.Call) any {
 	count, capped := int32(0), int32(0)
 	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
@@ -62,10 +61,9 @@ func catalogCounts(c *call.Call) any {
 	}
 }
 
-// indexConsistency counts the sharded collections whose shards have other indexes
-// than one another.
+// indexConsistency counts the sharded collections whose shards have different indexes.
 func indexConsistency(c *call.Call) any {
-	colls, _ := c.Cluster.ConfigDB().ShardedCollections() // none where the catalog makes no sense
+	colls, _ := c.Cluster.ConfigDB().ShardedCollections() // none if the catalog is inconsistent
 	differ := int64(0)
 	for _, coll := range colls {
 		if collections.IndexesDiffer(c.Cluster.Statistics().Collection(coll.Namespace)) {
@@ -77,7 +75,7 @@ func indexConsistency(c *call.Call) any {
 
 func compatibilityStatus(c *call.Call) any {
 	var major, minor int32
-	_, _ = fmt.Sscanf(c.Node.Release().String(), "%d.%d", &major, &minor) // always has this form
+	_, _ = fmt.Sscanf(c.Node.Release().String(), "%d.%d", &major, &minor) // a release always has this form
 	return bson.D{{Key: "major", Value: major}, {Key: "minor", Value: minor}, {Key: "transitioning", Value: int32(0)}}
 }
 
@@ -92,7 +90,7 @@ func globalLock(c *call.Call) any {
 	}
 }
 
-// replicationStatus is hello as serverStatus shows it.
+// replicationStatus returns the repl section of serverStatus, which has the fields of hello.
 func replicationStatus(c *call.Call) bson.D {
 	status := append(bson.D{c.Node.TopologyVersion()}, helloWithLag(c, "isWritablePrimary", secondaryLag(c))...)
 	services := bson.D{}
@@ -124,7 +122,7 @@ func memberShardingStatistics(c *call.Call) any {
 	id := c.Node.Member.ID
 	stats := append(c.Cluster.Statistics().Migrations(id), call.ZeroLongs("countTransitionToDedicatedConfigServerStarted",
 		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
-	databases, _ := cacheDatabases(c) // of the config server's own documents
+	databases, _ := cacheDatabases(c) // reads the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
 		Value: servers.CatalogCache(routing.Stats{
 			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),
@@ -145,8 +143,9 @@ func memberShardingStatistics(c *call.Call) any {
 	return append(stats, reshardingStatistics(c)...)
 }
 
-// criticalSections are those that the shard is in: of collections during a migration, of databases
-// never, since movePrimary takes no time. Nobody is seen to wait: whoever would has a turn later.
+// criticalSections returns the critical sections that the shard is in. Collections have one during a
+// migration. Databases never have one, because movePrimary takes no time. The number of waiters is
+// always 0, because waiting commands run only afterwards.
 func criticalSections(c *call.Call) bson.D {
 	section := func(catchup, millis int64) bson.D {
 		return bson.D{
@@ -164,8 +163,8 @@ func criticalSections(c *call.Call) bson.D {
 		{Key: "collectionCriticalSectionStatistics", Value: section(active, lasts.Milliseconds())}}
 }
 
-// killedByDeletions counts the reads that the deletion of a range has ended: none, since no read
-// lasts until then. Before 8.2 there is no such counter, and here no other of the section.
+// killedByDeletions returns the number of reads that a range deletion has killed. It is 0, because no
+// read in the mock lasts that long. The counter and its section exist since 8.2.
 func killedByDeletions(c *call.Call) any {
 	if !c.Node.Release().EndsReadsOfOrphans() {
 		return nil
@@ -173,7 +172,7 @@ func killedByDeletions(c *call.Call) any {
 	return bson.D{{Key: "operation", Value: call.ZeroLongs("killedDueToRangeDeletion")}}
 }
 
-// zoneScanCounts are those of the search for zones that end early.
+// zoneScanCounts returns the counters of zone searches that ended early.
 func zoneScanCounts(c *call.Call) bson.D {
 	scan := c.Cluster.Balancer().ZoneScan()
 	counts := bson.D{}

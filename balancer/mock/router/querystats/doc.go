@@ -1,4 +1,4 @@
-// Package querystats keeps statistics of queries by their shape, as $queryStats shows them: a
-// shape is a find, distinct or aggregate with the types of its values in place of them. Shapes and
-// fields are those that were recorded of an 8.0.10 and, for 9.0, those of the server's code.
+// Package querystats collects the statistics of queries by shape for $queryStats. A shape is a find,
+// distinct or aggregate command whose values are replaced by their types. Shapes and fields are those
+// recorded on 8.0.10 and, for 9.0, those in the server's source code.
 package querystats

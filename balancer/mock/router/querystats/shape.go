@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// RenameFunc gives the name that a database, collection or field is shown by.
+// RenameFunc returns the displayed name of a database, collection or field.
 type RenameFunc func(name string) string
 
-// shaper makes shapes.
+// shaper computes query shapes.
 type shaper struct{ rename RenameFunc }
 
 // path renames each part of a dotted path.
@@ -57,7 +57,7 @@ func (s shaper) command(db, name string, body bson.Raw) bson.D {
 	return nil
 }
 
-// find is what a find has beside its namespace.
+// find returns the fields of a find's shape except its namespace.
 func (s shaper) find(body bson.Raw) bson.D {
 	shape := bson.D{{Key: "filter", Value: s.filter(body.Lookup("filter"))}}
 	if sort, given := body.Lookup("sort").DocumentOK(); given && len(sort) > 5 {
@@ -80,7 +80,7 @@ func (s shaper) find(body bson.Raw) bson.D {
 	return shape
 }
 
-// filter writes each condition with its operator; several are joined by $and.
+// filter converts each condition to a document with its operator. Several conditions are joined by $and.
 func (s shaper) filter(v bson.RawValue) bson.D {
 	doc, _ := v.DocumentOK()
 	var clauses []bson.D
@@ -123,7 +123,7 @@ func (s shaper) clauses(name string, v bson.RawValue) []bson.D {
 	return list
 }
 
-// operand is what an operator of a condition compares with.
+// operand returns the operand of an operator in a condition.
 func (s shaper) operand(operator string, v bson.RawValue) any {
 	doc, isDoc := v.DocumentOK()
 	if operator != "$not" && operator != "$elemMatch" || !isDoc {
@@ -147,7 +147,7 @@ func (s shaper) order(doc bson.Raw) bson.D {
 	return shape
 }
 
-// projection shows what is kept as true, and what is not as false.
+// projection converts an inclusion to true and an exclusion to false.
 func (s shaper) projection(doc bson.Raw) bson.D {
 	shape := bson.D{}
 	for _, e := range elements(doc) {
@@ -183,12 +183,12 @@ func (s shaper) stage(name string, v bson.RawValue) any {
 	case isDoc && (name == "$lookup" || name == "$unionWith" || name == "$graphLookup"):
 		return s.join(doc)
 	case isText && !strings.HasPrefix(text, "$"):
-		return s.path(text) // the name of a field or of a collection
+		return s.path(text) // a field or collection name
 	}
 	return s.expression(v)
 }
 
-// join shows the names of the joined collection and its fields.
+// join returns the names of the joined collection and its fields.
 func (s shaper) join(doc bson.Raw) bson.D {
 	shape := bson.D{}
 	for _, name := range []string{"from", "coll", "as", "localField", "foreignField", "connectFromField",
@@ -210,7 +210,7 @@ func (s shaper) join(doc bson.Raw) bson.D {
 	return shape
 }
 
-// expression keeps operators and paths.
+// expression keeps operators and paths of an expression and replaces other values.
 func (s shaper) expression(v bson.RawValue) any {
 	text, _ := v.StringValueOK()
 	switch {
@@ -241,7 +241,7 @@ func (s shaper) expression(v bson.RawValue) any {
 	return shape
 }
 
-// isLiteral reports whether an array has no path and no document.
+// isLiteral reports whether a value contains no path and no document.
 func isLiteral(v bson.RawValue) bool {
 	list, isArray := v.ArrayOK()
 	if !isArray {
@@ -255,12 +255,12 @@ func isLiteral(v bson.RawValue) bool {
 	return true
 }
 
-// namedTypes are the types whose placeholder is not ? and the type's name.
+// namedTypes are the types whose placeholder is not "?" followed by the name of the type.
 var namedTypes = map[bson.Type]string{
 	bson.TypeInt32: "?number", bson.TypeInt64: "?number", bson.TypeDouble: "?number", bson.TypeDecimal128: "?number",
 }
 
-// placeholder stands for a value.
+// placeholder returns the placeholder of a value.
 func placeholder(v bson.RawValue) string {
 	if text, known := namedTypes[v.Type]; known {
 		return text
@@ -291,6 +291,6 @@ func isOperator(doc bson.Raw) bool {
 }
 
 func elements(doc bson.Raw) []bson.RawElement {
-	list, _ := doc.Elements() // a request was well-formed
+	list, _ := doc.Elements() // no error: the command was well-formed
 	return list
 }

@@ -13,29 +13,30 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Query is one that was answered.
+// Query is an answered query.
 type Query struct {
 	Database, Command string
 	Body              bson.Raw
-	Client            bson.Raw // of the handshake; nil where there was none
+	Client            bson.Raw // client metadata of the handshake; nil if there was none
 	Returned          int64    // documents or values so far
 	Took              time.Duration
-	Cursor            int64 // 0 if nothing is left
+	Cursor            int64 // 0 if the cursor is exhausted
 }
 
-// Limits on what is kept: of longer requests nothing, and the entries seen last.
+// Limits of the store. Longer requests are not recorded. If there are too many entries, the most
+// recently used ones are kept.
 const (
 	maxEntries      = 1000
 	maxOpenCursors  = 1000
 	maxRequestBytes = 16 << 10
 )
 
-// Store keeps the statistics of a router. The cluster's lock guards it. The zero value is empty.
+// Store stores the query statistics of a router. The cluster's lock guards it. The zero value is empty.
 type Store struct {
 	entries map[string]*entry
-	open    map[int64]pending // by cursor
-	seen    int64             // queries that came by the rate
-	second  time.Time         // for which inSecond counts
+	open    map[int64]pending // queries with open cursors, by cursor id
+	seen    int64             // number of queries subject to Rate
+	second  time.Time         // the second in which inRate counts
 	inRate  int64
 }
 
@@ -45,16 +46,16 @@ type pending struct {
 	first, micros int64
 }
 
-// entry is what is kept of a key.
+// entry is the statistics of one key.
 type entry struct {
-	example              Query // the first of its kind
+	example              Query // the first query of this shape
 	first, latest        time.Time
 	executions, last     int64
 	total, response      summary
 	working, docs, empty summary
 }
 
-// summary is how servers sum a number up.
+// summary is the server's summary of a numeric metric.
 type summary struct {
 	sum, max, min int64
 	squares       big.Int
@@ -79,18 +80,18 @@ func (s *summary) doc() bson.D {
 		{Key: "sumOfSquares", Value: squares}}
 }
 
-// Rate is how many of the queries are kept.
+// Rate is the sampling rate.
 type Rate struct {
-	// PerSecond is how many in a second at most: 0 none, below 0 all.
+	// PerSecond is the maximum number of recorded queries per second: 0 for none, negative for no limit.
 	PerSecond int64
-	// Share is which part of them, where PerSecond is 0.
+	// Share is the recorded share of the queries, used if PerSecond is 0.
 	Share float64
 }
 
-// IsOff reports whether none is kept.
+// IsOff reports whether no queries are recorded.
 func (r Rate) IsOff() bool { return r.PerSecond == 0 && r.Share <= 0 }
 
-// shouldRecord reports whether the next query is kept: of a share of a tenth, each tenth one.
+// shouldRecord reports whether the rate selects the next query. A Share of 0.1 selects each tenth query.
 func (s *Store) shouldRecord(r Rate, now time.Time) bool {
 	switch {
 	case r.PerSecond < 0:
@@ -132,7 +133,8 @@ func (s *Store) Record(q Query, r Rate, now time.Time) {
 	s.continueOrFinish(q.Cursor, pending{e, q.Returned, micros, micros}, now)
 }
 
-// AddBatch counts what a further batch of a cursor brought; cursor is 0 at its end.
+// AddBatch adds the results of a further batch. of is the cursor id of the query; cursor is the id after
+// the batch, 0 at the end.
 func (s *Store) AddBatch(of, cursor, returned int64, took time.Duration, now time.Time) {
 	p, known := s.open[of]
 	if !known {
@@ -143,14 +145,14 @@ func (s *Store) AddBatch(of, cursor, returned int64, took time.Duration, now tim
 	s.continueOrFinish(cursor, p, now)
 }
 
-// EndCursors counts queries whose cursors were closed.
+// EndCursors records the queries of closed cursors.
 func (s *Store) EndCursors(cursors []int64, now time.Time) {
 	for _, id := range cursors {
 		s.AddBatch(id, 0, 0, 0, now)
 	}
 }
 
-// continueOrFinish keeps an open cursor's query pending, or counts a finished one.
+// continueOrFinish keeps the query of an open cursor pending, or records a finished query.
 func (s *Store) continueOrFinish(cursor int64, p pending, now time.Time) {
 	if cursor != 0 && len(s.open) < maxOpenCursors {
 		s.open[cursor] = p
@@ -176,7 +178,7 @@ func (s *Store) evictOldest() {
 	delete(s.entries, oldest)
 }
 
-// Documents are the entries, the ones seen first before others. Grouped is how 9.0 shows them.
+// Documents returns the entries, the oldest first. grouped selects the format of 9.0.
 func (s *Store) Documents(now time.Time, rename RenameFunc, grouped bool) (docs []bson.D) {
 	ids := slices.SortedFunc(maps.Keys(s.entries), func(a, b string) int {
 		if order := s.entries[a].first.Compare(s.entries[b].first); order != 0 {
@@ -208,11 +210,11 @@ func (s *Store) Documents(now time.Time, rename RenameFunc, grouped bool) (docs 
 func sameName(name string) string { return name }
 
 func encode(doc bson.D) []byte {
-	raw, _ := bson.Marshal(doc) // of texts, numbers and documents
+	raw, _ := bson.Marshal(doc) // no error: it contains only strings, numbers and documents
 	return raw
 }
 
-// key is what queries of one entry have in common.
+// key returns the key of the query's entry, which consists of the shape and the client.
 func (q Query) key(rename RenameFunc) bson.D {
 	s := shaper{rename}
 	shape := s.command(q.Database, q.Command, q.Body)
@@ -245,7 +247,7 @@ func (q Query) key(rename RenameFunc) bson.D {
 	return append(key, bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: "?number"}}})
 }
 
-// joinedCollections are the other collections that the stages of a pipeline read.
+// joinedCollections returns the other collections that a pipeline reads.
 func (s shaper) joinedCollections(db string, body bson.Raw) bson.A {
 	list := bson.A{}
 	pipeline, _ := body.Lookup("pipeline").ArrayOK()
@@ -260,7 +262,8 @@ func (s shaper) joinedCollections(db string, body bson.Raw) bson.A {
 	return list
 }
 
-// metrics are those of an entry. How much was examined, and by which plan, is nothing the mock counts.
+// metrics returns the metrics of an entry. The mock does not count examined keys and documents, nor the
+// plan cache use.
 func (e *entry) metrics(grouped bool) bson.D {
 	counts := func(names ...string) (list bson.D) {
 		for _, name := range names {

@@ -16,23 +16,23 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Aggregation is an aggregate command, read and checked.
+// Aggregation is a parsed and checked aggregate command.
 type Aggregation struct {
 	NS       string
 	Database bool // {aggregate: 1}
 	Env      pipeline.Env
-	// Collation is nil for the order by bytes.
+	// Collation is nil for bytewise order.
 	Collation bson.Raw
-	// Joins are the collections that the stages read, and Reads their names.
+	// Joins are the collections that the stages read, Reads their names.
 	Joins *joinedCollections
 	Reads []string
-	// Source makes the documents; nil where a query reads them.
+	// Source generates the documents; nil if Query reads them.
 	Source func() ([]bson.Raw, error)
-	// Query is what the first stages amount to.
+	// Query is the query that replaces the first stages (pushedStages).
 	Query call.Query
-	// pushedStages are those stages.
+	// pushedStages are the stages that Query replaces.
 	pushedStages []bson.Raw
-	// Stages are those after the source or query, without the output.
+	// Stages are the stages after the source or query, without the output stage.
 	Stages []bson.Raw
 	Output Output
 	// OutputSharded: what output writes to is sharded; only explain asks for it.
@@ -77,7 +77,7 @@ func Aggregate(c *call.Call) (bson.D, error) {
 	return call.FirstBatchReply(c, a.NS, nil, size)
 }
 
-// collectLimited collects the results of a pipeline with an output stage, up to a limit.
+// collectLimited collects the results of a pipeline with an output stage, up to most bytes.
 func collectLimited(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	held := int64(0)
@@ -95,7 +95,7 @@ func collectLimited(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw,
 	return docs, nil
 }
 
-// cursorSize reads the cursor option, which must be there.
+// cursorSize reads the required cursor option.
 func cursorSize(c *call.Call) (int, error) {
 	v := c.Body.Lookup("cursor")
 	if v.IsZero() {
@@ -116,8 +116,8 @@ func pipelineError(v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 }
 
-// openAggregation captures what a pipeline reads, and returns its results, except those of the
-// output's.
+// openAggregation captures the data that a pipeline reads, and returns its results. It does not run the
+// output stage.
 func openAggregation(c *call.Call, a Aggregation) (call.Source, error) {
 	counted := rewriteChunkCount(c, &a)
 	input, err := openInput(c, a, counted)
@@ -147,7 +147,7 @@ func openAggregation(c *call.Call, a Aggregation) (call.Source, error) {
 	}, nil
 }
 
-// checkCollated refuses documents with texts that stages may compare by a collation.
+// checkCollated rejects documents with strings that stages may compare by a collation.
 func (a Aggregation) checkCollated(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	if a.Collation == nil {
 		return in
@@ -176,7 +176,7 @@ func checkResult(doc bson.Raw) error {
 			"%d(16MB)", len(doc), document.MaxSize+16<<10)
 }
 
-// openInput captures what a pipeline begins with.
+// openInput captures the input of a pipeline.
 func openInput(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
 	switch {
 	case counted:
@@ -190,8 +190,8 @@ func openInput(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
 	return OpenQuery(c, a.Query)
 }
 
-// ReadAggregate checks the whole command before anything runs. What may take long
-// is done with the lock given back.
+// ReadAggregate parses and checks the whole command before anything runs. It releases the lock for the
+// parts that may take long.
 func ReadAggregate(c *call.Call) (Aggregation, error) {
 	var a Aggregation
 	var err error
@@ -205,7 +205,7 @@ func ReadAggregate(c *call.Call) (Aggregation, error) {
 	if a.Collation, err = c.Collation(c.Body.Raw); err != nil {
 		return a, err
 	}
-	let, err := c.Let() // which readStages has evaluated
+	let, err := c.Let() // evaluated by readStages
 	if err != nil {
 		return a, err
 	}
@@ -226,7 +226,7 @@ func ReadAggregate(c *call.Call) (Aggregation, error) {
 	return a, c.WithoutLock(func(context.Context) error { return a.compile(c) })
 }
 
-// readStages reads the pipeline as far as nothing of the cluster is asked.
+// readStages parses the stages without access to the cluster.
 func readStages(c *call.Call) ([]bson.Raw, error) {
 	stages, err := args.Documents(c.Body.Lookup("pipeline"))
 	if err != nil {
@@ -241,8 +241,8 @@ func readStages(c *call.Call) ([]bson.Raw, error) {
 	return stages, checkInitialStages(c, stages)
 }
 
-// compile checks the stages, and finds what a query does of them and what else
-// they read.
+// compile checks the stages. It determines which stages become the query and which collections the other
+// stages read.
 func (a *Aggregation) compile(c *call.Call) error {
 	if _, err := pipeline.Compile(a.Stages, a.Env); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (a *Aggregation) compile(c *call.Call) error {
 	return nil
 }
 
-// takeSource takes a first stage off that makes documents.
+// takeSource removes a first stage that generates documents from the pipeline.
 func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, error) {
 	var name string
 	var spec bson.RawValue
@@ -293,7 +293,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock runs change streams only as the first stage of an aggregation, and does not explain them")
 	}
-	if a.Database && name != "$documents" { // which the compiler refuses
+	if a.Database && name != "$documents" { // the compiler rejects the stage
 		if name == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 		}
@@ -303,8 +303,8 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 	return stages, nil
 }
 
-// pushDown makes a query of the first stages: $match, $sort and $limit in this
-// order, each at most once.
+// pushDown converts the first stages to a query: $match, $sort and $limit in this order, each at most
+// once.
 func pushDown(c *call.Call, a *Aggregation) error {
 	q := call.Query{NS: a.NS, Collation: a.Collation}
 	var err error
@@ -336,7 +336,7 @@ func pushDown(c *call.Call, a *Aggregation) error {
 	return nil
 }
 
-// takeStage makes one stage a part of the query, if it can be.
+// takeStage adds a stage to the query if possible. It reports whether it did.
 func takeStage(q *call.Query, c *call.Call, name string, spec bson.RawValue) (bool, error) {
 	var err error
 	switch name {
@@ -373,7 +373,7 @@ func takeStage(q *call.Query, c *call.Call, name string, spec bson.RawValue) (bo
 	return err == nil, err
 }
 
-// checkInitialStages: a stage that makes documents must be the first.
+// checkInitialStages rejects stages that generate documents in any place but the first.
 func checkInitialStages(c *call.Call, stages []bson.Raw) error {
 	for _, s := range stages[min(1, len(stages)):] {
 		name, _, err := call.Stage(s)

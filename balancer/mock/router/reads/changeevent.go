@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// eventHead begins every document of a change stream.
+// eventHead returns the first fields of every change event.
 func eventHead(ch mock.Change, kind string) bson.D {
 	return bson.D{
 		{Key: "_id", Value: resumeToken(ch.At)}, {Key: "operationType", Value: kind},
@@ -28,7 +28,7 @@ func namespaceDoc(ns string) bson.D {
 	return doc
 }
 
-// event returns a change as a stream shows it.
+// event returns the change event of a change.
 func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	event := eventHead(ch, string(ch.Kind))
 	images, err := imageFields(cluster, s, ch)
@@ -46,7 +46,7 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 	if u := ch.Update; ch.Kind == mock.ChangeUpdate {
 		description := bson.D{{Key: "updatedFields", Value: u.Updated}, {Key: "removedFields", Value: u.Removed},
 			{Key: "truncatedArrays", Value: u.Truncated}}
-		if s.showExpanded && cluster.Release().AtLeast(catalog.Release70) { // it came with 6.1
+		if s.showExpanded && cluster.Release().AtLeast(catalog.Release70) { // introduced in 6.1
 			description = append(description, bson.E{Key: "disambiguatedPaths", Value: u.Ambiguous})
 		}
 		event = append(event, bson.E{Key: "updateDescription", Value: description})
@@ -57,7 +57,7 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 	return event, nil
 }
 
-// expandedFields returns the fields that only streams with showExpandedEvents have.
+// expandedFields returns the fields that appear only with showExpandedEvents.
 func expandedFields(ch mock.Change) (list bson.D) {
 	if ch.UUID != nil {
 		list = append(list, bson.E{Key: "collectionUUID", Value: *ch.UUID})
@@ -78,8 +78,8 @@ func expandedFields(ch mock.Change) (list bson.D) {
 	return list
 }
 
-// imageFields returns the documents in an event: the one after the change, and the
-// one before it where the stream asks for that.
+// imageFields returns the documents in an event: the document after the change, and the document before
+// the change if the stream asks for it.
 func imageFields(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	var list bson.D
 	switch {
@@ -101,7 +101,7 @@ func imageFields(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D
 	return append(list, bson.E{Key: "fullDocumentBeforeChange", Value: doc}), err
 }
 
-// imageOrNull returns a pre- or post-image that the collection has stored, or null.
+// imageOrNull returns a stored pre- or post-image, or null.
 func imageOrNull(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
 	switch {
 	case ch.Images:
@@ -114,7 +114,7 @@ func imageOrNull(ch mock.Change, mode, which string, doc bson.Raw) (any, error) 
 	return nil, nil
 }
 
-// lookUp finds a changed document as it is now; nil when it is gone.
+// lookUp returns the current version of a changed document, nil if it no longer exists.
 func lookUp(cluster *mock.Cluster, ch mock.Change) any {
 	query, err := bson.Marshal(bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: ch.After.Lookup("_id")}}}})
 	if err != nil {

@@ -31,8 +31,8 @@ func takeSplitStage(stages []bson.Raw) (rest []bson.Raw, split bool, err error) 
 	return stages, false, nil
 }
 
-// fragments cuts an event that is too large into several, which together have its
-// fields; the smallest come first.
+// fragments splits an event that is too large into several fragments, which together have its fields.
+// The smallest fields come first.
 func fragments(event bson.Raw) ([]bson.Raw, error) {
 	if len(event) <= document.MaxSize {
 		return []bson.Raw{event}, nil
@@ -42,7 +42,7 @@ func fragments(event bson.Raw) ([]bson.Raw, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(fields, func(a, b bson.RawElement) int { return cmp.Compare(len(a), len(b)) })
-	const head = 1 << 10 // the token, and which fragment it is
+	const head = 1 << 10 // space for the token and the fragment number
 	var parts []bson.D
 	size := document.MaxSize
 	for _, f := range fields {
@@ -58,7 +58,7 @@ func fragments(event bson.Raw) ([]bson.Raw, error) {
 	token, _ := event.Lookup("_id", "_data").StringValueOK()
 	var list []bson.Raw
 	for i, part := range parts {
-		own := token + strings.Repeat("00", i) // where it resumes is the same for all
+		own := token + strings.Repeat("00", i) // all fragments have the same resume point
 		raw, err := bson.Marshal(append(bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: own}}},
 			{Key: "splitEvent", Value: bson.D{{Key: "fragment", Value: int32(i + 1)}, {Key: "of", Value: int32(len(parts))}}}},
 			part...))

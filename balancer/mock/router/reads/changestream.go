@@ -18,15 +18,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// changeStream continues a cursor with changes.
+// changeStream continues a cursor with change events.
 type changeStream struct {
-	db, coll           string // what is watched: all databases, one, or a collection of it
+	db, coll           string // the watched database or collection; both empty to watch the cluster
 	position           bson.Timestamp
 	fullDocument       string // fullDocument
 	fullDocumentBefore string // fullDocumentBeforeChange
 	showExpanded       bool   // showExpandedEvents
 	pipeline           *pipeline.Pipeline
-	splitLarge         bool // large events
+	splitLarge         bool // splits large events
 }
 
 func changeStreamFields(r catalog.Release) []args.Field {
@@ -37,12 +37,12 @@ func changeStreamFields(r catalog.Release) []args.Field {
 		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
 	}
 	if r.IgnoresRemovedShards() {
-		list = append(list, args.Optional("ignoreRemovedShards", args.Bool)) // the mock misses no events of theirs
+		list = append(list, args.Optional("ignoreRemovedShards", args.Bool)) // without effect in the mock
 	}
 	return list
 }
 
-// streamStages may follow $changeStream.
+// streamStages are the stages that may follow $changeStream.
 var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", "$replaceWith", "$redact", "$set",
 	"$unset"}
 
@@ -107,7 +107,7 @@ func checkStreamOptions(spec bson.Raw) error {
 	return nil
 }
 
-// readWatchTarget reads what a stream watches, and returns the cursor's namespace.
+// readWatchTarget reads the namespace that a stream watches and returns the cursor's namespace.
 func readWatchTarget(c *call.Call, s *changeStream, everything bool) (string, error) {
 	ns, database, err := c.AggregateNamespace()
 	switch {
@@ -147,7 +147,7 @@ func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error)
 	return call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 
-// startTime returns the time after which a stream gives changes.
+// startTime returns the time after which a stream returns changes.
 func startTime(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	after, isAfter := spec.Lookup("startAfter").DocumentOK()
 	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
@@ -169,13 +169,13 @@ func startTime(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 		return parseResumeToken(token)
 	case !at.IsZero():
 		t, i := at.Timestamp()
-		before := uint64(t)<<32 | uint64(i) - 1 // the time itself is included
+		before := uint64(t)<<32 | uint64(i) - 1 // a change at t itself is included
 		return bson.Timestamp{T: uint32(before >> 32), I: uint32(before)}, nil
 	}
 	return now, nil
 }
 
-// tokenEnd ends the tokens, which begin with 82 and a time.
+// tokenEnd is the end of each resume token, which begins with 82 and a timestamp.
 const tokenEnd = "2B0229296E04"
 
 func resumeToken(at bson.Timestamp) bson.D {
@@ -196,8 +196,7 @@ func parseResumeToken(token bson.Raw) (bson.Timestamp, error) {
 	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
 }
 
-// withResumeToken adds to a cursor, as a reply shows it, where a stream that resumes
-// goes on.
+// withResumeToken adds the resume token of a change stream to the cursor of a reply.
 func withResumeToken(open *call.Cursor, shown bson.D) bson.D {
 	s, is := open.Continuation.(*changeStream)
 	if !is {
@@ -210,7 +209,7 @@ func (s *changeStream) Awaits() bool { return true }
 
 func (s *changeStream) Streams() bool { return true }
 
-// Read takes what has changed, and waits for it until a time.
+// Read appends the changes since the last read to the cursor, and waits for changes until deadline.
 func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	for {
 		if err := s.readChanges(c, open); err != nil || len(open.Buffered) > 0 || open.Continuation == nil ||
@@ -224,8 +223,8 @@ func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time)
 	}
 }
 
-// readChanges takes the changes that have come into the cursor. The end of what
-// is watched ends the stream.
+// readChanges appends the available changes to the cursor. If the watched collection or database was
+// dropped, it ends the stream.
 func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 	list, err := c.Cluster.Changes().After(s.position)
 	if err != nil {
@@ -265,7 +264,7 @@ func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 	return err
 }
 
-// runPipeline puts events through the stream's pipeline, which keeps their order.
+// runPipeline runs events through the stream's pipeline, which keeps their order.
 func (s *changeStream) runPipeline(ctx context.Context, events []bson.Raw) ([]bson.Raw, error) {
 	var list []bson.Raw
 	rest := events
@@ -289,8 +288,8 @@ func (s *changeStream) runPipeline(ctx context.Context, events []bson.Raw) ([]bs
 	return list, nil
 }
 
-// afterToken returns the events from the one that doc was made of. A pipeline
-// leaves an event the token to resume from it.
+// afterToken returns the events from the one that doc was computed from. A pipeline must not change the
+// resume token in _id.
 func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 	token := doc.Lookup("_id")
 	if i := slices.IndexFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }); i >= 0 {
@@ -313,7 +312,7 @@ func (s *changeStream) isWatched(ch mock.Change) bool {
 	return (s.db == "" || db == s.db) && !strings.HasPrefix(coll, "system.")
 }
 
-// endsStream reports whether the change drops or renames what is watched.
+// endsStream reports whether the change drops or renames the watched database or collection.
 func (s *changeStream) endsStream(ch mock.Change) bool {
 	switch ch.Kind {
 	case mock.ChangeDrop, mock.ChangeRename:

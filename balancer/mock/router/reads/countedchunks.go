@@ -13,16 +13,15 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Tools count the chunks of a shard, a collection or both with a $group over
-// config.chunks, and sh.status() does so often. Such an aggregation reads one
-// document for each count of the routing tables in place of a million chunks,
-// and multiplies: {$sum: 1} becomes {$sum: {$multiply: [1, "$chunks"]}}.
+// sh.status() and other tools count chunks by shard, by collection or by both with a $group over
+// config.chunks. Instead of up to a million chunks, such an aggregation reads one document for each
+// counter of the routing tables, and multiplies: {$sum: 1} becomes {$sum: {$multiply: [1, "$chunks"]}}.
 
 // chunksField contains the number of chunks that a document represents.
 const chunksField = "chunks"
 
-// rewriteChunkCount rewrites an aggregation over config.chunks that only counts by
-// the sums in the routing tables; false means that it is unchanged.
+// rewriteChunkCount rewrites an aggregation that only counts the documents of config.chunks, so that it
+// uses the counters of the routing tables. It returns false if the aggregation is unchanged.
 func rewriteChunkCount(c *call.Call, a *Aggregation) bool {
 	if a.NS != "config.chunks" || a.Source != nil || a.Database || c.Node.Member != nil || !a.Query.Hint.IsZero() {
 		return false
@@ -38,7 +37,7 @@ func rewriteChunkCount(c *call.Call, a *Aggregation) bool {
 	return true
 }
 
-// chunkCountInput returns the documents that stand for the chunks that match.
+// chunkCountInput returns the documents that represent the matching chunks.
 func chunkCountInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
 	if err := c.Request.ContactConfig(); err != nil {
 		return nil, err
@@ -60,8 +59,7 @@ func chunkCountInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
 	}, nil
 }
 
-// isCountableMatch reports whether a $match asks for nothing but collection, shard
-// and whether chunks are flagged jumbo.
+// isCountableMatch reports whether a $match only tests collection, shard and the jumbo flag.
 func isCountableMatch(stage bson.Raw) bool {
 	elems, err := stage.Lookup("$match").Document().Elements()
 	if err != nil {
@@ -81,8 +79,8 @@ func isCountableMatch(stage bson.Raw) bool {
 	return true
 }
 
-// countableGroup returns a $group that multiplies; false when it needs more than
-// the counts.
+// countableGroup returns a $group that multiplies by the counters. It returns false if the $group needs
+// more than the counters.
 func countableGroup(stage bson.Raw) (bson.Raw, bool) {
 	group, ok := stage.Lookup("$group").DocumentOK()
 	if !ok {
@@ -112,8 +110,8 @@ func countableGroup(stage bson.Raw) (bson.Raw, bool) {
 	return rewritten, err == nil
 }
 
-// countableSum returns what an accumulator adds for one chunk: a whole number, by
-// a condition or without one.
+// countableSum returns the operand of a $sum that adds an integer for each chunk, with or without a
+// condition.
 func countableSum(accumulator bson.RawValue) (any, bool) {
 	doc, _ := accumulator.DocumentOK()
 	elems, err := doc.Elements()
@@ -144,7 +142,7 @@ func isCountableCondition(v bson.RawValue) bool {
 	return err == nil && len(parts) == 3 && isCountableExpression(parts[0]) && isWhole(parts[1]) && isWhole(parts[2])
 }
 
-// isWhole reports whether sums of a number are exact, however they are made.
+// isWhole reports whether v is a number whose sums are exact in any order.
 func isWhole(v bson.RawValue) bool {
 	if v.Type == bson.TypeDecimal128 {
 		return false
@@ -153,9 +151,8 @@ func isWhole(v bson.RawValue) bool {
 	return isNumber && x == math.Trunc(x) && math.Abs(x) <= 1<<20
 }
 
-// isCountableExpression reports whether an expression is made of constants, the
-// fields that counts have (or that chunks never have), and {$eq: ["$jumbo",
-// true]}.
+// isCountableExpression reports whether an expression consists only of constants, {$eq: ["$jumbo",
+// true]}, and fields that the counter documents have or that chunks never have.
 func isCountableExpression(v bson.RawValue) bool {
 	switch v.Type {
 	case bson.TypeString:
@@ -179,7 +176,7 @@ func isCountableExpression(v bson.RawValue) bool {
 	return false
 }
 
-// isJumboTest is {$eq: ["$jumbo", true]}, and nothing else.
+// isJumboTest reports whether an expression is exactly {$eq: ["$jumbo", true]}.
 func isJumboTest(expression bson.Raw) bool {
 	elems, err := expression.Elements()
 	if err != nil || len(elems) != 1 || elems[0].Key() != "$eq" {

@@ -1,5 +1,5 @@
-// Package reads answers how documents are found: find, aggregate, count, distinct, the
-// cursors they leave, views, change streams, and where $out and $merge write.
+// Package reads implements find, aggregate, count and distinct, their cursors, views, change streams,
+// and the output stages $out and $merge.
 package reads
 
 import "shardsh/balancer/mock/router/call"

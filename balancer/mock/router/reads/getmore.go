@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkSession: a cursor is read in the session it was made in.
+// checkSession fails unless the cursor was created in the session of the call.
 func checkSession(c *call.Call, id int64, open *call.Cursor) error {
 	switch {
 	case open.LSID == nil && c.LSID == nil || open.LSID != nil && c.LSID != nil && *open.LSID == *c.LSID:
@@ -120,7 +120,7 @@ func killCursors(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// failCursor applies the fail point of getMore to a cursor.
+// failCursor applies the getMore fail point to a cursor.
 func failCursor(open *call.Cursor, c *call.Call) error {
 	f := call.FailPointOf(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// readsFor captures the reads of a query: on a member, from that member only.
+// readsFor captures the reads of a query. On a member it reads only from that member.
 func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	nodes, special, err := c.Nodes()
 	if c.Node.Member == nil && c.ReadPreference.AllowsSecondaries() && c.Snapshot == nil {
@@ -61,8 +61,8 @@ func Stats(c *call.Call, ns string) []mock.LocalStats {
 	return nil
 }
 
-// Indexes returns a collection's indexes, or on a member those that it has; false where there
-// is no such collection.
+// Indexes returns a collection's indexes; on a member, the indexes on that member. It returns false if
+// the collection does not exist.
 func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
 	if c.Node.Member == nil {
 		return c.Cluster.Indexes().List(ns)
@@ -77,7 +77,7 @@ func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
 	return docs.Indexes(), true
 }
 
-// checkMemberStage refuses on a member stages that apply to the whole cluster.
+// checkMemberStage rejects stages on a member that apply to the whole cluster.
 func checkMemberStage(c *call.Call, name string) error {
 	switch name {
 	case "$collStats", "$indexStats", "$currentOp", "$listLocalSessions", "$planCacheStats":

@@ -37,7 +37,7 @@ func takeOutput(c *call.Call, stages []bson.Raw) (Output, []bson.Raw, error) {
 	return o, stages[:len(stages)-1], err
 }
 
-// outStage replaces a collection by the results.
+// outStage implements $out: it replaces a collection by the results.
 type outStage struct{ ns string }
 
 func readOut(c *call.Call, spec bson.RawValue) (Output, error) {

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// MergeOutput writes results into a collection, each where its on fields say.
+// MergeOutput implements $merge: it merges each result into a collection by the on fields.
 type MergeOutput struct {
 	NS             string
 	on             []string
@@ -62,7 +62,7 @@ func readMerge(c *call.Call, spec bson.RawValue) (Output, error) {
 	return m, m.checkFields(c.Cluster)
 }
 
-// mergeModes are the pairs of whenMatched and whenNotMatched there are.
+// mergeModes are the valid pairs of whenMatched and whenNotMatched.
 var mergeModes = []string{
 	"replace insert", "replace fail", "replace discard", "merge insert", "merge fail", "merge discard",
 	"keepExisting insert", "fail insert", "pipeline insert", "pipeline fail", "pipeline discard",
@@ -242,7 +242,7 @@ func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 	return c.Request.Insert(m.NS, doc)
 }
 
-// request returns how a result is merged.
+// request returns the update that merges a result.
 func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (mock.UpdateRequest, error) {
 	req := mock.UpdateRequest{Retryable: true}
 	var err error
@@ -257,7 +257,7 @@ func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (m
 	return req, err
 }
 
-// documentExists reports whether there is a document that matches.
+// documentExists reports whether a document matches.
 func documentExists(c *call.Call, ns string, filter *filter.Filter) (bool, error) {
 	results, err := OpenQuery(c, call.Query{NS: ns, Filter: filter, Limit: 1})
 	if err != nil {
@@ -267,7 +267,7 @@ func documentExists(c *call.Call, ns string, filter *filter.Filter) (bool, error
 	return len(docs) > 0, err
 }
 
-// mergeQuery returns the query for the document that a result is merged with.
+// mergeQuery returns the query for the document to merge a result with.
 func (m MergeOutput) mergeQuery(doc bson.Raw) (bson.Raw, error) {
 	query := bson.D{}
 	for _, field := range m.on {
@@ -284,7 +284,7 @@ func (m MergeOutput) mergeQuery(doc bson.Raw) (bson.Raw, error) {
 	return bson.Marshal(query)
 }
 
-// update returns the update of a document that a result is merged with.
+// update returns the update of the document that a result is merged with.
 func (m MergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, filter *filter.Filter) (
 	*update.Update, error) {
 	options := update.Options{Filter: filter, Now: c.Now, Language: c.Language()}

@@ -55,15 +55,15 @@ func find(c *call.Call) (bson.D, error) {
 		bson.E{Key: "ns", Value: q.NS})}}, nil
 }
 
-// hasFewResults reports whether a query has at most about one result, which is read at once
+// hasFewResults reports whether a query probably has at most one result. Such a query is read at once
 // instead of as a stream.
 func hasFewResults(q call.Query) bool {
 	_, one := q.Filter.Equality("_id")
 	return q.Limit == 1 || one && q.Sort.IsEmpty()
 }
 
-// findByIndexPoint finds the documents of a query for one value of one field by a lookup in an
-// index, without releasing the lock; ok is false if that is not possible.
+// findByIndexPoint finds the documents of a query for one value of one field by an index lookup, without
+// releasing the lock. ok is false if that is not possible.
 func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
 	if !q.IsPlain() || !q.Sort.IsEmpty() || len(q.Order) > 5 || len(q.Min) > 5 || len(q.Max) > 5 || q.Projection != nil ||
 		q.Partial != nil || c.Args.Truth("tailable") || c.Node.Member != nil || call.IsView(c, q.NS) {
@@ -83,13 +83,13 @@ func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok
 	return docs, ok && len(docs) < size && w < call.BatchBytes, err
 }
 
-// openFind runs a find as far as its first batch.
+// openFind runs a find up to its first batch.
 func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
 	open := &call.Cursor{NS: q.NS, NoTimeout: c.Args.Truth("noCursorTimeout"), HeldBytes: new(call.ByteCount)}
 	q.HeldBytes = open.HeldBytes
 	tailable := c.Args.Truth("tailable")
 	if tailable {
-		// What comes later is read from where the find ended: nothing may come in between.
+		// The tail must start where the find ended, so no write may come in between.
 		if err := startTail(c, open, q); err != nil {
 			return call.OpenedCursor{}, err
 		}
@@ -120,7 +120,7 @@ func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
 	return call.OpenCursor(c, open, size, c.Args.Truth("singleBatch"))
 }
 
-// checkNoDollar refuses collection names that contain $.
+// checkNoDollar rejects collection names that contain $.
 func checkNoDollar(ns string) error {
 	if strings.Contains(ns, "$") {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
@@ -128,8 +128,8 @@ func checkNoDollar(ns string) error {
 	return nil
 }
 
-// count without a query sums the shards' fast counts, orphans included, as
-// the server does (rules/03-catalog-and-keys §2.5).
+// count counts documents. Like the server, a count without a query sums the counters of the shards,
+// orphans included (rules/03-catalog-and-keys §2.5).
 func count(c *call.Call) (bson.D, error) {
 	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
@@ -138,7 +138,7 @@ func count(c *call.Call) (bson.D, error) {
 	if err := checkNoDollar(q.NS); err != nil {
 		return nil, err
 	}
-	query, _ := c.Document("query") // ReadQuery has found it well-formed
+	query, _ := c.Document("query") // no error: ReadQuery has checked it
 	if q.NS == "config.chunks" {
 		if err := c.Request.ContactConfig(); err != nil {
 			return nil, err
@@ -175,7 +175,7 @@ func count(c *call.Call) (bson.D, error) {
 	return countByShard(c, q)
 }
 
-// secondaryCount sums the fast counts of secondaries.
+// secondaryCount sums the counters of secondaries.
 func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
 	parts, err := c.Request.ReadsFrom(nodes, ns, nil)
 	if err != nil {
@@ -190,8 +190,7 @@ func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, 
 	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
 }
 
-// DistinctQuery returns which documents a distinct reads, and the field whose values it
-// wants.
+// DistinctQuery returns the query of a distinct and the field whose values are requested.
 func DistinctQuery(c *call.Call) (q call.Query, key string, err error) {
 	q, err = call.WithoutLock(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
@@ -227,7 +226,7 @@ func distinct(c *call.Call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Node.Member == nil { // a mongos puts together what shards found
+		if c.Node.Member == nil { // a mongos merges the results of shards
 			slices.SortStableFunc(found, keyorder.Compare)
 		}
 		values := bson.A{}

@@ -27,7 +27,7 @@ func sourceOf(docs []bson.Raw) call.Source {
 	}
 }
 
-// OpenQuery captures what a query reads.
+// OpenQuery captures the data that a query reads.
 func OpenQuery(c *call.Call, q call.Query) (call.Source, error) {
 	if call.IsView(c, q.NS) {
 		return openView(c, q)
@@ -48,8 +48,8 @@ func OpenQuery(c *call.Call, q call.Query) (call.Source, error) {
 	}, nil
 }
 
-// ReachableReads captures the reads of a query; of one that is content with partial
-// results, those of the shards that can be reached.
+// ReachableReads captures the reads of a query. If the query accepts partial results, it skips
+// unavailable shards.
 func ReachableReads(c *call.Call, q call.Query) ([]mock.Read, error) {
 	if _, special, err := c.Nodes(); q.Partial == nil || c.Node.Member != nil || special || err != nil {
 		return readsFor(c, q.NS, q.Filter)
@@ -59,8 +59,8 @@ func ReachableReads(c *call.Call, q call.Query) ([]mock.Read, error) {
 	return reads, err
 }
 
-// runQuery gives the results of a query: the shards' documents in order, the part of
-// them that is asked for, each as it is to be shown.
+// runQuery returns the results of a query: it merges the documents of the shards, applies skip and
+// limit, and projects.
 func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bson.Raw, error] {
 	m := locations{}
 	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
@@ -94,7 +94,7 @@ func skipAndLimit(q call.Query, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Ra
 	}
 }
 
-// mergeShards puts the shards' documents in one order.
+// mergeShards merges the documents of the shards, in sort order if the query has one.
 func mergeShards(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	switch {
 	case len(parts) == 1:
@@ -117,8 +117,7 @@ func concat(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	}
 }
 
-// mergeSorted merges streams; of documents that are equal the earlier stream's
-// comes first.
+// mergeSorted merges sorted streams. Among equal documents, those of earlier streams come first.
 func mergeSorted(parts []iter.Seq2[bson.Raw, error], key func(doc bson.Raw) []byte) iter.Seq2[bson.Raw, error] {
 	type head struct {
 		doc  bson.Raw
@@ -164,7 +163,7 @@ func mergeSorted(parts []iter.Seq2[bson.Raw, error], key func(doc bson.Raw) []by
 	}
 }
 
-// locations record where documents were found (for returnKey and showRecordId).
+// locations record where documents were found, for returnKey and showRecordId.
 type locations map[*byte]location
 
 type location struct {
@@ -172,11 +171,11 @@ type location struct {
 	plan *store.Plan
 }
 
-// wantsLocation reports whether results say where they were found.
+// wantsLocation reports whether the results depend on where documents were found.
 func wantsLocation(q call.Query) bool { return q.ReturnKey || q.ShowRecord }
 
-// projectResults projects the results, or marks them: returnKey leaves nothing but the key
-// of the index, and showRecordId adds the record.
+// projectResults projects the results. returnKey keeps only the index key; showRecordId adds the record
+// id.
 func projectResults(ctx context.Context, q call.Query, m locations, in iter.Seq2[bson.Raw, error],
 ) iter.Seq2[bson.Raw, error] {
 	if q.Projection == nil && !wantsLocation(q) {
@@ -202,23 +201,23 @@ func projectResults(ctx context.Context, q call.Query, m locations, in iter.Seq2
 func withLocation(q call.Query, m locations, doc, out bson.Raw) bson.Raw {
 	at := m[&doc[0]]
 	delete(m, &doc[0])
-	if q.ReturnKey { // and nothing else, whatever is shown
+	if q.ReturnKey { // the other options have no effect then
 		return at.plan.IndexKeyOf(at.Found)
 	}
 	return store.WithRecordID(out, at.ID)
 }
 
-// Part is what one shard does for a query.
+// Part is the execution of a query on one shard.
 type Part struct {
 	Read      mock.Read
 	Ran       store.RunStats
 	Docs      []bson.Raw
-	locations locations // nil unless the query asks for them
-	// checkOrder refuses documents that a collation would order otherwise; nil refuses none.
+	locations locations // nil unless the query needs them
+	// checkOrder rejects documents that the collation would sort differently; nil if no check is needed.
 	checkOrder func(doc bson.Raw) error
 }
 
-// documents gives what the shard finds, as it comes.
+// documents iterates over the documents that the shard finds.
 func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	covered := p.Read.Plan.CoveredProjection()
 	return func(yield func(bson.Raw, error) bool) {
@@ -239,7 +238,7 @@ func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	}
 }
 
-// sorted gives what the shard finds when it has been put in order.
+// sorted iterates over the documents of the shard in sort order.
 func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
 		held := pipeline.NewSortMemory(ctx, q.NoDisk)
@@ -252,8 +251,7 @@ func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, err
 	}
 }
 
-// Collect collects what the shard gives: at most as many documents as the whole
-// result may have.
+// Collect collects the documents of the shard, at most as many as the whole result may need.
 func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.SortMemory) error {
 	wanted := int64(-1)
 	if q.Limit > 0 {
@@ -285,8 +283,8 @@ func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.SortMem
 	return nil
 }
 
-// countByShard counts what each shard has of what a query matches, as routers do: each as many as
-// are wanted with those that are skipped.
+// countByShard counts the matching documents on each shard. Like a router, it counts on each shard up to
+// limit plus skip.
 func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 	reached, err := ReachableReads(c, q)
 	if err != nil {
@@ -318,7 +316,7 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 	})
 }
 
-// CountMatching counts without keeping the documents.
+// CountMatching counts the results of a query without storing the documents.
 func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
 	q.CountOnly = true
 	results, err := OpenQuery(c, q)

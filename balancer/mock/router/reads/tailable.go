@@ -11,12 +11,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// tail continues a tailable cursor at its end.
+// tail continues a tailable cursor with new documents.
 type tail struct {
 	position *mock.Tail
 	query    call.Query
 	await    bool
-	// remaining is how many documents the limit leaves; negative without one.
+	// remaining is the rest of the limit; negative without a limit.
 	remaining int64
 }
 
@@ -24,8 +24,8 @@ func (t *tail) Awaits() bool { return t.await }
 
 func (t *tail) Streams() bool { return false }
 
-// startTail lets a cursor go on from the end of a capped collection as it is now, where
-// there is one.
+// startTail makes a cursor continue from the current end of a capped collection, if the collection
+// exists.
 func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
 	place, err := c.Cluster.Collections().StartTail(q.NS)
 	if err == nil && place != nil {
@@ -34,7 +34,7 @@ func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
 	return err
 }
 
-// limitTail takes off the limit of a tailable cursor what the find gave.
+// limitTail subtracts the documents that the find returned from the limit of a tailable cursor.
 func limitTail(open *call.Cursor, q call.Query, found int) {
 	t, is := open.Continuation.(*tail)
 	if !is || q.Limit == 0 {
@@ -45,8 +45,7 @@ func limitTail(open *call.Cursor, q call.Query, found int) {
 	}
 }
 
-// Read takes the documents that have come. Without any it waits for some, where it was
-// asked to.
+// Read appends new documents. If there are none and the cursor has awaitData, it waits for some.
 func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	for {
 		docs, err := c.Request.ReadTail(t.position, t.query.Filter)
@@ -67,8 +66,8 @@ func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	}
 }
 
-// endsWait reports whether a wait has ended without what it was for. That its
-// time is over, or that nothing can happen any more, is not an error.
+// endsWait reports whether a wait has ended without new documents. A timeout is not an error, nor is the
+// fact that nothing can happen any more.
 func endsWait(err error) (over bool, failure error) {
 	if err == nil {
 		return false, nil
@@ -79,7 +78,7 @@ func endsWait(err error) (over bool, failure error) {
 	return true, nil
 }
 
-// project projects documents, and keeps to the limit.
+// project projects documents and applies the limit.
 func (t *tail) project(docs []bson.Raw) ([]bson.Raw, error) {
 	if t.remaining >= 0 {
 		docs = docs[:min(t.remaining, int64(len(docs)))]

@@ -17,27 +17,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// joinedCollections are the collections and views of a database that a pipeline reads, as
-// they were when it was captured.
+// joinedCollections are the collections and views of a database that a pipeline reads, as captured.
 type joinedCollections struct {
 	db  string
 	let bson.Raw
 	now time.Time
-	Ctx context.Context // of who reads now
-	// noDisk: stages that exceed a server's memory limit are refused.
+	Ctx context.Context // of the command that reads now
+	// noDisk rejects stages that exceed a server's memory limit.
 	noDisk   bool
 	language expr.Language
 	ByName   map[string]foreignCollection
 }
 
-// foreignCollection is a collection, or a view and the collection it stands on.
+// foreignCollection is a collection, or a view with the collection that it reads.
 type foreignCollection struct {
 	Reads  []mock.Read
-	stages []bson.Raw // of a view; nil without
+	stages []bson.Raw // pipeline of a view; nil for a collection
 }
 
-// environment is what pipelines of a database need from outside. The collections
-// they read are to be captured.
+// environment returns the environment of a database's pipelines. The caller must capture the collections
+// that the pipelines read.
 func environment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pipeline.Env) {
 	f := &joinedCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
 		ByName: map[string]foreignCollection{}}
@@ -49,8 +48,7 @@ func (f *joinedCollections) env() pipeline.Env {
 		Language: f.language}
 }
 
-// Capture captures collections and what they stand on, as far as that is views.
-// The lock is held.
+// Capture captures collections; for views it captures the collections that they read. The lock is held.
 func (f *joinedCollections) Capture(c *call.Call, names []string) error {
 	for _, name := range names {
 		if _, known := f.ByName[name]; known || name == "" {
@@ -73,7 +71,7 @@ func (f *joinedCollections) Capture(c *call.Call, names []string) error {
 	return nil
 }
 
-// read gives all documents of a collection or view that was captured.
+// read returns all documents of a captured collection or view.
 func (f *joinedCollections) read(name string) (iter.Seq[bson.Raw], error) {
 	foreign := f.ByName[name]
 	docs, err := allDocuments(f.Ctx, foreign.Reads)
@@ -96,8 +94,8 @@ func (f *joinedCollections) read(name string) (iter.Seq[bson.Raw], error) {
 	return slices.Values(list), nil
 }
 
-// allDocuments walks the documents that reads without a query give. It ends with ctx,
-// which whoever walks looks at.
+// allDocuments iterates over all documents of reads. The documents end when ctx ends; the caller must
+// check ctx.
 func allDocuments(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
 	planned, err := mock.PlanReads(reads, store.Query{})
 	if err != nil {
@@ -114,8 +112,7 @@ func allDocuments(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], e
 	}, nil
 }
 
-// joinedNames returns the names of the collections that stages read, wherever they
-// stand in them.
+// joinedNames returns the names of the collections that stages read, at any depth.
 func joinedNames(stages []bson.Raw) []string {
 	var names []string
 	for _, s := range stages {
@@ -149,7 +146,7 @@ func appendJoined(names []string, doc bson.Raw) []string {
 	return names
 }
 
-// openView captures what a query on a view reads.
+// openView captures the data that a query on a view reads.
 func openView(c *call.Call, q call.Query) (call.Source, error) {
 	db, name, err := catalog.SplitNamespace(q.NS)
 	if err != nil {
@@ -179,7 +176,7 @@ func openView(c *call.Call, q call.Query) (call.Source, error) {
 	}, nil
 }
 
-// viewDocuments returns the documents of a view that match, in the order asked for.
+// viewDocuments returns the matching documents of a view in sort order.
 func viewDocuments(q call.Query, f *joinedCollections, name string) ([]bson.Raw, error) {
 	docs, err := f.read(name)
 	if err != nil {

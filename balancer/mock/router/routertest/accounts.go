@@ -32,7 +32,7 @@ func NewGuarded(t *testing.T) *Tester {
 	return &Tester{T: t, Router: router.New(c, nil, router.WithUsers(directory, true)), Cluster: c}
 }
 
-// Client returns a driver on a pipe to the router.
+// Client returns a driver client that is connected to the router by a pipe.
 func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 	x.T.Helper()
 	pipe := wire.NewPipe()
@@ -63,7 +63,7 @@ func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 	return client
 }
 
-// Roled has a user for each role, named after it, with the password "p".
+// Roled is a guarded router with one user for each role, named after the role, with the password "p".
 type Roled struct {
 	*Tester
 	clients map[string]*mongo.Client
@@ -81,7 +81,7 @@ func NewRoled(t *testing.T) *Roled {
 	return x
 }
 
-// Login returns a client that is logged in.
+// Login returns an authenticated client.
 func (x *Roled) Login(name, password, db string) *mongo.Client {
 	x.T.Helper()
 	return x.Client(&options.Credential{
@@ -89,7 +89,7 @@ func (x *Roled) Login(name, password, db string) *mongo.Client {
 	})
 }
 
-// As sends a command as the user with a role: NAME@DB, or NAME for admin's.
+// As sends a command as the user with a role: NAME@DB, or NAME for roles of admin.
 func (x *Roled) As(role, db string, command bson.D) bson.Raw {
 	x.T.Helper()
 	client := x.clients[role]
@@ -116,7 +116,7 @@ func (x *Roled) As(role, db string, command bson.D) bson.Raw {
 	return raw
 }
 
-// Unauthorized reports whether a reply refuses for want of a privilege.
+// Unauthorized reports whether a reply is an error for a missing privilege.
 func Unauthorized(reply bson.Raw) bool {
 	code, _ := reply.Lookup("code").Int32OK()
 	text, _ := reply.Lookup("errmsg").StringValueOK()

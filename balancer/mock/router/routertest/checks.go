@@ -14,7 +14,7 @@ func Bulk(ops bson.A, more ...any) bson.D {
 	return append(D("bulkWrite", 1, "ops", ops, "nsInfo", bson.A{D("ns", "doc1.e"), D("ns", "other.c")}), D(more...)...)
 }
 
-// PlainJSON returns a value as JSON, without the gossip of a reply.
+// PlainJSON returns a value as JSON, without the gossip fields of a reply.
 func PlainJSON(t *testing.T, v bson.RawValue) string {
 	t.Helper()
 	raw, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, false, false)
@@ -24,7 +24,7 @@ func PlainJSON(t *testing.T, v bson.RawValue) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}")
 }
 
-// Refusals runs commands that must fail with a code and change nothing.
+// Refusals runs commands that must fail with the given code and change nothing.
 func (x *Tester) Refusals(db string, list []Refusal) {
 	x.T.Helper()
 	for _, tt := range list {
@@ -38,14 +38,14 @@ func (x *Tester) Refusals(db string, list []Refusal) {
 	}
 }
 
-// Refusal is a command and the code it must fail with. The struct has no name
-// of its own, so that lists of them need no names of fields.
+// Refusal is a command and the error code with which it must fail. It is an alias of an unnamed struct
+// so that slice literals need no field names.
 type Refusal = struct {
 	Command bson.D
 	Code    int
 }
 
-// First returns the first document that a find or aggregate answers with; nil without one.
+// First returns the first document of the reply of a find or aggregate, nil if there is none.
 func (x *Tester) First(db string, command bson.D) bson.Raw {
 	x.T.Helper()
 	doc, _ := x.OK(db, command).Lookup("cursor", "firstBatch", "0").DocumentOK()
@@ -62,7 +62,7 @@ func (x *Tester) Invariants() {
 	}
 }
 
-// IDs returns the _ids that a find or aggregate answers with.
+// IDs returns the _ids in the reply of a find or aggregate.
 func (x *Tester) IDs(db string, command bson.D) []any {
 	x.T.Helper()
 	values, err := x.OK(db, command).Lookup("cursor", "firstBatch").Array().Values()
@@ -80,7 +80,7 @@ func (x *Tester) IDs(db string, command bson.D) []any {
 	return list
 }
 
-// Same reports whether a list has the wanted values; an int stands for an int32.
+// Same reports whether got has exactly the wanted values; an int stands for an int32.
 func Same(got []any, want ...any) bool {
 	if len(got) != len(want) {
 		return false
@@ -103,7 +103,7 @@ func (x *Tester) Migrations() []mock.MigrationInfo {
 	return x.Cluster.Migrations().List()
 }
 
-// LSID is the id of the n-th session.
+// LSID returns the id of the n-th session.
 func LSID(n byte) bson.D {
 	id := make([]byte, 16)
 	id[15] = n
@@ -117,7 +117,7 @@ func (x *Tester) Watch(db string, coll any, options bson.D, rest ...any) int64 {
 	return x.OK(db, D("aggregate", coll, "pipeline", pipeline, "cursor", D())).Lookup("cursor", "id").AsInt64()
 }
 
-// Codes runs a command n times on the database db and returns the codes: 0 for success.
+// Codes runs a command n times on the database db and returns the error codes, 0 for success.
 func (x *Tester) Codes(command bson.D, n int) []int64 {
 	x.T.Helper()
 	var codes []int64

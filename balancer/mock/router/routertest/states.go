@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mock/router"
 )
 
-// StateS0 is the state S0 of rules/03-helpers-examples-traps §7, but for the version numbers, which
-// begin at 1|0 here.
+// StateS0 is the state S0 of rules/03-helpers-examples-traps §7, except that the chunk versions begin at
+// 1|0.
 const StateS0 = `{
   "shards": [
     {"id": "shardA", "host": "rsA/a1:27018,a2:27018"},
@@ -38,7 +38,7 @@ func NewS0(t *testing.T) *Tester {
 	return x
 }
 
-// State returns the config database as a text, but for its logs.
+// State returns the config database as a string, without its logs.
 func (x *Tester) State() string {
 	text := ""
 	for _, name := range []string{"collections", "chunks", "tags", "settings", "databases", "shards"} {
@@ -47,9 +47,9 @@ func (x *Tester) State() string {
 	return text
 }
 
-// NewExplained returns a router with the collection db.c, sharded by k, with k from 0 to 9 on
-// shard0 and from 10 to 19 on shard1, indexes on i (k modulo 5) and tags, and
-// one orphan of each chunk that moved.
+// NewExplained returns a router with the collection doc1.e, sharded by k. The documents with k from 0 to
+// 9 are on shard0 and those from 10 to 19 on shard1. The collection has indexes on i (k modulo 5) and
+// tags, and one orphan of each migrated chunk.
 func NewExplained(t *testing.T) *Tester {
 	t.Helper()
 	x := NewRecordedState(t)
@@ -75,8 +75,7 @@ func Chain(plan bson.Raw) string {
 	return strings.Join(names, " ")
 }
 
-// NewFaulty returns a router in front of three shards and db.c, documents a: 0 to 2 on
-// one shard each.
+// NewFaulty returns a router of three shards and db.c, with one document on each shard: a is 0, 1 and 2.
 func NewFaulty(t *testing.T) *Tester {
 	t.Helper()
 	x := New(t, mock.Config{Topology: mock.DefaultTopology(3)})
@@ -92,7 +91,7 @@ func NewFaulty(t *testing.T) *Tester {
 	return x
 }
 
-// NewRecordedState returns a router in front of the cluster that the replies were recorded on: doc1.c,
+// NewRecordedState returns a router of the cluster on which the replies were recorded, with doc1.c,
 // sharded by k, and the unsharded doc1.u.
 func NewRecordedState(t *testing.T) *Tester {
 	t.Helper()

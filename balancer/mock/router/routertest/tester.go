@@ -1,6 +1,5 @@
-// Package routertest has what tests of the router and of its families of
-// commands share: a Tester that sends commands, and clusters to send them to. It is for
-// tests only.
+// Package routertest provides tests of the router and of its command packages with a Tester, which sends
+// commands, and with clusters.
 package routertest
 
 import (
@@ -15,14 +14,14 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// Tester sends commands straight to a router.
+// Tester sends commands directly to a router.
 type Tester struct {
 	T       *testing.T
 	Router  *router.Router
 	Cluster *mock.Cluster
 }
 
-// New returns a router in front of a new cluster, at noon of 2026-01-01 where it says no other time.
+// New returns a router of a new cluster. The default start time is 2026-01-01 12:00 UTC.
 func New(t *testing.T, cfg mock.Config) *Tester {
 	t.Helper()
 	if cfg.Start.IsZero() {
@@ -36,7 +35,7 @@ func New(t *testing.T, cfg mock.Config) *Tester {
 	return &Tester{T: t, Router: router.New(c, nil), Cluster: c}
 }
 
-// NewDescribed returns a router in front of a cluster with the topology of a file.
+// NewDescribed returns a router of a cluster with the topology in the text of a topology file.
 func NewDescribed(t *testing.T, topology string) *Tester {
 	t.Helper()
 	parsed, err := mock.ParseTopology([]byte(topology))
@@ -58,7 +57,7 @@ func (x *Tester) Run(db string, command bson.D) bson.Raw {
 	})
 }
 
-// OK sends a command that must succeed.
+// OK sends a command that must succeed, and returns the reply.
 func (x *Tester) OK(db string, command bson.D) bson.Raw {
 	x.T.Helper()
 	reply := x.Run(db, command)
@@ -71,7 +70,7 @@ func (x *Tester) OK(db string, command bson.D) bson.Raw {
 	return reply
 }
 
-// Code sends a command that must fail, and returns its code: 0 without one.
+// Code sends a command that must fail, and returns the error code, 0 if the error has none.
 func (x *Tester) Code(db string, command bson.D) int {
 	x.T.Helper()
 	reply := x.Run(db, command)
@@ -82,7 +81,7 @@ func (x *Tester) Code(db string, command bson.D) int {
 	return int(n)
 }
 
-// Sleep passes time on the clock of the cluster.
+// Sleep advances the clock of the cluster.
 func (x *Tester) Sleep(d time.Duration) {
 	x.T.Helper()
 	if err := x.Cluster.Clock().Sleep(context.Background(), d); err != nil {
@@ -90,7 +89,7 @@ func (x *Tester) Sleep(d time.Duration) {
 	}
 }
 
-// D returns the document of names and values.
+// D returns a document from alternating names and values.
 func D(pairs ...any) bson.D {
 	doc := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {

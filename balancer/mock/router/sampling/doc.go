@@ -1,3 +1,4 @@
-// Package sampling keeps queries of collections, as configureQueryAnalyzer asks for,
-// and returns how far they would go with a shard key: to one shard, some, or all.
+// Package sampling samples the queries of collections as configureQueryAnalyzer asks for. It computes
+// whether the sampled queries would target one shard, several shards or all shards with a given shard
+// key.
 package sampling

@@ -11,11 +11,11 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// keyRanges is into how many ranges analyzeShardKey cuts the keys.
+// keyRanges is the number of ranges into which analyzeShardKey divides the keys.
 const keyRanges = 100
 
-// keyDistribution counts sampled queries, and how many shards they would target with a
-// shard key.
+// keyDistribution counts sampled queries by the number of shards that they would target with a shard
+// key.
 type keyDistribution struct {
 	byCommand              map[string]int64
 	total                  int64
@@ -102,7 +102,7 @@ func (s *keyDistribution) add(q Query, p catalog.KeyPattern, bounds []catalog.Ke
 
 func (s *keyDistribution) percent(n int64) float64 { return float64(n) * 100 / float64(s.total) }
 
-// doc shows how many queries were sampled, and their spread if there are any.
+// doc returns the number of sampled queries and, if there are any, their distribution.
 func (s *keyDistribution) doc(kind string, commands ...string) bson.D {
 	size := bson.D{{Key: "total", Value: s.total}}
 	for _, name := range commands {

@@ -11,12 +11,11 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// sampleTTL is how long a server keeps a sampled query
-// (queryAnalysisSampleExpirationSecs).
+// sampleTTL is how long a server stores a sampled query (queryAnalysisSampleExpirationSecs).
 const sampleTTL = 7 * 24 * time.Hour
 
-// Doc is a sampled query as config.sampledQueries has it: fields and their order are those
-// that were recorded of an 8.0.
+// Doc returns a sampled query in the format of config.sampledQueries. The fields and their order were
+// recorded on 8.0.
 func (q Query) Doc(ns string, uuid bson.Binary, i int) bson.D {
 	id := sampleID(ns, i)
 	doc := bson.D{{Key: "_id", Value: id}, {Key: "ns", Value: ns}}
@@ -36,11 +35,10 @@ func sampleID(ns string, i int) bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
-// maxStoredBytes is how many bytes of a filter or of an update are kept: of a longer one
-// nothing is.
+// maxStoredBytes is the maximum size of a stored filter or update. Larger ones are not stored.
 const maxStoredBytes = 16 << 10
 
-// writeStatement is what is recorded of a query besides its filter.
+// writeStatement is the part of a sampled write besides its filter.
 type writeStatement struct {
 	multi, upsert, remove, returnNew bool
 	update                           bson.RawValue
@@ -57,7 +55,7 @@ func statementOf(name string, body bson.Raw, multi bool) writeStatement {
 	return s
 }
 
-// workloadUpdate returns the update that workloads send.
+// workloadUpdate returns the update that workloads use.
 func workloadUpdate(at time.Time) bson.RawValue {
 	return valueOf(bson.D{{Key: "$set", Value: bson.D{{Key: "seen", Value: bson.NewDateTimeFromTime(at)}}}})
 }
@@ -70,8 +68,7 @@ func valueOf(v any) bson.RawValue {
 	return bson.RawValue{Type: t, Value: data}
 }
 
-// newCmdDoc is what is kept of a query to be shown: of a read the filter, of a write the
-// command.
+// newCmdDoc returns the stored command of a query: for a read its filter, for a write the write command.
 func newCmdDoc(ns, name string, filter bson.Raw, s writeStatement) bson.D {
 	filter, collation := emptyIfLarge(filter), bson.D{}
 	db, coll, _ := strings.Cut(ns, ".")

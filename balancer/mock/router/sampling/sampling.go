@@ -12,8 +12,7 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// Analyzers are the samplers of queries by namespace. The cluster's lock guards
-// them.
+// Analyzers are the analyzers by namespace. The cluster's lock guards them.
 type Analyzers map[string]*Analyzer
 
 // Analyzer samples the queries of one collection.
@@ -21,25 +20,25 @@ type Analyzer struct {
 	PerSecond float64
 	next      time.Time
 	Samples   []Query
-	oldest    int // of the samples, once there are enough
+	oldest    int // index of the oldest sample, once Samples is full
 }
 
-// Query is a sampled query: what is needed to tell which shards it would target.
+// Query is a sampled query: the data that determines which shards it would target.
 type Query struct {
 	command string // find, aggregate, count, distinct; update, delete, findAndModify
 	filter  *filter.Filter
 	multi   bool
 	// changed are the fields that an update sets.
 	changed []string
-	cmdDoc  bson.D // by $listSampledQueries: cmd
+	cmdDoc  bson.D // the field cmd of $listSampledQueries
 	at      time.Time
 }
 
-// maxSamples bounds what is kept of one collection's queries: the newest. A
-// server keeps them for a week, on its disk.
+// maxSamples is the maximum number of samples of one collection; newer samples replace the oldest. A
+// server stores samples on disk for a week.
 const maxSamples = 20_000
 
-// maxAnalyzed bounds of how many collections queries are kept.
+// maxAnalyzed is the maximum number of collections with samples.
 const maxAnalyzed = 100
 
 // SetSampling switches sampling on or off; existing samples stay.
@@ -57,12 +56,12 @@ func (all Analyzers) SetSampling(ns, mode string, rate float64) {
 	}
 }
 
-// IsWrite reports whether the query is a write's.
+// IsWrite reports whether the query belongs to a write.
 func (q Query) IsWrite() bool {
 	return slices.Contains([]string{"update", "delete", "findAndModify"}, q.command)
 }
 
-// add keeps a query, in the place of the oldest where there are enough.
+// add stores a query; if Samples is full, it replaces the oldest.
 func (a *Analyzer) add(one Query) {
 	if len(a.Samples) < maxSamples {
 		a.Samples = append(a.Samples, one)
@@ -72,12 +71,12 @@ func (a *Analyzer) add(one Query) {
 	a.oldest = (a.oldest + 1) % maxSamples
 }
 
-// dropIdle drops what was sampled where nothing is sampled any more.
+// dropIdle deletes the samples of collections that are no longer sampled.
 func (all Analyzers) dropIdle() {
 	maps.DeleteFunc(all, func(_ string, a *Analyzer) bool { return a.PerSecond == 0 })
 }
 
-// Active returns the analyzer of a collection whose queries are sampled; nil of others.
+// Active returns the analyzer of a collection if sampling is on, else nil.
 func (all Analyzers) Active(ns string) *Analyzer {
 	if a := all[ns]; a != nil && a.PerSecond > 0 {
 		return a
@@ -85,7 +84,7 @@ func (all Analyzers) Active(ns string) *Analyzer {
 	return nil
 }
 
-// Record records queries if the rate allows it and sampling is still on.
+// Record stores queries if sampling is on and the rate allows it.
 func (a *Analyzer) Record(list []Query, now time.Time) {
 	for _, one := range list {
 		if a.PerSecond > 0 && !now.Before(a.next) {
@@ -96,7 +95,7 @@ func (a *Analyzer) Record(list []Query, now time.Time) {
 	}
 }
 
-// Queries returns the queries that a command makes.
+// Queries returns the queries in a command.
 func Queries(ns, name string, body bson.Raw) []Query {
 	of := func(from bson.Raw, query, update bson.RawValue, multi bool) Query {
 		doc, _ := query.DocumentOK()
@@ -131,7 +130,7 @@ func Queries(ns, name string, body bson.Raw) []Query {
 	return queries
 }
 
-// changedFields returns the fields that the operators of an update name.
+// changedFields returns the fields that the operators of an update change.
 func changedFields(update bson.RawValue) []string {
 	doc, isDoc := update.DocumentOK()
 	if !isDoc {

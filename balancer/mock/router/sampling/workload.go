@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mock/workload"
 )
 
-// RecordWorkload samples the operations of a workload: as many per second as
-// it was asked for, or all where there are fewer.
+// RecordWorkload samples the operations of a workload, at the rate of the analyzer or fewer if there are
+// not enough operations.
 func (all Analyzers) RecordWorkload(r *rand.Rand, w mock.Work) {
 	a := all.Active(w.Namespace)
 	if a == nil || w.Sampled <= 0 {

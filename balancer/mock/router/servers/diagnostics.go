@@ -21,7 +21,7 @@ func diagnosticHandlers() map[string]call.Handler {
 		"hostInfo":           hostInfo,
 		"getCmdLineOpts":     getCmdLineOpts,
 		"listCommands":       listCommands,
-		"testVersion2":       call.OK, // drivers' tests send it, as it is not in version 1 of the stable API
+		"testVersion2":       call.OK, // drivers' tests use it as a command outside of Stable API version 1
 		"serverStatus":       ServerStatus,
 		"isdbgrid":           isDBGrid,
 		"netstat":            netstat,
@@ -32,10 +32,10 @@ func diagnosticHandlers() map[string]call.Handler {
 	}
 }
 
-// GitVersion stands where a server names the commit it was built from.
+// GitVersion stands for the commit of the server's build.
 const GitVersion = "0000000000000000000000000000000000000000"
 
-// BuildInfo tells the release and how the server was built.
+// BuildInfo returns the release and the build options of the server.
 func BuildInfo(c *call.Call) (bson.D, error) {
 	return bson.D{
 		{Key: "version", Value: mock.FullVersion(c.Node.Release())},
@@ -93,8 +93,8 @@ func hostInfo(c *call.Call) (bson.D, error) {
 // hostMegabytes is the memory size that hostInfo reports.
 const hostMegabytes = int64(4096)
 
-// architecture and systemName are what a server calls the machine's processor
-// and system.
+// architecture and systemName return the server's names for the machine's architecture and operating
+// system.
 func architecture() string {
 	if name, differs := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; differs {
 		return name
@@ -129,7 +129,7 @@ func getCmdLineOpts(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// listCommands lists the command table.
+// listCommands returns the command table.
 func listCommands(c *call.Call) (bson.D, error) {
 	list := bson.D{}
 	for name, cmd := range c.Node.Table() {
@@ -160,8 +160,8 @@ func netstat(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "configserver", Value: configServer}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
-// getShardMap has the shards by id, then the config server, as recorded
-// (example E95 in rules/03-helpers-examples-traps §7 has it first).
+// getShardMap returns the shards sorted by id and then the config server, as recorded. Example E95 in
+// rules/03-helpers-examples-traps §7 has the config server first.
 func getShardMap(c *call.Call) (bson.D, error) {
 	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package servers answers how a server is: serverStatus, parameters, operations under way,
-// logs, and what a router knows of where collections lie.
+// Package servers implements the commands about a single server: serverStatus, parameters, operations in
+// progress, logs, and the routing table cache of a router.
 package servers
 
 import (
@@ -12,7 +12,7 @@ func Handlers() map[string]call.Handler {
 	return call.MergeMaps(diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers())
 }
 
-// Stages returns the initial pipeline stages that this package makes documents for.
+// Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$currentOp":  {Database: true, AdminOnly: true, Run: currentOpStage},

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// fileMD5 hashes a file of GridFS, which is the data of its chunks in their order.
-// A file that is not there is an empty one.
+// fileMD5 returns the hash of a GridFS file, which is the data of its chunks in order. A file that does
+// not exist counts as empty.
 func fileMD5(c *call.Call) (bson.D, error) {
 	find, err := bson.Marshal(bson.D{
 		{Key: "find", Value: cmp.Or(args.Text(c.Body.Lookup("root")), "fs") + ".chunks"},
@@ -55,5 +55,5 @@ func fileMD5(c *call.Call) (bson.D, error) {
 	})
 }
 
-// fileChunkMissing is the code where the numbers of chunks have a gap.
+// fileChunkMissing is the error code for a gap in the chunk numbers.
 const fileChunkMissing mongoerr.Code = 10040

@@ -12,8 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// nodeHandlers returns the commands about the mongos as a process: what monitoring asks, and
-// what an administrator tells it.
+// nodeHandlers returns the commands about the mongos process, for monitoring and administration.
 func nodeHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"connPoolStats":   ConnPoolStats,
@@ -31,15 +30,16 @@ func nodeHandlers() map[string]call.Handler {
 		"logRotate":             logRotate,
 		"planCacheListFilters":  OwnersReply(bson.D{{Key: "filters", Value: bson.A{}}}),
 		"planCacheClearFilters": OwnersReply(bson.D{}),
-		"rotateFTDC":            call.OK, // it keeps no diagnostic files
+		"rotateFTDC":            call.OK, // there are no diagnostic files
 		"_isSelf": func(c *call.Call) (bson.D, error) {
 			return bson.D{{Key: "id", Value: c.Node.ProcessID}}, nil
 		},
 	}
 }
 
-// OwnersReply handles a command that every shard with chunks of a collection answers alike,
-// and the mongos with what one said. Without chunks the database's primary is asked.
+// OwnersReply returns a handler that contacts every shard with chunks of a collection and returns a
+// fixed reply. On a server all shards give the same reply. If the collection has no chunks, the handler
+// contacts the primary shard.
 func OwnersReply(reply bson.D) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
 		ns, err := c.Namespace()
@@ -61,8 +61,8 @@ func OwnersReply(reply bson.D) call.Handler {
 	}
 }
 
-// ConnPoolStats shows the replica sets a mongos watches. The mock's router
-// calls its shards without connections, so it has no pools.
+// ConnPoolStats returns the replica sets that a mongos monitors. It shows no pools, because the mock's
+// router has no connections to its shards.
 func ConnPoolStats(c *call.Call) (bson.D, error) {
 	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
@@ -107,14 +107,13 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 	), nil
 }
 
-// getDiagnosticData returns what a server samples every second, as of now.
+// getDiagnosticData returns a sample of the data that a server samples every second.
 func getDiagnosticData(c *call.Call) (bson.D, error) {
 	data, err := TakeSamples(c, Sample{"serverStatus", ServerStatus}, Sample{"connPoolStats", ConnPoolStats})
 	return bson.D{{Key: "data", Value: data}}, err
 }
 
-// fsync has nothing to flush: what is kept on a disk is there when a command
-// is answered. It can't lock the cluster.
+// fsync does nothing: the changes of a command are on disk before its reply. It rejects lock.
 func fsync(c *call.Call) (bson.D, error) {
 	if args.Truth(c.Body.Lookup("lock")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented,
@@ -127,7 +126,7 @@ func fsync(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "numFiles", Value: int32(len(all))}, {Key: "all", Value: all}}, nil
 }
 
-// logRotate has no log file to rotate; it checks what it is told.
+// logRotate only checks its argument: there is no log file.
 func logRotate(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup("logRotate")
 	_, isNumber := args.Number(v)
@@ -142,13 +141,13 @@ func logRotate(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// Sample is a command that a node runs every second for its diagnostics.
+// Sample is a command that a node runs every second for its diagnostic data.
 type Sample struct {
 	Name string
 	Take call.Handler
 }
 
-// TakeSamples runs them now, with the times around each and around all.
+// TakeSamples runs the commands of samples. The result has the times of each sample and of the whole.
 func TakeSamples(c *call.Call, list ...Sample) (bson.D, error) {
 	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.Cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}

@@ -23,17 +23,17 @@ func operationHandlers() map[string]call.Handler {
 	}
 }
 
-// opTypes are the kinds of operations that are not mere commands.
+// opTypes maps commands to their op in $currentOp. All others are "command".
 var opTypes = map[string]string{
 	"find": "query", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove",
 	"killCursors": "killcursors",
 }
 
-// operationDoc shows a command of the mongos in $currentOp.
+// operationDoc returns a command of the mongos in the format of $currentOp.
 func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 	c := o.Call
 	running := c.Now
-	if running.IsZero() { // waits for others
+	if running.IsZero() { // the command is waiting for the lock
 		running = cluster.Now()
 	}
 	elapsed := max(0, cluster.Now().Sub(running))
@@ -78,7 +78,7 @@ func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 	)
 }
 
-// currentOpOptions are the fields of the stage (rules/03-commands §1.7).
+// currentOpOptions are the options of the stage (rules/03-commands §1.7).
 type currentOpOptions struct{ allUsers, localOps, idle bool }
 
 func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
@@ -112,8 +112,8 @@ func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 	return o, nil
 }
 
-// currentOpStage shows the mongos's own operations, or those of the shards:
-// migrations and reshardings under way, and the stage itself on each shard.
+// currentOpStage generates the documents of $currentOp: the mongos's own operations, or those of the
+// shards. The latter are migrations and reshardings in progress, and the stage itself on each shard.
 func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, err := readCurrentOpOptions(spec)
 	if err != nil {
@@ -129,7 +129,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		return nil, err
 	}
 	docs := stageOnShards(c)
-	if c.Node.AuthRequired && !options.allUsers { // what the shards do is nobody's own
+	if c.Node.AuthRequired && !options.allUsers { // operations of the shards belong to no user
 		return call.MarshalAll(docs)
 	}
 	for _, m := range c.Cluster.Migrations().List() {
@@ -147,7 +147,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	return append(raws, resharding...), err
 }
 
-// LocalOps shows the commands under way on this node, all or the caller's own.
+// LocalOps returns the commands in progress on this node, either all or those of the caller.
 func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	var docs []bson.D
 	for _, op := range c.Node.Operations.List() {
@@ -158,7 +158,8 @@ func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	return call.MarshalAll(docs)
 }
 
-// stageOnShards returns the asking itself, which each shard runs and shows.
+// stageOnShards returns the $currentOp stage itself, which runs on each shard and appears in its own
+// result.
 func stageOnShards(c *call.Call) []bson.D {
 	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
@@ -189,8 +190,8 @@ func stageOnShards(c *call.Call) []bson.D {
 	return docs
 }
 
-// currentOp returns the stage as a command: the fields that begin with $ are
-// options, the others a filter (rules/03-commands §1.7).
+// currentOp runs the stage $currentOp as a command. Fields that begin with $ are options, the others are
+// a filter (rules/03-commands §1.7).
 func currentOp(c *call.Call) (bson.D, error) {
 	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.Body.Lookup("$ownOps"))},
 		{Key: "idleConnections", Value: args.Truth(c.Body.Lookup("$all"))}}
@@ -225,8 +226,8 @@ func currentOp(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "inprog", Value: list}}, nil
 }
 
-// killOp ends a command of the mongos by its number, or an operation of a shard
-// by "<shard>:<number>". Success does not mean that there was one.
+// killOp kills an operation of the mongos by its number, or of a shard by "<shard>:<number>". It
+// succeeds even if the operation does not exist.
 func killOp(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup("op")
 	if v.IsZero() {
@@ -251,7 +252,7 @@ func killOp(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// OpNumber checks the number of an operation.
+// OpNumber checks the range of an operation id.
 func OpNumber(n int64) (int32, error) {
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		return 0, mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)

@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// MigrationOps returns what a migration under way shows in $currentOp: the donor's
-// command, both workers, and the question that the donor waits with. Its worker is idle
-// meanwhile. Workers say neither which collection they are for nor since when.
+// MigrationOps returns the operations of a migration in progress as $currentOp shows them: the donor's
+// command, the worker threads of donor and recipient, and the status request with which the donor waits.
+// The donor's worker is idle while it waits. Workers have neither a namespace nor a start time.
 func MigrationOps(cluster *mock.Cluster, m mock.MigrationInfo, idle bool) []bson.D {
 	seconds := int64(cluster.Now().Sub(m.Started).Seconds())
 	var ops []bson.D
@@ -35,7 +35,7 @@ func MigrationOps(cluster *mock.Cluster, m mock.MigrationInfo, idle bool) []bson
 	return ops
 }
 
-// nodeOp is a command that another node of the cluster has sent to a shard.
+// nodeOp returns the operation of a command that another node has sent to a shard.
 func nodeOp(
 	cluster *mock.Cluster, on catalog.ShardID, opid int32, by catalog.ShardID, command bson.D, seconds int64,
 ) bson.D {
@@ -147,8 +147,8 @@ func opTime(cluster *mock.Cluster) string {
 	return cluster.Now().Format("2006-01-02T15:04:05.000-07:00")
 }
 
-// reshardingOps returns the operations under way as $currentOp shows them
-// (rules/03-commands §1.7).
+// reshardingOps returns the reshardings in progress in the format of $currentOp (rules/03-commands
+// §1.7).
 func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	for _, op := range cluster.Reshardings().List() {

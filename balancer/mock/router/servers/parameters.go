@@ -21,12 +21,11 @@ func parameterHandlers() map[string]call.Handler {
 	}
 }
 
-// AuthSchema is the form in which servers keep users, which tools for dumps ask.
+// AuthSchema is the version of the format in which servers store users. Dump tools read it.
 const AuthSchema = int32(5)
 
-// DefaultParameters returns those of a mongos that tools ask for, with their
-// defaults. Setting them is remembered; only cursorTimeoutMillis and those of the statistics
-// of queries change anything here.
+// DefaultParameters returns the mongos parameters that tools read, with their defaults. They can be set,
+// but only cursorTimeoutMillis and the parameters of query statistics have an effect.
 func DefaultParameters(r catalog.Release) map[string]*call.Parameter {
 	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
 	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
@@ -58,7 +57,7 @@ func DefaultParameters(r catalog.Release) map[string]*call.Parameter {
 	}
 }
 
-// lookupParameter returns one that this node has, and how it can be set.
+// lookupParameter returns a parameter of the node and when it can be set.
 func lookupParameter(c *call.Call, name string) (value any, runtime, startup, known bool) {
 	if c.Node.Member != nil {
 		if value, known = c.Node.MemberState.Parameter(c, name); known {
@@ -84,10 +83,10 @@ func parameterNames(c *call.Call) []string {
 	return slices.Sorted(maps.Keys(c.Node.Parameters))
 }
 
-// parameterQuery is what getParameter asks for besides names.
+// parameterQuery is the options of getParameter.
 type parameterQuery struct {
 	all, details   bool
-	runtime, start bool // only those that can be set then
+	runtime, start bool // only parameters that can be set at that time
 }
 
 func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
@@ -111,7 +110,7 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	return q, nil
 }
 
-// parameterQueryFields are those that getParameter takes in its own field.
+// parameterQueryFields returns the fields of the document that getParameter accepts as its value.
 func parameterQueryFields() []args.Field {
 	return []args.Field{
 		args.Optional("showDetails", args.SafeBool), args.Optional("allParameters", args.SafeBool),
@@ -119,8 +118,8 @@ func parameterQueryFields() []args.Field {
 	}
 }
 
-// getParameter shows parameters by name, or all of them (rules/03-commands §1.10). Names
-// that the node does not know are left out.
+// getParameter returns parameters by name or all parameters (rules/03-commands §1.10). It skips unknown
+// names.
 func getParameter(c *call.Call) (bson.D, error) {
 	q, err := readParameterQuery(c.Body.Lookup("getParameter"))
 	if err != nil {
@@ -144,8 +143,8 @@ func getParameter(c *call.Call) (bson.D, error) {
 	return reply, nil
 }
 
-// setParameter sets parameters in their order and answers with what the first
-// one was. All are checked before the first is set.
+// setParameter sets parameters in order and returns the previous value of the first one. It checks all
+// values before it sets any.
 func setParameter(c *call.Call) (bson.D, error) {
 	elems, err := c.Body.Elements()
 	if err != nil {
@@ -203,8 +202,8 @@ func assignParameter(c *call.Call, name string, v bson.RawValue) (old any, err e
 	return old, nil
 }
 
-// parseParameter converts v to the type of a parameter: numbers that
-// are not negative, bools, and texts. logLevel is of those that are read by hand.
+// parseParameter converts v to the type of a parameter: non-negative numbers, bools and strings.
+// logLevel is one of the parameters that servers parse by hand.
 func parseParameter(name string, current any, v bson.RawValue) (any, error) {
 	n, isNumber := args.Number(v)
 	text, isText := v.StringValueOK()

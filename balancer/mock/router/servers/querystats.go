@@ -14,13 +14,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The parameters that say which queries are counted.
+// The parameters that select the queries for query statistics.
 const (
 	queryStatsRate  = "internalQueryStatsRateLimit"
 	queryStatsShare = "internalQueryStatsSampleRate"
 )
 
-// CountQuery counts a query that was answered, if it is to be. The cluster's lock is held.
+// CountQuery records an answered query if the sampling rate selects it. The cluster's lock is held.
 func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took time.Duration) {
 	if c.Node.Member != nil || err != nil {
 		return
@@ -54,7 +54,7 @@ func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took t
 	}
 }
 
-// batchSize returns how many documents or values a reply has, and its cursor.
+// batchSize returns the number of documents or values in a reply, and the cursor id.
 func batchSize(reply bson.D) (n, cursor int64) {
 	for _, f := range reply {
 		switch f.Key {
@@ -87,10 +87,10 @@ func lengthOf(list any) int64 {
 	return 0
 }
 
-// queryStatsStage is $queryStats: what this router has counted.
+// queryStatsStage generates the documents of $queryStats: the statistics of this router.
 func queryStatsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	rename, err := readRename(spec)
-	if err != nil || c.Node.Member != nil { // members count queries of their own clients only, and here none
+	if err != nil || c.Node.Member != nil { // the mock's members record no queries
 		return nil, err
 	}
 	var docs []bson.Raw
@@ -104,7 +104,7 @@ func queryStatsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, er
 	return docs, nil
 }
 
-// readRename reads how names are to be transformed; nil leaves them unchanged.
+// readRename reads how names are transformed; nil if they stay unchanged.
 func readRename(spec bson.RawValue) (querystats.RenameFunc, error) {
 	const algorithm = "hmac-sha-256"
 	doc, isDoc := spec.DocumentOK()

@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// What a router knows of where collections lie, and the commands about it.
+// Commands for the routing table cache of a router.
 
-// routerShardVersion is the version of a collection, or of a database, that the router
-// knows (rules/03-commands §1.7).
+// routerShardVersion returns the version of a collection or database in the router's cache
+// (rules/03-commands §1.7).
 func routerShardVersion(c *call.Call) (bson.D, error) {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	if !isText {
@@ -43,7 +43,7 @@ func routerShardVersion(c *call.Call) (bson.D, error) {
 	return append(reply, chunkBounds(table)), nil
 }
 
-// chunkBounds lists the chunks' bounds, unless they would not fit in a reply.
+// chunkBounds returns the bounds of the chunks, unless they would exceed the size of a reply.
 func chunkBounds(table *catalog.RoutingTable) bson.E {
 	bounds := bson.A{}
 	size := 0
@@ -74,8 +74,8 @@ func databaseEntry(c *call.Call, db string) (bson.Raw, bool) {
 	return c.Node.Routes.Database(db, c.Cluster.ConfigDB())
 }
 
-// flushRouterConfig lets the router read again what it knows of a collection, of a
-// database with all its collections, or of everything. Names of any kind are fine.
+// flushRouterConfig marks the cache entry of a collection, of a database with all its collections, or of
+// everything as stale. It accepts any name.
 func flushRouterConfig(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup(c.Invoked)
 	name, isText := v.StringValueOK()

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mock/routing"
 )
 
-// SharedSections returns those that a mongos and the members have.
+// SharedSections returns the sections that both mongos and members have.
 func SharedSections() []call.Section {
 	return []call.Section{
 		{Name: "asserts", Show: assertStatus},
@@ -31,8 +31,7 @@ func SharedSections() []call.Section {
 	}
 }
 
-// statusSections returns those of a mongos in the server's order: by name, but
-// for mem.
+// statusSections returns the sections of a mongos in the server's order: by name, except mem.
 func statusSections() []call.Section {
 	sections := slices.Concat(IdleSections(), SharedSections(), []call.Section{
 		{Name: "defaultRWConcern", Show: ConcernStatus},
@@ -48,8 +47,8 @@ func statusSections() []call.Section {
 	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return MemoryStatus() }})
 }
 
-// ServerStatus shows the node's counters. A section's name with 0 leaves it
-// out, none: 1 leaves out all that are not named.
+// ServerStatus returns the node's serverStatus. A field with the name of a section and the value 0 omits
+// the section; none: 1 omits all sections that are not named.
 func ServerStatus(c *call.Call) (bson.D, error) {
 	process, service, sections := "mongos", bson.A{"router"}, statusSections
 	if c.Node.Member != nil {
@@ -66,7 +65,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 	}
 	reply = append(reply, bson.D{
 		{Key: "pid", Value: int64(os.Getpid())},
-		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools read it as a whole number
+		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools expect an integer
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now().Add(c.Node.ClockAhead()))},
@@ -75,7 +74,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 	for _, s := range sections() {
 		asked := c.Body.Lookup(s.Name)
 		if s.Name == "mem" && asked.IsZero() {
-			asked = c.Body.Lookup("metrics") // which it goes with
+			asked = c.Body.Lookup("metrics") // mem is shown with metrics
 		}
 		if asked.IsZero() && none || !asked.IsZero() && !args.IsTruthy(asked) {
 			continue
@@ -87,7 +86,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 	return reply, nil
 }
 
-// metricsStatus has the one metric that the mock keeps: the cursors that are open.
+// metricsStatus returns the only metrics that the mock has: those of open cursors.
 func metricsStatus(c *call.Call) any {
 	open := int64(len(c.Node.Cursors.Open))
 	return bson.D{{Key: "cursor", Value: bson.D{
@@ -108,7 +107,7 @@ func assertStatus(c *call.Call) any {
 	}
 }
 
-// maxConnections is what a mongos shows as its limit.
+// maxConnections is the connection limit that a mongos reports.
 const maxConnections = 16000
 
 func connectionsStatus(c *call.Call) any {
@@ -123,7 +122,7 @@ func connectionsStatus(c *call.Call) any {
 	}, call.ZeroLongs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
 }
 
-// ConcernStatus shows the default concerns.
+// ConcernStatus returns the default read and write concern.
 func ConcernStatus(c *call.Call) any {
 	return append(c.Cluster.ClusterParameters().DefaultConcerns(),
 		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())})
@@ -205,12 +204,13 @@ func shardingStatistics(c *call.Call) any {
 	return stats
 }
 
-// fullRetryBudget is the retry budget of a router that has not retried anything
+// fullRetryBudget is the retry budget of a router that has retried nothing
 // (shardRetryTokenBucketCapacity).
 const fullRetryBudget = 1000.0
 
-// overloadByShard counts the requests to each shard, and those that it refused as it had too much
-// to do. The mock's routers hand such a refusal on instead of sending again: of that nothing counts.
+// overloadByShard counts, for each shard, the requests and the requests that the shard rejected because
+// of overload. The mock's routers return the error to the client and do not retry, so the counters of
+// retries stay 0.
 func overloadByShard(c *call.Call) bson.D {
 	ids := append(slices.Clone(c.Cluster.ShardIDs()), mock.ConfigServerID)
 	slices.Sort(ids)
@@ -229,8 +229,8 @@ func overloadByShard(c *call.Call) bson.D {
 	return list
 }
 
-// CatalogCache is what a node knows of the catalog, and how often it was out of
-// date and read it again.
+// CatalogCache returns the statistics of a node's routing table cache: its size, and how often entries
+// were stale and refreshed.
 func CatalogCache(s routing.Stats) bson.D {
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: s.Databases}, {Key: "numCollectionEntries", Value: s.Collections},
@@ -257,7 +257,7 @@ func transactionStatus() bson.D {
 	return append(doc, bson.E{Key: "commitTypes", Value: types})
 }
 
-// MemoryStatus shows what the process keeps in memory.
+// MemoryStatus returns the memory use of the process.
 func MemoryStatus() bson.D {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -269,7 +269,7 @@ func MemoryStatus() bson.D {
 	}
 }
 
-// analyzersStatus counts what is sampled.
+// analyzersStatus returns the counters of query sampling.
 func analyzersStatus(c *call.Call) any {
 	c.Cluster.Workloads().CatchUp()
 	var active, reads, writes int64

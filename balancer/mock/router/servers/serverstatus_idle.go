@@ -6,9 +6,8 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// IdleSections returns the sections of serverStatus about what the mock does
-// not have or does not measure: they stand at their beginnings, so that
-// monitoring finds the fields it knows.
+// IdleSections returns the sections of serverStatus for features that the mock does not have or does not
+// measure. All values are initial values, so that monitoring tools find the fields that they expect.
 func IdleSections() []call.Section {
 	return []call.Section{
 		{Name: "batchedDeletes", Show: func(*call.Call) any {

@@ -17,8 +17,8 @@ func analyzerHandlers() map[string]call.Handler {
 	}
 }
 
-// analyzeShardKey says how good a shard key would be: from the documents, and
-// from the queries that configureQueryAnalyzer sampled.
+// analyzeShardKey returns metrics for a shard key, computed from the documents and from the queries that
+// configureQueryAnalyzer has sampled.
 func analyzeShardKey(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("analyzeShardKey")
 	wanted := func(name string) bool { return !c.Args.Has(name) || c.Args.Truth(name) }
@@ -58,7 +58,7 @@ func analyzeShardKey(c *call.Call) (bson.D, error) {
 	return append(reply, d...), err
 }
 
-// sampleRate reads how many documents to look at: all by default.
+// sampleRate reads the share of documents to sample; the default is all.
 func sampleRate(c *call.Call, characteristics bool) (func(docs int64) float64, error) {
 	rate, hasRate := 1.0, c.Args.Has("sampleRate")
 	if hasRate {
@@ -95,7 +95,7 @@ func errSampleWithout(name string) error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot specify '%s' when 'keyCharacteristics' is set to false", name)
 }
 
-// checkAnalyzable refuses anything but a user collection.
+// checkAnalyzable rejects all collections except user collections.
 func checkAnalyzable(c *call.Call, ns, command string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	switch {
@@ -111,7 +111,7 @@ func checkAnalyzable(c *call.Call, ns, command string) error {
 	return nil
 }
 
-// orphansNote is what the server adds where orphans may blur the figures.
+// orphansNote is the server's note that orphans may distort the metrics.
 const orphansNote = "Due to performance reasons, the analyzeShardKey command does not filter out orphan documents " +
 	"when calculating metrics about the characteristics of the shard key. " +
 	"Therefore, if \"numOrphanDocs\" is large relative to \"numDocsTotal\", you may want to rerun the command at some " +

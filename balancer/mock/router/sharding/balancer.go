@@ -28,7 +28,8 @@ func balancerStop(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Balancer().Stop(c.Ctx, c.Deadline)
 }
 
-// balancerStatus shows the last good settings when they can't be read.
+// balancerStatus returns the status of the balancer. It uses the last valid settings if the current ones
+// are invalid.
 func balancerStatus(c *call.Call) (bson.D, error) {
 	settings, _ := c.Cluster.Balancer().RefreshSettings()
 	status := c.Cluster.Balancer().Status()
@@ -51,7 +52,7 @@ func balancerCollectionStatus(c *call.Call) (bson.D, error) {
 	return status.Doc(), nil
 }
 
-// Bounds of chunkSize in MiB.
+// Limits of chunkSize in MiB.
 const (
 	minChunkMB = 1
 	maxChunkMB = 1024

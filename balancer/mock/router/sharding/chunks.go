@@ -26,8 +26,8 @@ func chunkHandlers() map[string]call.Handler {
 	}
 }
 
-// splitArgs are the three ways to say where to split; empty ones count as
-// absent (rules/03-commands §1.3).
+// splitArgs are the three alternative arguments for the split point. An empty one counts as absent
+// (rules/03-commands §1.3).
 type splitArgs struct {
 	find, middle bson.Raw
 	bounds       []bson.RawValue
@@ -67,7 +67,7 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 	return a, a.checkExactlyOne()
 }
 
-// fieldTypeError is the error of a field that old-style commands read by hand.
+// fieldTypeError returns the type error of a field that old-style commands parse by hand.
 func fieldTypeError(name, expected string, v bson.RawValue) error {
 	return mongoerr.NewNoCode("wrong type for '%s' field, expected %s, found %s: %s", name, expected, name, v)
 }
@@ -103,7 +103,7 @@ func splitChunk(c *call.Call) (bson.D, error) {
 		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
-		return splitChunk(c) // all may have changed
+		return splitChunk(c) // the state may have changed
 	}
 	return bson.D{}, c.Cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
 }
@@ -186,7 +186,7 @@ func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Ra
 	return chunk, nil
 }
 
-// MergeChunks joins neighbouring chunks.
+// MergeChunks merges adjacent chunks.
 func MergeChunks(c *call.Call) (bson.D, error) {
 	bounds, err := mergeBounds(c.Body.Lookup("bounds"))
 	if err != nil {
@@ -205,7 +205,7 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}
-		return MergeChunks(c) // all may have changed
+		return MergeChunks(c) // the state may have changed
 	}
 	return bson.D{}, c.Cluster.Chunks().MergeRange(coll, lower, upper)
 }

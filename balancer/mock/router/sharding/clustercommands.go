@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// clusterHandlers returns the commands about the cluster as a whole, or about the node.
+// clusterHandlers returns the commands for the cluster as a whole or for the node.
 func clusterHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"transitionFromDedicatedConfigServer": func(c *call.Call) (bson.D, error) {
@@ -53,7 +53,7 @@ func getDefaultConcerns(c *call.Call) (bson.D, error) {
 	return reply, nil
 }
 
-// setCompatibility requires confirm: true.
+// setCompatibility starts a change of the feature compatibility version. It requires confirm: true.
 func setCompatibility(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup("setFeatureCompatibilityVersion")
 	version, isText := v.StringValueOK()
@@ -103,9 +103,9 @@ func setDefaultConcerns(c *call.Call) (bson.D, error) {
 	return servers.ConcernStatus(c).(bson.D), nil
 }
 
-// features tells the number that a node puts into the ObjectIds it makes: the balancer looks whether
-// two shards have the same (rules/01-rounds-and-settings §1.4). With oidReset a shard takes another
-// one.
+// features returns the machine number that a node uses in its ObjectIds. The balancer checks whether two
+// shards use the same number (rules/01-rounds-and-settings §1.4). With oidReset the shard gets a new
+// number.
 func features(c *call.Call) (bson.D, error) {
 	id := catalog.ShardID(c.Node.Host())
 	if c.Node.Member != nil {
@@ -121,7 +121,7 @@ func features(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// profile refuses profiling, which a mongos can't do: it has no data.
+// profile rejects profiling, which mongos does not support because it stores no data.
 func profile(c *call.Call) (bson.D, error) {
 	level, isNumber := args.Number(c.Body.Lookup("profile"))
 	if !isNumber {

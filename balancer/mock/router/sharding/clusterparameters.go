@@ -18,8 +18,7 @@ func clusterParameterHandlers() map[string]call.Handler {
 	}
 }
 
-// getClusterParameter shows one by its name, some, or all with "*"
-// (rules/03-commands §1.10).
+// getClusterParameter returns one parameter by name, several, or all with "*" (rules/03-commands §1.10).
 func getClusterParameter(c *call.Call) (bson.D, error) {
 	names, err := clusterParametersAsked(c.Cluster, c.Body.Lookup("getClusterParameter"))
 	if err != nil {
@@ -66,7 +65,7 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 	return names, nil
 }
 
-// setClusterParameter takes {name: {field: value}}, one parameter at a time.
+// setClusterParameter sets one parameter: {name: {field: value}}.
 func setClusterParameter(c *call.Call) (bson.D, error) {
 	elems, err := c.Args.Object("setClusterParameter").Elements()
 	switch {

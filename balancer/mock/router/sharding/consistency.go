@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkMetadataConsistency compares the catalog with what the shards hold: of
-// the cluster on admin, of a database, or of one collection (rules/03-commands §1.7).
+// checkMetadataConsistency compares the catalog with the data on the shards: for the cluster if it runs
+// on admin, else for a database or for one collection (rules/03-commands §1.7).
 func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	db, ns, coll := c.DB, c.DB+".$cmd.aggregate", ""
 	v := c.Args["checkMetadataConsistency"]
@@ -50,7 +50,7 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	return call.FirstBatchReply(c, ns, list, size)
 }
 
-// awaitReshardings waits for the lock of collections that are resharded or moved (recordings
+// awaitReshardings waits for the lock of collections that are being resharded or moved (recordings
 // 20-live, 03-resharding and 04-moving-collection).
 func awaitReshardings(c *call.Call, db, coll string) error {
 	return c.Cluster.LockedClock().

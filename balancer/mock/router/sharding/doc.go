@@ -1,5 +1,5 @@
-// Package sharding answers what an operator does to a sharded cluster: shards, zones,
-// chunks, moves, the balancer, resharding, shard keys, and the cluster's parameters.
+// Package sharding implements the commands for shards, zones, chunks, migrations, the balancer,
+// resharding, shard keys, and cluster parameters.
 package sharding
 
 import "shardsh/balancer/mock/router/call"
@@ -11,7 +11,7 @@ func Handlers() map[string]call.Handler {
 		clusterParameterHandlers())
 }
 
-// Stages returns the initial pipeline stages that this package makes documents for.
+// Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$listSampledQueries": {Database: true, AdminOnly: true, Run: sampledQueriesStage},

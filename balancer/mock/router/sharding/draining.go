@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// drainingHandlers are the steps of a removal one by one, as servers since 8.3 have them, and the
-// same of a config server that is a shard.
+// drainingHandlers returns the commands for the single steps of a shard removal, which servers have
+// since 8.3, and the same steps for a config shard.
 func drainingHandlers() map[string]call.Handler {
 	start := func(c *call.Call, s catalog.Shard) (bson.D, error) {
 		return bson.D{}, c.Cluster.Membership().Drain(s)
@@ -40,8 +40,8 @@ func drainingHandlers() map[string]call.Handler {
 	}
 }
 
-// shardHandler runs a step on the shard that a command is about. Without an error there may be no
-// shard: then the command succeeds.
+// shardHandler returns a handler that runs a step on the shard that find returns. If find returns
+// neither a shard nor an error, the command succeeds.
 func shardHandler(
 	find func(*call.Call) (catalog.Shard, error), run func(*call.Call, catalog.Shard) (bson.D, error),
 ) call.Handler {
@@ -57,9 +57,9 @@ func shardHandler(
 	}
 }
 
-// findNonConfigShard finds the shard that a command's value names by its id, connection string or host. The
-// config server is refused with what cannot be done, and the command to use. Only
-// commitShardRemoval takes a shard that is unknown for one that was removed.
+// findNonConfigShard returns a function that finds the shard in a command's value by id, connection
+// string or host. It rejects the config server; the error names the impossible action (cannot) and the
+// command to use (instead). For commitShardRemoval an unknown shard counts as removed.
 func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard, error) {
 	return func(c *call.Call) (catalog.Shard, error) {
 		name, _ := c.TargetArg().StringValueOK()
@@ -79,7 +79,7 @@ func findConfigShard(c *call.Call) (catalog.Shard, error) {
 	return c.Cluster.Membership().ConfigShardToDrain()
 }
 
-// The states of a draining.
+// The states of draining.
 const (
 	drainingOngoing  = "ongoing"
 	drainingComplete = "drainingComplete"
@@ -119,13 +119,15 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 }
 
 const (
-	// drainListBytes is what the two lists of a reply may take, so that it fits in a document.
+	// drainListBytes is the maximum total size of the two arrays of a reply, so that the reply fits in a
+	// document.
 	drainListBytes = 16<<20 - 4<<10
-	// drainElementBytes is what an element of an array takes beside its text.
+	// drainElementBytes is the size of an array element besides its string.
 	drainElementBytes = 13
 )
 
-// truncateLists truncates two lists so that together they take at most that many bytes, the second list first.
+// truncateLists truncates two arrays to a total of at most most bytes. It truncates the second array
+// first.
 func truncateLists(databases, collections []string, most int) (dbs, colls []string, truncated bool) {
 	cut := func(list []string) []string {
 		for i, name := range list {
@@ -145,7 +147,7 @@ const (
 	noteOfVerbs = "you need to call moveCollection for collectionsToMove and afterwards movePrimary for the dbsToMove"
 )
 
-// remainingDoc counts what a shard still has.
+// remainingDoc returns the numbers of chunks, collections and databases that remain on a shard.
 func remainingDoc(status mock.Removal) bson.D {
 	return bson.D{
 		{Key: "chunks", Value: status.Chunks},

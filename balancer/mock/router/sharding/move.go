@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// staleAttempts is how often mongos sends a command that a shard refuses for
-// a stale routing table (rules/03-commands §0.7).
+// staleAttempts is how often mongos sends a command that a shard rejects because of a stale routing
+// table (rules/03-commands §0.7).
 const staleAttempts = 10
 
 func moveHandlers() map[string]call.Handler {
@@ -25,7 +25,7 @@ func moveHandlers() map[string]call.Handler {
 	}
 }
 
-// moveChunk moves one whole chunk, named by a key in it or by its bounds.
+// moveChunk moves one whole chunk, selected by a key in the chunk or by its bounds.
 func moveChunk(c *call.Call) (bson.D, error) {
 	started := c.Cluster.Now()
 	if err := move(c, moveChunkRequest); err != nil {
@@ -34,7 +34,7 @@ func moveChunk(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "millis", Value: int32(c.Cluster.Now().Sub(started) / time.Millisecond)}}, nil
 }
 
-// moveChunkRequest returns what a moveChunk asks of the donor.
+// moveChunkRequest returns the request to the donor for a moveChunk.
 func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	ns := c.Args.Text("moveChunk")
 	coll, err := c.Cluster.ConfigDB().Sharded(ns)
@@ -64,7 +64,7 @@ func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	if args.Truth(throttle) && concern.IsZero() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
-	if args.Truth(throttle) { // a write concern without it is ignored
+	if args.Truth(throttle) { // a write concern has no effect without throttling
 		req.SecondaryThrottle = true
 		req.WriteConcern, _ = concern.DocumentOK()
 	}
@@ -85,7 +85,8 @@ func manualForce(a args.Values) policy.ForceJumbo {
 	return policy.ForceNone
 }
 
-// chunkChoice checks that exactly one of find, which messages name otherwise, and bounds is given.
+// chunkChoice checks that exactly one of find and bounds is given. find is the name that error messages
+// use for the field find.
 func chunkChoice(a args.Values, find string) ([]bson.Raw, error) {
 	var bounds []bson.Raw
 	if a.Has("bounds") {
@@ -103,7 +104,7 @@ func chunkChoice(a args.Values, find string) ([]bson.Raw, error) {
 	return bounds, nil
 }
 
-// chooseChunk finds the chunk a moveChunk means.
+// chooseChunk finds the chunk that a moveChunk selects.
 func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk,
 	error) {
 	table := cluster.ConfigDB().Table(coll.Namespace)
@@ -132,13 +133,12 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 	return chunk, nil
 }
 
-// moveRange moves a range within one chunk; the donor computes a bound that
-// was left out.
+// moveRange moves a range within one chunk. The donor computes a missing bound.
 func moveRange(c *call.Call) (bson.D, error) {
 	return bson.D{}, move(c, moveRangeRequest)
 }
 
-// moveRangeRequest returns what a moveRange asks of the donor.
+// moveRangeRequest returns the request to the donor for a moveRange.
 func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	ns := c.Args.Text("moveRange")
 	lower, upper := c.Args.Object("min"), c.Args.Object("max")
@@ -171,9 +171,8 @@ func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	}, nil
 }
 
-// donorOf returns the owner of the chunk that a bound lies in. The bound is
-// only compared by its values: one that does not fit the key is refused by the
-// shard that the request goes to.
+// donorOf returns the owner of the chunk that contains a bound. It uses only the values of the bound. If
+// the bound does not fit the key, the shard that receives the request rejects it.
 func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	if lower != nil {
@@ -190,8 +189,8 @@ func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.R
 	return mock.ChunkEndingAt(table, key).Shard
 }
 
-// looseKey reads a bound's values in order, whatever their names are; a bound
-// that is too short goes on with MinKey.
+// looseKey returns a key from a bound's values in order and ignores the field names. Missing values
+// become MinKey.
 func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 	elems, err := bound.Elements()
 	if err != nil {
@@ -216,8 +215,7 @@ func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 	return key
 }
 
-// move sends a request to the donor, made again when the donor finds the
-// routing stale.
+// move sends a request to the donor. It repeats the request if the donor reports a stale routing table.
 func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) error {
 	for attempt := 1; ; attempt++ {
 		req, err := request(c)
@@ -235,20 +233,21 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 	}
 }
 
-// wrapDonorError marks an error as one that the donor answered. Errors of the router or the network are unchanged.
+// wrapDonorError marks an error as an error of the donor. Errors of the router or the network stay
+// unchanged.
 func wrapDonorError(c *call.Call, err error) error {
 	if err == nil || c.Ctx.Err() != nil || mongoerr.Is(err, mongoerr.HostUnreachable) ||
 		mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || mongoerr.Is(err, mongoerr.ShardNotFound) {
 		return err
 	}
 	ofBounds := mongoerr.Is(err, mongoerr.InvalidOptions) || mongoerr.Is(err, mongoerr.RangeOfChunks)
-	if ofBounds && c.Node.Release().ChecksMovedRanges() { // the config server checks them
+	if ofBounds && c.Node.Release().ChecksMovedRanges() { // here the config server checks the bounds
 		return err
 	}
 	return mongoerr.Wrap(err, "Command request failed on source shard.")
 }
 
-// oldStyleError makes an error into an old-style one, without a code.
+// oldStyleError converts an error to an old-style error without a code.
 func oldStyleError(err error) error {
 	if server, ok := errors.AsType[*mongoerr.ServerError](err); ok {
 		return mongoerr.NewNoCode("%s", server.Message)

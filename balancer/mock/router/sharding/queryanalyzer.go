@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxSampleRate is the largest samplesPerSecond.
+// maxSampleRate is the maximum of samplesPerSecond.
 const maxSampleRate = 50
 
-// configureQueryAnalyzer begins or ends the sampling of a collection's queries.
+// configureQueryAnalyzer starts or stops the sampling of a collection's queries.
 func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
 	ns, mode := c.Args.Text("configureQueryAnalyzer"), c.Args.Text("mode")
 	rate, hasRate := args.Number(c.Args["samplesPerSecond"])
@@ -36,7 +36,7 @@ func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
 	if err := checkAnalyzable(c, ns, "configureQueryAnalyzer"); err != nil {
 		return nil, err
 	}
-	c.Cluster.Workloads().CatchUp() // with the rate that was
+	c.Cluster.Workloads().CatchUp() // with the previous rate
 	newConfig := bson.D{{Key: "mode", Value: mode}}
 	if hasRate {
 		newConfig = append(newConfig, bson.E{Key: "samplesPerSecond", Value: rate})

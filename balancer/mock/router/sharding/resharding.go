@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// reshardingHandlers returns the commands that give collections another key or another place
-// (rules/03-commands §1.4). They answer when all is done.
+// reshardingHandlers returns the commands that reshard, move or unshard collections (rules/03-commands
+// §1.4). They reply when the operation is complete.
 func reshardingHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"reshardCollection":      reshardCollection,
@@ -47,8 +47,7 @@ func abortHandler(name string, by mock.Provenance) call.Handler {
 	}
 }
 
-// cleanupReshardCollection has nothing to do: an operation that failed leaves
-// nothing behind here.
+// cleanupReshardCollection has nothing to do: a failed operation of the mock leaves nothing behind.
 func cleanupReshardCollection(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("cleanupReshardCollection")
 	_, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
@@ -99,7 +98,7 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Reshardings().Reshard(c.Ctx, c.Deadline, req)
 }
 
-// errTooFewChunks is the error of sampling for zero or fewer chunks.
+// errTooFewChunks returns the error for sampling 0 chunks or fewer.
 func errTooFewChunks(n int64) error {
 	if n < 0 {
 		return mongoerr.New(28747, "size argument to $sample must not be negative")
@@ -137,7 +136,7 @@ func readZoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 	return zones, nil
 }
 
-// readShardRanges reads the ranges that shards shall have; nil without a list.
+// readShardRanges reads the requested ranges of shards; nil if there are none.
 func readShardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
 	if list.IsZero() {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// sampledQueriesStage is $listSampledQueries: what configureQueryAnalyzer had sampled,
-// of a collection or of all.
+// sampledQueriesStage generates the documents of $listSampledQueries: the sampled queries of one or all
+// collections.
 func sampledQueriesStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {

@@ -43,7 +43,7 @@ func addShard(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
-// removeShard returns how far the removal is.
+// removeShard starts the removal of a shard or returns its progress.
 func removeShard(c *call.Call) (bson.D, error) {
 	removal, err := c.Cluster.Membership().Remove(c.Args.Text("removeShard"))
 	if err != nil {
@@ -52,7 +52,7 @@ func removeShard(c *call.Call) (bson.D, error) {
 	return removalDoc(removal), nil
 }
 
-// removalDoc returns how far the removal of a shard is.
+// removalDoc returns the progress of a shard removal.
 func removalDoc(removal mock.Removal) bson.D {
 	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
 	left := bson.D{{Key: "note", Value: noteToMove}, {Key: "dbsToMove", Value: removal.Databases}}
@@ -78,7 +78,7 @@ func movePrimary(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Databases().MovePrimary(c.Args.Text("movePrimary"), c.Args.Text("to"))
 }
 
-// listShards shows the documents in the field order of rules/03-commands §1.5.
+// listShards returns the shards. The order of their fields is that of rules/03-commands §1.5.
 func listShards(c *call.Call) (bson.D, error) {
 	shards := bson.A{}
 	for _, raw := range c.Cluster.ConfigDB().Collection("shards").Scan() {

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SplitVector returns the points at which the shard that owns a range would cut
-// it, or this shard what it has of it (rules/03-commands §1.8).
+// SplitVector returns the split points that the owner of a range computes; on a member, those of the
+// member's own data (rules/03-commands §1.8).
 func SplitVector(c *call.Call) (bson.D, error) {
 	req, err := splitVectorRequest(c)
 	if err != nil {
@@ -55,7 +55,7 @@ func splitVectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 	return req, readSplitVectorLimits(c, &req)
 }
 
-// checkRoutedSplitVector returns an error if a router refuses splitVector.
+// checkRoutedSplitVector fails if a router rejects the splitVector.
 func checkRoutedSplitVector(c *call.Call, ns string) error {
 	if db, _, _ := strings.Cut(ns, "."); db != c.DB {
 		return mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")

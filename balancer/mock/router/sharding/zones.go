@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The aliases look for the canonical field name and so always fail with
-// NoSuchKey (rules/03-commands §1.6).
+// zoneHandlers returns the zone commands. The aliases read the field of the main command name and so
+// always fail with NoSuchKey (rules/03-commands §1.6).
 func zoneHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"addShardToZone":      addShardToZone,

@@ -18,7 +18,7 @@ func bulkWriteHandlers() map[string]call.Handler {
 	}
 }
 
-// bulkOp is one kind of operation of bulkWrite.
+// bulkOp describes one kind of bulkWrite operation.
 type bulkOp struct {
 	fields []args.Field
 	run    func(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error)
@@ -131,7 +131,7 @@ func bulkNamespaces(c *call.Call) ([]string, error) {
 		ns := info.Lookup("ns").StringValue()
 		if db, _, _ := strings.Cut(ns, "."); db == "local" {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
-		} else if db == "config" || db == "admin" { // without a code, as recorded (recording 12, insert into config)
+		} else if db == "config" || db == "admin" { // without a code (recording 12, insert into config)
 			return nil, mongoerr.NewNoCode("bulkWrite can't write to the %s database", db)
 		} else if !catalog.ValidDatabaseName(db) {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
@@ -141,7 +141,7 @@ func bulkNamespaces(c *call.Call) ([]string, error) {
 	return names, nil
 }
 
-// checkBulkUUIDs refuses namespaces whose collections have other UUIDs.
+// checkBulkUUIDs rejects namespaces whose collections have a different UUID.
 func checkBulkUUIDs(c *call.Call) error {
 	infos, err := args.Documents(c.Args["nsInfo"])
 	if err != nil {
@@ -169,7 +169,7 @@ func bulkDelete(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
 	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.Truth(op.Lookup("multi")), op)
 }
 
-// bulkTotals are the sums of a bulkWrite.
+// bulkTotals are the counters of a bulkWrite.
 type bulkTotals struct{ errors, inserted, matched, modified, upserted, deleted int32 }
 
 func (t *bulkTotals) add(kind string, e statementResult) {
@@ -195,7 +195,7 @@ func (t *bulkTotals) add(kind string, e statementResult) {
 	}
 }
 
-// bulkItem returns what one operation did, as the reply's cursor has it.
+// bulkItem returns the result of one operation for the reply's cursor.
 func bulkItem(kind string, e statementResult) bson.D {
 	item := bson.D{{Key: "ok", Value: 1.0}, {Key: "idx", Value: int32(e.index)}}
 	if e.err != nil {
@@ -244,7 +244,7 @@ func bulkReply(c *call.Call, ops []bulkStatement, b *batch, size int) (bson.D, e
 		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},
 		{Key: "nUpserted", Value: totals.upserted}, {Key: "nDeleted", Value: totals.deleted},
 	})
-	if len(b.statements.retried) == 0 { // unlike other writes it says so
+	if len(b.statements.retried) == 0 { // other writes omit an empty array
 		reply = append(reply, bson.E{Key: "retriedStmtIds", Value: bson.A{}})
 	}
 	return reply, nil

@@ -1,5 +1,5 @@
-// Package writes answers what insert, update, delete, findAndModify and bulkWrite do, one
-// statement after another, and what a retryable write that comes again is told.
+// Package writes implements insert, update, delete, findAndModify and bulkWrite, and the replies to
+// retried writes.
 package writes
 
 import "shardsh/balancer/mock/router/call"

@@ -6,16 +6,16 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// What statements of writes take, which are documents in commands.
+// The fields of write statements, which are documents in commands.
 
-// UpdateStatementFields are those of one statement of an update.
+// UpdateStatementFields returns the fields of one statement of an update.
 func UpdateStatementFields() []args.Field {
 	return slices.Concat([]args.Field{
 		args.Required("q", args.Object), args.Required("u", args.Update), args.Optional("c", args.Object),
 	}, updateOptionFields())
 }
 
-// updateOptionFields returns the same in an update and in a bulkWrite.
+// updateOptionFields returns the fields that the statements of update and bulkWrite share.
 func updateOptionFields() []args.Field {
 	return []args.Field{
 		args.Optional("multi", args.Bool), args.Optional("upsert", args.Bool),

@@ -13,7 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// findAndModify of a retryable write gives its first reply again.
+// findAndModify updates or removes one document. A retry of a retryable write returns the first reply
+// again.
 func findAndModify(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -47,8 +48,7 @@ func findAndModifyOnce(c *call.Call, ns string) (*call.Outcome, error) {
 		Removed: req.Remove && result.Matched > 0, Reply: findAndModifyReply(result, req.Remove)}, nil
 }
 
-// wrapExecutionError adds to an error that occurred at a document the prefix that the
-// server does for updates.
+// wrapExecutionError adds the server's prefix to an error that occurred during execution.
 func wrapExecutionError(command string, err error) error {
 	code, known := mongoerr.CodeOf(err)
 	if !known || code == mongoerr.BadValue || code == mongoerr.CommandNotSupportedOnView ||
@@ -58,8 +58,8 @@ func wrapExecutionError(command string, err error) error {
 	return mongoerr.Wrap(err, "Plan executor error during "+command)
 }
 
-// imageFunc returns how a findAndModify shows its document, which is made before
-// anything is written: it may fail, or take long.
+// imageFunc returns a function that computes the returned document. The command calls it before it
+// writes, because it may fail or take long.
 func imageFunc(c *call.Call, remove bool) (
 	func(ctx context.Context, before, after bson.Raw) (bson.Raw, error), error) {
 	fields, err := c.Document("fields")
@@ -85,7 +85,7 @@ func imageFunc(c *call.Call, remove bool) (
 	}, nil
 }
 
-// FindOneRequest reads a findAndModify.
+// FindOneRequest parses a findAndModify.
 func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 	req := mock.FindAndModifyRequest{Remove: args.Truth(c.Body.Lookup("remove"))}
 	query, err := c.Document("query")

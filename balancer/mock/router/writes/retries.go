@@ -11,17 +11,16 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// statementIDs are the ids of a retryable command's statements, and the ids of
-// those that had been done before.
+// statementIDs are the ids of a retryable command's statements, and of those that were executed before.
 type statementIDs struct {
 	write   *call.RetryableWrite // nil unless the command is retryable
 	first   int32
-	ids     []int32 // instead of first, first+1, …
+	ids     []int32 // nil stands for first, first+1, …
 	retried map[int32]bool
 }
 
-// beginRetryable opens the session's write under the command's txnNumber. An
-// older number than the newest is refused with TransactionTooOld.
+// beginRetryable sets the session's retryable write to the command's txnNumber. It rejects a txnNumber
+// lower than the newest with TransactionTooOld.
 func beginRetryable(c *call.Call, statements int) (*statementIDs, error) {
 	s := &statementIDs{}
 	if err := readStatementIDs(c, s, statements); err != nil {
@@ -93,8 +92,8 @@ func (s *statementIDs) id(i int) int32 {
 	return s.first + int32(i)
 }
 
-// runOnce runs the i-th statement, or returns its earlier outcome: that is unknown if the
-// collection was rewritten since, as its shards don't take over what others had done.
+// runOnce runs the i-th statement, or returns its result if it was executed before. If the collection
+// was rewritten since, it fails, because its new shards do not have the results of the old ones.
 func (s *statementIDs) runOnce(
 	c *call.Call,
 	i int,
@@ -119,7 +118,7 @@ func (s *statementIDs) runOnce(
 	result, err := run()
 	if err == nil && result.Changed() {
 		if n := c.Cluster.Reshardings().RewriteCount(ns); n > 0 {
-			own := *result // those of inserts are one
+			own := *result // all inserts share one Outcome
 			own.Rewritten = n
 			result = &own
 		}
@@ -129,7 +128,7 @@ func (s *statementIDs) runOnce(
 	return result, err
 }
 
-// addRetried adds to a reply which statements had been done before.
+// addRetried adds the ids of the statements that were executed before to a reply.
 func (s *statementIDs) addRetried(reply bson.D) bson.D {
 	if len(s.retried) == 0 {
 		return reply
@@ -141,8 +140,8 @@ func (s *statementIDs) addRetried(reply bson.D) bson.D {
 	return append(reply, bson.E{Key: "retriedStmtIds", Value: ids})
 }
 
-// refuseMany refuses a statement that may touch many documents in a retryable
-// write, because the outcome of a lost one could not be reconstructed.
+// refuseMany rejects a statement that may affect several documents in a retryable write. The result of a
+// lost one could not be reconstructed.
 func refuseMany(c *call.Call, many bool, what string) error {
 	if !many || c.TxnNumber == nil {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkUpdateForm refuses updates of sharded collections as a router does before it targets shards:
-// the shards never see them.
+// checkUpdateForm rejects updates of sharded collections that a router rejects before it targets shards.
 func checkUpdateForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
 	doc, isDoc := u.DocumentOK()
 	if !isDoc {
@@ -44,7 +43,7 @@ func checkUpdateForm(c *call.Call, ns string, u bson.RawValue, multi bool) error
 	return wrong
 }
 
-// checkUpsert refuses an upsert of many documents that does not name one shard.
+// checkUpsert rejects a multi-document upsert that does not target a single shard.
 func checkUpsert(c *call.Call, ns string, req mock.UpdateRequest) error {
 	if !req.Upsert || !req.Multi {
 		return nil

@@ -78,8 +78,7 @@ func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) 
 // isRetryable reports whether the command is a retryable write.
 func isRetryable(c *call.Call) bool { return c.TxnNumber != nil }
 
-// UpdateRequest compiles one update; options are the statement that carries
-// multi, upsert and arrayFilters.
+// UpdateRequest compiles one update. options is the document with multi, upsert and arrayFilters.
 func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
 	var req mock.UpdateRequest
 	query, isDoc := q.DocumentOK()
@@ -137,14 +136,15 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	return req, nil
 }
 
-// newID makes the _id of an upserted document, which is computed without the lock.
+// newID returns a new _id for an upserted document. The caller does not hold the lock.
 func newID(c *call.Call) bson.ObjectID {
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
 	return c.Cluster.IDs().NewObjectID()
 }
 
-// constantsOf returns an update's own variables, which an update and a bulkWrite name differently.
+// constantsOf returns an update's own variables. The field is c in an update and constants in a
+// bulkWrite.
 func constantsOf(options bson.Raw) (bson.Raw, bool) {
 	v := options.Lookup("c")
 	if v.IsZero() {
@@ -153,8 +153,8 @@ func constantsOf(options bson.Raw) (bson.Raw, bool) {
 	return v.DocumentOK()
 }
 
-// suppliedDocument returns what an upsert inserts instead of the pipeline's result: nil without
-// upsertSupplied, as $merge sends it.
+// suppliedDocument returns the document that an upsert inserts instead of the pipeline's result. It
+// returns nil without upsertSupplied, which $merge sets.
 func suppliedDocument(options bson.Raw) (bson.Raw, error) {
 	if !args.Truth(options.Lookup("upsertSupplied")) {
 		return nil, nil
@@ -171,7 +171,7 @@ func suppliedDocument(options bson.Raw) (bson.Raw, error) {
 	return doc, nil
 }
 
-// withConstants adds an update's own variables, which pipelines may use.
+// withConstants adds an update's own variables to let. Pipelines may use them.
 func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
 	constants, isDoc := constantsOf(options)
 	if !isDoc {
@@ -208,8 +208,8 @@ func comparedParts(u bson.RawValue) (parts []bson.RawValue) {
 	return parts
 }
 
-// checkKnownStages refuses the whole command for an update's pipeline with a stage
-// that is none; what else is wrong with it fails its statement.
+// checkKnownStages rejects the whole command if an update's pipeline has an unknown stage. Other errors
+// in the pipeline fail only the statement.
 func checkKnownStages(u bson.RawValue) error {
 	known := pipeline.StageNames()
 	for name := range call.StageNames(u) {

@@ -23,7 +23,7 @@ func writeHandlers() map[string]call.Handler {
 	}
 }
 
-// batch is what a batch of writes has done.
+// batch is the result of a batch of writes.
 type batch struct {
 	matched, modified int
 	upserted          bson.A
@@ -33,14 +33,14 @@ type batch struct {
 	statements        *statementIDs
 }
 
-// statementResult is one statement that has been run: what it did, or why it failed.
+// statementResult is the result or the error of one statement.
 type statementResult struct {
 	index int
 	done  *call.Outcome
 	err   error
 }
 
-// readStatements reads the documents of a batch of writes: 1 to 100,000.
+// readStatements reads the statements of a batch of writes: 1 to 100,000 documents.
 func readStatements(c *call.Call, field string) ([]bson.Raw, error) {
 	if c.Body.Lookup(field).IsZero() {
 		return nil, args.MissingField(c.Invoked, field)
@@ -60,10 +60,10 @@ func checkBatchSize(n int) error {
 	return nil
 }
 
-// statementsAtOnce is how many statements run before others have their turn.
+// statementsAtOnce is the number of statements that run before the lock is yielded.
 const statementsAtOnce = 64
 
-// yieldLock releases the lock and takes it again, unless the command is to end.
+// yieldLock releases the lock and takes it again. It fails if the command was killed.
 func yieldLock(c *call.Call) error {
 	return c.WithoutLock(func(ctx context.Context) error {
 		if ctx.Err() != nil {
@@ -74,8 +74,8 @@ func yieldLock(c *call.Call) error {
 	})
 }
 
-// runBatch runs statements one by one, each on a collection. An ordered batch ends at the first that
-// fails.
+// runBatch runs statements one by one. on returns the namespace of a statement. An ordered batch stops
+// at the first error.
 func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*call.Outcome, error)) (*batch, error) {
 	ordered := true
 	if v := c.Body.Lookup("ordered"); !v.IsZero() {
@@ -113,8 +113,7 @@ func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*cal
 // sameNamespace returns a function that returns ns for every statement.
 func sameNamespace(ns string) func(int) string { return func(int) string { return ns } }
 
-// endsCommand reports whether an error ends the whole command, and not only one of
-// its statements.
+// endsCommand reports whether an error ends the whole command, not only the statement.
 func endsCommand(err error) bool {
 	if err == nil {
 		return false
@@ -132,7 +131,7 @@ func (b *batch) add(i int, done *call.Outcome) {
 	}
 }
 
-// reply appends the fields that all batches have to a command's own fields.
+// reply appends the fields that all batch replies share to fields.
 func (b *batch) reply(fields bson.D) bson.D {
 	if len(b.failures) > 0 {
 		fields = append(fields, bson.E{Key: "writeErrors", Value: b.failures})
@@ -140,8 +139,8 @@ func (b *batch) reply(fields bson.D) bson.D {
 	return b.statements.addRetried(fields)
 }
 
-// maxErrorBytes is how much the texts of a batch's errors may take. Those after
-// that are empty, as on the server, so that the reply is not too large to send.
+// maxErrorBytes is the maximum total size of the error messages of a batch. Like the server, the mock
+// leaves later messages empty, so that the reply is not too large.
 const maxErrorBytes = 1 << 20
 
 func (b *batch) addFailure(i int, err error) {
@@ -153,8 +152,7 @@ func (b *batch) addFailure(i int, err error) {
 	b.failures = append(b.failures, doc)
 }
 
-// writeError returns one entry of writeErrors: no codeName, the extra fields
-// last.
+// writeError returns an entry of writeErrors. It has no codeName; extra fields come last.
 func writeError(index int, err error) bson.D {
 	server := asServerError(err)
 	doc := bson.D{
@@ -165,12 +163,12 @@ func writeError(index int, err error) bson.D {
 	return append(doc, server.Extra...)
 }
 
-// insertedOne is what every insert does.
+// insertedOne is the outcome of every insert.
 var insertedOne = &call.Outcome{Matched: 1, Modified: 1}
 
-// insertOptions is how a command wants its documents to be inserted.
+// insertOptions are the options of inserts.
 type insertOptions struct {
-	skipValidation      bool // by the collection's validator
+	skipValidation      bool // do not run the collection's validator
 	keepEmptyTimestamps bool
 }
 
@@ -188,14 +186,14 @@ func insertOne(c *call.Call, ns string, doc bson.Raw, how insertOptions) (*call.
 	return insertedOne, nil
 }
 
-// keepsEmptyTimestamps reports whether the client wants empty timestamps as they are, and not the
-// time in their place: what is copied from elsewhere keeps them.
+// keepsEmptyTimestamps reports whether empty timestamps stay unchanged instead of being replaced by the
+// time. Tools that copy data set this.
 func keepsEmptyTimestamps(c *call.Call) bool {
 	return args.Truth(c.Body.Lookup("bypassEmptyTsReplacement"))
 }
 
-// stampWithoutLock returns an update's new document, which is computed without the lock,
-// with the time in place of its empty timestamps.
+// stampWithoutLock replaces the empty timestamps of an update's new document by the time. The caller
+// does not hold the lock.
 func stampWithoutLock(c *call.Call, doc bson.Raw) bson.Raw {
 	if keepsEmptyTimestamps(c) {
 		return doc
@@ -226,8 +224,8 @@ func insert(c *call.Call) (bson.D, error) {
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-// readSortAndHint reads what decides which document a write takes: sort and hint. Of a collation it refuses texts
-// that the filter or the update u compares, and an order of documents that may hold some. u may be zero.
+// readSortAndHint reads sort and hint, which select the document of a write. With a collation it rejects
+// a sort, and strings that the filter or the update u compares. u may be zero.
 func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*order.Sort, bson.RawValue, error) {
 	hint, err := c.Hint(options)
 	if err != nil {
@@ -257,7 +255,7 @@ func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*
 	return sort, hint, err
 }
 
-// CheckDelete checks one statement of a delete, which says how many it may delete: all or one.
+// CheckDelete checks one statement of a delete. Its limit must be 0 (all) or 1.
 func CheckDelete(statement bson.Raw) error {
 	if err := args.Check("delete.deletes", deleteStatementFields(), statement); err != nil {
 		return err
@@ -269,7 +267,7 @@ func CheckDelete(statement bson.Raw) error {
 	return nil
 }
 
-// DeleteQuery reads one statement of a delete.
+// DeleteQuery returns the query of one delete statement.
 func DeleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (call.Query, error) {
 	q := call.Query{NS: ns}
 	if justOne {

@@ -1,7 +1,6 @@
-// Package document reads and builds BSON documents and arrays, without a copy
-// where none is needed: fields are read in place, documents are built
-// field by field, values are formatted as in the server's messages. The format is the
-// BSON specification's.
+// Package document reads and builds BSON documents and arrays and avoids copies. Fields are read in
+// place, documents are built field by field, and values are formatted as in the server's messages. The
+// format is defined by the BSON specification.
 package document
 
 import (
@@ -15,8 +14,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Fields walks a document or array. Names lie in the document's bytes; a
-// damaged document ends early.
+// Fields iterates over a document or array. The names are slices of the document. Iteration over a
+// corrupt document ends early.
 func Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	return func(yield func([]byte, value.Value) bool) {
 		for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
@@ -27,7 +26,7 @@ func Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	}
 }
 
-// Lookup finds a field, or gives missing.
+// Lookup returns a field's value, or missing.
 func Lookup(doc []byte, name string) value.Value {
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
 		if string(e.Name) == name {
@@ -49,7 +48,7 @@ func IsEmpty(doc []byte) bool {
 	return !ok
 }
 
-// Count returns how many fields a document or array has.
+// Count returns the number of fields or elements.
 func Count(doc []byte) int {
 	n := 0
 	for range Fields(doc) {
@@ -67,8 +66,7 @@ func Items(arr value.Value) []value.Value {
 	return out
 }
 
-// Open starts a document or array in dst; Close ends the one
-// that was opened at start.
+// Open starts a document or array in dst. Close ends the document that was opened at start.
 func Open(dst []byte) (out []byte, start int) {
 	return append(dst, 0, 0, 0, 0), len(dst)
 }
@@ -90,7 +88,7 @@ func Append[S ~string | ~[]byte](dst []byte, name S, v value.Value) []byte {
 	return append(append(dst, 0), v.Value...)
 }
 
-// AppendItem adds the element of an array at place i; a missing one becomes null.
+// AppendItem adds an element to an array at index i; a missing value becomes null.
 func AppendItem(dst []byte, i int, v value.Value) []byte {
 	if value.IsMissing(v) {
 		v = value.Null()
@@ -100,7 +98,7 @@ func AppendItem(dst []byte, i int, v value.Value) []byte {
 	return append(append(dst, 0), v.Value...)
 }
 
-// Array builds an array; missing elements become null.
+// Array returns an array; missing elements become null.
 func Array(vs []value.Value) value.Value {
 	size := 5
 	for _, v := range vs {
@@ -113,13 +111,13 @@ func Array(vs []value.Value) value.Value {
 	return value.Array(Close(b, start))
 }
 
-// Field is one name and value of a document under construction.
+// Field is the name and the value of a field for New.
 type Field struct {
 	Name  string
 	Value value.Value
 }
 
-// New builds a document; fields whose value is missing are left out.
+// New returns a document; fields with a missing value are omitted.
 func New(fs ...Field) bson.Raw {
 	b, start := Open(nil)
 	for _, f := range fs {
@@ -128,8 +126,8 @@ func New(fs ...Field) bson.Raw {
 	return Close(b, start)
 }
 
-// WithField returns the document with one top-level field replaced in place,
-// added at the end, or removed when v is missing.
+// WithField returns the document with one top-level field replaced in place, appended, or removed if v
+// is missing.
 func WithField(doc []byte, name string, v value.Value) bson.Raw {
 	oldSize := len(Lookup(doc, name).Value)
 	b, start := Open(make([]byte, 0, len(doc)-oldSize+len(name)+len(v.Value)+2))
@@ -149,10 +147,10 @@ func WithField(doc []byte, name string, v value.Value) bson.Raw {
 // Empty is the document without fields. It must not be changed.
 var Empty = bson.Raw{5, 0, 0, 0, 0}
 
-// MaxSize is the largest document a client may store, in bytes.
+// MaxSize is the maximum size, in bytes, of a document that a client may store.
 const MaxSize = 16 << 20
 
-// OrEmpty lets a sort look into a value that may not be a document.
+// OrEmpty returns v as a document, or an empty document if v is none.
 func OrEmpty(v value.Value) bson.Raw {
 	if value.IsObject(v) {
 		return v.Value

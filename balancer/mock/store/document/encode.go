@@ -11,15 +11,15 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Encode is bson.Marshal for documents made in this program: the log entries
-// and replies of which a busy cluster writes millions. Their common types
-// are encoded without reflection; the driver encodes all others.
+// Encode is a fast bson.Marshal for documents that this program makes. A busy cluster writes millions of
+// log entries and replies. Their common types are encoded without reflection; the driver encodes all
+// others.
 func Encode(doc bson.D) (bson.Raw, error) {
 	b, err := appendD(make([]byte, 0, encodedSize(doc)), doc)
 	return bson.Raw(b), err
 }
 
-// EncodeWith is Encode with fields at the end that are encoded already.
+// EncodeWith is like Encode and appends fields that are already encoded.
 func EncodeWith(doc bson.D, tail []byte) (bson.Raw, error) {
 	b, err := appendD(make([]byte, 0, encodedSize(doc)+len(tail)), doc)
 	if err != nil {
@@ -28,8 +28,8 @@ func EncodeWith(doc bson.D, tail []byte) (bson.Raw, error) {
 	return Close(append(b[:len(b)-1], tail...), 0), nil
 }
 
-// encodedSize returns how many bytes a document takes, when it is made of the
-// types that are common in log entries; otherwise it is a guess.
+// encodedSize returns the encoded size of a document. It is exact for the types that are common in log
+// entries, otherwise an estimate.
 func encodedSize(doc bson.D) int {
 	n := len(Empty)
 	for _, e := range doc {
@@ -69,7 +69,7 @@ func appendD(dst []byte, doc bson.D) ([]byte, error) {
 	var err error
 	for _, e := range doc {
 		if strings.IndexByte(e.Key, 0) >= 0 {
-			_, err := bson.Marshal(bson.D{e}) // says what is wrong
+			_, err := bson.Marshal(bson.D{e}) // returns the error
 			return nil, err
 		}
 		if dst, err = appendAny(dst, e.Key, e.Value); err != nil {
@@ -79,12 +79,12 @@ func appendD(dst []byte, doc bson.D) ([]byte, error) {
 	return Close(dst, start), nil
 }
 
-// appendDocuments is appendArray of documents.
+// appendDocuments is like appendArray, for documents.
 func appendDocuments(dst []byte, name string, docs []bson.Raw) ([]byte, error) {
 	dst, start := Open(appendHead(dst, bson.TypeArray, name))
 	for i, doc := range docs {
 		if len(doc) < len(Empty) || int(binary.LittleEndian.Uint32(doc)) != len(doc) {
-			_, err := bson.Marshal(bson.D{{Key: strconv.Itoa(i), Value: doc}}) // says what is wrong
+			_, err := bson.Marshal(bson.D{{Key: strconv.Itoa(i), Value: doc}}) // returns the error
 			return nil, err
 		}
 		dst = AppendItem(dst, i, value.Object(doc))

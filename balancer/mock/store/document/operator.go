@@ -2,7 +2,7 @@ package document
 
 import "strings"
 
-// IsOperator reports whether a name is that of an operator.
+// IsOperator reports whether a name is an operator's.
 func IsOperator(name string) bool { return strings.HasPrefix(name, "$") }
 
 // IsReference reports whether a name is a field of a DBRef, which is not an operator.

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Text writes a value the way the server's messages do: { a: 1, b: "x" }.
+// Text returns a value in the format of the server's messages: { a: 1, b: "x" }.
 func Text(v value.Value) string {
 	var b strings.Builder
 	writeText(&b, v)
@@ -88,7 +88,7 @@ func writeList(b *strings.Builder, v value.Value, open, end string, named bool) 
 	b.WriteString(end)
 }
 
-// FormatArgs formats the BSON values among the arguments of a message in that form.
+// FormatArgs replaces the BSON values in the arguments of a message by their Text.
 func FormatArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
@@ -104,5 +104,5 @@ func FormatArgs(args []any) []any {
 	return out
 }
 
-// RawText writes a document the way the server's messages do.
+// RawText returns a document in the format of the server's messages.
 func RawText(doc bson.Raw) string { return Text(value.Object(doc)) }

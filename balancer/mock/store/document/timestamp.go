@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// StampEmpty returns a document with the next timestamp in place of each empty
-// one, Timestamp(0, 0), at the top level. The _id and nested fields are not changed.
+// StampEmpty returns a document in which each empty top-level timestamp, Timestamp(0, 0), is replaced by
+// the next timestamp. It does not change the _id and nested fields.
 func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
 	if bytes.IndexByte(doc, byte(bson.TypeTimestamp)) < 0 || !hasEmptyTimestamp(doc) {
 		return doc

@@ -12,16 +12,16 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Accumulator gathers the values of a group, or of a list.
+// Accumulator aggregates the values of a group or of an array.
 type Accumulator interface {
 	Add(w *quota.Meter, args []value.Value) error
 	Result(w *quota.Meter) value.Value
 }
 
-// MemoryHolder is an accumulator that retains values; it reports their size in bytes.
+// MemoryHolder is an accumulator that retains values. MemoryBytes returns their size in bytes.
 type MemoryHolder interface{ MemoryBytes() int }
 
-// memoryCounter counts the bytes an accumulator holds, up to the memory limit of a stage.
+// memoryCounter counts the bytes that an accumulator retains, up to the memory limit of a stage.
 type memoryCounter struct {
 	op    string
 	bytes int
@@ -43,8 +43,8 @@ type AccumulatorSpec struct {
 	New  func(c *Evaluation) (Accumulator, error)
 }
 
-// listAccumulators also work as expressions over their arguments or the
-// elements of a single one.
+// listAccumulators also work as expressions, over their arguments or over the elements of a single array
+// argument.
 var listAccumulators = map[string]func() Accumulator{
 	"$sum": func() Accumulator { return &Sum{} },
 	"$avg": func() Accumulator { return &average{} },
@@ -67,12 +67,12 @@ var groupAccumulators = map[string]func() Accumulator{
 	"$mergeObjects": newMergedObject,
 }
 
-// Sum adds numbers and ignores the rest. Integers are exact as long as they
-// fit; doubles are summed with Kahan compensation.
+// Sum adds numbers and ignores other values. Integers are exact as long as they fit in 64 bits; doubles
+// are summed with Kahan compensation.
 type Sum struct {
 	intSum                  int64
-	hasInt64                bool // some integer was an int64
-	overflowed              bool // integers went beyond 64 bits
+	hasInt64                bool // an integer was an int64
+	overflowed              bool // the integers exceeded 64 bits
 	hasDouble               bool
 	doubleSum, compensation float64
 	decimalSum              *bson.Decimal128
@@ -134,9 +134,9 @@ func (s *Sum) asFloat() float64 {
 	return total.doubleSum + total.compensation
 }
 
-// exactDoubleSum is the sum of the doubles with all its digits.
+// exactDoubleSum returns the sum of the doubles with all its digits.
 func (s *Sum) exactDoubleSum() bson.Decimal128 {
-	if s.nonFiniteSum != 0 { // NaN, too
+	if s.nonFiniteSum != 0 { // true for NaN, too
 		return value.DecimalOfDouble(s.nonFiniteSum)
 	}
 	return value.DecimalAdd(value.ExactDecimal(s.doubleSum), value.ExactDecimal(s.compensation))
@@ -174,7 +174,7 @@ func (a *average) Result(*quota.Meter) value.Value {
 	return value.Double(a.asFloat() / float64(a.count))
 }
 
-// extreme is $min and $max: null and missing do not take part.
+// extreme implements $min and $max. It ignores null and missing values.
 type extreme struct {
 	sign int
 	best value.Value
@@ -192,7 +192,7 @@ func (e *extreme) MemoryBytes() int { return len(e.best.Value) }
 
 func (e *extreme) Result(*quota.Meter) value.Value { return OrNull(e.best) }
 
-// OrNull returns null for what is missing.
+// OrNull returns v, or null if v is missing.
 func OrNull(v value.Value) value.Value {
 	if value.IsMissing(v) {
 		return value.Null()
@@ -200,7 +200,7 @@ func OrNull(v value.Value) value.Value {
 	return v
 }
 
-// deviation follows mean and squared distances number by number (Welford).
+// deviation implements $stdDevPop and $stdDevSamp with Welford's algorithm.
 type deviation struct {
 	sample   bool
 	n        int64
@@ -292,7 +292,7 @@ func (s *setOf) Result(*quota.Meter) value.Value { return document.Array(s.list)
 
 type mergedObject struct {
 	fields  []document.Field
-	indexes map[string]int // the place of each in fields
+	indexes map[string]int // index of each field in fields
 	bytes   int
 }
 

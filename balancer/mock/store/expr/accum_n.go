@@ -16,8 +16,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// countAccumulators keep some of the values: the first, the last, the smallest or
-// the largest n.
+// countAccumulators return n values: the first, last, smallest or largest n.
 var countAccumulators = map[string]func(n int) Accumulator{
 	"$firstN": func(n int) Accumulator { return &firstOrLastN{memoryCounter: memoryCounter{op: "$firstN"}, n: n} },
 	"$lastN": func(n int) Accumulator {
@@ -71,7 +70,7 @@ func (e *extremeN) Add(w *quota.Meter, args []value.Value) error {
 	return err
 }
 
-// trim leaves the n best, in order; equal values keep theirs.
+// trim keeps the n best values, sorted; equal values keep their order.
 func (e *extremeN) trim(w *quota.Meter) {
 	quota.SortStable(w, e.list, func(a, b value.Value) int { return value.Compare(a, b) * e.sign })
 	e.list = trimTo(&e.memoryCounter, e.list, 0, min(e.n, len(e.list)), valueMemory)
@@ -79,7 +78,7 @@ func (e *extremeN) trim(w *quota.Meter) {
 
 func valueMemory(v value.Value) int { return len(v.Value) + quota.ItemBytes }
 
-// trimTo leaves a part of a list that an accumulator keeps.
+// trimTo keeps a part of an accumulator's list.
 func trimTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []T {
 	list = list[:copy(list, list[from:to])]
 	k.bytes = 0
@@ -89,8 +88,8 @@ func trimTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) [
 	return list
 }
 
-// maxBuffered returns how many values are buffered before they are trimmed to n: trimming costs no
-// more than adding the dropped values did.
+// maxBuffered returns how many values are buffered before they are trimmed to n. With this limit,
+// trimming costs no more than adding the dropped values did.
 func maxBuffered(n int) int { return 2*n + 6 }
 
 func (e *extremeN) Result(w *quota.Meter) value.Value {
@@ -98,8 +97,8 @@ func (e *extremeN) Result(w *quota.Meter) value.Value {
 	return document.Array(e.list)
 }
 
-// topN is $top, $topN, $bottom and $bottomN: the output of the documents that
-// come first, or last, in an order. It takes the output and the sort key.
+// topN implements $top, $topN, $bottom and $bottomN: the output of the first or last documents in a sort
+// order. Its arguments are the output and the sort key.
 type topN struct {
 	memoryCounter
 	n              int
@@ -125,7 +124,7 @@ func (t *topN) Add(w *quota.Meter, args []value.Value) error {
 
 func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemBytes }
 
-// trim leaves the first n, or the last.
+// trim keeps the first or last n items.
 func (t *topN) trim(w *quota.Meter) {
 	quota.SortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
 	from, to := 0, min(t.n, len(t.list))
@@ -150,8 +149,7 @@ func (t *topN) Result(w *quota.Meter) value.Value {
 	return out[0]
 }
 
-// quantile is $percentile and $median: the value at a rank, without
-// interpolation.
+// quantile implements $percentile and $median: the value at a rank, without interpolation.
 type quantile struct {
 	memoryCounter
 	ps     []float64
@@ -184,11 +182,10 @@ func (q *quantile) Result(w *quota.Meter) value.Value {
 	return document.Array(out)
 }
 
-// topAccumulators are the accumulators with an order of their own.
+// topAccumulators are the accumulators that have their own sort order.
 var topAccumulators = map[string]bool{"$top": true, "$topN": true, "$bottom": true, "$bottomN": true}
 
-// CompileAccumulator compiles an accumulator of $group; ok is false when there
-// is none of that name.
+// CompileAccumulator compiles an accumulator of $group. ok is false if the accumulator does not exist.
 func (c *Compiler) CompileAccumulator(
 	name string,
 	arg value.Value,
@@ -246,7 +243,7 @@ var inputAndN = NamedArgs{
 	Args: []string{"input", "n"}, NotObject: 5787900, Unknown: 5787901, Missing: []int32{5787907, 5787906},
 }
 
-// compileCountAccumulator is {$firstN: {input, n}} and its like.
+// compileCountAccumulator compiles {$firstN: {input, n}} and similar accumulators.
 func (c *Compiler) compileCountAccumulator(
 	name string,
 	arg value.Value,
@@ -267,7 +264,7 @@ func (c *Compiler) compileCountAccumulator(
 	}}, nil
 }
 
-// evalCount evaluates n: a whole number above zero.
+// evalCount evaluates n, which must be a positive integer.
 func evalCount(n Expression, c *Evaluation) (int, error) {
 	v, err := n.Eval(c)
 	if err != nil {
@@ -376,8 +373,8 @@ func (c *Compiler) compileQuantile(name string, arg value.Value,
 	}, err
 }
 
-// compileAccumulate is $sum and the like as an expression: over its arguments, or
-// over the elements when there is one argument and it is an array.
+// compileAccumulate compiles $sum and similar accumulators as expressions: over their arguments, or over
+// the elements of a single array argument.
 func (c *Compiler) compileAccumulate(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.compileArguments(name, 0, -1, arg, sc)
 	if err != nil {
@@ -396,7 +393,7 @@ func (c *Compiler) compileAccumulate(name string, arg value.Value, sc *Scope) (E
 	}), args, sc)
 }
 
-// compileAccumulateN is $firstN and the like as an expression over an array.
+// compileAccumulateN compiles $firstN and similar accumulators as expressions over an array.
 func (c *Compiler) compileAccumulateN(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.compileNamedArguments(name, arg, sc, inputAndN)
 	if err != nil {
@@ -419,8 +416,8 @@ func (c *Compiler) compileAccumulateN(name string, arg value.Value, sc *Scope) (
 	}), args, sc)
 }
 
-// compileQuantileExpression is $median and $percentile as expressions: over an array, or a
-// single value.
+// compileQuantileExpression compiles $median and $percentile as expressions over an array or a single
+// value.
 func (c *Compiler) compileQuantileExpression(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, start, err := c.compileQuantile(name, arg, sc)
 	if err != nil {
@@ -454,7 +451,7 @@ func accumulateAll(w *quota.Meter, acc Accumulator, vs []value.Value) (value.Val
 	return acc.Result(w), nil
 }
 
-// AccumulatorNames lists what gathers values of many documents, in order.
+// AccumulatorNames returns the sorted names of all accumulators.
 func AccumulatorNames() []string {
 	names := []string{"$count", "$median", "$percentile"}
 	names = slices.AppendSeq(names, maps.Keys(listAccumulators))

@@ -29,7 +29,7 @@ var bitFunctions = map[string]function{
 	"$bitNot": {1, 1, exprBitNot},
 }
 
-// exprAdd sums numbers; one date among them makes the sum a date.
+// exprAdd sums numbers. With one date among the arguments the sum is a date.
 func exprAdd(_ *Evaluation, args []value.Value) (value.Value, error) {
 	sum := value.Int32(0)
 	date := false
@@ -54,7 +54,7 @@ func exprAdd(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return sum, nil
 }
 
-// dateFromMillis makes a date of a number of milliseconds.
+// dateFromMillis returns the date of a number of milliseconds since 1970.
 func dateFromMillis(ms value.Value) (value.Value, error) {
 	f := value.ToDouble(ms)
 	if math.IsNaN(f) || f >= 1<<63 || f < -1<<63 {
@@ -178,7 +178,7 @@ func exprAbs(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int64(n), nil
 }
 
-// roundToWhole is $ceil and $floor.
+// roundToWhole returns the implementation of $ceil or $floor.
 func roundToWhole(op string, double func(float64) float64, mode value.RoundMode,
 ) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
@@ -196,7 +196,7 @@ func roundToWhole(op string, double func(float64) float64, mode value.RoundMode,
 	}
 }
 
-// compileRand takes {} and [] for no arguments.
+// compileRand compiles $rand, whose argument must be {} or [].
 func compileRand(_ string, arg value.Value, _ *Scope) (Expression, error) {
 	if !value.IsObject(arg) && !value.IsArray(arg) || !document.IsEmpty(arg.Value) {
 		return nil, servererr.NewCode(3040501, "$rand does not currently accept arguments")

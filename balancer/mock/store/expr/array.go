@@ -59,8 +59,8 @@ func exprArrayElemAt(c *Evaluation, args []value.Value) (value.Value, error) {
 	return elementByIndex(c.Meter, arr, i), nil
 }
 
-// elementByIndex returns an element counted from the start, or from the end for i < 0;
-// missing outside.
+// elementByIndex returns the element at an index; a negative index counts from the end. It returns
+// missing if the index is out of range.
 func elementByIndex(w *quota.Meter, arr value.Value, i int) value.Value {
 	list := w.Items(arr)
 	if i < 0 {
@@ -85,8 +85,8 @@ func elementAt(op string, i int) func(*Evaluation, []value.Value) (value.Value, 
 	}
 }
 
-// exprConcatArrays appends to a copy of the first array's bytes, so that a $reduce that
-// adds to an array one by one does not build it again each time.
+// exprConcatArrays concatenates arrays. It copies the first array as bytes, so that a $reduce that
+// appends elements one by one does not encode the array again each time.
 func exprConcatArrays(c *Evaluation, args []value.Value) (value.Value, error) {
 	out, start := document.Open(nil)
 	n := 0
@@ -209,8 +209,7 @@ func exprIndexOfArray(c *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int32(-1), nil
 }
 
-// maxRange keeps $range within the memory an operator may take.
-
+// exprRange evaluates $range, whose result is limited to the memory that a stage may use.
 func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 	names := [3]string{"starting value", "ending value", "step value"}
 	var n [3]int
@@ -232,7 +231,7 @@ func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 	if step == 0 {
 		return value.Value{}, servererr.NewCode(34449, "$range requires a non-zero step value")
 	}
-	length := max((to-from)/step, 0) // but for one at the end
+	length := max((to-from)/step, 0) // may be one too low
 	if size := 24 + 16*length; size >= quota.StageMemory {
 		return value.Value{}, servererr.New(mongoerr.ExceededMemoryLimit,
 			"$range would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes", size,
@@ -245,8 +244,8 @@ func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 	return document.Array(out), nil
 }
 
-// exprArrayToObject takes [{k, v}, ...] or [[name, value], ...]; the last of
-// several with one name counts.
+// exprArrayToObject accepts [{k, v}, ...] or [[name, value], ...]. If a name occurs several times, the
+// last value counts.
 func exprArrayToObject(c *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(args[0]) {
 		return value.Null(), nil
@@ -346,7 +345,7 @@ func exprObjectToArray(c *Evaluation, args []value.Value) (value.Value, error) {
 	return document.Array(out), nil
 }
 
-// compileZip reads lists side by side.
+// compileZip compiles $zip, which transposes arrays.
 func (c *Compiler) compileZip(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
 		Args: []string{"inputs", "useLongestLength", "defaults"}, NotObject: 34460, Unknown: 34464, Missing: []int32{34465},
@@ -430,7 +429,7 @@ func evalZip(c *Evaluation, inputs, defaults []Expression, longest bool) (value.
 	return document.Array(out), nil
 }
 
-// compileSortArray takes 1, -1 or a sort pattern.
+// compileSortArray compiles $sortArray. Its order is 1, -1 or a sort pattern.
 func (c *Compiler) compileSortArray(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
 		Args: []string{"input", "sortBy"}, NotObject: 2942500, Unknown: 2942501, Missing: []int32{2942502, 2942503},
@@ -445,7 +444,7 @@ func (c *Compiler) compileSortArray(name string, arg value.Value, sc *Scope) (Ex
 	if n := value.ToDouble(raw[1]); value.IsNumber(raw[1]) && n != 1 && n != -1 {
 		return nil, servererr.NewCode(2942506, "the $sortArray ordering must be either 1 or -1")
 	}
-	// The clauses of $push know the same orders.
+	// $push accepts the same orders.
 	by, err := order.CompileElementOrder(raw[1])
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// The forms that bind variables.
+// The operators that bind variables.
 
 func (c *Compiler) compileLet(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
@@ -49,7 +49,7 @@ func (c *Compiler) compileLet(name string, arg value.Value, sc *Scope) (Expressi
 	}), nil
 }
 
-// parseVariableName reads the optional 'as'.
+// parseVariableName reads the optional argument as.
 func parseVariableName(v value.Value) (string, error) {
 	if value.IsAbsent(v) {
 		return "this", nil
@@ -58,15 +58,16 @@ func parseVariableName(v value.Value) (string, error) {
 	return name, CheckVariable(name)
 }
 
-// itemSlots are the slots of an item's variables: the item, further ones ($$value), and, where
-// the language has it, the place of the item, which comes last.
+// itemSlots are the slots of the variables of an array element: the element, further variables
+// ($$value), and last the index, if the language has it.
 type itemSlots struct {
 	slots    []int
 	hasIndex bool
 }
 
-// bindItem makes a scope with variables for an item. The index is $$IDX unless arrayIndexAs,
-// which is absent or the last of raw, has another name; two of one name fail with twice.
+// bindItem returns a scope with the variables of an array element. The name of the index is IDX unless
+// arrayIndexAs sets another. arrayIndexAs is the last element of raw and may be absent. Two variables
+// with the same name fail with duplicateCode.
 func bindItem(sc *Scope, names []string, raw []value.Value, duplicateCode int32) (*Scope, itemSlots, error) {
 	s := itemSlots{hasIndex: sc.Language.Operators83}
 	if s.hasIndex {
@@ -89,7 +90,7 @@ func bindItem(sc *Scope, names []string, raw []value.Value, duplicateCode int32)
 	return inner, s, nil
 }
 
-// setItem gives the variables their values.
+// setItem sets the variables.
 func (s itemSlots) setItem(c *Evaluation, at int, vs ...value.Value) {
 	if s.hasIndex {
 		vs = append(vs, value.Int32(int32(at)))
@@ -107,8 +108,8 @@ func withIndexArgument(sc *Scope, names ...string) []string {
 	return names
 }
 
-// compilePerItem compiles the list and the expression that is evaluated for each item; raw is the list, the expression,
-// and the optional name of the item's variable.
+// compilePerItem compiles an array expression and the expression that is evaluated for each element. raw
+// is the array, the expression, and the optional name of the element's variable.
 func (c *Compiler) compilePerItem(
 	raw []value.Value,
 	sc *Scope,
@@ -190,7 +191,7 @@ func (c *Compiler) compileFilter(name string, arg value.Value, sc *Scope) (Expre
 		if !value.IsArray(in) {
 			return value.Value{}, servererr.NewCode(28651, "input to $filter must be an array not %s", value.TypeName(in))
 		}
-		if document.IsEmpty(in.Value) { // before the limit is looked at
+		if document.IsEmpty(in.Value) { // before the limit is evaluated
 			return in, nil
 		}
 		maxItems, err := evalFilterLimit(limit, c)
@@ -217,7 +218,7 @@ func (c *Compiler) compileFilter(name string, arg value.Value, sc *Scope) (Expre
 	}), nil
 }
 
-// evalFilterLimit is -1 for no limit.
+// evalFilterLimit evaluates the limit of $filter; -1 means no limit.
 func evalFilterLimit(limit Expression, c *Evaluation) (int, error) {
 	if limit == nil {
 		return -1, nil

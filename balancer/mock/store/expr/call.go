@@ -9,24 +9,23 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// function is an operator whose result depends only on the values of its arguments.
+// function is an operator whose result depends only on the values of its positional arguments.
 type function struct {
-	minArgs, maxArgs int // number of arguments; most < 0 for any number
+	minArgs, maxArgs int // number of arguments; negative maxArgs for any number
 	call             func(c *Evaluation, args []value.Value) (value.Value, error)
 }
 
-// functions are the operators with arguments by position. The tables are put
-// together from one for each topic.
+// functions are the operators with positional arguments, merged from one table for each topic.
 var functions = mergeTables(
 	arithmeticFunctions, mathFunctions, comparisonFunctions, stringFunctions, arrayFunctions, setFunctions,
 	objectFunctions, typeFunctions, conversionFunctions, bitFunctions,
 )
 
-// namedFunction is an operator with arguments by name. A missing required one,
-// an unknown one and an argument that is not an object fail with their own codes.
+// namedFunction is an operator with named arguments. A missing required argument, an unknown argument
+// and an argument that is not an object have their own error codes.
 type namedFunction struct {
 	args                        []string
-	required                    int // the first so many of args
+	required                    int // the number of args, from the first, that are required
 	notObject, unknown, missing int32
 	call                        func(c *Evaluation, args []value.Value) (value.Value, error)
 	hasShortForm                bool // {$op: x} is short for {$op: {first: x}}
@@ -47,9 +46,9 @@ type callExpression struct {
 	name string
 	args []Expression
 	call func(c *Evaluation, args []value.Value) (value.Value, error)
-	// settlesResult is one of endings; nil where all arguments are needed.
+	// settlesResult is the operator's entry in settlesByOperator; nil if all arguments are needed.
 	settlesResult func(args []value.Value) bool
-	minArgs       int // how many arguments there are at least
+	minArgs       int // the minimum number of arguments of call
 }
 
 func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
@@ -75,7 +74,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		}
 		if e.settlesResult != nil && e.settlesResult(args) {
 			for len(args) < e.minArgs {
-				args = append(args, value.Int32(0)) // nobody looks at it
+				args = append(args, value.Int32(0)) // a placeholder that call does not use
 			}
 			break
 		}
@@ -88,15 +87,16 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		err = checkSize(len(v.Value))
 	}
 	if err == nil {
-		err = c.Meter.ChargeBytes(len(v.Value)) // the call stops when the work ends
+		err = c.Meter.ChargeBytes(len(v.Value)) // call stops early if the meter has ended
 	}
 	return v, err
 }
 
-// minChargedArguments is the size from which arguments are charged to the command's memory during a call.
+// minChargedArguments is the size, in bytes, from which arguments are charged to the command's memory
+// during a call.
 const minChargedArguments = 1 << 20
 
-// maxValueSize is how large a value may get between operators.
+// maxValueSize is the maximum size of an intermediate value.
 const maxValueSize = 64 << 20
 
 func checkSize(n int) error {
@@ -113,7 +113,7 @@ func (c *Compiler) compileCall(name string, f function, arg value.Value, sc *Sco
 	}
 	newCall := func(args []Expression) *callExpression {
 		e := &callExpression{name: name, args: args, call: f.call, minArgs: f.minArgs}
-		if len(args) > 1 { // a single one, in $mergeObjects, may be a list
+		if len(args) > 1 { // a single argument of $mergeObjects may be an array
 			e.settlesResult, e.minArgs = settlesByOperator[name], max(f.minArgs, 2)
 		}
 		return e
@@ -137,11 +137,11 @@ func checkConstants(name string, args []Expression, sc *Scope) error {
 	return nil
 }
 
-// compileArguments compiles a list of arguments; a value that is not an array is a single argument.
+// compileArguments compiles an array of arguments. Any other value is a single argument.
 func (c *Compiler) compileArguments(name string, least, most int, arg value.Value, sc *Scope) ([]Expression, error) {
 	var args []Expression
 	var err error
-	if value.IsArray(arg) && name != "$toHashedIndexKey" { // that takes a list for its operand
+	if value.IsArray(arg) && name != "$toHashedIndexKey" { // $toHashedIndexKey takes an array as its operand
 		args, err = c.CompileList(arg, sc)
 	} else {
 		args = make([]Expression, 1)
@@ -218,7 +218,7 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 	return c.fold(&callExpression{args: args, call: f.call}, args, sc)
 }
 
-// OperatorNames lists the operators of expressions, in order.
+// OperatorNames returns the sorted names of the expression operators.
 func OperatorNames() []string {
 	names := slices.Collect(maps.Keys(functions))
 	names = slices.AppendSeq(names, maps.Keys(namedFunctions))

@@ -14,7 +14,8 @@ var comparisonFunctions = map[string]function{
 	"$gte": comparisonFunction(func(c int) bool { return c >= 0 }),
 }
 
-// comparisonFunction compares two values of any types; missing is below null.
+// comparisonFunction returns an operator that compares two values of any types; missing is less than
+// null.
 func comparisonFunction(ok func(int) bool) function {
 	return function{2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
 		return value.Bool(ok(value.Compare(a[0], a[1]))), nil

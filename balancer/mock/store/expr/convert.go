@@ -19,7 +19,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// conversionFailure is the code of a value that does not convert.
+// conversionFailure is the error code for a value that cannot be converted.
 const conversionFailure = mongoerr.Code(241)
 
 var conversionFunctions = map[string]function{
@@ -105,16 +105,16 @@ func conversionError(format string, args ...any) (value.Value, error) {
 	return value.Value{}, servererr.New(conversionFailure, format, args...)
 }
 
-// conversion is the target and the options of convert.
+// conversion is the target type and the options of convert.
 type conversion struct {
 	to       bson.Type
-	format   string // of binary data as text
-	base     int    // of numbers as text; 0 for none
-	extended bool   // with the conversions of 8.3
+	format   string // for conversions between binary data and strings
+	base     int    // of numbers in strings; 0 for none
+	extended bool   // includes the conversions of 8.3
 	meter    *quota.Meter
 }
 
-// convert turns a value into another type, as $convert does.
+// convert converts a value to another type, as $convert does.
 func convert(v value.Value, how conversion) (value.Value, error) {
 	t := how.to
 	if v.Type == t {
@@ -240,7 +240,7 @@ func convertDecimal(v value.Value) (value.Value, error) {
 	return unsupportedConversion(v, "decimal")
 }
 
-// convertBool converts zero to false; everything else is true.
+// convertBool converts zero to false and everything else to true.
 func convertBool(v value.Value) (value.Value, error) {
 	if value.IsNumber(v) {
 		return value.Bool(value.IsTruthy(v)), nil
@@ -303,7 +303,7 @@ func convertString(v value.Value, how conversion) (value.Value, error) {
 	return unsupportedConversion(v, "string")
 }
 
-// plainText returns a number or date as the server writes it.
+// plainText returns a number or date in the server's format.
 func plainText(v value.Value) (string, error) {
 	switch v.Type {
 	case bson.TypeDouble:
@@ -385,7 +385,7 @@ func exprToUUID(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	case value.IsString(v):
 		return parseUUID(value.TextAt(v.Value))
-	case v.Type == bson.TypeBinary: // whatever it has, and however much
+	case v.Type == bson.TypeBinary: // with any contents of any length
 		_, data := v.Binary()
 		_, b, err := bson.MarshalValue(bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data})
 		return value.Value{Type: bson.TypeBinary, Value: b}, err

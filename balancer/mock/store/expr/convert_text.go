@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// The conversions of 8.3: anything to text, text of JSON to arrays and objects, numbers in other
+// The conversions of 8.3: any type to string, JSON strings to arrays and objects, and numbers in other
 // bases. Results and codes are those of the server's tests (jstests/aggregation/expressions:
 // convert_any_to_string.js, convert_string_to_object_array.js, convert_with_base.js).
 
@@ -28,7 +28,7 @@ func (c *Compiler) compileConversion(t bson.Type) operatorCompiler {
 	}
 }
 
-// parseBase reads the argument base of $convert; 0 is none.
+// parseBase reads the base of a $convert; 0 means none.
 func parseBase(v value.Value) (int, error) {
 	if value.IsNullish(v) {
 		return 0, nil
@@ -44,7 +44,7 @@ func parseBase(v value.Value) (int, error) {
 	return 0, servererr.NewCode(3501301, "In $convert, 'base' argument is not a valid base")
 }
 
-// convertInBase converts between numbers and text in a base. It reports false for other types.
+// convertInBase converts between numbers and strings in a base. handled is false for other types.
 func convertInBase(v value.Value, t bson.Type, base int) (out value.Value, handled bool, err error) {
 	toNumber := t == bson.TypeInt32 || t == bson.TypeInt64 || t == bson.TypeDouble || t == bson.TypeDecimal128
 	switch {
@@ -70,7 +70,7 @@ func convertInBase(v value.Value, t bson.Type, base int) (out value.Value, handl
 	return v, false, nil
 }
 
-// extendedText is $toString of the types that only releases after 8.0 convert.
+// extendedText implements $toString for the types that only releases after 8.0 convert.
 func extendedText(w *quota.Meter, v value.Value) (value.Value, error) {
 	text, known := extendedScalarText(v)
 	if !known {
@@ -83,7 +83,8 @@ func extendedText(w *quota.Meter, v value.Value) (value.Value, error) {
 	return value.String(text), nil
 }
 
-// extendedScalarText is the text of a value that 8.0 does not convert; arrays and objects are not known.
+// extendedScalarText returns the string of a scalar that 8.0 cannot convert. known is false for arrays
+// and objects.
 func extendedScalarText(v value.Value) (text string, known bool) {
 	switch v.Type {
 	case bson.TypeMinKey:
@@ -180,7 +181,7 @@ func (b *jsonWriter) writeEscaped(r rune) {
 	}
 }
 
-// parseJSON reads the text of an array or object, as JSON has it: no Extended JSON.
+// parseJSON parses an array or object from a JSON string. Extended JSON has no special meaning.
 func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) {
 	failed := func(why string) (value.Value, error) {
 		return conversionError("Failed to parse %s in $convert with no onError value: %s",
@@ -207,7 +208,7 @@ func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) 
 	return out, nil
 }
 
-// jsonReader makes values of tokens, in their order.
+// jsonReader converts JSON tokens to values.
 type jsonReader struct {
 	*json.Decoder
 	meter *quota.Meter
@@ -253,7 +254,7 @@ func (r jsonReader) readArray(depth int) (value.Value, error) {
 	return value.Value{Type: bson.TypeArray, Value: document.Close(b, start)}, err
 }
 
-// readObject keeps the last value of a name that comes twice.
+// readObject reads an object. If a name occurs twice, the last value counts.
 func (r jsonReader) readObject(depth int) (value.Value, error) {
 	var fields []document.Field
 	at := map[string]int{}
@@ -281,7 +282,7 @@ func (r jsonReader) readObject(depth int) (value.Value, error) {
 	return value.Object(document.New(fields...)), err
 }
 
-// numberFromJSON is an int or a long where the number is whole and fits.
+// numberFromJSON returns an int32 or int64 if the number is an integer that fits, else a double.
 func numberFromJSON(text json.Number) value.Value {
 	if n, err := strconv.ParseInt(text.String(), 10, 64); err == nil {
 		if n == int64(int32(n)) {
@@ -289,6 +290,6 @@ func numberFromJSON(text json.Number) value.Value {
 		}
 		return value.Int64(n)
 	}
-	f, _ := text.Float64() // beyond its range it is infinite
+	f, _ := text.Float64() // infinite if out of range
 	return value.Double(f)
 }

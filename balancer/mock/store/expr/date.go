@@ -41,7 +41,7 @@ var namedDateFunctions = mergeTables(dateParts(), map[string]namedFunction{
 	},
 })
 
-// dateParts returns the operators that give one number of a date.
+// dateParts returns the operators that return one component of a date.
 func dateParts() map[string]namedFunction {
 	table := map[string]func(t time.Time) int{
 		"$year":       time.Time.Year,
@@ -82,12 +82,13 @@ func dateParts() map[string]namedFunction {
 	return out
 }
 
-// weekOfYear counts weeks from the first Sunday; the days before are week 0.
+// weekOfYear returns the week of the year. Week 1 begins on the first Sunday; the days before are in
+// week 0.
 func weekOfYear(t time.Time) int { return (t.YearDay() - 1 + 7 - int(t.Weekday())) / 7 }
 
 func isoWeekday(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }
 
-// localTime reads a date in a time zone; ok is false when either is null.
+// localTime returns a date in a time zone. ok is false if either is null.
 func localTime(date, zone value.Value) (t time.Time, ok bool, err error) {
 	if value.IsNullish(date) {
 		return t, false, nil
@@ -100,7 +101,7 @@ func localTime(date, zone value.Value) (t time.Time, ok bool, err error) {
 	return time.UnixMilli(ms).In(loc), true, err
 }
 
-// dateMillis takes dates, timestamps and ObjectIds for dates.
+// dateMillis returns the milliseconds since 1970 of a date, timestamp or ObjectId.
 func dateMillis(v value.Value) (int64, error) {
 	switch v.Type {
 	case bson.TypeDateTime:
@@ -112,7 +113,7 @@ func dateMillis(v value.Value) (int64, error) {
 	return 0, servererr.NewCode(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
 }
 
-// parseZoneArg reads a time zone argument: an offset or an Olson name. Absent is UTC.
+// parseZoneArg reads a time zone argument: an offset or an Olson name. The default is UTC.
 func parseZoneArg(v value.Value) (loc *time.Location, ok bool, err error) {
 	switch {
 	case value.IsAbsent(v):
@@ -143,7 +144,7 @@ func parseZone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// parseZoneOffset reads +hh, +hhmm or +hh:mm in seconds.
+// parseZoneOffset parses +hh, +hhmm or +hh:mm and returns seconds.
 func parseZoneOffset(s string) (int, bool) {
 	if len(s) < 3 || s[0] != '+' && s[0] != '-' {
 		return 0, false
@@ -200,7 +201,7 @@ var datePartNames = []string{
 	"isoDayOfWeek",
 }
 
-// exprDateFromParts lets parts beyond their range carry over.
+// exprDateFromParts returns a date from its components. Components out of range carry over.
 func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	year, isoYear := args[0], args[8]
 	switch {
@@ -246,7 +247,7 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 		t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, loc)
 		return value.Date(t.UnixMilli() + int64(n[6])), nil
 	}
-	// The first ISO week has January 4th in it.
+	// The first ISO week contains January 4.
 	start := time.Date(n[8], 1, 4, n[3], n[4], n[5], 0, loc)
 	days := (n[9]-1)*7 + n[10] - isoWeekday(start)
 	t := time.Date(n[8], 1, 4+days, n[3], n[4], n[5], 0, loc)

@@ -9,11 +9,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// TimeUnit is a length of time by name: so many months, or so many milliseconds.
+// TimeUnit is a unit of time, as a number of months or of milliseconds.
 type TimeUnit struct {
 	Months int
 	Millis int64
-	local  bool // days and weeks follow the calendar of the time zone
+	local  bool // days and weeks follow the local calendar
 }
 
 var timeUnits = map[string]TimeUnit{
@@ -22,7 +22,7 @@ var timeUnits = map[string]TimeUnit{
 	"hour": {Millis: 3600000}, "minute": {Millis: 60000}, "second": {Millis: 1000}, "millisecond": {Millis: 1},
 }
 
-// ParseUnit reads the unit argument of an operator on dates.
+// ParseUnit reads the unit argument of a date operator.
 func ParseUnit(v value.Value, op string, typeCode int32) (TimeUnit, string, error) {
 	if !value.IsString(v) {
 		return TimeUnit{}, "", servererr.NewCode(typeCode, "%s requires 'unit' to be a string, but got %s", op,
@@ -36,7 +36,7 @@ func ParseUnit(v value.Value, op string, typeCode int32) (TimeUnit, string, erro
 	return u, name, nil
 }
 
-// parseWeekStart reads the day a week begins with; Sunday when absent.
+// parseWeekStart reads the first day of the week; the default is Sunday.
 func parseWeekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) {
 	switch {
 	case value.IsAbsent(v):
@@ -80,7 +80,7 @@ func dateArithmetic(op string, sign int64) namedFunction {
 			if err != nil || !ok {
 				return value.Null(), err
 			}
-			const most = 1 << 40 // years and milliseconds alike lie within
+			const most = 1 << 40 // years as well as milliseconds stay below this
 			if amount > most || amount < -most {
 				if u.Millis != 1 {
 					return value.Value{}, servererr.NewCode(5976500, "%s overflowed", op)
@@ -95,7 +95,8 @@ func dateArithmetic(op string, sign int64) namedFunction {
 	}
 }
 
-// AddUnits keeps the day within the month it arrives in.
+// AddUnits adds n units to t. If the resulting month is too short, it returns the last day of that
+// month.
 func AddUnits(t time.Time, u TimeUnit, n int64) (time.Time, error) {
 	switch {
 	case u.Months > 0:
@@ -124,7 +125,7 @@ func AddUnits(t time.Time, u TimeUnit, n int64) (time.Time, error) {
 	return time.UnixMilli(ms).In(t.Location()), nil
 }
 
-// exprDateDiff counts the unit boundaries between two dates.
+// exprDateDiff returns the number of unit boundaries between two dates.
 func exprDateDiff(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(args[0]) || value.IsNullish(args[1]) || value.IsNullish(args[2]) {
 		return value.Null(), nil
@@ -157,7 +158,7 @@ func exprDateDiff(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int64(unitNumber(b, u, name, start) - unitNumber(a, u, name, start)), nil
 }
 
-// unitNumber numbers the unit a time lies in.
+// unitNumber returns the number of the unit that contains t.
 func unitNumber(t time.Time, u TimeUnit, name string, start time.Weekday) int64 {
 	if u.Months > 0 {
 		return floorDiv(int64(t.Year())*12+int64(t.Month())-1, int64(u.Months))
@@ -183,8 +184,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// exprDateTrunc returns the start of the bin a date lies in; bins are counted
-// from the year 2000.
+// exprDateTrunc returns the start of the bin that contains a date; bins are counted from the year 2000.
 func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if value.IsNullish(args[0]) || value.IsNullish(args[1]) || !value.IsAbsent(args[2]) && value.IsNullish(args[2]) {
 		return value.Null(), nil

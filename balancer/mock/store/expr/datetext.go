@@ -48,7 +48,7 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.String(formatDate(t, format)), nil
 }
 
-// checkYear refuses years that have no four digits.
+// checkYear rejects years that do not have four digits.
 func checkYear(t time.Time) error {
 	if year := t.Year(); year < 0 || year > 9999 {
 		return servererr.NewCode(18537,
@@ -175,7 +175,7 @@ func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) 
 	return value.Date(t.UnixMilli()), nil
 }
 
-// dateLayouts are the forms of a date without a format.
+// dateLayouts are the layouts for parsing a date without a format.
 var dateLayouts = func() []string {
 	var all []string
 	for _, day := range []string{"2006-01-02", "2006/01/02", "20060102"} {
@@ -192,7 +192,7 @@ var dateLayouts = func() []string {
 		"Mon, 02 Jan 2006 15:04:05 MST", "Mon, 02 Jan 2006 15:04:05 -0700")
 }()
 
-// parseDate reads a date as ISO 8601 and a few other plain forms.
+// parseDate parses a date in ISO 8601 or a few other simple formats.
 func parseDate(text string, loc *time.Location) (time.Time, error) {
 	for _, layout := range dateLayouts {
 		t, err := time.ParseInLocation(layout, text, loc)
@@ -200,7 +200,7 @@ func parseDate(text string, loc *time.Location) (time.Time, error) {
 			continue
 		}
 		if strings.HasSuffix(layout, "MST") && t.Location() != time.UTC && t.Location() != loc {
-			continue // a zone name that is not known would count as UTC
+			continue // otherwise an unknown zone name would count as UTC
 		}
 		return t, nil
 	}
@@ -208,7 +208,7 @@ func parseDate(text string, loc *time.Location) (time.Time, error) {
 	return time.Time{}, err
 }
 
-// dateReader holds the parts of a date that have been read so far.
+// dateReader holds the components of a date that have been parsed so far.
 type dateReader struct {
 	text                                        string
 	year, month, day, hour, minute, second, ms  int
@@ -216,7 +216,7 @@ type dateReader struct {
 	hasZone                                     bool
 }
 
-// parseDateFormat reads a date by a format as $dateToString writes it.
+// parseDateFormat parses a date by a $dateToString format.
 func parseDateFormat(text, format string, loc *time.Location) (time.Time, error) {
 	r := &dateReader{text: text, month: 1, day: 1, year: -1, isoYear: -1, isoWeek: 1, isoDay: 1}
 	failed := func() (time.Time, error) {
@@ -255,7 +255,7 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 	return time.Date(r.year, time.Month(r.month), r.day, r.hour, r.minute, r.second, r.ms*1e6, loc), nil
 }
 
-// readPart takes one part off the text, and reports whether it was there.
+// readPart parses one component and reports whether the text contains it.
 func (r *dateReader) readPart(c byte) bool {
 	if into, width := r.numberTarget(c); into != nil {
 		n := 0

@@ -16,9 +16,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// $serializeEJSON and $deserializeEJSON: values as Extended JSON v2 writes them, and back.
+// $serializeEJSON and $deserializeEJSON convert values to Extended JSON v2 and back.
 
-// compileEJSON is {input, relaxed, onError}; $deserializeEJSON has no relaxed.
+// compileEJSON compiles {input, relaxed, onError}; $deserializeEJSON has no relaxed.
 func (c *Compiler) compileEJSON(name string, arg value.Value, sc *Scope) (Expression, error) {
 	names := []string{"input", "onError", "relaxed"}
 	if name == "$deserializeEJSON" {
@@ -66,7 +66,7 @@ type ejsonWriter struct {
 	relaxed bool
 }
 
-// wrapValue makes {name: v}.
+// wrapValue returns the object {name: v}.
 func wrapValue(name string, v value.Value) value.Value {
 	return value.Object(document.New(document.Field{Name: name, Value: v}))
 }
@@ -110,7 +110,7 @@ func (w ejsonWriter) numberValue(name string, v value.Value, text string) value.
 	return wrapValue(name, value.String(text))
 }
 
-// A date from 1970 to 9999 is text in relaxed mode.
+// dateValue returns a date. In relaxed mode a date from 1970 to 9999 is a string.
 func (w ejsonWriter) dateValue(ms int64) value.Value {
 	if t := time.UnixMilli(ms).UTC(); w.relaxed && ms >= 0 && t.Year() <= 9999 {
 		return wrapValue("$date", value.String(t.Format("2006-01-02T15:04:05.000Z")))
@@ -118,7 +118,7 @@ func (w ejsonWriter) dateValue(ms int64) value.Value {
 	return wrapValue("$date", wrapValue("$numberLong", value.String(strconv.FormatInt(ms, 10))))
 }
 
-// ejsonDoubleText is the shortest text of a number, without an exponent below 1e16.
+// ejsonDoubleText returns the shortest representation of a number, without an exponent below 1e16.
 func ejsonDoubleText(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -131,7 +131,7 @@ func ejsonDoubleText(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// plainEJSON converts the types that look the same in relaxed and canonical mode.
+// plainEJSON converts the types that are the same in relaxed and canonical mode.
 func plainEJSON(v value.Value) value.Value {
 	switch v.Type {
 	case bson.TypeObjectID:
@@ -217,7 +217,7 @@ func unwrapValue(v value.Value) (value.Value, error) {
 	return bson.Raw(raw).Lookup("v"), nil
 }
 
-// plainJSON is a value for encoding/json, numbers as they stand.
+// plainJSON returns a value for encoding/json; numbers stay exact.
 func plainJSON(v value.Value) any {
 	switch {
 	case value.IsObject(v):

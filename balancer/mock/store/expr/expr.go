@@ -1,7 +1,6 @@
-// Package expr compiles and evaluates aggregation expressions, and the
-// accumulators that $group, windows and expressions share. The rules are those of
-// the operators' manual pages; which error comes when, and which constants
-// are computed early, follow the server (8.0.10), as recorded.
+// Package expr compiles and evaluates aggregation expressions, and the accumulators that $group, windows
+// and expressions share. The rules are those of the operators' manual pages. The order of errors and the
+// constant folding follow recordings of a server (8.0.10).
 package expr
 
 import (
@@ -18,28 +17,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Expression is a compiled aggregation expression. Its result is missing where a field
-// does not exist.
+// Expression is a compiled aggregation expression. Its result is missing if a field does not exist.
 type Expression interface {
 	Eval(c *Evaluation) (value.Value, error)
 }
 
-// Scope knows the variables an expression may use: user variables have a slot
-// each, those with an initial value have it from the start. A scope is not
-// changed once made.
+// Scope defines the variables that an expression may use. Each user variable has a slot. Variables with
+// an initial value have it from the start. A Scope is immutable.
 type Scope struct {
 	outer     *Scope // nil for the outermost
 	slots     map[string]int
-	slotCount int           // how many slots there are, those of outer scopes too
-	Values    []value.Value // initial, by slot
-	// Language is that of the release.
+	slotCount int           // number of slots, including those of outer scopes
+	Values    []value.Value // initial values by slot
+	// Language is the expression language of the release.
 	Language Language
-	// deferredErr has the first error that constants made. It is shared with inner scopes,
-	// and nil where such an error counts at once.
+	// deferredErr is the first error of constant folding. Inner scopes share it. It is nil if such an
+	// error is returned at once.
 	deferredErr *error
 }
 
-// slot finds a variable.
+// slot returns the slot of a variable.
 func (s *Scope) slot(name string) (int, bool) {
 	for ; s != nil; s = s.outer {
 		if slot, ok := s.slots[name]; ok {
@@ -49,7 +46,7 @@ func (s *Scope) slot(name string) (int, bool) {
 	return 0, false
 }
 
-// NewScope makes a scope of constant variables: those of a command's let.
+// NewScope returns a scope of constant variables, such as those of a command's let.
 func NewScope(l Language, let bson.Raw) (*Scope, error) { return newScopeIn(nil, l, let) }
 
 func newScopeIn(w *quota.Meter, l Language, let bson.Raw) (*Scope, error) {
@@ -77,7 +74,7 @@ func newScopeIn(w *quota.Meter, l Language, let bson.Raw) (*Scope, error) {
 	return sc, nil
 }
 
-// WithVariables adds variables; their slots follow those there already.
+// WithVariables returns an inner scope with additional variables, which get the next slots.
 func (s *Scope) WithVariables(names ...string) (inner *Scope, slots []int) {
 	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), slotCount: s.slotCount, Values: s.Values,
 		Language: s.Language, deferredErr: s.deferredErr}
@@ -95,18 +92,19 @@ type Evaluation struct {
 	Vars  []value.Value // by slot
 	Now   time.Time
 	Rand  func() float64
-	Meter *quota.Meter // nil where nothing can end it
-	// Language is that of the release.
+	Meter *quota.Meter // nil if there is no limit
+	// Language is the expression language of the release.
 	Language Language
 	finder   paths.Finder
 }
 
-// NewEvaluation begins to evaluate the expressions of a scope, at a time and within a run.
+// NewEvaluation starts an evaluation of the expressions of a scope, with now as $$NOW and w as its
+// meter.
 func NewEvaluation(sc *Scope, now time.Time, w *quota.Meter) *Evaluation {
 	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Meter: w, Language: sc.Language}
 }
 
-// Set gives a variable its value.
+// Set sets a variable.
 func (c *Evaluation) Set(slot int, v value.Value) {
 	for len(c.Vars) <= slot {
 		c.Vars = append(c.Vars, value.Value{})
@@ -114,26 +112,26 @@ func (c *Evaluation) Set(slot int, v value.Value) {
 	c.Vars[slot] = v
 }
 
-// WithRoot evaluates with another document as the root.
+// WithRoot returns a copy of the evaluation with another document as $$ROOT.
 func (c *Evaluation) WithRoot(doc value.Value) *Evaluation {
 	inner := *c
 	inner.Root = doc
 	return &inner
 }
 
-// MaxDepth bounds the nesting of expressions, as the depth of BSON
-// documents bounds it on the server.
+// MaxDepth limits the nesting of expressions. On the server, the depth limit of BSON documents has that
+// effect.
 const MaxDepth = 200
 
 // Compiler compiles expressions for one of the server's two engines.
 type Compiler struct {
 	depth     int
-	SBE       bool // for SBE (sbe.go)
+	SBE       bool // for the SBE engine (sbe.go)
 	noFolding bool // no constant folding
 	forms     map[string]operatorCompiler
 }
 
-// operatorCompiler compiles an operator that is not a plain function of its arguments.
+// operatorCompiler compiles an operator that is not just a function of its arguments.
 type operatorCompiler func(name string, arg value.Value, sc *Scope) (Expression, error)
 
 // Compile compiles an expression. Errors have the server's codes.
@@ -212,7 +210,7 @@ func (c *Compiler) compileObject(doc []byte, sc *Scope) (Expression, error) {
 	return out, nil
 }
 
-// checkFieldName refuses names that an object expression may not make.
+// checkFieldName rejects names that an object expression must not use.
 func checkFieldName(name string) error {
 	switch {
 	case strings.HasPrefix(name, "$"):
@@ -253,7 +251,7 @@ func (c *Compiler) compileClassicOperator(name string, arg value.Value, sc *Scop
 	return nil, servererr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 }
 
-// HasOperator reports whether there is an operator of that name.
+// HasOperator reports whether the language has the operator.
 func (l Language) HasOperator(name string) bool {
 	c := Compiler{}
 	_, isFunction := functions[name]
@@ -268,10 +266,10 @@ type Literal value.Value
 // Eval returns the value.
 func (l Literal) Eval(*Evaluation) (value.Value, error) { return value.Value(l), nil }
 
-// Array makes an array of its elements.
+// Array is an array expression.
 type Array []Expression
 
-// Eval evaluates the elements; missing ones become null.
+// Eval evaluates the elements; missing values become null.
 func (a Array) Eval(c *Evaluation) (value.Value, error) {
 	vs := make([]value.Value, len(a))
 	size := 0
@@ -311,10 +309,10 @@ type namedExpression struct {
 	Expr Expression
 }
 
-// Object makes a document of its fields.
+// Object is an object expression.
 type Object []namedExpression
 
-// Eval evaluates the fields; missing ones are left out.
+// Eval evaluates the fields; fields with a missing value are omitted.
 func (o Object) Eval(c *Evaluation) (value.Value, error) {
 	b, start := document.Open(nil)
 	for _, f := range o {

@@ -8,27 +8,26 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Func is an expression made of a closure.
+// Func is an expression implemented by a closure.
 type Func func(c *Evaluation) (value.Value, error)
 
 // Eval calls the function.
 func (f Func) Eval(c *Evaluation) (value.Value, error) {
 	v, err := f(c)
 	if err == nil {
-		err = c.Meter.Charge(1) // loops stop when the work ends
+		err = c.Meter.Charge(1) // loops stop when the meter ends
 	}
 	return v, err
 }
 
-// noJavaScript refuses what runs in the server's own JavaScript, as a server
-// does where that is switched off.
+// noJavaScript rejects operators that need JavaScript, with the error of a server whose JavaScript
+// engine is disabled.
 func noJavaScript(string, value.Value, *Scope) (Expression, error) {
 	return nil, servererr.NewCode(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
-// specialForms returns the operators that do not simply look at all their
-// arguments: they choose which to evaluate, bind variables, or read a part of
-// their specification as it stands.
+// specialForms returns the operators that do not simply evaluate all their arguments: they choose which
+// arguments to evaluate, bind variables, or read a part of their specification literally.
 func (c *Compiler) specialForms() map[string]operatorCompiler {
 	forms := map[string]operatorCompiler{
 		"$literal":      func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
@@ -68,14 +67,14 @@ func (c *Compiler) specialForms() map[string]operatorCompiler {
 	return forms
 }
 
-// compileJunction is $and and $or: they stop at the first operand that decides.
+// compileJunction compiles $and and $or. They stop at the first operand that determines the result.
 func (c *Compiler) compileJunction(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.compileArguments(name, 0, -1, arg, sc)
 	if err != nil {
 		return nil, err
 	}
 	stopAt := name == "$or"
-	for i := range args { // one that decides does so wherever it stands
+	for i := range args { // a deciding constant decides in any position
 		if v, ok := constantAt(args, i); ok && !c.noFolding && value.IsTruthy(v) == stopAt {
 			return Literal(value.Bool(stopAt)), nil
 		}
@@ -105,7 +104,7 @@ func (c *Compiler) compileNot(name string, arg value.Value, sc *Scope) (Expressi
 	}), args, sc)
 }
 
-// compileCond takes {if, then, else} or a list of three.
+// compileCond compiles $cond, {if, then, else} or an array of three.
 func (c *Compiler) compileCond(name string, arg value.Value, sc *Scope) (Expression, error) {
 	var args []Expression
 	if value.IsObject(arg) {
@@ -141,15 +140,15 @@ func (c *Compiler) compileCond(name string, arg value.Value, sc *Scope) (Express
 	}), nil
 }
 
-// NamedArgs says which arguments a form takes and which codes its errors have.
+// NamedArgs says which arguments an operator accepts and which codes its errors have.
 type NamedArgs struct {
 	Args      []string
 	NotObject int32
 	Unknown   int32
-	Missing   []int32 // for each argument; beyond its end and for 0 optional
+	Missing   []int32 // by argument; 0 or beyond the end for an optional one
 }
 
-// compileNamedArguments compiles the arguments of a form; those not given are nil.
+// compileNamedArguments compiles named arguments; absent ones are nil.
 func (c *Compiler) compileNamedArguments(
 	name string,
 	arg value.Value,
@@ -172,7 +171,7 @@ func (c *Compiler) compileNamedArguments(
 	return args, nil
 }
 
-// ReadNamedArgs reads the arguments of a form without compiling them.
+// ReadNamedArgs reads named arguments without compiling them.
 func ReadNamedArgs(name string, arg value.Value, spec NamedArgs) ([]value.Value, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.NewCode(spec.NotObject, "%s only supports an object as its argument, not %s", name,

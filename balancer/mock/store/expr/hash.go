@@ -15,10 +15,10 @@ import (
 )
 
 // The expressions of 8.2 and 8.3. Results and codes are those of the server's own tests
-// (jstests/aggregation/expressions: hash.js, subtype.js, create_oid.js, current_date.js);
-// texts of errors are ours.
+// (jstests/aggregation/expressions: hash.js, subtype.js, create_oid.js, current_date.js). The error
+// messages are our own.
 
-// newForms are those of Language.
+// newForms returns the operators that only later languages have (see Language).
 func (c *Compiler) newForms() map[string]operatorCompiler {
 	return map[string]operatorCompiler{
 		"$hash":             c.compileHash,
@@ -33,7 +33,8 @@ func (c *Compiler) newForms() map[string]operatorCompiler {
 	}
 }
 
-// formWithoutArguments makes a form that takes {} and gives another value each time.
+// formWithoutArguments returns an operator whose argument must be {} and that returns a new value each
+// time.
 func formWithoutArguments(give func(c *Evaluation) value.Value) operatorCompiler {
 	return func(name string, arg value.Value, _ *Scope) (Expression, error) {
 		if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
@@ -43,7 +44,7 @@ func formWithoutArguments(give func(c *Evaluation) value.Value) operatorCompiler
 	}
 }
 
-// newObjectID makes one of the time and of chance.
+// newObjectID returns an ObjectId from the time and random bytes.
 func (c *Evaluation) newObjectID() bson.ObjectID {
 	var id bson.ObjectID
 	binary.BigEndian.PutUint32(id[:], uint32(c.now().Unix()))
@@ -66,14 +67,14 @@ func (c *Compiler) compileSubtype(name string, arg value.Value, sc *Scope) (Expr
 	}}, arg, sc)
 }
 
-// hashAlgorithms are the algorithms of $hash, by the name that it takes.
+// hashAlgorithms are the algorithms of $hash by name.
 var hashAlgorithms = map[string]func(data []byte) []byte{
 	"md5":    func(data []byte) []byte { sum := md5.Sum(data); return sum[:] },
 	"sha256": func(data []byte) []byte { sum := sha256.Sum256(data); return sum[:] },
 	"xxh64":  func(data []byte) []byte { return binary.BigEndian.AppendUint64(nil, xxhash.Sum64(data)) },
 }
 
-// compileHash is $hash and $hexHash.
+// compileHash compiles $hash and $hexHash.
 func (c *Compiler) compileHash(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.compileStrictArguments(name, arg, sc, 2, "input", "algorithm")
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *Compiler) compileHash(name string, arg value.Value, sc *Scope) (Express
 	return c.fold(&callExpression{name: name, args: args, call: call}, args, sc)
 }
 
-// evalHash is nil for null.
+// evalHash returns the hash of input, nil if input is null.
 func evalHash(name string, input, algorithm value.Value) ([]byte, error) {
 	if !value.IsString(algorithm) {
 		return nil, servererr.NewCode(10754001, "%s requires 'algorithm' to be a string, found: %s", name,
@@ -115,8 +116,8 @@ func evalHash(name string, input, algorithm value.Value) ([]byte, error) {
 		value.TypeName(input))
 }
 
-// compileStrictArguments compiles the arguments of a form, of which the first so many must be there.
-// Whatever is wrong fails with FailedToParse.
+// compileStrictArguments compiles named arguments, of which the first required ones must be present. All
+// errors have code FailedToParse.
 func (c *Compiler) compileStrictArguments(name string, arg value.Value, sc *Scope, required int, names ...string,
 ) ([]Expression, error) {
 	if !value.IsObject(arg) {

@@ -9,24 +9,23 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Language lists the features of a release's query language beyond 8.0, which is the
-// zero value.
+// Language lists the features that a release's query language has beyond 8.0. The zero value is 8.0.
 type Language struct {
-	// ArrayAccumulators has $concatArrays and $setUnion gather the arrays of a group (8.1).
+	// ArrayAccumulators adds $concatArrays and $setUnion as accumulators (8.1).
 	ArrayAccumulators bool
-	// CurrentDate has $currentDate as an expression (8.2).
+	// CurrentDate adds the expression $currentDate (8.2).
 	CurrentDate bool
-	// Operators83 has $hash, $hexHash, $subtype, $createObjectId, $serializeEJSON,
-	// $deserializeEJSON, arrayIndexAs, and the conversions of convert_text.go (8.3).
+	// Operators83 adds $hash, $hexHash, $subtype, $createObjectId, $serializeEJSON, $deserializeEJSON,
+	// arrayIndexAs, and the conversions of convert_text.go (8.3).
 	Operators83 bool
-	// RefusesEmptyGroupFields has $group refuse fields without a name (9.0).
+	// RefusesEmptyGroupFields makes $group reject empty field names (9.0).
 	RefusesEmptyGroupFields bool
-	// NullInArrays makes a path yield null at each element of an array that it cannot descend
-	// into, and at an empty array (9.0, SERVER-36681).
+	// NullInArrays makes a path yield null for each array element that is not an object, and for an
+	// empty array (9.0, SERVER-36681).
 	NullInArrays bool
 }
 
-// newOperators are the expressions that 8.0 does not have.
+// newOperators are the expression operators that 8.0 does not have.
 var newOperators = map[string]func(Language) bool{
 	"$currentDate":      func(l Language) bool { return l.CurrentDate },
 	"$hash":             func(l Language) bool { return l.Operators83 },
@@ -39,10 +38,10 @@ var newOperators = map[string]func(Language) bool{
 	"$toObject":         func(l Language) bool { return l.Operators83 },
 }
 
-// newArguments are those by name that 8.0 does not have.
+// newArguments are the named arguments that 8.0 does not have, by operator.
 var newArguments = map[string]string{"$convert": "base"}
 
-// argumentNames returns the names of an operator's arguments with those that the language adds.
+// argumentNames returns the names of an operator's arguments, including those that the language adds.
 func (l Language) argumentNames(name string, names []string) []string {
 	more, some := newArguments[name]
 	if !some || !l.Operators83 {
@@ -51,13 +50,13 @@ func (l Language) argumentNames(name string, names []string) []string {
 	return append(slices.Clip(names), more)
 }
 
-// supportsOperator reports whether the language has an existing operator.
+// supportsOperator reports whether the language has an operator that the package implements.
 func (l Language) supportsOperator(name string) bool {
 	since, isNew := newOperators[name]
 	return !isNew || since(l)
 }
 
-// arrayAccumulators are those that gather arrays.
+// arrayAccumulators are the accumulators for arrays.
 var arrayAccumulators = map[string]func() Accumulator{
 	"$concatArrays": func() Accumulator {
 		return &concatArraysOf{pushAll{memoryCounter: memoryCounter{op: "$concatArrays"}}}
@@ -67,7 +66,7 @@ var arrayAccumulators = map[string]func() Accumulator{
 	},
 }
 
-// groupAccumulator finds one that works only on groups.
+// groupAccumulator returns the constructor of an accumulator that works only on groups.
 func (l Language) groupAccumulator(name string) (start func() Accumulator, found bool) {
 	if start, found = groupAccumulators[name]; found || !l.ArrayAccumulators {
 		return start, found
@@ -76,21 +75,21 @@ func (l Language) groupAccumulator(name string) (start func() Accumulator, found
 	return start, found
 }
 
-// concatArraysOf is $concatArrays over a group.
+// concatArraysOf implements $concatArrays over a group.
 type concatArraysOf struct{ pushAll }
 
 func (a *concatArraysOf) Add(w *quota.Meter, args []value.Value) error {
 	return forEachItem(w, a.op, args[0], func(item value.Value) error { return a.pushAll.Add(w, []value.Value{item}) })
 }
 
-// setUnionOf is $setUnion over a group.
+// setUnionOf implements $setUnion over a group.
 type setUnionOf struct{ setOf }
 
 func (u *setUnionOf) Add(w *quota.Meter, args []value.Value) error {
 	return forEachItem(w, u.op, args[0], func(item value.Value) error { return u.setOf.Add(w, []value.Value{item}) })
 }
 
-// forEachItem gives the items of an array. What is missing has none; null is refused.
+// forEachItem calls give for each element of an array. A missing list has no elements; null is an error.
 func forEachItem(w *quota.Meter, op string, list value.Value, give func(item value.Value) error) error {
 	if value.IsMissing(list) {
 		return nil

@@ -11,8 +11,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// LetLiteral makes a command's let of one variable that stands for a document as
-// it is.
+// LetLiteral returns a let with one variable whose value is the document itself.
 func LetLiteral(name string, doc bson.Raw) bson.Raw {
 	return document.New(document.Field{Name: name, Value: literalOf(value.Object(doc))})
 }
@@ -21,9 +20,8 @@ func literalOf(v value.Value) value.Value {
 	return value.Object(document.New(document.Field{Name: "$literal", Value: v}))
 }
 
-// EvalLet evaluates the variables of a command, so that the receiver of the result
-// need not: each is a $literal of its value. It fails with the cause of ctx
-// when that ends.
+// EvalLet evaluates the variables of a command, so that the receiver does not have to. Each result is a
+// $literal. It fails with the cause of ctx when ctx ends.
 func EvalLet(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
 	if document.IsEmpty(let) {
 		return let, nil
@@ -43,8 +41,8 @@ func EvalLet(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
 	return document.New(out...), nil
 }
 
-// WithNow returns variables that have been settled, with another time for $$NOW: a router
-// gives the servers behind it the time of its own clock.
+// WithNow returns evaluated variables with another value of $$NOW. A router sends its own time to the
+// shards.
 func WithNow(let bson.Raw, now time.Time) bson.Raw {
 	fields := []document.Field{{Name: nowName, Value: value.Date(now.UnixMilli())}}
 	for name, v := range document.Fields(let) {
@@ -53,7 +51,7 @@ func WithNow(let bson.Raw, now time.Time) bson.Raw {
 	return document.New(fields...)
 }
 
-// letField returns the let field that defines a variable as a literal value.
+// letField returns a let field that defines a variable with a literal value.
 func letField(name string, v value.Value) document.Field {
 	if value.IsMissing(v) {
 		return document.Field{Name: name, Value: value.String("$$REMOVE")}
@@ -61,9 +59,8 @@ func letField(name string, v value.Value) document.Field {
 	return document.Field{Name: name, Value: literalOf(v)}
 }
 
-// LetForDocument evaluates variables over a document, for a command that takes them as a
-// let of its own. Without any there is "new", the document ($merge). It fails with
-// the cause of ctx when that ends.
+// LetForDocument evaluates variables for a document, as the let of another command. If let is nil, the
+// only variable is "new", the document ($merge). It fails with the cause of ctx when ctx ends.
 func LetForDocument(ctx context.Context, l Language, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
 	if let == nil {
 		return LetLiteral("new", doc), nil

@@ -38,14 +38,14 @@ var mathFunctions = map[string]function{
 	"$radiansToDegrees": {1, 1, scaleFunction("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
 }
 
-// π/180 and 180/π, to the 34 digits of a decimal. Two of the manual's examples of
-// $radiansToDegrees differ from the results in the last digit.
+// π/180 and 180/π, with the 34 digits of a decimal. Two examples of $radiansToDegrees in the manual have
+// a different last digit.
 var (
 	radiansOfDegree = value.MustDecimal("0.01745329251994329576923690768488613")
 	degreesOfRadian = value.MustDecimal("57.29577951308232087679815481410517")
 )
 
-// Random is in [0, 1).
+// Random returns a random number in [0, 1).
 func (c *Evaluation) Random() float64 {
 	if c.Rand != nil {
 		return c.Rand()
@@ -57,7 +57,7 @@ func realFunction(op string, f func(float64) float64) func(*Evaluation, []value.
 	return numberFunction(op, func(v value.Value) value.Value { return value.ApplyReal(v, f) })
 }
 
-// scaleFunction multiplies by a constant.
+// scaleFunction returns an operator that multiplies by a constant.
 func scaleFunction(
 	op string,
 	by float64,
@@ -151,7 +151,7 @@ func exprLog(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.ApplyReal2(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }), nil
 }
 
-// notPositive reports whether a number is zero or negative; NaN is not.
+// notPositive reports whether a number is zero or negative. It is false for NaN.
 func notPositive(v value.Value) bool {
 	return !math.IsNaN(value.ToDouble(v)) && value.Compare(v, value.Int32(0)) <= 0
 }
@@ -183,7 +183,7 @@ func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Decimal(withoutTrailingZeros(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
 }
 
-// withoutTrailingZeros makes a decimal without needless zeros behind the point.
+// withoutTrailingZeros returns a decimal without trailing zeros after the point.
 func withoutTrailingZeros(c *big.Int, exp int) bson.Decimal128 {
 	ten := big.NewInt(10)
 	for exp < 0 {
@@ -196,7 +196,7 @@ func withoutTrailingZeros(c *big.Int, exp int) bson.Decimal128 {
 	return value.MakeDecimal(c, exp)
 }
 
-// exprPow stays with integers as long as the result is one.
+// exprPow computes a power. Integers stay integers as long as the result is an integer.
 func exprPow(_ *Evaluation, args []value.Value) (value.Value, error) {
 	base, exp := args[0], args[1]
 	switch {
@@ -267,7 +267,7 @@ func decimalPow(base, exp bson.Decimal128) value.Value {
 	return value.Decimal(result)
 }
 
-// roundingFunction is $round and $trunc, to an optional number of places.
+// roundingFunction returns the implementation of $round or $trunc, with an optional number of places.
 func roundingFunction(op string, mode value.RoundMode) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
@@ -365,8 +365,7 @@ func roundDouble(f float64, places int, mode value.RoundMode) float64 {
 	return math.Copysign(rounded, f)
 }
 
-// bigFloatText returns the number to the 34 digits the server rounds it to
-// first.
+// bigFloatText returns the number with 34 digits, to which the server rounds it first.
 func bigFloatText(f float64) string {
 	return new(big.Float).SetFloat64(f).Text('e', value.DecimalDigits-1)
 }

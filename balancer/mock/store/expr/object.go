@@ -17,8 +17,7 @@ func mergeObjects(c *Evaluation, args []value.Value) (value.Value, error) {
 	return accumulateAll(c.Meter, newMergedObject(), args)
 }
 
-// compileGetField takes {field, input} or a field name alone, of the current document
-// then.
+// compileGetField compiles $getField: {field, input}, or a field name of the current document.
 func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw := []value.Value{arg, value.Absent}
 	if value.IsObject(arg) && !document.IsExpression(arg.Value) {
@@ -64,8 +63,7 @@ func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Exp
 	}), nil
 }
 
-// compileFieldName compiles a field name, which may not be a path into the document
-// but may be computed.
+// compileFieldName compiles a field name. It may be computed, but must not be a field path.
 func (c *Compiler) compileFieldName(
 	op string,
 	v value.Value,
@@ -88,7 +86,7 @@ func (c *Compiler) compileFieldName(
 	return e, nil
 }
 
-// compileSetField is $setField and $unsetField.
+// compileSetField compiles $setField and $unsetField.
 func (c *Compiler) compileSetField(name string, arg value.Value, sc *Scope) (Expression, error) {
 	spec := NamedArgs{Args: []string{"field", "input", "value"}, NotObject: 4161100, Unknown: 4161101,
 		Missing: []int32{4161102, 4161109, 4161103}}

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Path is "$a.b" or "$$name.a.b".
+// Path is a field path "$a.b" or a variable path "$$name.a.b".
 type Path struct {
 	base Expression // nil for the document itself
 	Path []string
@@ -45,8 +45,8 @@ func compilePath(text string, sc *Scope) (Expression, error) {
 	return Path{base, path}, nil
 }
 
-// CheckVariable refuses names of user variables: they begin with a lower case
-// letter and go on with letters, digits and '_' (or lie beyond ASCII).
+// CheckVariable rejects invalid names of user variables. A name begins with a lower case letter and
+// continues with letters, digits and '_'. Characters beyond ASCII are valid anywhere.
 func CheckVariable(name string) error {
 	if name == "" {
 		return servererr.FailedToParse("empty variable names are not allowed")
@@ -62,7 +62,7 @@ func CheckVariable(name string) error {
 	return nil
 }
 
-// nowName is the variable for the time, which a router may give another value.
+// nowName is the name of the variable $$NOW. A router may send a value for it.
 const nowName = "NOW"
 
 func compileVariable(name string, sc *Scope) (Expression, error) {
@@ -94,7 +94,7 @@ func compileVariable(name string, sc *Scope) (Expression, error) {
 	return nil, servererr.NewCode(17276, "Use of undefined variable: %s", name)
 }
 
-// Root is $$ROOT.
+// Root is the expression $$ROOT.
 type Root struct{}
 
 // Eval returns the document.
@@ -106,7 +106,7 @@ func (nowVariable) Eval(c *Evaluation) (value.Value, error) {
 	return value.Date(c.now().UnixMilli()), nil
 }
 
-// now is that of the command.
+// now returns the time of the command.
 func (c *Evaluation) now() time.Time {
 	if c.Now.IsZero() {
 		return time.Now()
@@ -133,7 +133,7 @@ func (v variable) Eval(c *Evaluation) (value.Value, error) {
 	return c.Vars[v], nil
 }
 
-// Eval follows the path, through arrays element by element.
+// Eval follows the path and applies it to each element of an array.
 func (p Path) Eval(c *Evaluation) (value.Value, error) {
 	base := c.Root
 	if p.base != nil {
@@ -145,8 +145,8 @@ func (p Path) Eval(c *Evaluation) (value.Value, error) {
 	return c.descend(base, p.Path), nil
 }
 
-// descend follows an expression path: an array on the way gives the array of
-// what its elements give, leaving out those that give nothing.
+// descend follows a path. For an array it returns the array of the results of its elements, without
+// missing results.
 func (c *Evaluation) descend(v value.Value, path []string) value.Value {
 	for i, part := range path {
 		switch v.Type {
@@ -156,7 +156,7 @@ func (c *Evaluation) descend(v value.Value, path []string) value.Value {
 			var out []value.Value
 			for _, e := range c.Meter.Fields(v.Value) {
 				if !value.IsObject(e) {
-					continue // arrays directly in arrays are not looked into
+					continue // a path does not descend into nested arrays
 				}
 				if found := c.descend(e, path[i:]); !value.IsMissing(found) {
 					out = append(out, found)

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// compileRegex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
-// compiled once.
+// compileRegex compiles $regexMatch, $regexFind and $regexFindAll. It compiles a constant pattern only
+// once.
 func (c *Compiler) compileRegex(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.compileNamedArguments(name, arg, sc, NamedArgs{
 		Args: []string{"input", "regex", "options"}, NotObject: 51103, Unknown: 31024, Missing: []int32{31022, 31023},
@@ -95,17 +95,17 @@ func regexFind(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) 
 // captures: []}.
 const (
 	minMatchSize      = 41
-	minMatchGroupSize = 4 // a group that did not match
+	minMatchGroupSize = 4 // a group without a match
 )
 
 func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) {
 	found, err := p.FindAll(w, s, maxValueSize/(minMatchSize+p.Groups()*minMatchGroupSize)+1)
 	var out []value.Value
 	size := 0
-	counted, at := 0, 0 // the characters up to a byte
-	next := 0           // where the next search begins
+	counted, at := 0, 0 // the number of characters in the first at bytes
+	next := 0           // where the next search starts
 	for _, places := range found {
-		if next > 0 && next == len(s) { // from there the server no longer looks
+		if next > 0 && next == len(s) { // the server does not search at the end of the string
 			break
 		}
 		if next = places[1]; places[0] == places[1] {
@@ -126,7 +126,7 @@ func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, erro
 	return document.Array(out), err
 }
 
-// matchDocument is {match, idx, captures}; idx counts characters.
+// matchDocument returns {match, idx, captures}; idx counts characters.
 func matchDocument(s string, places []int, idx int) value.Value {
 	var captures []value.Value
 	for i := 2; i+1 < len(places); i += 2 {

@@ -9,9 +9,9 @@ type regrouping uint8
 
 const (
 	noRegrouping    regrouping = iota
-	regroupLeading             // from the left only: where a sum overflows or is rounded shows
-	regroupAdjacent            // in the order in which they are
-	regroupAll                 // the constants all together, behind the others
+	regroupLeading             // only from the left: overflow and rounding depend on the order
+	regroupAdjacent            // adjacent operands, without reordering
+	regroupAll                 // all constants together, moved behind the other operands
 )
 
 var regroupings = map[string]regrouping{
@@ -63,7 +63,7 @@ func countLeadingConstants(args []Expression) int {
 	return n
 }
 
-// flattenOperands puts the operands of calls of the same operator in their places.
+// flattenOperands replaces calls of the same operator by their operands.
 func flattenOperands(name string, args []Expression, how regrouping) []Expression {
 	var list []Expression
 	for i, a := range args {
@@ -76,7 +76,7 @@ func flattenOperands(name string, args []Expression, how regrouping) []Expressio
 	return list
 }
 
-// moveConstantsLast puts the constants after the other arguments.
+// moveConstantsLast moves the constants behind the other arguments.
 func moveConstantsLast(args []Expression) []Expression {
 	var list, constants []Expression
 	for _, a := range args {

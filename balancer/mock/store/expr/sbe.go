@@ -10,13 +10,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The server runs a $group (and $bucket and $sortByCount, which are rewritten to one) in its
-// slot-based execution engine (SBE), if only $match, $sort, $skip and $limit stages come before
-// it and SBE supports all of its expressions. Errors have codes of
-// their own then. Seen in recordings of 8.0.10, as are the codes here; operators of
-// which none was seen keep the usual ones.
+// The server runs a $group (and $bucket and $sortByCount, which are rewritten to $group) in its
+// slot-based execution engine (SBE) if only $match, $sort, $skip and $limit stages precede it and SBE
+// supports all of its expressions. Errors then have different codes. Rules and codes are from recordings
+// of 8.0.10. Operators without a recorded SBE code keep the classic code.
 
-// sbeCodes are the error codes of operators in SBE, by the classic engine's codes.
+// sbeCodes are the SBE error codes of operators, by their classic error codes.
 var sbeCodes = mergeTables(
 	codesForAll([]string{"$sinh", "$cosh", "$tanh", "$asinh", "$atan", "$degreesToRadians", "$radiansToDegrees"},
 		map[mongoerr.Code]int32{28765: 7157800}),
@@ -40,7 +39,7 @@ var sbeCodes = mergeTables(
 	},
 )
 
-// SBEAccumulatorCodes are the SBE codes of accumulators, by the classic ones.
+// SBEAccumulatorCodes are the SBE error codes of accumulators, by their classic error codes.
 var SBEAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
 
 // sbeOperators are the other operators that SBE supports.
@@ -53,8 +52,8 @@ var sbeOperators = []string{
 	"$stdDevPop", "$stdDevSamp", "$firstN", "$lastN", "$minN", "$maxN", "$top", "$topN", "$bottom", "$bottomN",
 }
 
-// sbeFunctions give something else there: a missing value sorts below all others, even MinKey,
-// and $setIsSubset of null or a missing value is null.
+// sbeFunctions are operators with different results in SBE: a missing value sorts below all others, even
+// MinKey, and $setIsSubset of null or a missing value is null.
 var sbeFunctions = map[string]function{
 	"$cmp": {2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
 		return value.Int32(int32(sbeCompare(a[0], a[1]))), nil
@@ -99,7 +98,7 @@ func codesForAll(names []string, codes map[mongoerr.Code]int32) map[string]map[m
 	return table
 }
 
-// IsSBESupported looks at all operators in the specification of a stage.
+// IsSBESupported reports whether SBE supports all operators in the specification of a stage.
 func IsSBESupported(v value.Value) bool {
 	if !value.IsObject(v) && !value.IsArray(v) {
 		return true
@@ -119,7 +118,7 @@ func IsSBESupported(v value.Value) bool {
 	return true
 }
 
-// sbeExpression is an operator in SBE.
+// sbeExpression is an operator that runs in SBE.
 type sbeExpression struct {
 	Expression
 	codes map[mongoerr.Code]int32
@@ -130,7 +129,7 @@ func (e sbeExpression) Eval(c *Evaluation) (value.Value, error) {
 	return v, WithSBECode(err, e.codes)
 }
 
-// WithSBECode gives an error the code that it has in SBE.
+// WithSBECode replaces an error's code by its SBE code.
 func WithSBECode(err error, codes map[mongoerr.Code]int32) error {
 	var failure *mongoerr.ServerError
 	if err == nil || !errors.As(err, &failure) || codes[failure.Code] == 0 {

@@ -20,10 +20,10 @@ var setFunctions = map[string]function{
 	"$allElementsTrue": {1, 1, exprAllElementsTrue},
 }
 
-// Set is the values of an array by their encoding.
+// Set is a set of values, by their encoding.
 type Set map[string]value.Value
 
-// NewSet returns the set of an array's values, the first of equal ones.
+// NewSet returns the set of an array's elements. Of equal elements it keeps the first.
 func NewSet(w *quota.Meter, arr value.Value) Set {
 	s := Set{}
 	for _, v := range w.Fields(arr.Value) {
@@ -34,7 +34,7 @@ func NewSet(w *quota.Meter, arr value.Value) Set {
 	return s
 }
 
-// sortedArray returns the members in the order of values, as the server does.
+// sortedArray returns the members sorted, as the server does.
 func (s Set) sortedArray(w *quota.Meter) value.Value {
 	type member struct {
 		key string
@@ -96,7 +96,7 @@ func exprSetIntersection(c *Evaluation, args []value.Value) (value.Value, error)
 	return all.sortedArray(c.Meter), nil
 }
 
-// exprSetDifference keeps the order of the first array.
+// exprSetDifference returns the elements of the first array that are not in the second, in order.
 func exprSetDifference(c *Evaluation, args []value.Value) (value.Value, error) {
 	a, b := args[0], args[1]
 	switch {

@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// What the server knows of an expression before it has all arguments decides which
-// of several errors a command ends with, and whether there is one.
+// The server may know the result of an expression before it has evaluated all arguments. This determines
+// which of several errors a command returns, and whether it returns one.
 
-// settlesByOperator report whether the last evaluated argument settles the result, whatever
-// comes after it. The server does not evaluate the arguments after it.
+// settlesByOperator holds functions that report whether the last evaluated argument determines the
+// result. The server does not evaluate the arguments after it.
 var settlesByOperator = map[string]func(args []value.Value) bool{
 	"$add": func(args []value.Value) bool {
 		v := last(args)
@@ -57,8 +57,7 @@ func settledUnlessInteger(args []value.Value) bool {
 
 func settledUnlessArray(args []value.Value) bool { return !value.IsArray(last(args)) }
 
-// constantChecks look at those arguments of operators that are constants, before any
-// document is seen.
+// constantChecks check the constant arguments of operators at compile time.
 var constantChecks = map[string]func(args []Expression) error{
 	"$indexOfArray": func(args []Expression) error {
 		v, ok := constantAt(args, 0)
@@ -100,7 +99,7 @@ func constantAt(args []Expression, i int) (value.Value, bool) {
 	return value.Value(v), ok
 }
 
-// checkUnitAt returns a check that refuses unknown time units.
+// checkUnitAt returns a check that rejects unknown time units.
 func checkUnitAt(place int) func(args []Expression) error {
 	return func(args []Expression) error {
 		v, ok := constantAt(args, place)
@@ -112,8 +111,8 @@ func checkUnitAt(place int) func(args []Expression) error {
 	}
 }
 
-// DeferConstantErrors makes the scope defer errors of constant folding until parsing is done: the server
-// folds constants after that. The returned function returns the first error.
+// DeferConstantErrors makes the scope defer errors of constant folding until parsing is done, because
+// the server folds constants after parsing. The returned function returns the first error.
 func (s *Scope) DeferConstantErrors() func() error {
 	s.deferredErr = new(error)
 	return func() error { return *s.deferredErr }
@@ -130,14 +129,14 @@ func (s *Scope) reportConstantErr(err error) error {
 	return nil
 }
 
-// fold folds an expression whose operands are constants into its value; other ones stay. It
-// returns the error of the evaluation unless the scope defers it.
+// fold replaces an expression with constant operands by its value. It returns the error of the
+// evaluation unless the scope defers errors.
 func (c *Compiler) fold(e Expression, operands []Expression, sc *Scope) (Expression, error) {
 	if c.noFolding || slices.ContainsFunc(operands, isVariable) {
 		return e, nil
 	}
 	v, err := e.Eval(NewEvaluation(sc, time.Time{}, nil))
-	if err != nil || len(v.Value) > maxFoldedSize { // large ones are not kept
+	if err != nil || len(v.Value) > maxFoldedSize { // large values are not kept
 		return e, sc.reportConstantErr(err)
 	}
 	return Literal(v), nil
@@ -152,10 +151,10 @@ func (c *Compiler) compileUnfolded(v value.Value, sc *Scope) (Expression, error)
 	return c.Compile(v, sc)
 }
 
-// maxFoldedSize is the size of the largest value that takes the place of an expression.
+// maxFoldedSize is the maximum size, in bytes, of a value that replaces an expression.
 const maxFoldedSize = 4 << 10
 
-// IsConstant reports whether an expression is made of values as they stand.
+// IsConstant reports whether an expression consists of literals only.
 func IsConstant(e Expression) bool {
 	switch e := e.(type) {
 	case Literal:

@@ -57,7 +57,7 @@ func exprConcat(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.String(out.String()), nil
 }
 
-// coerceText returns a value as text where the server converts it implicitly.
+// coerceText returns a value as a string if the server converts it implicitly.
 func coerceText(v value.Value) (string, error) {
 	if value.IsNullish(v) {
 		return "", nil
@@ -80,7 +80,7 @@ func mapText(f func(string) string) func(*Evaluation, []value.Value) (value.Valu
 	}
 }
 
-// asciiUpper changes the case of ASCII letters only, as the server does.
+// asciiUpper and asciiLower change the case of ASCII letters only, as the server does.
 func asciiUpper(s string) string { return mapASCII(s, 'a', 'z', -32) }
 func asciiLower(s string) string { return mapASCII(s, 'A', 'Z', 32) }
 
@@ -105,7 +105,7 @@ func stringLength(op string, code int32, length func(string) int,
 	}
 }
 
-// exprSubstrBytes refuses to cut a character in two.
+// exprSubstrBytes fails if it would split a character.
 func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
 	s, err := coerceText(args[0])
 	if err != nil {
@@ -173,8 +173,8 @@ func exprSubstrCP(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.String(string(runes[from:min(from+length, len(runes))])), nil
 }
 
-// indexOfText returns the place of a substring within an optional range, or -1;
-// points counts characters instead of bytes.
+// indexOfText returns an operator that finds the index of a substring in an optional range, or -1. With
+// points it counts characters instead of bytes.
 func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if value.IsNullish(args[0]) {
@@ -274,7 +274,7 @@ func exprStrcasecmp(_ *Evaluation, args []value.Value) (value.Value, error) {
 	return value.Int32(int32(strings.Compare(asciiUpper(a), asciiUpper(b)))), err
 }
 
-// whitespace is what the server takes for white space.
+// whitespace are the characters that the server treats as white space.
 const whitespace = "\x00\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 
 func trimFunction(op string, left, right bool) namedFunction {

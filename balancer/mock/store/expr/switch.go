@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// switchBranch is one of $switch.
+// switchBranch is a branch of $switch.
 type switchBranch struct{ condition, result operand }
 
 // operand is a compiled case or result, with the error of its constant folding, which
@@ -91,8 +91,8 @@ func (c *Compiler) compileBranches(list value.Value, sc *Scope) ([]switchBranch,
 	return branches, nil
 }
 
-// foldConstantCases removes branches whose case is a constant: a false one is dropped, a true
-// one becomes the default, and all after it are dropped.
+// foldConstantCases removes branches with a constant case. A branch whose case is false is dropped. A
+// branch whose case is true becomes the default, and all later branches are dropped.
 func foldConstantCases(branches []switchBranch, otherwise Expression, sc *Scope) ([]switchBranch, Expression, error) {
 	var left []switchBranch
 	for _, b := range branches {

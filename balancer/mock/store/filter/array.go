@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// sizeTest is $size.
+// sizeTest implements $size.
 type sizeTest int
 
 func newSizeTest(v value.Value) (sizeTest, error) {
@@ -81,8 +81,8 @@ type matchesNothing struct{}
 
 func (matchesNothing) Test(value.Value, *Matching) bool { return false }
 
-// CompileElemMatch compiles $elemMatch: a query on elements that are documents, or
-// operators on the elements themselves.
+// CompileElemMatch compiles $elemMatch, with a query on elements that are documents or with operators on
+// the elements themselves.
 func (c *Compiler) CompileElemMatch(name string, v value.Value) (predicate, error) {
 	if !value.IsObject(v) {
 		return predicate{}, servererr.BadValue("$elemMatch needs an Object")
@@ -99,8 +99,7 @@ func (c *Compiler) CompileElemMatch(name string, v value.Value) (predicate, erro
 	return wholeValuePredicate(elementDocument{n}), err
 }
 
-// TopLevelOnly are the operators that begin a query on documents, not on
-// values.
+// TopLevelOnly are the operators of queries on documents, which cannot apply to values.
 var TopLevelOnly = map[string]bool{
 	"$and": true, "$or": true, "$nor": true, "$where": true, "$expr": true, "$comment": true,
 	"$jsonSchema": true, "$alwaysTrue": true, "$alwaysFalse": true,
@@ -120,7 +119,7 @@ func (t elementValue) Test(v value.Value, m *Matching) bool {
 	return anyElement(v, m, func(e value.Value) bool { return t.want.Test(e, m) })
 }
 
-// anyElement reports whether an element matches, and keeps its place.
+// anyElement reports whether an element matches, and stores its index.
 func anyElement(v value.Value, m *Matching, ok func(value.Value) bool) bool {
 	if !value.IsArray(v) {
 		return false

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Clause is one condition of a query that must hold with all others: one
-// operator on one path, or a part of the query that is kept whole ($or, $expr).
+// Clause is one condition of a conjunction: an operator on a path, or an unsplit part of the query ($or,
+// $expr).
 type Clause struct {
 	Path string
 	Op   string
@@ -19,9 +19,8 @@ type Clause struct {
 	Or   [][]Clause // the branches of $or
 }
 
-// splitClauses takes a query apart: $and is flattened, {a: {$gt: 1, $lt: 5}} is
-// two clauses, and equivalent conditions are normalized ($in of one is $eq,
-// $ne is $not of $eq). The query must have compiled.
+// splitClauses splits a compiled query into clauses. It flattens $and, splits {a: {$gt: 1, $lt: 5}} into
+// two clauses, and normalizes equivalent conditions ($in with one value to $eq, $ne to $not of $eq).
 func splitClauses(query []byte) []Clause {
 	var out []Clause
 	for name, v := range document.Fields(query) {
@@ -42,7 +41,7 @@ func splitClauses(query []byte) []Clause {
 	return out
 }
 
-// orClauses is $or; one branch alone is not a choice.
+// orClauses splits a $or. An $or with a single branch becomes the clauses of that branch.
 func orClauses(v value.Value) []Clause {
 	c := Clause{Op: "$or", Arg: v}
 	for _, branch := range document.Fields(v.Value) {
@@ -54,7 +53,7 @@ func orClauses(v value.Value) []Clause {
 	return []Clause{c}
 }
 
-// PathClauses takes the condition on one path apart.
+// PathClauses splits the condition on one path into clauses.
 func PathClauses(path string, v value.Value) []Clause {
 	if v.Type == bson.TypeRegex {
 		return []Clause{{Path: path, Op: "$regex", Arg: v}}
@@ -110,7 +109,7 @@ func regexValue(pattern, options string) value.Value {
 	return value.Value{Type: bson.TypeRegex, Value: append(append(b, options...), 0)}
 }
 
-// membershipClause is $in with its values in order, each once.
+// membershipClause returns an $in clause with sorted, distinct values.
 func membershipClause(path string, arg value.Value) Clause {
 	list := document.Items(arg)
 	slices.SortStableFunc(list, value.Compare)
@@ -128,7 +127,7 @@ var clauseOrder = map[string]int{
 	"$not": 18, "$nor": 19, "$type": 20, "$expr": 30, "$jsonSchema": 31,
 }
 
-// ExplainQuery writes clauses as explain shows a parsed query.
+// ExplainQuery returns clauses in the format of explain's parsedQuery.
 func ExplainQuery(list []Clause) bson.Raw {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Clause) int {
@@ -169,7 +168,7 @@ func (c Clause) queryDocument() bson.Raw {
 		Value: c.Arg}))})
 }
 
-// ParsedQuery returns the query as explain shows it.
+// ParsedQuery returns the query in the format of explain's parsedQuery.
 func (f *Filter) ParsedQuery() bson.Raw {
 	if f == nil {
 		return document.Empty
@@ -177,7 +176,7 @@ func (f *Filter) ParsedQuery() bson.Raw {
 	return ExplainQuery(f.Clauses)
 }
 
-// Shape returns the query with the types of its values in their place.
+// Shape returns the query with the types of its values instead of the values.
 func (f *Filter) Shape() bson.Raw {
 	if f == nil {
 		return document.Empty

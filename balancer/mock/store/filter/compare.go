@@ -19,9 +19,8 @@ const (
 	opGreaterEqual
 )
 
-// comparison is $eq, $gt, $gte, $lt and $lte. Values of different types do not
-// compare ("type bracketing"), except that missing counts as null and that
-// everything lies between MinKey and MaxKey.
+// comparison implements $eq, $gt, $gte, $lt and $lte. Values of different types do not compare ("type
+// bracketing"), except that missing counts as null, and that every value is between MinKey and MaxKey.
 type comparison struct {
 	op      comparisonOp
 	operand value.Value
@@ -42,7 +41,7 @@ func (c *comparison) Test(v value.Value, _ *Matching) bool {
 	if have != want {
 		switch {
 		case v.Type == bson.TypeUndefined && c.op == opEqual:
-			return false // since 8.0 null is not equal to undefined
+			return false // since 8.0 null does not equal undefined
 		case value.IsNullish(v) && value.IsNullish(c.operand):
 			return c.op != opLess && c.op != opGreater
 		case c.operand.Type == bson.TypeMaxKey:
@@ -69,7 +68,7 @@ func (c *comparison) Test(v value.Value, _ *Matching) bool {
 	return order >= 0
 }
 
-// membership is $in: one of some values, or matched by one of some regular
+// membership implements $in: equality with one of several values, or a match of one of several regular
 // expressions.
 type membership struct {
 	values  map[string]struct{} // encoded
@@ -131,7 +130,7 @@ type existence struct{}
 
 func (existence) Test(v value.Value, _ *Matching) bool { return !value.IsMissing(v) }
 
-// typeTest is $type.
+// typeTest implements $type.
 type typeTest struct {
 	types     map[bson.Type]bool
 	anyNumber bool

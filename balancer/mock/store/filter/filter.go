@@ -1,7 +1,7 @@
-// Package filter matches documents against queries: the operators of find
-// and $match, $jsonSchema, why a document fails a validator, and the conditions
-// that planning looks at. The rules are those of the query operators' manual
-// pages and of what the server (8.0) replied, in testdata of the store.
+// Package filter matches documents against queries. It implements the operators of find and $match,
+// $jsonSchema, the explanation of validation failures, and the conditions for the planner. The rules are
+// those of the query operators' manual pages and of the server's recorded replies (8.0), in testdata of
+// the store.
 package filter
 
 import (
@@ -19,51 +19,49 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Filter is a compiled query. A nil Filter matches everything.
+// Filter is a compiled query. A nil Filter matches every document.
 type Filter struct {
 	root    node
 	Scope   *expr.Scope
 	now     time.Time
 	canFail bool
-	// Clauses are the conditions that the planner uses.
+	// Clauses are the conditions for the planner.
 	Clauses []Clause
 }
 
-// Options are what a query may refer to besides the document.
+// Options are the inputs of a query besides the document.
 type Options struct {
-	// Let holds the variables of $expr, name to value.
+	// Let holds the variables of $expr by name.
 	Let bson.Raw
 	// Now is $$NOW; the zero value stands for the time of the call.
 	Now time.Time
-	// InUpdate is a query inside an update, in which $expr, $jsonSchema, $where and $text
-	// are not allowed.
+	// InUpdate marks a query inside an update, in which $expr, $jsonSchema, $where and $text are not
+	// allowed.
 	InUpdate bool
-	// Language is that of the release.
+	// Language is the expression language of the release.
 	Language expr.Language
 }
 
-// node decides about a document.
+// node matches documents.
 type node interface {
 	Match(doc []byte, m *Matching) bool
 }
 
-// ValueTest decides about a single value; missing is one too.
+// ValueTest tests a single value, which may be missing.
 type ValueTest interface {
 	Test(v value.Value, m *Matching) bool
 }
 
 // Matching is the state of one match.
 type Matching struct {
-	// Evaluation is the evaluation for expressions; nil until one needs it.
+	// Evaluation evaluates expressions; nil until an expression needs it.
 	Evaluation *expr.Evaluation
 	Filter     *Filter
-	// Index is the place in the outermost array of the element that made the
-	// last array predicate true; -1 when none did. Updates with the positional
-	// operator use it.
+	// Index is the index, in the outermost array, of the element that made the last array predicate
+	// true; -1 if there is none. Updates with the positional operator use it.
 	Index int
 	Err   error
-	// Meter is charged for matching; nil where nothing can end it, or where Evaluation
-	// has the meter.
+	// Meter is charged for matching. It is nil if there is no limit or if Evaluation has the meter.
 	Meter  *quota.Meter
 	finder paths.Finder // of the document's fields
 }
@@ -78,13 +76,13 @@ func (m *Matching) currentMeter() *quota.Meter {
 	return m.Meter
 }
 
-// nullsInArrays reports whether paths lead to null within arrays.
+// nullsInArrays reports whether paths yield null within arrays (see Language.NullInArrays).
 func (m *Matching) nullsInArrays() bool {
 	return m.Filter != nil && m.Filter.Scope.Language.NullInArrays
 }
 
-// step charges the meter and reports whether matching may continue; it stops when an expression
-// or a pattern has failed, or the work has ended.
+// step charges the meter and reports whether matching may continue. It may not after an error of an
+// expression or a pattern, or when the meter has ended.
 func (m *Matching) step(bytes int) bool {
 	if m.Err == nil {
 		m.Err = m.currentMeter().ChargeBytes(bytes)
@@ -92,8 +90,7 @@ func (m *Matching) step(bytes int) bool {
 	return m.Err == nil
 }
 
-// Compile compiles a query. Errors have the server's codes: mostly
-// BadValue.
+// Compile compiles a query. Errors have the server's codes, mostly BadValue.
 func Compile(filter bson.Raw) (*Filter, error) {
 	return CompileWith(filter, Options{})
 }
@@ -128,28 +125,27 @@ func (c *Compiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
 	return &Filter{root: root, Scope: c.Scope, now: now, canFail: c.canFail, Clauses: splitClauses(filter)}, nil
 }
 
-// CanFail reports whether matching may end in an error: the filter has a $expr.
-// For such a filter use Test, which returns the error.
+// CanFail reports whether matching may return an error, because the filter has a $expr. Use Test for
+// such a filter.
 func (f *Filter) CanFail() bool { return f != nil && f.canFail }
 
-// Match reports whether a document matches. A filter whose $expr fails on the
-// document does not match it; Test tells why.
+// Match reports whether a document matches. A document for which a $expr fails does not match; Test
+// returns the error.
 func (f *Filter) Match(doc bson.Raw) bool {
 	ok, err := f.Test(doc)
 	return ok && err == nil
 }
 
-// Test is Match with the error of an expression that failed.
+// Test is like Match but returns the error of a failed expression.
 func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.TestMetered(nil, doc) }
 
-// Tester returns Test for many documents, which fails with the cause of ctx
-// when that ends.
+// Tester returns a Test for many documents, which fails with the cause of ctx when ctx ends.
 func (f *Filter) Tester(ctx context.Context) func(doc bson.Raw) (bool, error) {
 	w := quota.New(ctx)
 	return func(doc bson.Raw) (bool, error) { return f.TestMetered(w, doc) }
 }
 
-// TestMetered is Test that charges a meter: matching stops when the meter does.
+// TestMetered is like Test and charges a meter; matching stops when the meter ends.
 func (f *Filter) TestMetered(w *quota.Meter, doc []byte) (bool, error) {
 	if f == nil {
 		return true, w.Charge(1)
@@ -157,7 +153,7 @@ func (f *Filter) TestMetered(w *quota.Meter, doc []byte) (bool, error) {
 	return f.test(&Matching{Meter: w, Filter: f, Index: -1}, doc)
 }
 
-// TestInEvaluation matches within an evaluation that is under way, for its variables.
+// TestInEvaluation matches within an evaluation in progress and uses its variables.
 func (f *Filter) TestInEvaluation(ctx *expr.Evaluation, doc []byte) (bool, error) {
 	return f.test(&Matching{Evaluation: ctx, Filter: f, Index: -1}, doc)
 }
@@ -170,8 +166,8 @@ func (f *Filter) test(m *Matching, doc []byte) (bool, error) {
 	return ok && m.Err == nil, m.Err
 }
 
-// Position returns the place of the array element that made the document match,
-// for the positional operator.
+// Position returns the index of the array element that made the document match, for the positional
+// operator.
 func (f *Filter) Position(w *quota.Meter, doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
@@ -181,9 +177,9 @@ func (f *Filter) Position(w *quota.Meter, doc bson.Raw) (int, bool) {
 	return m.Index, ok && m.Err == nil && m.Index >= 0
 }
 
-// Equality returns the value that a document must have at path, when the filter
-// demands one: by {path: value}, $eq, an $in of one, or an $and of these; also
-// as a part of a whole value that it demands, as {a: {b: value}} does for a.b.
+// Equality returns the value that matching documents must have at path, if the filter requires one: by
+// {path: value}, $eq, an $in with one value, or an $and of these. A required object requires the values
+// of its fields: {a: {b: value}} requires value at a.b.
 func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	if f == nil {
 		return bson.RawValue{}, false
@@ -201,8 +197,8 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	return bson.RawValue{}, false
 }
 
-// PointEquality returns the field and the value of a filter that asks for one value of one
-// field, of a type that only equals itself.
+// PointEquality returns the field and the value of a filter that only requires one value of one field.
+// The value has a type whose values equal only themselves.
 func (f *Filter) PointEquality() (field string, v value.Value, ok bool) {
 	if f == nil {
 		return "", v, false
@@ -223,7 +219,7 @@ func (f *Filter) PointEquality() (field string, v value.Value, ok bool) {
 	return "", v, false
 }
 
-// valueAtPath returns the value at a path inside a document, through objects only.
+// valueAtPath returns the value at a path of nested objects. It does not descend into arrays.
 func valueAtPath(v value.Value, path []string) (value.Value, bool) {
 	for _, name := range path {
 		if !value.IsObject(v) {
@@ -236,7 +232,7 @@ func valueAtPath(v value.Value, path []string) (value.Value, bool) {
 	return v, !value.IsArray(v)
 }
 
-// Equalities walks the (path, value) pairs that every match has.
+// Equalities iterates over the (path, value) pairs that every matching document has.
 func (f *Filter) Equalities() func(yield func(string, value.Value) bool) {
 	return func(yield func(string, value.Value) bool) { eachEquality(f.root, yield) }
 }
@@ -294,7 +290,7 @@ type pathNode struct {
 	name   string
 	path   []string
 	test   ValueTest
-	expand bool // arrays at the end stand for their elements too
+	expand bool // an array at the end of the path also stands for its elements
 }
 
 func (n *pathNode) Match(doc []byte, m *Matching) bool {
@@ -315,7 +311,7 @@ func (n *pathNode) Match(doc []byte, m *Matching) bool {
 	return matches
 }
 
-// exprNode is $expr.
+// exprNode implements $expr.
 type exprNode struct{ expr expr.Expression }
 
 func (n exprNode) Match(doc []byte, m *Matching) bool {
@@ -332,8 +328,8 @@ func (n exprNode) Match(doc []byte, m *Matching) bool {
 	return err == nil && value.IsTruthy(v)
 }
 
-// FixesWholeKey reports whether the query gives every field of a shard key exactly
-// one value, so that no document found can belong to another shard.
+// FixesWholeKey reports whether the query requires exactly one value for every field of a shard key, so
+// that all matching documents belong to the same shard.
 func (f *Filter) FixesWholeKey(names []string) bool {
 	return f != nil && !slices.ContainsFunc(names, func(name string) bool {
 		v, ok := f.Equality(name)

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Mismatch returns why a document does not match a collection's validator, as
-// errInfo.details of error 121 does. It looks at the parts of the validator one
-// by one, and so is for documents that are known not to match only.
+// Mismatch returns why a document does not match a collection's validator, in the format of
+// errInfo.details of error 121. It evaluates the parts of the validator separately, so the document must
+// be known not to match.
 func Mismatch(validator, doc bson.Raw) bson.D {
 	m := mismatch{doc: doc}
 	return m.explainConjunction(validator, false)
@@ -69,8 +69,8 @@ func predicatesAt(path string, v value.Value) []queryClause {
 	return list
 }
 
-// explainConjunction explains a query: its only clause, or an $and of them. Inverted
-// means that the query should not match.
+// explainConjunction explains a query: its only clause, or an $and of its clauses. inverted means that
+// the query should not match.
 func (m mismatch) explainConjunction(query []byte, inverted bool) bson.D {
 	list := queryClauses(query)
 	if len(list) == 1 {
@@ -97,7 +97,7 @@ func (m mismatch) explainGroup(op string, inverted bool, n int, each func(i int)
 	return bson.D{{Key: "operatorName", Value: op}, {Key: name, Value: blamed}}
 }
 
-// explainClause explains one predicate; nil when it is as it should be.
+// explainClause explains one predicate. It returns nil if the predicate is satisfied.
 func (m mismatch) explainClause(c queryClause, inverted bool) bson.D {
 	if f, err := Compile(c.spec); err != nil || f.Match(m.doc) == !inverted {
 		return nil
@@ -124,8 +124,8 @@ func (m mismatch) explainClause(c queryClause, inverted bool) bson.D {
 	return append(out, m.explainPredicate(c, inverted)...)
 }
 
-// mismatchReasons are the words for predicates that should match and don't, and
-// for those that should not.
+// mismatchReasons are the messages for predicates that should match but don't, and for those that match
+// but should not.
 var mismatchReasons = map[string][2]string{
 	"$eq": {"comparison failed", "comparison succeeded"}, "$gt": {"comparison failed", "comparison succeeded"},
 	"$gte": {"comparison failed", "comparison succeeded"}, "$lt": {"comparison failed", "comparison succeeded"},
@@ -191,7 +191,7 @@ func (m mismatch) explainPredicate(c queryClause, inverted bool) bson.D {
 	return reason
 }
 
-// evalExpr returns what the expression of $expr gives.
+// evalExpr returns the value of the expression in a $expr.
 func (m mismatch) evalExpr(c queryClause) any {
 	sc, err := expr.NewScope(expr.Language{}, nil)
 	if err != nil {
@@ -210,8 +210,8 @@ func (m mismatch) evalExpr(c queryClause) any {
 	return v
 }
 
-// consideredValues returns the values that a predicate has looked at: an array's
-// elements and the array, or only the array where it looks at no elements.
+// consideredValues returns the values that a predicate has tested: the elements of an array and the
+// array itself, or only the array if the predicate does not test elements.
 func (m mismatch) consideredValues(c queryClause) []value.Value {
 	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
 	var seen []value.Value
@@ -224,8 +224,7 @@ func (m mismatch) consideredValues(c queryClause) []value.Value {
 	return seen
 }
 
-// expectedTypes returns the only types that a predicate can match; nil where any
-// type can match.
+// expectedTypes returns the only types that a predicate can match, nil if it can match any type.
 func expectedTypes(c queryClause) []string {
 	numbers := []string{"decimal", "double", "int", "long"}
 	switch c.op {
@@ -261,7 +260,7 @@ func typeNames(seen []value.Value) []string {
 	return slices.Compact(names)
 }
 
-// oneOrMany returns a field for one name, or its plural for a list of them.
+// oneOrMany returns a field for a single name, or a field with the plural name for several names.
 func oneOrMany(name string, list []string) bson.E {
 	if len(list) == 1 {
 		return bson.E{Key: name, Value: list[0]}

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// schemaOrder returns the order in which the server looks at the keywords of a
-// schema, which is the order of the reported violations.
+// schemaOrder returns the order in which the server checks the keywords of a schema, which is also the
+// order of the reported violations.
 func schemaOrder() []string {
 	return []string{
 		"maximum", "minimum", "maxLength", "minLength", "pattern", "multipleOf",
@@ -22,7 +22,7 @@ func schemaOrder() []string {
 	}
 }
 
-// schemaReasons are the words for the keywords that blame one value.
+// schemaReasons are the messages for the keywords that report a single value.
 var schemaReasons = map[string]string{
 	"maximum": "comparison failed", "minimum": "comparison failed",
 	"maxLength": "specified string length was not satisfied", "minLength": "specified string length was not satisfied",
@@ -38,7 +38,7 @@ func (m mismatch) explainSchema(schema value.Value) bson.D {
 	return append(out, bson.E{Key: "schemaRulesNotSatisfied", Value: brokenRules(schema, value.Object(m.doc))})
 }
 
-// annotations returns what a schema says about itself.
+// annotations returns the title and the description of a schema.
 func annotations(schema value.Value) bson.D {
 	var out bson.D
 	for _, name := range []string{"title", "description"} {
@@ -49,7 +49,7 @@ func annotations(schema value.Value) bson.D {
 	return out
 }
 
-// brokenRules explains each keyword of a schema that a value does not satisfy.
+// brokenRules explains each keyword of a schema that a value violates.
 func brokenRules(schema, v value.Value) bson.A {
 	broken := bson.A{}
 	for _, name := range schemaOrder() {
@@ -69,7 +69,7 @@ func brokenRules(schema, v value.Value) bson.A {
 	return broken
 }
 
-// explainKeyword blames one value.
+// explainKeyword explains a violation by a single value.
 func explainKeyword(name string, v value.Value) bson.D {
 	rule := bson.D{{Key: "reason", Value: schemaReasons[name]}}
 	switch name {
@@ -112,7 +112,7 @@ var relatedKeywords = map[string][]string{
 	"additionalItems": {"items"}, "additionalProperties": {"properties", "patternProperties"},
 }
 
-// keywordSpec returns a keyword as it was given.
+// keywordSpec returns a keyword and its value as in the schema.
 func keywordSpec(schema value.Value, name string) bson.Raw {
 	fs := []document.Field{{Name: name, Value: document.Lookup(schema.Value, name)}}
 	if name == "maximum" || name == "minimum" {
@@ -122,8 +122,8 @@ func keywordSpec(schema value.Value, name string) bson.Raw {
 	return document.New(fs...)
 }
 
-// keywordOnly returns a schema of one keyword. Related keywords are kept, but
-// allow everything.
+// keywordOnly returns a schema with one keyword. It keeps related keywords, but with values that allow
+// everything.
 func keywordOnly(schema value.Value, name string) bson.Raw {
 	fs := []document.Field{{Name: name, Value: document.Lookup(schema.Value, name)}}
 	for _, partner := range relatedKeywords[name] {
@@ -139,7 +139,7 @@ func keywordOnly(schema value.Value, name string) bson.Raw {
 	return document.New(fs...)
 }
 
-// emptySchemas keeps the names, or the number, of some schemas.
+// emptySchemas replaces schemas by empty ones and keeps their names or number.
 func emptySchemas(schemas value.Value) value.Value {
 	var fs []document.Field
 	for n := range document.Fields(schemas.Value) {
@@ -148,7 +148,7 @@ func emptySchemas(schemas value.Value) value.Value {
 	return value.Value{Type: schemas.Type, Value: document.New(fs...)}
 }
 
-// nestedRules explain the keywords that hold schemas or names.
+// nestedRules returns the functions that explain the keywords with nested schemas or names.
 func nestedRules() map[string]func(schema, arg, v value.Value) bson.D {
 	return map[string]func(schema, arg, v value.Value) bson.D{
 		"properties": brokenProperties, "patternProperties": brokenPatterns, "additionalProperties": brokenAdditional,
@@ -159,7 +159,7 @@ func nestedRules() map[string]func(schema, arg, v value.Value) bson.D {
 	}
 }
 
-// withDetails explains a value against a schema of its own, after what names it.
+// withDetails appends the explanation of a value against a nested schema to named.
 func withDetails(named bson.D, schema, v value.Value) bson.D {
 	return append(append(named, annotations(schema)...), bson.E{Key: "details", Value: brokenRules(schema, v)})
 }
@@ -219,7 +219,7 @@ func missingRequired(_, arg, v value.Value) bson.D {
 	}
 }
 
-// missingNames are sorted, as the server has them.
+// missingNames returns the missing names, sorted as on the server.
 func missingNames(names, v value.Value) bson.A {
 	var missing []string
 	for _, n := range document.Fields(names.Value) {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// modTest is $mod: the number, cut to an integer, leaves this remainder.
+// modTest implements $mod: it compares the remainder of the number truncated to an integer.
 type modTest struct{ divisor, remainder int64 }
 
 func newModTest(v value.Value) (modTest, error) {
@@ -58,7 +58,7 @@ var bitModes = map[string]bitMode{
 	"$bitsAllClear": {all: true}, "$bitsAnyClear": {},
 }
 
-// bitTest is $bitsAllSet and its kin, on integers and binary data.
+// bitTest implements $bitsAllSet and the related operators on integers and binary data.
 type bitTest struct {
 	mode bitMode
 	mask *big.Int // bit positions
@@ -89,7 +89,7 @@ func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
 				return t, servererr.BadValue("bit positions must be >= 0 but got: %s", item)
 			}
 			if n > 8*document.MaxSize {
-				n = 8 * document.MaxSize // beyond any stored value
+				n = 8 * document.MaxSize // greater than any stored value
 			}
 			t.mask.SetBit(t.mask, n, 1)
 		}
@@ -102,8 +102,7 @@ func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
 	return t, nil
 }
 
-// binaryBits reads binary data as a set of bits: bit 0 is the lowest of the
-// first byte.
+// binaryBits returns binary data as a set of bits; bit 0 is the lowest bit of the first byte.
 func binaryBits(data []byte) *big.Int {
 	reversed := make([]byte, len(data))
 	for i, b := range data {
@@ -120,7 +119,7 @@ func (t bitTest) Test(v value.Value, _ *Matching) bool {
 		if !ok {
 			return false
 		}
-		bits.SetInt64(n) // negative numbers have all high bits set
+		bits.SetInt64(n) // all high bits of negative numbers are set
 	case v.Type == bson.TypeBinary:
 		_, data := value.BinaryAt(v.Value)
 		bits = binaryBits(data)

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// topOperator compiles an operator that stands in the place of a field.
+// topOperator compiles an operator that takes the place of a field name.
 type topOperator func(name string, v value.Value) (node, error)
 
 func (c *Compiler) topOperators() map[string]topOperator {
@@ -31,8 +31,8 @@ func (c *Compiler) topOperators() map[string]topOperator {
 	}
 }
 
-// checkPlace refuses operators on whole documents inside $elemMatch, and in queries
-// of updates ($pull, arrayFilters).
+// checkPlace rejects operators on whole documents inside $elemMatch and in queries of updates ($pull,
+// arrayFilters).
 func (c *Compiler) checkPlace(name string) error {
 	switch name {
 	case "$expr", "$jsonSchema", "$where", "$text":
@@ -92,7 +92,7 @@ func compileSampleRate(_ string, v value.Value) (node, error) {
 	})}, nil
 }
 
-// compileReference is a field of a DBRef.
+// compileReference compiles a field of a DBRef.
 func (c *Compiler) compileReference(name string, v value.Value) (node, error) {
 	p, err := c.CompilePredicate(name, v)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Compiler) compileReference(name string, v value.Value) (node, error) {
 	return p.newNode(name, []string{name}), nil
 }
 
-// pathOperator compiles an operator beside a field's name.
+// pathOperator compiles an operator on a field.
 type pathOperator func(name, op string, v value.Value) (predicate, error)
 
 func (c *Compiler) pathOperators() map[string]pathOperator {
@@ -172,7 +172,7 @@ func compileExists(_, _ string, v value.Value) (predicate, error) {
 	return negatedPredicate(leafPredicate(existence{})), nil
 }
 
-// OperatorNames lists the operators of filters, in order.
+// OperatorNames returns the sorted names of the query operators.
 func OperatorNames() []string {
 	c := &Compiler{}
 	names := slices.Collect(maps.Keys(c.topOperators()))

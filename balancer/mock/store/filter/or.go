@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// orNode is $or. Of many branches, those that demand a value at a path are
-// looked up by the document's values at that path.
+// orNode implements $or. If it has many branches, the branches that require a value at a path are found
+// by the document's values at that path.
 type orNode struct {
 	branches  []node
 	byValue   []*valueIndex
-	unindexed []int // branches that demand no value
+	unindexed []int // branches that require no value
 }
 
-// valueIndex maps a value demanded at a path to the indexes of its branches.
+// valueIndex maps a value required at a path to the indexes of its branches.
 type valueIndex struct {
 	path     []string
 	branches map[string][]int
@@ -50,8 +50,8 @@ func newOrNode(of []node) *orNode {
 	return n
 }
 
-// demandedValue returns a value that every document which matches has at a path. Null
-// is none: missing counts as null.
+// demandedValue returns a value that every matching document has at a path. It ignores null, because
+// missing counts as null.
 func demandedValue(n node) (path, key string, ok bool) {
 	eachEquality(n, func(name string, v value.Value) bool {
 		if value.IsNullish(v) || v.Type == bson.TypeRegex || document.IsOperator(name) {
@@ -63,8 +63,7 @@ func demandedValue(n node) (path, key string, ok bool) {
 	return path, key, ok
 }
 
-// Match reports whether the document matches. It leaves no array position when
-// there is a choice of branches.
+// Match reports whether the document matches. With several branches it does not set an array position.
 func (n *orNode) Match(doc []byte, m *Matching) bool {
 	if len(n.branches) == 1 {
 		return n.branches[0].Match(doc, m)
@@ -80,7 +79,7 @@ func (n *orNode) Match(doc []byte, m *Matching) bool {
 	return false
 }
 
-// candidates returns the places of all branches that can match, in order.
+// candidates iterates over the indexes of all branches that can match, in order.
 func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) {
 	if n.byValue == nil {
 		return func(yield func(int) bool) {
@@ -102,7 +101,7 @@ func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) 
 	return slices.Values(slices.Compact(list))
 }
 
-// norNode is $nor and $not: no array position comes out of it.
+// norNode implements $nor and $not. It does not set an array position.
 type norNode struct{ or *orNode }
 
 func (n norNode) Match(doc []byte, m *Matching) bool {
@@ -112,7 +111,7 @@ func (n norNode) Match(doc []byte, m *Matching) bool {
 	return ok
 }
 
-// allValuesNode is $all of many values: each of them is at the path.
+// allValuesNode implements $all with many values: each value must be at the path.
 type allValuesNode struct {
 	name    string
 	path    []string
@@ -120,8 +119,8 @@ type allValuesNode struct {
 	encoded map[string]bool // encoded
 }
 
-// newAllValuesNode makes $all of plain values; nil where there are others, or so few
-// that a test for each is as good.
+// newAllValuesNode returns an $all of plain values. It returns nil if there are other predicates, or so
+// few values that separate tests are as fast.
 func newAllValuesNode(ps []predicate) *allValuesNode {
 	if len(ps) < minIndexedBranches {
 		return nil

@@ -14,21 +14,21 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// maxFilterDepth is how deep $and, $or and the like may nest.
+// maxFilterDepth is the maximum nesting depth of $and, $or and similar operators.
 const maxFilterDepth = 100
 
 // Compiler compiles queries.
 type Compiler struct {
 	Scope       *expr.Scope
 	depth       int
-	canFail     bool // there is an expression
+	canFail     bool // the query has an expression
 	inElemMatch bool // inside $elemMatch
-	InUpdate    bool // queries in updates, where $expr, $jsonSchema, $where and $text are refused
+	InUpdate    bool // the query is part of an update, in which $expr, $jsonSchema, $where and $text are not allowed
 	top         map[string]topOperator
 	ops         map[string]pathOperator
 }
 
-// CompileDocument compiles a whole query or a part of one with fields at the top.
+// CompileDocument compiles a query or a part of one that has fields at the top level.
 func (c *Compiler) CompileDocument(doc []byte) (node, error) {
 	if c.depth++; c.depth > maxFilterDepth {
 		return nil, servererr.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
@@ -50,10 +50,10 @@ func (c *Compiler) CompileDocument(doc []byte) (node, error) {
 	return c.sortForEvaluation(all, true), nil
 }
 
-// sortForEvaluation sorts clauses into the order in which the server evaluates them, where it makes
-// a difference: an expression may fail, and is evaluated last. Conjunctions and
-// disjunctions come before clauses on one path, negations after them; and says that the clauses
-// are a conjunction, into which nested conjunctions are flattened.
+// sortForEvaluation sorts clauses into the server's order of evaluation, if the order matters:
+// expressions may fail, and are evaluated last. Conjunctions and disjunctions come before clauses on one
+// path, negations after them. If and is true, the clauses are a conjunction, into which nested
+// conjunctions are flattened.
 func (c *Compiler) sortForEvaluation(list allNode, and bool) allNode {
 	if !c.canFail {
 		return list
@@ -127,15 +127,14 @@ func (c *Compiler) compileClauses(name string, v value.Value) ([]node, error) {
 	return list, nil
 }
 
-// predicate is what a query says about one path: a test, or a conjunction of
-// predicates that may be negated. The same predicate can be put on a path or,
-// inside $elemMatch, on a single value.
+// predicate is a condition on one path: a test, or a conjunction of predicates that may be negated. It
+// can be applied to a path or, inside $elemMatch, to a single value.
 type predicate struct {
 	Leaf      ValueTest
 	expand    bool
 	all       []predicate
 	negate    bool
-	allValues *allValuesNode // the same as all, for many values at a path
+	allValues *allValuesNode // equivalent to all, for many values at a path
 }
 
 func (p predicate) newNode(name string, path []string) node {
@@ -175,7 +174,7 @@ func wholeValuePredicate(t ValueTest) predicate  { return predicate{Leaf: t} }
 func negatedPredicate(ps ...predicate) predicate { return predicate{all: ps, negate: true} }
 func andPredicate(ps []predicate) predicate      { return predicate{all: ps} }
 
-// CompilePredicate compiles the value beside a field name.
+// CompilePredicate compiles the condition on a field.
 func (c *Compiler) CompilePredicate(name string, v value.Value) (predicate, error) {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
@@ -227,7 +226,7 @@ func (c *Compiler) compileOperators(name string, doc []byte) ([]predicate, error
 	return ps, nil
 }
 
-// IsComparison reports whether an operator compares with one value.
+// IsComparison reports whether an operator compares with a single value.
 func IsComparison(op string) bool {
 	_, ok := comparisonOps[op]
 	return ok

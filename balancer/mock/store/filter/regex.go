@@ -8,8 +8,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// regexTest matches strings by pattern, and regular expressions that are the
-// same one.
+// regexTest matches strings by a pattern, and regular expression values that equal the pattern.
 type regexTest struct {
 	source, options string
 	compiled        *regex.Pattern

@@ -15,8 +15,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// schema is one level of $jsonSchema: a conjunction of checks, each of which
-// passes for values it does not concern.
+// schema is one level of $jsonSchema: a conjunction of checks. A check passes for values of types that
+// it does not concern.
 type schema []schemaCheck
 
 type schemaCheck func(w *quota.Meter, v value.Value) bool
@@ -30,7 +30,7 @@ func (s schema) isValid(w *quota.Meter, v value.Value) bool {
 	return true
 }
 
-// schemaNode is $jsonSchema on the whole document.
+// schemaNode applies $jsonSchema to the whole document.
 type schemaNode schema
 
 func (n schemaNode) Match(doc []byte, m *Matching) bool {
@@ -47,8 +47,7 @@ func (c *Compiler) compileSchema(v value.Value) (node, error) {
 
 type schemaCompiler struct{ depth int }
 
-// keyword compiles one keyword; the whole schema is there for those that go in
-// pairs.
+// keyword compiles one keyword. whole is the schema, for keywords that depend on each other.
 type keyword func(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error)
 
 func (c *schemaCompiler) keywords() map[string]keyword {
@@ -94,7 +93,7 @@ func (c *schemaCompiler) compile(v value.Value) (schema, error) {
 	return s, nil
 }
 
-// checkKeywords validates the keyword names before they are compiled.
+// checkKeywords checks the names of the keywords before they are compiled.
 func checkKeywords(known map[string]keyword, doc []byte) error {
 	seen := map[string]bool{}
 	for n := range document.Fields(doc) {
@@ -115,7 +114,7 @@ func checkKeywords(known map[string]keyword, doc []byte) error {
 	return nil
 }
 
-// jsonTypes are the names of the keyword type; bsonType has the server's.
+// jsonTypes are the type names of the keyword type. The keyword bsonType uses the server's names.
 var jsonTypes = map[string]bson.Type{
 	"object": bson.TypeEmbeddedDocument, "array": bson.TypeArray, "string": bson.TypeString,
 	"boolean": bson.TypeBoolean, "null": bson.TypeNull,
@@ -225,7 +224,7 @@ func schemaMultiple(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (sch
 	}, nil
 }
 
-// schemaCount returns the keywords that bound a length, by what they measure.
+// schemaCount compiles the keywords that limit a length or a number of elements.
 func schemaCount(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	n, ok := value.WholeInteger(arg)
 	if !value.IsNumber(arg) {
@@ -276,5 +275,5 @@ func schemaUnique(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schem
 	}, nil
 }
 
-// SchemaKeywordNames lists the keywords of $jsonSchema, in order.
+// SchemaKeywordNames returns the sorted keywords of $jsonSchema.
 func SchemaKeywordNames() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// The keywords of $jsonSchema that hold schemas or names of their own.
+// The keywords of $jsonSchema with nested schemas or names.
 
 // compileEach compiles the schemas in an array.
 func (c *schemaCompiler) compileEach(list value.Value) (each []schema, err error) {
@@ -67,8 +67,7 @@ func schemaAdditionalItems(c *schemaCompiler, _ string, arg value.Value, whole [
 	}, nil
 }
 
-// compileBoolOrSchema reads a schema or a boolean: true allows anything, false
-// nothing.
+// compileBoolOrSchema compiles a schema or a boolean: true allows everything, false nothing.
 func (c *schemaCompiler) compileBoolOrSchema(v value.Value) (schema, error) {
 	if v.Type == bson.TypeBoolean {
 		if value.IsTruthy(v) {
@@ -146,8 +145,8 @@ func (c *schemaCompiler) compileMap(name string, arg value.Value) (map[string]sc
 	return each, nil
 }
 
-// schemaAdditionalProperties is patternProperties and additionalProperties: what
-// concerns the properties that are not listed.
+// schemaAdditionalProperties compiles patternProperties and additionalProperties, which apply to
+// properties that are not listed.
 func schemaAdditionalProperties(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
 	var patterns []*regex.Pattern
 	var schemas []schema

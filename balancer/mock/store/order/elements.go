@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// CompileElementOrder compiles the order of an array's elements, as $sort of $push and
-// $sortArray have it: 1, -1 or a sort pattern.
+// CompileElementOrder compiles an order of array elements, as in the $sort of $push and in $sortArray:
+// 1, -1 or a sort pattern.
 func CompileElementOrder(v value.Value) (func(a, b value.Value) int, error) {
 	if value.IsNumber(v) {
 		direction, ok := value.WholeInteger(v)

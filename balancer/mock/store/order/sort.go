@@ -1,6 +1,5 @@
-// Package order compares documents by sort patterns: those of
-// find, $sort, $push and $sortArray, by the server's rules for arrays and
-// missing fields.
+// Package order compares documents by the sort patterns of find, $sort, $push and $sortArray. It follows
+// the server's rules for arrays and missing fields.
 package order
 
 import (
@@ -18,21 +17,21 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Sort is a compiled sort pattern. A nil Sort, and one made from an empty
-// pattern, finds all documents equal.
+// Sort is a compiled sort pattern. For a nil Sort or an empty pattern all documents are equal.
 type Sort struct {
 	Keys []Key
 }
 
-// Key is one field of a sort.
+// Key is one field of a sort pattern.
 type Key struct {
 	Path       []string
 	Descending bool
 	meta       string
 }
 
-// Compile compiles {field: 1 | -1, ...}. Errors have the codes of the
-// find command; stages check more.
+// Compile compiles {field: 1
+//
+//	-1, ...}. Errors have the codes of the find command. Stages make further checks themselves.
 func Compile(pattern bson.Raw) (*Sort, error) {
 	s := &Sort{}
 	for name, v := range document.Fields(pattern) {
@@ -50,7 +49,7 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 		if !value.IsNumber(v) {
 			return nil, servererr.NewCode(15974, "Illegal key in $sort specification: %s: %s", name, v)
 		}
-		direction := value.ToInteger(v) // what is behind the point does not count
+		direction := value.ToInteger(v) // a fraction is ignored
 		if direction != 1 && direction != -1 {
 			return nil, servererr.NewCode(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 		}
@@ -69,8 +68,7 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 	return s, nil
 }
 
-// checkMetaSort refuses metadata that only a search provides: every $meta
-// except randVal.
+// checkMetaSort rejects every $meta except randVal, because the mock has no metadata of searches.
 func checkMetaSort(kind value.Value) error {
 	switch name := value.TextAt(kind.Value); name {
 	case "randVal":
@@ -81,12 +79,11 @@ func checkMetaSort(kind value.Value) error {
 	return servererr.NewCode(31138, "Illegal $meta sort: $meta: %s", kind)
 }
 
-// IsEmpty reports whether the sort has no keys and so does not change the order.
+// IsEmpty reports whether the sort has no keys.
 func (s *Sort) IsEmpty() bool { return s == nil || len(s.Keys) == 0 }
 
-// Compare orders two documents: -1, 0 or 1. Missing counts as null; an array
-// counts as its smallest element, or its largest for a descending key, and an
-// empty one comes before null.
+// Compare compares two documents and returns -1, 0 or 1. Missing counts as null. An array counts as its
+// smallest element, or as its largest for a descending key. An empty array is less than null.
 func (s *Sort) Compare(a, b bson.Raw) int {
 	if s == nil {
 		return 0
@@ -102,14 +99,15 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 	return 0
 }
 
-// SortDocuments sorts a list in place; equal documents keep their order. It fails with the cause of ctx when that ends.
+// SortDocuments sorts a slice in place; equal documents keep their order. It fails with the cause of ctx
+// when ctx ends.
 func (s *Sort) SortDocuments(ctx context.Context, docs []bson.Raw) error {
 	w := quota.New(ctx)
 	s.SortMetered(w, docs)
 	return w.Err()
 }
 
-// SortMetered is SortDocuments that stops early when the meter does.
+// SortMetered is like SortDocuments and stops early when the meter ends.
 func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 	if s.IsEmpty() {
 		return
@@ -131,11 +129,11 @@ func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 	}
 }
 
-// Key returns a document's place in the order: comparing keys byte by byte
-// gives the order of Compare. It suits merging sorted streams.
+// Key returns a sort key of a document. Comparing keys bytewise gives the order of Compare, which suits
+// merging sorted streams.
 func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyMetered(nil, doc) }
 
-// KeyMetered is Key of a run: it stops in the middle when the work ends.
+// KeyMetered is like Key and stops early when the meter ends.
 func (s *Sort) KeyMetered(w *quota.Meter, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.Keys {
@@ -172,7 +170,7 @@ func (k Key) SortValue(w *quota.Meter, doc []byte) value.Value {
 	return best
 }
 
-// forEachValue gives every value the key has in a document, as an index would.
+// forEachValue calls add for every value that an index on the key would have.
 func (k Key) forEachValue(w *quota.Meter, p paths.Position, add func(value.Value)) {
 	p.Follow()
 	if p.Done || !value.IsArray(p.Value) {

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/mock/store/servererr"
 )
 
-// Parse splits a path and refuses what the server does.
+// Parse splits a path. It rejects invalid paths with the server's errors.
 func Parse(text string) ([]string, error) {
 	switch {
 	case text == "":

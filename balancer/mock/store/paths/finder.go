@@ -6,30 +6,29 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Finder finds fields of the same documents many times: a walk for each would
-// be quadratic in the number of fields, so a large document gets an
-// index when it has been walked often enough.
+// Finder looks up many fields of the same documents. Searching a document for each field would be
+// quadratic in the number of fields. So a large document gets an index after enough searches.
 type Finder struct {
 	documents map[*byte]*walkedDocument
 }
 
-// walkedDocument is a document that was walked for fields.
+// walkedDocument is a document that was searched for fields.
 type walkedDocument struct {
 	size      int
-	walked    int // fields that were passed
-	maxWalked int // the most of them at a time
+	walked    int // number of fields passed so far
+	maxWalked int // maximum number of fields passed by one search
 	index     map[string]value.Value
 }
 
-// An index is built for a document of at least this size that was walked this often;
-// at most maxDocuments documents are remembered.
+// A document gets an index if it has at least this size and was searched this often. The Finder
+// remembers at most maxDocuments documents.
 const (
 	minIndexedSize  = 1024
 	minIndexedWalks = 32
 	maxDocuments    = 16
 )
 
-// Find returns the first field of that name, or missing.
+// Find returns the first field with that name, or missing.
 func (f *Finder) Find(w *quota.Meter, doc []byte, name string) value.Value {
 	if len(doc) < minIndexedSize {
 		return document.Lookup(doc, name)
@@ -61,7 +60,7 @@ func (f *Finder) addDocument(doc []byte) *walkedDocument {
 		f.documents = make(map[*byte]*walkedDocument, maxDocuments)
 	}
 	d := &walkedDocument{size: len(doc)}
-	f.documents[&doc[0]] = d // and keeps the document where it is
+	f.documents[&doc[0]] = d // also keeps doc alive, so that its address stays unique
 	return d
 }
 

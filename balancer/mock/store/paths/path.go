@@ -1,6 +1,6 @@
-// Package paths follows dotted paths through documents: as filters do, into
-// arrays; as indexes and sorts do, element by element; and by the rules for
-// names of fields that the server's FieldPath has.
+// Package paths follows dotted paths through documents. Filters descend into arrays; indexes and sorts
+// descend element by element. The package also implements the server's rules for field names
+// (FieldPath).
 package paths
 
 import (
@@ -15,24 +15,24 @@ import (
 // Split returns the parts of a path.
 func Split(path string) []string { return strings.Split(path, ".") }
 
-// Walk visits the values that a match path selects in a document, with the server's
-// implicit array traversal: an array on the way stands for its elements that
-// are objects, a number on the way also for the element at that place, and an
-// array at the end for its elements and then itself (expand false: for itself
-// only). A path that leads nowhere outside an array is visited as missing.
+// Walk visits the values that a match path selects in a document, with the server's implicit array
+// traversal. An array on the path stands for those of its elements that are objects. A number in the
+// path also selects the element at that index. An array at the end of the path stands for its elements
+// and then for itself, or only for itself if expand is false. A path that does not exist, outside of
+// arrays, is visited as missing.
 //
-// visit gets the index in the outermost array, or -1. The walk stops when it
-// returns true, and Walk then returns true.
+// visit receives the index in the outermost array, or -1. If visit returns true, the walk stops and Walk
+// returns true.
 func Walk(w *quota.Meter, doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	return Walker{Meter: w}.Walk(doc, path, expand, visit)
 }
 
-// Walker walks paths, several of one document perhaps.
+// Walker walks paths, possibly several paths of the same document.
 type Walker struct {
 	Meter  *quota.Meter
-	Finder *Finder // nil for one path
-	// Nulls visits as missing, too, where a path ends within an array: at each element
-	// that is not an object, and at an empty array.
+	Finder *Finder // nil for a single path
+	// Nulls also visits missing where a path ends within an array: at each element that is not an
+	// object, and at an empty array.
 	Nulls bool
 }
 
@@ -43,7 +43,7 @@ func (p Walker) lookup(doc []byte, name string) value.Value {
 	return p.Finder.Find(p.Meter, doc, name)
 }
 
-// Walk is the function Walk with the walker's meter, finder and options.
+// Walk is like the function Walk, with the walker's meter, finder and options.
 func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	for {
 		v := p.lookup(doc, path[0])
@@ -102,12 +102,13 @@ func (p Walker) walkArray(arr value.Value, path []string, expand bool, visit fun
 			return true
 		}
 	}
-	// Nothing there, or not the place that a number asks for.
+	// Neither an object nor the element at a numeric index.
 	nowhere := i < 0 || numeric && at > i
 	return p.Nulls && nowhere && visit(value.Value{}, -1)
 }
 
-// EachValue gives the values at a path, of an array at the end its elements.
+// EachValue calls give for each value at a path. For an array at the end of the path it calls give for
+// the elements.
 func EachValue(w *quota.Meter, doc []byte, path []string, give func(v value.Value)) {
 	Walk(w, doc, path, false, func(v value.Value, _ int) bool {
 		if !value.IsArray(v) {
@@ -121,8 +122,7 @@ func EachValue(w *quota.Meter, doc []byte, path []string, give func(v value.Valu
 	})
 }
 
-// ParseArrayIndex reads a path part as a place in an array: digits without a
-// leading zero.
+// ParseArrayIndex parses a path component as an array index: digits without a leading zero.
 func ParseArrayIndex(part string) (int, bool) {
 	if part == "" || len(part) > 9 || len(part) > 1 && part[0] == '0' {
 		return 0, false
@@ -136,14 +136,14 @@ func ParseArrayIndex(part string) (int, bool) {
 	return n, err == nil
 }
 
-// IsArrayIndex reports whether a path part may be a place in an array.
+// IsArrayIndex reports whether a path component may be an array index.
 func IsArrayIndex(part string) bool {
 	_, ok := ParseArrayIndex(part)
 	return ok
 }
 
-// LookupPath follows a path through objects only; an array on the way or
-// anything else gives missing.
+// LookupPath follows a path through objects only. It returns missing if the path leads through an array
+// or does not exist.
 func LookupPath(doc []byte, path []string) value.Value {
 	for {
 		v := document.Lookup(doc, path[0])
@@ -157,5 +157,5 @@ func LookupPath(doc []byte, path []string) value.Value {
 	}
 }
 
-// Join returns the path of its parts.
+// Join joins the components of a path.
 func Join(path []string) string { return strings.Join(path, ".") }

@@ -7,15 +7,14 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Position is how far one path has been followed through a document.
+// Position is the state of following one path through a document.
 type Position struct {
 	Value value.Value
-	Rest  []string // path parts still to follow
+	Rest  []string // the remaining path components
 	Done  bool     // Value is final even if it is an array
 }
 
-// Follow goes down through objects, and through arrays where the path names
-// an element by its place.
+// Follow descends through objects, and through arrays where the path has an index.
 func (p *Position) Follow() {
 	for len(p.Rest) > 0 && !p.Done {
 		switch {
@@ -38,8 +37,8 @@ func (p *Position) Follow() {
 	}
 }
 
-// InEmptyArray returns what an empty array counts as: at the end of the path
-// undefined, before it missing.
+// InEmptyArray returns the position for an empty array: undefined at the end of the path, missing before
+// it.
 func (p Position) InEmptyArray() Position {
 	if len(p.Rest) == 0 {
 		return Position{Value: value.Value{Type: bson.TypeUndefined}, Done: true}
@@ -47,7 +46,7 @@ func (p Position) InEmptyArray() Position {
 	return Position{Done: true}
 }
 
-// InElement returns the position in an element of the array that it is at.
+// InElement returns the position in an element of the array at p.
 func (p Position) InElement(e value.Value) Position {
 	switch {
 	case len(p.Rest) == 0:

@@ -8,16 +8,16 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// fieldChanges are the fields that a stage changes, as far as its
-// specification tells.
+// fieldChanges are the fields that a stage changes, as determined from its specification.
 type fieldChanges struct {
 	paths        []string
-	othersChange bool // all but paths change
-	// oldNames maps the new names of renamed fields to the old ones.
+	othersChange bool // all fields except paths change
+	// oldNames maps new names of renamed fields to their old names.
 	oldNames map[string]string
 }
 
-// stageFieldChanges says what a stage changes; false where a $match can't go before it.
+// stageFieldChanges returns the fields that a stage changes. known is false if a $match cannot move
+// before the stage.
 func stageFieldChanges(name string, spec value.Value) (c fieldChanges, known bool) {
 	switch name {
 	case "$sort":
@@ -45,7 +45,7 @@ func stageFieldChanges(name string, spec value.Value) (c fieldChanges, known boo
 	return c, true
 }
 
-// stringsIn returns the texts among some values.
+// stringsIn returns the strings in a list of values.
 func stringsIn(list []value.Value) (names []string) {
 	for _, v := range list {
 		if value.IsString(v) {
@@ -55,7 +55,7 @@ func stringsIn(list []value.Value) (names []string) {
 	return names
 }
 
-// addComputed adds the fields that $addFields makes.
+// addComputed adds the fields that $addFields sets.
 func (c *fieldChanges) addComputed(under string, spec []byte, top bool) {
 	for name, v := range document.Fields(spec) {
 		path := under + string(name)
@@ -73,7 +73,7 @@ func (c *fieldChanges) addComputed(under string, spec []byte, top bool) {
 	}
 }
 
-// isTopField reports whether an expression is a field at the top of the document.
+// isTopField reports whether an expression is a top-level field.
 func isTopField(v value.Value) bool {
 	text := ""
 	if value.IsString(v) {
@@ -82,8 +82,8 @@ func isTopField(v value.Value) bool {
 	return strings.HasPrefix(text, "$") && !strings.HasPrefix(text, "$$") && !strings.Contains(text, ".")
 }
 
-// projectionChanges: an exclusion changes the listed fields, an inclusion
-// all other fields.
+// projectionChanges returns the changes of a projection: an exclusion changes the listed fields, an
+// inclusion all other fields.
 func projectionChanges(spec []byte) fieldChanges {
 	kept, dropped := fieldChanges{othersChange: true}, fieldChanges{}
 	id := true
@@ -107,7 +107,7 @@ func projectionChanges(spec []byte) fieldChanges {
 				}
 				kept.oldNames[path] = value.TextAt(v.Value)[1:]
 			default:
-				kept.paths = append(kept.paths, "") // computed: nothing of the document
+				kept.paths = append(kept.paths, "") // computed: depends on no field of the document
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func projectionChanges(spec []byte) fieldChanges {
 	return kept
 }
 
-// changesPath reports whether a path leads to something else after the stage.
+// changesPath reports whether the stage changes the value at a path.
 func (c fieldChanges) changesPath(path string) bool {
 	if c.othersChange {
 		return !slices.ContainsFunc(c.paths, func(kept string) bool { return isAtOrBelow(path, kept) })
@@ -132,14 +132,14 @@ func (c fieldChanges) changesPath(path string) bool {
 	return slices.ContainsFunc(c.paths, func(p string) bool { return isAtOrBelow(path, p) || isAtOrBelow(p, path) })
 }
 
-// isAtOrBelow reports whether a path is another one or leads through it.
+// isAtOrBelow reports whether path equals through or lies below it.
 func isAtOrBelow(path, through string) bool {
 	rest, ok := strings.CutPrefix(path, through)
 	return ok && through != "" && (rest == "" || rest[0] == '.')
 }
 
-// rewriteBefore rewrites a condition to be tested before the stage; false where it must be
-// tested after it.
+// rewriteBefore rewrites a condition so that it can be tested before the stage. It returns false if the
+// condition must be tested after the stage.
 func (c fieldChanges) rewriteBefore(condition document.Field) (value.Value, bool) {
 	name := condition.Name
 	if !document.IsOperator(name) {
@@ -161,8 +161,8 @@ func (c fieldChanges) rewriteBefore(condition document.Field) (value.Value, bool
 	return value.Object(document.New(condition)), known
 }
 
-// conditionPaths returns the fields that a condition of a query looks at; false where that
-// can't be said.
+// conditionPaths returns the fields that a condition of a query reads. known is false if they cannot be
+// determined.
 func conditionPaths(condition document.Field) (paths []string, known bool) {
 	switch condition.Name {
 	case "$and", "$or", "$nor":
@@ -184,8 +184,8 @@ func conditionPaths(condition document.Field) (paths []string, known bool) {
 	return []string{condition.Name}, !document.IsOperator(condition.Name)
 }
 
-// expressionPaths returns the fields that an expression looks at; false where it looks at
-// whole documents.
+// expressionPaths returns the fields that an expression reads. known is false if it reads whole
+// documents.
 func expressionPaths(v value.Value) (paths []string, known bool) {
 	switch {
 	case value.IsString(v):

@@ -8,13 +8,13 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// granularity rounds the boundaries of $bucketAuto to a series of preferred
-// numbers: the numbers of one decade, times any power of ten. A nil one does not
-// round; an empty one rounds to powers of two.
+// granularity rounds the boundaries of $bucketAuto to a series of preferred numbers: the numbers of one
+// decade, times any power of ten. A nil granularity does not round. An empty one rounds to powers of
+// two.
 type granularity []float64
 
-// preferredNumbers returns the Renard series, that of coins, and the E series
-// up to E24; the larger E series are computed by rounding.
+// preferredNumbers returns the Renard series, the 1-2-5 series, and the E series up to E24. The larger E
+// series are computed.
 func preferredNumbers() map[string]granularity {
 	return map[string]granularity{
 		"R5":  {10, 16, 25, 40, 63},
@@ -39,8 +39,8 @@ func preferredNumbers() map[string]granularity {
 	}
 }
 
-// electronicSeries has n numbers a decade, of three digits, the same distance
-// from each other. One of E192 is not rounded as the others are (IEC 60063).
+// electronicSeries returns the E series with n numbers per decade: geometrically spaced numbers of three
+// digits. One number of E192 is not rounded like the others (IEC 60063).
 func electronicSeries(n int) granularity {
 	var series granularity
 	for i := range n {
@@ -87,7 +87,7 @@ func (g granularity) checkNumber(v value.Value) error {
 	return nil
 }
 
-// roundUp returns the next number of the series above v; zero stays.
+// roundUp returns the smallest number of the series above v; zero stays zero.
 func (g granularity) roundUp(v value.Value) (value.Value, error) {
 	n := value.ToDouble(v)
 	if err := g.checkNumber(v); err != nil || n == 0 || math.IsInf(n, 0) {
@@ -111,7 +111,7 @@ func (g granularity) roundUp(v value.Value) (value.Value, error) {
 	return value.Double(g[slices.IndexFunc(g, func(s float64) bool { return n < s*scale })] * scale), nil
 }
 
-// roundDown returns the next number of the series below v; zero stays.
+// roundDown returns the largest number of the series below v; zero stays zero.
 func (g granularity) roundDown(v value.Value) (value.Value, error) {
 	n := value.ToDouble(v)
 	if err := g.checkNumber(v); err != nil || n == 0 || math.IsInf(n, 0) {

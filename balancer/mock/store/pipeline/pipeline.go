@@ -1,9 +1,9 @@
-// Package pipeline compiles and runs aggregation pipelines: one file a stage or a
-// family of them, and the reordering of stages. The rules
-// are those of the stages' manual pages and of recorded replies (8.0).
+// Package pipeline compiles and runs aggregation pipelines. Each file implements one stage or a group of
+// related stages; others implement the reordering of stages. The rules are those of the stages' manual
+// pages and of recorded replies (8.0).
 //
-// Stages with sources or targets of their own ($collStats, $currentOp, $out,
-// $merge and the like) belong to the caller.
+// The caller implements stages with their own sources or targets ($collStats, $currentOp, $out, $merge
+// and others).
 package pipeline
 
 import (
@@ -21,36 +21,35 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Env is what a pipeline needs from outside.
+// Env is the environment of a pipeline.
 type Env struct {
 	// Now is the clock of $$NOW; nil for the wall clock.
 	Now func() time.Time
-	// Collection gives the documents of a collection of the same database for
-	// $lookup, $unionWith and $graphLookup; one that does not exist is empty.
+	// Collection returns the documents of another collection of the same database, for $lookup,
+	// $unionWith and $graphLookup. A collection that does not exist is empty.
 	Collection func(name string) (iter.Seq[bson.Raw], error)
-	// Rand gives numbers in [0, 1) for $sample and $rand; nil for random ones.
+	// Rand returns numbers in [0, 1) for $sample and $rand; nil for a random generator.
 	Rand func() float64
 	// Variables are the command's let.
 	Variables bson.Raw
-	// NoDisk makes stages fail that hold more than 100 MiB (allowDiskUse: false).
+	// NoDisk makes stages fail that hold more than 100 MiB in memory (allowDiskUse: false).
 	NoDisk bool
-	// Language is that of the release.
+	// Language is the expression language of the release.
 	Language expr.Language
 }
 
-// stage transforms a stream of documents. The execution holds the
-// variables of the run.
+// stage transforms a stream of documents. r holds the variables of the run.
 type stage interface {
 	run(r *execution, in quota.Docs) quota.Docs
 }
 
-// execution is a pipeline being run once.
+// execution is one run of a pipeline.
 type execution struct {
 	env   *Env
 	vars  []value.Value
 	now   time.Time
 	meter *quota.Meter
-	joins *joinCache // shared with the pipelines inside
+	joins *joinCache // shared with sub-pipelines
 }
 
 func (r *execution) newEvaluation() *expr.Evaluation {
@@ -65,9 +64,8 @@ type Pipeline struct {
 	env    Env
 }
 
-// Compile compiles the stages of an aggregation. Stages that produce
-// documents of their own or write them ($collStats, $out and so on) belong to
-// the caller, which removes them from the ends first; they are refused here.
+// Compile compiles the stages of an aggregation. The caller must remove stages that generate or write
+// documents ($collStats, $out and so on) from the beginning and the end. Compile rejects them.
 func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
 	sc, err := expr.NewScope(env.Language, env.Variables)
 	if err != nil {
@@ -85,14 +83,14 @@ func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
 	return &Pipeline{all, sc, env}, nil
 }
 
-// Run executes the pipeline over a stream of documents. The first error ends
-// the result; ctx ends it early with its cause.
+// Run executes the pipeline over a stream of documents. The result ends at the first error, or with the
+// cause of ctx when ctx ends.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
 	r := p.newExecution(ctx)
 	return r.releaseAtEnd(runStages(r, p.stages, r.stopWithContext(in)))
 }
 
-// Transform is Run over a stream that may fail, and that ends with ctx.
+// Transform is like Run, over a stream that may fail and that ends with ctx.
 func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	r := p.newExecution(ctx)
 	return r.releaseAtEnd(runStages(r, p.stages, in))
@@ -108,7 +106,7 @@ func (p *Pipeline) newExecution(ctx context.Context) *execution {
 	}
 }
 
-// RunCounted is Run that counts what each stage gives.
+// RunCounted is like Run and counts the results of each stage.
 func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
 	r := p.newExecution(ctx)
 	flow := r.stopWithContext(in)
@@ -163,13 +161,13 @@ func (r *execution) stopWithContext(in iter.Seq[bson.Raw]) quota.Docs {
 				return
 			}
 		}
-		if err := r.meter.Err(); err != nil { // what gives them may have stopped
+		if err := r.meter.Err(); err != nil { // the source may have stopped because of an error
 			yield(nil, err)
 		}
 	}
 }
 
-// perDocumentStage is a stage that makes one document, or none (nil), of each.
+// perDocumentStage is a stage that returns one document or none (nil) for each document.
 type perDocumentStage func(r *execution) func(doc bson.Raw) (bson.Raw, error)
 
 func (s perDocumentStage) run(r *execution, in quota.Docs) quota.Docs {
@@ -193,14 +191,14 @@ func (s perDocumentStage) run(r *execution, in quota.Docs) quota.Docs {
 	}
 }
 
-// blockingStage is a stage that must see every document before it gives the first.
+// blockingStage is a stage that reads all documents before it returns the first result.
 type blockingStage func(r *execution, all quota.Docs) ([]bson.Raw, error)
 
 func (s blockingStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
 		if err == nil {
-			err = r.meter.Charge(1) // loops stop when the work ends
+			err = r.meter.Charge(1) // loops stop when the meter ends
 		}
 		if err != nil {
 			yield(nil, err)
@@ -210,7 +208,7 @@ func (s blockingStage) run(r *execution, in quota.Docs) quota.Docs {
 	}
 }
 
-// maxPipelineDepth bounds pipelines inside pipelines.
+// maxPipelineDepth is the maximum nesting depth of pipelines.
 const maxPipelineDepth = 20
 
 type compiler struct {
@@ -245,7 +243,7 @@ func (c *compiler) compileStages(list []bson.Raw) ([]stage, error) {
 	return out, nil
 }
 
-// compileSubPipeline compiles a pipeline inside a stage, with more variables perhaps.
+// compileSubPipeline compiles a pipeline inside a stage, which may have additional variables.
 func (c *compiler) compileSubPipeline(v value.Value, sc *expr.Scope, facet bool) ([]stage, error) {
 	list, err := parseStages(v)
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// The server moves stages before it runs a pipeline, so that fewer documents come to
-// what costs more (manual, "Aggregation Pipeline Optimization"). The documents that come
-// out are the same, but an expression that fails on a document fails only if the document
-// gets that far: the order has to be the server's.
+// Before it runs a pipeline, the server reorders stages so that expensive stages receive fewer documents
+// (manual, "Aggregation Pipeline Optimization"). The results are the same. But an expression that fails
+// on a document fails only if the document reaches the stage. So the order must be the server's.
 
-// Reorder returns the stages of a pipeline, which must have compiled, in the order in
-// which a server runs them; those of pipelines inside, too.
+// Reorder returns the stages of a compiled pipeline in the order in which a server runs them. It also
+// reorders sub-pipelines.
 func Reorder(stages []bson.Raw) []bson.Raw {
 	list := slices.Clone(stages)
 	for i := 0; i+1 < len(list); {
@@ -34,7 +33,7 @@ func Reorder(stages []bson.Raw) []bson.Raw {
 	return list
 }
 
-// reorderInside puts the pipelines inside a stage in order.
+// reorderInside reorders the pipelines inside a stage.
 func reorderInside(s bson.Raw) bson.Raw {
 	name, spec, _ := document.FirstField(s)
 	if !value.IsObject(spec) || name != "$facet" && name != "$lookup" && name != "$unionWith" {
@@ -60,8 +59,8 @@ func reorderInside(s bson.Raw) bson.Raw {
 // perDocumentStageNames are the stages that return one document per input document.
 var perDocumentStageNames = []string{"$project", "$addFields", "$set", "$unset", "$replaceRoot", "$replaceWith"}
 
-// reorderPair returns the replacement of two adjacent stages, nil where they stay, and how
-// far from the first of them to continue.
+// reorderPair returns the replacement of two adjacent stages, or nil if they stay. goOn is the offset,
+// from the first stage, at which to continue.
 func reorderPair(a, b bson.Raw) (instead []bson.Raw, goOn int) {
 	name, spec, _ := document.FirstField(a)
 	next, arg, _ := document.FirstField(b)
@@ -86,7 +85,7 @@ func reorderPair(a, b bson.Raw) (instead []bson.Raw, goOn int) {
 	return nil, 0
 }
 
-// moveMatchBefore moves a $match, or the part of it that can be moved, before a stage.
+// moveMatchBefore moves a $match, or the part of it that can move, before a stage.
 func moveMatchBefore(s bson.Raw, by fieldChanges, filter value.Value) []bson.Raw {
 	var before, after []value.Value
 	for _, c := range splitConjuncts(filter.Value) {
@@ -105,7 +104,7 @@ func moveMatchBefore(s bson.Raw, by fieldChanges, filter value.Value) []bson.Raw
 	return []bson.Raw{newMatchSpec(before), s, newMatchSpec(after)}
 }
 
-// splitConjuncts splits a query into the conditions that must all hold.
+// splitConjuncts splits a query into the conditions of its conjunction.
 func splitConjuncts(query []byte) []document.Field {
 	var list []document.Field
 	for name, v := range document.Fields(query) {
@@ -125,7 +124,7 @@ func splitConjuncts(query []byte) []document.Field {
 	return list
 }
 
-// newMatchSpec is a $match of all of several queries.
+// newMatchSpec returns a $match of the conjunction of several queries.
 func newMatchSpec(queries []value.Value) bson.Raw {
 	all := queries[0]
 	if len(queries) > 1 {
@@ -134,7 +133,7 @@ func newMatchSpec(queries []value.Value) bson.Raw {
 	return document.New(document.Field{Name: "$match", Value: all})
 }
 
-// pushIntoUnion puts a stage that comes after a $unionWith into its pipeline.
+// pushIntoUnion appends a copy of the stage after a $unionWith to the pipeline of the $unionWith.
 func pushIntoUnion(spec value.Value, s bson.Raw) bson.Raw {
 	if value.IsString(spec) {
 		spec = value.Object(document.New(document.Field{Name: "coll", Value: spec}))
@@ -147,9 +146,9 @@ func pushIntoUnion(spec value.Value, s bson.Raw) bson.Raw {
 		Value: value.Object(document.WithField(spec.Value, "pipeline", document.Array(append(stages, value.Object(s)))))})
 }
 
-// redactSafe returns the conditions of a query that hold for a redacted document only if they hold for the
-// original one. $redact may remove fields, so no condition is returned that holds for
-// a missing value.
+// redactSafe returns the conditions of a query that may be tested before $redact: they match a redacted
+// document only if they match the original one. $redact may remove fields, so redactSafe returns no
+// condition that matches a missing value.
 func redactSafe(query []byte) bson.Raw {
 	var list []document.Field
 	for name, v := range document.Fields(query) {
@@ -184,7 +183,7 @@ func redactSafeParts(queries []value.Value) (parts []value.Value) {
 	return parts
 }
 
-// redactSafeTests is redactSafe for the operators on one path.
+// redactSafeTests is like redactSafe, for the operators on one path.
 func redactSafeTests(tests []byte) bson.Raw {
 	var list []document.Field
 	for name, v := range document.Fields(tests) {
@@ -217,7 +216,8 @@ func redactSafeTests(tests []byte) bson.Raw {
 	return document.New(list...)
 }
 
-// isRedactSafe: documents and arrays lose parts, and null is what is missing.
+// isRedactSafe reports whether $redact cannot change a value into v. Documents and arrays may lose
+// parts, and null equals a missing value.
 func isRedactSafe(v value.Value) bool {
 	return !value.IsObject(v) && !value.IsArray(v) && !value.IsNullish(v)
 }

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// compileBucketAuto divides the documents into groups of about the same size; equal
-// values stay together.
+// compileBucketAuto compiles $bucketAuto, which divides the documents into buckets of about the same
+// size. Equal values stay in the same bucket.
 func (c *compiler) compileBucketAuto(name string, arg value.Value) (stage, error) {
 	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
 		Args: []string{"groupBy", "buckets", "output", "granularity"}, NotObject: 40240, Unknown: 40245,
@@ -69,7 +69,7 @@ func (g *groupStage) autoBuckets(r *execution, in quota.Docs, key expr.Expressio
 	}
 	size := max(int(math.Round(float64(len(all))/float64(n))), 1)
 	var out []bson.Raw
-	var below value.Value // the upper bound of the bucket before, where bounds are rounded
+	var below value.Value // the previous bucket's upper bound, if bounds are rounded
 	for i := 0; i < len(all); {
 		end := min(i+size, len(all))
 		if len(out) == n-1 {
@@ -118,8 +118,8 @@ func sortedByKey(
 	return all, nil
 }
 
-// bucketBounds returns the bounds of a bucket that begins at i, and its end:
-// documents below the rounded upper bound are included.
+// bucketBounds returns the bounds of the bucket that begins at index i, and its end. The bucket includes
+// all documents below its rounded upper bound.
 func bucketBounds(all []keyedDocument, i, end int, below value.Value,
 	round granularity) (last int, lower, upper value.Value, err error) {
 	if round == nil {

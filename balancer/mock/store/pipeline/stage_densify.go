@@ -15,10 +15,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxDensified is how many documents $densify may make.
+// maxDensified is the maximum number of documents that $densify generates.
 const maxDensified = 500_000
 
-// densifyStage fills gaps in the sequence of a field.
+// densifyStage implements $densify: it fills gaps in the values of a field.
 type densifyStage struct {
 	field     []string
 	partition [][]string
@@ -123,7 +123,7 @@ func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 			for _, path := range s.partition {
 				list = append(list, expr.Path{Path: path})
 			}
-			// An object, since partitions may not be arrays.
+			// The key is an object, because partition keys may not be arrays.
 			key = expr.Object{{Name: "k", Expr: list}}
 		}
 		parts, err := partitionDocuments(r.newEvaluation(), key, all)
@@ -148,7 +148,7 @@ func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 	}).run(r, in)
 }
 
-// valueRange returns the smallest and the largest value of the field.
+// valueRange returns the minimum and the maximum of the field.
 func (s *densifyStage) valueRange(docs []bson.Raw) []value.Value {
 	var bounds []value.Value
 	for _, d := range docs {
@@ -159,12 +159,12 @@ func (s *densifyStage) valueRange(docs []bson.Raw) []value.Value {
 		if bounds == nil {
 			bounds = []value.Value{v, v}
 		}
-		bounds[1] = v // they come in order
+		bounds[1] = v // the documents are sorted
 	}
 	return bounds
 }
 
-// fill appends the documents of a partition, with new ones in the gaps.
+// fill appends the documents of a partition and generates documents for the gaps.
 func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *quota.Memory) ([]bson.Raw, error) {
 	if bounds == nil {
 		return append(out, part...), nil

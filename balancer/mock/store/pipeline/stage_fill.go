@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// fillStage is $fill: it replaces null and missing by a value, by the last
-// value before, or by the line between the values around.
+// fillStage implements $fill: it replaces null and missing values by a constant, by the last value
+// before, or by linear interpolation.
 type fillStage struct {
 	partition expr.Expression
 	order     *order.Sort
@@ -87,7 +87,7 @@ type typedOption struct {
 	types []bson.Type
 }
 
-// checkOptionTypes refuses options of a stage that have a wrong type.
+// checkOptionTypes rejects options of a stage that have the wrong type.
 func checkOptionTypes(stage string, raw []value.Value, options []typedOption) error {
 	for i, o := range options {
 		if !value.IsAbsent(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
@@ -126,8 +126,8 @@ func (c *compiler) compileFillOutput(name string, v value.Value, sortedByOne boo
 	return o, nil
 }
 
-// run yields documents one by one: those before one that fails are passed to the
-// following stages, which may fail on them first.
+// run yields documents one by one. The documents before a failing one reach the following stages, which
+// may fail on them first.
 func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		all, err := r.stageMemory(windowsTooLarge).Drain(in)
@@ -177,13 +177,13 @@ func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(b
 type fillState struct {
 	output    fillOutput
 	sortOrder *order.Sort
-	part      []bson.Raw // as they came
+	part      []bson.Raw // in sort order
 	lastIndex int        // the index of the last document with a value; -1 for none
 	nextIndex int        // the index of the next document with a value, once searched
 	line      fillLine
 }
 
-// fill returns a document with what its output fills in.
+// fill returns a document with the missing value of its output filled in.
 func (f *fillState) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, error) {
 	linear := f.output.method == "linear"
 	if linear {
@@ -238,13 +238,13 @@ func (f *fillState) interpolate(w *quota.Meter, i int) (value.Value, error) {
 	return value.Double(y0 + (y1-y0)*(at[1]-at[0])/(at[2]-at[0])), nil
 }
 
-// fillLine checks documents that a line is drawn through, one after the other.
+// fillLine checks the documents that an interpolation uses, in order.
 type fillLine struct {
 	started  bool
-	position float64 // of the last document
+	position float64 // sort key of the last document
 }
 
-// checkNext refuses a document with the same sort key as the one before.
+// checkNext rejects a document with the same sort key as the previous one.
 func (l *fillLine) checkNext(order *order.Sort, doc bson.Raw) error {
 	place, err := sortKeyAsNumber(order, doc)
 	if err == nil && l.started && place == l.position {
@@ -261,7 +261,7 @@ func (*fillLine) checkValue(linear bool, v value.Value) error {
 	return nil
 }
 
-// sortKeyAsNumber returns a document's sort key as a number: dates in milliseconds.
+// sortKeyAsNumber returns a document's sort key as a number, for a date its milliseconds.
 func sortKeyAsNumber(order *order.Sort, doc bson.Raw) (float64, error) {
 	switch k := order.Keys[0].SortValue(nil, doc); {
 	case k.Type == bson.TypeDateTime:

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// graphStage is $graphLookup: it follows connections breadth first.
+// graphStage implements $graphLookup: it follows connections breadth-first.
 type graphStage struct {
 	from         string
 	start        expr.Expression
@@ -20,7 +20,7 @@ type graphStage struct {
 	connectTo    []string
 	as           []string
 	depthField   []string
-	maxDepth     int64 // -1 without
+	maxDepth     int64 // -1 for no limit
 	restrictions *filter.Filter
 }
 

@@ -14,13 +14,13 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// groupStage gathers documents by a key. Groups come out in the order they
-// were first met, or by key.
+// groupStage implements $group. It returns groups in the order of their first documents, or sorted by
+// key.
 type groupStage struct {
 	key    expr.Expression
 	fields []groupField
 	sorted bool
-	sbe    bool // in SBE (expr/sbe.go)
+	sbe    bool // runs in SBE (expr/sbe.go)
 }
 
 type groupField struct {
@@ -141,7 +141,7 @@ func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
 	}).run(r, in)
 }
 
-// newGroup makes the accumulators of a group; their sizes may depend on its key.
+// newGroup creates the accumulators of a group. Their parameters may depend on the group's key.
 func (g *groupStage) newGroup(ctx *expr.Evaluation, key value.Value) (*groupState, error) {
 	one := &groupState{key: key, accs: make([]expr.Accumulator, len(g.fields))}
 	inKey := ctx.WithRoot(value.Object(document.OrEmpty(key)))
@@ -171,7 +171,7 @@ func (g *groupStage) addDocument(ctx *expr.Evaluation, one *groupState, held *qu
 	return nil
 }
 
-// addToAccumulator adds values to an accumulator and charges the memory that it retains.
+// addToAccumulator adds values to an accumulator and charges the memory that the accumulator retains.
 func addToAccumulator(acc expr.Accumulator, w *quota.Meter, args []value.Value, held *quota.Memory) error {
 	keeper, keeps := acc.(expr.MemoryHolder)
 	if !keeps {
@@ -193,7 +193,7 @@ func (g *groupStage) resultDocument(w *quota.Meter, one *groupState) bson.Raw {
 	return document.Close(b, start)
 }
 
-// outputValue returns a value of a group as the stage outputs it: SBE wraps MinKey.
+// outputValue returns a value of a group as the stage outputs it. SBE wraps MinKey in an object.
 func (g *groupStage) outputValue(v value.Value) value.Value {
 	if g.sbe && v.Type == bson.TypeMinKey {
 		return value.Object(document.New(document.Field{Name: "", Value: v}))
@@ -233,7 +233,7 @@ func (c *compiler) compileSortByCount(_ string, arg value.Value) (stage, error) 
 	return stageSequence{g, newSortStage(s)}, nil
 }
 
-// stageSequence is several stages in one.
+// stageSequence is a stage that consists of several stages.
 type stageSequence []stage
 
 func (s stageSequence) run(r *execution, in quota.Docs) quota.Docs { return runStages(r, s, in) }
@@ -265,7 +265,7 @@ func (c *compiler) compileBucketOutput(v value.Value, code int32) ([]groupField,
 	return out, nil
 }
 
-// compileGroupBy refuses constants and plain objects for groupBy.
+// compileGroupBy compiles groupBy. It rejects constants and plain objects.
 func (c *compiler) compileGroupBy(v value.Value, code int32) (expr.Expression, error) {
 	ok := value.IsString(v) && document.IsOperator(value.TextAt(v.Value)) || value.IsObject(v) &&
 		document.IsExpression(v.Value)
@@ -276,7 +276,7 @@ func (c *compiler) compileGroupBy(v value.Value, code int32) (expr.Expression, e
 	return c.compileGroupKey(v)
 }
 
-// compileGroupKey compiles what documents are grouped by.
+// compileGroupKey compiles a group key.
 func (c *compiler) compileGroupKey(v value.Value) (expr.Expression, error) {
 	return (&expr.Compiler{SBE: c.sbe}).Compile(v, c.scope)
 }
@@ -343,7 +343,7 @@ func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
 		if err != nil {
 			return value.Value{}, err
 		}
-		// The bucket is the one whose upper bound is the first above v.
+		// The bucket is the first one whose upper bound is greater than v.
 		i, _ := slices.BinarySearchFunc(bounds, v, func(b, v value.Value) int {
 			if value.Compare(b, v) <= 0 {
 				return -1

@@ -16,12 +16,12 @@ import (
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
 
-// joinCache caches what an execution has read from other collections. A stage inside
-// another stage runs once per document, but reads only once.
+// joinCache caches the documents that an execution has read from other collections. A stage in a
+// sub-pipeline runs once for each document, but reads the collection only once.
 type joinCache struct {
 	docs            map[string][]bson.Raw
 	byKey           map[stage]joinIndex
-	results         map[*lookupStage]value.Value // uncorrelated results, the same for every document
+	results         map[*lookupStage]value.Value // of uncorrelated sub-pipelines, equal for all documents
 	graphCandidates map[*graphStage][]bson.Raw
 }
 
@@ -32,7 +32,7 @@ func newJoinCache() *joinCache {
 	}
 }
 
-// readCollection reads a whole collection. What it returns must not be changed.
+// readCollection reads a whole collection. The caller must not change the result.
 func (r *execution) readCollection(name string) ([]bson.Raw, error) {
 	if r.env.Collection == nil || name == "" {
 		return nil, nil
@@ -51,7 +51,7 @@ func (r *execution) readCollection(name string) ([]bson.Raw, error) {
 	return docs, err
 }
 
-// joinIndexFor returns the documents' index on the path that a stage joins by.
+// joinIndexFor returns the index of docs on the path that a stage joins by.
 func (r *execution) joinIndexFor(s stage, docs []bson.Raw, path []string) joinIndex {
 	ix, ok := r.joins.byKey[s]
 	if !ok {
@@ -116,7 +116,7 @@ func (c *compiler) compileLookup(_ string, arg value.Value) (stage, error) {
 	return s, c.finishLookup(s, pipeline, let)
 }
 
-// makesDocuments reports whether a pipeline needs no collection.
+// makesDocuments reports whether a pipeline generates its documents and needs no collection.
 func makesDocuments(pipeline value.Value) bool {
 	if !value.IsArray(pipeline) {
 		return false
@@ -194,8 +194,7 @@ func (s *lookupStage) run(r *execution, in quota.Docs) quota.Docs {
 	}).run(r, in)
 }
 
-// joinValue puts the candidates through the pipeline, with the document's
-// variables.
+// joinValue runs the candidates through the pipeline, with the document's variables.
 func (s *lookupStage) joinValue(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
 ) (value.Value, error) {
 	held := &quota.Memory{Meter: r.meter, LimitErr: joinTooLarge(s.from)}
@@ -219,7 +218,7 @@ func (s *lookupStage) joinValue(r *execution, ctx *expr.Evaluation, doc bson.Raw
 	return held.DrainToArray(runStages(&inner, s.stages, r.meter.Documents(candidates)))
 }
 
-// joinIndex has the places of documents by the values at a path.
+// joinIndex maps values at a path to the indexes of the documents that have them.
 type joinIndex map[string][]int
 
 func indexDocuments(w paths.Walker, docs []bson.Raw, path []string) joinIndex {
@@ -239,7 +238,7 @@ func indexDocuments(w paths.Walker, docs []bson.Raw, path []string) joinIndex {
 	return ix
 }
 
-// joinKey maps undefined and missing to null, so that they join.
+// joinKey maps undefined and missing to null, so that they join with null.
 func joinKey(v value.Value) value.Value {
 	if value.IsNullish(v) {
 		return value.Null()
@@ -247,7 +246,7 @@ func joinKey(v value.Value) value.Value {
 	return v
 }
 
-// find returns the documents with one of the values, in their own order.
+// find returns the documents that have one of the values, in their original order.
 func (ix joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
@@ -267,12 +266,11 @@ func (ix joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bs
 	return out
 }
 
-// localValues returns the values a document is joined by: an array by its
-// elements.
+// localValues returns the values that a document is joined by: for an array, its elements.
 func localValues(w *quota.Meter, doc bson.Raw, path []string) []value.Value {
 	var out []value.Value
 	paths.EachValue(w, doc, path, func(v value.Value) { out = append(out, v) })
-	if len(out) == 0 { // an empty array joins documents without the field
+	if len(out) == 0 { // an empty array joins with documents without the field
 		out = append(out, value.Null())
 	}
 	return out

@@ -43,7 +43,7 @@ func graphTooLarge(int64) error {
 	return servererr.NewCode(40099, "$graphLookup reached maximum memory consumption")
 }
 
-// joinTooLarge is about the documents that $lookup finds for one.
+// joinTooLarge returns the error for too many documents that $lookup finds for one document.
 func joinTooLarge(from string) func(int64) error {
 	return func(int64) error {
 		return servererr.NewCode(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes",
@@ -51,12 +51,11 @@ func joinTooLarge(from string) func(int64) error {
 	}
 }
 
-// SortMemory counts the memory of the documents that a sort holds. It is charged
-// to the account of a context, and limited as on a server where disk use is not
-// allowed.
+// SortMemory counts the memory of the documents that a sort holds. It charges the account of a context,
+// and applies the server's limit if disk use is not allowed.
 type SortMemory struct{ held quota.Memory }
 
-// NewSortMemory begins with nothing.
+// NewSortMemory returns an empty SortMemory.
 func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
 	g := &SortMemory{quota.Memory{Meter: quota.New(ctx)}}
 	if noDisk {
@@ -65,8 +64,8 @@ func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
 	return g
 }
 
-// Add counts a document more.
+// Add counts a document.
 func (g *SortMemory) Add(doc bson.Raw) error { return g.held.Hold(len(doc) + quota.ItemBytes) }
 
-// Free gives all back.
+// Free releases all memory.
 func (g *SortMemory) Free() { g.held.Release() }

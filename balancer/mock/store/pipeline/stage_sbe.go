@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// sbePrefixStages are the stages after which a $group may still go to SBE.
+// sbePrefixStages are the stages that may precede a $group in SBE.
 var sbePrefixStages = []string{"$match", "$sort", "$limit", "$skip"}
 
-// runsInSBE reports whether SBE computes a stage of a pipeline.
+// runsInSBE reports whether SBE runs a stage of a pipeline.
 func runsInSBE(before []bson.Raw, name string, stage value.Value) bool {
 	if name != "$group" && name != "$bucket" && name != "$sortByCount" {
 		return false

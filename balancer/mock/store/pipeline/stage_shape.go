@@ -14,8 +14,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// The stages that give more or fewer documents than they get: $unwind,
-// $facet, $sample, $redact, $documents.
+// The stages that change the number of documents: $unwind, $facet, $sample, $redact, $documents.
 
 type unwindStage struct {
 	path     []string
@@ -127,8 +126,8 @@ func (s *unwindStage) unwindDocument(w *quota.Meter, doc bson.Raw, yield func(bs
 	return w.Charge(1) == nil
 }
 
-// setPath sets the value at a path through objects, making those that are
-// missing; a missing value removes the field.
+// setPath sets the value at a path through objects and creates missing objects. A missing value removes
+// the field.
 func setPath(doc []byte, path []string, v value.Value) bson.Raw {
 	if len(path) > 1 {
 		below := document.Lookup(doc, path[0])
@@ -143,7 +142,7 @@ func setPath(doc []byte, path []string, v value.Value) bson.Raw {
 	return document.WithField(doc, path[0], v)
 }
 
-// compileFacet runs several pipelines over the same documents.
+// compileFacet compiles $facet, which runs several pipelines over the same documents.
 func (c *compiler) compileFacet(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) || document.IsEmpty(arg.Value) {
 		return nil, servererr.NewCode(40169, "the $facet specification must be a non-empty object")
@@ -191,7 +190,7 @@ func checkFacetName(name string) error {
 	return nil
 }
 
-// compileSample picks documents at random, each at most once.
+// compileSample compiles $sample, which selects random documents, each at most once.
 func (c *compiler) compileSample(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.NewCode(28745, "the $sample stage specification must be an object")
@@ -214,7 +213,7 @@ func (c *compiler) compileSample(_ string, arg value.Value) (stage, error) {
 	}
 	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		if size == 0 {
-			return nil, nil // nobody reads what comes before
+			return nil, nil // the input is not needed
 		}
 		all, err := (&quota.Memory{Meter: r.meter}).Drain(in)
 		random := r.env.Rand
@@ -230,7 +229,7 @@ func (c *compiler) compileSample(_ string, arg value.Value) (stage, error) {
 	}), nil
 }
 
-// compileRedact keeps or drops each level of a document.
+// compileRedact compiles $redact, which keeps or removes each level of a document.
 func (c *compiler) compileRedact(_ string, arg value.Value) (stage, error) {
 	inner, slots := c.scope.WithVariables("CURRENT")
 	e, err := expr.Compile(arg, inner)
@@ -298,7 +297,7 @@ func (c *compiler) compileRedact(_ string, arg value.Value) (stage, error) {
 	}), nil
 }
 
-// compileDocuments compiles $documents, a source stage: its input is not read.
+// compileDocuments compiles $documents, a source stage. It does not read its input.
 func (c *compiler) compileDocuments(_ string, arg value.Value) (stage, error) {
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {

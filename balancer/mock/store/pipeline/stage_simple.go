@@ -106,8 +106,8 @@ func (c *compiler) compileSort(_ string, arg value.Value) (stage, error) {
 	return newSortStage(s), nil
 }
 
-// parseIntegerArgument checks the argument of $limit and $skip, each of which has a code of its
-// own for all that is wrong with it.
+// parseIntegerArgument checks the argument of $limit or $skip. Each has a single code for all its
+// errors.
 func parseIntegerArgument(name string, code int32, arg value.Value) (int64, error) {
 	if !value.IsNumber(arg) {
 		return 0, servererr.NewCode(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
@@ -184,7 +184,7 @@ func (c *compiler) compileCount(_ string, arg value.Value) (stage, error) {
 		return nil, servererr.NewCode(40159, "the count field cannot contain a null byte")
 	case strings.Contains(name, "."):
 		return nil, servererr.NewCode(40160, "the count field cannot contain '.'")
-	case name == "_id": // $count is a $group that has one already
+	case name == "_id": // $count becomes a $group, which has an _id already
 		return nil, servererr.NewCode(15948, "a group's _id may only be specified once")
 	}
 	return blockingStage(func(_ *execution, in quota.Docs) ([]bson.Raw, error) {

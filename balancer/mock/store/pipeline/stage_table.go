@@ -40,7 +40,7 @@ func (c *compiler) stageCompilers() map[string]stageCompiler {
 	}
 }
 
-// sourceStages may only be the first stage; the caller removes them from there.
+// sourceStages are valid only as the first stage, from where the caller removes them.
 var sourceStages = map[string]bool{
 	"$collStats": true, "$currentOp": true, "$indexStats": true, "$listClusterCatalog": true,
 	"$shardedDataDistribution": true, "$changeStream": true, "$geoNear": true, "$listSessions": true,
@@ -71,7 +71,7 @@ func (c *compiler) compileStage(name string, arg value.Value, place, total int) 
 	return f(name, arg)
 }
 
-// unavailableErr returns the error of a source stage that the mock does not have.
+// unavailableErr returns the error of a source stage that the mock does not implement.
 func unavailableErr(name string) error {
 	switch name {
 	case "$geoNear":
@@ -91,5 +91,5 @@ func StageNames() []string {
 		slices.Collect(maps.Keys(sourceStages)))
 }
 
-// ComputedStageNames lists the stages that are computed here, in order.
+// ComputedStageNames returns the sorted names of the stages that this package implements.
 func ComputedStageNames() []string { return slices.Sorted(maps.Keys((&compiler{}).stageCompilers())) }

@@ -17,25 +17,24 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// windowStage is $setWindowFields: for each document, accumulators over the
-// documents around it in its partition.
+// windowStage implements $setWindowFields: accumulators over a window of documents around each document
+// in its partition.
 type windowStage struct {
 	partition expr.Expression
 	order     *order.Sort
-	sortPath  []string // of the single sort key, for ranges
+	sortPath  []string // of the only sort key, for ranges
 	outputs   []windowOutput
 }
 
-// compileWindowOutput is one added field. eval evaluates it for each document of
-// a partition.
+// windowOutput is one added field. eval computes its value for each document of a partition.
 type windowOutput struct {
 	path   []string
 	bounds window
 	eval   windowEvaluator
 }
 
-// window is the part of a partition around a document: by place, or by the
-// value of the sort key. Nil ends are open.
+// window is the part of a partition around a document, in documents or as a range of the sort key. A nil
+// bound is unbounded.
 type window struct {
 	byRange     bool
 	lower, high *value.Value
@@ -225,8 +224,8 @@ func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
 	return out, nil
 }
 
-// partitionDocuments divides documents by a key, in the order of the keys, keeping
-// their order within.
+// partitionDocuments groups documents by a key. The groups are sorted by key; documents within a group
+// keep their order.
 func partitionDocuments(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][]bson.Raw, error) {
 	if key == nil {
 		return [][]bson.Raw{all}, nil
@@ -272,8 +271,8 @@ func (s *windowStage) accumulate(ctx *expr.Evaluation, a expr.AccumulatorSpec, w
 	})
 }
 
-// evalWindows returns the result of each document's window. While windows
-// start at the same document and only grow, one accumulator serves them all.
+// evalWindows returns the result of each document's window. Consecutive windows with the same start that
+// only grow share one accumulator.
 func (s *windowStage) evalWindows(ctx *expr.Evaluation, w window, part []bson.Raw, held *quota.Memory,
 	start func(*expr.Evaluation) (expr.Accumulator, error),
 	add func(i int, acc expr.Accumulator) error,
@@ -316,7 +315,7 @@ func (s *windowStage) evalWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 	return out, nil
 }
 
-// windowRange returns the half-open range of places a window covers.
+// windowRange returns the half-open range of indexes of a window.
 func (s *windowStage) windowRange(w window, part []bson.Raw, i int) (from, to int, err error) {
 	to = len(part)
 	if !w.byRange {

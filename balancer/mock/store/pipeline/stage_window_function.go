@@ -14,11 +14,10 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// windowEvaluator gives a window function's value for each document of a
-// partition.
+// windowEvaluator returns a window function's value for each document of a partition.
 type windowEvaluator = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error)
 
-// windowFunction compiles one of the functions that are not accumulators.
+// windowFunction compiles a window function that is not an accumulator.
 type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error)
 
 var windowFunctions = map[string]windowFunction{
@@ -28,7 +27,7 @@ var windowFunctions = map[string]windowFunction{
 	"$covariancePop": covarianceFunction, "$covarianceSamp": covarianceFunction,
 }
 
-// noWindowErrs maps the functions without a window to the error if one is given.
+// noWindowErrs maps the functions that accept no window to their error for a given window.
 var noWindowErrs = map[string]error{
 	"$rank": errNoArguments, "$denseRank": errNoArguments, "$documentNumber": errNoArguments,
 	"$shift":        servererr.FailedToParse("$shift got unexpected argument: window"),
@@ -68,7 +67,7 @@ func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ win
 	}, nil
 }
 
-// evalEach evaluates an expression over a partition.
+// evalEach evaluates an expression for each document of a partition.
 func evalEach(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value.Value, error) {
 	out := make([]value.Value, len(part))
 	for i, doc := range part {
@@ -183,8 +182,8 @@ func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value,
 	}, nil
 }
 
-// slopeFunction is $derivative, the slope between the ends of a window, and
-// $integral, the area under the line through its points.
+// slopeFunction compiles $derivative, the slope between the ends of a window, and $integral, the area
+// under the line through the points of a window.
 func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {
 	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "unit"}, NotObject: 9, Unknown: 40415,
 		Missing: []int32{40414}})
@@ -197,7 +196,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 	if op == "$derivative" && w == (window{}) {
 		return nil, servererr.FailedToParse("$derivative requires explicit window bounds")
 	}
-	unit := 0.0 // milliseconds, when the sort key is a date
+	unit := 0.0 // in milliseconds, if the sort key is a date
 	if !value.IsAbsent(raw[1]) {
 		u, _, err := expr.ParseUnit(raw[1], op, 9)
 		if err != nil {
@@ -246,8 +245,8 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 	}, nil
 }
 
-// sortKeyInUnit returns a document's sort key: dates, in milliseconds, need a unit,
-// and numbers none.
+// sortKeyInUnit returns a document's sort key as a number. Dates (in milliseconds) require a unit;
+// numbers must not have one.
 func (s *windowStage) sortKeyInUnit(doc bson.Raw, unit float64) (float64, error) {
 	k := s.order.Keys[0].SortValue(nil, doc)
 	isDate := k.Type == bson.TypeDateTime
@@ -284,10 +283,10 @@ func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 	return value.Double((value.ToDouble(last) - value.ToDouble(first)) / (width / unit)), nil
 }
 
-// integral sums trapezoids between points; other values than numbers are skipped.
+// integral sums trapezoids between points. It ignores values that are not numbers.
 type integral struct {
 	unit, sum float64
-	x, y      float64 // the last point
+	x, y      float64 // the previous point
 	hasPoint  bool
 }
 
@@ -343,7 +342,7 @@ func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Val
 	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		out, err := evalEach(ctx, input, part)
 		now, rest := value.Null(), value.DecimalSubtract(value.DecimalOfInt(1), alpha)
-		exact := bson.Decimal128{} // the server computes in decimals
+		exact := bson.Decimal128{} // the server uses decimals
 		for i, v := range out {
 			switch {
 			case !value.IsNumber(v):
@@ -389,7 +388,8 @@ func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value,
 	}, nil
 }
 
-// covariance of the pairs of numbers; a sample needs two.
+// covariance computes the covariance of pairs of numbers. The sample covariance needs at least two
+// pairs.
 type covariance struct {
 	sample             bool
 	n, meanX, meanY, c float64
@@ -418,5 +418,5 @@ func (c *covariance) Result(*quota.Meter) value.Value {
 	return value.Double(c.c / n)
 }
 
-// WindowFunctionNames lists the functions of windows that are not accumulators, in order.
+// WindowFunctionNames returns the sorted names of the window functions that are not accumulators.
 func WindowFunctionNames() []string { return slices.Sorted(maps.Keys(windowFunctions)) }

@@ -15,11 +15,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Parser builds the field tree and finds out whether the projection
-// includes or excludes.
+// Parser builds the field tree and determines whether the projection includes or excludes fields.
 type Parser struct {
 	Scope     *expr.Scope
-	isFind    bool // $slice, $elemMatch and the positional operator have their find meaning
+	isFind    bool // $slice, $elemMatch and the positional operator have their meaning in find
 	AddFields bool // $addFields: every value is an expression
 
 	Root                        *fieldNode
@@ -29,8 +28,8 @@ type Parser struct {
 	depth                       int
 }
 
-// Mode is decided by the first field other than _id that includes or excludes; $slice alone
-// keeps all, $elemMatch alone drops the rest.
+// Mode returns the mode, which the first inclusion or exclusion of a field other than _id determines. A
+// projection with only $slice keeps all fields; one with only $elemMatch drops the other fields.
 func (p *Parser) Mode() projectionMode {
 	switch {
 	case p.AddFields:
@@ -47,13 +46,13 @@ func (p *Parser) Mode() projectionMode {
 	return excludeMode
 }
 
-// Parse reads a specification.
+// Parse parses a specification.
 func (p *Parser) Parse(spec []byte) error {
 	p.Root = &fieldNode{}
 	if err := p.parseFields(spec, nil); err != nil {
 		return err
 	}
-	// An inclusion keeps the _id unless told otherwise.
+	// An inclusion keeps _id by default.
 	if p.Mode() == includeMode && p.Root.children["_id"] == nil {
 		return p.insertLeaf([]string{"_id"}, &fieldNode{kind: keptLeaf})
 	}
@@ -112,7 +111,7 @@ func (p *Parser) parseField(name string, v value.Value, prefix []string) error {
 	return p.addComputed(path, v)
 }
 
-// metaNames are the kinds of metadata that $meta accepts on a server.
+// metaNames are the kinds of metadata that a server accepts in $meta.
 var metaNames = []string{
 	"textScore", "recordId", "indexKey", "sortKey", "searchScore", "searchHighlights", "searchScoreDetails",
 	"searchSequenceToken",
@@ -120,8 +119,7 @@ var metaNames = []string{
 	"timeseriesBucketMaxTime",
 }
 
-// parseSimple is a number or bool, which includes or excludes, or a literal or
-// path.
+// parseSimple parses a number or bool, which includes or excludes the field, or a literal or path.
 func (p *Parser) parseSimple(path []string, v value.Value) error {
 	if p.AddFields || !value.IsNumber(v) && v.Type != bson.TypeBoolean {
 		return p.addComputed(path, v)
@@ -160,7 +158,7 @@ func (p *Parser) addComputed(path []string, v value.Value) error {
 	return p.insertLeaf(path, &fieldNode{kind: computedLeaf, expr: e, hasComputed: true})
 }
 
-// isFindSlice reports whether a $slice is the projection operator of find, not the expression.
+// isFindSlice reports whether a $slice is the projection operator of find and not the expression.
 func isFindSlice(arg value.Value) bool {
 	if !value.IsArray(arg) {
 		return value.IsNumber(arg)
@@ -213,7 +211,7 @@ func (p *Parser) parsePositional(name string, v value.Value) error {
 	return p.insertLeaf(path, &fieldNode{kind: keptLeaf})
 }
 
-// insertLeaf adds a leaf to the tree and refuses colliding paths.
+// insertLeaf adds a leaf to the tree. It fails for colliding paths.
 func (p *Parser) insertLeaf(path []string, leaf *fieldNode) error {
 	n := p.Root
 	for i, part := range path {

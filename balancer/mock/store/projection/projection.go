@@ -1,6 +1,5 @@
-// Package projection compiles and applies the projections of find and $project. The
-// rules are those of the manual's page on find's projection and of recorded
-// replies (8.0).
+// Package projection compiles and applies the projections of find and $project. The rules are those of
+// the manual page on projection in find, and of recorded replies (8.0).
 package projection
 
 import (
@@ -25,7 +24,7 @@ type Projection struct {
 	Mode  projectionMode
 	Scope *expr.Scope
 	now   time.Time
-	// positional is the path before ".$", with the query that finds the place.
+	// positional is the path before ".$"; filter is the query that determines the element.
 	positional []string
 	filter     *filter.Filter
 }
@@ -35,27 +34,25 @@ type projectionMode uint8
 const (
 	includeMode projectionMode = iota
 	excludeMode
-	addFieldsMode // $addFields: everything stays
+	addFieldsMode // $addFields: keeps all fields
 )
 
-// Options are what a projection may refer to.
+// Options are the inputs of a projection besides the document.
 type Options struct {
-	// Filter is the query beside the projection, for the positional operator.
+	// Filter is the query of the find, for the positional operator.
 	Filter *filter.Filter
 	Let    bson.Raw
 	Now    time.Time
-	// Language is that of the release.
+	// Language is the expression language of the release.
 	Language expr.Language
 }
 
-// Compile compiles the projection of a find command. An empty one
-// keeps everything.
+// Compile compiles the projection of a find command. An empty projection keeps all fields.
 func Compile(spec bson.Raw) (*Projection, error) {
 	return CompileWith(spec, Options{})
 }
 
-// CompileWith is Compile with the query and the variables
-// of the command.
+// CompileWith is like Compile, with the query and the variables of the command.
 func CompileWith(spec bson.Raw, o Options) (*Projection, error) {
 	if document.IsEmpty(spec) {
 		return nil, nil
@@ -74,7 +71,7 @@ func CompileWith(spec bson.Raw, o Options) (*Projection, error) {
 	}, nil
 }
 
-// Apply returns the projected document. It fails when an expression does.
+// Apply returns the projected document. It fails if an expression fails.
 func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 	if p == nil {
 		return doc, nil
@@ -82,8 +79,7 @@ func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 	return p.ApplyInEvaluation(expr.NewEvaluation(p.Scope, p.now, nil), doc)
 }
 
-// Projector returns Apply for many documents, which fails with the cause of ctx
-// when that ends.
+// Projector returns an Apply for many documents, which fails with the cause of ctx when ctx ends.
 func (p *Projection) Projector(ctx context.Context) func(doc bson.Raw) (bson.Raw, error) {
 	w := quota.New(ctx)
 	if p == nil {
@@ -93,7 +89,7 @@ func (p *Projection) Projector(ctx context.Context) func(doc bson.Raw) (bson.Raw
 	return func(doc bson.Raw) (bson.Raw, error) { return p.ApplyInEvaluation(c, doc) }
 }
 
-// ApplyInEvaluation is Apply within an evaluation that is under way, for its variables.
+// ApplyInEvaluation is like Apply, within an evaluation in progress whose variables it uses.
 func (p *Projection) ApplyInEvaluation(ctx *expr.Evaluation, doc bson.Raw) (bson.Raw, error) {
 	ctx.Root = value.Object(doc)
 	source := doc
@@ -113,16 +109,16 @@ func (p *Projection) ApplyInEvaluation(ctx *expr.Evaluation, doc bson.Raw) (bson
 	return p.applyComputed(ctx, p.Root, out)
 }
 
-// fieldNode is one field of a projection: a leaf that says how to project
-// it, or fields below it.
+// fieldNode is one field of a projection: a leaf, which says how to project the field, or an inner node
+// with subfields.
 type fieldNode struct {
 	children    map[string]*fieldNode
-	childOrder  []string // of kids, as specified
+	childOrder  []string // of children, as specified
 	kind        leafKind
-	expr        expr.Expression // computed
+	expr        expr.Expression // for a computed leaf
 	slice       *sliceRange
-	elementTest filter.ValueTest // elemMatched
-	hasComputed bool             // there is a computed leaf at or below
+	elementTest filter.ValueTest // for an $elemMatch leaf
+	hasComputed bool             // the node or a descendant is computed
 }
 
 type leafKind uint8
@@ -136,7 +132,7 @@ const (
 	elemLeaf
 )
 
-// project handles everything but computed fields.
+// project projects all fields except computed ones.
 func (p *Projection) project(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
 	b, start := document.Open(make([]byte, 0, len(doc)))
 	for name, v := range ctx.Meter.Fields(doc) {
@@ -168,14 +164,14 @@ func (p *Projection) projectField(ctx *expr.Evaluation, kid *fieldNode, v value.
 		return firstMatchingElement(ctx, p.Scope, kid.elementTest, v)
 	case computedLeaf:
 		if p.Mode == addFieldsMode {
-			return v, nil // replaced where it stands
+			return v, nil // computed later, in place
 		}
 		return value.Value{}, nil
 	}
 	return p.projectBelow(ctx, kid, v)
 }
 
-// projectBelow goes into documents, and into every document of an array.
+// projectBelow descends into a document or into every document of an array.
 func (p *Projection) projectBelow(ctx *expr.Evaluation, n *fieldNode, v value.Value) (value.Value, error) {
 	switch {
 	case value.IsObject(v):
@@ -199,7 +195,7 @@ func (p *Projection) projectBelow(ctx *expr.Evaluation, n *fieldNode, v value.Va
 	return v, nil
 }
 
-// applyComputed adds the computed fields, replacing existing fields of the same name.
+// applyComputed adds the computed fields and replaces existing fields of the same name.
 func (p *Projection) applyComputed(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
 	computed := map[string]value.Value{}
 	finder := paths.Finder{}
@@ -223,8 +219,8 @@ func (p *Projection) applyComputed(ctx *expr.Evaluation, n *fieldNode, doc []byt
 	return n.mergeComputed(ctx.Meter, doc, computed)
 }
 
-// mergeComputed returns a document with the computed values: in place of a field that
-// exists, otherwise at the end, in the order of the specification.
+// mergeComputed returns a document with the computed values. A value replaces an existing field in
+// place; new fields follow in the order of the specification.
 func (n *fieldNode) mergeComputed(w *quota.Meter, doc []byte, computed map[string]value.Value) (bson.Raw, error) {
 	b, start := document.Open(make([]byte, 0, len(doc)+16*len(computed)))
 	for name, old := range w.Fields(doc) {
@@ -259,7 +255,7 @@ func (p *Projection) computeBelow(ctx *expr.Evaluation, n *fieldNode, v value.Va
 	return value.Object(doc), err
 }
 
-// sliceRange is find's $slice: skip < 0 counts from the end.
+// sliceRange is the range of a $slice in find; a negative skip counts from the end.
 type sliceRange struct {
 	skip, limit int
 	fromEnd     bool // only a negative limit was given

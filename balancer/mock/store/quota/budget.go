@@ -8,44 +8,42 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Budget limits the memory that all commands of a process hold together: documents that
-// stages collect, intermediate values of expressions, and results buffered in
-// cursors. When it is used up, the largest command is refused, of equal ones
-// the newest; the others go on.
+// Budget limits the total memory of all commands of a process: documents that stages collect,
+// intermediate values of expressions, and results buffered in cursors. When it is exhausted, the command
+// with the most memory fails; among equals, the newest one. The others continue.
 type Budget struct {
 	max int64
 
 	mu           sync.Mutex
 	used         int64
-	refusedBytes int64 // held by refused commands that have not ended yet
+	refusedBytes int64 // held by failed commands that have not ended yet
 	opened       atomic.Uint64
 	accounts     map[*Account]struct{}
 }
 
-// NewBudget makes a budget of the given bytes; 0 is unlimited.
+// NewBudget returns a budget of maxBytes; 0 means unlimited.
 func NewBudget(maxBytes int64) *Budget {
 	return &Budget{max: maxBytes, accounts: map[*Account]struct{}{}}
 }
 
-// Account counts the memory of one command. The budget lists it while it holds
-// something.
+// Account counts the memory of one command. The budget lists the account while it holds memory.
 type Account struct {
 	budget     *Budget
-	number     uint64 // the newest has the greatest
+	number     uint64 // increases with the time of opening
 	held       int64
 	cancel     context.CancelCauseFunc
-	refusedErr error // why it was refused
+	refusedErr error // the reason of the failure
 }
 
 type accountKey struct{}
 
-// Open opens the account of a command. Memory that is used with the context
-// is charged to the account, and the context ends when the command is refused.
+// Open opens an account for a command. Memory used with the returned context is charged to the account.
+// The budget cancels the context to make the command fail.
 func (b *Budget) Open(ctx context.Context) (context.Context, *Account) {
 	return b.OpenWithCancel(context.WithCancelCause(ctx))
 }
 
-// OpenWithCancel is Open for a context that can be cancelled already.
+// OpenWithCancel is like Open, for a context that is already cancellable.
 func (b *Budget) OpenWithCancel(ctx context.Context, cancel context.CancelCauseFunc) (context.Context, *Account) {
 	withAccount := &accountContext{Context: ctx, account: Account{budget: b, number: b.opened.Add(1), cancel: cancel}}
 	return withAccount, &withAccount.account
@@ -57,7 +55,7 @@ type accountContext struct {
 	account Account
 }
 
-// Value returns the account, among others.
+// Value returns the account or a value of the parent context.
 func (a *accountContext) Value(key any) any {
 	if key == (accountKey{}) {
 		return &a.account
@@ -70,15 +68,15 @@ func accountOf(ctx context.Context) *Account {
 	return a
 }
 
-// Used returns the bytes that are held now.
+// Used returns the number of bytes in use.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
 }
 
-// Reserve asks for n bytes more. It fails with ExceededMemoryLimit when there
-// is no memory left and no larger command to refuse. A nil account is unlimited.
+// Reserve reserves n more bytes. It fails with ExceededMemoryLimit if the budget is exhausted and no
+// other command has more memory. A nil account is unlimited.
 func (a *Account) Reserve(n int64) error {
 	if a == nil {
 		return nil
@@ -97,7 +95,7 @@ func (a *Account) Reserve(n int64) error {
 	return nil
 }
 
-// largest finds the account that holds most, counting what a asks for.
+// largest returns the account with the most memory, including the n bytes that a requests.
 func (b *Budget) largest(a *Account, n int64) *Account {
 	found, most := a, a.held+n
 	for other := range b.accounts {
@@ -110,7 +108,7 @@ func (b *Budget) largest(a *Account, n int64) *Account {
 	return found
 }
 
-// refuseCommand refuses the command, which asked for n more bytes or is the largest one.
+// refuseCommand makes the command fail, which requested n more bytes or has the most memory.
 func (a *Account) refuseCommand(n int64) {
 	a.refusedErr = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process keep %d bytes in memory, and "+
 		"%d more would be beyond what they may (--memory %d): this one, which keeps %d of them, is the largest and is "+
@@ -119,7 +117,7 @@ func (a *Account) refuseCommand(n int64) {
 	a.cancel(a.refusedErr)
 }
 
-// Release gives n bytes back.
+// Release releases n bytes.
 func (a *Account) Release(n int64) {
 	if a == nil {
 		return
@@ -134,7 +132,7 @@ func (a *Account) Release(n int64) {
 	}
 }
 
-// Close gives all back and ends the account.
+// Close releases all memory and closes the account.
 func (a *Account) Close() {
 	if a == nil {
 		return

@@ -7,14 +7,12 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// StageMemory is a server's memory limit of a stage, 100 MiB, beyond which it
-// spills to disk or, if it can't or may not, fails. The mock has no use
-// for a disk: it holds spilled data in memory too, up to the budget
-// of the process.
+// StageMemory is a server's memory limit of a stage, 100 MiB. Above it a stage spills to disk, or fails
+// if it cannot or must not spill. The mock keeps spilled data in memory, too, up to the budget of the
+// process.
 const StageMemory = 100 << 20
 
-// Memory is the memory account of one stage. It is released when the pipeline ends, at
-// the latest.
+// Memory is the memory account of one stage. It is released at the end of the pipeline at the latest.
 type Memory struct {
 	Meter *Meter
 	used  int64
@@ -22,10 +20,10 @@ type Memory struct {
 	LimitErr func(used int64) error
 }
 
-// ItemBytes is what a value or document takes besides its own bytes.
+// ItemBytes is the memory of a value or document besides its own bytes.
 const ItemBytes = 40
 
-// Hold charges n more bytes.
+// Hold charges n more bytes. It fails if the stage exceeds its limit.
 func (m *Memory) Hold(n int) error {
 	m.used += int64(n)
 	if m.used > StageMemory && m.LimitErr != nil {
@@ -42,7 +40,7 @@ func (m *Memory) Release() {
 	m.used = 0
 }
 
-// Drain reads a stream to its end and charges the documents.
+// Drain reads a stream to its end and charges the memory of the documents.
 func (m *Memory) Drain(in Docs) ([]bson.Raw, error) {
 	var all []bson.Raw
 	for doc, err := range in {

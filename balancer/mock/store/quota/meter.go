@@ -1,6 +1,6 @@
-// Package quota limits what a command uses: steps, after some of which it checks whether
-// its context has ended, and memory, up to the server's limit of one stage
-// (100 MiB) and to the budget of this process.
+// Package quota limits the resources of a command. It counts steps, and checks the command's context
+// after a number of steps. It limits memory to the server's limit of one stage (100 MiB) and to the
+// budget of this process.
 package quota
 
 import (
@@ -14,18 +14,18 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Meter counts the work of one run of a query, an update or a pipeline. Every loop
-// over documents, elements and expressions charges steps to it; from time to time
-// it checks the context of the run, and when that has ended so does the run:
-// loops stop, and evaluation and matching return the cause.
+// Meter counts the work of one run of a query, an update or a pipeline. Every loop over documents,
+// elements and expressions charges steps to it. From time to time the meter checks the context of the
+// run. When the context has ended, the meter ends too: loops stop, and evaluation and matching return
+// the cause.
 //
-// A meter belongs to one goroutine. A nil meter never stops a run.
+// A meter is not safe for concurrent use. A nil meter never ends.
 type Meter struct {
 	Context       context.Context
-	stepsLeft     int       // steps until the next look
-	checkInterval int       // steps between two looks
-	lastCheck     time.Time // of the last look
-	err           error     // why the run has ended
+	stepsLeft     int       // until the next check
+	checkInterval int       // number of steps between two checks
+	lastCheck     time.Time // time of the last check
+	err           error     // the reason why the meter has ended
 
 	account        *Account // nil without a budget
 	held, reserved int64    // bytes held, and bytes reserved from the account
@@ -50,7 +50,7 @@ func (w *Meter) Hold(n int) error {
 	return nil
 }
 
-// Release gives back n bytes of memory.
+// Release releases n bytes of memory.
 func (w *Meter) Release(n int64) {
 	if w == nil || w.account == nil {
 		return
@@ -70,8 +70,8 @@ func (w *Meter) ReleaseAll() {
 	}
 }
 
-// Steps differ in cost: the number of steps between two checks is adjusted to fit
-// into minCheckTime to maxCheckTime.
+// The cost of steps varies: the number of steps between two checks is adjusted so that checks are
+// between minCheckTime and maxCheckTime apart.
 const (
 	minSteps     = 1
 	initialSteps = 64
@@ -80,10 +80,10 @@ const (
 	maxCheckTime = 5 * time.Millisecond
 )
 
-// bytesPerStep is how much of a string or a document counts as one step.
+// bytesPerStep is the number of bytes of a string or document that count as one step.
 const bytesPerStep = 64
 
-// New begins the meter of a run, which ends with its context; nil for a nil one.
+// New returns a meter that ends when ctx ends. It returns nil for a nil ctx.
 func New(ctx context.Context) *Meter {
 	if ctx == nil {
 		return nil
@@ -97,7 +97,7 @@ func New(ctx context.Context) *Meter {
 	}
 }
 
-// Charge charges n steps and returns the error of a run that has ended.
+// Charge charges n steps. It returns an error if the meter has ended.
 func (w *Meter) Charge(n int) error {
 	if w == nil {
 		return nil
@@ -124,7 +124,7 @@ func (w *Meter) checkContext() error {
 	return w.err
 }
 
-// Err checks the context at once and returns the error of a run that has ended.
+// Err checks the context at once. It returns an error if the meter has ended.
 func (w *Meter) Err() error {
 	if w == nil {
 		return nil
@@ -135,7 +135,7 @@ func (w *Meter) Err() error {
 // ChargeBytes charges the steps of processing the given number of bytes.
 func (w *Meter) ChargeBytes(bytes int) error { return w.Charge(1 + bytes/bytesPerStep) }
 
-// Fields walks a document or array; the walk ends early when the run does.
+// Fields iterates over a document or array. It stops early when the meter ends.
 func (w *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	return func(yield func([]byte, value.Value) bool) {
 		for name, v := range document.Fields(doc) {
@@ -146,7 +146,7 @@ func (w *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	}
 }
 
-// Items returns the elements of an array, or some of them when the run ends.
+// Items returns the elements of an array, or only the first ones if the meter ends.
 func (w *Meter) Items(arr value.Value) []value.Value {
 	var out []value.Value
 	for _, v := range w.Fields(arr.Value) {
@@ -155,7 +155,7 @@ func (w *Meter) Items(arr value.Value) []value.Value {
 	return out
 }
 
-// Documents streams a list of documents; the stream ends with the run.
+// Documents returns a stream of a slice of documents. The stream ends with the meter.
 func (w *Meter) Documents(all []bson.Raw) Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
@@ -170,8 +170,8 @@ func (w *Meter) Documents(all []bson.Raw) Docs {
 	}
 }
 
-// SortStable sorts a list in place; equal elements keep their order. It stops in the
-// middle when the run ends.
+// SortStable sorts a slice in place; equal elements keep their order. It stops early when the meter
+// ends.
 func SortStable[T any](w *Meter, list []T, compare func(a, b T) int) {
 	other := make([]T, len(list))
 	from, to := list, other
@@ -179,7 +179,7 @@ func SortStable[T any](w *Meter, list []T, compare func(a, b T) int) {
 		for i := 0; i < len(list); i += 2 * width {
 			middle := min(i+width, len(list))
 			if !merge(w, to[i:i], from[i:middle], from[middle:min(i+2*width, len(list))], compare) {
-				copy(list, from) // each still once
+				copy(list, from) // the slice contains each element exactly once, even after an early stop
 				return
 			}
 		}
@@ -188,7 +188,7 @@ func SortStable[T any](w *Meter, list []T, compare func(a, b T) int) {
 	copy(list, from)
 }
 
-// merge appends two sorted lists to dst as one.
+// merge merges two sorted slices and appends them to dst.
 func merge[T any](w *Meter, dst, a, b []T, compare func(a, b T) int) bool {
 	for len(a) > 0 && len(b) > 0 {
 		if w.Charge(1) != nil {
@@ -204,5 +204,5 @@ func merge[T any](w *Meter, dst, a, b []T, compare func(a, b T) int) bool {
 	return true
 }
 
-// Docs is a stream of documents; an error ends it.
+// Docs is a stream of documents that ends at the first error.
 type Docs = iter.Seq2[bson.Raw, error]

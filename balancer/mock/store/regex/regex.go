@@ -1,6 +1,5 @@
-// Package regex runs regular expressions with the server's syntax, which is that of
-// PCRE2: by Go's engine if it supports the pattern, otherwise by one that
-// backtracks, with a time limit.
+// Package regex matches regular expressions with the server's syntax (PCRE2). It uses Go's engine if it
+// supports the pattern, otherwise a backtracking engine with a time limit.
 package regex
 
 import (
@@ -13,8 +12,8 @@ import (
 	"shardsh/balancer/mock/store/servererr"
 )
 
-// Pattern is a compiled regular expression. Most compile to Go's own; those
-// with lookaround or back references go to a backtracking engine.
+// Pattern is a compiled regular expression. Patterns with lookaround or backreferences use a
+// backtracking engine, all others Go's engine.
 type Pattern struct {
 	source       string
 	instructions int // approximate number of instructions
@@ -22,11 +21,10 @@ type Pattern struct {
 	backtracking *regexp2.Regexp
 }
 
-// maxProgram is how large the program of a pattern may get: that of a server
-// is bounded, too.
+// maxProgram is the maximum number of instructions of a pattern. A server has such a limit, too.
 const maxProgram = 1 << 16
 
-// Compile takes the server's options i, m, s, x and u.
+// Compile compiles a pattern with the server's options i, m, s, x and u.
 func Compile(source, options string) (*Pattern, error) {
 	if strings.ContainsRune(source, 0) {
 		return nil, servererr.BadValue("Regular expression cannot contain an embedded null byte")
@@ -66,8 +64,7 @@ func Compile(source, options string) (*Pattern, error) {
 	return &Pattern{source: source, instructions: size, backtracking: slow}, nil
 }
 
-// programSize estimates the number of instructions of a pattern: repetitions
-// are unrolled.
+// programSize estimates the number of instructions of a pattern with its repetitions unrolled.
 func programSize(tree *syntax.Regexp) int {
 	n := 1 + len(tree.Rune)/2
 	for _, sub := range tree.Sub {
@@ -84,8 +81,8 @@ func errorReason(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
-// stripExtendedSyntax drops what the option x ignores: white space and comments
-// outside character classes.
+// stripExtendedSyntax removes the white space and comments that option x ignores: those outside
+// character classes.
 func stripExtendedSyntax(source string) string {
 	var out strings.Builder
 	class, comment, escaped := false, false, false

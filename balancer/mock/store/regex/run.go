@@ -11,19 +11,19 @@ import (
 	"shardsh/balancer/mock/store/servererr"
 )
 
-// searchTimeout ends a search that needs backtracking, as a server's limit of
-// steps does; long strings get more.
+// searchTimeout returns the time limit of a search with backtracking, longer for long strings. A server
+// limits the number of steps instead.
 func searchTimeout(s string) time.Duration {
 	return 500*time.Millisecond + time.Duration(len(s))*100*time.Nanosecond
 }
 
-// maxUnmeteredWork is the cost from which a search by Go's engine is metered: bytes times
-// instructions, about ten milliseconds.
+// maxUnmeteredWork is the cost from which a search by Go's engine is metered: bytes times instructions,
+// equivalent to about ten milliseconds.
 const maxUnmeteredWork = 1 << 20
 
 func (p *Pattern) isExpensive(s string) bool { return len(s)*p.instructions > maxUnmeteredWork }
 
-// Match reports whether a string has a match.
+// Match reports whether a string matches.
 func (p *Pattern) Match(w *quota.Meter, s string) (bool, error) {
 	if err := w.ChargeBytes(len(s)); err != nil {
 		return false, err
@@ -38,15 +38,14 @@ func (p *Pattern) Match(w *quota.Meter, s string) (bool, error) {
 	return p.goPattern.MatchString(s), nil
 }
 
-// MatchOrFalse is Match without the error: a pattern that is too expensive counts as
-// not matching.
+// MatchOrFalse is like Match without the error: a pattern that is too expensive does not match.
 func (p *Pattern) MatchOrFalse(w *quota.Meter, s string) bool {
 	ok, err := p.Match(w, s)
 	return ok && err == nil
 }
 
-// FindAll returns the byte positions of up to n matches (all for n < 0) and of
-// their groups. An empty match may directly follow another match.
+// FindAll returns the byte positions of up to n matches (all for n < 0) and of their groups. An empty
+// match may directly follow another match.
 func (p *Pattern) FindAll(w *quota.Meter, s string, n int) ([][]int, error) {
 	if err := w.ChargeBytes(len(s)); err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func (p *Pattern) FindAll(w *quota.Meter, s string, n int) ([][]int, error) {
 	switch {
 	case p.goPattern == nil:
 		return searchAll(w, p.backtracking, s, n)
-	case !p.isExpensive(s) && (n == 1 || !p.goPattern.MatchString("")): // of nothing, Go's leaves some out
+	case !p.isExpensive(s) && (n == 1 || !p.goPattern.MatchString("")): // Go's engine omits some empty matches
 		return p.goPattern.FindAllStringSubmatchIndex(s, n), nil
 	case n == 1:
 		places := p.goPattern.FindReaderSubmatchIndex(&meteredRunes{meter: w, text: s, runeCost: p.instructions})
@@ -63,14 +62,14 @@ func (p *Pattern) FindAll(w *quota.Meter, s string, n int) ([][]int, error) {
 		}
 		return [][]int{places}, w.Charge(1)
 	}
-	// Each match may look at all that follows, and Go's engine can't be ended.
+	// Each match may read the rest of the string, and a search by Go's engine cannot be interrupted.
 	if slow, err := regexp2.Compile(p.source, regexp2.RE2); err == nil {
 		return searchAll(w, slow, s, n)
 	}
 	return p.goPattern.FindAllStringSubmatchIndex(s, n), nil
 }
 
-// Groups returns how many groups a match has.
+// Groups returns the number of capture groups.
 func (p *Pattern) Groups() int {
 	if p.goPattern != nil {
 		return p.goPattern.NumSubexp()
@@ -120,8 +119,8 @@ func toByteOffsets(s string, all [][]int) {
 	}
 }
 
-// withTimeout returns an expression that ends with the work's deadline, or when it
-// has backtracked for too long.
+// withTimeout returns a copy of the expression that stops at the deadline of the meter's context or
+// after searchTimeout.
 func withTimeout(w *quota.Meter, re *regexp2.Regexp, s string) *regexp2.Regexp {
 	own := *re
 	own.MatchTimeout = searchTimeout(s)
@@ -144,12 +143,12 @@ func searchErr(w *quota.Meter, err error) error {
 		"Error occurred while executing the regular expression. Result code: match limit exceeded")
 }
 
-// meteredRunes reads a string and charges the meter; it stops when the run ends.
+// meteredRunes reads a string and charges the meter. It stops when the meter ends.
 type meteredRunes struct {
 	meter    *quota.Meter
 	text     string
 	offset   int
-	runeCost int // of a character, in instructions
+	runeCost int // cost of a character, in instructions
 }
 
 // ReadRune returns the next character, or io.EOF.

@@ -1,6 +1,5 @@
-// Package storetest holds helpers shared by the tests of the store packages: documents
-// written as extended JSON, codes of errors, generators. It is not part of the
-// program.
+// Package storetest provides the tests of the store packages with helpers: documents in Extended JSON,
+// error codes, and generators. The program does not use it.
 package storetest
 
 import (
@@ -12,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Raw reads a document in extended JSON.
+// Raw parses a document in Extended JSON.
 func Raw(t testing.TB, text string) bson.Raw {
 	t.Helper()
 	var d bson.D
@@ -26,7 +25,7 @@ func Raw(t testing.TB, text string) bson.Raw {
 	return b
 }
 
-// CodeOf returns the code of an error, 0 for none, -1 for one without a code.
+// CodeOf returns the code of an error: 0 for nil, -1 for an error without a code.
 func CodeOf(err error) int32 {
 	if err == nil {
 		return 0
@@ -38,7 +37,7 @@ func CodeOf(err error) int32 {
 	return int32(code)
 }
 
-// List reads a list of documents in extended JSON.
+// List parses an array of documents in Extended JSON.
 func List(t testing.TB, text string) []bson.Raw {
 	t.Helper()
 	var out []bson.Raw

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// SmallValues makes values of which many are equal or alike.
+// SmallValues generates values of which many are equal or similar.
 var SmallValues = rapid.OneOf(
 	rapid.Map(rapid.IntRange(-3, 3), func(n int) value.Value { return value.Int32(int32(n)) }),
 	rapid.Map(rapid.IntRange(-2, 2), func(n int) value.Value { return value.Double(float64(n) / 2) }),
@@ -19,7 +19,7 @@ var SmallValues = rapid.OneOf(
 	}),
 )
 
-// SmallDocuments makes documents of a few fields with small values, missing ones among them.
+// SmallDocuments generates documents with a few fields that have small or missing values.
 var SmallDocuments = rapid.Custom(func(t *rapid.T) bson.Raw {
 	draw := func(name string) value.Value {
 		if rapid.IntRange(0, 5).Draw(t, "array") == 0 {

@@ -1,6 +1,6 @@
-// Package tree holds the data structures of a collection: the keys of an index in their
-// order, and the value of each record. Both are copied in constant time; a later
-// write to one of the copies copies the nodes on its path.
+// Package tree implements the data structures of a collection: the sorted keys of an index, and the
+// records. Both are copied in constant time. A later write to one of the copies copies the nodes on its
+// path.
 //
 // A tree is not safe for concurrent use, but different copies may be used concurrently.
 package tree
@@ -12,15 +12,15 @@ import (
 	"slices"
 )
 
-// owner marks the nodes that a tree owns and may change: those created since it was
-// last copied (copy on write).
+// owner marks the nodes that a tree owns and may change: those created since the last copy (copy on
+// write).
 type owner struct{ _ byte }
 
-// Keys is an ordered set of keys, each with a record. Keys that ScanIndex and the like
-// return do not change if they come from a copy.
+// Keys is an ordered set of keys, each with a record. The keys that iterations over a copy return do not
+// change.
 //
-// It is a B+ tree whose nodes keep their entries in one piece of memory each:
-// an entry takes its key and 12 bytes, and the garbage collector does not scan entries.
+// It is a B+ tree. Each node stores its entries in one block of memory: an entry takes its key and 12
+// bytes, and the garbage collector does not scan entries.
 type Keys struct {
 	root  *node
 	count int
@@ -28,22 +28,21 @@ type Keys struct {
 }
 
 const (
-	// maxEntries and maxBytes are the limits above which a node is split. A single entry may
-	// be larger.
+	// maxEntries and maxBytes are the limits above which a node is split. A single entry may be larger.
 	maxEntries = 64
 	maxBytes   = 8 << 10
-	// minEntries is the size below which a node is joined with a sibling, if both together
-	// have less than maxJoinedEntries.
+	// minEntries is the size below which a node is merged with a sibling, if both together have less
+	// than maxJoinedEntries.
 	minEntries       = maxEntries / 4
 	maxJoinedEntries = maxEntries * 3 / 4
 )
 
-// node is a leaf with entries, or an inner node: its entries are the first ones
-// of its children, but for the first child's.
+// node is a leaf with entries, or an inner node. The entries of an inner node are the first entries of
+// its children, without that of the first child.
 type node struct {
 	entries
 	owner    *owner
-	children []*node // nil in a leaf
+	children []*node // nil for a leaf
 }
 
 // NewKeys returns an empty set.
@@ -55,14 +54,15 @@ func NewKeys() *Keys {
 // Len returns the number of entries.
 func (t *Keys) Len() int { return t.count }
 
-// Copy returns the set as it is now.
+// Copy returns a copy of the set.
 func (t *Keys) Copy() *Keys {
 	copied := *t
 	copied.owner, t.owner = new(owner), new(owner)
 	return &copied
 }
 
-// mutableNode returns the node at a pointer, replaced by a copy if the tree does not own it.
+// mutableNode returns the node at a pointer. If the tree does not own the node, it replaces it by a
+// copy.
 func (t *Keys) mutableNode(at **node) *node {
 	n := *at
 	if n.owner != t.owner {
@@ -72,7 +72,7 @@ func (t *Keys) mutableNode(at **node) *node {
 	return n
 }
 
-// FirstRecord returns the first record that has exactly this key; false without one.
+// FirstRecord returns the first record with exactly this key, and false if there is none.
 func (t *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
 	if t.isPastEnd(key) {
 		return 0, false
@@ -89,8 +89,8 @@ func (t *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
 	return record, bytes.Equal(found, key)
 }
 
-// nextLeafRecord is FirstRecord for a key after the last one of its leaf: the first
-// entry of the next one may be it.
+// nextLeafRecord is FirstRecord for a key after the last one in its leaf: the first entry of the next
+// leaf may match.
 func (t *Keys) nextLeafRecord(key []byte) (uint64, bool) {
 	for record, found := range t.From(key) {
 		return record, bytes.Equal(found, key)
@@ -98,8 +98,8 @@ func (t *Keys) nextLeafRecord(key []byte) (uint64, bool) {
 	return 0, false
 }
 
-// isPastEnd reports whether a key is greater than all existing ones, as nearly every new one
-// is: then no node on its path needs a search.
+// isPastEnd reports whether a key is greater than all existing keys. Nearly every new key is; then no
+// node on its path needs a search.
 func (t *Keys) isPastEnd(key []byte) bool {
 	n := t.root
 	for n.children != nil {
@@ -109,7 +109,7 @@ func (t *Keys) isPastEnd(key []byte) bool {
 	return last >= 0 && bytes.Compare(n.keyAt(last), key) < 0
 }
 
-// Add adds an entry, if it is not there.
+// Add adds an entry unless it exists.
 func (t *Keys) Add(key []byte, record uint64) {
 	grown, right, first := t.addBelow(t.mutableNode(&t.root), entry{key, record}, t.isPastEnd(key))
 	if grown {
@@ -129,9 +129,8 @@ type entry struct {
 	record uint64
 }
 
-// addBelow adds an entry below a node that may be changed; last says that it comes after
-// all others. If the node was split, right is its right half, and first the
-// first entry of that.
+// addBelow adds an entry below a mutable node. last means that the entry comes after all others. If the
+// node was split, right is the right half and first its first entry.
 func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, first entry) {
 	i := n.len()
 	if n.children == nil {
@@ -159,7 +158,7 @@ func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 	}
 	cut := len(n.children) / 2
 	if i+2 == len(n.children) {
-		cut = i + 1 // keys that ascend leave full nodes behind
+		cut = i + 1 // ascending inserts leave full nodes behind
 	}
 	first.key, first.record = n.entryAt(cut - 1)
 	right = &node{entries: n.copyFrom(cut), owner: t.owner, children: slices.Clone(n.children[cut:])}
@@ -169,17 +168,17 @@ func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 	return grown, right, entry{bytes.Clone(first.key), first.record}
 }
 
-// addToLeaf adds an entry to a leaf that may be changed, at its place.
+// addToLeaf inserts an entry at index i of a mutable leaf.
 func (t *Keys) addToLeaf(n *node, i int, e entry, last bool) (right *node, first entry) {
 	if !n.isFull() {
 		n.insert(i, e.key, e.record)
 		return nil, entry{}
 	}
 	right = &node{owner: t.owner}
-	if i == n.len() { // keys that ascend leave full leaves behind
+	if i == n.len() { // ascending inserts leave full leaves behind
 		was := n.entries
 		n.entries = was.copyFrom(0)
-		if last && cap(was.data) <= 2*maxBytes { // it will be as full; large keys are rare
+		if last && cap(was.data) <= 2*maxBytes { // the new leaf will be as full; large keys are rare
 			was.truncate(0)
 			right.entries = was
 		}
@@ -198,7 +197,7 @@ func (t *Keys) addToLeaf(n *node, i int, e entry, last bool) (right *node, first
 	return right, first
 }
 
-// Delete takes an entry away, if it is there.
+// Delete removes an entry if it exists.
 func (t *Keys) Delete(key []byte, record uint64) {
 	if !t.deleteBelow(t.mutableNode(&t.root), key, record) {
 		return
@@ -228,8 +227,7 @@ func (t *Keys) deleteBelow(n *node, key []byte, record uint64) bool {
 	return true
 }
 
-// rebalanceChild joins a child that has become small with a sibling, or removes it
-// if it is empty.
+// rebalanceChild merges a child that has become small with a sibling, or removes it if it is empty.
 func (t *Keys) rebalanceChild(n *node, i int) {
 	switch {
 	case n.children[i].children == nil && n.children[i].len() == 0 && len(n.children) > 1:
@@ -258,20 +256,20 @@ func (t *Keys) joinWithNext(n *node, i int) bool {
 	return true
 }
 
-// All walks all entries in order.
+// All iterates over all entries in order.
 func (t *Keys) All() iter.Seq2[uint64, []byte] { return t.From(nil) }
 
-// From walks the entries from a key on, in order.
+// From iterates over the entries from a key on, in order.
 func (t *Keys) From(key []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) { t.root.ascend(key, yield) }
 }
 
-// Backward walks all entries from the last to the first.
+// Backward iterates over all entries from the last to the first.
 func (t *Keys) Backward() iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) { t.root.descend(nil, true, yield) }
 }
 
-// BackwardBelow walks the entries with keys less than one, from the last to the first.
+// BackwardBelow iterates over the entries with keys less than key, from the last to the first.
 func (t *Keys) BackwardBelow(key []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) { t.root.descend(key, false, yield) }
 }
@@ -295,7 +293,7 @@ func (n *node) ascend(key []byte, yield func(uint64, []byte) bool) bool {
 	return true
 }
 
-// descend walks the entries below a key, or all.
+// descend iterates backward over the entries below a key, or over all entries.
 func (n *node) descend(key []byte, all bool, yield func(uint64, []byte) bool) bool {
 	end := n.len()
 	if !all {
@@ -318,7 +316,7 @@ func (n *node) descend(key []byte, all bool, yield func(uint64, []byte) bool) bo
 	return true
 }
 
-// childIndex returns which child an entry belongs to.
+// childIndex returns the index of the child that contains an entry.
 func (n *node) childIndex(key []byte, record uint64) int {
 	i, found := n.search(key, record)
 	if found {
@@ -327,11 +325,10 @@ func (n *node) childIndex(key []byte, record uint64) int {
 	return i
 }
 
-// entries are keys and their records in order, one after another in one piece of
-// memory.
+// entries are sorted keys and their records in one block of memory.
 type entries struct {
-	data []byte   // of each the key and the record
-	ends []uint32 // where each ends
+	data []byte   // key and record of each entry
+	ends []uint32 // the end of each entry in data
 }
 
 const recordBytes = 8
@@ -408,7 +405,7 @@ func (e *entries) remove(i int) {
 	}
 }
 
-// copyFrom returns a copy of the entries behind the first i.
+// copyFrom returns a copy of the entries after the first i.
 func (e *entries) copyFrom(i int) entries {
 	start := e.startOf(i)
 	rest := entries{data: bytes.Clone(e.data[start:]), ends: slices.Clone(e.ends[i:])}
@@ -418,7 +415,7 @@ func (e *entries) copyFrom(i int) entries {
 	return rest
 }
 
-// truncate leaves the first i entries.
+// truncate keeps the first i entries.
 func (e *entries) truncate(i int) {
 	e.data, e.ends = e.data[:e.startOf(i)], e.ends[:i]
 }
@@ -431,8 +428,7 @@ func (e *entries) append(more entries) {
 	}
 }
 
-// copy returns a copy with capacity for one more entry: entries are copied to be
-// changed.
+// copy returns a copy with capacity for one more entry, because a copied node is about to change.
 func (e *entries) copy() entries {
 	const room = 32
 	return entries{

@@ -5,22 +5,22 @@ import (
 	"math/bits"
 )
 
-// Records is a copy-on-write map from record numbers to values. Consecutive numbers, such as those of
-// documents that are never deleted, take no more than their values.
+// Records is a copy-on-write map from record numbers to values. With consecutive numbers, as for
+// documents that are never deleted, it takes hardly more memory than the values.
 type Records[V any] struct {
 	root   *page[V]
-	levels int // of pages above those with values
+	levels int // number of page levels above the leaf pages
 	count  int
 	owner  *owner
 }
 
-// pageSize is how many values, or pages, a page has: as many as a word has bits.
+// pageSize is the number of slots of a page: the number of bits in a word.
 const (
 	pageSize = 64
 	pageBits = 6
 )
 
-// page has values, or pages below it.
+// page holds values, or child pages.
 type page[V any] struct {
 	owner    *owner
 	present  uint64 // bitmap of the occupied slots
@@ -31,7 +31,7 @@ type page[V any] struct {
 // Len returns the number of records.
 func (t *Records[V]) Len() int { return t.count }
 
-// Copy returns the records as they are now.
+// Copy returns a copy of the records.
 func (t *Records[V]) Copy() Records[V] {
 	copied := *t
 	copied.owner, t.owner = new(owner), new(owner)
@@ -43,7 +43,7 @@ func (t *Records[V]) canHold(id uint64) bool {
 	return t.root != nil && id>>(pageBits*(t.levels+1)) == 0
 }
 
-// Get returns the value at a record.
+// Get returns the value of a record.
 func (t *Records[V]) Get(id uint64) (v V, ok bool) {
 	if !t.canHold(id) {
 		return v, false
@@ -58,10 +58,10 @@ func (t *Records[V]) Get(id uint64) (v V, ok bool) {
 	return p.values[i], p.present&(1<<i) != 0
 }
 
-// slotOf returns the slot of a number in a page of a level.
+// slotOf returns the slot of a number in a page of the given level.
 func slotOf(id uint64, level int) int { return int(id>>(pageBits*level)) % pageSize }
 
-// Set puts a value at a record.
+// Set sets the value of a record.
 func (t *Records[V]) Set(id uint64, v V) {
 	if t.owner == nil {
 		t.owner = new(owner)
@@ -86,8 +86,7 @@ func (t *Records[V]) Set(id uint64, v V) {
 	p.values[i] = v
 }
 
-// addLevel adds a level above the root. The first root is made large enough for the number that it
-// is to have.
+// addLevel adds a level above the root. The first root gets enough levels for id.
 func (t *Records[V]) addLevel(id uint64) {
 	if t.root == nil {
 		t.levels = 0
@@ -110,7 +109,8 @@ func (t *Records[V]) newPage(level int) *page[V] {
 	return &page[V]{owner: t.owner, children: new([pageSize]*page[V])}
 }
 
-// mutablePage returns the page at a pointer, replaced by a copy if the tree does not own it.
+// mutablePage returns the page at a pointer. If the tree does not own the page, it replaces it by a
+// copy.
 func (t *Records[V]) mutablePage(at **page[V]) *page[V] {
 	p := *at
 	if p.owner == t.owner {
@@ -140,7 +140,7 @@ func (t *Records[V]) Delete(id uint64) (v V, ok bool) {
 	return v, true
 }
 
-// deleteBelow reports whether the page is empty afterwards.
+// deleteBelow deletes a record and reports whether the page is empty afterwards.
 func (t *Records[V]) deleteBelow(at **page[V], level int, id uint64) (empty bool) {
 	p := t.mutablePage(at)
 	i := slotOf(id, level)
@@ -157,10 +157,10 @@ func (t *Records[V]) deleteBelow(at **page[V], level int, id uint64) (empty bool
 	return p.present == 0
 }
 
-// All walks the records in order.
+// All iterates over the records in order.
 func (t *Records[V]) All() iter.Seq2[uint64, V] { return t.From(0) }
 
-// From walks the records from a number on, in order.
+// From iterates over the records from a number on, in order.
 func (t *Records[V]) From(id uint64) iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
 		if t.root != nil && (t.canHold(id) || id == 0) {
@@ -169,7 +169,7 @@ func (t *Records[V]) From(id uint64) iter.Seq2[uint64, V] {
 	}
 }
 
-// Backward walks the records from the last to the first.
+// Backward iterates over the records from the last to the first.
 func (t *Records[V]) Backward() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
 		if t.root != nil {
@@ -178,7 +178,7 @@ func (t *Records[V]) Backward() iter.Seq2[uint64, V] {
 	}
 }
 
-// ascend walks a page whose numbers begin with prefix, from a number on.
+// ascend iterates over the records of a page whose numbers begin with prefix, starting at from.
 func (p *page[V]) ascend(level int, prefix, from uint64, yield func(uint64, V) bool) bool {
 	first := 0
 	if from > prefix {

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// applyOperators makes the changes in the order of their paths, so that new
-// fields are appended in that order (rules/03-catalog-and-keys §3.6).
+// applyOperators applies the changes in the order of their paths, so that new fields are appended in
+// that order (rules/03-catalog-and-keys §3.6).
 func (u *Update) applyOperators(w *quota.Meter, doc bson.Raw, insert bool) (bson.Raw, error) {
 	state := &applyState{doc: doc, update: u, isInsert: insert, meter: w, position: unknownPosition}
 	root := newNode(doc)
@@ -47,14 +47,14 @@ func (u *Update) applyOperators(w *quota.Meter, doc bson.Raw, insert bool) (bson
 	return out, w.Err()
 }
 
-// unknownPosition: the filter has not determined yet which element matched;
-// noPosition: there is none.
+// unknownPosition: the filter has not yet determined the matching element; noPosition: no element
+// matched.
 const (
 	unknownPosition = -1 - iota
 	noPosition
 )
 
-// resolvePosition replaces "$" in the path by the position of the matched element.
+// resolvePosition replaces "$" in the path by the index of the matched element.
 func (u *applyState) resolvePosition(ch change) ([]string, error) {
 	i := slices.Index(ch.path, "$")
 	if i < 0 {
@@ -74,7 +74,7 @@ func (u *applyState) resolvePosition(ch change) ([]string, error) {
 	return path, nil
 }
 
-// applyChange follows the path from b and applies the modifier at its end.
+// applyChange follows the path from b and applies the modifier at the end of the path.
 func (u *applyState) applyChange(b *node, path []string, ch change) error {
 	part := path[0]
 	if isArrayPlaceholder(part) {
@@ -125,8 +125,8 @@ func pathMustExistErr(ch change) error {
 	return servererr.BadValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
 }
 
-// checkArrayExists checks that the first array of a change with $[] exists, which
-// is required even if the change is not applied.
+// checkArrayExists checks that the first array of a change with $[] exists. This is required even if the
+// change is not applied.
 func (u *applyState) checkArrayExists(b *node, ch change) error {
 	for _, part := range ch.path {
 		if isArrayPlaceholder(part) {
@@ -145,7 +145,7 @@ func (u *applyState) checkArrayExists(b *node, ch change) error {
 	return nil
 }
 
-// changeElements is $[] and $[identifier].
+// changeElements applies a change with $[] or $[identifier] to the selected elements.
 func (u *applyState) changeElements(b *node, path []string, ch change) error {
 	if !b.decode(u.meter) || !b.isArray {
 		return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(u.meter))
@@ -173,9 +173,9 @@ func (u *applyState) changeElements(b *node, path []string, ch change) error {
 	return nil
 }
 
-// applyRename moves a field. Neither path may lead through an array.
+// applyRename moves a field. Neither path may contain an array.
 func (u *applyState) applyRename(root *node, ch change) error {
-	b, through := root, (*node)(nil) // the first array on the way
+	b, through := root, (*node)(nil) // the first array on the path
 	for i, part := range ch.from {
 		if !b.decode(u.meter) {
 			return notViableErr(part, b)

@@ -183,8 +183,8 @@ func makePullAll(_ string, arg value.Value) (modifier, error) {
 	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.EncodedKey(v)], nil }), nil
 }
 
-// makePull makes $pull. It removes elements by a query on them when they are documents, by
-// operators on their value, or by equality.
+// makePull compiles $pull. It removes elements that match a query (for documents), operators on their
+// value, or equality.
 func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, InUpdate: true}
 	m := func(w *quota.Meter) *filter.Matching {
@@ -213,7 +213,7 @@ func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 		nil
 }
 
-// removeElements returns a modifier that removes the elements for which gone is true.
+// removeElements returns a modifier that removes the elements for which gone returns true.
 func removeElements(gone func(*quota.Meter, value.Value) (bool, error)) modifier {
 	return modifier{apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if !value.IsArray(old) {

@@ -14,27 +14,26 @@ type Description struct {
 	Updated   bson.D // paths with their new values
 	Removed   bson.A // paths
 	Truncated bson.A // arrays, with their new sizes
-	// Ambiguous are the paths that could be read in more than one way, with the
-	// field names and array indexes that they consist of.
+	// Ambiguous are the paths that have more than one interpretation, with their components: field names
+	// and array indexes.
 	Ambiguous bson.D
-	// size is how many bytes the server's log takes for the same.
+	// size is the size of the equivalent entry in the server's log.
 	size int
 }
 
-// The server's log of a difference has a document for each of these, and some
-// bytes around the whole.
+// The server's log entry of a difference has a document for each section, and a constant overhead.
 const (
 	emptyDocumentSize = 5
-	sectionSize       = 3 + emptyDocumentSize // a type, a letter, and a document
-	arrayMarkSize     = 4                     // says that it is about an array
+	sectionSize       = 3 + emptyDocumentSize // a type byte, a letter, and a document
+	arrayMarkSize     = 4                     // marks a difference of an array
 	newSizeSize       = 7
 	logEntrySize      = 19
 )
 
-// Describe returns the difference of a document. Operators report the paths they were given
-// for, and arrays from which they removed elements as a whole. A pipeline is described by
-// its result, unless the whole document is shorter: then ok is false, and the
-// document counts as replaced.
+// Describe returns the difference between two versions of a document. Operators report the paths of
+// their arguments; an array from which they removed elements is reported as a whole. A pipeline is
+// described by its result, unless the whole document is shorter. Then ok is false, and the change counts
+// as a replacement.
 func (u *Update) Describe(before, after bson.Raw) (d Description, ok bool) {
 	d, short := describer{u}.diffDocuments(nil, before, after)
 	d.Updated, d.Removed, d.Truncated = orEmpty(d.Updated), orEmpty(d.Removed), orEmpty(d.Truncated)
@@ -49,8 +48,8 @@ func orEmpty[T any, S ~[]T](list S) S {
 	return list
 }
 
-// pathSteps is the path of a value in a document: field names, and array indexes, which
-// are int32.
+// pathSteps is the path of a value in a document. It consists of field names, and of array indexes as
+// int32.
 type pathSteps []any
 
 func (t pathSteps) child(step any) pathSteps { return append(slices.Clone(t), step) }
@@ -63,8 +62,8 @@ func (t pathSteps) names() []string {
 	return names
 }
 
-// isAmbiguous reports whether a name on the trail has a dot, or could be a place in an
-// array. The first one could not.
+// isAmbiguous reports whether a field name in the path contains a dot or could be an array index. The
+// first name cannot be an array index.
 func (t pathSteps) isAmbiguous() bool {
 	return slices.ContainsFunc(t, func(step any) bool {
 		name, isName := step.(string)
@@ -75,8 +74,8 @@ func (t pathSteps) isAmbiguous() bool {
 	})
 }
 
-// describer compares documents for an update. Its methods report whether the
-// difference is to be reported instead of the whole value.
+// describer compares documents for an update. Its methods report whether to record the difference
+// instead of the whole value.
 type describer struct{ update *Update }
 
 func (r describer) isShortEnough(d Description, whole []byte) bool {
@@ -110,8 +109,7 @@ func (r describer) diffDocuments(at pathSteps, before, after bson.Raw) (d Descri
 	return d, r.isShortEnough(d, after)
 }
 
-// diffValues compares two values that differ; ok is false where the new one is reported as
-// it is.
+// diffValues compares two different values. ok is false if the new value is recorded as a whole.
 func (r describer) diffValues(at pathSteps, old, v bson.RawValue) (d Description, ok bool) {
 	meant, appends := r.update.hasChangeAt(at)
 	a, isDoc := old.DocumentOK()
@@ -127,7 +125,7 @@ func (r describer) diffValues(at pathSteps, old, v bson.RawValue) (d Description
 	return r.diffArrays(at, was, is)
 }
 
-// diffArrays compares two arrays: their elements, and their lengths.
+// diffArrays compares the elements and the lengths of two arrays.
 func (r describer) diffArrays(at pathSteps, before, after bson.RawArray) (d Description, ok bool) {
 	oldValues, _ := before.Values()
 	newValues, _ := after.Values()
@@ -183,7 +181,7 @@ func (d *Description) addNested(inner Description, name int) {
 	d.Ambiguous = append(d.Ambiguous, inner.Ambiguous...)
 }
 
-// recordPath returns the text of a trail, and notes it where it is ambiguous.
+// recordPath returns the dotted path, and records it if it is ambiguous.
 func (d *Description) recordPath(t pathSteps) string {
 	path := strings.Join(t.names(), ".")
 	if t.isAmbiguous() {
@@ -192,8 +190,8 @@ func (d *Description) recordPath(t pathSteps) string {
 	return path
 }
 
-// hasChangeAt reports whether a modifier was given for a path, and whether all that it
-// does to an array is to append.
+// hasChangeAt reports whether a modifier has the given path, and whether all modifiers of the path only
+// append to an array.
 func (u *Update) hasChangeAt(at pathSteps) (found, appends bool) {
 	path := at.names()
 	for _, c := range u.changes {
@@ -204,8 +202,8 @@ func (u *Update) hasChangeAt(at pathSteps) (found, appends bool) {
 	return false, false
 }
 
-// samePath compares the path of a modifier with one in a document: $, $[] and $[x]
-// stand for a place in an array.
+// samePath compares the path of a modifier with a path in a document: $, $[] and $[x] match any array
+// index.
 func samePath(pattern, path []string) bool {
 	return slices.EqualFunc(pattern, path, func(p, name string) bool { return p == name || strings.HasPrefix(p, "$") })
 }

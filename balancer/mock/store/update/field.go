@@ -81,7 +81,7 @@ func makeMax(_ string, arg value.Value) (modifier, error) {
 	}}, nil
 }
 
-// makeBit is {$bit: {field: {and|or|xor: integer, ...}}}.
+// makeBit compiles {$bit: {field: {and|or|xor: integer, ...}}}.
 func makeBit(path string, arg value.Value) (modifier, error) {
 	if !value.IsObject(arg) {
 		return modifier{}, servererr.BadValue(
@@ -140,7 +140,9 @@ func makeBit(path string, arg value.Value) (modifier, error) {
 	}}, nil
 }
 
-// makeCurrentDate is {$currentDate: {field: true | {$type: "date"|"timestamp"}}}.
+// makeCurrentDate compiles {$currentDate: {field: true
+//
+//	{$type: "date"|"timestamp"}}}.
 func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 	stamp := false
 	switch {
@@ -175,7 +177,7 @@ func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 	}}, nil
 }
 
-// makeRename checks both ends; the target becomes the path of the change.
+// makeRename checks source and target. The target becomes the path of the change.
 func makeRename(ch change, arg value.Value) (change, error) {
 	if !value.IsString(arg) {
 		return ch, servererr.BadValue("The 'to' field for $rename must be a string: %s: %s", ch.text, arg)

@@ -9,10 +9,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// PrepareInsert returns the document as it is stored: _id first, made by newID
-// (nil for random ones) when the document has none. It refuses what the server
-// does: an _id that is an array, a regular expression or undefined (53), and a
-// document beyond 16 MB (10334).
+// PrepareInsert returns the document in the form in which it is stored, with _id as the first field. If
+// the document has no _id, newID creates one; a nil newID creates a random one. It rejects an _id that
+// is an array, a regular expression or undefined (53), and a document larger than 16 MB (10334).
 func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
 	name, id, ok := document.FirstField(doc)
 	if !ok || name != "_id" {

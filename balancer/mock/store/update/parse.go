@@ -27,31 +27,30 @@ type change struct {
 	from     []string // the source of $rename
 }
 
-// modifier computes the new value at a path from the old one; missing in and
-// out stand for no field.
+// modifier computes the new value at a path from the old one; a missing value stands for no field.
 type modifier struct {
-	createsPath    bool // makes the path when it is missing
-	ignoresBadPath bool // a path that leads through a non-document is not an error
-	onlyAppends    bool // an array only grows at its end
+	createsPath    bool // creates the path if it does not exist
+	ignoresBadPath bool // no error for a path that leads through a non-document
+	onlyAppends    bool // only appends to an array
 	apply          func(old value.Value, u *applyState) (value.Value, error)
 }
 
-// applyState is the state of one application.
+// applyState is the state of applying an update to one document.
 type applyState struct {
 	doc      bson.Raw
 	update   *Update
 	isInsert bool
 	meter    *quota.Meter
-	// position is the place of the element that the positional operator means.
+	// position is the index of the element that the positional operator refers to.
 	position int
 }
 
-// idText names the document in messages.
+// idText returns the document's _id for error messages.
 func (u *applyState) idText() string {
 	return "{_id: " + document.Text(document.Lookup(u.doc, "_id")) + "}"
 }
 
-// modifierMakers compile one argument of an operator.
+// modifierMakers compile the argument of an operator for one path.
 var modifierMakers = map[string]func(path string, arg value.Value) (modifier, error){
 	"$set": makeSet, "$setOnInsert": makeSet, "$unset": makeUnset,
 	"$inc": makeInc, "$mul": makeMul, "$min": makeMin, "$max": makeMax, "$bit": makeBit,
@@ -106,8 +105,8 @@ func (u *Update) compileOperators(doc []byte) error {
 	return u.checkArrayFilters()
 }
 
-// comparePathParts orders the parts of paths as the server applies them:
-// numbers by value, then names by their bytes.
+// comparePathParts compares path components in the server's order of application: numbers by value, then
+// names bytewise.
 func comparePathParts(a, b string) int {
 	m, aNumeric := paths.ParseArrayIndex(a)
 	n, bNumeric := paths.ParseArrayIndex(b)
@@ -117,8 +116,8 @@ func comparePathParts(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// updatePath splits a path and refuses empty parts (56), $-prefixed names (52)
-// and misplaced positional operators (2).
+// updatePath splits a path. It rejects empty components (56), $-prefixed names (52) and misplaced
+// positional operators (2).
 func updatePath(text string) ([]string, error) {
 	if text == "" {
 		return nil, servererr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
@@ -159,15 +158,14 @@ func isArrayPlaceholder(part string) bool {
 	return strings.HasPrefix(part, "$[") && strings.HasSuffix(part, "]")
 }
 
-// checkRenameSource refuses a $rename source that conflicts with an earlier change (40),
-// which the server checks before the target.
+// checkRenameSource rejects a $rename source that conflicts with an earlier change (40). The server
+// checks it before the target.
 func (u *Update) checkRenameSource(ch change) error {
 	before := &Update{changes: append(slices.Clone(u.changes), ch)}
 	return before.checkConflicts()
 }
 
-// checkConflicts refuses two changes of which one touches what the other does
-// (40).
+// checkConflicts rejects two changes with overlapping paths (40).
 func (u *Update) checkConflicts() error {
 	type touched struct {
 		text string
@@ -192,13 +190,13 @@ func (u *Update) checkConflicts() error {
 
 // pathChanges is a node of the tree of changed paths.
 type pathChanges struct {
-	changed         bool // itself
-	hasNames        bool // it has parts that are names,
-	hasPlaceholders bool // or stand for elements
+	changed         bool // the path itself is changed
+	hasNames        bool // the next components are names
+	hasPlaceholders bool // the next components stand for elements
 	children        map[string]*pathChanges
 }
 
-// addPath adds a path; false when it conflicts with another one after n parts.
+// addPath adds a path. It returns false if the path conflicts with another one after n components.
 func (p *pathChanges) addPath(path []string) (n int, ok bool) {
 	for n, part := range path {
 		placeholder := isArrayPlaceholder(part)
@@ -249,8 +247,8 @@ func (u *Update) compileArrayFilters() error {
 	return nil
 }
 
-// arrayFilterName returns the one identifier that all fields of an array filter
-// begin with.
+// arrayFilterName returns the identifier with which all fields of an array filter begin. There must be
+// exactly one.
 func arrayFilterName(raw bson.Raw) (string, error) {
 	found := ""
 	var collect func(doc []byte) error
@@ -289,8 +287,7 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 	return found, nil
 }
 
-// checkArrayFilters demands a filter for every identifier (2) and a use for
-// every filter (9).
+// checkArrayFilters checks that every identifier has a filter (2) and that every filter is used (9).
 func (u *Update) checkArrayFilters() error {
 	used := map[string]bool{}
 	for _, ch := range u.changes {
@@ -313,5 +310,5 @@ func (u *Update) checkArrayFilters() error {
 	return nil
 }
 
-// OperatorNames lists the operators of updates, in order.
+// OperatorNames returns the sorted names of the update operators.
 func OperatorNames() []string { return slices.Sorted(maps.Keys(modifierMakers)) }

@@ -15,8 +15,7 @@ import (
 
 func fixedClock(t time.Time) func() time.Time { return func() time.Time { return t } }
 
-// runPipeline puts one document through a pipeline update. An _id that got
-// lost comes back.
+// runPipeline applies a pipeline update to one document. It restores an _id that the pipeline removed.
 func (u *Update) runPipeline(ctx context.Context, doc bson.Raw, id value.Value) (bson.Raw, error) {
 	one := func(yield func(bson.Raw) bool) { yield(doc) }
 	for out, err := range u.pipeline.Run(ctx, one) {
@@ -36,7 +35,7 @@ func (u *Update) runPipeline(ctx context.Context, doc bson.Raw, id value.Value) 
 	return doc, nil
 }
 
-// updateStages may make up an update.
+// updateStages are the stages that a pipeline update may contain.
 var updateStages = map[string]bool{
 	"$set": true, "$addFields": true, "$unset": true, "$project": true, "$replaceWith": true, "$replaceRoot": true,
 }

@@ -13,27 +13,26 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxPadding is how many nulls an update may add to an array to reach a place
-// after its end.
+// maxPadding is the maximum number of nulls that an update adds to an array to reach an index beyond its
+// end.
 const maxPadding = 1_500_000
 
-// node is a document, array or value being changed. Untouched parts
-// stay encoded.
+// node is a document, array or value being changed. Unchanged parts stay encoded.
 type node struct {
 	name     string
-	v        value.Value // as long as kids is not open
+	v        value.Value // valid as long as decoded is false
 	decoded  bool
 	isArray  bool
 	removed  bool
 	children []*node
-	// byName has the kids of a document by their names, once there are many.
+	// byName holds the children of a document by name, if there are many.
 	byName map[string]*node
 }
 
 func newNode(doc bson.Raw) *node { return &node{v: value.Object(doc)} }
 
-// decode decodes a document or array into its fields, and reports whether the
-// value is one.
+// decode decodes the children of a document or array, and reports whether the value is a document or
+// array.
 func (b *node) decode(w *quota.Meter) bool {
 	if b.decoded {
 		return true
@@ -77,10 +76,10 @@ func (b *node) encodedValue(w *quota.Meter) value.Value {
 
 func (b *node) encodedDocument(w *quota.Meter) bson.Raw { return b.encodedValue(w).Value }
 
-// minIndexedChildren is the number of fields from which an index by name pays off.
+// minIndexedChildren is the number of children from which byName is built.
 const minIndexedChildren = 16
 
-// child finds a field, or an element by its place.
+// child returns the child for a field name or an array index.
 func (b *node) child(w *quota.Meter, part string) *node {
 	if b.isArray {
 		if i, ok := paths.ParseArrayIndex(part); ok && i < len(b.children) {
@@ -90,7 +89,7 @@ func (b *node) child(w *quota.Meter, part string) *node {
 	}
 	if b.byName == nil && len(b.children) > minIndexedChildren {
 		b.byName = map[string]*node{}
-		for _, kid := range slices.Backward(b.children) { // the first of a name counts
+		for _, kid := range slices.Backward(b.children) { // the first field of a name wins
 			if w.Charge(1) == nil && !kid.removed {
 				b.byName[kid.name] = kid
 			}
@@ -107,7 +106,7 @@ func (b *node) child(w *quota.Meter, part string) *node {
 	return nil
 }
 
-// appendChild puts a new field at the end.
+// appendChild appends a new field.
 func (b *node) appendChild(kid *node) {
 	b.children = append(b.children, kid)
 	if b.byName != nil {
@@ -115,7 +114,7 @@ func (b *node) appendChild(kid *node) {
 	}
 }
 
-// removeChild takes a field away; in an array the element becomes null instead.
+// removeChild removes a field. In an array, the element becomes null instead.
 func (b *node) removeChild(w *quota.Meter, part string) {
 	kid := b.child(w, part)
 	switch {
@@ -128,8 +127,8 @@ func (b *node) removeChild(w *quota.Meter, part string) {
 	}
 }
 
-// createPath makes the fields of a path below this branch, which must be open or
-// openable, and puts v at the end. Only the part that is missing is made.
+// createPath creates the missing fields of a path below b, which must be a document or array, and sets
+// the last one to v.
 func (b *node) createPath(w *quota.Meter, path []string, v value.Value) error {
 	if value.IsMissing(v) {
 		return nil
@@ -165,8 +164,7 @@ func (b *node) createPath(w *quota.Meter, path []string, v value.Value) error {
 	return nil
 }
 
-// notViableErr returns the error of a path that leads through something that is no
-// document (28).
+// notViableErr returns the error for a path that leads through a value that is not a document (28).
 func notViableErr(part string, b *node) error {
 	return servererr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name,
 		b.encodedValue(nil))

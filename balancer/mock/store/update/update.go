@@ -1,7 +1,6 @@
-// Package update applies updates to documents: update operators,
-// replacements and pipelines, upserts, and the checks of inserted documents.
-// The rules are those of the update operators' manual pages and of recorded
-// replies (8.0).
+// Package update applies updates to documents. It implements update operators, replacements, pipelines
+// and upserts, and the checks of inserted documents. The rules are those of the update operators' manual
+// pages and of recorded replies (8.0).
 package update
 
 import (
@@ -34,25 +33,25 @@ type Update struct {
 	filters     map[string]*filter.Filter // array filters by identifier
 }
 
-// Options are what an update needs besides its own document.
+// Options are the inputs of an update besides its own document.
 type Options struct {
-	// ArrayFilters is the list of that option, or empty.
+	// ArrayFilters is the arrayFilters option; it may be empty.
 	ArrayFilters []bson.Raw
-	// Filter is the query of the update: the positional operator takes its
-	// place from it.
+	// Filter is the query of the update, which determines the element of the positional operator.
 	Filter *filter.Filter
-	// Now is what $currentDate and $$NOW give; zero means the time of the call.
+	// Now is the value of $currentDate and $$NOW; zero means the time of the call.
 	Now time.Time
 	// Let holds the variables of a pipeline update.
 	Let bson.Raw
-	// Language is that of the release.
+	// Language is the expression language of the release.
 	Language expr.Language
-	// NewID makes the _id of an upserted document; nil for random ones.
+	// NewID creates the _id of an upserted document; nil for a random one.
 	NewID func() bson.ObjectID
-	// FillTimestamps, if set, fills in the empty timestamps of a document from the
-	// client: document.StampEmpty with a clock.
+	// FillTimestamps replaces the empty timestamps in a document of the client (see
+	// document.StampEmpty); nil keeps them.
 	FillTimestamps func(bson.Raw) bson.Raw
-	// UpsertDocument is the document that an upsert inserts instead of the pipeline's result; nil for the result.
+	// UpsertDocument is the document that an upsert inserts instead of the pipeline's result; nil to
+	// insert the result.
 	UpsertDocument bson.Raw
 }
 
@@ -91,7 +90,7 @@ func dollarPrefixedErr(part, path string) error {
 		path)
 }
 
-// IsReplacement reports whether the update is a whole new document.
+// IsReplacement reports whether the update is a replacement document.
 func (u *Update) IsReplacement() bool { return u.replacement != nil }
 
 // IsPipeline reports whether the update is an aggregation pipeline.
@@ -102,7 +101,7 @@ func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
 	return u.ApplyContext(context.Background(), doc)
 }
 
-// ApplyContext is Apply that fails with the cause of ctx when that ends.
+// ApplyContext is like Apply and fails with the cause of ctx when ctx ends.
 func (u *Update) ApplyContext(ctx context.Context, doc bson.Raw) (out bson.Raw, changed bool, err error) {
 	out, err = u.applyTo(ctx, doc, false)
 	if err != nil {
@@ -114,8 +113,8 @@ func (u *Update) ApplyContext(ctx context.Context, doc bson.Raw) (out bson.Raw, 
 	return out, !bytes.Equal(out, doc), nil
 }
 
-// Upsert returns the document to insert when nothing matched: the equalities of
-// the filter with the update applied, _id first.
+// Upsert returns the document to insert if no document matched: the equality conditions of the filter
+// with the update applied, and _id first.
 func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
 	o := filter.Options{Let: u.options.Let, Now: u.options.Now, Language: u.options.Language}
 	f, err := filter.CompileWith(query, o)
@@ -139,8 +138,8 @@ func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
 	return PrepareInsert(out, u.options.NewID)
 }
 
-// checkPartialID refuses operators that set the whole _id if the query sets parts of it: servers do so even
-// if the parts keep their values (SERVER-44615).
+// checkPartialID rejects operators that set the whole _id if the query sets parts of it. Servers reject
+// them even if the parts keep their values (SERVER-44615).
 func (u *Update) checkPartialID(f *filter.Filter) error {
 	setsID := slices.ContainsFunc(u.changes, func(ch change) bool { return len(ch.path) == 1 && ch.path[0] == "_id" })
 	if !setsID {
@@ -179,7 +178,7 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 		if u.changes != nil {
 			return nil, immutableIDErr()
 		}
-		// An _id that compares equal keeps its value.
+		// If the _ids compare equal, the old value stays.
 		if value.Compare(is, id) == 0 {
 			return document.WithField(out, "_id", id), nil
 		}
@@ -189,7 +188,7 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	return out, nil
 }
 
-// buildReplacement puts the _id in front of the replacement.
+// buildReplacement returns the replacement with _id as the first field.
 func (u *Update) buildReplacement(id value.Value) bson.Raw {
 	if own := document.Lookup(u.replacement, "_id"); !value.IsMissing(own) {
 		id = own
@@ -204,8 +203,8 @@ func (u *Update) buildReplacement(id value.Value) bson.Raw {
 	return document.Close(b, start)
 }
 
-// newUpsertDocument returns the start of an upserted document. A replacement
-// takes only the _id.
+// newUpsertDocument returns the initial document of an upsert. For a replacement it contains only the
+// _id.
 func newUpsertDocument(f *filter.Filter, idOnly bool) (bson.Raw, error) {
 	root := newNode(document.Empty)
 	var set []string
@@ -230,7 +229,7 @@ func newUpsertDocument(f *filter.Filter, idOnly bool) (bson.Raw, error) {
 		failure = root.createPath(nil, paths.Split(path), v)
 		return failure == nil
 	}
-	for _, wantID := range []bool{true, false} { // _id goes first
+	for _, wantID := range []bool{true, false} { // _id first
 		for path, v := range f.Equalities() {
 			isID := path == "_id" || strings.HasPrefix(path, "_id.")
 			if isID == wantID && !add(path, v) {

@@ -9,10 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Decimal128 arithmetic: exact on integers of any size, then rounded half to
-// even to 34 digits (IEEE 754-2008 §4.3).
+// Decimal128 arithmetic: results are exact on integers of any size, then rounded half to even to 34
+// digits (IEEE 754-2008 §4.3).
 
-// A decimal has 34 digits and these exponents.
+// The precision of a decimal and its range of exponents.
 const (
 	DecimalDigits      = 34
 	decimalMinExponent = -6176
@@ -26,17 +26,16 @@ var (
 	decimalZero     = MustDecimal("0")
 )
 
-// MustDecimal parses a decimal literal; it panics on errors.
+// MustDecimal parses a decimal literal; it panics on invalid input.
 func MustDecimal(s string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(s)
 	if err != nil {
-		panic(err) // a constant that is not a number
+		panic(err) // cannot happen: literals are valid
 	}
 	return d
 }
 
-// ToDecimal turns a number into a decimal. Doubles keep 15 digits, as on the
-// server.
+// ToDecimal converts a number to a decimal. Like the server, it keeps 15 digits of a double.
 func ToDecimal(v Value) bson.Decimal128 {
 	switch v.Type {
 	case bson.TypeDecimal128:
@@ -47,10 +46,10 @@ func ToDecimal(v Value) bson.Decimal128 {
 	return DecimalOfInt(ToInteger(v))
 }
 
-// DecimalOfInt returns an integer as a decimal.
+// DecimalOfInt converts an integer to a decimal.
 func DecimalOfInt(n int64) bson.Decimal128 { return MakeDecimal(big.NewInt(n), 0) }
 
-// DecimalOfDouble returns a double as a decimal of 15 digits, as the server converts it.
+// DecimalOfDouble converts a double to a decimal with 15 digits, like the server.
 func DecimalOfDouble(f float64) bson.Decimal128 {
 	switch {
 	case math.IsNaN(f):
@@ -69,7 +68,7 @@ func DecimalOfDouble(f float64) bson.Decimal128 {
 	return d
 }
 
-// ExactDecimal converts a double with all digits that fit into a decimal.
+// ExactDecimal converts a double to a decimal with all 34 digits.
 func ExactDecimal(f float64) bson.Decimal128 {
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
 	d, err := bson.ParseDecimal128(strings.TrimSuffix(strings.TrimRight(digits, "0"), ".") + "e" + exponent)
@@ -79,7 +78,7 @@ func ExactDecimal(f float64) bson.Decimal128 {
 	return d
 }
 
-// MakeDecimal rounds coefficient · 10^exponent into the format.
+// MakeDecimal returns coefficient · 10^exponent rounded to a decimal.
 func MakeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	c := new(big.Int).Set(coefficient)
 	if drop := digitCount(c) - DecimalDigits; drop > 0 {
@@ -121,7 +120,7 @@ func isNegative(d bson.Decimal128) bool {
 	return hi>>63 != 0
 }
 
-// withZeroSign gives a zero its sign, which integers don't keep (IEEE 754-2008 §6.3).
+// withZeroSign restores the sign of a zero, which integers don't have (IEEE 754-2008 §6.3).
 func withZeroSign(d bson.Decimal128, negative bool) bson.Decimal128 {
 	if negative && !isNegative(d) && DecimalIsZero(d) {
 		return decimalNegate(d)
@@ -136,7 +135,7 @@ func digitCount(n *big.Int) int {
 	return len(new(big.Int).Abs(n).String())
 }
 
-// RoundedShift divides by 10^drop, half to even.
+// RoundedShift divides by 10^drop and rounds half to even.
 func RoundedShift(n *big.Int, drop int) *big.Int {
 	if drop > 2*DecimalDigits+DecimalDigits*4 && digitCount(n) < drop {
 		return new(big.Int)
@@ -151,7 +150,7 @@ func RoundedShift(n *big.Int, drop int) *big.Int {
 	return q
 }
 
-// nonFiniteResult computes results of non-finite operands: ok is false when both are finite.
+// nonFiniteResult computes the result for non-finite operands. ok is false if both are finite.
 func nonFiniteResult(a, b bson.Decimal128, f func(x, y float64) float64) (bson.Decimal128, bool) {
 	if !a.IsNaN() && !b.IsNaN() && a.IsInf() == 0 && b.IsInf() == 0 {
 		return bson.Decimal128{}, false
@@ -178,7 +177,7 @@ func DecimalAdd(a, b bson.Decimal128) bson.Decimal128 {
 	if m < n {
 		x, m, y, n = y, n, x, m
 	}
-	// Beyond this distance the smaller operand only decides the rounding.
+	// If the operands are further apart, the smaller one only affects the rounding.
 	if m-n > 3*DecimalDigits && x.Sign() != 0 && y.Sign() != 0 {
 		y, n = big.NewInt(int64(y.Sign())), m-3*DecimalDigits
 	}
@@ -207,8 +206,8 @@ func DecimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
 	return withZeroSign(MakeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
 }
 
-// DecimalDivide expects a divisor that is not zero. An exact quotient keeps as
-// few digits as its operands allow.
+// DecimalDivide divides by a non-zero divisor. An exact quotient has as few digits as its operands
+// allow.
 func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 	if d, ok := nonFiniteResult(a, b, func(x, y float64) float64 { return x / y }); ok {
 		return d
@@ -223,7 +222,7 @@ func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
 	exponent, ideal := m-n-shift, m-n
 	if r.Sign() != 0 {
-		// A further digit keeps the rounding right.
+		// One more digit makes the rounding correct.
 		q.Mul(q, big.NewInt(10))
 		q.Add(q, big.NewInt(int64(q.Sign())))
 		exponent--
@@ -252,7 +251,7 @@ func DecimalMod(a, b bson.Decimal128) bson.Decimal128 {
 	x, m := DecimalParts(a)
 	y, n := DecimalParts(b)
 	low := min(m, n)
-	if m-low > 2000 || n-low > 2000 { // too far apart to align: the exact sizes decide nothing sensible
+	if m-low > 2000 || n-low > 2000 { // too far apart to align
 		if n > m {
 			return a
 		}
@@ -263,8 +262,7 @@ func DecimalMod(a, b bson.Decimal128) bson.Decimal128 {
 	return withZeroSign(MakeDecimal(x.Rem(x, y), low), isNegative(a))
 }
 
-// DecimalRound rounds to so many places after the point, half to even or, with
-// cut, towards zero.
+// DecimalRound rounds to a number of decimal places.
 func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128 {
 	if d.IsNaN() || d.IsInf() != 0 {
 		return d
@@ -293,10 +291,10 @@ func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128
 	return withZeroSign(MakeDecimal(c, exp+drop), isNegative(d))
 }
 
-// RoundMode says how digits that do not fit are rounded.
+// RoundMode says how excess digits are rounded.
 type RoundMode uint8
 
-// To the nearest, of two the even one; toward zero; up and down.
+// Round to the nearest (half to even), toward zero, up, or down.
 const (
 	RoundHalfEven RoundMode = iota
 	RoundTowardZero

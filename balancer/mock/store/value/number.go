@@ -7,22 +7,21 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Arithmetic on two numbers widens as the server does: int32 to int64 when the
-// result does not fit, decimal with anything to decimal, otherwise double with
-// anything to double. exact is false when integers overflow 64 bits; the value
-// then is the nearest double.
+// Arithmetic on two numbers widens the type as the server does: int32 to int64 if the result does not
+// fit, decimal with any type to decimal, otherwise double with any type to double. exact is false if
+// integers overflow 64 bits; the value is then the nearest double.
 
-// Add returns the sum of two numbers, of the wider of their types.
+// Add returns the sum of two numbers in the wider of their types.
 func Add(a, b Value) (sum Value, exact bool) {
 	return arithmetic(a, b, AddInt64, func(x, y float64) float64 { return x + y }, DecimalAdd)
 }
 
-// Subtract returns the difference of two numbers, of the wider of their types.
+// Subtract returns the difference of two numbers in the wider of their types.
 func Subtract(a, b Value) (difference Value, exact bool) {
 	return arithmetic(a, b, SubtractInt64, func(x, y float64) float64 { return x - y }, DecimalSubtract)
 }
 
-// Multiply returns the product of two numbers, of the wider of their types.
+// Multiply returns the product of two numbers in the wider of their types.
 func Multiply(a, b Value) (product Value, exact bool) {
 	return arithmetic(a, b, MultiplyInt64, func(x, y float64) float64 { return x * y }, DecimalMultiply)
 }
@@ -46,19 +45,19 @@ func arithmetic(a, b Value, ints func(x, y int64) (int64, bool), doubles func(x,
 	return Int64(n), true
 }
 
-// AddInt64 returns the sum, and whether it fits.
+// AddInt64 returns the sum, and false on overflow.
 func AddInt64(a, b int64) (int64, bool) {
 	c := a + b
 	return c, (c > a) == (b > 0)
 }
 
-// SubtractInt64 returns the difference, and whether it fits.
+// SubtractInt64 returns the difference, and false on overflow.
 func SubtractInt64(a, b int64) (int64, bool) {
 	c := a - b
 	return c, (c < a) == (b > 0)
 }
 
-// MultiplyInt64 returns the product, and whether it fits.
+// MultiplyInt64 returns the product, and false on overflow.
 func MultiplyInt64(a, b int64) (int64, bool) {
 	if a == 0 || b == 0 {
 		return 0, true

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// DoubleText has up to 16 digits, as "%.16g".
+// DoubleText formats a double with up to 16 digits, like "%.16g".
 func DoubleText(f float64) string {
 	switch {
 	case math.IsNaN(f):

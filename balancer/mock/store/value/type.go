@@ -2,7 +2,7 @@ package value
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// TypeByName returns the type of an alias: "int", "objectId".
+// TypeByName returns the type of an alias such as "int" or "objectId".
 func TypeByName(name string) (bson.Type, bool) {
 	for t, n := range typeNames {
 		if n == name {
@@ -12,7 +12,7 @@ func TypeByName(name string) (bson.Type, bool) {
 	return 0, false
 }
 
-// TypeByNumber returns the type of a number as $type takes it; -1 is MinKey.
+// TypeByNumber returns the type of a number in $type; -1 is MinKey.
 func TypeByNumber(n int64) (bson.Type, bool) {
 	if n == -1 {
 		return bson.TypeMinKey, true

@@ -1,8 +1,6 @@
-// Package value has the operations on single BSON values: type and truth,
-// order, arithmetic and decimals. What follows from a
-// type is the BSON specification's; conversions, arithmetic and the order are
-// the server's (8.0), as its manual states them and testdata of the store has
-// recorded them.
+// Package value implements operations on single BSON values: types, truth values, order, arithmetic and
+// decimals. Types follow the BSON specification. Conversions, arithmetic and the order follow the server
+// (8.0), according to its manual and to the recordings in testdata of the store.
 package value
 
 import (
@@ -17,18 +15,18 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Value is one BSON value; the zero value stands for "missing", which orders
-// like Undefined and is dropped when a document is built.
+// Value is a BSON value. The zero value stands for a missing value, which sorts like undefined and is
+// omitted when a document is built.
 type Value = bson.RawValue
 
-// Absent marks an optional argument that was not given at all, which some
-// operators tell from one that evaluates to missing.
+// Absent marks an optional argument that was not given. Some operators treat it differently from an
+// argument that evaluates to missing.
 var Absent = Value{Type: 0xf0}
 
 // IsAbsent reports whether an optional argument was not given.
 func IsAbsent(v Value) bool { return v.Type == Absent.Type }
 
-// IsMissing reports whether the value is not there.
+// IsMissing reports whether the value is missing or Absent.
 func IsMissing(v Value) bool { return v.Type == 0 || v.Type == Absent.Type }
 
 // IsNullish reports whether the value is null, undefined or missing.
@@ -51,23 +49,23 @@ func IsObject(v Value) bool { return v.Type == bson.TypeEmbeddedDocument }
 // IsArray reports whether the value is an array.
 func IsArray(v Value) bool { return v.Type == bson.TypeArray }
 
-// IsString reports whether the value is a string; a symbol is none.
+// IsString reports whether the value is a string. It is false for a symbol.
 func IsString(v Value) bool { return v.Type == bson.TypeString }
 
 // IsRegex reports whether the value is a regular expression.
 func IsRegex(v Value) bool { return v.Type == bson.TypeRegex }
 
-// Int32 makes an int.
+// Int32 returns an int32 value.
 func Int32(n int32) Value {
 	return Value{Type: bson.TypeInt32, Value: binary.LittleEndian.AppendUint32(nil, uint32(n))}
 }
 
-// Int64 makes a long.
+// Int64 returns an int64 value.
 func Int64(n int64) Value {
 	return Value{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(n))}
 }
 
-// SmallestInt returns an int32 where the number fits, otherwise an int64.
+// SmallestInt returns an int32 if the number fits, else an int64.
 func SmallestInt(n int64) Value {
 	if n == int64(int32(n)) {
 		return Int32(int32(n))
@@ -75,25 +73,25 @@ func SmallestInt(n int64) Value {
 	return Int64(n)
 }
 
-// Double makes a double.
+// Double returns a double value.
 func Double(f float64) Value {
 	return Value{Type: bson.TypeDouble, Value: binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))}
 }
 
-// Decimal makes a decimal.
+// Decimal returns a decimal value.
 func Decimal(d bson.Decimal128) Value {
 	hi, lo := d.GetBytes()
 	b := binary.LittleEndian.AppendUint64(make([]byte, 0, 16), lo)
 	return Value{Type: bson.TypeDecimal128, Value: binary.LittleEndian.AppendUint64(b, hi)}
 }
 
-// String makes a string.
+// String returns a string value.
 func String(s string) Value {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, len(s)+5), uint32(len(s)+1))
 	return Value{Type: bson.TypeString, Value: append(append(b, s...), 0)}
 }
 
-// Bool makes a boolean.
+// Bool returns a boolean value.
 func Bool(b bool) Value {
 	if b {
 		return Value{Type: bson.TypeBoolean, Value: []byte{1}}
@@ -101,40 +99,40 @@ func Bool(b bool) Value {
 	return Value{Type: bson.TypeBoolean, Value: []byte{0}}
 }
 
-// Null makes null.
+// Null returns null.
 func Null() Value { return Value{Type: bson.TypeNull} }
 
-// Date makes a date of milliseconds since 1970.
+// Date returns the date of a number of milliseconds since 1970.
 func Date(ms int64) Value {
 	return Value{Type: bson.TypeDateTime, Value: binary.LittleEndian.AppendUint64(nil, uint64(ms))}
 }
 
-// Timestamp makes a timestamp of seconds since 1970 and a number within them.
+// Timestamp returns a timestamp of seconds since 1970 and an increment.
 func Timestamp(seconds, increment uint32) Value {
 	return Value{Type: bson.TypeTimestamp, Value: binary.LittleEndian.AppendUint64(nil,
 		uint64(seconds)<<32|uint64(increment))}
 }
 
-// ObjectID makes an object id.
+// ObjectID returns an ObjectId value.
 func ObjectID(id bson.ObjectID) Value {
 	return Value{Type: bson.TypeObjectID, Value: append([]byte(nil), id[:]...)}
 }
 
-// Binary makes binary data of the plain subtype.
+// Binary returns binary data of the generic subtype.
 func Binary(data []byte) Value {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, len(data)+5), uint32(len(data)))
 	return Value{Type: bson.TypeBinary, Value: append(append(b, bson.TypeBinaryGeneric), data...)}
 }
 
-// Object makes a value of a document's bytes, which it keeps.
+// Object returns the value of an encoded document. It does not copy doc.
 func Object(doc []byte) Value { return Value{Type: bson.TypeEmbeddedDocument, Value: doc} }
 
-// Array makes a value of an array's bytes, which it keeps.
+// Array returns the value of an encoded array. It does not copy arr.
 func Array(arr []byte) Value { return Value{Type: bson.TypeArray, Value: arr} }
 
-// The readers never fail: a value cut short reads as zero.
+// The readers never fail: a truncated value reads as zero.
 
-// Int32At reads an int.
+// Int32At reads an int32.
 func Int32At(b []byte) int32 {
 	if len(b) < 4 {
 		return 0
@@ -142,7 +140,7 @@ func Int32At(b []byte) int32 {
 	return int32(binary.LittleEndian.Uint32(b))
 }
 
-// Int64At reads a long, or the milliseconds of a date.
+// Int64At reads an int64, or the milliseconds of a date.
 func Int64At(b []byte) int64 {
 	if len(b) < 8 {
 		return 0
@@ -182,8 +180,8 @@ func BinaryAt(b []byte) (subtype byte, data []byte) {
 	return b[4], b[5 : 5+n]
 }
 
-// PatternOf returns the pattern of a text, or pattern and options of a regular
-// expression; false for all else.
+// PatternOf returns the pattern of a string, or the pattern and options of a regular expression. It
+// returns false for other types.
 func PatternOf(v Value) (pattern, options string, ok bool) {
 	switch v.Type {
 	case bson.TypeString:
@@ -218,11 +216,11 @@ func TimestampAt(b []byte) (seconds, increment uint32) {
 	return uint32(n >> 32), uint32(n)
 }
 
-// TimeFromMillis returns a date's time, in UTC.
+// TimeFromMillis returns the time of a date in UTC.
 func TimeFromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// IsTruthy reports the value as a condition: false, null, undefined, missing and
-// zero are false, everything else is true.
+// IsTruthy returns the truth value of v: false, null, undefined, missing and zero are false, everything
+// else is true.
 func IsTruthy(v Value) bool {
 	switch v.Type {
 	case bson.TypeBoolean:
@@ -239,7 +237,7 @@ func IsTruthy(v Value) bool {
 	return !IsNullish(v)
 }
 
-// ToDouble returns the nearest double of a number, zero for anything else.
+// ToDouble returns the nearest double of a number, zero for other types.
 func ToDouble(v Value) float64 {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -265,8 +263,8 @@ func decimalToDouble(d bson.Decimal128) float64 {
 	return f
 }
 
-// ToInteger returns the number truncated to an integer and clamped to 64 bits; NaN
-// and other types give zero.
+// ToInteger returns the number truncated to an integer and clamped to 64 bits. It returns zero for NaN
+// and for other types.
 func ToInteger(v Value) int64 {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -306,8 +304,8 @@ func ToInteger(v Value) int64 {
 	return 0
 }
 
-// truncateDecimal cuts a finite decimal to an integer; whole is false when a
-// fraction fell off. Beyond 64 bits the size is all that can be relied on.
+// truncateDecimal truncates a finite decimal to an integer. whole is false if there was a fraction.
+// Beyond 64 bits only the magnitude is reliable.
 func truncateDecimal(d bson.Decimal128) (n *big.Int, whole bool) {
 	coefficient, exp, err := d.BigInt()
 	if err != nil {
@@ -326,7 +324,7 @@ func truncateDecimal(d bson.Decimal128) (n *big.Int, whole bool) {
 // PowerOfTen returns a power of ten.
 func PowerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// WholeInteger returns the number as an int64 when it is exactly one.
+// WholeInteger returns the number as an int64 if it is an integer that fits.
 func WholeInteger(v Value) (int64, bool) {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
@@ -348,7 +346,7 @@ func WholeInteger(v Value) (int64, bool) {
 	return 0, false
 }
 
-// WholeInt32 returns the number when it is exactly a 32-bit integer.
+// WholeInt32 returns the number if it is an integer that fits in 32 bits.
 func WholeInt32(v Value) (int, bool) {
 	n, ok := WholeInteger(v)
 	return int(n), ok && n == int64(int32(n))
@@ -365,8 +363,8 @@ func IsNaN(v Value) bool {
 	return false
 }
 
-// Compare orders two values as the server does: -1, 0 or 1.
+// Compare compares two values in the server's order and returns -1, 0 or 1.
 func Compare(a, b Value) int { return keyorder.Compare(a, b) }
 
-// EncodedKey returns the comparable form of a value, for sets and groups.
+// EncodedKey returns an encoding of a value that is equal for equal values, for use in sets and groups.
 func EncodedKey(v Value) string { return string(keyorder.Append(nil, v)) }
