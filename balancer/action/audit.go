@@ -65,7 +65,7 @@ type AuditResult struct {
 	Collections []AuditCollection   `json:"collections"`
 	// Unseen lists what could not be checked, with reasons.
 	Unseen []string `json:"unseen,omitempty"`
-	// Unsettled is what looked wrong, and changed each time it was read again.
+	// Unsettled lists what was suspicious and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
 	// Stopped says why the audit ended early. Resume is the file from which another run can continue.
 	Stopped string `json:"stopped,omitzero"`

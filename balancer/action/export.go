@@ -124,7 +124,7 @@ func (x *Exporter) Close() {
 	x.work.Wait()
 }
 
-// SetTargets says which clusters are read from now on. Those that are the same as before go on.
+// SetTargets sets the clusters to read. Clusters that were read before continue without interruption.
 func (x *Exporter) SetTargets(targets []Target) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +147,7 @@ func (x *Exporter) SetTargets(targets []Target) {
 	}
 }
 
-// ReloadFailed records that reloading the targets failed: the previous ones stay.
+// ReloadFailed records that reloading the targets has failed; the previous targets stay.
 func (x *Exporter) ReloadFailed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,7 +162,7 @@ func (x *Exporter) startTarget(t Target) *exportTarget {
 	return c
 }
 
-// Once reads clusters once, in place of Set.
+// Once reads clusters once; it is used instead of SetTargets.
 func (x *Exporter) Once(ctx context.Context, targets []Target) {
 	var reading sync.WaitGroup
 	for _, t := range targets {
@@ -180,7 +180,7 @@ func (x *Exporter) Once(ctx context.Context, targets []Target) {
 	reading.Wait()
 }
 
-// runForecasts computes one forecast at a time.
+// runForecasts computes the requested forecasts one at a time.
 func (x *Exporter) runForecasts() {
 	for {
 		select {
