@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Keys and chunks have a complete form in JSON, for plans, reports
-// and their readers. Values of keys are canonical extended JSON.
+// Keys and chunks have a lossless form in JSON, for plans, reports and their readers. Values of keys
+// are canonical extended JSON.
 
 // MarshalJSON returns the values of the key as an array, in the order of its
 // pattern; null for the zero Key.
@@ -32,7 +32,7 @@ func (k Key) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON returns. What can be no value of a key is
+// UnmarshalJSON parses the output of MarshalJSON. A value that can't be part of a key is
 // ErrNotShardKey.
 func (k *Key) UnmarshalJSON(data []byte) error {
 	var list []json.RawMessage
@@ -58,7 +58,7 @@ func (k *Key) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalKey returns a key as an object, as commands and the catalog have it.
+// MarshalKey returns a key as an object, as in commands and the catalog.
 func (p KeyPattern) MarshalKey(k Key) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -83,8 +83,8 @@ func (p KeyPattern) MarshalKey(k Key) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalKey reads a full shard key from an object, such as MarshalKey
-// returns. The error for what is none is ErrNotShardKey.
+// UnmarshalKey parses a full shard key from an object, as returned by MarshalKey. The error for other
+// input is ErrNotShardKey.
 func (p KeyPattern) UnmarshalKey(data []byte) (Key, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -108,11 +108,11 @@ func (p KeyPattern) UnmarshalKey(data []byte) (Key, error) {
 	return b.key(), nil
 }
 
-// rawField has the bytes of a value that extended JSON can't tell: the type and
-// what follows it in a document.
+// rawField is the field with the bytes of a value that extended JSON can't represent: the type byte and
+// the value as in a document.
 const rawField = "$bson"
 
-// marshalValue returns a value as extended JSON that gives back the same bytes.
+// marshalValue returns a value as extended JSON from which the same bytes can be restored.
 func marshalValue(v bson.RawValue) (json.RawMessage, error) {
 	whole, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, true, false)
 	if err == nil {
@@ -161,7 +161,7 @@ func unmarshalExtended(text json.RawMessage) (bson.RawValue, error) {
 // MarshalText returns the version as "M|m".
 func (v ChunkVersion) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads "M|m".
+// UnmarshalText parses "M|m".
 func (v *ChunkVersion) UnmarshalText(text []byte) error {
 	var next ChunkVersion
 	if n, err := fmt.Sscanf(string(text), "%d|%d", &next.Major, &next.Minor); n != 2 || next.String() != string(text) {
