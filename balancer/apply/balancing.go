@@ -166,8 +166,8 @@ func newBalancerError(s *catalog.Snapshot, namespaces []string) *BalancerError {
 	return e
 }
 
-// maxRoundWait is the maximum wait for the end of a round in progress. The other constant is the
-// interval at which the state is read.
+// maxRoundWait is the maximum wait for the end of a round in progress. roundPollInterval is the
+// interval at which the balancer's state is read.
 const (
 	maxRoundWait      = 30 * time.Minute
 	roundPollInterval = time.Second

@@ -257,7 +257,7 @@ func (k *stepRun) countFinishedMove(c Command) error {
 
 // deletionPollInterval is the interval at which a pending range deletion is checked. A range that
 // returns to a shard has to wait until the shard has deleted its orphaned documents, by default 15
-// minutes after the migration.
+// minutes after the migration. maxDeletionWait is the maximum wait for that.
 const (
 	deletionPollInterval = 30 * time.Second
 	maxDeletionWait      = 2 * time.Hour

@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// rehearsal is a cluster on which commands change only a copy of its routing table.
-// A plan that can be carried out there can be on the cluster, as long as
-// nobody else changes that.
+// rehearsal is a cluster on which commands change only a copy of its routing table. A plan that can be
+// executed on the rehearsal can be executed on the cluster, as long as no other client changes the
+// cluster.
 type rehearsal struct {
 	Cluster
 	// alsoSend also sends the commands, for a cluster that only prints them.

@@ -245,7 +245,7 @@ func (r *run) endStep(ctx context.Context, out outcome) error {
 		return r.noteStay(stays)
 	}
 	if out.err != nil {
-		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // the end of the run has interrupted the donor
+		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // the end of the run interrupted the donor
 		if !asked {
 			r.result.Failures++
 			r.tell(Event{Kind: Failed, Step: out.step, Err: out.err})

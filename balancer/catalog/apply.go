@@ -117,7 +117,7 @@ func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	t.newest = a.old.newest
 	for _, c := range changed {
 		if c.Version == t.version {
-			// Found again by its bound, which the table has a copy of.
+			// Located by its bound, of which the table has a copy.
 			p := t.locate(c.Min.encoded)
 			t.newest = t.block(p).encodedAt(p.chunk)
 		}

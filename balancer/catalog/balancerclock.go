@@ -9,8 +9,8 @@ import (
 // BalancerClock is the clock with which the balancer reads its windows: the local time of the config
 // servers' primary. No command returns it, but log entries contain it.
 type BalancerClock struct {
-	// Location is its time zone; nil when it is unknown. What a log shows is the offset at
-	// the time SeenAt.
+	// Location is the time zone of the clock; nil if it is not known. If it is from a log, it is the
+	// UTC offset at the time SeenAt.
 	Location *time.Location
 	// SeenAt is the time of the newest log entry that shows the zone; zero if the user has named the
 	// zone.

@@ -130,7 +130,8 @@ func (b *block) find(order string) int {
 
 // ownershipOf returns the ownership of a shard in the block; nil if the shard owns no chunk.
 func (b *block) ownershipOf(shard uint16) *ownership {
-	// It has the place of its number, or one before: rounds ask all blocks for a shard.
+	// The index is at most the number of the shard. This shortens the search, since rounds search all
+	// blocks for a shard.
 	from, to := 0, min(int(shard)+1, len(b.owned))
 	for from < to {
 		mid := int(uint(from+to) >> 1)
@@ -195,7 +196,8 @@ type historySlab struct {
 	size int // of the next slab; 0 = exactly the requested size
 }
 
-// Slabs grow from the first size to the last: many a walk ends with its first chunk.
+// minSlab and maxSlab are the sizes of the first and of the largest slab. Many walks end at their first
+// chunk.
 const (
 	minSlab = 4
 	maxSlab = 128

@@ -68,8 +68,8 @@ func emptyRangeError(c Chunk) error {
 	return mongoerr.New(mongoerr.BadValue, "chunk min %s is not below max %s", c.Min, c.Max)
 }
 
-// Builder makes a routing table from config.chunks documents as they come from
-// a cursor, in key order, without garbage for every chunk.
+// Builder builds a routing table from the documents of config.chunks in key order, as read from a
+// cursor, without an allocation for every chunk.
 type Builder struct {
 	pattern   KeyPattern
 	epoch     bson.ObjectID
@@ -135,7 +135,7 @@ func (b *Builder) checkOrder(doc bson.Raw) error {
 			return notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), doc)
 		}
 	} else {
-		// Nearly always the bytes are the same, and need no encoding.
+		// The bytes are nearly always equal, and then need no encoding.
 		if !bytes.Equal(b.max, doc) {
 			end, err := b.pattern.Key(b.max)
 			if err != nil {

@@ -174,7 +174,7 @@ func (s *storedChunk) setField(e *keyorder.Element) error {
 		}
 		s.shard = v.Value[4 : len(v.Value)-1]
 	case "lastmod":
-		// A date is what very old versions wrote (rules/02-migration-and-metadata §6.1).
+		// Very old versions wrote a date (rules/02-migration-and-metadata §6.1).
 		if v.Type != bson.TypeTimestamp && v.Type != bson.TypeDateTime {
 			return field{"lastmod", *v}.mismatchError("a timestamp")
 		}

@@ -121,7 +121,7 @@ func marshalValue(v bson.RawValue) (json.RawMessage, error) {
 			return text, nil
 		}
 	}
-	// Such as a text that is not valid UTF-8.
+	// For example, a string that is not valid UTF-8.
 	raw := base64.StdEncoding.EncodeToString(append([]byte{byte(v.Type)}, v.Value...))
 	return json.Marshal(map[string]string{rawField: raw})
 }

@@ -133,8 +133,8 @@ type keyScale struct {
 	sample bson.RawValue
 	hashed bool
 
-	// Of strings of bytes: what all values between the bounds begin with, how many bytes after that
-	// count, as digits from first on in the radix.
+	// For byte strings: the common prefix of all values between the bounds, and the number of bytes
+	// after it that count, as digits from first on in the radix.
 	prefix []byte
 	digits int
 	first  byte

@@ -46,8 +46,8 @@ type Compatibility struct {
 func (c Compatibility) Changing() bool { return c.Target != "" }
 
 // MovesMetadataToShards reports whether the version is being changed to a version in which each shard
-// stores the metadata of its chunks, or back. During the change, chunks are not split, merged or moved,
-// and movePrimary is refused.
+// stores the metadata of its chunks. During the change, chunks are not split, merged or moved, and
+// movePrimary is refused.
 func (c Compatibility) MovesMetadataToShards() bool {
 	target, known := ReleaseOf(c.Target)
 	is, _ := ReleaseOf(c.Version)

@@ -32,7 +32,7 @@ const (
 // Settings are the balancer's settings (rules/01-rounds-and-settings §2). DefaultSettingsOf returns the
 // initial value for a release.
 type Settings struct {
-	// Release decides how the documents are read; it is none of their fields.
+	// Release decides how the documents are parsed. It is not a field of the documents.
 	Release Release
 
 	Mode        Mode

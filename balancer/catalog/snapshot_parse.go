@@ -54,7 +54,7 @@ func ParseRouter(raw bson.Raw) (Router, error) {
 // §3.7), and keeps the document. Fields of unexpected types count as missing.
 func ParseLogEntry(raw bson.Raw) LogEntry {
 	e := LogEntry{Raw: raw}
-	// An entry is only looked at, so that none is too odd to be kept.
+	// Entries are only displayed, so no entry is rejected.
 	_ = eachField(raw, func(f field) error {
 		switch f.name {
 		case "time":

@@ -68,9 +68,8 @@ func (t *RoutingTable) locate(order string) chunkIndex {
 	return p
 }
 
-// lastAtMost returns the position of the last bound that is not above the key;
-// the first when all are. It is written out because finding a chunk is the
-// inner loop of routing.
+// lastAtMost returns the index of the last bound that is not above the key, or 0 if all bounds are. It
+// does not use sort.Search, because finding a chunk is the inner loop of routing.
 func lastAtMost(lows []string, order string) int {
 	from, to := 0, len(lows)
 	for to-from > 1 {

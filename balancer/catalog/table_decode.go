@@ -153,8 +153,7 @@ func (r *PageReader) readShard(c *columns) uint16 {
 	return r.shards[i]
 }
 
-// readHistory reads the histories as they were before the first entry was left
-// out.
+// readHistory reads the histories and restores the omitted first entries.
 func (r *PageReader) readHistory(c *columns) {
 	r.history = r.history[:0]
 	for i := range r.rows {

@@ -33,8 +33,7 @@ const (
 	pageBytes = 1 << 20
 )
 
-// pageFlags tell how the jumbo flag and the history of a chunk are kept; they are chunkFlags and what
-// the page adds.
+// pageEstimates is a flag that a page adds to the chunkFlags of its first chunk.
 const pageEstimates = 1 << 7 // the page has estimates
 
 // Pages returns the compact form of the table, page by page. A page is only valid until the next page

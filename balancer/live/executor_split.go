@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Split sends one split for each point, the last one first: after a failure the points above
-// it are split. The chunk must be as the caller knows it.
+// Split sends one split for each point, the last point first. After a failure, the points above the
+// failed one are split. Split fails if the chunk differs from the caller's.
 func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	coll, err := d.readCollection(ctx, s.Namespace)
 	switch {
@@ -45,14 +45,14 @@ func splitCommand(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
-// halveCommand has the donor choose the point: about the median.
+// halveCommand returns the split command that lets the donor choose the point, about the median.
 func halveCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}}}
 }
 
-// SplitPoint uses splitVector, which cuts into pieces of half the size. The shards'
-// autoSplitVector cuts elsewhere, and clients of a mongos can't use it. Routers up to 5.0
-// ask no shard: it is to be split in half.
+// SplitPoint uses splitVector, which returns points for pieces of half the size. The shards'
+// autoSplitVector returns other points, but clients of a mongos can't use it. With routers up to 5.0,
+// which have neither, the result is to split in half.
 func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
 	coll, err := d.collectionWithUUID(ctx, m.Namespace, m.UUID)
 	if err != nil {
@@ -78,8 +78,8 @@ func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split po
 	return split, err
 }
 
-// splitVector returns where the donor would cut a range into pieces of half the
-// size; none where it is empty.
+// splitVector returns the points at which the donor would split a range into pieces of half the size;
+// none if the range is empty.
 func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns string, lower, upper catalog.Key,
 	size int64,
 	once bool) ([]catalog.Key, error) {
@@ -101,7 +101,8 @@ func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns str
 	return parseSplitKeys(p, reply)
 }
 
-// splitVectorCommand asks where a range would be cut into pieces of half a size.
+// splitVectorCommand returns the command for the points at which a range would be split into pieces of
+// half a size.
 func splitVectorCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64) bson.D {
 	return bson.D{
 		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
@@ -110,7 +111,7 @@ func splitVectorCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Ke
 	}
 }
 
-// isEmptyRange reports whether splitVector found nothing to cut.
+// isEmptyRange reports whether splitVector found no data.
 func isEmptyRange(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.OperationFailed) }
 
 func parseSplitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
@@ -136,7 +137,7 @@ func (d *Executor) readNewestChunk(ctx context.Context, coll catalog.Collection)
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// MarkJumbo can't be done.
+// MarkJumbo is not supported.
 func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
 	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
 }
@@ -147,27 +148,27 @@ func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
 	return err
 }
 
-// LogAction can't be done: the engine keeps its own journal.
+// LogAction is not supported: the engine has its own journal.
 func (d *Executor) LogAction(context.Context, string, bson.D) error {
 	return &UnsupportedError{"writing the action log", noCommand}
 }
 
-// LogChange can't be done: the engine keeps its own journal.
+// LogChange is not supported: the engine has its own journal.
 func (d *Executor) LogChange(context.Context, string) error {
 	return &UnsupportedError{"writing the change log", noCommand}
 }
 
-// SetEstimate can't be done.
+// SetEstimate is not supported.
 func (d *Executor) SetEstimate(context.Context, string, bson.Binary, policy.Measurement) error {
 	return &UnsupportedError{"storing the size of a chunk", noCommand}
 }
 
-// SetDefragmentationPhase can't be done.
+// SetDefragmentationPhase is not supported.
 func (d *Executor) SetDefragmentationPhase(context.Context, string, bson.Binary, policy.PhaseName) error {
 	return &UnsupportedError{"storing the phase of a defragmentation", noCommand}
 }
 
-// EndDefragmentation can't be done: configureCollectionBalancing only asks the cluster's own
+// EndDefragmentation is not supported: configureCollectionBalancing only asks the cluster's own
 // balancer to end it.
 func (d *Executor) EndDefragmentation(context.Context, string, bson.Binary) error {
 	return &UnsupportedError{"ending a defragmentation", noCommand}

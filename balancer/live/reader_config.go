@@ -16,8 +16,8 @@ func (r *reading) readSettings(ctx context.Context) error {
 	return err
 }
 
-// parseSettings parses the documents of config.settings. The problem says why one of them
-// could not be parsed.
+// parseSettings parses the documents of config.settings. problem is the reason why one of them could
+// not be parsed.
 func parseSettings(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
 	settings = catalog.DefaultSettingsOf(release)
 	err := settings.Load(func(id string) (bson.Raw, error) {

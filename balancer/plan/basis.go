@@ -35,7 +35,7 @@ func newBasis(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
 	return b, nil
 }
 
-// UUIDText returns a UUID as plans have it.
+// UUIDText returns a UUID in the form of plans.
 func UUIDText(u bson.Binary) string {
 	text := hex.EncodeToString(u.Data)
 	if len(text) != 32 {
@@ -44,9 +44,9 @@ func UUIDText(u bson.Binary) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// stateHash changes with the chunks, zones and flags of the collections, with the
-// shards, and with the settings that choices depend on. Data that come and go do not
-// change it, nor does the balancer's mode.
+// stateHash returns a hash that changes with the chunks, zones and flags of the collections, with the
+// shards, and with the settings on which choices depend. Changes of the amounts of data and of the
+// balancer's mode do not change the hash.
 func stateHash(s *catalog.Snapshot, names []string, g Goal) string {
 	h := hasher{sha256.New()}
 	settings := s.Settings()
@@ -74,10 +74,11 @@ func stateHash(s *catalog.Snapshot, names []string, g Goal) string {
 	return h.hexDigits(hashLength)
 }
 
-// hashLength is long enough to be unique among the plans of one operator.
+// hashLength is the length of hashes, which is sufficient for uniqueness among the plans of one
+// operator.
 const hashLength = 16
 
-// hasher sums up values, each with its end.
+// hasher hashes a sequence of values, each with a terminator.
 type hasher struct{ hash.Hash }
 
 func (h hasher) add(values ...any) {

@@ -11,58 +11,57 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// PhaseName is a phase of a defragmentation, as config.collections keeps it
+// PhaseName is a phase of a defragmentation, as stored in config.collections
 // (rules/02-defragmentation-and-merging §2.1).
 type PhaseName string
 
-// The phases in their order.
+// PhaseMergeAndMeasure and the constants below are the phases in their order.
 const (
 	PhaseMergeAndMeasure PhaseName = "mergeAndMeasureChunks"
 	PhaseMoveAndMerge    PhaseName = "moveAndMergeChunks"
 	PhaseMerge           PhaseName = "mergeChunks"
-	// PhaseFinished has nothing to do but to remove what the others left in
-	// the catalog.
+	// PhaseFinished only removes the fields that the other phases have stored in the catalog.
 	PhaseFinished PhaseName = "finished"
 )
 
 // Phase is one phase of one collection's defragmentation (rules/02-defragmentation-and-merging §2.3).
-// It hands out work, is told how it ended, and is complete when nothing is left and nothing is under
-// way.
+// It returns actions and migrations, gets their results, and is complete when no work is left and none
+// is in progress.
 type Phase interface {
 	Name() PhaseName
-	// NextAction is the next merge or measurement.
+	// NextAction returns the next merge or measurement.
 	NextAction() (StreamAction, bool)
-	// ActionDone records the result of an action of this phase; a size that was
-	// measured has to be stored with the chunk.
+	// ActionDone records the result of an action of this phase. The caller has to store a returned
+	// measurement with the chunk.
 	ActionDone(a StreamAction, r ActionResult) (measured *Measurement)
-	// NextMigration is the next migration between shards that are available,
-	// which it takes.
+	// NextMigration returns the next migration between available shards, and takes the shards out of
+	// avail.
 	NextMigration(avail *AvailableShards, now time.Time) (Migration, bool)
 	// MigrationDone records the result of a migration of this phase.
 	MigrationDone(m Migration, err error)
-	// Abort drops what is not under way and makes next the phase to follow.
+	// Abort drops the work that is not in progress, and sets the phase that follows.
 	Abort(next PhaseName)
 	Complete() bool
-	// Next is the phase that follows, once this one is complete.
+	// Next returns the phase that follows when this one is complete.
 	Next() PhaseName
-	// Remaining counts what is left to do, as the status command reports it
+	// Remaining returns the amount of remaining work, as the status command reports it
 	// (rules/02-defragmentation-and-merging §2.8).
 	Remaining() int64
 }
 
-// Measurement is the size of a chunk to be stored.
+// Measurement is the measured size of a chunk, to be stored with the chunk.
 type Measurement struct {
 	Min, Max catalog.Key
 	Size     catalog.Estimate
 }
 
-// maxSmallChunk returns the size up to which a chunk is small: a quarter of the
-// chunk size, with the server's integer division (rules/02-defragmentation-and-merging §2.4).
+// maxSmallChunk returns the maximum size of a small chunk: a quarter of the chunk size, with the
+// server's integer division (rules/02-defragmentation-and-merging §2.4).
 func maxSmallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
 
-// NewPhase begins a phase with the collection as it is now. A phase may be
-// complete from the start. Unknown names, such as the former splitChunks, end the
-// defragmentation, and so are finished.
+// NewPhase begins a phase with the current state of the collection. A phase may be complete from the
+// start. Unknown names, such as the former splitChunks, end the defragmentation, and are treated like
+// finished.
 func NewPhase(name PhaseName, s Situation) Phase {
 	switch name {
 	case PhaseMergeAndMeasure, PhaseMerge:
@@ -90,10 +89,10 @@ func (finishedPhase) Remaining() int64               { return 0 }
 
 // completion is the part of a phase that tracks its completion and its successor.
 type completion struct {
-	normalNext  PhaseName // what follows when all went well
+	normalNext  PhaseName // the phase that follows without an abort
 	outstanding int
 	aborted     bool
-	next        PhaseName // after an abort
+	next        PhaseName // the phase that follows after an abort
 }
 
 func (e *completion) abort(next PhaseName) {
@@ -112,8 +111,8 @@ func (e *completion) Next() PhaseName {
 	return e.normalNext
 }
 
-// phaseCollection is the collection of a phase, frozen when the phase began. The
-// table is kept, and chunks are told by their positions in it.
+// phaseCollection is the state of the collection when the phase began. Chunks are identified by their
+// indexes in its table.
 type phaseCollection struct {
 	ns       string
 	uuid     bson.Binary
@@ -126,7 +125,7 @@ func newSubject(s Situation) phaseCollection {
 	return phaseCollection{s.Namespace, s.UUID, s.Table, s.maxChunkSize(), maxSmallChunk(s.maxChunkSize())}
 }
 
-// span is some neighbouring chunks of the table: the positions [from, to).
+// span is a sequence of adjacent chunks of the table: the indexes [from, to).
 type span struct{ from, to int32 }
 
 func (s phaseCollection) bounds(r span) (min, max catalog.Key) {
@@ -144,7 +143,7 @@ func (s phaseCollection) measureAction(shard catalog.ShardID, r span) StreamActi
 		MaxBytes: s.maxSmall, item: r}
 }
 
-// retriable are the errors after which a defragmentation tries the same again
+// retriable contains the errors after which a defragmentation retries an operation
 // (rules/02-defragmentation-and-merging §2.7).
 var retriable = []mongoerr.Code{
 	mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
@@ -156,9 +155,9 @@ var retriable = []mongoerr.Code{
 	mongoerr.BackupCursorOpenConflictWithCheckpoint, mongoerr.RetriableRemoteCommandFailure,
 }
 
-// canRetry reports whether the operation may be retried after an error: it was
-// temporary, or the shard did not know its own metadata. A shard that names the
-// version it wants knows of a change that the phase does not.
+// canRetry reports whether an operation may be retried after an error, because the error was temporary
+// or the shard's metadata were outdated. If the shard names the version it wants, there is a change
+// that the phase does not know, and a retry does not help.
 func canRetry(err error) bool {
 	code, ok := mongoerr.CodeOf(err)
 	if !ok {
@@ -170,8 +169,8 @@ func canRetry(err error) bool {
 	return slices.Contains(retriable, code)
 }
 
-// isPendingDeletion reports whether a migration failed because the recipient has
-// still to delete what it gave away of the range.
+// isPendingDeletion reports whether a migration failed because the recipient still has to delete
+// documents of the range.
 func isPendingDeletion(err error) bool {
 	return mongoerr.Is(err, mongoerr.OperationFailed) && strings.Contains(err.Error(), "ExceededTimeLimit")
 }

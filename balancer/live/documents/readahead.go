@@ -8,11 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// readError is a failure of the cursor, as opposed to one of the callback.
+// readError is an error of the cursor, as opposed to an error of the callback.
 type readError struct{ error }
 
-// readAhead calls put with each document of a cursor, until put ends it with an error. While put
-// works on a batch the next one is read: hashing takes nearly as long as reading.
+// readAhead calls put with each document of a cursor, until put returns an error. While put processes a
+// batch, the next batch is read, since hashing takes nearly as long as reading.
 func readAhead(ctx context.Context, cursor *mongo.Cursor, put func(bson.Raw) error) error {
 	first := new(documentBatch)
 	first.read(ctx, cursor)
@@ -46,13 +46,14 @@ func readAhead(ctx context.Context, cursor *mongo.Cursor, put func(bson.Raw) err
 		}
 		empty <- b
 	}
-	return &readError{context.Cause(ctx)} // it ended between two batches
+	return &readError{context.Cause(ctx)} // the context ended between two batches
 }
 
-// documentBatch has the documents of a batch, copied: those of a cursor are valid until its next.
+// documentBatch contains copies of the documents of a batch. The documents of a cursor are only valid
+// until its next call.
 type documentBatch struct {
 	bytes []byte
-	ends  []int // where each document ends
+	ends  []int // end of each document in bytes
 	last  bool
 	err   error
 }
