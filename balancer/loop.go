@@ -17,7 +17,7 @@ const (
 	// RoundInterval is the sleep after an idle, skipped or failed round and
 	// the back-off when settings can't be read.
 	RoundInterval = 10 * time.Second
-	// DrainWarningInterval is the least time between two drain warnings.
+	// DrainWarningInterval is the minimum time between two drain warnings.
 	DrainWarningInterval = 10 * time.Minute
 )
 
@@ -228,7 +228,7 @@ func (l *Loop) effectiveSettings() catalog.Settings {
 	return s
 }
 
-// main is the body of the main thread (rules/01-rounds-and-settings §1.2).
+// main runs the main thread (rules/01-rounds-and-settings §1.2).
 func (l *Loop) main() {
 	for !l.isTerminating() {
 		if err := l.refreshSettings(); err == nil {

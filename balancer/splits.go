@@ -58,8 +58,8 @@ func (l *Loop) splitAtZones() error {
 }
 
 func (l *Loop) selectSplits() ([]policy.Split, error) {
-	// The shard statistics are read and not used, as the server does: a failure to read them stops the
-	// splits.
+	// As in the server, the shard statistics are read and not used, but a failure to read them prevents
+	// the splits.
 	if err := l.drawShardOrder(); err != nil {
 		return nil, err
 	}

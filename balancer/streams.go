@@ -30,7 +30,7 @@ type Streams struct {
 	lastThrottled time.Time
 	backoff       time.Duration
 
-	// Guarded by the mutex of the engine.
+	// The fields below are guarded by the mutex of the engine.
 	mayHaveWork bool
 	outstanding int
 	onWake      func() // set by the driver; nil before that

@@ -13,7 +13,7 @@ type thread struct {
 	pull func() (Step, bool)
 	stop func()
 
-	// Set by Resume, read by the coroutine between two steps.
+	// now and result are set by Resume, and read by the coroutine between two steps.
 	now    time.Time
 	result any
 	emit   func(Step) bool

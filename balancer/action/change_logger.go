@@ -64,7 +64,7 @@ func (a *changeLogger) endFunc(ctx context.Context, namespaces []string) func(st
 	}
 }
 
-// mongoUser is the user the connection is authenticated as; empty without a login.
+// mongoUser returns the user as which the connection is authenticated; empty without a login.
 func mongoUser(ctx context.Context, client *mongo.Client) string {
 	var status struct {
 		AuthInfo struct {

@@ -162,7 +162,7 @@ func limitByPolicies[T int | int64](
 	return limit, note, nil
 }
 
-// policyNote is appended to the message of a run that ends at a limit set by a policy.
+// policyNote returns the note in the message of a run that ends at a limit set by a policy.
 func policyNote(p *consent.Policy) string { return ", set by policy " + p.File }
 
 // runStart describes a run for the audit log, before the run begins.

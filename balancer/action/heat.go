@@ -306,7 +306,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	return c
 }
 
-// courseRanges and the constant below limit the number of key ranges and time intervals of a heat map.
+// courseRanges and courseTimes are the maximum numbers of key ranges and time intervals of a heat map.
 const (
 	courseRanges = 40
 	courseTimes  = 60

@@ -179,7 +179,7 @@ func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 	}
 }
 
-// doingJob is the lease's description of work on a job.
+// doingJob returns the description of work on a job in the lease.
 func doingJob(id string) string { return live.JobDoingPrefix + id }
 
 // JobCancel cancels a job: a running call stops before its next step, paused balancing and draining

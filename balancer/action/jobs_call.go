@@ -37,7 +37,7 @@ type jobCall struct {
 	gate            *pace.Gate // nil until the gate is created
 }
 
-// errCallTimeOver and the errors below are the reasons why the work of a call ends early.
+// These errors are the reasons why the work of a call ends early.
 var (
 	errCallTimeOver = errors.New("the time of this call is over")
 	errCancelled    = errors.New("the job is cancelled")

@@ -129,7 +129,7 @@ func (o jobOptions) text() string {
 	return string(text)
 }
 
-// optionsOf returns the options that a job has.
+// optionsOf returns the options of a job.
 func optionsOf(job *live.Job) (o jobOptions) {
 	_ = json.Unmarshal([]byte(job.Options), &o) // unknown options of a newer version are dropped
 	return o
@@ -220,7 +220,7 @@ func exactSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// shellQuote quotes a word for a shell, if it needs that.
+// shellQuote quotes a word for a shell, if that is necessary.
 func shellQuote(word string) string {
 	plain := func(r rune) bool {
 		return r == '-' || r == '_' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' ||

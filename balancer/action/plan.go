@@ -15,7 +15,8 @@ type Plan struct {
 	Goal plan.Goal
 	// Cuts is the goal if it is set, instead of Goal: to presplit one collection.
 	Cuts *Cuts
-	// MaxBytes and the limits below end the plan before it exceeds them; zero means no limit.
+	// MaxBytes, MaxMoves, MaxRounds and For limit the plan, which ends before it exceeds one of them;
+	// zero means no limit.
 	MaxBytes            int64
 	MaxMoves, MaxRounds int
 	For                 time.Duration // by the cluster's clock

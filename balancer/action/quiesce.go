@@ -62,7 +62,7 @@ func (q Quiesce) Validate() error {
 // Verdict is the outcome of a Quiesce.
 type Verdict string
 
-// The verdicts. Only Quiet and Ended are a success.
+// The verdicts. Only VerdictQuiet, VerdictEnded and VerdictDryRun are a success.
 const (
 	// VerdictQuiet: nothing moved from QuiesceResult.Quiet on until the balancer was restored.
 	VerdictQuiet Verdict = "quiet"

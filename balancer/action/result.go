@@ -30,8 +30,8 @@ type PlanResult struct {
 	StepsDone int `json:"stepsDone"`
 	// StepsHere is the number of steps of this run.
 	StepsHere int `json:"stepsHere"`
-	// Moves and the fields below include earlier plans of the run. For finished moves they contain the
-	// amounts that the donors have counted, for other moves the planned amounts.
+	// Moves, Bytes and the finished parts of them include earlier plans of the run. For finished moves
+	// they contain the amounts that the donors have counted, for other moves the planned amounts.
 	Moves         int   `json:"moves"`
 	MovesDone     int   `json:"movesDone"`
 	Bytes         int64 `json:"bytes"`

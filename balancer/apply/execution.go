@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Execution is a plan and the journal of applying it.
+// Execution is a plan and the journal of its execution.
 type Execution struct {
 	// Plan is the plan to execute.
 	Plan *plan.Plan

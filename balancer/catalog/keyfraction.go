@@ -82,7 +82,7 @@ func (l keyLine) fraction(at float64) float64 {
 	return (at - l.lo) / (l.hi - l.lo)
 }
 
-// at is the inverse of fraction.
+// at returns the inverse of fraction.
 func (l keyLine) at(f float64) float64 {
 	f = math.Min(1-1e-9, math.Max(1e-9, f))
 	switch {

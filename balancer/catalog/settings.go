@@ -12,16 +12,16 @@ import (
 // Mode is the balancer mode.
 type Mode string
 
-// ModeFull and the constants below are the modes. ModeAutoSplitOnly exists from 3.4 to 5.0: shards
-// split chunks that have grown, and no chunk moves.
+// These are the modes. ModeAutoSplitOnly exists from 3.4 to 5.0: shards split chunks that have grown,
+// and no chunk moves.
 const (
 	ModeFull          Mode = "full"
 	ModeOff           Mode = "off"
 	ModeAutoSplitOnly Mode = "autoSplitOnly"
 )
 
-// SettingBalancer and the constants below are the documents of config.settings that Load reads, in this
-// order. The third document depends on the release.
+// These are the documents of config.settings that Load reads, in this order. The third document depends
+// on the release.
 const (
 	SettingBalancer  = "balancer"
 	SettingChunkSize = "chunksize"

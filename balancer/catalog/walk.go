@@ -16,7 +16,7 @@ func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return t.overlapping(from, to, &historySlab{size: minSlab})
 }
 
-// overlapping is Overlapping with histories allocated from slab, and without histories if slab is nil.
+// overlapping is like Overlapping, with histories allocated from slab, or without histories if slab is nil.
 func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		var c Chunk
@@ -269,7 +269,7 @@ func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) boo
 	}
 }
 
-// spanBefore returns the part of the block below to, and whether to lies in this block.
+// spanBefore returns the part of the block below to, and whether to is not above the end of this block.
 func (b *block) spanBefore(to Key) (part span, last bool) {
 	n := b.len()
 	switch {

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// balancingUpdateBatch is the batch size of one update of config.collections. The constant below is the
-// number of parallel commands.
+// balancingUpdateBatch is the batch size of one update of config.collections. maxParallelSwitches is
+// the maximum number of parallel commands.
 const (
 	balancingUpdateBatch = 500
 	maxParallelSwitches  = 16
@@ -112,7 +112,7 @@ func (d *Executor) configureBalancing(ctx context.Context, namespaces []string, 
 	return failed
 }
 
-// writeBalancing writes what mongosh's sh.enableBalancing and sh.disableBalancing write.
+// writeBalancing does the same writes as mongosh's sh.enableBalancing and sh.disableBalancing.
 func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on bool) map[string]error {
 	failed := map[string]error{}
 	for some := range slices.Chunk(namespaces, balancingUpdateBatch) {

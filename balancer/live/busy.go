@@ -19,8 +19,7 @@ import (
 // BusyKind is a kind of work that keeps a cluster from being quiet.
 type BusyKind string
 
-// BusyRound and the constants below are the kinds. BusyUnknown stands for a part of the cluster that
-// can't be read.
+// These are the kinds of work. BusyUnknown stands for a part of the cluster that can't be read.
 const (
 	BusyRound      BusyKind = "round"
 	BusyMigration  BusyKind = "migration"

@@ -50,7 +50,7 @@ func LogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, erro
 // quickLogEndTimeout limits QuickLogEnd.
 const quickLogEndTimeout = 2 * time.Second
 
-// QuickLogEnd is LogEnd with a limit of two seconds, for callers that should not wait for a slow
+// QuickLogEnd is like LogEnd, with a limit of two seconds, for callers that should not wait for a slow
 // answer.
 func QuickLogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -18,7 +18,7 @@ import (
 type CommandRunner interface {
 	// RunCommand returns the reply of a command to a database.
 	RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error)
-	// RunCursorCommand returns all documents of a command that answers with a cursor.
+	// RunCursorCommand returns all documents of a command that returns a cursor.
 	RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
 }
 

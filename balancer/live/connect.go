@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/busypoll"
 )
 
-// Connect is mongo.Connect with connections that poll briefly for replies before they sleep. It does
+// Connect is like mongo.Connect, with connections that poll briefly for replies before they sleep. It does
 // not change settings.
 func Connect(settings *options.ClientOptions) (*mongo.Client, error) {
 	o := *settings

@@ -9,9 +9,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// consistencyTimeout and the constants below limit the time of the comparison. It waits for shards that
-// are down, and for the locks of collections that are being resharded or moved (recordings 20-live, 03,
-// 04 and 10).
+// These constants limit the time of the comparison, which waits for shards that are down, and for the
+// locks of collections that are being resharded or moved (recordings 20-live, 03, 04 and 10).
 const (
 	consistencyTimeout      = time.Minute
 	consistencyShortTimeout = 3 * time.Second

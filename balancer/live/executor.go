@@ -26,8 +26,9 @@ import (
 // before the command.
 type Executor struct {
 	commands CommandRunner
-	// routerRelease is the router's, which determines the commands; deciding is that of the config
-	// servers, which determines the rounds; both are limited by the feature compatibility version.
+	// routerRelease is the release of the router, which determines the commands. configRelease is that
+	// of the config servers, which determines the rounds. Both are limited by the feature compatibility
+	// version.
 	routerRelease, configRelease catalog.Release
 	compatibility                catalog.Compatibility
 	comment                      string // of moves; empty if there is none
@@ -88,7 +89,7 @@ func (d *Executor) detectConfigRelease(ctx context.Context, settings *options.Cl
 
 // UnsupportedError says that a mongos has no command for an operation. It is an errors.ErrUnsupported.
 type UnsupportedError struct {
-	// What can't be done, and Why, in a few words.
+	// What is the operation, and Why is the reason, in a few words.
 	What, Why string
 }
 
@@ -114,7 +115,7 @@ func (d *Executor) listDocs(ctx context.Context, db string, command bson.D) ([]b
 	return d.listDocsWithin(ctx, configTimeout, db, command)
 }
 
-// listDocsWithin is listDocs with a time limit, which the driver sends as maxTimeMS.
+// listDocsWithin is like listDocs, with a time limit, which the driver sends as maxTimeMS.
 func (d *Executor) listDocsWithin(
 	ctx context.Context,
 	most time.Duration,
@@ -209,7 +210,7 @@ func (d *Executor) readChunkAt(ctx context.Context, coll catalog.Collection, key
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// ownedChunkAt is readChunkAt with an error if another shard owns the chunk.
+// ownedChunkAt is like readChunkAt, but it returns an error if another shard owns the chunk.
 func (d *Executor) ownedChunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key,
 	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.readChunkAt(ctx, coll, key)

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// tablesPerRead and the constant below are the numbers of collections in one command that reads chunks,
-// or changed chunks. Each alternative of the filter has its own bounds in an index of config.chunks.
+// tablesPerRead and tablesPerUpdate are the numbers of collections in one command that reads chunks, or
+// changed chunks. Each alternative of the filter has its own bounds in an index of config.chunks.
 const (
 	tablesPerRead       = 200
 	tablesPerUpdate     = 1000
@@ -202,7 +202,7 @@ func (d *Executor) readTables(
 		if err == nil {
 			continue
 		}
-		// They have changed during the read.
+		// The chunks have changed during the read.
 		routing, err := d.Routing(ctx, coll.Namespace)
 		delete(tables, coll.Namespace)
 		switch {

@@ -193,7 +193,7 @@ func aggregateCommand(collection any, stages ...bson.D) bson.D {
 	}
 }
 
-// Unsharded is not supported: only the server's own tests use it.
+// Unsharded returns an UnsupportedError: only the server's own tests need it.
 func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return nil, &UnsupportedError{"moving collections at random", "only the server's own tests do that"}
 }

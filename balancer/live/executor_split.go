@@ -137,7 +137,7 @@ func (d *Executor) readNewestChunk(ctx context.Context, coll catalog.Collection)
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// MarkJumbo is not supported.
+// MarkJumbo returns an UnsupportedError.
 func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
 	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
 }
@@ -148,27 +148,27 @@ func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
 	return err
 }
 
-// LogAction is not supported: the engine has its own journal.
+// LogAction returns an UnsupportedError: the engine has its own journal.
 func (d *Executor) LogAction(context.Context, string, bson.D) error {
 	return &UnsupportedError{"writing the action log", noCommand}
 }
 
-// LogChange is not supported: the engine has its own journal.
+// LogChange returns an UnsupportedError: the engine has its own journal.
 func (d *Executor) LogChange(context.Context, string) error {
 	return &UnsupportedError{"writing the change log", noCommand}
 }
 
-// SetEstimate is not supported.
+// SetEstimate returns an UnsupportedError.
 func (d *Executor) SetEstimate(context.Context, string, bson.Binary, policy.Measurement) error {
 	return &UnsupportedError{"storing the size of a chunk", noCommand}
 }
 
-// SetDefragmentationPhase is not supported.
+// SetDefragmentationPhase returns an UnsupportedError.
 func (d *Executor) SetDefragmentationPhase(context.Context, string, bson.Binary, policy.PhaseName) error {
 	return &UnsupportedError{"storing the phase of a defragmentation", noCommand}
 }
 
-// EndDefragmentation is not supported: configureCollectionBalancing only asks the cluster's own
+// EndDefragmentation returns an UnsupportedError: configureCollectionBalancing only asks the cluster's own
 // balancer to end it.
 func (d *Executor) EndDefragmentation(context.Context, string, bson.Binary) error {
 	return &UnsupportedError{"ending a defragmentation", noCommand}

@@ -20,7 +20,7 @@ const JobDoingPrefix = "job "
 // JobState is the state of a job.
 type JobState string
 
-// JobNone and the constants below are the states. The next call tries a blocked or failed job again.
+// These are the states. The next call tries a blocked or failed job again.
 const (
 	JobNone      JobState = "none" // the job does not exist
 	JobPending   JobState = "pending"

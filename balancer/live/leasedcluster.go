@@ -71,7 +71,7 @@ func Acquire(ctx context.Context, client *mongo.Client, a CommandRunner, h Holde
 	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, Duration: leaseDuration, Holder: h})
 }
 
-// AcquireAbandoned is Acquire, but it watches a held lease for its whole duration, and takes it if it
+// AcquireAbandoned is like Acquire, but it watches a held lease for its whole duration, and takes it if it
 // is not renewed. It calls waits before the watch.
 func AcquireAbandoned(
 	ctx context.Context, client *mongo.Client, a CommandRunner, h Holder, waits func(*HeldError),

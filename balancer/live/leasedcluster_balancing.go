@@ -296,7 +296,7 @@ const (
 	giveBackTimeout       = 2 * time.Minute
 )
 
-// EndRun is RestoreAndRelease after a run whose ctx may have ended. hard, if not nil, is a context that
+// EndRun does the same as RestoreAndRelease after a run whose ctx may have ended. hard, if not nil, is a context that
 // ends at a hard stop by the user.
 func (t *LeasedCluster) EndRun(ctx, hard context.Context) error {
 	ctx, cancel := t.cleanupContext(ctx, hard)

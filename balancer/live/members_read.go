@@ -127,7 +127,7 @@ func parseLoad(status bson.Raw) map[pace.Quantity]float64 {
 	return values
 }
 
-// statePrimary and the constants below are the states of members in replSetGetStatus.
+// These are the states of members in replSetGetStatus.
 const (
 	statePrimary    = 1
 	stateSecondary  = 2

@@ -26,7 +26,7 @@ type UnansweredMove struct {
 // MoveState is the outcome of a move.
 type MoveState string
 
-// The states.
+// These are the states.
 const (
 	MoveDone       MoveState = "done"
 	MoveFailed     MoveState = "failed"

@@ -92,7 +92,7 @@ func NewReader(client *mongo.Client, o ReaderOptions) *Reader {
 	return newReader(clientSource{client: client}, o)
 }
 
-// NewSecondaryReader is NewReader for read-only verbs: large collections of config are read with the
+// NewSecondaryReader is like NewReader, for read-only verbs: large collections of config are read with the
 // chosen read preference or, by default, from secondaries if they answer in time. The data are at least
 // as recent as the beginning of the read.
 func NewSecondaryReader(client *mongo.Client, chosen *readpref.ReadPref, o ReaderOptions) *Reader {
@@ -122,7 +122,7 @@ func newReader(s source, o ReaderOptions) *Reader {
 // return a required part.
 func (r *Reader) Read(ctx context.Context) (*catalog.Snapshot, error) { return r.ReadSince(ctx, nil) }
 
-// ReadSince is Read, but it reads only the changes of the part Chunks since an older Snapshot of the
+// ReadSince is like Read, but it reads only the changes of the part Chunks since an older Snapshot of the
 // same cluster. Collections that are not in the older Snapshot, or that were replaced since, are read
 // completely.
 func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {

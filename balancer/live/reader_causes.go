@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxProbedChunks and the constants below are the limits of the part Causes.
+// These are the limits of the part Causes.
 const (
 	maxProbedChunks      = 10 // jumbo chunks, of each collection
 	maxProbedZones       = 50 // ranges, of each collection

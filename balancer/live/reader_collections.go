@@ -32,7 +32,7 @@ func (r *tableReading) readCollections(ctx context.Context) error {
 	return err
 }
 
-// collectionsQuery is the query for the collections.
+// collectionsQuery returns the query for the collections.
 func (r *reading) collectionsQuery() query {
 	filter := bson.D{notDropped}
 	if !r.wants(Unsharded) {

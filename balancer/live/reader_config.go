@@ -11,7 +11,8 @@ import (
 func (r *reading) readSettings(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("settings", bson.D{}))
 	r.retainDocuments("settings", docs)
-	// Defaults if unread: a simulation without a chunk size would not end.
+	// The defaults apply if the settings can't be read, since a simulation without a chunk size would
+	// not end.
 	r.parts.Settings, r.parts.SettingsProblem = parseSettings(r.parts.Release, docs)
 	return err
 }

@@ -23,7 +23,7 @@ func (r *reading) readDeletions(ctx context.Context) error {
 			return &ReadError{What: "rangeDeletions", Err: ctx.Err()}
 		}
 		if err != nil {
-			// It is the shard that can't be reached, not the cluster.
+			// The shard can't be reached, but the cluster can.
 			s.Unreachable = err.Error()
 			r.parts.DeletionsKnown = false
 			r.addGap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)

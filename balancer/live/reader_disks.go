@@ -189,7 +189,8 @@ func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
 		Parts: Shards | Disks | Collections | Sizes | LegacySizes | Reusable, Required: Shards | Disks | Collections | Sizes,
-		// As servers before 6.0: what all collections have is not worked out for some.
+		// With a release before 6.0, the Reader does not compute the sizes of all collections to get
+		// those of a few.
 		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,
 	}).Read(ctx)
 }

@@ -19,7 +19,7 @@ func describeGap(g catalog.Gap, err error) catalog.Gap {
 		return g
 	}
 	g.Down, g.Code, g.CodeName = slices.Contains(shardDownCodes, code), code, code.Name()
-	// Codes that the server's own list lacks have a name only in the reply.
+	// For codes that the server's own list does not contain, only the reply has a name.
 	if command, from := errors.AsType[mongo.CommandError](err); from && command.Name != "" {
 		g.CodeName = command.Name
 	}

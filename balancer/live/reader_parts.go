@@ -3,8 +3,8 @@ package live
 // Part is a part of a Snapshot that a Reader can read. Parts are combined with |.
 type Part uint64
 
-// Identity and the constants below are the parts. Each costs one command, unless its comment says
-// otherwise. Only the cost of Chunks grows with the number of chunks.
+// These are the parts. Each costs one command, unless its comment says otherwise. Only the cost of
+// Chunks grows with the number of chunks.
 const (
 	Identity        Part = 1 << iota // release, time and id of the cluster: hello, buildInfo, config.version
 	Version                          // with Identity: the document of config.version
@@ -32,7 +32,7 @@ const (
 	Switches                         // when the balancer was last switched on or off, in config.actionlog
 	Outcomes                         // migrations in config.changelog, counted by the server: two commands
 	Moves                            // the newest migrations in config.changelog
-	Logs                             // the last day of config.changelog and config.actionlog, instead of the four parts above
+	Logs                             // the last day of config.changelog and config.actionlog, instead of the four above
 	Migrations                       // $currentOp, and before 5.0 config.migrations and config.locks
 	Reshardings                      // $currentOp, config.reshardingOperations
 	Statuses                         // a balancerCollectionStatus for each sharded collection
@@ -40,8 +40,8 @@ const (
 	Leases                           // shardsh.leases
 	Causes                           // with Chunks: data for explanations; several commands per collection and database
 	Compatibility                    // with Identity: the feature compatibility version
-	Samples                          // with Sizes and Chunks: the distribution of keys; a $sample for each large collection
-	MemberVersions                   // with Shards: the versions of members, read from the members, concurrently with other parts
+	Samples                          // with Sizes and Chunks: the distribution of keys; a $sample per large collection
+	MemberVersions                   // with Shards: the versions of members, read from them, beside other parts
 )
 
 // AllParts contains all parts, for Required.

@@ -11,9 +11,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxSampledKeys and the constants below limit the part Samples. A storage engine can draw up to a
-// twentieth of a shard's documents without a scan. It scans the collection if the shard has less than
-// twenty times the sample.
+// These constants limit the part Samples. A storage engine can draw up to a twentieth of a shard's
+// documents without a scan. It scans the collection if the shard has less than twenty times the sample.
 const (
 	maxSampledKeys        = 1000 // per collection
 	maxSampledCollections = 100  // the largest collections

@@ -93,7 +93,7 @@ func (r *reading) readDrains(ctx context.Context) error {
 		case mongoerr.Is(ServerError(err), mongoerr.CommandNotFound):
 			return nil // an older router, during an upgrade
 		case IsNotDraining(err):
-			s.Draining, err = false, nil // nor does it if config.shards has said so before
+			s.Draining, err = false, nil // it is not draining any more, although config.shards said so before
 		}
 		if err := r.gapOrError(ctx, Drains, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
 			return err

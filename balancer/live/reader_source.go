@@ -108,8 +108,8 @@ func (s clientSource) open(ctx context.Context, q query) (configCursor, error) {
 func (s clientSource) openAt(
 	ctx context.Context, q query, prefer *readpref.ReadPref, most time.Duration,
 ) (configCursor, error) {
-	// Of a command, unlike of a find, the driver turns the time that is left into maxTimeMS. The cursor
-	// has no limit.
+	// For a command, in contrast to a find, the driver converts the remaining time into maxTimeMS. The
+	// cursor itself has no time limit.
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	var list configCursor

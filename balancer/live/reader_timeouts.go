@@ -15,9 +15,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// firstShardTimeout and the constants below limit the waits for shards. A mongos and a config server
-// wait 20 s for a shard that is down, and wait for a lock as long as it is held (recordings 20-live,
-// 03, 04 and 10).
+// These constants limit the waits for shards. A mongos and a config server wait 20 s for a shard that
+// is down, and wait for a lock as long as it is held (recordings 20-live, 03, 04 and 10).
 const (
 	firstShardTimeout = 3 * time.Second    // until a command has timed out
 	nextShardTimeout  = time.Second        // after that

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// RoleLook and the constants below are the roles that scripts/roles.js creates. Each role includes the
-// roles before it.
+// These are the roles that scripts/roles.js creates. Each role includes the roles before it.
 const (
 	RoleLook    = "shardshLook"
 	RoleEngine  = "shardshEngine"

@@ -72,7 +72,7 @@ func (g *Gate) readWindowObstacle(ctx context.Context) (*obstacle, error) {
 	return nil, nil
 }
 
-// shutObstacle says that none of some windows is open, and which one opens first.
+// shutObstacle returns the obstacle if none of some windows is open. It names the window that opens first.
 func shutObstacle(windows []*Window, now time.Time) (first *obstacle) {
 	for _, w := range windows {
 		o := w.shutObstacle(now)

@@ -52,7 +52,7 @@ type Gate struct {
 	toldUnreported  map[Quantity]bool  // quantities that were reported as missing
 	arriving        arrivals
 
-	firstStepAt  time.Time // firstStepAt is when the first step began; shutBefore is how long a window was shut before that
+	firstStepAt  time.Time // when the first step began; shutBefore is how long a window was shut before
 	shutBefore   time.Duration
 	bytes, steps trajectory
 	left         *Remaining // remaining work; nil if it is not known

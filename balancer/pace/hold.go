@@ -12,7 +12,7 @@ type HoldState struct {
 	Stopped bool
 	// Idle says that nothing is running.
 	Idle bool
-	// Refused says that a command was just refused as during a freeze, so that earlier reads are
+	// Refused says that a command was just refused as during a change of the metadata's owner (compatibility version), so that earlier reads are
 	// outdated.
 	Refused bool
 }

@@ -13,7 +13,7 @@ import (
 // Quantity is a metric that members report.
 type Quantity string
 
-// Lag and the constants below are the quantities, as seconds, fractions or numbers.
+// These are the quantities, as seconds, fractions or numbers.
 const (
 	Lag         Quantity = "lag"    // time by which a secondary is behind its primary
 	Oplog       Quantity = "oplog"  // time that the oplog covers

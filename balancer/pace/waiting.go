@@ -109,7 +109,7 @@ func (g *Gate) finishWait(r Reason, goesOn bool) {
 	}
 }
 
-// endWait reports whether the wait was told of, and is over for all.
+// endWait reports whether the wait was reported, and has ended for all moves.
 func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,13 +130,13 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 // Stats are the statistics of a run.
 type Stats struct {
 	Done
-	// Failures counts them by class.
+	// Failures contains the numbers of failures by class.
 	Failures map[policy.Failure]int
-	// Waited is how long moves have waited, those that still do included.
+	// Waited is the time that moves have waited, including moves that still wait.
 	Waited map[Reason]time.Duration
-	// Left is what is left to do, ToGo how long that takes at the pace of this run, or
-	// what its limits let in of it, without the time of a shut window. Both are nil
-	// where it is not known, as ToGo is at the beginning.
+	// Left is the remaining work. ToGo is the estimated time for it, or for the part that the limits of
+	// this run permit, at the pace of this run and without the time of a shut window. Both are nil if
+	// they are not known; ToGo is not known at the beginning.
 	Left *Remaining
 	ToGo *Range
 }

@@ -14,7 +14,7 @@ import (
 // GoalKind is the kind of goal of a plan.
 type GoalKind string
 
-// Balance and the constants below are the kinds of goals.
+// These are the kinds of goals.
 const (
 	// Balance does what the balancer does until nothing is left to move.
 	Balance GoalKind = "balance"

@@ -14,8 +14,7 @@ type Model struct {
 	Contents sim.ContentsModel
 }
 
-// Even and the constants below are the names of models. A skewed model may have its spread after the
-// name: skewed=1.5.
+// These are the names of models. A skewed model may have its spread after the name: skewed=1.5.
 const (
 	Even     = "even"
 	Measured = "measured"

@@ -11,7 +11,7 @@ type ActionKind uint8
 
 // The actions of the secondary thread (rules/02-defragmentation-and-merging §1.1).
 const (
-	// MergeRange merges the chunks that tile [Min, Max) on Shard.
+	// MergeRange merges the chunks that exactly cover [Min, Max) on Shard.
 	MergeRange ActionKind = iota
 	// MeasureRange estimates the bytes of [Min, Max) on Shard, up to MaxBytes.
 	MeasureRange

@@ -50,7 +50,7 @@ func (a *AvailableShards) IsFree(s catalog.ShardID) bool {
 	return known && a.free[n]
 }
 
-// Take removes shards for the rest of the round.
+// Take makes shards unavailable for the rest of the round.
 func (a *AvailableShards) Take(shards ...catalog.ShardID) {
 	for _, s := range shards {
 		if n, known := a.index[s]; known && a.free[n] {

@@ -47,7 +47,7 @@ func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Mig
 // chunk sizes and defragmentation (rules/01-selection §7).
 func CountStatus(s CountSituation) (Compliance, error) { return ExplainCountStatus(s, nil) }
 
-// ExplainCountStatus is CountStatus with a report of all decisions.
+// ExplainCountStatus is like CountStatus, with a report of all decisions.
 func ExplainCountStatus(s CountSituation, why *Report) (Compliance, error) {
 	if len(ZoneSplits(s.Namespace, s.Table, s.Zones)) > 0 {
 		return Compliance{Violation: ViolationZone}, nil

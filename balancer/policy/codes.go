@@ -18,8 +18,7 @@ const (
 	SubjectChunk      Subject = "chunk"
 )
 
-// ChosenDrain and the constants below are the codes of chosen migrations. The code is the reason of the
-// migration.
+// These are the codes of chosen migrations. The code is the reason of the migration.
 const (
 	ChosenDrain                = Code(ReasonDrain)
 	ChosenZoneViolation        = Code(ReasonZoneViolation)
@@ -29,7 +28,7 @@ const (
 	ChosenAtRandom        Code = "randomMove"
 )
 
-// BalancerOff and the constants below concern the cluster for the whole round.
+// These codes concern the cluster for the whole round.
 const (
 	BalancerOff Code = "balancerOff"
 	WindowShut  Code = "windowShut"
@@ -37,7 +36,7 @@ const (
 	Throttled   Code = "throttled"   // chosen, but waiting
 )
 
-// BalancingOff and the constants below concern a collection, whatever its chunks are.
+// These codes concern a collection, whatever its chunks are.
 const (
 	BalancingOff        Code = "balancingOff"
 	MigrationsForbidden Code = "migrationsForbidden"
@@ -52,7 +51,7 @@ const (
 	OneMigration        Code = "oneMigration" // before 3.4
 )
 
-// ShardBusy and the constants below concern a shard, for the whole collection.
+// These codes concern a shard, for the whole collection.
 const (
 	ShardBusy      Code = "shardBusy"   // is already the donor or recipient of a migration in this round
 	ShardFull      Code = "shardFull"   // before 6.0
@@ -61,7 +60,7 @@ const (
 	NothingToDrain Code = "nothingToDrain"
 )
 
-// NoRecipient and the constants below concern a zone.
+// These codes concern a zone.
 const (
 	NoRecipient        Code = "noRecipient" // also for a single shard that must give chunks
 	ZoneWithoutShards  Code = "zoneWithoutShards"
@@ -77,7 +76,7 @@ const (
 	NoChunkInZone      Code = "noChunkInZone"
 )
 
-// JumboFlag and the constants below concern one chunk.
+// These codes concern one chunk.
 const (
 	JumboFlag       Code = "jumboFlag"
 	OtherChunkFirst Code = "otherChunkFirst"

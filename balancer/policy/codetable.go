@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// The variables below are the table of codes. It is the only place where a code is explained:
+// The variables in this file are the table of codes. It is the only place where a code is explained:
 // sentences, docs/codes.md and the tests are generated from it.
 
 const noActionNeeded = "No action needed."

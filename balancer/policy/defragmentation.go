@@ -15,7 +15,7 @@ import (
 // (rules/02-defragmentation-and-merging §2.1).
 type PhaseName string
 
-// PhaseMergeAndMeasure and the constants below are the phases in their order.
+// These are the phases in their order.
 const (
 	PhaseMergeAndMeasure PhaseName = "mergeAndMeasureChunks"
 	PhaseMoveAndMerge    PhaseName = "moveAndMergeChunks"

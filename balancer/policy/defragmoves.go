@@ -192,7 +192,7 @@ func (p *movePhase) recipient(i int32, siblings []int32) int32 {
 	return first
 }
 
-// scoreSameShard and the constants below are the points of a sibling's score.
+// These are the points of a sibling's score.
 const (
 	scoreSameShard  = 8 // no data are copied
 	scoreSmaller    = 4 // the smaller part is copied

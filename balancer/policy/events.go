@@ -10,9 +10,8 @@ import (
 // EventID is the server's stable id of a log event.
 type EventID int
 
-// EventNoDrainRecipient and the constants below are the log events of the selection (rules/01-selection
-// §6). The server logs the two debug events for every chunk; here they occur once for all chunks that a
-// shard owns in a zone.
+// These are the log events of the selection (rules/01-selection §6). The server logs the two debug
+// events for every chunk; here they occur once for all chunks that a shard owns in a zone.
 const (
 	EventNoDrainRecipient  EventID = 21889
 	EventDrainStuck        EventID = 21890

@@ -11,7 +11,7 @@ import (
 // Failure is the class of an error of a move, a split or a merge. It says how to proceed.
 type Failure int
 
-// AskOperator and the constants below are the classes.
+// These are the classes.
 const (
 	// AskOperator stops and asks the operator: a retry would fail in the same way.
 	AskOperator Failure = iota

@@ -6,9 +6,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The variables below are the table of failures: the codes of rules/02-migration-and-metadata §5.10,
-// and codes of errors between the router and the shards. It is the only place where an error of a move,
-// a split or a merge is explained: docs/failures.md and the tests are generated from it.
+// The variables in this file are the table of failures: the codes of rules/02-migration-and-metadata
+// §5.10, and codes of errors between the router and the shards. It is the only place where an error of
+// a move, a split or a merge is explained: docs/failures.md and the tests are generated from it.
 
 const (
 	remedyReread     = "No action: shardsh reads the catalog again and continues."

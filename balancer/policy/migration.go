@@ -15,7 +15,7 @@ const SessionsNamespace = "config.system.sessions"
 // chose it.
 type Reason string
 
-// ReasonNone and the constants below are the reasons, in the order in which they are checked.
+// These are the reasons, in the order in which they are checked.
 const (
 	ReasonNone            Reason = "none"
 	ReasonDrain           Reason = "drain"

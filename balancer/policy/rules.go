@@ -5,7 +5,7 @@ import "shardsh/balancer/catalog"
 // Rules determine what a balancer balances, and from which difference on.
 type Rules uint8
 
-// RulesDataSize and the constants below are the rules, newest first (rules/01-selection §6 and §9.1).
+// These are the rules, newest first (rules/01-selection §6 and §9.1).
 const (
 	// RulesDataSize balances bytes: 6.0 and later.
 	RulesDataSize Rules = iota
@@ -14,8 +14,8 @@ const (
 	// RulesNearestGentle is RulesNearest without migrations that are forced whatever the chunk's size:
 	// late 4.0 and 4.2.
 	RulesNearestGentle
-	// RulesCeiling balances chunks to the next whole number per shard, with a threshold of 2 if the
-	// collection did not move recently: 3.4, 3.6.
+	// RulesCeiling balances chunks to the next whole number per shard, with a threshold of 2 for a
+	// collection of 20 chunks or more if no chunk moved in the last round: 3.4, 3.6.
 	RulesCeiling
 	// RulesSpread moves one chunk per round while the fullest and the emptiest shard differ by 2, 4 or
 	// 8 chunks: 2.2 to 3.2.

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ViolationDefragmenting and the constants below are the reasons why a collection does not comply.
+// These are the reasons why a collection does not comply.
 const (
 	ViolationDefragmenting   = "defragmentingChunks"
 	ViolationDraining        = "draining"
@@ -35,7 +35,7 @@ type Defragmentation struct {
 	// Phase is the current phase; empty if the policy has no state for the collection, for instance
 	// while the balancer is off.
 	Phase           string
-	RemainingChunks int64 // still to process in the phase
+	RemainingChunks int64 // remaining in the phase
 }
 
 // Compliance says whether the balancer would not change a collection. It is the result of
@@ -59,7 +59,7 @@ func CollectionStatus(s Situation, d Defragmentation) (Compliance, error) {
 	return ExplainStatus(s, d, nil)
 }
 
-// ExplainStatus is CollectionStatus with a report of all decisions.
+// ExplainStatus is like CollectionStatus, with a report of all decisions.
 func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, error) {
 	status, settled := StatusWithoutSizes(s, d)
 	if settled {

@@ -49,7 +49,7 @@ type Cluster interface {
 // Goal is the quantity that the rounds balance.
 type Goal string
 
-// The goals.
+// These are the goals.
 const (
 	// GoalSize balances bytes, as the server's balancer does since 6.0.
 	GoalSize Goal = "size"
@@ -83,7 +83,7 @@ type Order string
 
 // The orders.
 const (
-	// OrderChosen is the order in which the policy chose them.
+	// OrderChosen is the order in which the policy chose the moves.
 	OrderChosen Order = "chosen"
 	// OrderLargest begins with the moves of most bytes, OrderSmallest with the moves of fewest bytes.
 	OrderLargest  Order = "largest"

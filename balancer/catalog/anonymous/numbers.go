@@ -36,8 +36,8 @@ func (n number) int64() int64 {
 	return int64(n.whole)
 }
 
-// maxExactDouble is the limit above which doubles skip integers. The constant below is the distance of
-// adjacent doubles up to the largest number that is replaced.
+// maxExactDouble is the limit above which doubles skip integers. doubleStep is the distance of adjacent
+// doubles up to the largest number that is replaced.
 const (
 	maxExactDouble = 1 << 53
 	doubleStep     = 1 << 11

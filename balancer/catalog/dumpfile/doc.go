@@ -8,8 +8,8 @@ package dumpfile
 
 import "errors"
 
-// ErrNotDump and the errors below are the errors of Open for an invalid dump. Open wraps one of them,
-// or returns the error of a file.
+// These are the errors of Open for an invalid dump. Open wraps one of them, or returns the error of a
+// file.
 var (
 	// ErrNotDump says that there is no dump of a config database.
 	ErrNotDump = errors.New("not a mongodump of a config database")

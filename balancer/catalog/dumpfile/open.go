@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// maxBytes and the constants below are the limits of files, in uncompressed bytes. A small file with
-// very large content may be an attack.
+// These are the limits of files, in uncompressed bytes. A small file with very large content may be an
+// attack.
 const (
 	maxBytes            = 4 << 30
 	maxUnpackedSmall    = 64 << 20

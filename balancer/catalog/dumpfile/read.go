@@ -190,7 +190,8 @@ func (r *reader) readLogs() error {
 	return nil
 }
 
-// setTime sets the snapshot's time to the latest time found in the dump.
+// setTime sets the snapshot's time to the latest time found in the dump, and removes log entries older
+// than catalog.LogSpan.
 func (r *reader) setTime() {
 	p := &r.parts
 	for _, router := range p.Routers {

@@ -12,8 +12,8 @@ package snapfile
 
 import "errors"
 
-// ErrNotSnapshot and the errors below are the errors of Read for invalid content. Read wraps one of
-// them, or returns the error of its reader.
+// These are the errors of Read for invalid content. Read wraps one of them, or returns the error of its
+// reader.
 var (
 	// ErrNotSnapshot says that a file is not a snapshot.
 	ErrNotSnapshot = errors.New("not a snapshot of a cluster")

@@ -26,8 +26,7 @@ type CollectionFacts struct {
 	Docs, Bytes int64  // estimated by $collStats
 }
 
-// ErrViewOrTimeSeries and the errors below are the reasons why a collection can't be read in the order
-// of _id.
+// These errors are the reasons why a collection can't be read in the order of _id.
 var (
 	ErrViewOrTimeSeries = errors.New("it is a view or a time series, which have no _ids of their own")
 	ErrCollation        = errors.New("it has a collation: its _ids have another order than their values")

@@ -63,7 +63,7 @@ func ReadWrites(
 		each)
 }
 
-// ReadDeletions is ReadWrites for deletions only. The server filters them.
+// ReadDeletions is like ReadWrites, for deletions only. The server filters the events.
 func ReadDeletions(
 	ctx context.Context, client *mongo.Client, ns string, since, until bson.Timestamp, each func(Write) error,
 ) error {

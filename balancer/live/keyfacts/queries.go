@@ -49,7 +49,7 @@ func (r *reading) readQueries(ctx context.Context) error {
 	return nil
 }
 
-// maxAnalyzedKeys and the constants below limit the use of analyzeShardKey.
+// These constants limit the use of analyzeShardKey.
 const (
 	maxAnalyzedKeys   = 12
 	analyzeSampleDocs = 100_000

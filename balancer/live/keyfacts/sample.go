@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/live"
 )
 
-// wholeSampleDocs and the constants below limit the sample, in addition to Options.
+// These constants limit the sample, in addition to Options.
 const (
 	wholeSampleDocs = 100 // complete documents, to find their fields
 	minSampleDocs   = 50  // minimum number of documents, however large they are

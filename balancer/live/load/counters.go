@@ -100,8 +100,7 @@ func (c *collection) spreadInserts(
 		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
 	}
 	removing, seconds := deleteShare(c.samples), max(d.Seconds(), 1e-3)
-	// Of the writes that are not inserts some delete: documents = inserts - removing * (writes -
-	// inserts).
+	// Some of the other writes are deletes: documents = inserts - removing * (writes - inserts).
 	inserts := func(docs int64, writes float64) float64 {
 		return max(0, (float64(docs)/seconds+removing*writes)/(1+removing))
 	}

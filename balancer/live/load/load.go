@@ -66,8 +66,8 @@ const (
 	sampleWriteDelay    = 90 * time.Second
 )
 
-// samplesTimeout and the constants below are the time limits of reads, since a command to all shards
-// waits for a shard that is down. After the first timeout, shortTimeout applies to all other reads.
+// These are the time limits of reads, since a command to all shards waits for a shard that is down.
+// After the first timeout, shortTimeout applies to all other reads.
 const (
 	samplesTimeout   = 15 * time.Second
 	readTimeout      = 5 * time.Second

@@ -21,8 +21,8 @@ type Message struct {
 	Raw       []byte
 }
 
-// headerSize and the constants below are the layout of messages: length, id, id of the request and
-// opcode; in OP_MSG followed by flags and sections, of which the first is the command.
+// These constants describe the layout of messages: length, id, id of the request and opcode; in OP_MSG
+// followed by flags and sections, of which the first is the command.
 const (
 	headerSize = 16
 	flagsSize  = 4

@@ -154,7 +154,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// connect carries messages both ways until one end is closed.
+// connect forwards messages in both directions until one end is closed.
 func (p *Proxy) connect(client net.Conn) {
 	defer func() { _ = client.Close() }()
 	p.mu.Lock()
