@@ -64,14 +64,15 @@ type Verdict string
 
 // The verdicts. Only VerdictQuiet, VerdictEnded and VerdictDryRun are a success.
 const (
-	// VerdictQuiet: nothing moved from QuiesceResult.Quiet on until the balancer was restored.
+	// VerdictQuiet says that nothing moved from QuiesceResult.Quiet on until the balancer was restored.
 	VerdictQuiet Verdict = "quiet"
-	// VerdictNotQuiet: the timeout expired. The balancer was restored.
+	// VerdictNotQuiet says that the timeout expired. The balancer was restored.
 	VerdictNotQuiet Verdict = "notQuiet"
-	// VerdictBroken: another client started the balancer or moved data while the cluster was to be
-	// quiet.
+	// VerdictBroken says that another client started the balancer or moved data while the cluster was
+	// to be quiet.
 	VerdictBroken Verdict = "broken"
-	// VerdictEnded: an earlier Quiesce was ended and the balancer restored, or there was none to end.
+	// VerdictEnded says that an earlier Quiesce was ended and the balancer restored, or that there was
+	// none to end.
 	VerdictEnded  Verdict = "ended"
 	VerdictDryRun Verdict = "dryRun"
 )

@@ -12,8 +12,8 @@ type HoldState struct {
 	Stopped bool
 	// Idle says that nothing is running.
 	Idle bool
-	// Refused says that a command was just refused as during a change of the metadata's owner (compatibility version), so that earlier reads are
-	// outdated.
+	// Refused says that a command was just refused as during a change of the feature compatibility
+	// version that moves metadata, so that earlier reads are outdated.
 	Refused bool
 }
 
