@@ -33,7 +33,7 @@ type HeatStep struct {
 	At        string          `json:"at,omitzero"`
 	From      catalog.ShardID `json:"from"`
 	To        catalog.ShardID `json:"to,omitzero"`
-	OfMean    float64         `json:"ofMean,omitzero"` // load that a move transfers, as a fraction of the mean
+	OfMean    float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
 	Bytes     int64           `json:"bytes,omitzero"`
 }
 

@@ -34,8 +34,8 @@ type leasedRun struct {
 // stepper executes steps on servers of two releases.
 type stepper interface {
 	apply.Cluster
-	Release() catalog.Release       // decides which rounds the policy makes
-	RouterRelease() catalog.Release // decides which commands are sent
+	Release() catalog.Release       // determines the rules of rounds
+	RouterRelease() catalog.Release // determines the commands
 }
 
 // acquire takes the lease. doing describes the run in a few words. The error is a *live.HeldError while

@@ -168,7 +168,7 @@ func (g *Gate) Enter(ctx context.Context, m Move) error {
 		if o != nil || err != nil || ctx.Err() != nil {
 			return o, false, err
 		}
-		return nil, g.claim(m), nil // false: another move has reached the limit first
+		return nil, g.claim(m), nil // false: another move has entered first
 	})
 }
 

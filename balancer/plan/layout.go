@@ -58,7 +58,8 @@ type layoutCopy struct {
 	groups      map[string][]int // of pieces that can be on the same shards, by zone in this cluster
 }
 
-// addPieces makes pieces from the chunks: chunks larger than half of the amount of a shard are split.
+// addPieces makes pieces from the chunks: chunks larger than half of the amount that a shard is to get
+// are split.
 func (l *layoutCopy) addPieces() {
 	contents := sim.Measured(l.there, cmp.Or(l.there.MaxChunkSizeBytes, l.other.Settings().MaxChunkSizeBytes))
 	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
@@ -188,7 +189,7 @@ func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID)
 	each, begins := total/float64(len(ours)), 0.0
 	for _, id := range theirs {
 		ends := begins + weight[id]
-		left := map[catalog.ShardID]float64{} // the part of each shard of this cluster
+		left := map[catalog.ShardID]float64{} // the remaining part of each shard of this cluster
 		for n, to := range ours {
 			if part := min(ends, float64(n+1)*each) - max(begins, float64(n)*each); part > 0 {
 				left[to] = part

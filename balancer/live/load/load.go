@@ -116,7 +116,7 @@ type collection struct {
 	before       map[catalog.ShardID]live.OperationCounts
 	began        time.Time // start of the count
 	result       CollectionLoad
-	samples      []heat.Sample // of queries, for which ranges they read or write
+	samples      []heat.Sample // of queries
 	inserts      []heat.Sample
 	from, until  time.Time // period of the samples; until is zero for now
 }
