@@ -7,7 +7,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// mayAutoMerge: the auto-merger's own switch, mode and window.
+// mayAutoMerge reports whether the auto-merger's own switch, the balancer mode and the balancer window
+// allow auto-merging now.
 func (l *Loop) mayAutoMerge() bool {
 	s := l.effectiveSettings()
 	return s.ShouldAutoMerge(l.now.In(l.cfg.Location))
@@ -33,9 +34,9 @@ func (l *Loop) stopMerging() []policy.MergerEvent {
 	return l.merger.Disable()
 }
 
-// SettingsChanged tells the loop that a command has written settings, or those
-// of a collection, which it has read since. Where they forbid auto-merging, that
-// ends now and not with the next round (rules/02-defragmentation-and-merging §1.4).
+// SettingsChanged tells the loop that a command has written config.settings or the settings of a
+// collection, and that the command has read them again. If the new settings forbid auto-merging,
+// auto-merging stops immediately and not at the next round (rules/02-defragmentation-and-merging §1.4).
 func (l *Loop) SettingsChanged(ctx context.Context, j EventLog, now time.Time) {
 	settings := l.effectiveSettings()
 	if settings.ShouldAutoMerge(now.In(l.cfg.Location)) {
@@ -48,7 +49,7 @@ func (l *Loop) SettingsChanged(ctx context.Context, j EventLog, now time.Time) {
 	}
 }
 
-// startDueAutoMergeRound begins a round that is due; either thread may find it.
+// startDueAutoMergeRound starts a round of the auto-merger if one is due. Both threads call it.
 func (l *Loop) startDueAutoMergeRound(t *thread) {
 	interval := l.cfg.Parameters().AutoMergerInterval
 	var events []policy.MergerEvent

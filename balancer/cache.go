@@ -22,7 +22,7 @@ func (c *imbalancedCache) len() int { return len(c.order) }
 
 func (c *imbalancedCache) has(ns string) bool { return c.set[ns] }
 
-// add keeps members and refuses new ones beyond the limit.
+// add adds a collection, unless the cache is full.
 func (c *imbalancedCache) add(ns string) {
 	if c.set[ns] || len(c.order) >= imbalancedCacheLimit {
 		return
@@ -47,7 +47,8 @@ func (c *imbalancedCache) remove(ns string) {
 	}
 }
 
-// all walks a snapshot of the members, so that they may be removed meanwhile.
+// all iterates over a copy of the collections, so that the caller may remove collections during the
+// iteration.
 func (c *imbalancedCache) all() iter.Seq[string] {
 	members := c.order
 	return func(yield func(string) bool) {

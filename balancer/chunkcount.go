@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// selectByCount returns the chunk selection of releases that count chunks: all
-// collections one after the other, without sizes, batches and memory
+// selectByCount selects chunks as the releases do that balance by the number of chunks: it considers
+// all collections one after the other, without sizes, batches and the cache of imbalanced collections
 // (rules/01-rounds-and-settings §3.4 and rules/01-selection §9.2).
 func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error) {
 	if len(shards) < 2 {

@@ -7,13 +7,13 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Cluster is what the exchanges of a loop (Call) talk to: all that the engine
-// needs of a sharded cluster, except long-running operations. It is composed of the
-// small interfaces that are declared beside the code which uses them. Failures
-// carry the server's code (mongoerr) where the engine decides on it.
+// Cluster contains everything that the engine needs of a sharded cluster, except long-running
+// operations. The calls of a loop (Call) get one. It is composed of the small interfaces that are
+// declared beside the code that uses them. Errors carry the server's code (mongoerr) where the engine
+// decides by the code.
 //
-// A driver that runs a loop needs a Cluster and one of the two ways to begin
-// a long operation: an EventCluster starts it, a SharedCluster waits for it.
+// A driver that runs a loop needs a Cluster and one of two ways to run a long operation: an
+// EventCluster starts the operation, a SharedCluster waits for its end.
 type Cluster interface {
 	Reader
 	Splitter
@@ -21,43 +21,41 @@ type Cluster interface {
 	DefragmentationStore
 }
 
-// EventCluster is a Cluster whose migrations and actions take virtual time:
-// they are started, and done is called, once, by an event of the queue. The
-// EventDriver needs one.
+// EventCluster is a Cluster whose migrations and actions take virtual time: a call starts the
+// operation, and an event of the queue calls done once at its end. The EventDriver needs an
+// EventCluster.
 type EventCluster interface {
 	Cluster
 	StartMove(m policy.Migration, done func(error))
 	StartAction(a policy.StreamAction, done func(policy.ActionResult))
 }
 
-// SharedCluster is a Cluster that several goroutines use at once, each of which
-// waits for what it asked for. Run needs one.
+// SharedCluster is a Cluster that several goroutines use at once. Each goroutine waits for the end of
+// its own operation. Run needs a SharedCluster.
 type SharedCluster interface {
 	Mover
-	// With gives the cluster to one exchange, which ends before With returns.
-	// It is the one point that every exchange passes: a cluster that needs a
-	// lock for them takes it here.
+	// With calls exchange with the cluster and returns when exchange has returned. Every exchange goes
+	// through With: a cluster that needs a lock for its exchanges takes the lock here.
 	With(exchange func(Cluster))
 }
 
-// MachineIDs is a Cluster whose nodes tell the numbers that they put into the
-// ObjectIds they make: no two shards should have the same. A round begins with
-// that check where the Cluster is one (rules/01-rounds-and-settings §1.4).
+// MachineIDs is implemented by a Cluster whose nodes report the numbers that they put into the
+// ObjectIds they generate. No two shards should have the same number. For such a Cluster a round begins
+// with that check (rules/01-rounds-and-settings §1.4).
 type MachineIDs interface {
 	// MachineID returns tells = false if the shard does not report its number.
 	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
-	// MachineIDsDiffer reports that all shards answer and no two have the same number,
-	// if that is known without asking each of them.
+	// MachineIDsDiffer reports whether it is known, without a command to each shard, that all shards
+	// answer and that no two of them have the same number.
 	MachineIDsDiffer(ctx context.Context) bool
 	// ResetMachineID lets the shard draw another number.
 	ResetMachineID(ctx context.Context, id catalog.ShardID) error
 }
 
-// RoundLock is the lock "balancer" of config.locks, for clusters of releases
-// whose routers take it for each round (rules/01-selection §9.5). A Cluster that also is
-// one is asked for it there.
+// RoundLock is the lock "balancer" of config.locks, for clusters of releases whose routers take it for
+// each round (rules/01-selection §9.5). The engine takes the lock if the Cluster implements RoundLock.
 type RoundLock interface {
-	// LockRound is false while somebody else holds the lock.
+	// LockRound returns false while another process holds the lock.
 	LockRound(ctx context.Context) (bool, error)
 	UnlockRound(ctx context.Context) error
 }

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// currentSettings are those last read or set.
+// currentSettings holds the settings that were last read or set.
 type currentSettings struct {
 	mu       *sync.Mutex // of the loop
 	value    catalog.Settings
@@ -27,8 +27,8 @@ func (c *currentSettings) set(s catalog.Settings) {
 	c.revision++
 }
 
-// setIfRevision sets the settings if the revision is still the given one (compare-and-set),
-// so that settings which a command has read meanwhile win.
+// setIfRevision sets the settings if the revision is still the given one (compare-and-set), so that
+// settings which a command has read in the meantime are not overwritten.
 func (c *currentSettings) setIfRevision(times int64, s catalog.Settings) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,23 +16,23 @@ type roundDecisions struct {
 	cfg            *Config
 }
 
-// begin starts the report of a round, where one is wanted.
+// begin starts the report of a round, if Config.OnDecisions is set.
 func (r *roundDecisions) begin() {
 	if r.cfg.OnDecisions != nil {
 		r.Report = &policy.Report{ChosenOnly: r.cfg.ChosenOnly}
 	}
 }
 
-// end hands over the report of a round. One that a termination cuts short is
-// dropped.
+// end passes the report of a round to Config.OnDecisions. A round that a termination interrupts has no
+// report.
 func (r *roundDecisions) end(now time.Time) {
 	if r.Report != nil {
 		r.cfg.OnDecisions(now, r.Decisions)
 	}
 }
 
-// wantsSkipped reports whether decisions about collections without migrations are requested:
-// then no collection is skipped silently.
+// wantsSkipped reports whether decisions about collections without migrations are requested. If so, no
+// collection is skipped without a decision.
 func (r *roundDecisions) wantsSkipped() bool {
 	return r.Report != nil && !r.cfg.ChosenOnly || r.logEnabled()
 }
@@ -46,7 +46,7 @@ func (l *Loop) reportDisabled() {
 	policy.ReportDisabled(l.effectiveSettings(), l.now.In(l.cfg.Location), l.decisions.Report)
 }
 
-// reportSkipped records collections that the round does not reach.
+// reportSkipped records collections that the round does not get to.
 func (r *roundDecisions) reportSkipped(d policy.Decision, groups ...[]*catalog.Collection) {
 	if !r.WantsDecisions() || !r.wantsSkipped() {
 		return

@@ -18,12 +18,12 @@ import (
 
 // DefragmentationStore stores the progress of a defragmentation in the catalog.
 type DefragmentationStore interface {
-	// SetEstimate stores the measured size with the chunk that has exactly
-	// these bounds; an error when there is none.
+	// SetEstimate stores the measured size with the chunk that has exactly these bounds; it returns an
+	// error if there is no such chunk.
 	SetEstimate(ctx context.Context, ns string, uuid bson.Binary, m policy.Measurement) error
 
-	// SetDefragmentationPhase stores the phase with the collection; an error
-	// when the collection is gone.
+	// SetDefragmentationPhase stores the phase with the collection; it returns an error if the
+	// collection does not exist any more.
 	SetDefragmentationPhase(ctx context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error
 
 	// EndDefragmentation removes the phase and the flag from the collection and
@@ -31,23 +31,24 @@ type DefragmentationStore interface {
 	EndDefragmentation(ctx context.Context, ns string, uuid bson.Binary) error
 }
 
-// defragmentations are the running defragmentations. The loop adds them and takes
-// migrations from them, the streams take actions and advance their
-// phases, commands abort them and read their progress.
+// defragmentations are the running defragmentations. The loop adds defragmentations and takes
+// migrations from them. The streams take actions from them and advance their phases. Commands abort
+// them and read their progress.
 type defragmentations struct {
 	mu      *sync.Mutex        // of the engine; each method takes it
 	running []*defragmentation // by UUID
 }
 
-// defragmentation is one collection's, in its present phase.
+// defragmentation is the defragmentation of one collection, in its current phase.
 type defragmentation struct {
 	ns    string
 	uuid  bson.Binary
 	phase policy.Phase
 }
 
-// startDefragmentations picks up the collections flagged since the last round
-// (rules/02-defragmentation-and-merging §2.2). A collection that fails is tried again in the next one.
+// startDefragmentations starts the defragmentation of the collections that were flagged since the last
+// round (rules/02-defragmentation-and-merging §2.2). The next round tries a collection again for which
+// this fails.
 func (l *Loop) startDefragmentations() error {
 	colls, err := l.collections()
 	if err != nil {
@@ -73,9 +74,9 @@ func (l *Loop) startDefragmentations() error {
 	return nil
 }
 
-// enterPhase begins a phase, and those that follow as long as there is nothing
-// to do in them. Each is stored before it is built. The phase is nil when the
-// defragmentation is over.
+// enterPhase begins a phase. If a phase has nothing to do, the phase that follows it begins as well.
+// Each phase is stored before it is built. The returned phase is nil when the defragmentation is
+// complete.
 func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.PhaseName,
 	store bool) (policy.Phase, error) {
 	for {
@@ -134,8 +135,8 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 	return policy.NewPhase(name, l.withLimits(NewSituation(routing, sizes[ns], shards, l.Settings()))), nil
 }
 
-// defragmentationMoves takes one migration after the other from the
-// collections in turn, as long as shards are available (rules/02-defragmentation-and-merging §2.5).
+// defragmentationMoves takes one migration from each collection in turn, as long as shards are
+// available (rules/02-defragmentation-and-merging §2.5).
 func (l *Loop) defragmentationMoves(available *policy.AvailableShards) []policy.Migration {
 	left := l.defragmentations.all()
 	l.rand.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
@@ -158,15 +159,15 @@ func (l *Loop) defragmentationMoves(available *policy.AvailableShards) []policy.
 	return moves
 }
 
-// AbortDefragmentation asks the defragmentation of a collection, if one is
-// running, to end once its outstanding actions have ended (rules/02-defragmentation-and-merging §2.9).
+// AbortDefragmentation asks the defragmentation of a collection, if one is running, to stop as soon as
+// its outstanding actions have finished (rules/02-defragmentation-and-merging §2.9).
 func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
 	l.defragmentations.withPhase(uuid, func(p policy.Phase) { p.Abort(policy.PhaseFinished) })
 	l.streams.wake()
 }
 
-// Defragmentation returns how far the defragmentation of a collection is, for the
-// status command; the phase is empty when the loop has no state for it.
+// Defragmentation returns the progress of the defragmentation of a collection, for the status command.
+// The phase is empty when the loop has no state for the collection.
 func (l *Loop) Defragmentation(coll catalog.Collection) policy.Defragmentation {
 	d := policy.Defragmentation{Running: coll.Defragment}
 	if d.Running {

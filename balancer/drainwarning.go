@@ -2,8 +2,8 @@ package balancer
 
 import "shardsh/balancer/catalog"
 
-// warnDraining looks, at most every ten minutes, for shards whose draining
-// can't make progress: the balancer is off, or a collection may not be balanced
+// warnDraining checks, at most every ten minutes, whether there are shards whose draining can't make
+// progress because the balancer is off or because a collection may not be balanced
 // (rules/01-rounds-and-settings §1.5).
 func (l *Loop) warnDraining() error {
 	if !l.lastDrainCheck.IsZero() && l.now.Sub(l.lastDrainCheck) < DrainWarningInterval {

@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// EventDriver runs a loop and its streams on the virtual time of a queue. It
-// runs inside the queue's events and starts no goroutine.
+// EventDriver runs a loop and its streams on the virtual time of a queue. Its code runs inside the
+// queue's events; it starts no goroutine.
 type EventDriver struct {
 	loop          *Loop
 	main, streams *eventThread
@@ -35,7 +35,7 @@ func (d *EventDriver) Start() {
 	d.streams.start()
 }
 
-// Stop terminates the loop. Migrations and actions under way end on their own.
+// Stop terminates the loop. Migrations and actions in progress run to their end.
 func (d *EventDriver) Stop() {
 	if d.main.stopped {
 		return
@@ -46,7 +46,7 @@ func (d *EventDriver) Stop() {
 	d.loop.Close()
 }
 
-// eventThread turns one of the two threads.
+// eventThread runs one of the two threads.
 type eventThread struct {
 	queue      *Queue
 	cluster    EventCluster
@@ -66,7 +66,7 @@ func (t *eventThread) stop() {
 	t.timer.Cancel()
 }
 
-// wake ends a Wait, by an event of its own.
+// wake ends a Wait with an event of its own.
 func (t *eventThread) wake() {
 	if !t.waiting || t.stopped {
 		return
@@ -76,7 +76,7 @@ func (t *eventThread) wake() {
 	t.start()
 }
 
-// resume runs the thread until it has to wait for time to pass.
+// resume runs the thread until it has to wait.
 func (t *eventThread) resume(result any) {
 	t.waiting, t.timer = false, nil
 	for !t.stopped {
@@ -107,7 +107,7 @@ func (t *eventThread) resume(result any) {
 func (t *eventThread) startAction(a policy.StreamAction) {
 	done := once(func(r policy.ActionResult) {
 		if t.stopped {
-			return // nobody waits for the reply any more
+			return // no thread waits for the reply any more
 		}
 		t.actionDone(context.Background(), t.cluster, a, r)
 	})
@@ -135,7 +135,7 @@ func (t *eventThread) startMoves(step Moves) {
 	}
 }
 
-// moveBatch are the migrations that a thread waits for.
+// moveBatch is a batch of migrations that a thread waits for.
 type moveBatch struct {
 	thread    *eventThread
 	results   []error
@@ -143,7 +143,7 @@ type moveBatch struct {
 	remaining int
 }
 
-// moveDone records the result of a migration, once: it may have been reported before a panic.
+// moveDone records the result of a migration, once. A migration may report its result and then panic.
 func (b *moveBatch) moveDone(i int, err error) {
 	if b.ended[i] {
 		return

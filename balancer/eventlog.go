@@ -83,8 +83,8 @@ func (d roundDetails) failureDoc(now time.Time, err error, r catalog.Release) bs
 	}
 }
 
-// logMerger writes the auto-merger's events into the change log. A failure is
-// a warning.
+// logMerger writes the auto-merger's events to config.changelog. If a write fails, logMerger logs a
+// warning.
 func (l *Loop) logMerger(t *thread, events []policy.MergerEvent) {
 	for _, e := range events {
 		if e == policy.MergerStarts {

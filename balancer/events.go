@@ -7,7 +7,7 @@ import "time"
 // safe for concurrent use. The zero value is an empty queue at time zero.
 type Queue struct {
 	now    time.Time
-	origin time.Time // due times are stored relative to it
+	origin time.Time // due times are stored relative to this time
 	heap   eventHeap
 	seq    uint64
 }
@@ -15,11 +15,10 @@ type Queue struct {
 // NewQueue returns an empty queue whose time is start.
 func NewQueue(start time.Time) *Queue { return &Queue{now: start, origin: start} }
 
-// Now returns the queue's time: that of the last event run or of the last Advance.
+// Now returns the queue's time: the time of the last event that ran, or of the last Advance.
 func (q *Queue) Now() time.Time { return q.now }
 
-// At adds an event. One that is due in the past runs next, without turning
-// time back.
+// At adds an event. An event that is due in the past runs next, and the queue's time does not go back.
 func (q *Queue) At(due time.Time, run func()) *Event {
 	if due.Before(q.now) {
 		due = q.now
@@ -33,7 +32,7 @@ func (q *Queue) At(due time.Time, run func()) *Event {
 // After adds an event that is due in d.
 func (q *Queue) After(d time.Duration, run func()) *Event { return q.At(q.now.Add(d), run) }
 
-// NextDue returns when the next event is due; false when there is none.
+// NextDue returns when the next event is due; false if the queue is empty.
 func (q *Queue) NextDue() (time.Time, bool) {
 	q.dropCancelled()
 	if len(q.heap) == 0 {
@@ -42,7 +41,8 @@ func (q *Queue) NextDue() (time.Time, bool) {
 	return q.heap[0].event.due, true
 }
 
-// RunNext moves time to the next event and runs it; false when there is none.
+// RunNext advances the time to the next event and runs the event. It returns false if the queue is
+// empty.
 func (q *Queue) RunNext() bool {
 	q.dropCancelled()
 	if len(q.heap) == 0 {
@@ -56,8 +56,8 @@ func (q *Queue) RunNext() bool {
 	return true
 }
 
-// Advance runs everything due until t and leaves the time at t. Events that
-// an event adds are run too when they are due by then.
+// Advance runs all events that are due until t, and sets the time to t. Events that are added meanwhile
+// run as well if they are due by then.
 func (q *Queue) Advance(t time.Time) {
 	for {
 		due, ok := q.NextDue()
@@ -83,21 +83,21 @@ func (q *Queue) dropCancelled() {
 	}
 }
 
-// Event is one that waits in a Queue, or has run.
+// Event is an event of a Queue; it may have run already.
 type Event struct {
 	due time.Time
-	run func() // nil when it is cancelled
+	run func() // nil if the event is cancelled
 }
 
-// Cancel takes the event out of its queue, if it is still there. Nil does nothing.
+// Cancel removes the event from its queue if it has not run yet. Cancel on nil does nothing.
 func (e *Event) Cancel() {
 	if e != nil {
 		e.run = nil
 	}
 }
 
-// entry is an event with its sort key: its due time, as far as a
-// Duration can hold it, and its sequence number.
+// entry is an event with its sort key: its due time, as far as a Duration can represent it, and its
+// sequence number.
 type entry struct {
 	due   time.Duration
 	seq   uint64
@@ -108,15 +108,15 @@ func (a *entry) before(b *entry) bool {
 	if a.due != b.due {
 		return a.due < b.due
 	}
-	// Durations saturate centuries ahead: then the times are compared.
+	// A Duration saturates after about 290 years; then the times themselves are compared.
 	if order := a.event.due.Compare(b.event.due); order != 0 {
 		return order < 0
 	}
 	return a.seq < b.seq
 }
 
-// eventHeap is a heap as of container/heap, without the detour over an interface:
-// a busy cluster has millions of events.
+// eventHeap is a heap like container/heap, but without calls through an interface: a busy cluster has
+// millions of events.
 type eventHeap []entry
 
 func (h *eventHeap) push(e entry) {

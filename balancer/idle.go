@@ -8,19 +8,19 @@ import (
 // idleCollections are the collections in which earlier rounds found nothing to do. Rounds skip them
 // until they change.
 type idleCollections struct {
-	// revision is Config.Revision; nil = nothing is known of changes.
+	// revision is Config.Revision; nil if changes are not tracked.
 	revision    func(ns string) *uint64
 	byNamespace map[string]*idleCollection
 }
 
-// idleCollection is what rounds found out about one collection.
+// idleCollection is the state of one collection that earlier rounds have determined.
 type idleCollection struct {
 	revision *uint64
-	// nothingToSplitAt and chosen are the revision + 1 (0 = unknown) at which there was nothing
-	// to split at zones, and nothing to move.
+	// nothingToSplitAt and nothingToMoveAt are the revision + 1 (0 = unknown) at which there was
+	// nothing to split at zone boundaries, and nothing to move.
 	nothingToSplitAt, nothingToMoveAt uint64
 	candidates                        *policy.Candidates
-	// neverZoned: it has no zones, and cannot get any in this run.
+	// neverZoned says that the collection has no zones and cannot get any in this run.
 	neverZoned bool
 }
 
@@ -52,7 +52,7 @@ func (p *idleCollections) nothingToMove(ns string, available *policy.AvailableSh
 	return !known.candidates.MayChoose(available)
 }
 
-// noteNothingChosen records the input of a selection that chose nothing.
+// noteNothingChosen records the input of a selection that chose nothing for a collection.
 func (p *idleCollections) noteNothingChosen(s policy.Situation, available *policy.AvailableShards) {
 	if p.revision != nil {
 		known := p.entryFor(s.Namespace)
@@ -60,7 +60,7 @@ func (p *idleCollections) noteNothingChosen(s policy.Situation, available *polic
 	}
 }
 
-// noteNothingToMove notes that a collection has nothing to move as long as it does not change.
+// noteNothingToMove records that a collection has nothing to move until it changes.
 func (p *idleCollections) noteNothingToMove(ns string, available *policy.AvailableShards) {
 	if p.revision != nil {
 		known := p.entryFor(ns)
@@ -68,8 +68,8 @@ func (p *idleCollections) noteNothingToMove(ns string, available *policy.Availab
 	}
 }
 
-// noteNothingToSplit notes that a collection has nothing to split at its zones; unzoned if
-// it never will.
+// noteNothingToSplit records that a collection has nothing to split at its zone boundaries; unzoned
+// means that it never will.
 func (p *idleCollections) noteNothingToSplit(ns string, unzoned bool) {
 	if p.revision != nil {
 		known := p.entryFor(ns)

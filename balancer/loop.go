@@ -17,38 +17,37 @@ const (
 	// RoundInterval is the sleep after an idle, skipped or failed round and
 	// the back-off when settings can't be read.
 	RoundInterval = 10 * time.Second
-	// DrainWarningInterval is the least time between two drain warnings.
+	// DrainWarningInterval is the minimum time between two drain warnings.
 	DrainWarningInterval = 10 * time.Minute
 )
 
-// errTerminated unwinds a round when the loop is asked to stop.
+// errTerminated ends a round when the loop is asked to stop.
 var errTerminated = errors.New("the balancer is terminating")
 
-// Parameters are the server parameters the loop obeys, under the meaning of
+// Parameters are the server parameters that the loop uses, with the meaning given in
 // rules/01-rounds-and-settings §1.8.
 type Parameters struct {
-	// MigrationsThrottling is the least gap between the end of one batch of
-	// migrations and the start of the next (balancerMigrationsThrottlingMs).
+	// MigrationsThrottling is the minimum time between the end of one batch of migrations and the start
+	// of the next (balancerMigrationsThrottlingMs).
 	MigrationsThrottling time.Duration
-	// SelectionTimeout bounds one selection once it has a candidate
+	// SelectionTimeout limits the time of one selection once the selection has a candidate
 	// (balancerChunksSelectionTimeoutMs).
 	SelectionTimeout time.Duration
-	// DefragmentationThrottling is the least gap before a merge of a
-	// defragmentation (chunkDefragmentationThrottlingMS), AutoMergerThrottling
-	// that before the auto-merger goes on to another shard
-	// (autoMergerThrottlingMS). Both count from the same last action.
+	// DefragmentationThrottling is the minimum time before a merge of a defragmentation
+	// (chunkDefragmentationThrottlingMS). AutoMergerThrottling is the minimum time before the
+	// auto-merger proceeds to another shard (autoMergerThrottlingMS). Both are counted from the same
+	// last action.
 	DefragmentationThrottling, AutoMergerThrottling time.Duration
-	// AutoMergerInterval is the least time between the beginnings of two rounds
-	// of the auto-merger (autoMergerIntervalSecs).
+	// AutoMergerInterval is the minimum time between the starts of two rounds of the auto-merger
+	// (autoMergerIntervalSecs).
 	AutoMergerInterval time.Duration
 	// SessionsChunks is the number of chunks into which releases up to 7.0 cut
 	// the sessions collection (minNumChunksForSessionsCollection).
 	SessionsChunks int
-	// RandomMigrations is the server's fail point for tests of itself
-	// (balancerShouldReturnRandomMigrations): chunks and unsharded collections
-	// move at random (rules/01-selection §6.10 and §8).
+	// RandomMigrations is the fail point balancerShouldReturnRandomMigrations, which the server's own
+	// tests use: chunks and unsharded collections move at random (rules/01-selection §6.10 and §8).
 	RandomMigrations bool
-	// ReshardingDuration is the least time a resharding takes
+	// ReshardingDuration is the minimum duration of a resharding
 	// (reshardingMinimumOperationDurationMillis).
 	ReshardingDuration time.Duration
 }
@@ -64,26 +63,26 @@ func DefaultParameters() Parameters {
 
 // Config configures a Loop.
 type Config struct {
-	// Version is the release whose balancer this is; zero is the present one.
+	// Version is the release whose balancer the loop implements; zero is the current release.
 	Version catalog.Release
-	// Parameters is asked at every use, since they change at run time. Nil
-	// means the defaults.
+	// Parameters returns the server parameters. The loop calls it at every use, since the parameters
+	// change at run time. Nil means the defaults.
 	Parameters func() Parameters
-	// Rand is the one source of chance: the order of shards and collections.
-	// Nil keeps catalog order (rules/01-selection §6.9, the unshuffled mode).
+	// Rand is the only source of randomness: the order of shards and collections. Nil keeps catalog
+	// order (rules/01-selection §6.9, the unshuffled mode).
 	Rand *rand.Rand
-	// Logger gets the log events of the spec, with their id as attribute.
+	// Logger gets the log events of the spec, with their id as an attribute.
 	Logger *slog.Logger
-	// Location is the time zone windows are read in: that of the config server's
-	// primary for a balancer that stands for the cluster's own. It is mandatory,
-	// since a wrong one moves data at the wrong hours without a word.
+	// Location is the time zone of balancer windows. A balancer that replaces the cluster's own uses
+	// the time zone of the config server's primary. Location is mandatory, because a wrong time zone
+	// would silently move data at the wrong hours.
 	Location *time.Location
-	// IgnoreMode lets the engine work while config.settings says that the
-	// cluster's own balancer is off, as it has to be beside an engine of ours.
-	// Windows and the auto-merger's own switch count all the same.
+	// IgnoreMode lets the engine work while config.settings says that the cluster's own balancer is
+	// off, which is required while an engine of ours works. Windows and the auto-merger's own switch
+	// still apply.
 	IgnoreMode bool
-	// NoPauses starts the next round at once after a round with candidates, for callers
-	// that pace the loop themselves.
+	// NoPauses starts the next round immediately after a round with candidates, for callers that limit
+	// the pace themselves.
 	NoPauses bool
 	// Reasons restricts the reasons for moving chunks (drain, zone, imbalance); nil means all. A
 	// cluster's own balancer has no such setting.
@@ -91,38 +90,36 @@ type Config struct {
 	// Fits reports whether a shard has disk space for the part of a chunk that would move; nil
 	// disables the check, as in a cluster's own balancer.
 	Fits func(ns string, to catalog.ShardID, c catalog.Chunk) bool
-	// OnDecisions is called, without locks held, at the end of each round with what
-	// the round chose and what it did not, in order. Nil costs nothing.
+	// OnDecisions is called, without locks held, at the end of each round with the decisions of the
+	// round in order, including the decisions not to move. Nil costs nothing.
 	OnDecisions func(at time.Time, decisions []policy.Decision)
-	// ChosenOnly has OnDecisions told of what rounds choose alone.
+	// ChosenOnly passes only the chosen migrations to OnDecisions.
 	ChosenOnly bool
-	// Revision returns a counter of a collection that changes whenever anything
-	// does that rounds look at: its entry, chunks, zones and sizes, the shards and
-	// the settings. With it, rounds pass over collections in which nothing can be
-	// chosen, unless OnDecisions or the Logger are to be told of those. Nil has rounds
-	// look at everything.
+	// Revision returns a counter of a collection that changes whenever anything changes that rounds
+	// read: the collection's entry, chunks, zones and sizes, the shards and the settings. With
+	// Revision, rounds skip collections in which nothing can be chosen, unless OnDecisions or the
+	// Logger need the decisions about such collections. With nil, rounds read everything.
 	Revision func(ns string) *uint64
-	// FixedZones says that zones stay as they are for as long as the engine works, so
-	// that rounds look only once at what has none.
+	// FixedZones says that zones do not change while the engine works, so that rounds check a
+	// collection without zones only once.
 	FixedZones bool
 	// LastAutoMergeRound is the start of the last finished round of the auto-merger: the
 	// next one starts AutoMergerInterval later. Zero starts one at once.
 	LastAutoMergeRound time.Time
-	// OnRoundChange is called, without locks held, when a round begins or ends, so
-	// that whoever waits for a round can look at Status again.
+	// OnRoundChange is called, without locks held, when a round begins or ends, so that a caller that
+	// waits for a round can read Status again.
 	OnRoundChange func()
 }
 
-// Status is what balancerStatus reports of the loop.
+// Status is the state of the loop that balancerStatus reports.
 type Status struct {
 	InRound bool
-	// Rounds counts finished rounds, skipped and failed ones included.
+	// Rounds is the number of finished rounds, including skipped and failed rounds.
 	Rounds int64
 }
 
-// Loop is the balancer's main thread as a state machine. Turn it with Resume
-// from one driver at a time; Status, Settings, SetSettings and Terminate may
-// be called from anywhere.
+// Loop is the balancer's main thread as a state machine. One driver at a time calls Resume. Status,
+// Settings, SetSettings and Terminate may be called from any goroutine.
 type Loop struct {
 	thread
 	cfg Config
@@ -142,10 +139,10 @@ type Loop struct {
 
 	streams *Streams
 
-	// mu is the one mutex of the engine. It guards what follows, the random source, and
-	// what both threads and the streams say that it guards. Nothing is called
-	// with it held that may wait or take another lock: no method of a Cluster,
-	// no OnRoundChange, Parameters or OnWake.
+	// mu is the one mutex of the engine. It guards the fields below, the random source, and the fields
+	// of both threads and of the streams whose comments say so. While mu is held, nothing may be called
+	// that may wait or take another lock: no method of a Cluster, and none of OnRoundChange, Parameters
+	// and OnWake.
 	mu               sync.Mutex
 	settings         currentSettings
 	status           roundStatus
@@ -153,8 +150,8 @@ type Loop struct {
 	merger           policy.AutoMerger
 }
 
-// NewLoop returns a loop that begins with the start-up sequence (rules/01-rounds-and-settings §1.2).
-// It panics without a Location, which is a mistake of the program.
+// NewLoop returns a loop that begins with the start-up sequence (rules/01-rounds-and-settings §1.2). It
+// panics if cfg has no Location, which is a programming error.
 func NewLoop(cfg Config) *Loop {
 	if cfg.Location == nil {
 		panic("balancer: Config.Location is missing")
@@ -193,17 +190,16 @@ func (l *Loop) Terminate() {
 	l.streams.notify()
 }
 
-// Close frees the loop, and its streams, when neither will be resumed again.
+// Close frees the loop and its streams. The caller must not resume either of them afterwards.
 func (l *Loop) Close() {
 	l.thread.Close()
 	l.streams.Close()
 }
 
-// Streams returns the secondary thread of the loop. It is turned by a driver of
-// its own, beside the loop.
+// Streams returns the secondary thread of the loop. A separate driver runs it beside the loop.
 func (l *Loop) Streams() *Streams { return l.streams }
 
-// Status reports whether a round is in progress and how many ended.
+// Status returns whether a round is in progress and how many rounds have ended.
 func (l *Loop) Status() Status { return l.status.get() }
 
 // Settings returns the settings last read or set, as stored in the cluster.
@@ -212,12 +208,12 @@ func (l *Loop) Settings() catalog.Settings {
 	return s
 }
 
-// SetSettings makes settings that a command has just read take effect, so
-// that a round in progress sees balancerStop at once (rules/01-rounds-and-settings §1.6).
+// SetSettings applies settings that a command has just read, so that a round in progress sees
+// balancerStop immediately (rules/01-rounds-and-settings §1.6).
 func (l *Loop) SetSettings(s catalog.Settings) { l.settings.set(s) }
 
-// enabled is the enabled check of a round: mode full, inside the window, no
-// termination asked for.
+// enabled reports whether a round may work: the mode is full, the time is inside the window, and no
+// termination was requested.
 func (l *Loop) enabled() bool {
 	s := l.effectiveSettings()
 	return !l.isTerminating() && s.ShouldBalance(l.now.In(l.cfg.Location))
@@ -232,7 +228,7 @@ func (l *Loop) effectiveSettings() catalog.Settings {
 	return s
 }
 
-// main is the body of the main thread (rules/01-rounds-and-settings §1.2).
+// main runs the main thread (rules/01-rounds-and-settings §1.2).
 func (l *Loop) main() {
 	for !l.isTerminating() {
 		if err := l.refreshSettings(); err == nil {
@@ -247,8 +243,8 @@ func (l *Loop) main() {
 	}
 }
 
-// refreshSettings reads the three documents in order. What parsed before a
-// failure stays in effect (rules/01-rounds-and-settings §2.1).
+// refreshSettings reads the three documents of config.settings in order. If reading fails, the settings
+// that were parsed before the failure stay in effect (rules/01-rounds-and-settings §2.1).
 func (l *Loop) refreshSettings() error { return l.refreshSettingsBy(&l.thread) }
 
 func (l *Loop) refreshSettingsBy(t *thread) error {
@@ -267,8 +263,8 @@ func (l *Loop) refreshSettingsBy(t *thread) error {
 	}
 }
 
-// logSettings tells of a mode nobody knows, of windows that are ignored, and of a new chunk size
-// (rules/01-rounds-and-settings §2.2 and §2.6).
+// logSettings logs an unknown mode, ignored windows, and a new chunk size (rules/01-rounds-and-settings
+// §2.2 and §2.6).
 func (l *Loop) logSettings(before, now catalog.Settings) {
 	if now.UnknownMode != "" {
 		l.cfg.Logger.Warn("unknown balancer mode, taken for off", "id", 7575700,

@@ -7,10 +7,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// handleLostHashedIndex handles a migration that failed with IndexNotFound. From
-// 8.0 on the index of a hashed shard key may be dropped: then
-// its balancing is switched off, as nothing could move (rules/01-rounds-and-settings §1.6). It is
-// false for every other collection.
+// handleLostHashedIndex handles a migration that failed with IndexNotFound. From 8.0 on, the index of a
+// hashed shard key may be dropped. If it was, handleLostHashedIndex switches off the balancing of the
+// collection, since none of its chunks can move (rules/01-rounds-and-settings §1.6). It returns false
+// for every other collection.
 func (l *Loop) handleLostHashedIndex(m policy.Migration) bool {
 	if !l.cfg.Version.DisablesOnMissingIndex() {
 		return false

@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkMachineIDs fails the round when two shards put the same number into the
-// ObjectIds they make; both get another one, so that the next round passes
-// (rules/01-rounds-and-settings §1.4). 9.0 does not ask.
+// checkMachineIDs fails the round when two shards put the same number into the ObjectIds they generate.
+// Both shards get a new number, so that the next round passes (rules/01-rounds-and-settings §1.4).
+// Release 9.0 has no such check.
 func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
 	if !l.cfg.Version.ChecksMachineIDs() {
 		return nil

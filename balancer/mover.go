@@ -11,16 +11,16 @@ import (
 
 // Mover runs long operations and waits for them.
 type Mover interface {
-	// Move runs one migration to its end (rules/01-rounds-and-settings §1.6). It blocks. One with
-	// ReasonUnsharded moves a whole collection that is not sharded.
+	// Move runs one migration to its end (rules/01-rounds-and-settings §1.6). It blocks. A migration
+	// with ReasonUnsharded moves a whole unsharded collection.
 	Move(ctx context.Context, m policy.Migration) error
 
 	// Act runs one streaming action to its end (rules/02-defragmentation-and-merging §4.2). It blocks.
 	Act(ctx context.Context, a policy.StreamAction) policy.ActionResult
 }
 
-// migrate runs the chosen migrations in parallel, in releases before 3.4 one
-// after the other, and counts those that moved something (rules/01-rounds-and-settings §1.6).
+// migrate runs the chosen migrations in parallel (in releases before 3.4 one after the other), and
+// counts the migrations that moved something (rules/01-rounds-and-settings §1.6).
 func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
 	batch := len(candidates)
 	if !l.cfg.Version.HasModes() {
@@ -59,8 +59,8 @@ func (l *Loop) runBatch(batch []policy.Migration) ([]error, error) {
 	return results, nil
 }
 
-// returnUnsent returns unsent migrations to the defragmentations that chose them. They
-// would otherwise wait for their results forever once the balancer is on again.
+// returnUnsent returns migrations that were not sent to the defragmentations that chose them. Otherwise
+// the defragmentations would wait for their results forever after the balancer is switched on again.
 func (l *Loop) returnUnsent(chosen []policy.Migration) {
 	for _, m := range chosen {
 		if m.Reason == policy.ReasonDefragmentation {
@@ -82,10 +82,11 @@ func (l *Loop) handleMigrationResult(m policy.Migration, moveErr error, details 
 	case moveErr == nil:
 		details.moved++
 	case m.Reason == policy.ReasonDefragmentation:
-		// The phase decides what becomes of it.
+		// The phase of the defragmentation decides what follows.
 		l.cache.remove(m.Namespace)
 	case m.Reason != policy.ReasonUnsharded && policy.IsTooBig(moveErr):
-		// Handled counts as moved whatever became of it (rules/01-selection §10.1).
+		// A handled migration counts as moved, whether or not handling it succeeded (rules/01-selection
+		// §10.1).
 		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace,
 			"from", m.From, "to", m.To, "error", moveErr)
 		if err := l.handleTooBig(m); err != nil {

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// NewRand returns the source of chance of a cluster's balancer in a term of its
-// config server, which counts from 0. Equal seeds lead to equal choices.
+// NewRand returns the random source of a cluster's balancer in a term of its config server. Terms count
+// from 0. Equal seeds lead to equal choices.
 func NewRand(seed uint64, term int64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0xba19+uint64(term)))
 }
 
-// randomSource draws from the one source of chance of an engine, which its threads
-// share. It implements policy.RandomSource.
+// randomSource draws from the one random source of an engine, which its threads share. It implements
+// policy.RandomSource.
 type randomSource struct {
 	mu   *sync.Mutex // of the loop
-	rand *rand.Rand  // nil: nothing is left to chance
+	rand *rand.Rand  // nil: nothing is random
 }
 
-// Shuffle leaves the order as it is without a source.
+// Shuffle leaves the order unchanged if there is no source.
 func (r randomSource) Shuffle(n int, swap func(i, j int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,7 +27,7 @@ func (r randomSource) Shuffle(n int, swap func(i, j int)) {
 	}
 }
 
-// IntN returns a number below n: 0 without a source.
+// IntN returns a number below n, or 0 if there is no source.
 func (r randomSource) IntN(n int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 // SettingReader reads config.settings.
 type SettingReader interface {
-	// Setting reads one document; nil without an error when there is none
+	// Setting reads one document. It returns nil without an error if the document does not exist
 	// (rules/01-rounds-and-settings §2.1).
 	Setting(ctx context.Context, id string) (bson.Raw, error)
 }
@@ -20,50 +20,49 @@ type SettingReader interface {
 type Reader interface {
 	SettingReader
 
-	// Shards lists config.shards in catalog order. The engine shuffles a copy, and does
-	// not change the list.
-	// For releases that limit shards, those with a limit have SizeMB filled in.
+	// Shards lists config.shards in catalog order. The engine does not change the list; it shuffles a
+	// copy. For releases with a size limit for shards, shards with a limit have SizeMB filled in.
 	Shards(ctx context.Context) ([]catalog.Shard, error)
 
-	// Collections lists the sharded collections by namespace; unsplittable
-	// ones are left out. The engine does not change the list.
+	// Collections lists the sharded collections by namespace, without unsplittable collections. The
+	// engine does not change the list.
 	Collections(ctx context.Context) ([]catalog.Collection, error)
 
-	// Routing returns the current routing table and zones of a collection.
-	// NamespaceNotFound when it is gone.
+	// Routing returns the current routing table and zones of a collection. It fails with
+	// NamespaceNotFound if the collection does not exist any more.
 	Routing(ctx context.Context, ns string) (Routing, error)
 
-	// DataSizes asks every shard for the bytes it owns of each collection,
-	// orphans excluded (rules/01-rounds-and-settings §3.2). A shard that does not exist any more is
-	// left out of the maps; any other failing shard fails the call.
+	// DataSizes asks every shard for the number of bytes of each collection that the shard owns,
+	// without orphans (rules/01-rounds-and-settings §3.2). A shard that does not exist any more is
+	// missing in the maps; any other failing shard fails the call.
 	DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 
-	// Unsharded lists the collections that are not sharded and may move: no
-	// views, nothing of admin, config and local. It is asked only while
-	// Parameters.RandomMigrations is on.
+	// Unsharded lists the unsharded collections that may move: no views, and nothing of admin, config
+	// and local. The engine calls it only while Parameters.RandomMigrations is on.
 	Unsharded(ctx context.Context) ([]policy.Unsharded, error)
 
-	// Mergeable lists, by shard in ascending order, the collections the auto-merger may work on that
-	// have a chunk old enough there (rules/02-defragmentation-and-merging §3.3).
+	// Mergeable lists, by shard in ascending order, the collections that the auto-merger may work on
+	// and that have a chunk on the shard that is old enough (rules/02-defragmentation-and-merging
+	// §3.3).
 	Mergeable(ctx context.Context) ([]policy.MergeWork, error)
 }
 
-// Routing is a collection as the catalog has it at one moment.
+// Routing is a collection as the catalog has it at one point in time.
 type Routing struct {
 	Collection catalog.Collection
-	// Table is nil for a collection without zones of which it is known that there is nothing
-	// to move, where the release balances by size.
+	// Table is nil for a collection without zones that is known to have nothing to move, in releases
+	// that balance by size.
 	Table *catalog.RoutingTable
 	Zones *catalog.ZoneSet
 }
 
-// FCVReader is a SettingReader that knows the feature compatibility version as it is now.
+// FCVReader is a SettingReader that also reads the current feature compatibility version.
 type FCVReader interface {
 	CompatibilityVersion(ctx context.Context) string
 }
 
-// LoadSettings reads config.settings over the settings known so far and returns
-// what is in effect afterwards, also when it fails half way.
+// LoadSettings reads config.settings over the settings that are known so far. It returns the settings
+// that are in effect afterwards, even if it fails half way.
 func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) (catalog.Settings, error) {
 	if c, tells := r.(FCVReader); tells {
 		known.Release = known.Release.WithFCV(c.CompatibilityVersion(ctx))
@@ -72,14 +71,14 @@ func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) 
 	return known, err
 }
 
-// shards reads and shuffles config.shards: each call draws a new order
-// (rules/01-rounds-and-settings §3.1). The list is good until the next call.
+// shards reads and shuffles config.shards: each call draws a new order (rules/01-rounds-and-settings
+// §3.1). The list is valid until the next call.
 func (l *Loop) shards() ([]catalog.Shard, error) {
 	shards, err := readShards(&l.thread)
 	if err != nil || l.cfg.Rand == nil {
 		return shards, err
 	}
-	// Shards are large: their places are shuffled, and each is copied once.
+	// Shards are large: their indexes are shuffled, and each is copied once.
 	places := l.shardShuffle.places[:0]
 	for i := range shards {
 		places = append(places, i)

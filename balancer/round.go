@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// round runs one round and returns the sleep that follows it. Its steps are
-// numbered as the table of rules/01-rounds-and-settings §1.3.
+// round runs one round and returns the sleep that follows it. The steps are numbered like the table of
+// rules/01-rounds-and-settings §1.3.
 func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
 	l.status.begin()
@@ -39,8 +39,8 @@ func (l *Loop) round() time.Duration {
 	return sleep
 }
 
-// runSteps returns the body of a round. It reports whether the round goes into the
-// action log, and the sleep after it.
+// runSteps runs the steps of a round. It reports whether the action log gets an entry for the round,
+// and returns the sleep after the round.
 func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
 	pause := pausesFor(l.cfg.Version)
 	if l.cfg.NoPauses {
@@ -98,7 +98,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 		return false, pause.idle, nil
 	}
 
-	// Step 15. The throttle may be negative, and no migration infinitely long ago.
+	// Step 15. The throttle may be negative, and since is very long if there was no migration yet.
 	throttle, since := l.cfg.Parameters().MigrationsThrottling, l.now.Sub(l.lastMigration)
 	if since < throttle && pause.throttled {
 		details.throttle = throttle - since
@@ -135,8 +135,8 @@ func (l *Loop) prepareStreams() error {
 	return nil
 }
 
-// selectAll asks the policies in their order, which share the shards: whole
-// collections, defragmentation, chunks. The order of the result is that of the
+// selectAll asks the policies for migrations in their order: unsharded collections, defragmentation,
+// chunks. The policies share the available shards. The order of the result is the order of the
 // migrations.
 func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
 	shards, err := l.shards()

@@ -13,8 +13,8 @@ type roundPauses struct {
 	throttled              bool // a batch of migrations waits for the throttle
 }
 
-// pausesFor a release. From 7.0 on a round with candidates is followed by the
-// next at once, and its migrations wait for the throttle instead.
+// pausesFor returns the pauses of a release. From 7.0 on, a round with candidates is followed by the
+// next round immediately; its migrations wait for the throttle instead.
 func pausesFor(r catalog.Release) roundPauses {
 	const short = time.Second
 	p := roundPauses{idle: RoundInterval, disabled: RoundInterval, failed: RoundInterval}

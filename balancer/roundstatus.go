@@ -2,7 +2,7 @@ package balancer
 
 import "sync"
 
-// roundStatus is whether a round is under way, and how many ended.
+// roundStatus records whether a round is in progress, and how many rounds have ended.
 type roundStatus struct {
 	mu       *sync.Mutex // of the loop
 	status   Status

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Run runs the loop and its streams on real time until ctx ends. It blocks;
-// it starts one goroutine for the streams and one for each migration and
-// action under way, and waits for all of them before it returns.
+// Run runs the loop and its streams in real time until ctx ends. It blocks. It starts one goroutine for
+// the streams and one for each migration and action in progress, and waits for all of them before it
+// returns.
 func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	defer l.Close()
 	stop := context.AfterFunc(ctx, l.Terminate)
@@ -21,7 +21,7 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	var streams sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	streams.Go(func() {
-		_ = mongoerr.CatchPanic(l.logger, "the streams of the balancer", func() error { // which has logged it
+		_ = mongoerr.CatchPanic(l.logger, "the streams of the balancer", func() error { // CatchPanic has logged the panic
 			runStreams(ctx, l.Streams(), c)
 			return nil
 		})
@@ -38,7 +38,7 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 
 	var result any
 	for {
-		if ctx.Err() != nil { // what was registered for that may run only later, and no sleep is one any more
+		if ctx.Err() != nil { // the callback on the end of ctx may run only later, and a sleep returns at once now
 			l.Terminate()
 		}
 		switch step := l.Resume(time.Now(), result).(type) {
@@ -108,8 +108,7 @@ func runAction(
 
 func sleepUntil(ctx context.Context, until time.Time) { waitUntil(ctx, nil, until) }
 
-// waitUntil waits for a time, for a signal, or for the end of ctx; a zero time
-// never comes.
+// waitUntil waits for a time, for a signal, or for the end of ctx. A zero time means no time limit.
 func waitUntil(ctx context.Context, signal <-chan struct{}, until time.Time) {
 	var due <-chan time.Time
 	if !until.IsZero() {

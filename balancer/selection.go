@@ -9,9 +9,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// selectMigrations returns the chunk selection of one round over all
-// collections, in measured batches (rules/01-rounds-and-settings §3.4). It takes shards out of
-// available.
+// selectMigrations selects the chunks of one round in all collections, in batches of measured
+// collections (rules/01-rounds-and-settings §3.4). It takes shards out of available.
 func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.AvailableShards) ([]policy.Migration, error) {
 	if available.Len() < 2 {
 		l.decisions.Add(policy.Decision{Code: policy.TooFewShards, Count: available.Len()})
@@ -54,8 +53,8 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 	return append(candidates, chosen...), err
 }
 
-// firstBatch starts with the collections remembered as imbalanced; members
-// that are gone or may not be balanced are forgotten.
+// firstBatch returns the first batch of collections, beginning with those that the cache has as
+// imbalanced. It removes collections from the cache that do not exist any more or may not be balanced.
 func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Collection) {
 	cached := make(map[string]*catalog.Collection, l.cache.len())
 	for i := range colls {
@@ -80,8 +79,8 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Co
 	return batch, rest
 }
 
-// processBatch measures a batch with one command a shard and chooses among
-// its collections until fewer than two shards are left.
+// processBatch measures the collections of a batch with one command per shard, and chooses migrations
+// for them until fewer than two shards are available.
 func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	available *policy.AvailableShards) ([]policy.Migration, error) {
 	m, talks := batchSizes{loop: l, batch: batch}, l.decisions.wantsSkipped()
@@ -128,11 +127,11 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	return candidates, nil
 }
 
-// batchSizes asks the shards for the sizes of a batch, once.
+// batchSizes asks the shards once for the sizes of the collections of a batch.
 type batchSizes struct {
 	loop  *Loop
 	batch []*catalog.Collection
-	sizes map[string]map[catalog.ShardID]int64 // nil before they are asked
+	sizes map[string]map[catalog.ShardID]int64 // nil before the shards are asked
 }
 
 func (m *batchSizes) measure() error {
@@ -177,8 +176,8 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 	return chosen, err
 }
 
-// NewSituation builds the policy's input for one collection: its
-// routing, the measured sizes, the shards in the round's order.
+// NewSituation builds the policy's input for one collection: its routing, the measured sizes, and the
+// shards in the order of the round.
 func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
 	settings catalog.Settings) policy.Situation {
 	maxChunk := r.Collection.MaxChunkSizeBytes

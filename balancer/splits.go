@@ -9,18 +9,19 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Splitter splits chunks, and marks what can't be split or moved.
+// Splitter splits chunks, and marks chunks and collections that can't be split or moved.
 type Splitter interface {
 	// Split asks the owning shard to split a chunk (rules/01-rounds-and-settings §5.3).
 	Split(ctx context.Context, s policy.Split) error
 
-	// SplitPoint asks the owner of the chunk containing the migration's lower
-	// bound where to split the whole chunk (rules/01-selection §10.1). It returns the chunk and one
-	// point; before 6.0 as many as cut it into pieces of half a chunk size, or none and
-	// Halve if the shard chooses the point. No point if it can't be split.
+	// SplitPoint asks the owner of the chunk that contains the migration's lower bound where to split
+	// the whole chunk (rules/01-selection §10.1). It returns the chunk and one split point. Before 6.0
+	// it returns as many points as are needed for pieces of half a chunk size, or no points and Halve
+	// if the shard chooses the point. The result has no point if the chunk can't be split.
 	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
 
-	// MarkJumbo flags the chunk with this lower bound, without a new version.
+	// MarkJumbo sets the jumbo flag of the chunk with this lower bound. The version of the chunk does
+	// not change.
 	MarkJumbo(ctx context.Context, ns string, min catalog.Key) error
 
 	// SwitchOffBalancing sets noBalance in the entry of a collection
@@ -28,9 +29,9 @@ type Splitter interface {
 	SwitchOffBalancing(ctx context.Context, ns string) error
 }
 
-// splitAtZones splits chunks at zone boundaries, for every sharded collection
-// whatever its switches say (rules/01-rounds-and-settings §5.2 and §5.3). Refusals are warnings;
-// only termination and what fails the round come back.
+// splitAtZones splits chunks at zone boundaries, in every sharded collection whether or not its
+// balancing is enabled (rules/01-rounds-and-settings §5.2 and §5.3). Refused splits are logged as
+// warnings. splitAtZones returns only a termination and errors that fail the round.
 func (l *Loop) splitAtZones() error {
 	splits, err := l.selectSplits()
 	if failsRound(err) {
@@ -57,8 +58,8 @@ func (l *Loop) splitAtZones() error {
 }
 
 func (l *Loop) selectSplits() ([]policy.Split, error) {
-	// The shard statistics are read and not used, as the server does: a
-	// failure to read them stops the splits.
+	// As in the server, the shard statistics are read and not used, but a failure to read them prevents
+	// the splits.
 	if err := l.drawShardOrder(); err != nil {
 		return nil, err
 	}
@@ -95,8 +96,8 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 	return splits, nil
 }
 
-// splitsOf returns the splits at the zones of a collection. The sessions have
-// their own instead, up to 7.0 (rules/01-rounds-and-settings §5.4).
+// splitsOf returns the splits at the zone boundaries of a collection. Up to 7.0, the sessions
+// collection has its own splits instead (rules/01-rounds-and-settings §5.4).
 func (c *Config) splitsOf(r Routing) []policy.Split {
 	if r.Table == nil {
 		return nil
@@ -111,20 +112,19 @@ func (c *Config) splitsSessions(r Routing) bool {
 	return r.Collection.Namespace == policy.SessionsNamespace && c.Version.SplitsSessions()
 }
 
-// failsRound tells apart the errors that the server throws, which end the round for
-// all collections, from those it returns, which concern the collection alone:
-// zone bounds that do not fit the shard key (rules/01-rounds-and-settings §4.1).
+// failsRound reports whether an error ends the round for all collections. The server throws such
+// errors: zone bounds that do not fit the shard key. Errors that the server returns concern only the
+// collection (rules/01-rounds-and-settings §4.1).
 func failsRound(err error) bool {
 	return mongoerr.Is(err, mongoerr.BoundFieldMismatch) || mongoerr.Is(err, mongoerr.KeyPatternShorterThanBound)
 }
 
-// maxSplitPoints is how many points one split command takes (rules/02-defragmentation-and-merging
-// §4.3).
+// maxSplitPoints is the maximum number of points of one split command
+// (rules/02-defragmentation-and-merging §4.3).
 const maxSplitPoints = 8192
 
-// split sends one split to the owner of the chunk, around the scheduler. Points
-// beyond the limit are left for the next round; one at a bound of the chunk is
-// refused here.
+// split sends one split to the owner of the chunk, without the commands scheduler. Points beyond the
+// limit are left for the next round. A point that equals a bound of the chunk is refused here.
 func (l *Loop) split(s policy.Split) error {
 	if n := len(s.Points); n > maxSplitPoints {
 		l.cfg.Logger.Warn("too many split points for one command, the rest is dropped", "id", 6320300,
@@ -137,10 +137,9 @@ func (l *Loop) split(s policy.Split) error {
 	return run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, s) })
 }
 
-// handleTooBig handles a range that was too big to move: split its chunk,
-// or flag it jumbo when it can't be split (rules/01-selection §10.1). Only a failing
-// refresh comes back, which is also that of a collection recreated; everything
-// after it is swallowed.
+// handleTooBig handles a range that was too big to move: it splits the chunk, or flags the chunk as
+// jumbo if it can't be split (rules/01-selection §10.1). Only a failed refresh of the routing table is
+// returned, which includes a collection that was created again; all later errors are ignored.
 func (l *Loop) handleTooBig(m policy.Migration) error {
 	routing, err := l.routing(m.Namespace)
 	if err != nil {

@@ -9,33 +9,33 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Step is what the loop or its streams want done next. A driver carries it out
-// and hands the result to Resume.
+// Step is an operation that the loop or its streams request. A driver executes it and passes the result
+// to Resume.
 type Step interface{ step() }
 
-// Sleep asks to be resumed at Until, or earlier only to terminate. Settings
-// changes do not shorten it (rules/01-rounds-and-settings §1.3, sleep rule). Its result is nil.
+// Sleep asks to be resumed at Until, or earlier only for a termination. Settings changes do not shorten
+// a sleep (rules/01-rounds-and-settings §1.3, sleep rule). Its result is nil.
 type Sleep struct{ Until time.Time }
 
-// Moves asks for migrations that run side by side; no shard takes part in two
-// of them, but for those of 3.4, which chose for each collection on its own.
-// The result is a []error of the same length and order.
+// Moves asks for migrations that run in parallel. No shard takes part in two of them, except in 3.4,
+// where the migrations of each collection were chosen independently. The result is a []error of the
+// same length and order.
 type Moves struct{ Migrations []policy.Migration }
 
-// Wait asks to be resumed when the streams are woken, or at Until unless that
-// is zero. Its result is nil.
+// Wait asks to be resumed when the streams are woken, or at Until unless Until is zero. Its result is
+// nil.
 type Wait struct{ Until time.Time }
 
-// Act asks for a streaming action to be started. Its result is nil, at once;
-// how the action ends goes to Streams.Done.
+// Act asks for a streaming action to be started. Its result is nil and is returned immediately;
+// Streams.Done gets the result of the action.
 type Act struct{ Action policy.StreamAction }
 
-// Call asks for one exchange with the cluster that takes no time worth
-// modelling. The result is what Do returns.
+// Call asks for one exchange with the cluster that takes no time worth modelling. The result is the
+// result of Do.
 type Call struct {
-	// Name says what the exchange is, for logs and tests.
+	// Name names the exchange in logs and tests.
 	Name string
-	// Do runs the exchange; its error travels inside the result.
+	// Do runs the exchange; an error is part of the result.
 	Do func(ctx context.Context, c Cluster) any
 }
 
@@ -54,9 +54,9 @@ type callResult[T any] struct {
 	err   error
 }
 
-// call yields one exchange and returns its result. It fails with errTerminated
-// when the thread is being torn down instead. A driver that resumes with
-// anything but what Do returned is mistaken: the error names the exchange.
+// call yields one exchange and returns its result. It fails with errTerminated if the thread is closed
+// instead. If a driver resumes the thread with any value other than the result of Do, call returns an
+// error that names the exchange.
 func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
 	step := Call{Name: name, Do: func(ctx context.Context, c Cluster) any {
 		var v T
@@ -79,7 +79,7 @@ func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster)
 	return result.value, result.err
 }
 
-// run is call for exchanges without a value.
+// run yields an exchange like call, for exchanges without a value.
 func run(t *thread, name string, do func(ctx context.Context, c Cluster) error) error {
 	_, err := call(t, name, func(ctx context.Context, c Cluster) (struct{}, error) {
 		return struct{}{}, do(ctx, c)

@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// maxOutstanding is the number of streaming actions under way above which no
-// other is handed out; the server compares so that one more can be
-// (rules/02-defragmentation-and-merging §1.2).
+// maxOutstanding limits the number of streaming actions in progress. The server's comparison allows one
+// action more than this number (rules/02-defragmentation-and-merging §1.2).
 const maxOutstanding = 50
 
 // The pauses of the streams after an error (rules/02-defragmentation-and-merging §1.2).
@@ -21,9 +20,9 @@ const (
 	longBackoff  = time.Second
 )
 
-// Streams is the balancer's secondary thread as a state machine: it hands out
-// the merges and measurements of defragmentations and of the auto-merger.
-// Run it with Resume from one driver, which calls Done when an action ends.
+// Streams is the balancer's secondary thread as a state machine: it issues the merges and measurements
+// of defragmentations and of the auto-merger. Run it with Resume from one driver, which calls Done when
+// an action ends.
 type Streams struct {
 	thread
 	loop *Loop
@@ -31,10 +30,10 @@ type Streams struct {
 	lastThrottled time.Time
 	backoff       time.Duration
 
-	// Guarded by the mutex of the engine.
+	// The fields below are guarded by the mutex of the engine.
 	mayHaveWork bool
 	outstanding int
-	onWake      func() // of the driver; nil until it sets one
+	onWake      func() // set by the driver; nil before that
 }
 
 func newStreams(l *Loop) *Streams {
@@ -43,15 +42,15 @@ func newStreams(l *Loop) *Streams {
 	return s
 }
 
-// OnWake sets what resumes the streams while they Wait. It may be called from
-// any goroutine, also when they do not wait.
+// OnWake sets the function that resumes the streams while they Wait. The function may be called from
+// any goroutine, even when the streams do not wait.
 func (s *Streams) OnWake(f func()) {
 	s.mu.Lock()
 	s.onWake = f
 	s.mu.Unlock()
 }
 
-// wake tells the streams that there may be something to do.
+// wake tells the streams that there may be work.
 func (s *Streams) wake() {
 	s.mu.Lock()
 	s.mayHaveWork = true
@@ -85,8 +84,8 @@ func (s *Streams) main() {
 	}
 }
 
-// wait until there may be something to do and room for it, or, after a
-// failure, for a while.
+// wait waits until there may be work and the number of outstanding actions is below the limit. After a
+// failure it waits for a pause.
 func (s *Streams) wait(failed bool) {
 	var until time.Time
 	if failed {
@@ -107,8 +106,8 @@ func (s *Streams) isReady() bool {
 	return s.mayHaveWork && s.outstanding <= maxOutstanding
 }
 
-// adjustOutstanding changes the number of actions under way; a new one is a reason to
-// look for another.
+// adjustOutstanding changes the number of actions in progress and lets the streams check for another
+// action.
 func (s *Streams) adjustOutstanding(by int) {
 	s.mu.Lock()
 	s.outstanding += by
@@ -116,8 +115,8 @@ func (s *Streams) adjustOutstanding(by int) {
 	s.mu.Unlock()
 }
 
-// nextAction asks the active streams in a random order for one action. The error is
-// that of the last stream that failed, also when another one had an action.
+// nextAction asks the active streams in a random order for one action. The returned error is the error
+// of the last stream that failed, even if another stream returned an action.
 func (s *Streams) nextAction() (policy.StreamAction, bool, error) {
 	settings := s.loop.effectiveSettings()
 	now := s.now.In(s.loop.cfg.Location)
@@ -172,8 +171,8 @@ func (s *Streams) mergerAction() (policy.StreamAction, bool, error) {
 	return action, ok, nil
 }
 
-// defragmentationAction visits the collections once, beginning at a random
-// one, and lets the next phase follow where one is complete.
+// defragmentationAction visits each collection once, beginning at a random collection, and advances
+// collections to their next phase where a phase is complete.
 func (s *Streams) defragmentationAction() (policy.StreamAction, bool, error) {
 	all := s.loop.defragmentations.all()
 	if len(all) == 0 {
@@ -223,8 +222,8 @@ func (s *Streams) actionOf(d *defragmentation) (policy.StreamAction, bool, error
 	return action, ok, nil
 }
 
-// throttle enforces the minimum delay between throttled actions: it sleeps until the last
-// one is old enough; all collections share the limit (rules/02-defragmentation-and-merging §1.3).
+// throttle enforces the minimum delay between throttled actions: it sleeps until the last action is old
+// enough. All collections share the limit (rules/02-defragmentation-and-merging §1.3).
 func (s *Streams) throttle(a policy.StreamAction) {
 	var distance time.Duration
 	switch p := s.loop.cfg.Parameters(); {
@@ -241,8 +240,8 @@ func (s *Streams) throttle(a policy.StreamAction) {
 	s.lastThrottled = s.now
 }
 
-// ActionDone processes the result of an action. It may be called from any goroutine, with
-// a lock of the cluster's held.
+// ActionDone processes the result of an action. It may be called from any goroutine, also with a lock
+// of the cluster held.
 func (s *Streams) ActionDone(
 	ctx context.Context,
 	store DefragmentationStore,
@@ -270,7 +269,8 @@ func (s *Streams) recordResult(
 	s.loop.defragmentations.withPhase(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
 	if measured != nil {
 		if err := store.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
-			// Phase 2 will notice, and nobody is woken (rules/02-defragmentation-and-merging §2.4).
+			// Phase 2 detects the missing size, and the streams are not woken
+			// (rules/02-defragmentation-and-merging §2.4).
 			s.loop.cfg.Logger.Warn("the size of a chunk was not stored", "id", 6172703, "ns", a.Namespace, "error", err)
 			s.notify()
 			return

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// thread is a thread of the server as a state machine: a coroutine that gives
-// one Step after the other and is resumed with the result of each. It runs on no
-// goroutine of its own and reads no clock.
+// thread is a thread of the server as a state machine: a coroutine that yields one Step after the other
+// and is resumed with the result of each Step. It has no goroutine of its own and reads no clock.
 type thread struct {
 	pull func() (Step, bool)
 	stop func()
 
-	// Set by Resume, read by the coroutine between two steps.
+	// now and result are set by Resume, and read by the coroutine between two steps.
 	now    time.Time
 	result any
 	emit   func(Step) bool
@@ -24,7 +23,7 @@ type thread struct {
 	terminating bool        // guarded by mu
 }
 
-// begin makes main the coroutine. Nothing of it runs before the first Resume.
+// begin makes main the body of the coroutine. main starts with the first Resume.
 func (t *thread) begin(main func()) {
 	t.pull, t.stop = iter.Pull(func(emit func(Step) bool) {
 		t.emit = emit
@@ -32,9 +31,8 @@ func (t *thread) begin(main func()) {
 	})
 }
 
-// Resume tells the thread the time and the result of its last step and
-// returns the next step. The first call takes a nil result. After Stopped it
-// keeps answering Stopped.
+// Resume passes the time and the result of the last step to the thread and returns the next step. The
+// result of the first call is nil. After Stopped, every call returns Stopped.
 func (t *thread) Resume(now time.Time, result any) Step {
 	t.now, t.result = now, result
 	step, ok := t.pull()
@@ -44,8 +42,8 @@ func (t *thread) Resume(now time.Time, result any) Step {
 	return step
 }
 
-// Terminate asks the thread to stop: the next Resume unwinds to Stopped. The
-// driver must also end a Sleep or a Wait that is under way.
+// Terminate asks the thread to stop: after the next Resume it ends with Stopped. The driver must also
+// end a Sleep or a Wait in progress.
 func (t *thread) Terminate() {
 	t.mu.Lock()
 	t.terminating = true
@@ -55,8 +53,7 @@ func (t *thread) Terminate() {
 // Close frees the coroutine of a thread that will not be resumed again.
 func (t *thread) Close() { t.stop() }
 
-// locked runs f with the mutex of the engine held. Should f panic, others get
-// the mutex all the same.
+// locked runs f with the mutex of the engine held. It unlocks the mutex even if f panics.
 func (t *thread) locked(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +66,8 @@ func (t *thread) isTerminating() bool {
 	return t.terminating
 }
 
-// yield hands a step to the driver and returns the result that the thread is
-// resumed with. It is not resumed when it is being torn down instead.
+// yield passes a step to the driver and returns the result with which the thread is resumed. resumed is
+// false if the thread is closed instead.
 func (t *thread) yield(s Step) (result any, resumed bool) {
 	t.result = nil
 	if !t.emit(s) {
@@ -80,7 +77,7 @@ func (t *thread) yield(s Step) (result any, resumed bool) {
 	return t.result, true
 }
 
-// sleep waits for d, unless the thread terminates first.
+// sleep waits for d, or until the thread terminates.
 func (t *thread) sleep(d time.Duration) {
 	if d > 0 && !t.isTerminating() {
 		t.yield(Sleep{Until: t.now.Add(d)})

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// selectUnsharded returns the policy for collections that are not sharded. It
-// chooses something only for the server's tests of itself (rules/01-selection §8).
+// selectUnsharded returns the migrations of unsharded collections. There are migrations only with the
+// fail point of the server's own tests (rules/01-selection §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.AvailableShards) ([]policy.Migration, error) {
 	random := l.randomChance()
 	if random == nil || !l.cfg.Version.MovesCollections() {
@@ -37,7 +37,7 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 	return []policy.Migration{m}, nil
 }
 
-// randomChance returns the random source while RandomMigrations is on, else nil.
+// randomChance returns the random source while RandomMigrations is on, and nil otherwise.
 func (l *Loop) randomChance() policy.RandomSource {
 	if !l.cfg.Parameters().RandomMigrations {
 		return nil

@@ -36,8 +36,8 @@ func Advisories(file string) (advisory.List, error) {
 	return advisory.Embedded().With(own), nil
 }
 
-// KnownFaults returns the known faults that concern a cluster, or those that concern a
-// collection of it. The mock has no servers, and none of their faults.
+// KnownFaults returns the known faults that concern a cluster, or those that concern one collection of
+// it. A mock has no servers and therefore no known faults.
 func KnownFaults(s *catalog.Snapshot, list advisory.List, ns string) []diagnosis.Finding {
 	if isMock(s) {
 		return nil
@@ -56,7 +56,7 @@ func KnownFaults(s *catalog.Snapshot, list advisory.List, ns string) []diagnosis
 	return of
 }
 
-// isMock reports whether a cluster has no servers, and none of their faults.
+// isMock reports whether a cluster is a mock, which has no servers and therefore none of their faults.
 func isMock(s *catalog.Snapshot) bool {
 	from := s.Parts().Source
 	return from.Kind == catalog.SourceMock || from.Origin.Kind == catalog.SourceMock
@@ -73,7 +73,7 @@ func (l *preflightLook) readMovingPrimary(ctx context.Context) {
 	l.addUnread("movePrimary commands under way", err)
 }
 
-// warn notes the known faults that concern the steps of a plan.
+// warn reports the known faults that concern the steps of a plan.
 func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serial) error {
 	list, err := Advisories(p.Advisories)
 	if err != nil || len(made.Steps) == 0 {

@@ -16,20 +16,20 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Apply executes a plan, resumes one, or undoes one.
+// Apply executes, resumes or undoes a plan.
 type Apply struct {
-	// Plan is what to carry out; nil with Resume or Undo.
+	// Plan is the plan to execute; nil with Resume or Undo.
 	Plan *plan.Plan
-	// PlanFile is the file that it was in, beside which the journal lies; empty for
-	// none.
+	// PlanFile is the file of the plan. The journal is created beside it. It is empty if there is no
+	// file.
 	PlanFile string
-	// Undo is the journal of what is to be undone.
+	// Undo is the journal of the run to be undone.
 	Undo string
-	// OnChange is what becomes of the run when the cluster has moved on; empty is
+	// OnChange says how the run proceeds when the cluster has changed since the plan was made; empty is
 	// apply.Refuse.
 	OnChange apply.OnChange
-	// Approve is the hash of the plan that was approved, or the first digits of it: no
-	// other plan is carried out, and nothing that is not in it. Nobody is asked.
+	// Approve is the hash of the approved plan, or the first digits of the hash. No other plan is
+	// executed, and no command that is not in the plan. The run does not ask for confirmation.
 	Approve string
 	RunOptions
 }
@@ -60,7 +60,7 @@ func (a Apply) Validate() error {
 	return a.RunOptions.validate()
 }
 
-// Run carries the plan out.
+// Run executes the plan.
 func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, error) {
 	if err := a.Validate(); err != nil {
 		return PlanResult{}, err
@@ -93,8 +93,8 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 	return a.begin(c, a.Plan)
 }
 
-// unmark first removes the draining mark that the run to undo has set: until then nothing
-// can move to the shard.
+// unmark first removes the draining mark that the run to be undone has set: as long as the mark is set,
+// nothing can move to the shard.
 func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 	if work.Plan.Goal.Kind != plan.Undo {
 		return
@@ -129,7 +129,7 @@ func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 					"{ $unset: { draining: 1 } })", string(shard)),
 			}
 		}
-		admin := l.runner.RunCommand // of a dry run, which sends nothing
+		admin := l.runner.RunCommand // of a dry run, which sends no command
 		if l.lease != nil {
 			admin = func(ctx context.Context, _ string, command bson.D) (bson.Raw, error) {
 				return l.lease.RunAdminCommand(ctx, command)

@@ -10,14 +10,15 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// approvedSteps refuses commands that are not in the plan. Where a step is split, or ends
-// before its bound, is known to the donor only.
+// approvedSteps refuses commands that are not in the plan. The bounds of a command may differ from
+// those of its step, since only the donor knows where a step is split or where it ends before its
+// bound.
 type approvedSteps struct {
 	stepper
 	plan *plan.Plan
 }
 
-// Do sends a command that is a part of a step.
+// Do sends a command that is part of a step of the plan.
 func (a approvedSteps) Do(ctx context.Context, c apply.Command) error {
 	for _, s := range a.plan.Steps {
 		if s.Namespace == c.Namespace && isPartOf(s, c) {
@@ -32,7 +33,7 @@ func (a approvedSteps) Do(ctx context.Context, c apply.Command) error {
 		c.Namespace, at)}
 }
 
-// isPartOf reports whether a command does a part of a step, and no more.
+// isPartOf reports whether a command does part of a step and nothing else.
 func isPartOf(s plan.Step, c apply.Command) bool {
 	r := plan.Range{Min: s.Min, Max: s.Max}
 	if s.Within != nil {
@@ -48,8 +49,8 @@ func isPartOf(s plan.Step, c apply.Command) bool {
 	return s.Kind != plan.Split && has(c.Min) && has(c.Max)
 }
 
-// explainNotApproved adds to the error of a run that ended because the cluster has changed that it does not
-// continue with an unapproved plan.
+// explainNotApproved explains, for a run that ended because the cluster has changed, that the run does
+// not continue with a plan that was not approved.
 func explainNotApproved(err error) error {
 	if !errors.As(err, new(*apply.ChangedError)) {
 		return err

@@ -19,68 +19,71 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// Audit checks that data is where the config database says: it reads all shards, bypassing
-// the router, and compares. Anything suspicious is read again until two reads in a row agree
-// while nothing has moved.
+// Audit checks that data is where the config database says. It reads all shards without going through
+// the router, and compares their data and metadata with the config database. Suspicious documents and
+// metadata are read again until two consecutive reads agree and nothing has moved in between.
 type Audit struct {
-	// Namespaces are the collections, or databases; none is all.
+	// Namespaces are the collections or databases to audit; none means all.
 	Namespaces []string
-	// Metadata leaves the documents out.
+	// Metadata audits only the metadata, not the documents.
 	Metadata bool
-	// Sample reads so many documents of each collection, from a random _id on; zero is all.
+	// Sample is the number of documents of each collection to read, beginning at a random _id; zero
+	// means all.
 	Sample int64
-	// Checkpoint is a file for the progress, with which another run goes on; empty for none. A run
-	// that comes to its end removes it.
+	// Checkpoint is a file for the progress, from which another run can continue; empty means none. A
+	// run that completes removes the file.
 	Checkpoint string
-	// Export is a directory for the documents of findings, a file each.
+	// Export is a directory for the documents of findings, with one file for each finding.
 	Export string
-	// Settle is how often what looks wrong is read again, after SettlePause each.
+	// Settle is the maximum number of times that suspicious data are read again, with a wait of
+	// SettlePause before each read.
 	Settle      int
 	SettlePause time.Duration
-	// MaxRate is how many bytes a second are read; zero means no limit.
+	// MaxRate is the maximum number of bytes read per second; zero means no limit.
 	MaxRate int64
-	// PauseBetween is how long to wait after each 16 MiB, For when to end, Window when to
-	// read, by the cluster's clock.
+	// PauseBetween is the wait after each 16 MiB, For is the maximum duration, and Window is the time
+	// of day in which to read, by the cluster's clock.
 	PauseBetween, For time.Duration
 	Window            *pace.Window
-	// Secondary reads documents from secondaries where there are some.
+	// Secondary reads documents from secondaries of shards that have one.
 	Secondary bool
 
-	portion int64 // bytes until the next look at limits and windows; zero is readStepBytes
+	portion int64 // bytes between two checks of limits and windows; zero means readStepBytes
 }
 
 // The verdicts of an audit.
 const (
-	AuditClean    = "clean"    // nothing was found, and all was seen
+	AuditClean    = "clean"    // nothing was found, and everything was checked
 	AuditFindings = "findings" // something was found
-	AuditUnknown  = "unknown"  // nothing was found, and not all was seen
+	AuditUnknown  = "unknown"  // nothing was found, and not everything could be checked
 )
 
-// AuditResult is what was found out.
+// AuditResult is the result of an audit.
 type AuditResult struct {
 	Verdict     string              `json:"verdict"`
 	Findings    []placement.Finding `json:"findings"`
 	Collections []AuditCollection   `json:"collections"`
-	// Unseen is what could not be seen, and why.
+	// Unseen lists what could not be checked, with reasons.
 	Unseen []string `json:"unseen,omitempty"`
-	// Unsettled is what looked wrong, and changed each time it was read again.
+	// Unsettled lists what was suspicious and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
-	// Stopped says why it ended early; Resume is the file that another run goes on with.
+	// Stopped says why the audit ended early. Resume is the file from which another run can continue.
 	Stopped string `json:"stopped,omitzero"`
 	Resume  string `json:"resume,omitzero"`
 	MS      int64  `json:"millis"`
 }
 
-// AuditCollection is what was read of one collection.
+// AuditCollection is the summary of one collection.
 type AuditCollection struct {
 	Namespace string `json:"ns"`
 	Sharded   bool   `json:"sharded"`
-	// Docs is how many documents were read, on all shards.
+	// Docs is the number of documents that were read, on all shards.
 	Docs int64 `json:"docs"`
-	// Waiting are orphans for which range deletions wait, and of which the owners have the
-	// documents.
+	// Waiting is the number of orphans that a pending range deletion will delete and of which the owner
+	// has the document.
 	Waiting int64 `json:"waiting,omitzero"`
-	// Deleted are such ones of which the owners' were deleted since.
+	// Deleted is the number of orphans with a pending range deletion of which the owner has deleted the
+	// document since.
 	Deleted int64    `json:"deleted,omitzero"`
 	Notes   []string `json:"notes,omitempty"`
 }
@@ -185,8 +188,8 @@ type auditRun struct {
 	result     *AuditResult
 	checkpoint *checkpoint
 
-	tables map[string]*ownerTable // as they were at the latest look
-	// untracked are collections that config.collections does not have.
+	tables map[string]*ownerTable // as of the latest read
+	// untracked contains the collections that are not in config.collections.
 	untracked map[string]bool
 
 	docs, docsRead int64
@@ -263,8 +266,8 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	return nil
 }
 
-// misplaced reports whether a collection that is not sharded was found on a shard besides its own: its documents
-// there may exist nowhere else.
+// misplaced reports whether an unsharded collection was found on a shard other than its own. The
+// documents on that shard may exist nowhere else.
 func (a *auditRun) misplaced(c *placement.Collection) bool {
 	return slices.ContainsFunc(a.result.Findings, func(f placement.Finding) bool {
 		return f.Kind == placement.Misplaced && f.Namespace == c.Namespace
@@ -279,7 +282,7 @@ func whyNotComparable(c *placement.Collection) string {
 	return ""
 }
 
-// reportCost says what is to be read, before that begins.
+// reportCost reports how much is going to be read.
 func (a *auditRun) reportCost(read []*placement.Collection) {
 	if len(read) == 0 {
 		return

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// checkpointFormat is what the file calls itself.
+	// checkpointFormat identifies the file format.
 	checkpointFormat = "shardsh audit 1"
-	// maxCheckpointSuspects is the maximum number of suspects in a checkpoint: above it the checkpoint
-	// is no longer advanced.
+	// maxCheckpointSuspects is the maximum number of suspects in a checkpoint. With more suspects, the
+	// checkpoint is not updated any more.
 	maxCheckpointSuspects = 200_000
-	// maxCheckpointBytes is how large the file may be.
+	// maxCheckpointBytes is the maximum size of the file.
 	maxCheckpointBytes = 1 << 28
 )
 
-// checkpoint is the progress of a document audit: the findings of finished collections, and of the current one the
-// position and the suspect _ids, which are read again.
+// checkpoint is the progress of a document audit: the findings of finished collections, and for the
+// current collection the position and the suspect _ids, which are read again.
 type checkpoint struct {
 	Format string        `bson:"format"`
 	Names  []string      `bson:"namespaces"`
@@ -36,17 +36,17 @@ type checkpoint struct {
 
 	file   string
 	saved  time.Time
-	resume bool // the file was there
+	resume bool // the file existed
 }
 
-// auditedColl is a collection that was read to its end.
+// auditedColl is a collection that was read completely.
 type auditedColl struct {
 	UUID bson.Binary `bson:"uuid"`
 	// What is the JSON of an auditFound.
 	What string `bson:"what"`
 }
 
-// auditFound is what was found out of one collection.
+// auditFound is the result of one collection.
 type auditFound struct {
 	Collection        AuditCollection
 	Findings          []placement.Finding
@@ -57,14 +57,14 @@ type auditFound struct {
 type auditedPart struct {
 	Namespace string           `bson:"ns"`
 	UUID      bson.Binary      `bson:"uuid"`
-	From      bson.Raw         `bson:"from"` // with the _id that is the next one
+	From      bson.Raw         `bson:"from"` // contains the next _id
 	Docs      int64            `bson:"docs"`
 	Waiting   int64            `bson:"waiting"`
 	Each      map[string]int64 `bson:"each"`
 	Suspects  []bson.RawValue  `bson:"suspects"`
 }
 
-// resumeAudit reads the checkpoint of an earlier run; an empty one where there is none.
+// resumeAudit reads the checkpoint of an earlier run. The checkpoint is empty if there is no file.
 func (a *auditRun) resumeAudit() error {
 	a.checkpoint = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.Checkpoint}
 	if a.Checkpoint == "" || !fileExists(a.Checkpoint) {
@@ -86,7 +86,7 @@ func (a *auditRun) resumeAudit() error {
 	return nil
 }
 
-// save writes the file.
+// save writes the checkpoint to its file.
 func (k *checkpoint) save(now time.Time) error {
 	if k.file == "" {
 		return nil
@@ -102,7 +102,7 @@ func (k *checkpoint) save(now time.Time) error {
 	return nil
 }
 
-// remove ends it: the audit was read to its end.
+// remove removes the file after the audit has completed.
 func (k *checkpoint) remove() error {
 	if k.file == "" {
 		return nil
@@ -113,7 +113,8 @@ func (k *checkpoint) remove() error {
 	return nil
 }
 
-// restoreResult restores the result of an earlier run for a collection.
+// restoreResult restores the result of a collection from an earlier run. done is false if there is
+// none.
 func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error) {
 	for _, d := range a.checkpoint.Done {
 		if !d.UUID.Equal(c.UUID) {
@@ -123,7 +124,7 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 		if err := json.Unmarshal([]byte(d.What), &f); err != nil {
 			return false, fmt.Errorf("%s: %w", a.checkpoint.file, err)
 		}
-		if f.Collection.Namespace != c.Namespace { // it was renamed
+		if f.Collection.Namespace != c.Namespace { // the collection was renamed
 			return false, nil
 		}
 		a.report.note(
@@ -155,7 +156,8 @@ func (a *auditRun) saveCollection(c *placement.Collection, began AuditResult) er
 	return a.checkpoint.save(a.cluster.Clock.Now())
 }
 
-// resumePoint returns where an earlier run has got to in a collection; nil for its beginning.
+// resumePoint returns the position that an earlier run has reached in a collection; nil for the
+// beginning.
 func (d *documentAudit) resumePoint() *auditedPart {
 	at := d.checkpoint.At
 	if at == nil || at.Namespace != d.coll.Namespace || !at.UUID.Equal(d.coll.UUID) {
@@ -170,7 +172,7 @@ func (d *documentAudit) resumePoint() *auditedPart {
 	return at
 }
 
-// saveProgress records, at intervals, that everything before doc has been read.
+// saveProgress saves, at intervals, the position: everything before doc has been read.
 func (d *documentAudit) saveProgress(doc bson.Raw) error {
 	if d.checkpoint.file == "" || len(d.allSuspects) > maxCheckpointSuspects {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // checkCounts compares the shards' document counts with the number of documents read. If they differ,
-// all documents are counted again until the difference is stable while the count is.
+// it counts all documents again until the difference is stable while the counts do not change.
 func (d *documentAudit) checkCounts(ctx context.Context) error {
 	for _, s := range d.shards.Readable() {
 		told, err := d.readCount(ctx, s)
@@ -27,8 +27,8 @@ func (d *documentAudit) checkCounts(ctx context.Context) error {
 	return nil
 }
 
-// maxRecounts is how often documents are counted again, stableRecounts how often it has to come out
-// the same in a row.
+// maxRecounts is the maximum number of times that documents are counted again. stableRecounts is the
+// number of consecutive counts that must be equal.
 const (
 	maxRecounts    = 12
 	stableRecounts = 5

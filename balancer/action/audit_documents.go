@@ -19,14 +19,14 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxSuspects is how many documents are gathered before they are read again.
+// maxSuspects is the number of suspect documents that are collected before they are read again.
 const maxSuspects = 5000
 
 var byID = bsonOf(bson.D{{Key: "_id", Value: int32(1)}})
 
 func bsonOf(doc bson.D) bson.Raw {
 	raw, err := bson.Marshal(doc)
-	if err != nil { // of constants
+	if err != nil { // cannot fail for constants
 		panic(err)
 	}
 	return raw
@@ -38,21 +38,21 @@ type documentAudit struct {
 	coll         *placement.Collection
 	table        *ownerTable
 	summary      AuditCollection
-	docsByShard  map[catalog.ShardID]int64 // documents that were read
+	docsByShard  map[catalog.ShardID]int64 // documents read, by shard
 	suspects     []bson.RawValue           // _ids
-	allSuspects  []bson.RawValue           // those of all that were found to look wrong, for a checkpoint
+	allSuspects  []bson.RawValue           // _ids of all suspects so far, for a checkpoint
 	recorded     *documentFindings
-	docBytes     int64 // of a document, on average
+	docBytes     int64 // average size of a document
 	step         int64
 	cursorOpened time.Time
 	unique       []bson.Raw
 	collation    bson.Raw // of the collection; nil is the simple one
 }
 
-// errSampled ends a sample.
+// errSampled ends the read of a sample.
 var errSampled = errors.New("the sample is read")
 
-// auditDocuments reads all copies of all documents of a collection.
+// auditDocuments reads all documents of a collection on all shards, including copies.
 func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) error {
 	t, err := a.readTable(ctx, c.Namespace, a.tables[c.Namespace])
 	if err != nil {
@@ -99,12 +99,12 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 	return errors.Join(err, d.recorded.finish())
 }
 
-// measureDocuments finds out how large a document is.
+// measureDocuments determines the average size of a document.
 func (d *documentAudit) measureDocuments(ctx context.Context) error {
 	size, err := retryRead(ctx, d.reread, func() (int64, error) {
 		docs, bytes, err := documents.ReadSizes(ctx, d.cluster.Client, d.coll.Namespace)
 		if d.untracked[d.coll.Namespace] && mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-			err = nil // its primary does not have it
+			err = nil // the primary of the shard does not have the collection
 		}
 		return bytes / max(1, docs), err
 	})
@@ -275,7 +275,7 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 	return nil, nil
 }
 
-// pace counts documents, and waits until more may be read.
+// pace counts the documents that were read, and waits until more may be read.
 func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs int64) error {
 	d.summary.Docs += docs
 	d.docsRead += docs
@@ -296,10 +296,10 @@ func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs
 	return d.rate.throttle(ctx, docs*d.docBytes)
 }
 
-// AuditProgress is how far a read is.
+// AuditProgress is the progress of a read.
 type AuditProgress struct {
 	Namespace string
-	// Docs were read of all collections, of about so many.
+	// Docs is the number of documents read in all collections. Of is the approximate total.
 	Docs, Of int64
 }
 

@@ -75,7 +75,7 @@ func (a *auditRun) checkNamespacesExist(ctx context.Context) error {
 	return nil
 }
 
-// findingKey tells findings apart; the number of documents may change.
+// findingKey identifies a finding in repeated reads. The number of documents of a finding may change.
 func findingKey(f placement.Finding) string {
 	if f.Kind == placement.Misplaced {
 		return fmt.Sprint(f.Kind, f.Namespace, f.Shards)
@@ -83,7 +83,7 @@ func findingKey(f placement.Finding) string {
 	return fmt.Sprint(f.Kind, f.Namespace, f.Shards, f.Text)
 }
 
-// compare reads all metadata once, and returns what looks wrong.
+// compare reads all metadata once, and returns the findings.
 func (a *auditRun) compare(ctx context.Context) ([]placement.Finding, error) {
 	return retryRead(ctx, a.reread, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
 }
@@ -100,7 +100,7 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 	for _, ns := range slices.Sorted(maps.Keys(colls)) {
 		c := colls[ns]
 		if c.Resharding {
-			continue // it is made again
+			continue // the chunks are read again
 		}
 		list, err := a.compareCollection(ctx, c)
 		switch {
@@ -134,7 +134,7 @@ func (a *auditRun) busyNamespaces(ctx context.Context) (names []string, err erro
 	return names, nil
 }
 
-// readHoldings reads what the shards have, by collection.
+// readHoldings reads the collections of all shards, by namespace.
 func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Collection, error) {
 	colls := map[string]*placement.Collection{}
 	collectionOf := func(ns string) *placement.Collection {
@@ -178,7 +178,7 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 	return colls, nil
 }
 
-// readShardHoldings reads what one shard has, by collection.
+// readShardHoldings reads the collections of one shard, by namespace.
 func (a *auditRun) readShardHoldings(
 	ctx context.Context, s *holdings.Shard, databases []string,
 ) (map[string]*placement.Holding, error) {
@@ -216,9 +216,9 @@ func (a *auditRun) compareCollection(
 	a.tables[c.Namespace] = t
 	found = slices.Clone(t.findings)
 	c.Owners = slices.DeleteFunc(t.judge.Owners.Shards(), func(id catalog.ShardID) bool {
-		return !slices.Contains(a.shards.IDs(), id) // which the chunks are wrong about
+		return !slices.Contains(a.shards.IDs(), id) // chunks name a shard that does not exist
 	})
-	if !c.Unsplittable { // which may have zones for a key to come
+	if !c.Unsplittable { // only a sharded collection can have zones
 		zones, err := a.shards.ReadZones(ctx, c.Namespace)
 		if err != nil {
 			return nil, err
@@ -228,7 +228,8 @@ func (a *auditRun) compareCollection(
 	return append(found, c.Compare()...), nil
 }
 
-// addReported adds what checkMetadataConsistency finds, twice, where the release has it.
+// addReported adds the findings that two consecutive runs of checkMetadataConsistency report, in
+// releases that have the command.
 func (a *auditRun) addReported(ctx context.Context) error {
 	list, err := a.readInconsistencies(ctx)
 	waited := new(live.NoAnswerError)

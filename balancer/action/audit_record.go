@@ -16,14 +16,14 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxNamedDocuments is how many documents of a finding are named, maxCompared how many lone ones are
-// compared with the unique indexes of other shards.
+// maxNamedDocuments is the maximum number of documents that a finding names. maxCompared is the maximum
+// number of lone documents that are compared with the unique indexes of other shards.
 const (
 	maxNamedDocuments = 20
 	maxCompared       = 1000
 )
 
-// documentFindings are the findings of one collection's documents, and the files with them.
+// documentFindings contains the findings about one collection's documents, and their export files.
 type documentFindings struct {
 	audit    *auditRun
 	coll     *placement.Collection
@@ -31,19 +31,19 @@ type documentFindings struct {
 	compared int
 }
 
-// foundDocuments are documents of one kind on one shard.
+// foundDocuments is a finding about documents of one kind on one shard.
 type foundDocuments struct {
 	kind            placement.Kind
-	shard           catalog.ShardID // empty for those of several
+	shard           catalog.ShardID // empty for documents on several shards
 	pendingDeletion bool
 	count           int64
 	shards          []catalog.ShardID
 	examples        []placement.Document
-	ids             []bson.RawValue // of named
-	docs            []bson.Raw      // of the first ones, whole
+	ids             []bson.RawValue // of the named documents
+	docs            []bson.Raw      // the first documents, complete
 	file            *os.File
 	path            string
-	firstCopies     []bson.Raw // for DuplicateID: copies of the first one
+	firstCopies     []bson.Raw // for DuplicateID: the copies of the first document
 }
 
 func newDocumentFindings(a *auditRun, c *placement.Collection) *documentFindings {
@@ -73,7 +73,7 @@ func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *
 		state := s.verdict.States[i]
 		kind, found := kindOf[state]
 		if !found || kind == placement.Orphan && !d.summary.Sharded {
-			continue // the whole collection is misplaced there
+			continue // the whole collection is misplaced on the shard
 		}
 		f := r.group(kind, c.Shard, state == placement.LoneWaiting)
 		f.count++
@@ -106,7 +106,7 @@ func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *
 	return nil
 }
 
-// addDocument names a document, and writes it to the finding's file.
+// addDocument adds a document to the named documents of a finding, and writes it to the finding's file.
 func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c placement.Copy) error {
 	id := c.Doc.Lookup("_id")
 	if !slices.Contains(f.shards, c.Shard) {
@@ -140,7 +140,7 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 	return nil
 }
 
-// export appends a document to the file of a finding, a line of canonical extended JSON.
+// export appends a document to the file of a finding, as a line of canonical extended JSON.
 func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
 	if r.audit.Export == "" {
 		return nil
@@ -166,8 +166,8 @@ func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
 	return err
 }
 
-// createFile makes a new file. A resumed run keeps the files of the earlier one, whose documents
-// may have been mended since, and numbers its own.
+// createFile creates a new file. A resumed run keeps the files of the earlier run, whose documents may
+// have been repaired since, and numbers its own files.
 func (r *documentFindings) createFile(name string) (file *os.File, path string, err error) {
 	path = name + ".json"
 	for n := 2; ; n++ {

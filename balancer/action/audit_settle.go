@@ -14,23 +14,23 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxIDsPerFind is how many documents are asked for at once by their _ids.
+// maxIDsPerFind is the maximum number of _ids in one find command.
 const maxIDsPerFind = 1000
 
-// deletionLookback is how far back deletions are searched if range deletions don't record when
-// their migrations began.
+// deletionLookback is the time before now from which deletions are searched if range deletions do not
+// record when their migrations began.
 const deletionLookback = time.Hour
 
-// suspectDocument is a document that looks wrong.
+// suspectDocument is a suspicious document.
 type suspectDocument struct {
 	id       bson.RawValue
 	copies   []placement.Copy
 	verdict  placement.Verdict
-	lastSeen string // what it looked like at the latest read
+	lastSeen string // its state in the latest read
 }
 
-// settle rereads suspects until two consecutive reads agree while nothing moves, and records
-// what is still wrong.
+// settle reads suspects again until two consecutive reads agree while nothing moves, and records the
+// suspects that are still wrong.
 func (d *documentAudit) settle(ctx context.Context) error {
 	list := make([]*suspectDocument, 0, len(d.suspects))
 	for _, id := range d.suspects {
@@ -60,8 +60,8 @@ func (d *documentAudit) settle(ctx context.Context) error {
 	return nil
 }
 
-// readAgain reads all copies of suspects. Sure are those that look wrong as before; those that
-// look right are left out.
+// readAgain reads all copies of suspects. sure contains the suspects in the same wrong state as before.
+// Suspects that are correct now are dropped.
 func (d *documentAudit) readAgain(
 	ctx context.Context, list []*suspectDocument,
 ) (still, sure []*suspectDocument, err error) {
@@ -98,7 +98,7 @@ func (d *documentAudit) readAgain(
 	return still, sure, nil
 }
 
-// readCopies reads what all shards have of suspects.
+// readCopies reads the copies of suspects on all shards.
 func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument) error {
 	projection := bson.D{{Key: "_id", Value: int32(1)}}
 	for _, f := range d.table.coll.Pattern.Fields() {
@@ -137,8 +137,8 @@ func inIDs(ids bson.A) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}
 }
 
-// confirm records suspects. Lone documents are looked up through the router as well. One that was
-// deleted since its range moved is expected, and no finding.
+// confirm records suspects. Lone documents are also read through the router. A lone document that was
+// deleted on its owner since its range moved is expected, and is not a finding.
 func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) error {
 	var waiting []*suspectDocument
 	for _, s := range sure {
@@ -165,13 +165,14 @@ func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) er
 	return nil
 }
 
-// readRouted asks the router for a lone document: its owner may be a shard that can't be reached.
+// readRouted reads a lone document through the router, since its owner may be a shard that can't be
+// reached directly.
 func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) error {
 	doc, err := retryRead(ctx, d.reread,
 		func() (bson.Raw, error) { return d.shards.FindByID(ctx, d.coll.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
-			err = nil // the shards have told
+			err = nil // the shards have answered already
 		}
 		return err
 	}
@@ -186,8 +187,8 @@ func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) erro
 	return nil
 }
 
-// findDeleted finds out which documents were deleted since the migrations of their ranges began:
-// range deletions may take those.
+// findDeleted determines which documents were deleted since the migrations of their ranges began. Range
+// deletions may delete the orphaned copies of such documents.
 func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocument) error {
 	if len(waiting) == 0 {
 		return nil
@@ -203,7 +204,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 	if err != nil {
 		return err
 	}
-	if since.IsZero() { // before 6.0 range deletions don't tell
+	if since.IsZero() { // before 6.0 range deletions don't record it
 		since.T = uint32(now.Add(-deletionLookback).Unix())
 	}
 	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
@@ -230,7 +231,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 		if n++; n == 1 {
 			first = s.id
 		}
-		s.verdict.States = nil // which is not found
+		s.verdict.States = nil // so that no finding is recorded
 	}
 	if n > 0 {
 		d.addUnsettled("%s of %s, such as _id %s, are on no shard that owns them: they were deleted there, or lost",

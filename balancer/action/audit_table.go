@@ -13,21 +13,22 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxTableReads is how often a routing table that keeps changing is read.
+// maxTableReads is the maximum number of times that a routing table is read again because it has
+// changed during the read.
 const maxTableReads = 10
 
-// ownerTable is where documents of a collection belong at a time.
+// ownerTable says which shard owns which documents of a collection at a time.
 type ownerTable struct {
 	coll     catalog.Collection
 	newest   bson.Timestamp
-	findings []placement.Finding // of the chunks
+	findings []placement.Finding // about the chunks
 	judge    placement.Judge
 	// fingerprint changes whenever a chunk moves or a range deletion is added.
 	fingerprint string
 }
 
-// readTable reads where documents belong. What has not changed since an earlier look is not read
-// again.
+// readTable reads which shards own the documents of a collection. It takes the chunks of an earlier
+// read if they have not changed since.
 func (a *auditRun) readTable(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
 	return retryRead(ctx, a.reread, func() (*ownerTable, error) { return a.readTableOnce(ctx, ns, was) })
 }
@@ -39,7 +40,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 			return nil, err
 		}
 		if t.judge.Owners != nil {
-			return t, nil // it has no chunks
+			return t, nil // the collection has no chunks
 		}
 		if was != nil && was.newest == t.newest && was.coll.UUID.Equal(t.coll.UUID) && was.coll.Epoch == t.coll.Epoch &&
 			was.coll.Pattern.Equal(t.coll.Pattern) {
@@ -62,7 +63,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 	return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, maxTableReads)
 }
 
-// readTableWithoutChunks is look without the chunks themselves.
+// readTableWithoutChunks reads the table of a collection without the chunks.
 func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*ownerTable, error) {
 	coll, err := a.shards.ReadCollection(ctx, ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) && a.untracked[ns] {
@@ -92,8 +93,8 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 	return t, nil
 }
 
-// readTableOnPrimary reads the table of a collection that config.collections does not have: it
-// is on its database's primary.
+// readTableOnPrimary returns the table of a collection that is not in config.collections: its
+// database's primary owns all documents.
 func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTable, error) {
 	primary, err := a.shards.Primary(ctx, ns)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// findConflicts looks for documents on other shards that have the same value of a unique index as
-// a lone one: a range with both can't be moved.
+// findConflicts searches other shards for documents that have the same value of a unique index as a
+// lone document. A range that contains both can't be moved.
 func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) error {
 	if len(d.unique) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (d *documentAudit) uniqueKeyQuery(doc, spec bson.Raw) (q holdings.DocumentQ
 	return q, len(q.Filter) > 0
 }
 
-// inArray reports whether a field is or lies in an array.
+// inArray reports whether a field is an array or lies in an array.
 func inArray(doc bson.Raw, field string) bool {
 	path := strings.Split(field, ".")
 	for i := range path {
@@ -87,7 +87,8 @@ func inArray(doc bson.Raw, field string) bool {
 	return false
 }
 
-// addDuplicateKey records two documents, once for each index.
+// addDuplicateKey records two documents with the same value of a unique index. It records them once for
+// each index.
 func (d *documentAudit) addDuplicateKey(spec bson.Raw, copies []placement.Copy) {
 	name, _ := spec.Lookup("name").StringValueOK()
 	text := "documents on different shards have the same value of the unique index " + name
@@ -117,7 +118,8 @@ func (d *documentAudit) addDuplicateKey(spec bson.Raw, copies []placement.Copy) 
 	})
 }
 
-// checkShardLocalIndexes compares the values of unique indexes that shards keep for themselves alone.
+// checkShardLocalIndexes compares the values of unique indexes across shards: each shard enforces such
+// an index only for its own documents.
 func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bson.Raw) error {
 	for _, spec := range indexes {
 		key, _ := spec.Lookup("key").DocumentOK()
@@ -163,7 +165,7 @@ func inArrays(doc, key bson.Raw) bool {
 	return slices.ContainsFunc(catalog.FieldNames(key), func(f string) bool { return inArray(doc, f) })
 }
 
-// countOwned is how many copies are on the shards that own their keys.
+// countOwned returns the number of copies that are on the shards that own their keys.
 func (d *documentAudit) countOwned(copies []placement.Copy) (n int) {
 	for _, c := range copies {
 		n += d.table.judge.Classify([]placement.Copy{c}).OwnedCount()
@@ -171,7 +173,7 @@ func (d *documentAudit) countOwned(copies []placement.Copy) (n int) {
 	return n
 }
 
-// confirmCollision rereads documents with the same value twice before they are recorded.
+// confirmCollision reads documents with the same value of an index twice before it records them.
 func (d *documentAudit) confirmCollision(
 	ctx context.Context, m *holdings.MergedReader, spec bson.Raw, copies []placement.Copy,
 ) error {

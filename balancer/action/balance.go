@@ -25,26 +25,26 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Balance evens out collections with our engine, round by round.
+// Balance balances collections with our own engine, round by round.
 type Balance struct {
-	// Namespaces are the collections, by name or pattern; All selects every collection, which must be asked for
-	// explicitly: no names select nothing.
+	// Namespaces are the collections, by name or pattern. All selects every collection; it has to be
+	// set explicitly, since without names nothing is selected.
 	Namespaces []string
 	All        bool
-	// Goal and Order are runner.GoalSize and runner.OrderChosen when they are empty.
+	// Goal and Order default to runner.GoalSize and runner.OrderChosen.
 	Goal  runner.Goal
 	Order runner.Order
-	// OpsInterval is how long operations are counted before each round, for the goal
-	// runner.GoalOps; zero is a minute.
+	// OpsInterval is the time for which operations are counted before each round, for the goal
+	// runner.GoalOps; zero means a minute.
 	OpsInterval time.Duration
-	// By is what counts for the goal runner.GoalLoad.
+	// By is the kind of load for the goal runner.GoalLoad.
 	By heat.LoadKind
-	// CoolDown is how long a range that was moved is left alone.
+	// CoolDown is the time for which a range that was moved is not moved again.
 	CoolDown time.Duration
-	// WaitForLease is how long the end of somebody else's run is waited for.
+	// WaitForLease is the maximum wait for the end of another run.
 	WaitForLease time.Duration
-	// Seed draws lots as the balancer of a mock with this seed; 0 keeps the order of
-	// the catalog.
+	// Seed makes the random choices of a mock's balancer with this seed; 0 keeps the order of the
+	// catalog.
 	Seed uint64
 	// Foresee plans the run first, so that the remaining time can be reported.
 	Foresee bool
@@ -53,9 +53,9 @@ type Balance struct {
 	Control
 	PreflightOptions
 	PauseBalancing bool
-	// ForceJumbo is that of RunOptions.
+	// ForceJumbo is the same as in RunOptions.
 	ForceJumbo bool
-	// DryRun returns the plan, or the load, and changes nothing.
+	// DryRun returns the plan or the load, and changes nothing.
 	DryRun bool
 }
 
@@ -89,7 +89,8 @@ func (b Balance) Validate() error {
 	return requireNamespaces(b.Namespaces, b.All)
 }
 
-// requireNamespaces refuses to change collections that nobody has named.
+// requireNamespaces returns an error if neither namespaces nor all is given, so that no collection
+// changes that the user did not name.
 func requireNamespaces(namespaces []string, all bool) error {
 	switch {
 	case len(namespaces) == 0 && !all:
@@ -100,9 +101,8 @@ func requireNamespaces(namespaces []string, all bool) error {
 	return nil
 }
 
-// Run takes the lease, balances, and gives the lease back. The error is a
-// *live.HeldError while somebody else has the lease, and a *runner.BusyError while the
-// cluster's own balancer works on the collections.
+// Run takes the lease, balances, and gives the lease back. The error is a *live.HeldError while another
+// run has the lease, and a *runner.BusyError while the cluster's own balancer works on the collections.
 func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult, error) {
 	if err := b.Validate(); err != nil {
 		return BalanceResult{}, err
@@ -157,7 +157,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	return result, ended(result.Stopped, err)
 }
 
-// askGuard has a guard look at the first thing that a run writes.
+// askGuard sends the first write of a run, so that a guard can refuse the run.
 func (c Cluster) askGuard(ctx context.Context) error {
 	_, err := c.runner().RunCommand(ctx, live.LeaseDatabase, bson.D{
 		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
@@ -174,12 +174,12 @@ func (b Balance) preflight(ctx context.Context, c Cluster, read *catalog.Snapsho
 	preflight.Report, error) {
 	return c.preflight(ctx, b.PreflightOptions, preflight.Run{
 		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing, ForceJumbo: b.ForceJumbo,
-		Limited: true, // there is no goal that one chunk keeps it from
+		Limited: true, // a single chunk cannot prevent the goal
 	}, read, noPlan)
 }
 
-// preview returns what a run would do, where that is to be shown, and the cluster that it
-// was made from.
+// preview returns what a run would do, if that is to be shown, and the snapshot from which it was
+// computed.
 func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
@@ -202,7 +202,7 @@ func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 		result.Load = &load
 		return nil, result, nil
 	}
-	if !shown && !b.Foresee && !b.Preflight && !b.ForceJumbo { // which is to be said beforehand
+	if !shown && !b.Foresee && !b.Preflight && !b.ForceJumbo { // the preview is needed before the run
 		return nil, result, nil
 	}
 	if s, err = c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
@@ -220,7 +220,7 @@ func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 	return s, result, nil
 }
 
-// plan says what a run would do on a cluster.
+// plan returns the plan that a run would follow on a cluster.
 func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	names, err := b.names(s)
 	if err != nil {
@@ -253,7 +253,7 @@ func (b Balance) names(s *catalog.Snapshot) ([]string, error) {
 	return names, nil
 }
 
-// balance is the run itself.
+// balance executes the run.
 func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial) (BalanceResult, error) {
 	rules := b.rules()
 	rules.CoolDown = b.CoolDown
@@ -324,7 +324,7 @@ func (b Balance) whileLeased(
 	return result, errors.Join(err, ended)
 }
 
-// acquire waits for the lease, if that is asked for.
+// acquire takes the lease, and waits for it if WaitForLease is set.
 func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.LeasedCluster, error) {
 	doing := "balance all collections"
 	if len(b.Namespaces) > 0 {
@@ -348,7 +348,7 @@ func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.Lease
 	}
 }
 
-// randomSource returns the source of chance of a mock's balancer with this seed; nil for 0.
+// randomSource returns the random source of a mock's balancer with this seed; nil for 0.
 func randomSource(seed uint64) *rand.Rand {
 	const firstTerm = 1
 	if seed == 0 {

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// HeatPlan is what a run for the goal load would do first. Later rounds count again.
+// HeatPlan is the first round of a run for the goal load. Later rounds count operations again.
 type HeatPlan struct {
 	// Before and After are the largest load of a shard as a multiple of the mean.
 	Before float64    `json:"before"`
@@ -25,7 +25,7 @@ type HeatPlan struct {
 	Left   []Left     `json:"left"`
 }
 
-// HeatStep is a split, which has At, or a move.
+// HeatStep is a split if At is set, and a move otherwise.
 type HeatStep struct {
 	Namespace string          `json:"ns"`
 	Min       string          `json:"min"`
@@ -33,11 +33,11 @@ type HeatStep struct {
 	At        string          `json:"at,omitzero"`
 	From      catalog.ShardID `json:"from"`
 	To        catalog.ShardID `json:"to,omitzero"`
-	OfMean    float64         `json:"ofMean,omitzero"` // what a move takes along
+	OfMean    float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
 	Bytes     int64           `json:"bytes,omitzero"`
 }
 
-// readHeat estimates where the load of collections goes, for a round.
+// readHeat estimates the load of the chunks of collections, for one round.
 func (b Balance) readHeat(ctx context.Context, c Cluster, namespaces []string) ([]heat.Map, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: namespaces,
 		MemberSettings: c.Settings}).Read(ctx)
@@ -56,8 +56,8 @@ func (b Balance) sampleHeat(
 	return readSampledHeat(ctx, c.Client, s, namespaces, load.Options{Duration: b.OpsInterval, Clock: c.Clock})
 }
 
-// readSampledHeat estimates where the load of collections goes, as runs go by it. It fails where no
-// sample says which chunks it is of.
+// readSampledHeat estimates the load of the chunks of collections, for a run. It fails with
+// ErrNoSamples if no sampled query tells which chunks have the load.
 func readSampledHeat(
 	ctx context.Context, client *mongo.Client, s *catalog.Snapshot, namespaces []string, o load.Options,
 ) (maps []heat.Map, err error) {
@@ -78,7 +78,7 @@ func readSampledHeat(
 	return maps, nil
 }
 
-// readHeat returns where the load of collections goes, for a look at what would be done about it.
+// readHeat estimates the load of the chunks of collections, for a preview.
 func (s Source) readHeat(
 	ctx context.Context,
 	read *catalog.Snapshot,
@@ -105,14 +105,14 @@ func (s Source) readHeat(
 	return maps, nil
 }
 
-// samplingCommand is the command that has queries of a collection sampled.
+// samplingCommand returns the command that starts the sampling of a collection's queries.
 func samplingCommand(ns string) string {
 	db, name, _ := catalog.SplitNamespace(ns)
 	return fmt.Sprintf(`db.getSiblingDB(%q).getCollection(%q).configureQueryAnalyzer({ mode: "full", `+
 		`samplesPerSecond: 5 })`, db, name)
 }
 
-// previewLoad returns what the first round would do.
+// previewLoad returns the steps of the first round.
 func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serial) (*HeatPlan, error) {
 	s, err := c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Load is the result of a dry run by operations: each round counts anew, so that the moves
+// Load is the result of a dry run for the goal ops. Each round counts operations again, so the moves
 // can't be predicted.
 type Load struct {
 	Seconds     float64                              `json:"seconds"`
@@ -36,7 +36,7 @@ func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
 	counted, err := runner.CountOperations(ctx, steps, c.Clock, interval, runner.WithoutServerOwned(names, b.Namespaces))
 	for _, shards := range counted {
 		for _, s := range look.Shards() {
-			shards[s.ID] += 0 // one that has no chunk is not asked
+			shards[s.ID] += 0 // a shard without chunks is not asked
 		}
 	}
 	return Load{interval.Seconds(), counted}, err

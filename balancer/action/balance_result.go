@@ -7,11 +7,11 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// BalanceResult is how a run of Balance ended.
+// BalanceResult is the result of a run of Balance.
 type BalanceResult struct {
-	Event   string `json:"event"` // "result"; empty when no run began
+	Event   string `json:"event"` // "result"; empty if no run began
 	Reached bool   `json:"reached"`
-	// Stopped says why the run ended early without a mistake, Error with one.
+	// Stopped says why the run ended early if there was no error. Error is the text of the error.
 	Stopped    string   `json:"stopped,omitzero"`
 	Error      string   `json:"error,omitzero"`
 	Namespaces []string `json:"namespaces"`
@@ -23,15 +23,15 @@ type BalanceResult struct {
 	Left       []Left   `json:"left"`
 	MS         int64    `json:"millis"`
 
-	// Preflight is all that a run has which was only to look at what is in its way.
+	// Preflight is the whole result of a run that only checks for obstacles.
 	Preflight *preflight.Report `json:"-"`
-	// Plan, Load or Heat is all that a dry run has.
+	// Plan, Load or Heat is the whole result of a dry run.
 	Plan *plan.Plan `json:"-"`
 	Load *Load      `json:"-"`
 	Heat *HeatPlan  `json:"-"`
 }
 
-// Left is something that is not changed, and why.
+// Left is something that the run did not change, with the reason.
 type Left struct {
 	Code      policy.Code `json:"code"`
 	Namespace string      `json:"ns,omitzero"`

@@ -19,7 +19,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// newChangeLogger opens the audit of a run.
+// newChangeLogger opens the audit log of a run.
 func newChangeLogger(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
 	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
@@ -32,7 +32,7 @@ func newChangeLogger(ctx context.Context, c Cluster, destinations []string, o ru
 	return a, nil
 }
 
-// startChangeLog opens the audit of a run, and writes down that it begins.
+// startChangeLog opens the audit log of a run, and writes the start of the run.
 func startChangeLog(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
 	a, err := newChangeLogger(ctx, c, destinations, o)
 	if err != nil {
@@ -47,7 +47,7 @@ func startChangeLog(ctx context.Context, c Cluster, destinations []string, o run
 	return a, nil
 }
 
-// endFunc returns a function that records how the run has ended.
+// endFunc returns a function that writes the end of the run to the audit log.
 func (a *changeLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
 	return func(stopped string, err error) error {
 		ended := a.template
@@ -64,7 +64,7 @@ func (a *changeLogger) endFunc(ctx context.Context, namespaces []string) func(st
 	}
 }
 
-// mongoUser is the user the connection is authenticated as; empty without a login.
+// mongoUser returns the user as which the connection is authenticated; empty without a login.
 func mongoUser(ctx context.Context, client *mongo.Client) string {
 	var status struct {
 		AuthInfo struct {
@@ -82,7 +82,7 @@ func mongoUser(ctx context.Context, client *mongo.Client) string {
 	return strings.Join(names, ",")
 }
 
-// changeLogger writes down what a run does.
+// changeLogger writes the changes of a run to the audit log.
 type changeLogger struct {
 	sink        audit.Sink
 	destination string
@@ -95,7 +95,7 @@ type changeLogger struct {
 	pending []audit.Entry // outcomes that could not be written yet
 }
 
-// write flushes pending entries, then writes one.
+// write writes the pending entries and then an entry.
 func (a *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
 	a.mu.Lock()
@@ -106,13 +106,13 @@ func (a *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 	return a.writeEntry(ctx, *e)
 }
 
-// logOutcome records an outcome, now or before the next command.
+// logOutcome writes the outcome of a command, or keeps it until the next command if that fails.
 func (a *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
 	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending = append(a.pending, e)
-	_ = a.flush(ctx) // tried again before anything else is sent
+	_ = a.flush(ctx) // tried again before the next command is sent
 }
 
 func (a *changeLogger) flush(ctx context.Context) error {
@@ -125,7 +125,7 @@ func (a *changeLogger) flush(ctx context.Context) error {
 	return nil
 }
 
-// flushAll is flush at the end.
+// flushAll writes the pending entries at the end of a run.
 func (a *changeLogger) flushAll(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -143,15 +143,15 @@ func (a *changeLogger) setMillis(e *audit.Entry, began time.Time) {
 	e.Millis = a.clock.Now().Sub(began).Milliseconds()
 }
 
-// auditedRunner writes down what changes something, before it is sent and after it was
-// answered.
+// auditedRunner writes commands that change something to the audit log, before they are sent and after
+// they were answered.
 type auditedRunner struct {
 	live.CommandRunner
 	audit *changeLogger
 }
 
-// RunCommand sends a command once the audit has it. What gives back what the run has
-// switched off is sent even if the audit has failed meanwhile.
+// RunCommand sends a command after it was written to the audit log. A command that restores settings
+// that the run has switched off is sent even if the audit log has failed.
 func (r auditedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	if len(command) == 0 || live.IsReadCommand(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
@@ -165,7 +165,7 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 	return reply, err
 }
 
-// logSending writes down that a command is about to be sent.
+// logSending writes that a command is about to be sent.
 func (a *changeLogger) logSending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
 	entry := a.template
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, a.number.Add(1))
@@ -178,7 +178,7 @@ func (a *changeLogger) logSending(ctx context.Context, database string, command 
 	return entry, err
 }
 
-// logAnswer writes down what became of a command.
+// logAnswer writes the outcome of a command.
 func (a *changeLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
 	entry.What = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
@@ -186,7 +186,7 @@ func (a *changeLogger) logAnswer(ctx context.Context, entry audit.Entry, reply b
 	a.logOutcome(context.WithoutCancel(ctx), entry)
 }
 
-// outcomeOf says what became of a command. What nobody has answered may be done.
+// outcomeOf returns the outcome of a command. A command without an answer may have been executed.
 func outcomeOf(reply bson.Raw, err error) (audit.Outcome, int32, string) {
 	if err == nil {
 		if _, missing := reply.LookupErr("writeErrors"); missing == nil {
@@ -198,13 +198,13 @@ func outcomeOf(reply bson.Raw, err error) (audit.Outcome, int32, string) {
 	if errors.As(live.ServerError(err), &answered) {
 		return audit.Failed, int32(answered.Code), shorten(answered.Error())
 	}
-	if errors.As(err, new(*consent.RefusedError)) { // it was not sent
+	if errors.As(err, new(*consent.RefusedError)) { // the command was not sent
 		return audit.Failed, 0, shorten(err.Error())
 	}
 	return audit.Unknown, 0, shorten(err.Error())
 }
 
-// shorten is an error in a line of the audit.
+// shorten shortens an error text to the length of an entry in the audit log.
 func shorten(text string) string {
 	const most = 400
 	if len(text) > most {
@@ -213,7 +213,7 @@ func shorten(text string) string {
 	return text
 }
 
-// namespacesOf returns the collections that a command is about.
+// namespacesOf returns the collections that a command changes.
 func namespacesOf(database string, command bson.D) (names []string) {
 	name, is := command[0].Value.(string)
 	switch {
@@ -233,14 +233,15 @@ func namespacesOf(database string, command bson.D) (names []string) {
 		return names
 	case is && (strings.Contains(name, ".") || slices.Contains(databaseCommands, command[0].Key)):
 		return []string{name}
-	case is && database == "config": // a write
+	case is && database == "config": // a write to the config database
 		return []string{database + "." + name}
 	}
 	return nil
 }
 
-// isRestoring reports whether a command gives back what a run has switched off, or stops what
-// it has begun: that is better sent unaudited than not at all.
+// isRestoring reports whether a command restores settings that a run has switched off, or stops an
+// operation that the run has started. Sending such a command without an audit entry is better than not
+// sending it.
 func isRestoring(command bson.D) bool {
 	value := func(name string) any {
 		for _, e := range command {

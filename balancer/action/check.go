@@ -16,26 +16,26 @@ const DefaultCheckEvery = 5 * time.Second
 // Check checks the health of a cluster by the rules of a policy.
 type Check struct {
 	Policy *check.Policy
-	// Address names the cluster in the report.
+	// Address is the address of the cluster in the report.
 	Address string
-	// Advisories is a file that adds known faults of servers, or mutes some.
+	// Advisories is a file that adds known server faults or mutes some.
 	Advisories string
-	// Numbers has the numbers of shards and collections read, whether or not a rule
-	// needs them.
+	// Numbers reads the numbers of shards and collections even if no rule needs them.
 	Numbers bool
-	// Wait is how long to check again until all is well; zero checks once.
+	// Wait is how long the check is repeated until all rules pass; zero checks once.
 	Wait time.Duration
-	// Every is how often, with Wait; zero is DefaultCheckEvery.
+	// Every is the interval of repeated checks, with Wait; zero means DefaultCheckEvery.
 	Every time.Duration
-	// DescribeError describes an error that keeps the cluster from being checked. False
-	// ends the check with the error. Nil describes all by their text.
+	// DescribeError converts an error that prevents the check into a failure of a rule. If it returns
+	// false, the check ends with the error. Nil converts all errors by their text.
 	DescribeError func(error) (check.RuleFailure, bool)
 }
 
-// Opener opens what is to be checked. It is called for each look, until all is well.
+// Opener opens the cluster or snapshot to be checked. It is called before each check, until all rules
+// pass.
 type Opener func(ctx context.Context) (Source, error)
 
-// Validate refuses options that make no sense together.
+// Validate refuses options that do not make sense together.
 func (c Check) Validate() error {
 	if c.Every != 0 && c.Wait == 0 {
 		return refuse("{every} needs {wait}")
@@ -44,8 +44,8 @@ func (c Check) Validate() error {
 	return err
 }
 
-// Run checks the cluster, until all is well where that is waited for. What keeps the
-// cluster from being checked is part of the report.
+// Run checks the cluster once, or until all rules pass if Wait is set. Errors that prevent the check
+// are part of the report.
 func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, error) {
 	if err := c.Validate(); err != nil {
 		return check.Report{}, err
@@ -68,11 +68,11 @@ func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, 
 			return report, nil
 		}
 		reporter.Report(CheckFailed{report, left})
-		_ = clock.Sleep(ctx, min(left, c.Every)) // the next look finds out that it is to end
+		_ = clock.Sleep(ctx, min(left, c.Every)) // the next iteration detects the end of ctx
 	}
 }
 
-// checkOnce looks at the cluster once. The clock is the cluster's.
+// checkOnce checks the cluster once. It returns the clock of the cluster.
 func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Report, apply.Clock, error) {
 	source, err := open(ctx)
 	var cluster check.Cluster
@@ -98,8 +98,8 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Rep
 	return c.Policy.Check(c.Address, cluster), source.Clock, nil
 }
 
-// troubleReport returns the report of a cluster that can't be checked for an error, or the
-// error where that is to end the check.
+// troubleReport returns the report for a cluster that can't be checked because of err, or the error if
+// err is to end the check.
 func (c Check) troubleReport(err error) (check.Report, error) {
 	if c.DescribeError == nil {
 		return check.Report{Address: c.Address, Failure: check.RuleFailure{Name: "Error", Message: err.Error()}}, nil
@@ -111,7 +111,7 @@ func (c Check) troubleReport(err error) (check.Report, error) {
 	return check.Report{Address: c.Address, Failure: trouble}, nil
 }
 
-// read reads what the rules need of the cluster.
+// read reads the data of the cluster that the rules need.
 func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, err error) {
 	if source.Snapshot != nil {
 		return check.Cluster{

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/live"
 )
 
-// needs are those of the rules, and of numbers.
+// needs returns the data that the rules and Numbers need.
 func (c Check) needs() check.Need {
 	needs := c.Policy.Needs()
 	if c.Numbers {
@@ -19,7 +19,7 @@ func (c Check) needs() check.Need {
 	return needs
 }
 
-// checkParts are what has to be read for each need.
+// checkParts lists the parts of a snapshot to read for each need.
 var checkParts = []struct {
 	need  check.Need
 	parts live.Part
@@ -41,7 +41,7 @@ var checkParts = []struct {
 		live.Compatibility},
 }
 
-// snapshot looks at the cluster, and reads all of it where that is needed.
+// snapshot reads the parts of the cluster that are needed.
 func (c Check) snapshot(
 	ctx context.Context, source Source, needs check.Need,
 ) (*catalog.Snapshot, error) {
@@ -75,15 +75,15 @@ func (c Check) snapshot(
 	return source.Reader(o).Read(ctx)
 }
 
-// hasWindow reports whether there is something to forecast.
+// hasWindow reports whether a balancer window is set, for which a forecast is needed.
 func hasWindow(s *catalog.Snapshot) bool {
 	settings := s.Settings()
 	return settings.HasWindow()
 }
 
-// isBalanceUnknown reports whether the server did not say of a collection whether
-// it is balanced, as it does not to those who only monitor. The rules can be asked
-// instead then, unless shards are down, whose data they would have to know.
+// isBalanceUnknown reports whether the server did not tell for some collection whether it is balanced,
+// because the user has only the privileges for monitoring. The policies can decide it instead, unless
+// shards are down, since the policies need the data of all shards.
 func isBalanceUnknown(s *catalog.Snapshot) bool {
 	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
 	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
@@ -91,7 +91,7 @@ func isBalanceUnknown(s *catalog.Snapshot) bool {
 	})
 }
 
-// askMetadata has the cluster compare its metadata.
+// askMetadata runs checkMetadataConsistency.
 func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
 		c.MetadataUnsupported = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
@@ -106,7 +106,7 @@ func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Clus
 	return err
 }
 
-// auditSample is how many documents of each collection a check reads on all shards.
+// auditSample is the number of documents of each collection that a check reads on all shards.
 const auditSample = 1000
 
 // askShards audits a sample of each collection.

@@ -21,22 +21,22 @@ import (
 // Cluster is the cluster that an action works on.
 type Cluster struct {
 	Client *mongo.Client
-	// Settings are what Client was opened with: the shards' members are reached with
-	// them. Nil reaches none.
+	// Settings are the options with which Client was opened. They are used to connect to the members of
+	// the shards. With nil, the members can't be reached.
 	Settings *options.ClientOptions
-	// Address is that of Client, as it may be shown, for command lines; empty names none.
+	// Address is the address of Client without secrets, for command lines; empty if there is none.
 	Address string
-	// Runner sends the commands that change something; if it is nil, Client does.
+	// Runner sends the commands that change something; if it is nil, Client sends them.
 	Runner live.CommandRunner
-	// Guarded says that Runner answers those commands in place of the cluster: every
-	// run is a dry run.
+	// Guarded says that Runner answers these commands itself instead of the cluster: every run is a dry
+	// run.
 	Guarded bool
 	Clock   apply.Clock
 	Consent
-	// Computing wraps computations that take long or need much memory; if it is nil, they run directly.
+	// Computing wraps computations that take long or need much memory. If it is nil, they run directly.
 	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 
-	zone *time.Location // of the config servers, if it was named
+	zone *time.Location // of the config servers, if the user has named one
 	// disks makes snapshots include the shards' volumes and the reusable space in their data files.
 	disks bool
 }
@@ -46,13 +46,14 @@ func (c Cluster) now(ctx context.Context) (time.Time, error) {
 	return live.RouterTime(ctx, live.NewCommandRunner(c.Client))
 }
 
-// withDiskLimit returns the cluster with the volumes of its shards read, if there is a disk limit.
+// withDiskLimit returns a copy of the cluster that reads the volumes of its shards, if there is a disk
+// limit.
 func (c Cluster) withDiskLimit(limit float64) Cluster {
 	c.disks = limit > 0
 	return c
 }
 
-// parts are what a plan reads.
+// parts returns the parts of a snapshot that a plan needs.
 func (c Cluster) parts() live.Part {
 	if c.disks {
 		return live.BalancerParts | live.Disks | live.Reusable
@@ -60,8 +61,8 @@ func (c Cluster) parts() live.Part {
 	return live.BalancerParts
 }
 
-// withTimeZone returns the cluster with the time zone of its config servers; empty leaves it to
-// be found out.
+// withTimeZone returns a copy of the cluster with the time zone of its config servers. An empty zone is
+// determined later.
 func (c Cluster) withTimeZone(zone string) (Cluster, error) {
 	var err error
 	c.zone, err = locationOf(zone)
@@ -82,19 +83,19 @@ func (c Cluster) compute(make func() (*plan.Plan, error)) (*plan.Plan, error) {
 	return c.Computing(make)
 }
 
-// AccessError says that the cluster did not answer what an action has to know before
-// it begins.
+// AccessError says that the cluster did not answer a request whose answer an action needs before it
+// begins.
 type AccessError struct{ Err error }
 
-// Error is the cluster's.
+// Error returns the text of the cluster's error.
 func (e *AccessError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cluster's error.
 func (e *AccessError) Unwrap() error { return e.Err }
 
-// snapshot reads the cluster for a plan. Collections that are switched off only
-// because of us, or of a run before this one that was killed, count as on. What a
-// plan can do without is noted when it could not be read.
+// snapshot reads the cluster for a plan. Collections whose balancing only this run, or an earlier run
+// that was killed, has switched off count as enabled. snapshot reports data that could not be read and
+// that a plan does not need.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
 		Parts: c.parts(), Zone: c.zone, OnProgress: r.reportRead, MemberSettings: c.Settings,
@@ -111,8 +112,8 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (
 	return apply.WithBalancingResumed(s, live.PausedNames(ctx, c.Client)), nil
 }
 
-// GapError returns an error when what could not be read is needed for a plan of some
-// collections, or of all: without it a plan would say that there is nothing to do.
+// GapError returns an error if the data that could not be read are needed for a plan of some
+// collections, or of all. Without these data a plan would wrongly say that there is nothing to do.
 func GapError(gap catalog.Gap, namespaces []string) error {
 	switch gap.What {
 	case "shards", "collections", "settings", "tags", "zones", "chunks":
@@ -127,7 +128,7 @@ func GapError(gap catalog.Gap, namespaces []string) error {
 		" could not be read, and a plan needs it: " + gap.Reason)
 }
 
-// checkGaps returns the error of the first gap that a plan can't do without.
+// checkGaps returns the error of the first gap whose data a plan needs.
 func checkGaps(s *catalog.Snapshot, namespaces []string) error {
 	for _, gap := range s.Parts().Source.Gaps {
 		if err := GapError(gap, namespaces); err != nil {
@@ -137,8 +138,8 @@ func checkGaps(s *catalog.Snapshot, namespaces []string) error {
 	return nil
 }
 
-// checkSizesKnown returns an error for a collection that is balanced by size when its sizes are
-// missing, as in a dump of config: balanced and unbalanced would look the same.
+// checkSizesKnown returns an error for a collection that is balanced by size if its sizes are missing,
+// as in a dump of config. Without sizes, balanced and unbalanced collections can't be told apart.
 func checkSizesKnown(s *catalog.Snapshot, namespaces []string) error {
 	if !s.Release().BalancesBySize() || s.Parts().Source.Origin.Name != catalog.MongoDump {
 		return nil
@@ -174,7 +175,7 @@ type recorder struct {
 	unsentCommands []Command
 }
 
-// RunCommand answers what changes something by itself.
+// RunCommand answers commands that change something itself, and sends other commands.
 func (r *recorder) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	if live.IsReadCommand(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)

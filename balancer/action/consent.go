@@ -15,14 +15,14 @@ import (
 
 // Consent says under which conditions runs may change the cluster.
 type Consent struct {
-	// Policies all have to allow a run.
+	// Policies all have to permit a run.
 	Policies []*consent.Policy
-	// Audit is where changes are written down, besides where policies say: a file,
-	// audit.ToSyslog or audit.ToCluster; empty is nowhere.
+	// Audit is an additional destination of the audit log, besides the destinations that policies set:
+	// a file, audit.ToSyslog or audit.ToCluster. Empty means none.
 	Audit string
 }
 
-// AuditDestinations are where changes are written down.
+// AuditDestinations returns the destinations of the audit log.
 func (c Consent) AuditDestinations() (list []string) {
 	for _, p := range c.Policies {
 		list = append(list, p.Audit)
@@ -32,8 +32,8 @@ func (c Consent) AuditDestinations() (list []string) {
 	return slices.DeleteFunc(slices.Compact(list), func(to string) bool { return to == "" })
 }
 
-// HistorySource returns the audit that history reads unless told otherwise: the first destination
-// that can be read.
+// HistorySource returns the audit log that history reads by default: the first destination that can be
+// read.
 func (c Consent) HistorySource() string {
 	for _, to := range c.AuditDestinations() {
 		if to != audit.ToSyslog {
@@ -43,7 +43,7 @@ func (c Consent) HistorySource() string {
 	return ""
 }
 
-// checkPermitted refuses a run that a policy does not allow at any hour.
+// checkPermitted returns an error for a run that a policy does not permit at any time.
 func (c Consent) checkPermitted(o consent.Request) error {
 	for _, p := range c.Policies {
 		if err := p.CheckRequest(o); err != nil {
@@ -53,7 +53,7 @@ func (c Consent) checkPermitted(o consent.Request) error {
 	return nil
 }
 
-// checkPermittedNow refuses a run that a policy does not allow, now.
+// checkPermittedNow returns an error for a run that a policy does not permit at the current time.
 func (c Cluster) checkPermittedNow(ctx context.Context, o consent.Request) error {
 	if err := c.checkPermitted(o); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c Cluster) checkPermittedNow(ctx context.Context, o consent.Request) error
 	return nil
 }
 
-// limitPace returns a pace within the limits of all policies, and their hours.
+// limitPace returns a pace within the limits of all policies and within their hours.
 func (c Consent) limitPace(p Pace) (Pace, error) {
 	var err error
 	p.MaxMoves, p.movesNote, err = limitByPolicies(c.Policies, "max-moves", p.MaxMoves, DefaultMaxMoves,
@@ -109,7 +109,7 @@ func (c Consent) limitPace(p Pace) (Pace, error) {
 	return p, nil
 }
 
-// diskLimit returns a limit of disks as the policies have it.
+// diskLimit returns a disk limit within the limits of all policies.
 func (c Consent) diskLimit(given float64) (float64, error) {
 	limit := given
 	for _, policy := range c.Policies {
@@ -125,8 +125,8 @@ func (c Consent) diskLimit(given float64) (float64, error) {
 	return limit, nil
 }
 
-// limitByPolicies applies the policies to one limit. logTrouble says which policy set it, for the message of
-// a run that ends at it.
+// limitByPolicies applies the policies to one limit. note says which policy has set the limit, for the
+// message of a run that ends at the limit.
 func limitByPolicies[T int | int64](
 	policies []*consent.Policy, name string, given, usual T, of func(consent.Limits) T, text func(T) string,
 ) (limit T, note string, err error) {
@@ -162,20 +162,20 @@ func limitByPolicies[T int | int64](
 	return limit, note, nil
 }
 
-// policyNote is appended to the message of a run that ends at a limit set by a policy.
+// policyNote returns the note in the message of a run that ends at a limit set by a policy.
 func policyNote(p *consent.Policy) string { return ", set by policy " + p.File }
 
-// runStart is what a run is about, as it is written down before the run begins.
+// runStart describes a run for the audit log, before the run begins.
 type runStart struct {
 	verb       string
-	namespaces []string // or patterns; none is all
+	namespaces []string // or patterns; none means all
 	plan       string
 	approved   string
 }
 
-// begin wraps the runner: every command that changes something is checked against the policies
-// and written to the audit, which first gets the start of the run. ended writes its end. The
-// error is of an audit that can't be written.
+// begin wraps the runner: every command that changes something is checked against the policies and
+// written to the audit log. begin writes the start of the run first; ended writes the end of the run.
+// The error says that the audit log can't be written.
 func (c Cluster) begin(ctx context.Context, o runStart) (
 	begun Cluster, ended func(stopped string, err error) error, err error) {
 	if len(c.Policies) > 0 {
@@ -193,14 +193,15 @@ func (c Cluster) begin(ctx context.Context, o runStart) (
 	return c, a.endFunc(ctx, o.namespaces), nil
 }
 
-// allowedRunner sends no command about a collection that a policy does not allow: new plans
-// may be about others than the first one.
+// allowedRunner refuses commands about collections that a policy does not permit. A new plan of a run
+// may contain other collections than the first plan.
 type allowedRunner struct {
 	live.CommandRunner
 	policies []*consent.Policy
 }
 
-// RunCommand sends a command that is allowed, or gives back what was switched off.
+// RunCommand sends a command if it is permitted, or if it restores settings that the run has switched
+// off.
 func (r allowedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	if len(command) > 0 && !live.IsReadCommand(command[0].Key) && !isRestoring(command) {
 		var errs []error

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Control lets the caller of an action intervene while it runs. Cancelling the
-// context of Run prevents new steps; running ones complete.
+// Control lets the caller of an action intervene while the action runs. Cancelling the context of Run
+// prevents new steps; running steps complete.
 type Control struct {
-	// Confirm is asked before anything is sent, after the plan was reported. An
-	// error ends the action. Nil asks nobody, and so does a dry run.
+	// Confirm is called after the plan was reported and before any change is sent. An error ends the
+	// action. Nil skips the confirmation, and so does a dry run.
 	Confirm func(ctx context.Context, question string) error
-	// Insist is closed when the moves under way are not to be waited for: the servers
-	// are asked to stop them. Nil never is.
+	// Insist is closed when the action is not to wait for running moves: the servers are asked to stop
+	// these moves. Nil never closes.
 	Insist <-chan struct{}
-	// Hard ends what is under way. Nil never ends.
+	// Hard cancels running operations. Nil never ends.
 	Hard context.Context
-	// Tick causes running steps to be reported at each of its values; nil disables that.
+	// Tick triggers a report of the running steps with each value; nil disables these reports.
 	Tick <-chan time.Time
 }
 

@@ -17,22 +17,22 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Cuts says how a collection is presplit. Exactly one of the ways is set.
+// Cuts says how a collection is presplit. Exactly one of the methods is set.
 type Cuts struct {
 	Namespace string
-	// Chunks and PerShard cut the hashes evenly: into so many parts, or so many for
-	// each shard that stays.
+	// Chunks and PerShard split the range of hashes evenly: into the given number of parts, or into
+	// that number for each shard that is not draining.
 	Chunks, PerShard int
-	// FromSample cuts so that as many documents of a sample lie in each of so many
-	// chunks.
+	// FromSample is the number of chunks. The split points are such that each chunk has the same number
+	// of documents of a sample.
 	FromSample int
-	// Points are bounds, as documents; they may lack the last fields of the key.
+	// Points are the split points, as documents. The last fields of the key may be missing.
 	Points []bson.Raw
-	// Like reads a cluster whose chunks of the collection, and whose spread, it gets.
+	// Like reads a cluster whose chunks and distribution of the collection are to be copied.
 	Like func(ctx context.Context) (*catalog.Snapshot, error)
 }
 
-// LikeCluster reads what Cuts takes from a cluster.
+// LikeCluster returns a function for Cuts.Like that reads a cluster.
 func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Context) (*catalog.Snapshot, error) {
 	return func(ctx context.Context) (*catalog.Snapshot, error) {
 		s, err := live.NewSecondaryReader(client, nil, live.ReaderOptions{
@@ -48,10 +48,10 @@ func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Cont
 	}
 }
 
-// MaxChunks is how many chunks a presplit may ask for.
+// MaxChunks is the maximum number of chunks of a presplit.
 const MaxChunks = 100_000
 
-// Validate refuses numbers that can't be, and more or less than one way.
+// Validate refuses invalid numbers, and options that do not set exactly one method.
 func (p Cuts) Validate() error {
 	given := 0
 	for _, n := range []int{p.Chunks, p.PerShard, p.FromSample, len(p.Points)} {
@@ -71,7 +71,7 @@ func (p Cuts) Validate() error {
 	return nil
 }
 
-// Goal returns the goal for a cluster, through a client of which a sample is read.
+// Goal returns the goal for a cluster. A sample is read through the client.
 func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapshot) (plan.Goal, error) {
 	goal := plan.Goal{Kind: plan.Presplit, Namespaces: []string{p.Namespace}}
 	c := s.Collection(p.Namespace)
@@ -123,11 +123,11 @@ func pointsOf(c *catalog.CollectionState, docs []bson.Raw) ([]catalog.Key, error
 	return points, nil
 }
 
-// boundTolerance is the fraction (1/near) of an even part by which an existing bound may differ from a point and still
-// count as that point: rounding depends on the number of parts.
+// boundTolerance is the fraction (1/boundTolerance) of an even part by which an existing bound may
+// differ from a split point and still count as that point: rounding depends on the number of parts.
 const boundTolerance = 1000
 
-// evenPoints cuts all hashes into n parts.
+// evenPoints returns the points that split the range of hashes into n equal parts.
 func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
 	if c.Pattern.HashedField() != 0 {
 		return nil, refuse("the shard key of %s, %s, does not begin with a hash, so where its keys lie is not known: "+
@@ -155,14 +155,14 @@ func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
 	return points, nil
 }
 
-// docsPerChunk is how many documents of a sample stand for a chunk.
+// docsPerChunk is the number of sampled documents per chunk.
 const (
 	docsPerChunk  = 20
 	maxSampleSize = 100_000
 	minSampleSize = 1000
 )
 
-// samplePoints cuts a collection where a sample of its documents says.
+// samplePoints returns split points that divide a sample of a collection's documents evenly.
 func samplePoints(
 	ctx context.Context,
 	client *mongo.Client,
@@ -176,7 +176,7 @@ func samplePoints(
 	if err != nil {
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}
-	defer func() { _ = live.CloseCursor(ctx, cursor) }() // what it read counts
+	defer func() { _ = live.CloseCursor(ctx, cursor) }() // the documents read so far suffice
 	var keys []catalog.Key
 	for cursor.Next(ctx) {
 		k, err := c.Pattern.DocumentKey(cursor.Current)

@@ -7,11 +7,11 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Defragment merges the small chunks of collections, and moves those that need a
-// neighbour.
+// Defragment merges the small chunks of collections, and moves small chunks that have no neighbour to
+// merge with on their shard.
 type Defragment struct {
-	// Namespaces are the collections, by name or pattern; All is all of them. Resume has
-	// its own.
+	// Namespaces are the collections, by name or pattern; All selects all collections. With Resume, the
+	// journal says which collections.
 	Namespaces []string
 	All        bool
 	RunOptions
@@ -25,7 +25,7 @@ func (d Defragment) Validate() error {
 	return requireNamespaces(d.Namespaces, d.All)
 }
 
-// Run makes a plan and carries it out.
+// Run makes a plan and executes it.
 func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, error) {
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err

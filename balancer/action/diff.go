@@ -13,10 +13,10 @@ import (
 	"shardsh/balancer/diff"
 )
 
-// Diff says what has changed between two snapshots.
+// Diff compares two snapshots.
 type Diff struct {
-	// Ignore are kinds of change that don't matter. Namespaces are the only collections to
-	// compare, by name or pattern; none is all.
+	// Ignore contains the kinds of changes that are not reported. Namespaces are the collections to
+	// compare, by name or pattern; none means all.
 	Ignore     []string
 	Namespaces []string
 }
@@ -36,15 +36,16 @@ func (v Diff) Validate() error {
 	return nil
 }
 
-// DiffResult is what has changed, and which runs of shardsh there were meanwhile, as far as an
-// audit was read.
+// DiffResult contains the changes, and the runs of shardsh between the two snapshots if an audit log
+// was read.
 type DiffResult struct {
 	diff.Result
 	Runs []audit.Record `json:"runs,omitzero"`
 }
 
-// AddRuns adds the runs that began or ended after the older snapshot, from the cluster's audit
-// or a file, as of a time. The client is that of the cluster; nil where a file is read.
+// AddRuns adds the runs that began or ended after the older snapshot. It reads them from the cluster's
+// audit log or from a file, as of the time now. client is the client of the cluster; nil if a file is
+// read.
 func (r *DiffResult) AddRuns(ctx context.Context, client *mongo.Client, path string, now time.Time) error {
 	since := now.Sub(r.Old.Time)
 	if since <= 0 {
@@ -72,7 +73,7 @@ func (v Diff) Run(before, after *catalog.Snapshot) (DiffResult, error) {
 	return DiffResult{Result: r}, nil
 }
 
-// selects reports whether a collection is one of those to compare.
+// selects reports whether a collection is to be compared.
 func (v Diff) selects(ns string) bool {
 	return len(v.Namespaces) == 0 || slices.ContainsFunc(v.Namespaces, func(pattern string) bool {
 		is, _ := path.Match(pattern, catalog.TimeSeriesNamespace(ns))

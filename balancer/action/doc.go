@@ -1,8 +1,7 @@
-// Package action has what shardsh can do on a cluster, one verb a file: apply,
-// balance, defragment, drain and presplit change it; check, why, plan, forecast and
-// simulate look at it. The subcommands ("shardsh apply") and the helpers of sh
-// (sh.apply) are two faces of it: they read options into a struct, call Run, and show
-// the result.
+// Package action implements the use cases of shardsh, one verb per file. Apply, balance, defragment,
+// drain and presplit change a cluster; check, why, plan, forecast and simulate only read it. The
+// subcommands ("shardsh apply") and the helpers of sh (sh.apply) are two interfaces to this package:
+// they read options into a struct, call Run, and show the result.
 //
 // A verb is a struct of options:
 //
@@ -17,9 +16,9 @@
 //     to the Reporter as Events; what the caller decides meanwhile is in Control;
 //   - a verb that only looks runs on a Source, which is a cluster or a Snapshot.
 //
-// To add a verb: write that struct in a file of its own, an Event for what its faces
-// show meanwhile, a subcommand in cmd/shardsh and a helper in bindings/sh that fill
-// the struct, and a row in the test of both faces, cmd/shardsh/actions_test.go, or
-// looks_test.go for a verb that only looks. What a verb knows of balancing comes from
-// the packages below; nothing here prints, reads flags or knows of JavaScript.
+// To add a verb: write its struct in a separate file, an Event for the progress that both interfaces
+// show, a subcommand in cmd/shardsh and a helper in bindings/sh that fill the struct, and a row in the
+// test of both interfaces, cmd/shardsh/actions_test.go, or looks_test.go for a verb that only reads.
+// The logic of balancing is in the packages below; nothing here prints, reads flags or depends on
+// JavaScript.
 package action

@@ -20,13 +20,13 @@ import (
 
 // Drain empties a shard.
 type Drain struct {
-	// Shard is required, unless Resume has it.
+	// Shard is required, except with Resume.
 	Shard catalog.ShardID
-	// Remove takes the shard out of the cluster once it is empty. Only then it is
-	// marked as draining.
+	// Remove removes the shard from the cluster once the shard is empty. Without Remove, the shard is
+	// not marked as draining.
 	Remove bool
-	// MovePrimaries moves the databases whose primary the shard is, and the
-	// unsharded collections on it.
+	// MovePrimaries moves the databases whose primary is the shard, and the unsharded collections on
+	// the shard.
 	MovePrimaries bool
 	RunOptions
 }
@@ -39,13 +39,13 @@ func (d Drain) Validate() error {
 	return d.RunOptions.validate()
 }
 
-// alreadyError says that a goal was reached before there was a plan.
+// alreadyError says that the goal was already reached when the run began.
 type alreadyError struct{ what string }
 
 func (e *alreadyError) Error() string { return e.what }
 
-// Run makes a plan and carries it out. A shard that was to be removed and has been is
-// a success.
+// Run makes a plan and executes it. If the shard was to be removed and is removed already, Run
+// succeeds.
 func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, error) {
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err
@@ -74,7 +74,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	return result, err
 }
 
-// runGoal returns what a run is to reach. It sets end when it begins.
+// runGoal returns the goal of a run. The run sets *end when it begins.
 func (d *Drain) runGoal(c Cluster, r *serial, end **drainCompletion) runGoal {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
@@ -112,31 +112,31 @@ func (d Drain) goal(ctx context.Context, c Cluster, s *catalog.Snapshot) (plan.G
 	return plan.Goal{Kind: plan.Drain, Shard: d.Shard}, nil
 }
 
-// WasRemoved reports whether the cluster's log says that a shard was removed.
+// WasRemoved reports whether config.changelog says that a shard was removed.
 func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) bool {
 	entry := bson.D{{Key: "what", Value: "removeShard"}, {Key: "details.shard", Value: string(id)}}
 	return client.Database("config").Collection("changelog").FindOne(ctx, entry).Err() == nil
 }
 
-// drainCompletion handles what a drain needs besides moving ranges: the draining mark, unsharded
-// data and the removal.
+// drainCompletion handles the parts of a drain besides moving ranges: the draining mark, unsharded
+// data, and the removal of the shard.
 type drainCompletion struct {
 	*leasedRun
 	shard                 catalog.ShardID
 	remove, movePrimaries bool
-	limited               bool // the run ends at a limit
+	limited               bool // the run may end at a limit
 	gate                  *pace.Gate
 	journal               *apply.Execution
 	note                  func(text string)
-	// marked says that this run, or an earlier one of its journal, has marked the shard;
-	// warning is about a shard that is left marked.
+	// marked says that this run, or an earlier run with the same journal, has marked the shard. warning
+	// is the text about a shard that remains marked.
 	marked  bool
 	warning string
 }
 
-// markBeforeSteps marks the shard before the first step: from then on nothing new comes to it.
-// If the run ends early, the cluster's balancer continues without limits; so where no command
-// can remove the mark, a run with limits sets it last.
+// markBeforeSteps marks the shard before the first step, so that no new data arrive. If the run ends
+// early, the cluster's balancer continues to drain the shard without limits. Therefore a run with
+// limits sets the mark at the end if no command can remove it.
 func (d *drainCompletion) markBeforeSteps(ctx context.Context) error {
 	if d.limited && !d.canUnmark() {
 		return nil
@@ -144,10 +144,10 @@ func (d *drainCompletion) markBeforeSteps(ctx context.Context) error {
 	return d.markDraining(ctx)
 }
 
-// canUnmark reports whether a command takes the mark back.
+// canUnmark reports whether the release has a command that removes the mark.
 func (d *drainCompletion) canUnmark() bool { return d.lease.RouterRelease().HasDrainCommands() }
 
-// markDraining marks the shard as draining, where it is to be removed.
+// markDraining marks the shard as draining if the shard is to be removed.
 func (d *drainCompletion) markDraining(ctx context.Context) error {
 	if !d.remove {
 		return nil
@@ -171,7 +171,7 @@ func (d *drainCompletion) markDraining(ctx context.Context) error {
 	return err
 }
 
-// record writes down what becomes of the shard.
+// record writes a change of the shard to the journal.
 func (d *drainCompletion) record(what apply.RecordKind) error {
 	d.marked = what == apply.RecordMarked
 	if d.journal == nil {
@@ -180,8 +180,8 @@ func (d *drainCompletion) record(what apply.RecordKind) error {
 	return d.journal.RecordShard(what, d.shard, d.Clock.Now())
 }
 
-// unmarkOrWarn takes the mark back that this run has set, or says that the cluster's
-// balancer goes on.
+// unmarkOrWarn removes the mark that this run has set, or warns that the cluster's balancer continues
+// to drain the shard.
 func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
 	state, found, err := d.lease.ReadDrain(ctx, d.shard)
 	if err != nil || !found || state.State == diagnosis.DrainOff {
@@ -209,8 +209,8 @@ func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
 	return nil
 }
 
-// finish moves what is left on a shard without ranges, as far as it may, and removes
-// the shard. The error says what is to be moved by hand.
+// finish moves the unsharded data that the run may move off the shard, and removes the shard. The error
+// says what has to be moved by hand.
 func (d *drainCompletion) finish(ctx context.Context) error {
 	left, others, err := d.readRemaining(ctx)
 	if err != nil {
@@ -231,7 +231,7 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 	if !d.remove {
 		return nil
 	}
-	if err := d.markDraining(ctx); err != nil { // somebody may have stopped it
+	if err := d.markDraining(ctx); err != nil { // another client may have stopped the draining
 		return err
 	}
 	return d.removeShard(ctx)
@@ -261,7 +261,7 @@ func (d *drainCompletion) sendAdmin(ctx context.Context, command bson.D) (bson.R
 	return d.lease.RunAdminCommand(ctx, command)
 }
 
-// readRemaining reads what is on the shard, and which shards can take it.
+// readRemaining reads the remaining data of the shard, and which shards can take them.
 func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Drain, others TargetShards, err error) {
 	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
 	if err != nil {
@@ -270,11 +270,11 @@ func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Dra
 	s = apply.WithBalancingResumed(s, d.lease.Leftover())
 	others = TargetShardsFor(s, d.shard)
 	left = remainingOn(s, d.shard)
-	left.WaitingJumbo, left.ForceCommands = 0, nil // the plan was done, and said so where it left some
+	left.WaitingJumbo, left.ForceCommands = 0, nil // the plan is done and has reported the chunks that it left
 	return left, others, nil
 }
 
-// remainingOn returns what would have to leave a shard if it were drained.
+// remainingOn returns the data that would have to leave a shard if the shard were drained.
 func remainingOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 	shard, _ := s.Shard(id)
 	marked := shard.Draining
@@ -284,13 +284,12 @@ func remainingOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 	return left
 }
 
-// removalPause is how long to wait before a shard is looked at again that is not
-// ready to go.
+// removalPause is the wait before the state of a shard that can't be removed yet is read again.
 const removalPause = 2 * time.Second
 
-// removeShard removes the shard. Config servers that leave must have deleted what
-// they gave away, which is waited for. A chunk whose migration had begun before the
-// shard was marked as draining is an *apply.ChangedError.
+// removeShard removes the shard. A config server that leaves must have deleted the ranges it has given
+// away; removeShard waits for that. If a chunk has arrived whose migration had begun before the shard
+// was marked as draining, the error is an *apply.ChangedError.
 func (d *drainCompletion) removeShard(ctx context.Context) error {
 	noted := false
 	for {

@@ -14,10 +14,10 @@ import (
 	"shardsh/balancer/live"
 )
 
-// TargetShards are the shards that can take over databases, with how many each has.
+// TargetShards contains the shards that can take databases, with the number of databases on each.
 type TargetShards map[catalog.ShardID]int
 
-// TargetShardsFor returns the shards that are not draining, except one.
+// TargetShardsFor returns the shards that are not draining, except the shard but.
 func TargetShardsFor(s *catalog.Snapshot, but catalog.ShardID) TargetShards {
 	others := TargetShards{}
 	for _, shard := range s.Shards() {
@@ -33,8 +33,8 @@ func TargetShardsFor(s *catalog.Snapshot, but catalog.ShardID) TargetShards {
 	return others
 }
 
-// takeNext returns the shard that has fewest databases, and counts one more; none when
-// there is no shard.
+// takeNext returns the shard with the fewest databases and increments its number. It returns an empty
+// ID if there is no shard.
 func (t TargetShards) takeNext() (to catalog.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(t)) {
 		if to == "" || t[id] < t[to] {
@@ -47,8 +47,8 @@ func (t TargetShards) takeNext() (to catalog.ShardID) {
 	return to
 }
 
-// MoveUnsharded moves what is left on a shard without ranges, unsharded collections
-// and databases, each to the shard that has fewest databases.
+// MoveUnsharded moves the unsharded collections and databases on a shard, each to the shard with the
+// fewest databases.
 func MoveUnsharded(
 	ctx context.Context, admin func(context.Context, bson.D) (bson.Raw, error), left diagnosis.Drain, others TargetShards,
 	note func(text string),
@@ -81,14 +81,13 @@ func MoveUnsharded(
 	return nil
 }
 
-// isOwn reports whether a database or a collection is shardsh's own.
+// isOwn reports whether a database or collection belongs to shardsh.
 func isOwn(name string) bool {
 	database, _, _ := strings.Cut(name, ".")
 	return database == live.LeaseDatabase
 }
 
-// splitOwn separates what belongs to shardsh, which needs no confirmation, from
-// the rest.
+// splitOwn separates the data of shardsh, which may be moved without confirmation, from the rest.
 func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
 	own, rest = diagnosis.Drain{Shard: left.Shard}, left
 	rest.Databases, rest.Collections = nil, nil

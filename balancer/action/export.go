@@ -21,45 +21,45 @@ const (
 	DefaultReadTimeout       = time.Minute
 )
 
-// Export reads clusters periodically, and serves metrics of them to Prometheus. It changes
-// nothing.
+// Export reads clusters periodically, and serves their metrics to Prometheus. It changes nothing.
 type Export struct {
-	// Policy are the rules that each cluster is held to, and which collections count.
+	// Policy contains the rules that each cluster is checked against, and says which collections count.
 	Policy *check.Policy
-	// Advisories is a file that adds known faults of servers, or mutes some.
+	// Advisories is a file that adds known server faults or mutes some.
 	Advisories string
-	// Every is how often a cluster is read. One that takes long is read less often: reading
-	// takes a fifth of the time at most.
+	// Every is the interval at which a cluster is read. A cluster that takes long to read is read less
+	// often: reading takes at most a fifth of the time.
 	Every time.Duration
-	// StaleAfter is the age from which values are no longer exported; zero is five times Every. Those of a
-	// cluster that is slow to read are exported for ten times the duration of a read.
+	// StaleAfter is the age from which values are no longer exported; zero means five times Every.
+	// Values of a cluster that is slow to read are exported for ten times the duration of a read.
 	StaleAfter time.Duration
-	// Timeout is how long a read may take.
+	// Timeout is the maximum duration of a read.
 	Timeout time.Duration
-	// ForecastEvery is how often the time to balance is computed; zero is never.
+	// ForecastEvery is the interval at which the time to balance is computed; zero means never.
 	ForecastEvery time.Duration
-	// Collections is how many have series of their own, the worst ones.
+	// Collections is the number of collections with their own series; the worst collections are chosen.
 	Collections int
-	// Heat has the operations of shards counted.
+	// Heat counts the operations of shards.
 	Heat  bool
 	Clock apply.Clock
 	Log   *slog.Logger
-	// Describe returns an error as it may be shown.
+	// Describe returns the text of an error without secrets.
 	Describe func(error) string
 }
 
-// Target is a cluster to be read.
+// Target is a cluster to read.
 type Target struct {
-	// Name is the value of the label cluster. Labels are names and values in turn, after it.
+	// Name is the value of the label cluster. Labels contains further labels, as alternating names and
+	// values.
 	Name   string
 	Labels []string
-	// Identity tells apart targets of the same name.
+	// Identity distinguishes targets of the same name.
 	Identity string
-	// Open connects. It is called again after a read that failed.
+	// Open connects to the cluster. It is called again after a failed read.
 	Open func(ctx context.Context) (source Source, done func(), err error)
 }
 
-// minExportInterval is how often a cluster may be read at most.
+// minExportInterval is the minimum interval at which a cluster is read.
 const minExportInterval = time.Second
 
 // Validate checks the options.
@@ -79,7 +79,7 @@ func (e Export) Validate() error {
 	return nil
 }
 
-// Exporter reads clusters, each by itself, and tells what it knows of them at any time.
+// Exporter reads clusters independently of each other, and returns the latest metrics at any time.
 type Exporter struct {
 	Export
 	advisories    advisory.List
@@ -87,14 +87,14 @@ type Exporter struct {
 	ctx           context.Context
 	cancel        context.CancelFunc
 	work          sync.WaitGroup
-	forecastQueue chan *exportTarget // whose forecast is due
+	forecastQueue chan *exportTarget // targets whose forecast is due
 
 	mu       sync.Mutex
 	clusters []*exportTarget
 	reloaded bool
 }
 
-// Start makes an Exporter without clusters. Close ends it.
+// Start returns an Exporter without clusters. Close ends it.
 func (e Export) Start(ctx context.Context) (*Exporter, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -118,13 +118,13 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 	return x, nil
 }
 
-// Close ends all reads, and waits for their end.
+// Close cancels all reads and waits for their end.
 func (x *Exporter) Close() {
 	x.cancel()
 	x.work.Wait()
 }
 
-// SetTargets says which clusters are read from now on. Those that are the same as before go on.
+// SetTargets sets the clusters to read. Clusters that were read before continue without interruption.
 func (x *Exporter) SetTargets(targets []Target) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +147,7 @@ func (x *Exporter) SetTargets(targets []Target) {
 	}
 }
 
-// ReloadFailed records that reloading the targets failed: the previous ones stay.
+// ReloadFailed records that reloading the targets has failed; the previous targets stay.
 func (x *Exporter) ReloadFailed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,7 +162,7 @@ func (x *Exporter) startTarget(t Target) *exportTarget {
 	return c
 }
 
-// Once reads clusters once, in place of Set.
+// Once reads clusters once; it is used instead of SetTargets.
 func (x *Exporter) Once(ctx context.Context, targets []Target) {
 	var reading sync.WaitGroup
 	for _, t := range targets {
@@ -180,7 +180,7 @@ func (x *Exporter) Once(ctx context.Context, targets []Target) {
 	reading.Wait()
 }
 
-// runForecasts computes one forecast at a time.
+// runForecasts computes the requested forecasts one at a time.
 func (x *Exporter) runForecasts() {
 	for {
 		select {

@@ -18,24 +18,24 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// exportTarget is a cluster that is read again and again. What is above mu belongs to the
-// goroutine that reads it.
+// exportTarget is a cluster that is read repeatedly. The fields above mu belong to the goroutine that
+// reads the cluster.
 type exportTarget struct {
 	*Exporter
 	target Target
 	cancel context.CancelFunc
 
 	source      Source
-	done        func() // nil is not connected
+	done        func() // nil if not connected
 	readers     [2]*live.Reader
 	meter       func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
-	flagsReadAt time.Time // when all chunks were read for their flags
+	flagsReadAt time.Time // when all chunks were last read for their flags
 	moves       export.Moves
-	lastLogged  string // the last trouble
+	lastLogged  string // the last error that was logged
 	last        export.ClusterReading
 
 	mu          sync.Mutex
-	snapshot    *catalog.Snapshot // the last; nil is none
+	snapshot    *catalog.Snapshot // the last snapshot; nil if there is none
 	outlook     *forecast.Forecast
 	forecastAt  time.Time
 	forecasting bool
@@ -43,21 +43,22 @@ type exportTarget struct {
 	up          bool
 	read        time.Time // when lines were read
 	took        time.Duration
-	readTook    time.Duration // of the read that succeeded last
+	readTook    time.Duration // duration of the last successful read
 	reads       int
 	failures    int
 }
 
 const (
-	// exportParts are what is read each time.
+	// exportParts are the parts of a snapshot that each read reads.
 	exportParts = live.DefaultParts&^(live.Flags|live.CollectionSizes) | live.Drains
-	// flagsEvery is how often flags of chunks are read, which change without a new version.
+	// flagsEvery is the interval at which the flags of chunks are read. Flags change without a new
+	// version of the chunk.
 	flagsEvery = 5 * time.Minute
 	// restFactor is the ratio of the pause after a read to the duration of the read.
 	restFactor = 4
-	// staleReadFactor: values stay valid for at least so many durations of a read.
+	// staleReadFactor is the minimum lifetime of values, as a multiple of the duration of a read.
 	staleReadFactor = 2 * (restFactor + 1)
-	// logEntries limits what is read of each log.
+	// logEntries is the maximum number of entries that are read of each log.
 	logEntries = 20_000
 )
 
@@ -69,7 +70,7 @@ func (c *exportTarget) run(ctx context.Context) {
 		c.readAndRecord(ctx)
 		c.askForecast(ctx)
 		took := c.Clock.Now().Sub(began)
-		_ = c.Clock.Sleep(ctx, max(c.Every-took, restFactor*took)) // it ends with ctx
+		_ = c.Clock.Sleep(ctx, max(c.Every-took, restFactor*took)) // returns when ctx ends
 	}
 }
 
@@ -107,7 +108,7 @@ func (c *exportTarget) readAndRecord(ctx context.Context) {
 	}
 }
 
-// logTrouble logs when reading the cluster fails, and when it works again.
+// logTrouble logs the first of several failed reads, and the first success afterwards.
 func (c *exportTarget) logTrouble(err error) {
 	text := ""
 	if err != nil {
@@ -123,7 +124,7 @@ func (c *exportTarget) logTrouble(err error) {
 	c.lastLogged = text
 }
 
-// readOnce reads the cluster and works out its metrics.
+// readOnce reads the cluster and computes its metrics.
 func (c *exportTarget) readOnce(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error)
 	c.mu.Unlock()
 	s, err := reader.ReadSince(ctx, old)
 	if err == nil && old != nil && s.Parts().ClusterID != old.Parts().ClusterID {
-		c.moves = export.Moves{} // another cluster has the address now
+		c.moves = export.Moves{} // the address belongs to another cluster now
 		s, err = reader.Read(ctx)
 	}
 	if err == nil && flags {
@@ -193,7 +194,7 @@ func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error)
 	return s, err
 }
 
-// publish keeps the lines of a reading for callers that ask.
+// publish stores the lines of a reading for Write.
 func (c *exportTarget) publish(r export.ClusterReading) {
 	lines := c.linesOf(r)
 	c.last = r
@@ -206,7 +207,7 @@ func (c *exportTarget) publish(r export.ClusterReading) {
 func (c *exportTarget) linesOf(r export.ClusterReading) [][]byte {
 	lines := make([][]byte, len(c.families))
 	for i, f := range r.Families(c.Collections) {
-		for k, s := range f.Samples { // the label cluster is the first
+		for k, s := range f.Samples { // the label cluster comes first
 			f.Samples[k].Labels = append(append(s.Labels[:2:2], c.target.Labels...), s.Labels[2:]...)
 		}
 		lines[i] = f.AppendSamples(nil)
@@ -228,14 +229,14 @@ func (c *exportTarget) askForecast(ctx context.Context) {
 	select {
 	case c.forecastQueue <- c:
 	case <-ctx.Done():
-	default: // it is due the next time, too
+	default: // requested again at the next read
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.forecasting = false
 	}
 }
 
-// forecast computes the time to balance. If that takes too long, there is none.
+// forecast computes the time to balance. If the computation takes too long, there is no forecast.
 func (c *exportTarget) forecast(ctx context.Context) {
 	c.mu.Lock()
 	s := c.snapshot

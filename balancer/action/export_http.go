@@ -16,10 +16,10 @@ const (
 	openMetrics  = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 )
 
-// exportState is a cluster as a page has it.
+// exportState is the state of a cluster for a page.
 type exportState struct {
-	labels          []string // cluster, and those of its target
-	lines           [][]byte // nil where they are stale
+	labels          []string // cluster, and the labels of its target
+	lines           [][]byte // nil if the values are stale
 	up              bool
 	read            time.Time
 	took            time.Duration
@@ -27,19 +27,20 @@ type exportState struct {
 	stale           bool
 }
 
-// Handler answers for /metrics, and for /healthz that it runs.
+// Handler handles /metrics, and /healthz, which always answers ok.
 func (x *Exporter) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
 		w.Header().Set("Content-Type", map[bool]string{true: openMetrics, false: plainMetrics}[open])
-		_ = x.Write(w, open) // who asked has gone
+		_ = x.Write(w, open) // the client has disconnected
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return mux
 }
 
-// Write writes what is known now, for Prometheus or as OpenMetrics. It waits for no cluster.
+// Write writes the latest values in the text format of Prometheus or of OpenMetrics. It waits for no
+// cluster.
 func (x *Exporter) Write(to io.Writer, open bool) error {
 	clusters, reloaded := x.states()
 	page := make([]byte, 0, 64<<10)
@@ -69,7 +70,7 @@ func (x *Exporter) Write(to io.Writer, open bool) error {
 	return err
 }
 
-// states returns the clusters as they are known now.
+// states returns the latest state of each cluster.
 func (x *Exporter) states() (list []exportState, reloaded bool) {
 	x.mu.Lock()
 	clusters := x.clusters
@@ -96,8 +97,8 @@ func (c *exportTarget) state(now time.Time) exportState {
 	return s
 }
 
-// linesFor returns the lines of a family. Whether a cluster answers is newer than the other values, and
-// not known before the end of the first read.
+// linesFor returns the lines of a family. The metrics that say whether a cluster answers are more
+// recent than the other values; they are not known before the end of the first read.
 func (c exportState) linesFor(i int, f machine.Family) []byte {
 	if c.reads > 0 && !c.up && (f.Name == export.UpMetric || f.Name == export.OKMetric) {
 		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: c.labels}}}.AppendSamples(nil)
@@ -108,7 +109,7 @@ func (c exportState) linesFor(i int, f machine.Family) []byte {
 	return c.lines[i]
 }
 
-// ownFamilies are the metrics of the exporter itself.
+// ownFamilies returns the metrics of the exporter itself.
 func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
 	list := []machine.Family{
 		family("shardsh_export_targets", "gauge", "Clusters that are read.",

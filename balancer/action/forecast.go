@@ -10,14 +10,15 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Forecast says how long the balancer takes to reach a goal.
+// Forecast predicts how long the balancer takes to reach a goal.
 type Forecast struct {
-	// Goal is for these collections; the zero Goal is to balance all.
+	// Goal contains the collections; the zero Goal is to balance all.
 	Goal plan.Goal
-	// TimeZone is that of the config servers' primary, such as Europe/Berlin or +02:00,
-	// in which the balancer reads its windows; empty is by their logs.
+	// TimeZone is the time zone of the config servers' primary, such as Europe/Berlin or +02:00, in
+	// which the balancer reads its windows. If it is empty, it is determined from the logs of the
+	// config servers.
 	TimeZone string
-	// Seed is for what is not known.
+	// Seed seeds the random choices for facts that are not known.
 	Seed uint64
 }
 
@@ -30,7 +31,7 @@ func (f Forecast) Validate() error {
 	return err
 }
 
-// locationOf returns the time zone with a name, nil for no name.
+// locationOf returns the time zone with a name; nil for an empty name.
 func locationOf(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
@@ -42,7 +43,7 @@ func locationOf(name string) (*time.Location, error) {
 	return in, nil
 }
 
-// Run reads the cluster and forecasts. For a name that the cluster does not have the
+// Run reads the cluster and makes a forecast. If the cluster does not have a name in the options, the
 // error is a *diagnosis.NotFoundError.
 func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made forecast.Forecast, err error) {
 	if err := f.Validate(); err != nil {

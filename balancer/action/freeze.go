@@ -10,18 +10,18 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// holdReason returns the function that tells the gate why no step may start now. While it waits with nothing under
-// way, its lease says so: a quiesce does not wait for it then.
+// holdReason returns the function that tells the gate why no step may start now. While the run waits
+// and nothing is running, the lease is marked as resting, so that a quiesce does not wait for the run.
 func (c Cluster) holdReason(
 	lease *atomic.Pointer[live.LeasedCluster], r *serial,
 ) func(context.Context, pace.HoldState) (string, error) {
 	freeze := live.NewFreezeChecker(c.Client, c.Clock.Now)
-	looking := make(chan struct{}, 1) // full during a look
+	looking := make(chan struct{}, 1) // full during a check
 	resting := false
 	return func(ctx context.Context, at pace.HoldState) (string, error) {
 		select {
 		case looking <- struct{}{}:
-		case <-ctx.Done(): // a look may take as long as the network
+		case <-ctx.Done(): // the check of another goroutine may take long
 			return "", context.Cause(ctx)
 		}
 		defer func() { <-looking }()
@@ -41,7 +41,7 @@ func (c Cluster) holdReason(
 			err = l.SetResting(ctx, true)
 			resting = err == nil
 		case is.Reason == "" && resting:
-			if err = l.SetResting(ctx, false); err == nil { // a quiesce that began before this has seen it rest
+			if err = l.SetResting(ctx, false); err == nil { // a quiesce that began before this has seen the run rest
 				resting = false
 				is, err = freeze.Check(ctx, at.Stopped)
 			}
@@ -50,7 +50,7 @@ func (c Cluster) holdReason(
 	}
 }
 
-// restoreThenCheck gives back what a quiesce has stopped whose process is gone.
+// restoreThenCheck restores what a quiesce whose process is gone has stopped, and checks again.
 func (c Cluster) restoreThenCheck(
 	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldState, r *serial,
 ) (live.FreezeState, error) {
@@ -67,8 +67,8 @@ func (c Cluster) restoreThenCheck(
 	return freeze.Check(ctx, at.Stopped)
 }
 
-// explainEnabled adds to the error about balancing enabled during a run who enabled it, as
-// far as the logs of the cluster tell.
+// explainEnabled adds to the error about balancing that was enabled during a run who enabled it, if the
+// logs of the cluster tell.
 func explainEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
 	if e, is := errors.AsType[*apply.BalancerError](err); is && e.Reenabled && len(e.Namespaces) > 0 {
 		e.ReenabledBy = lease.ReadWhoEnabled(ctx, e.Namespaces[0])

@@ -10,27 +10,29 @@ import (
 	"shardsh/balancer/live"
 )
 
-// GiveBack enables the balancing that a run has disabled which has ended without enabling
-// it. It takes the lease for that: of a run that is gone, as soon as that is certain.
+// GiveBack enables the balancing that a run has disabled and that the run has not enabled again at its
+// end. It takes the lease for that; the lease of a run that is gone is taken as soon as that is
+// certain.
 type GiveBack struct {
-	// DryRun only reads what is left.
+	// DryRun only reads which collections are still disabled.
 	DryRun bool
-	// Hard ends when the user does not want to wait any more; nil is never.
+	// Hard ends when the user does not want to wait any more; nil never ends.
 	Hard context.Context
 }
 
-// GiveBackResult is what GiveBack did.
+// GiveBackResult is the result of GiveBack.
 type GiveBackResult struct {
 	Event string `json:"event"` // "result"
-	// Enabled are the collections whose balancing it has enabled, or would enable; Kept
-	// those that stay disabled, as somebody else wants it.
+	// Enabled are the collections whose balancing was enabled, or would be enabled. Kept are the
+	// collections that stay disabled because another user has disabled them as well.
 	Enabled []string `json:"enabled"`
 	Kept    []string `json:"kept"`
 	DryRun  bool     `json:"dryRun,omitzero"`
 	Error   string   `json:"error,omitzero"`
 }
 
-// Run gives back. The error is a *live.HeldError while the run is running.
+// Run enables the balancing. The error is a *live.HeldError while the run that has disabled the
+// balancing is in progress.
 func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBackResult, err error) {
 	reporter := &serial{next: r}
 	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
@@ -74,7 +76,8 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	return result, err
 }
 
-// restoredAndKept returns which of some collections a lease has given back, and which it kept.
+// restoredAndKept returns the collections whose balancing a lease has enabled again, and those that it
+// has left disabled.
 func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
 	enabled, kept = []string{}, append([]string{}, lease.LeftDisabled()...)
 	not := map[string]bool{}

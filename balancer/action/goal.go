@@ -11,25 +11,25 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// runGoal is a goal that a plan is made for when it is to be carried out.
+// runGoal is a goal for which a plan is made and executed.
 type runGoal struct {
 	kind plan.GoalKind
 	RunOptions
-	// namespaces are the collections that it is about; none is all.
+	// namespaces are the collections of the goal; none means all.
 	namespaces []string
-	// goal says what is to be reached on a cluster.
+	// goal returns the goal on a cluster.
 	goal func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error)
-	// checkPlan checks that the plan of a journal is of what was asked for; nil for all.
+	// checkPlan checks that the plan of a journal matches the options; nil accepts all plans.
 	checkPlan func(p *plan.Plan) error
-	// preflightRun is that of the run of its plan.
+	// preflightRun is the input of the preflight checks.
 	preflightRun preflight.Run
-	// addHooks and alsoMoves are those of a job.
+	// addHooks and alsoMoves are set by jobs.
 	addHooks  func(*leasedRun, *apply.Execution, *apply.Options)
 	alsoMoves func(ctx context.Context) ([]string, error)
 }
 
-// run plans, unless a journal has the plan, and carries it out. When the cluster moves
-// on another plan takes over.
+// run makes a plan, unless a journal contains the plan, and executes it. If the cluster has changed,
+// run makes a new plan.
 func (a runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
 	c, err := c.withTimeZone(a.TimeZone)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a runGoal) resume() (*apply.Execution, error) {
 	return work, nil
 }
 
-// plan reads the cluster and makes a plan from it.
+// plan reads the cluster and makes a plan.
 func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
 	s, err := c.withDiskLimit(a.DiskLimit).snapshot(ctx, a.namespaces, r)
 	if err != nil {
@@ -89,8 +89,8 @@ func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snaps
 	return s, p, err
 }
 
-// resultWithoutPlan returns the result of a run without a plan; a preflight reports the error among the
-// obstacles.
+// resultWithoutPlan returns the result of a run that could not make a plan. A preflight reports the
+// error as one of the obstacles.
 func (a runGoal) resultWithoutPlan(
 	ctx context.Context,
 	c Cluster,

@@ -18,31 +18,31 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Heat reports the load by shard, chunk and key. It changes nothing,
-// unless Sample says so.
+// Heat reports the load by shard, chunk and key. It changes nothing unless Sample is set.
 type Heat struct {
-	// Namespaces are the collections, by name or pattern; none is all.
+	// Namespaces are the collections, by name or pattern; none means all.
 	Namespaces []string
-	// For is how long counters are counted; a minute when it is zero. Back is how long ago
-	// samples may have been taken; an hour when it is zero.
+	// For is the time for which operations are counted; zero means a minute. Back is the maximum age of
+	// samples; zero means an hour.
 	For, Back time.Duration
 	By        heat.LoadKind
-	// Top is how many chunks are named; 10 when it is zero.
+	// Top is the number of chunks to name; zero means 10.
 	Top int
-	// Most is how many collections are looked at; 0 is all.
+	// Most is the maximum number of collections to read; zero means all.
 	Most int
-	// Logs are files of logs of servers, whose operations say which keys are wanted in place of
-	// sampled queries. Back goes by the newest of them.
+	// Logs are log files of servers. Their operations replace the sampled queries. Back is counted from
+	// the newest operation.
 	Logs []string
-	// Sample has so many queries a second be sampled meanwhile, 50 at most, of collections
-	// whose queries are not: configureQueryAnalyzer, on and off again.
+	// Sample is the number of queries per second, at most 50, to sample during the read in collections
+	// whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and off again
+	// afterwards.
 	Sample float64
 }
 
-// maxSampleAge is how old samples may be that runs go by: of load as it is now.
+// maxSampleAge is the maximum age of samples for runs, which need the current load.
 const maxSampleAge = 15 * time.Minute
 
-// maxSampleRate is the largest samplesPerSecond of servers.
+// maxSampleRate is the server's maximum for samplesPerSecond.
 const maxSampleRate = 50
 
 // Validate checks the options.
@@ -62,44 +62,44 @@ func (h Heat) Validate() error {
 	return nil
 }
 
-// HeatResult is what was found, a collection after the other.
+// HeatResult is the load of the collections.
 type HeatResult struct {
 	By          heat.LoadKind    `json:"by"`
-	Seconds     float64          `json:"seconds"` // counted
+	Seconds     float64          `json:"seconds"` // for which operations were counted
 	Collections []CollectionHeat `json:"collections"`
 }
 
-// CollectionHeat is where the load of a collection goes.
+// CollectionHeat is the load of a collection.
 type CollectionHeat struct {
 	Namespace string `json:"ns"`
-	// Source says where the figures are from, and how good they are.
+	// Source describes the data on which the figures are based.
 	Source HeatSource `json:"source"`
 	Total  heat.Load  `json:"total"`
-	// Scattered are the shares of queries that go to all shards.
+	// Scattered contains the fractions of queries that go to all shards.
 	Scattered heat.Load           `json:"scattered"`
 	Shards    []ShardLoad         `json:"shards"`
 	Chunks    []ChunkLoad         `json:"chunks"`
 	HotKeys   []HotKeyLoad        `json:"hotKeys,omitempty"`
 	Monotonic *heat.Monotonic     `json:"-"`
 	Findings  []diagnosis.Finding `json:"findings,omitempty"`
-	// Course is when how much went where; nil without samples.
+	// Course is the load over time and key ranges; nil without samples.
 	Course *heat.Course `json:"overTime,omitzero"`
 	Map    *heat.Map    `json:"-"`
 }
 
-// HeatSource is where figures are from.
+// HeatSource describes the data on which figures are based.
 type HeatSource struct {
-	Counters bool    `json:"counters"` // $collStats, twice
+	Counters bool    `json:"counters"` // $collStats was read twice
 	Samples  int     `json:"samples"`  // sampled queries, or operations of logs
-	Logged   bool    `json:"logged"`   // they are from logs
-	Inserts  int     `json:"inserts"`  // newest documents
+	Logged   bool    `json:"logged"`   // samples are from logs
+	Inserts  int     `json:"inserts"`  // number of newest documents read
 	Sampling float64 `json:"samplesPerSecond"`
-	// Enter is the command that has queries sampled; empty where they are.
+	// Enter is the command that starts the sampling of queries; empty if queries are sampled.
 	Enter string   `json:"enter,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Missing says what could not be read, and what to do about it.
+// Missing returns which data could not be read, and what the user can do about it.
 func (s HeatSource) Missing() []string {
 	if s.Enter == "" {
 		return s.Notes
@@ -108,29 +108,30 @@ func (s HeatSource) Missing() []string {
 		s.Notes...)
 }
 
-// ShardLoad is what a shard has.
+// ShardLoad is the load of a shard.
 type ShardLoad struct {
 	Shard    catalog.ShardID `json:"shard"`
 	Load     heat.Load       `json:"perSecond"`
 	Scatter  heat.Load       `json:"scatter"`
 	Unplaced heat.Load       `json:"unplaced"`
-	// OfMean is the load as a multiple of the mean, Time how many seconds a second it works.
+	// OfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
+	// shard works.
 	OfMean float64 `json:"ofMean"`
 	Time   float64 `json:"time"`
 	Chunks int     `json:"chunks"`
 }
 
-// ChunkLoad is what one of the hottest chunks has.
+// ChunkLoad is the load of one of the hottest chunks.
 type ChunkLoad struct {
 	Min     string          `json:"min"`
 	Max     string          `json:"max"`
 	Shard   catalog.ShardID `json:"shard"`
 	Load    heat.Load       `json:"perSecond"`
-	Between heat.Interval   `json:"between"` // of reads and writes together, with 95 %
+	Between heat.Interval   `json:"between"` // of reads and writes together, with 95 % confidence
 	Samples int             `json:"samples"`
 }
 
-// HotKeyLoad is what one key has.
+// HotKeyLoad is the load of one key.
 type HotKeyLoad struct {
 	Key     string          `json:"key"`
 	Shard   catalog.ShardID `json:"shard"`
@@ -139,11 +140,11 @@ type HotKeyLoad struct {
 	Samples int             `json:"samples"`
 }
 
-// heatParts are what heat reads of the metadata.
+// heatParts are the parts of the metadata that Heat reads.
 const heatParts = live.Identity | live.Compatibility | live.Settings | live.Shards | live.Collections | live.Chunks |
 	live.Zones
 
-// Run reads the load and says where it goes.
+// Run reads the load.
 func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, error) {
 	if err := h.Validate(); err != nil {
 		return HeatResult{}, err
@@ -160,8 +161,9 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	return h.runOnSnapshot(ctx, source, s, report)
 }
 
-// RunOnSnapshot says where the load goes on a cluster that was read with its routing tables. What is more
-// than Most collections is left out: those with most data, of which queries are sampled first.
+// RunOnSnapshot reads the load of a cluster whose metadata, including the routing tables, were read
+// before. If Most is set, it keeps the collections whose queries are sampled, then those with the most
+// data.
 func (h Heat) RunOnSnapshot(ctx context.Context, source Source, s *catalog.Snapshot, r Reporter) (HeatResult, error) {
 	if err := h.Validate(); err != nil {
 		return HeatResult{}, err
@@ -211,8 +213,8 @@ func (h Heat) runOnSnapshot(
 	return result, nil
 }
 
-// sortHeatedFirst sorts collections: those whose queries are sampled come first, then those with most
-// data.
+// sortHeatedFirst sorts collections: collections whose queries are sampled come first, then those with
+// the most data.
 func sortHeatedFirst(names []string, s *catalog.Snapshot, sampled []string) []string {
 	bytes := func(ns string) int64 { return s.Collection(ns).Bytes() }
 	rank := func(ns string) int { return map[bool]int{false: 1}[slices.Contains(sampled, ns)] }
@@ -222,14 +224,16 @@ func sortHeatedFirst(names []string, s *catalog.Snapshot, sampled []string) []st
 	return names
 }
 
-// Meter returns what counts the operations a second of shards, from one call to the next.
+// Meter returns a function that returns the operations per second of each shard since its previous
+// call.
 func (s Source) Meter() func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
 	m := &load.Meter{Runner: live.NewCommandRunner(s.Client), Clock: s.Clock}
 	return m.Read
 }
 
-// changeRunner returns what sends the commands of a read. One that has queries sampled changes the
-// cluster: it passes guards and policies, and is written to the audit.
+// changeRunner returns the runner for the commands of a read. A read that starts the sampling of
+// queries changes the cluster: its commands are checked by guards and policies, and are written to the
+// audit log.
 func (h Heat) changeRunner(ctx context.Context, source Source, names []string) (
 	runner live.CommandRunner, ended func(stopped string, err error) error, err error) {
 	switch {
@@ -248,10 +252,10 @@ func (h Heat) changeRunner(ctx context.Context, source Source, names []string) (
 	return c.runner(), ended, nil
 }
 
-// heatVerb is the verb of policies and audits.
+// heatVerb is the verb in policies and audit logs.
 const heatVerb = "heat"
 
-// literalNames returns the names where there are no patterns among them.
+// literalNames returns the names if none of them is a pattern.
 func literalNames(names []string) []string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "*?[") }) {
 		return nil
@@ -302,7 +306,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	return c
 }
 
-// A heat map has so many ranges of keys and parts of the time at most.
+// courseRanges and courseTimes are the maximum numbers of key ranges and time intervals of a heat map.
 const (
 	courseRanges = 40
 	courseTimes  = 60

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// maxLoggedOps is how many operations of a collection are kept, the newest ones.
+	// maxLoggedOps is the maximum number of operations per collection that are kept; the newest are
+	// kept.
 	maxLoggedOps = 50_000
-	// maxLogLine is how long a line of a log may be, in bytes; longer ones are left out.
+	// maxLogLine is the maximum length in bytes of a line in a log; longer lines are skipped.
 	maxLogLine = 1 << 20
 )
 

@@ -11,27 +11,28 @@ import (
 	"shardsh/balancer/audit"
 )
 
-// History shows what the audit has: who has changed a cluster, with which verb, plan and
-// command, and the outcome.
+// History reads the audit log: who has changed a cluster, with which verb, plan and command, and with
+// which outcome.
 type History struct {
-	// Audit is where it lies, as in Consent; empty is the cluster's collection.
+	// Audit is the destination of the audit log, as in Consent; empty means the collection in the
+	// cluster.
 	Audit string
-	// Since is how far back it looks; zero is all of it.
+	// Since is the maximum age of entries; zero means no maximum.
 	Since time.Duration
-	// Namespaces are collections, by name or pattern; none is all. Verb is that of a run.
+	// Namespaces are the collections, by name or pattern; none means all. Verb is the verb of the runs.
 	Namespaces []string
 	Verb       string
-	// Last is how many of the newest entries are returned; zero is all.
+	// Last is the number of the newest entries to return; zero means all.
 	Last int
 }
 
-// DefaultLast is how many entries are shown.
+// DefaultLast is the default number of entries to show.
 const DefaultLast = 20
 
-// HistoryResult is what was found, the newest last.
+// HistoryResult contains the entries, the newest last.
 type HistoryResult struct {
 	Records []audit.Record `json:"records"`
-	// Torn is how many lines can't be read, as their run was killed while it wrote them.
+	// Torn is the number of lines that can't be read because the run was killed while it wrote them.
 	Torn int `json:"torn,omitzero"`
 }
 
@@ -53,10 +54,10 @@ func (h History) Validate() error {
 	return nil
 }
 
-// ReadsCluster reports whether the cluster is asked.
+// ReadsCluster reports whether the audit log is read from the cluster.
 func (h History) ReadsCluster() bool { return h.Audit == "" || h.Audit == audit.ToCluster }
 
-// Run reads the audit as of a time. The client is that of the cluster; nil where a file is read.
+// Run reads the audit log as of a time. client is the client of the cluster; nil if a file is read.
 func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (result HistoryResult, err error) {
 	if err := h.Validate(); err != nil {
 		return result, err

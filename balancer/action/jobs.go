@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// DefaultWorkFor is how long a call of JobStart works, unless set otherwise.
+// DefaultWorkFor is the default working time of a call of JobStart.
 const DefaultWorkFor = 5 * time.Second
 
 // JobVerb is a verb that can be a job: a Drain, a Balance or a Defragment.
@@ -22,21 +22,21 @@ type JobVerb interface {
 	asJob() (id string, o jobOptions, err error)
 }
 
-// JobStart makes a job of a verb, unless there is one, and works on it for a while. Calls
-// of many processes carry it out, one after another: all that is known of it lies in the
-// cluster, and each goes on where the one before it ended, or was killed.
+// JobStart creates a job from a verb, unless the job exists, and works on it for a while. Several
+// processes can work on a job one after the other: its whole state is stored in the cluster, and each
+// call continues where the previous call ended or was killed.
 type JobStart struct {
 	Verb JobVerb
-	// WorkFor is how long this call may start steps; 0 only makes the job. A step that is
-	// under way then is left to the cluster. DefaultWorkFor is the default.
+	// WorkFor is the time in which this call may start steps; 0 only creates the job. A step that is
+	// running at the end of this time is left to the cluster. The default is DefaultWorkFor.
 	WorkFor time.Duration
-	// Replace gives a job that is there other options, and restarts one that has ended.
+	// Replace changes the options of an existing job, and restarts a job that has ended.
 	Replace bool
-	// Hard ends what is under way; nil never ends.
+	// Hard cancels running operations; nil never ends.
 	Hard context.Context
 }
 
-// JobStatus is how far a job is.
+// JobStatus is the state of a job.
 type JobStatus struct {
 	Job       string           `json:"job"`
 	Verb      string           `json:"verb"`
@@ -46,14 +46,13 @@ type JobStatus struct {
 	NextSteps []string         `json:"next_steps"`
 	Options   json.RawMessage  `json:"options,omitempty"`
 	Error     string           `json:"error,omitzero"`
-	// Worker is the process that works on the job at the moment.
+	// Worker is the process that currently works on the job.
 	Worker  string    `json:"worker,omitzero"`
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
 }
 
-// OnTrack reports whether nobody has to do anything: the job is done, or goes on with the next
-// call.
+// OnTrack reports whether no user action is needed: the job is done, or continues with the next call.
 func (s JobStatus) OnTrack() bool {
 	switch s.State {
 	case live.JobNone, live.JobBlocked, live.JobFailed, live.JobCancelled:
@@ -77,8 +76,8 @@ func (s JobStart) Validate() error {
 	return err
 }
 
-// Run makes the job and works on it. What keeps it from going on is in the status; the
-// error is for a cluster that does not answer, and for options that are refused.
+// Run creates the job and works on it. Obstacles are part of the status. The error is for a cluster
+// that does not answer, and for options that are refused.
 func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
 	if err := s.Validate(); err != nil {
 		return JobStatus{}, err
@@ -137,7 +136,8 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	return call.run(ctx)
 }
 
-// refuseIfGuarded asks a guard, if there is one, and refuses: a job goes on after the process.
+// refuseIfGuarded returns an error if the cluster has a guard, after the guard was asked: a job
+// continues after the process ends.
 func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 	if !c.Guarded {
 		return nil
@@ -148,7 +148,7 @@ func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 	return refuse("a job can't be rehearsed: use {dryRun} without a job")
 }
 
-// JobQuery returns how far a job is. It changes nothing.
+// JobQuery returns the state of a job. It changes nothing.
 type JobQuery struct{ Verb JobVerb }
 
 // Run reads the job.
@@ -179,19 +179,19 @@ func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 	}
 }
 
-// doingJob is the lease's description of work on a job.
+// doingJob returns the description of work on a job in the lease.
 func doingJob(id string) string { return live.JobDoingPrefix + id }
 
-// JobCancel cancels a job: a running call stops before its next step, and what is paused
-// and marked is restored. What was moved stays.
+// JobCancel cancels a job: a running call stops before its next step, paused balancing and draining
+// marks are restored. Ranges that were moved stay where they are.
 type JobCancel struct {
 	Verb JobVerb
-	// WorkFor is how long a call under way is waited for.
+	// WorkFor is the maximum wait for a running call.
 	WorkFor time.Duration
 	Hard    context.Context
 }
 
-// Run cancels. Once more does no harm, and completes what could not be given back.
+// Run cancels the job. It can be repeated, and then completes the restoration.
 func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
 	if l.WorkFor < 0 {
 		return JobStatus{}, refuse("{workFor} can't be negative: %s", l.WorkFor)
@@ -223,7 +223,8 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	return call.run(ctx)
 }
 
-// undoJob prepares the undoing of a job that has ended; resumed is only one that was begun.
+// undoJob prepares the undo of a job that has ended. With resumed, it only continues an undo that was
+// begun.
 func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
 	jobs := live.NewJobs(c.Client)
 	job, err := jobs.Get(ctx, id)

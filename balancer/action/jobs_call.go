@@ -27,36 +27,36 @@ type jobCall struct {
 	jobOpts jobOptions
 	report  *serial
 
-	stop context.CancelCauseFunc // ends the start of steps; nil before the work
+	stop context.CancelCauseFunc // prevents new steps; nil before the work begins
 
 	mu              sync.Mutex // guards the fields below
 	job             *live.Job
 	waiting         *pace.Event // why no step may start now; nil if one may
 	earlierProgress apply.Progress
 	resumed         bool
-	gate            *pace.Gate // nil before there is one
+	gate            *pace.Gate // nil until the gate is created
 }
 
-// Why the work of a call ends early.
+// These errors are the reasons why the work of a call ends early.
 var (
 	errCallTimeOver = errors.New("the time of this call is over")
 	errCancelled    = errors.New("the job is cancelled")
 )
 
 const (
-	// jobStepGrace is how long steps under way may go on after the time of a call. Then they are
+	// jobStepGrace is the time that running steps get after the working time of a call. Then they are
 	// left to the cluster.
 	jobStepGrace = 2 * time.Second
-	// jobPrepareTimeout is how long a call may take before its first step, besides planning.
+	// jobPrepareTimeout is the maximum time of a call before its first step, not counting planning.
 	jobPrepareTimeout = time.Minute
-	// jobPollInterval is how often a call looks whether it may start a step.
+	// jobPollInterval is the interval at which a call checks whether it may start a step.
 	jobPollInterval = time.Second
-	// jobRestoreTimeout limits how long a call switches balancing on again. What is left stays
-	// recorded: the next call goes on.
+	// jobRestoreTimeout is the maximum time in which a call enables balancing again. Collections that
+	// are still disabled stay recorded, and the next call continues.
 	jobRestoreTimeout = 20 * time.Second
 )
 
-// run works, and writes what it does to the audit.
+// run works on the job and writes the changes to the audit log.
 func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	c, err := j.withTimeZone(j.jobOpts.TimeZone)
 	if err != nil {
@@ -74,8 +74,8 @@ func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	return status, ended("", err)
 }
 
-// whileLeased takes the lease and works. A lease that somebody else holds is waited for as
-// long as the call works.
+// whileLeased takes the lease and works. While another process holds the lease, whileLeased waits for
+// it during the working time of the call.
 func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 	for began := time.Now(); ; {
 		l, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
@@ -98,8 +98,7 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 	}
 }
 
-// statusHeldBy is the status while somebody else holds the lease: another call of the job, or
-// another run.
+// statusHeldBy returns the status while another call of the job, or another run, holds the lease.
 func (j *jobCall) statusHeldBy(held *live.HeldError) JobStatus {
 	status := j.statusOf(j.job)
 	if held.Holder.Doing == doingJob(j.job.ID) {
@@ -113,19 +112,19 @@ func (j *jobCall) statusHeldBy(held *live.HeldError) JobStatus {
 	return status
 }
 
-// runLeased works with the lease, which it gives back.
+// runLeased works with the lease, and then releases it.
 func (j *jobCall) runLeased(ctx context.Context, l *leasedRun, left time.Duration) (JobStatus, error) {
 	job, err := j.jobs.BeginCall(ctx, j.job, l.lease.Holder().Host)
 	if err == nil {
 		j.job = job
 		if o := optionsOf(job); !job.Cancel && o.text() != j.jobOpts.text() {
-			err = live.ErrJobTaken // its options were replaced meanwhile
+			err = live.ErrJobTaken // the options of the job were replaced in the meantime
 		}
 	}
 	if err != nil {
 		return j.saveFailure(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
 	}
-	if job.State.Ended() { // meanwhile
+	if job.State.Ended() { // in the meantime
 		return j.statusOf(job), j.releaseLease(ctx, l)
 	}
 	if !job.Cancel {
@@ -147,7 +146,7 @@ func (j *jobCall) saveFailure(ctx context.Context, err error) (JobStatus, error)
 	return j.save(ctx)
 }
 
-// save writes how far the job is, and returns it.
+// save saves the state of the job and returns it.
 func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	if j.gate != nil {
 		j.job.Worked = j.gate.Spent()
@@ -156,7 +155,7 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	defer cancel()
 	job, err := j.jobs.Save(saving, j.job)
 	switch {
-	case errors.Is(err, live.ErrJobTaken): // another call knows better
+	case errors.Is(err, live.ErrJobTaken): // the state of the other call is more recent
 		status := j.statusOf(j.job)
 		status.State = live.JobRunning
 		return status, nil
@@ -195,12 +194,12 @@ func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
 	around := a.addHooks
 	a.addHooks = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		around(l, work, o)
-		(*end).limited = true // each call ends
+		(*end).limited = true // each call ends after its working time
 	}
 	return a, nil
 }
 
-// prepareExecution prepares what a journal has, or a plan that it makes for the first call.
+// prepareExecution resumes the execution of the journal, or makes a plan for the first call.
 func (j *jobCall) prepareExecution(
 	ctx context.Context, l *leasedRun, a runGoal, journal *live.JobJournal, h *apply.History,
 ) (*apply.Execution, error) {
@@ -225,7 +224,7 @@ func (j *jobCall) prepareExecution(
 	return work, j.preflight(ctx, a, work, nil)
 }
 
-// preflight returns an error for what is in the way of a plan, before it is carried out.
+// preflight returns an error for the obstacles of a plan, before the plan is executed.
 func (j *jobCall) preflight(ctx context.Context, a runGoal, work *apply.Execution, read *catalog.Snapshot) error {
 	report, err := planRun{
 		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, preflightRun: a.preflightRun,
@@ -234,11 +233,11 @@ func (j *jobCall) preflight(ctx context.Context, a runGoal, work *apply.Executio
 	if err != nil {
 		return err
 	}
-	return checkObstacles(report.Without(diagnosis.LeaseHeld), false, j.report) // by this call
+	return checkObstacles(report.Without(diagnosis.LeaseHeld), false, j.report) // the lease is held by this call
 }
 
-// countsTimeBetween reports whether the time since the call before this one counts: a move may
-// have gone on. What waits for a window, or for somebody, takes no time.
+// countsTimeBetween reports whether the time since the previous call counts as working time, because a
+// move may have continued. Waiting for a window or for the end of a hold does not count.
 func (j *jobCall) countsTimeBetween() bool {
 	switch j.job.State {
 	case live.JobRunning:
@@ -251,8 +250,8 @@ func (j *jobCall) countsTimeBetween() bool {
 	return false
 }
 
-// rules returns the rules of this call: what those before it have moved, and how long they
-// have worked, counts.
+// rules returns the rules of this call. They include what earlier calls have moved and how long these
+// calls have worked.
 func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
 	rules := e.rules()
 	rules.OnlyWorkingTime, rules.SpentBefore = true, j.job.Worked
@@ -271,30 +270,30 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	if err != nil {
 		return rules, &AccessError{err}
 	}
-	if last := h.LastStepTime(); !last.IsZero() { // by the clock of another machine
+	if last := h.LastStepTime(); !last.IsZero() { // the step has the time of another machine's clock
 		rules.FirstPause = min(rules.Pause-now.Sub(last), rules.Pause)
 	}
 	return rules, nil
 }
 
-// jobWork is what a call has to carry out.
+// jobWork is the work of a call.
 type jobWork struct {
 	runGoal
 	*apply.Execution
 	end   *drainCompletion
 	gate  *pace.Gate
-	leave func() // the gate
+	leave func() // leaves the gate
 }
 
-// movingError says that a move of an earlier call outlasts this one.
+// movingError says that a move of an earlier call takes longer than this call.
 type movingError struct{ catalog.ActiveMigration }
 
 func (e *movingError) Error() string {
 	return fmt.Sprintf("a move of %s from %s to %s, begun by an earlier call, is still running", e.Namespace, e.From, e.To)
 }
 
-// prepare returns what is to be carried out, when that may begin. A job that waited at the
-// last call waits before anything else: nothing of the cluster is read for that.
+// prepare returns the work of a call as soon as it may begin. A job that was waiting at the end of the
+// last call first waits, without reading the cluster.
 func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
 	w.leave = func() {}
@@ -330,7 +329,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	if w.Execution, err = j.prepareExecution(ctx, l, w.runGoal, journal, h); err != nil {
 		return w, err
 	}
-	// The hours of a policy are waited for, as a window is.
+	// A call waits for the hours of a policy like for a window.
 	if err := j.checkPermitted(consent.Request{Verb: j.jobOpts.Verb, Namespaces: changedNamespaces(w.Plan)}); err != nil {
 		return w, err
 	}
@@ -339,28 +338,28 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 			return w, err
 		}
 	}
-	if w.StepsLeft() == 0 { // what is left to do moves nothing
+	if w.StepsLeft() == 0 { // the remaining work moves nothing
 		return w, nil
 	}
 	return w, j.awaitGate(ctx, w.gate, j.timeLeft(left, began))
 }
 
-// awaitGate waits until a move may begin, as long as this call works.
+// awaitGate waits until a move may begin, at most for the remaining time of this call.
 func (j *jobCall) awaitGate(ctx context.Context, gate *pace.Gate, left time.Duration) error {
-	over, end := context.WithCancelCause(ctx) // the driver takes a deadline for a cluster that is slow
+	over, end := context.WithCancelCause(ctx) // not a deadline, which the driver would take for a slow cluster
 	defer end(nil)
 	defer time.AfterFunc(left, func() { end(errCallTimeOver) }).Stop()
 	return gate.AwaitOpen(over)
 }
 
-// timeLeft is what is left of the time of a call, with some for what has taken long to prepare:
-// else no call would ever begin it.
+// timeLeft returns the remaining time of a call. It returns a minimum even if the preparation has taken
+// all the time, since otherwise no call would ever start a step.
 func (j *jobCall) timeLeft(left time.Duration, began time.Time) time.Duration {
 	return max(left-time.Since(began), min(j.WorkFor, jobPollInterval))
 }
 
-// work carries the plan out for a while, and sets the state of the job. It reports whether
-// that is known; if not, the job is to be left as it is.
+// work executes the plan for a while, and sets the state of the job. known says whether the state could
+// be determined; if not, the stored state is not changed.
 func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (known bool, err error) {
 	began := time.Now()
 	running, stop := context.WithCancelCause(ctx)
@@ -381,7 +380,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	}
 	result, err := j.execute(ctx, running, l, w, j.timeLeft(left, began))
 	if left := unreachedError(result); err == nil && left != nil &&
-		w.kind != plan.Balance { // which ends as even as it can
+		w.kind != plan.Balance { // balancing ends as evenly as possible
 		err = &goalError{left}
 	}
 	if w.end != nil && w.end.warning != "" {
@@ -390,8 +389,8 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	return j.setOutcome(result, j.withRoles(ctx, err))
 }
 
-// keepsPaused reports whether what is paused and marked stays so for the next call, as this one
-// ends for a reason for which the job goes on. A window or a pause may last.
+// keepsPaused reports whether paused balancing and draining marks stay for the next call, because the
+// job continues soon. Waiting for a window or a hold may take long; then they are restored.
 func (j *jobCall) keepsPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -402,7 +401,7 @@ func (j *jobCall) keepsPaused(err error) bool {
 	return errors.Is(err, errCallTimeOver) || errors.As(err, new(*movingError))
 }
 
-// releaseLease gives back the lease, and all that is paused.
+// releaseLease releases the lease and enables paused balancing again.
 func (j *jobCall) releaseLease(ctx context.Context, l *leasedRun) error {
 	hard, hurry := context.WithTimeout(context.WithoutCancel(ctx), jobRestoreTimeout)
 	defer hurry()
@@ -425,9 +424,9 @@ func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 	return !there && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
 }
 
-// finishCancel gives back what is paused and marked, and ends the job.
+// finishCancel restores paused balancing and draining marks, and ends the job.
 func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, error) {
-	if context.Cause(l.lease.Held()) != nil { // work has given it back
+	if context.Cause(l.lease.Held()) != nil { // work has released the lease
 		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
 		if held, is := errors.AsType[*live.HeldError](err); is {
 			return j.statusHeldBy(held), nil
@@ -449,7 +448,7 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 	return j.save(ctx)
 }
 
-// unmark takes the mark back that the job has set.
+// unmark removes the draining mark that the job has set.
 func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	journal, h, err := j.jobs.Journal(ctx, j.job)
 	if err != nil || h == nil || j.jobOpts.Shard == "" {

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// checkTargetExists refuses a job about a shard or collections that the cluster does not have: it
-// would be recorded, and could only fail.
+// checkTargetExists returns an error for a job about a shard or collections that do not exist: the job
+// would be recorded and could only fail.
 func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 	parts := live.Shards
 	if o.Shard == "" {
@@ -33,7 +33,7 @@ func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 	return err
 }
 
-// commandOf is the command line of a call of a job.
+// commandOf returns the command line for a call of a job.
 func (c Cluster) commandOf(o jobOptions, do string) string {
 	line := o.targetFlags()
 	if do == "start" {
@@ -42,8 +42,8 @@ func (c Cluster) commandOf(o jobOptions, do string) string {
 	return c.commandLine(fmt.Sprintf("shardsh %s %s", o.Verb, do), line)
 }
 
-// commandLine is a command line with the cluster's address, and with the user, but not the
-// password, which is prompted for.
+// commandLine returns a command line with the address of the cluster and the user name, but without the
+// password, for which the command prompts.
 func (c Cluster) commandLine(command, more string) string {
 	address := c.Address
 	if address == "" || c.Settings == nil || c.Settings.Dialer != nil { // a mock in this process

@@ -14,8 +14,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// jobOptions are the options of a job as they are kept in the cluster. Nothing in them is
-// secret.
+// jobOptions are the options of a job as stored in the cluster. They contain no secrets.
 type jobOptions struct {
 	Verb           string          `json:"verb"`
 	Shard          catalog.ShardID `json:"shard,omitzero"`
@@ -34,12 +33,12 @@ type jobOptions struct {
 	PauseWhen      string          `json:"pauseWhen,omitzero"`
 	DiskLimit      float64         `json:"diskLimit,omitzero"`
 	Parallel       int             `json:"parallel"`
-	Despite        string          `json:"despite,omitzero"` // codes, with commas
-	// advisories is a file of the machine that calls: it is not kept.
+	Despite        string          `json:"despite,omitzero"` // codes, separated by commas
+	// advisories is a file on the calling machine. It is not stored.
 	advisories string
 }
 
-// asJob returns the drain as a job: there is one for each shard.
+// asJob returns the drain as a job. There is one job for each shard.
 func (d Drain) asJob() (string, jobOptions, error) {
 	if d.Shard == "" {
 		return "", jobOptions{}, refuse("drain needs {shard}")
@@ -48,7 +47,7 @@ func (d Drain) asJob() (string, jobOptions, error) {
 	return "drain:" + string(d.Shard), o, o.addRunOptions(d.RunOptions)
 }
 
-// asJob returns the defragmentation as a job: there is one for the same collections.
+// asJob returns the defragmentation as a job. There is one job for the same collections.
 func (d Defragment) asJob() (string, jobOptions, error) {
 	id, o, err := collectionJob("defragment", d.Namespaces, d.All)
 	if err != nil {
@@ -57,8 +56,8 @@ func (d Defragment) asJob() (string, jobOptions, error) {
 	return id, o, o.addRunOptions(d.RunOptions)
 }
 
-// asJob returns the balancing as a job: there is one for the same collections. It carries
-// out plans, so it evens out what the cluster's own balancer would.
+// asJob returns the balancing as a job. There is one job for the same collections. The job executes
+// plans, so it balances like the cluster's own balancer would.
 func (b Balance) asJob() (string, jobOptions, error) {
 	id, o, err := collectionJob("balance", b.Namespaces, b.All)
 	switch {
@@ -125,18 +124,18 @@ func durationText(d time.Duration) string {
 func (o jobOptions) text() string {
 	text, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // texts and numbers can always be written
+		panic(err) // strings and numbers can always be encoded
 	}
 	return string(text)
 }
 
-// optionsOf returns the options that a job has.
+// optionsOf returns the options of a job.
 func optionsOf(job *live.Job) (o jobOptions) {
-	_ = json.Unmarshal([]byte(job.Options), &o) // what a newer version wrote is left out
+	_ = json.Unmarshal([]byte(job.Options), &o) // unknown options of a newer version are dropped
 	return o
 }
 
-// runOptions returns the options that all verbs have.
+// runOptions returns the options that all verbs share.
 func (o jobOptions) runOptions() (e RunOptions, err error) {
 	e.PauseBalancing, e.ForceJumbo, e.Parallel = o.PauseBalancing, o.ForceJumbo, o.Parallel
 	e.MaxMoves, e.MaxBytes, e.TimeZone, e.DiskLimit = o.MaxMoves, o.MaxBytes, o.TimeZone, o.DiskLimit
@@ -162,7 +161,7 @@ func (o jobOptions) runOptions() (e RunOptions, err error) {
 	return e, err
 }
 
-// flags is the options as the command line has them.
+// flags returns the options as on a command line.
 func (o jobOptions) flags() string {
 	var words []string
 	add := func(option, value string) {
@@ -197,7 +196,7 @@ func (o jobOptions) flags() string {
 	return strings.Join(words, " ")
 }
 
-// limitText is a limit as an option takes it.
+// limitText returns a limit as the value of an option.
 func limitText(n int64, text func(int64) string) string {
 	switch n {
 	case 0:
@@ -208,7 +207,7 @@ func limitText(n int64, text func(int64) string) string {
 	return text(n)
 }
 
-// exactSize is a size as an option takes it, not rounded.
+// exactSize returns a size as the value of an option, without rounding.
 func exactSize(n int64) string {
 	for _, unit := range []struct {
 		name string
@@ -221,7 +220,7 @@ func exactSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// shellQuote quotes a word for a shell, if it needs that.
+// shellQuote quotes a word for a shell, if that is necessary.
 func shellQuote(word string) string {
 	plain := func(r rune) bool {
 		return r == '-' || r == '_' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' ||

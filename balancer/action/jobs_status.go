@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// statusOf returns how far a job is, and what to do.
+// statusOf returns the state of a job, with the next command for the user.
 func (c Cluster) statusOf(job *live.Job) JobStatus {
 	o := optionsOf(job)
 	s := JobStatus{
@@ -44,8 +44,8 @@ func (c Cluster) statusOf(job *live.Job) JobStatus {
 	return s
 }
 
-// setOutcome sets the state of the job from the result of the work. It reports whether the state
-// is to be written.
+// setOutcome sets the state of the job from the result of the work. It reports whether the state is to
+// be saved.
 func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -94,7 +94,7 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
 	return true, nil
 }
 
-// jobBlocks are what the preflight found.
+// jobBlocks returns the obstacles that the preflight has found.
 func jobBlocks(report preflight.Report) (list []live.JobBlock) {
 	for _, o := range report.Stopping() {
 		remedy := strings.Join(o.Commands, "; ")
@@ -106,12 +106,12 @@ func jobBlocks(report preflight.Report) (list []live.JobBlock) {
 	return list
 }
 
-// goalError says what keeps the goal from being reached though all steps are done.
+// goalError says what prevents the goal although all steps are done.
 type goalError struct{ error }
 
 func (e *goalError) Unwrap() error { return e.error }
 
-// limitBlock says what to do at a limit; a fixed one is that of a policy.
+// limitBlock returns the obstacle of a reached limit, with a remedy. A fixed limit is set by a policy.
 func limitBlock(why string, fixed bool) live.JobBlock {
 	remedy := "start it with a higher limit and --replace, or cancel it"
 	if fixed {
@@ -120,8 +120,8 @@ func limitBlock(why string, fixed bool) live.JobBlock {
 	return live.JobBlock{What: "limit", Text: why, Remedy: remedy}
 }
 
-// blockOf returns what an error says is in the way, and what to do; false if it is none of
-// those that somebody can do something about.
+// blockOf returns the obstacle that an error describes, with a remedy. It returns false for errors that
+// a user can't resolve.
 func blockOf(err error) (live.JobBlock, bool) {
 	var (
 		blocked  *apply.BlockedError

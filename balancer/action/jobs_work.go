@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// execute runs the plan until the time of the call is over, or running ends.
+// execute runs the plan until the time of the call is over, or the context running ends.
 func (j *jobCall) execute(
 	ctx, running context.Context, l *leasedRun, w jobWork, left time.Duration,
 ) (apply.Result, error) {
@@ -59,13 +59,13 @@ func (j *jobCall) execute(
 	return result, context.Cause(running)
 }
 
-// cancellableSteps are steps that look before each whether the job is cancelled.
+// cancellableSteps are steps that check before each step whether the job is cancelled.
 type cancellableSteps struct {
 	stepper
 	job *jobCall
 }
 
-// Snapshot looks at the job, and then reads the cluster.
+// Snapshot saves the progress of the job, which detects a cancellation, and then reads the cluster.
 func (s cancellableSteps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	if err := s.job.saveProgress(ctx); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (s cancellableSteps) Snapshot(ctx context.Context, namespaces []string) (*c
 	return s.stepper.Snapshot(ctx, namespaces)
 }
 
-// saveProgress writes how far the job is, and has nothing more begin if it is cancelled, or another
-// call has taken it over.
+// saveProgress saves the progress of the job. If the job was cancelled, or another call has taken it
+// over, saveProgress prevents new steps.
 func (j *jobCall) saveProgress(ctx context.Context) error {
 	j.mu.Lock()
 	now := *j.job
@@ -100,8 +100,8 @@ func (j *jobCall) saveProgress(ctx context.Context) error {
 	return nil
 }
 
-// watchCancel has a wait end when the job is cancelled meanwhile, until ctx ends. The returned
-// function waits for that end.
+// watchCancel ends a wait when the job is cancelled, until ctx ends. The returned function waits for
+// the end of the watch.
 func (j *jobCall) watchCancel(ctx context.Context) (wait func()) {
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -127,7 +127,7 @@ func (j *jobCall) watchCancel(ctx context.Context) (wait func()) {
 	}
 }
 
-// recordProgress takes over how far the plan is.
+// recordProgress copies the progress of the plan to the job.
 func (j *jobCall) recordProgress(p apply.Progress) {
 	if p.Steps == 0 {
 		return
@@ -153,7 +153,7 @@ func (j *jobCall) recordProgress(p apply.Progress) {
 
 func percent(done, of int64) float64 { return float64(done*1000/of) / 10 }
 
-// Report remembers why no step may start, then passes the event on.
+// Report records why no step may start, and then passes the event on.
 func (j *jobCall) Report(e Event) {
 	if w, is := e.(Wait); is {
 		j.mu.Lock()
@@ -165,8 +165,8 @@ func (j *jobCall) Report(e Event) {
 	j.report.Report(e)
 }
 
-// awaitEarlierMoves waits for the end of the moves that calls before this one have begun and left to
-// the cluster. The error is a *movingError when one outlasts this call.
+// awaitEarlierMoves waits for the end of the moves that earlier calls have started and left to the
+// cluster. The error is a *movingError if a move takes longer than this call.
 func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
 	steps := h.UnfinishedSteps()
 	if len(steps) == 0 {
@@ -189,7 +189,7 @@ func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.
 	}
 }
 
-// findMigration returns a migration that belongs to one of some steps.
+// findMigration returns a running migration that belongs to one of the steps.
 func findMigration(moving []catalog.ActiveMigration, steps []plan.Step) *catalog.ActiveMigration {
 	for _, m := range moving {
 		for _, s := range steps {

@@ -17,29 +17,29 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// leasedRun is a cluster whose lease is ours. A dry run has none: it changes nothing, not
-// even a lease.
+// leasedRun is a cluster on which this run holds the lease. A dry run holds no lease, since it changes
+// nothing.
 type leasedRun struct {
 	Cluster
 	runner live.CommandRunner
 	steps  stepper
 	lease  *live.LeasedCluster // nil in a dry run
-	pace   Pace                // with the limits of policies
+	pace   Pace                // within the limits of policies
 	// releaseCtx limits the release after a run; nil uses the context of the run.
 	releaseCtx context.Context
-	// restoredNote says what was restored after a quiesce that was killed.
+	// restoredNote describes what was restored after a quiesce that was killed.
 	restoredNote string
 }
 
-// stepper carries out steps on servers of some releases.
+// stepper executes steps on servers of two releases.
 type stepper interface {
 	apply.Cluster
-	Release() catalog.Release       // by which rounds go
-	RouterRelease() catalog.Release // by which commands go
+	Release() catalog.Release       // determines the rules of rounds
+	RouterRelease() catalog.Release // determines the commands
 }
 
-// acquire takes the lease, to do what a few words say. The error is a *live.HeldError
-// while somebody else has it.
+// acquire takes the lease. doing describes the run in a few words. The error is a *live.HeldError while
+// another process holds the lease.
 func (c Cluster) acquire(
 	ctx context.Context, runner live.CommandRunner, doing string, dryRun bool,
 ) (*leasedRun, error) {
@@ -59,7 +59,7 @@ func (c Cluster) acquire(
 	}
 	if err == nil && l.lease != nil {
 		if l.restoredNote, err = c.restoreKilledQuiesce(ctx); err != nil {
-			_ = l.lease.Suspend(ctx, ctx) // what is paused is as it was before; the lease expires by itself
+			_ = l.lease.Suspend(ctx, ctx) // paused balancing is as before; the lease expires by itself
 		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
@@ -68,7 +68,7 @@ func (c Cluster) acquire(
 	return l, err
 }
 
-// configureSteps passes what is known of the config servers to steps.
+// configureSteps passes what is known about the config servers to the executor of steps.
 func (c Cluster) configureSteps(ctx context.Context, steps *live.StepExecutor) {
 	steps.SetLocation(c.zone)
 	if c.Settings != nil {
@@ -76,10 +76,10 @@ func (c Cluster) configureSteps(ctx context.Context, steps *live.StepExecutor) {
 	}
 }
 
-// releaseLeftover gives back the lease of a run that was killed when all was done but
-// that: a run that finds nothing to do takes none. A lease that is in use stays.
+// releaseLeftover releases the lease of a run that was killed after all its other work was done, since
+// a run that finds nothing to do takes no lease. It does not release a lease in use.
 func (c Cluster) releaseLeftover(ctx context.Context) error {
-	// Whoever may not read the lease has none to give back.
+	// A user who may not read the lease has none to release.
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
@@ -97,8 +97,8 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	return ended("", err)
 }
 
-// run carries work out, and gives the lease back. New plans are made from the cluster
-// as it is. Once the lease is lost nothing is sent any more, and the error says so.
+// run executes the work and releases the lease. New plans are made from the current state of the
+// cluster. After the lease is lost, no command is sent any more, and the error says so.
 func (l *leasedRun) run(
 	ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serial,
 ) (apply.Result, error) {
@@ -137,8 +137,8 @@ func (l *leasedRun) run(
 	return result, err
 }
 
-// replan makes a plan from the cluster as it is. What is switched off only because
-// of us, or of a run before this one that was killed, counts as on.
+// replan makes a plan from the current state of the cluster. Collections whose balancing only this run,
+// or an earlier run that was killed, has switched off count as enabled.
 func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Plan, error) {
 	parts := live.DefaultParts
 	if w.Limits.Disk > 0 {
@@ -160,7 +160,8 @@ func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Pl
 	)
 }
 
-// holderFunc says who holds a lease, once it is ours; metrics are asked before that.
+// holderFunc returns a function that returns the holder of the lease, or false as long as the run has
+// no lease. Metrics may be requested before that.
 func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
 	return func() (live.Holder, bool) {
 		if l := lease.Load(); l != nil {
@@ -170,8 +171,7 @@ func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, 
 	}
 }
 
-// interruptOn has the donors stop what is under way when insist is closed, until
-// done is called.
+// interruptOn asks the donors to stop running moves when insist is closed, until done is called.
 func interruptOn(hard context.Context, insist <-chan struct{}, lease *live.LeasedCluster, r *serial) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	ctx, end := context.WithCancel(hard)
@@ -190,8 +190,8 @@ func interruptOn(hard context.Context, insist <-chan struct{}, lease *live.Lease
 	}
 }
 
-// interrupt has the donors stop the moves of a lease that are under way, and notes
-// what came of it; nothing any more when ctx has ended, as nobody waits for it.
+// interrupt asks the donors to stop the running moves of a lease, and reports the outcome. It reports
+// nothing after ctx has ended, when no user waits any more.
 func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 	found := false
 	err := lease.Interrupt(ctx, func(s live.StoppedMove) {
@@ -210,7 +210,7 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 	}
 }
 
-// stoppedMoveText says what came of asking a donor to stop a move.
+// stoppedMoveText describes the answer of a donor that was asked to stop a move.
 func stoppedMoveText(s live.StoppedMove) string {
 	move := fmt.Sprintf("the move of %s from %s to %s", s.Namespace, s.From, s.To)
 	switch {
@@ -225,18 +225,19 @@ func stoppedMoveText(s live.StoppedMove) string {
 	return fmt.Sprintf("It is not known whether shard %s has stopped %s: %v.", s.From, move, s.Err)
 }
 
-// serversContinueText says that what was under way was left to the servers, and how to look.
+// serversContinueText says that running operations were left to the servers, and how to see them.
 func serversContinueText(lease *live.LeasedCluster) string {
 	return "The servers complete what was running. To see it: " + currentOpCommand(lease)
 }
 
-// currentOpCommand is the command that shows the moves of a lease.
+// currentOpCommand returns the command that shows the moves of a lease.
 func currentOpCommand(lease *live.LeasedCluster) string {
 	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, idleConnections: true } }, `+
 		`{ $match: { $or: [{ desc: "MoveChunk" }, { "command.comment": %q }] } }])`, lease.Comment())
 }
 
-// commentFunc returns the comment of the moves of whoever has a lease, once it is there.
+// commentFunc returns a function that returns the comment of the moves of the lease's holder, or an
+// empty string as long as there is no lease.
 func commentFunc(lease *atomic.Pointer[live.LeasedCluster]) func() string {
 	return func() string {
 		if l := lease.Load(); l != nil {

@@ -12,18 +12,18 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// The limits of a run that names none: about what a night's run moves, half an hour of
-// copying at 64 MiB/s. A mistake is noticed before it has moved a cluster, and what was
-// moved can be undone before the next day.
+// DefaultMaxMoves and DefaultMaxBytes are the limits of a run without explicit limits: about the amount
+// that a run moves in a night, or half an hour of copying at 64 MiB/s. They limit the damage of a
+// mistake, and what was moved can be undone before the next day.
 const (
 	DefaultMaxMoves       = 1000
 	DefaultMaxBytes int64 = 100e9
 )
 
-// NoLimit is the value of MaxMoves and MaxBytes without a limit.
+// NoLimit is the value of MaxMoves and MaxBytes for no limit.
 const NoLimit = math.MinInt32
 
-// ParseLimit reads a limit: a number, or "none" or 0 for NoLimit.
+// ParseLimit parses a limit: a number, or "none" or 0 for NoLimit.
 func ParseLimit[T int | int64](text string, parse func(string) (T, error)) (T, error) {
 	if strings.EqualFold(strings.TrimSpace(text), "none") {
 		return NoLimit, nil
@@ -35,7 +35,7 @@ func ParseLimit[T int | int64](text string, parse func(string) (T, error)) (T, e
 	return n, err
 }
 
-// ParseMoves reads a limit of moves: "500", "none".
+// ParseMoves parses a limit of moves, such as "500" or "none".
 func ParseMoves(text string) (int, error) {
 	n, err := ParseLimit(text, func(text string) (int, error) { return strconv.Atoi(strings.TrimSpace(text)) })
 	if err != nil || n == NoLimit && strings.HasPrefix(strings.TrimSpace(text), "-") {
@@ -44,7 +44,7 @@ func ParseMoves(text string) (int, error) {
 	return n, nil
 }
 
-// ParseBytes reads a limit of bytes: "100GB", "none".
+// ParseBytes parses a limit of bytes, such as "100GB" or "none".
 func ParseBytes(text string) (int64, error) {
 	n, err := ParseLimit(text, catalog.ParseSize)
 	if err != nil {
@@ -53,7 +53,7 @@ func ParseBytes(text string) (int64, error) {
 	return n, nil
 }
 
-// effectiveLimit is the limit that a run has; zero is none.
+// effectiveLimit returns the limit of a run; zero means none.
 func effectiveLimit[T int | int64](given, usual T) T {
 	switch given {
 	case 0:
@@ -75,7 +75,7 @@ func defaultLimitNote(given bool, flag, option string) string {
 	return fmt.Sprintf(", the default (raise it with --%s or %s)", flag, option)
 }
 
-// limitNote says whose a limit is: of a policy, or by default.
+// limitNote returns the note that says whether a limit is set by a policy or by default.
 func limitNote(policy, byDefault string) pace.LimitNote {
 	return pace.LimitNote{Text: cmp.Or(policy, byDefault), Fixed: policy != ""}
 }
@@ -90,7 +90,7 @@ func (p Pace) rules() pace.Rules {
 	}
 }
 
-// withPlanLimits returns the pace with the limits of an approved plan, where they are lower.
+// withPlanLimits returns the pace with the limits of an approved plan, if these are lower.
 func (p Pace) withPlanLimits(l plan.Limits) Pace {
 	if now := p.maxMoves(); l.Moves > 0 && (now == 0 || l.Moves < now) {
 		p.MaxMoves, p.movesNote = l.Moves, ""
@@ -104,8 +104,8 @@ func (p Pace) withPlanLimits(l plan.Limits) Pace {
 	return p
 }
 
-// mayEndAtLimit reports whether a run may end at a limit before all that is expected is moved:
-// a limit that somebody has named may be there for that.
+// mayEndAtLimit reports whether a run may end at a limit before everything expected is moved. If the
+// user has set a limit, that may be intended.
 func (p Pace) mayEndAtLimit(t plan.Totals) bool {
 	return p.For > 0 || p.MaxMoves > 0 || p.MaxBytes > 0 ||
 		p.MaxMoves == 0 && t.Moves > DefaultMaxMoves || p.MaxBytes == 0 && t.Bytes > DefaultMaxBytes

@@ -11,20 +11,21 @@ import (
 	"time"
 )
 
-// Listen says at which address, and to whom, pages are served over HTTP.
+// Listen says at which address, and for which users, pages are served over HTTP.
 type Listen struct {
-	// Address is host:port, or a port alone: without a host only this machine can ask.
+	// Address is host:port, or only a port. Without a host, only this machine can connect.
 	Address string
-	// TLS is for https; nil is http.
+	// TLS is the configuration for https; nil means http.
 	TLS *tls.Config
 	// Users maps user names to passwords; if it is empty, no login is needed.
 	Users map[string]string
 }
 
-// pageTimeout is how long somebody may take to fetch a page.
+// pageTimeout is the maximum time for a request.
 const pageTimeout = 30 * time.Second
 
-// Serve answers with pages until stop, which waits for the end. It returns where it listens.
+// Serve serves pages until stop is called; stop waits for the end. Serve returns the address at which
+// it listens.
 func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", l.address())
@@ -43,12 +44,12 @@ func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop 
 		_ = server.Serve(listener) // ends with stop
 	}()
 	return at, func() {
-		_ = server.Close() // it was only read
+		_ = server.Close() // no request changes anything
 		<-done
 	}, nil
 }
 
-// address has this machine as the host where none is named.
+// address returns the address, with this machine as the host if no host is given.
 func (l Listen) address() string {
 	address := l.Address
 	if !strings.Contains(address, ":") {
@@ -60,7 +61,7 @@ func (l Listen) address() string {
 	return address
 }
 
-// IsLocal reports whether only this machine can ask.
+// IsLocal reports whether only this machine can connect.
 func (l Listen) IsLocal() bool {
 	host, _, err := net.SplitHostPort(l.address())
 	ip := net.ParseIP(host)

@@ -19,11 +19,11 @@ import (
 // runMetrics are the metrics of a run in progress.
 type runMetrics struct {
 	stats func() pace.Stats
-	// holder is who holds the lease; false as long as nobody does. It may be nil.
+	// holder returns the holder of the lease, or false while there is none. It may be nil.
 	holder func() (live.Holder, bool)
 }
 
-// write writes them in the text format of Prometheus. What is not known has no line.
+// write writes the metrics in the text format of Prometheus. Unknown values are left out.
 func (v runMetrics) write(to io.Writer) error {
 	s := v.stats()
 	err := errors.Join(writeProgress(to, s), writeRemaining(to, s))
@@ -55,7 +55,7 @@ func writeRemaining(to io.Writer, s pace.Stats) (err error) {
 	return err
 }
 
-// writeLease tells times of the cluster's clock.
+// writeLease writes the metrics of the lease. Times are in the cluster's clock.
 func writeLease(to io.Writer, h live.Holder) error {
 	unix := func(t time.Time) []machine.Sample { return []machine.Sample{{Value: float64(t.UnixMilli()) / 1000}} }
 	return errors.Join(
@@ -90,15 +90,15 @@ func writeProgress(to io.Writer, s pace.Stats) error {
 	)
 }
 
-// serveMetrics answers who asks an address for /metrics, until stop. Without a host
-// only this machine can ask. It returns where it listens.
+// serveMetrics serves /metrics at an address until stop is called. Without a host in the address, only
+// this machine can connect. serveMetrics returns the address at which it listens.
 func serveMetrics(ctx context.Context, address string, v runMetrics) (at string, stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		var page bytes.Buffer
-		_ = v.write(&page) // into memory, which never fails
+		_ = v.write(&page) // writing into memory does not fail
 		w.Header().Set("Content-Type", plainMetrics)
-		_, _ = w.Write(page.Bytes()) // who asked has gone
+		_, _ = w.Write(page.Bytes()) // the client has disconnected
 	})
 	at, stop, err = Listen{Address: address}.Serve(ctx, mux)
 	if err != nil {

@@ -20,7 +20,7 @@ type OptionError struct {
 
 func refuse(format string, args ...any) error { return &OptionError{format, args} }
 
-// Error has the names of options as the fields of an object.
+// Error returns the text, in which options are named like the fields of an object.
 func (e *OptionError) Error() string {
 	return e.SpellOptions(func(option string) string { return option })
 }
@@ -33,14 +33,13 @@ func (e *OptionError) SpellOptions(spell func(option string) string) string {
 	return fmt.Sprintf(format, e.args...)
 }
 
-// OptionSpeller is an error that names options, which each face spells its own way.
+// OptionSpeller is an error that names options, which each interface (CLI, shell) spells differently.
 type OptionSpeller interface {
 	error
 	SpellOptions(spell func(option string) string) string
 }
 
-// Flag returns an option as the command line spells it: pauseBetween is
-// --pause-between.
+// Flag returns an option in the spelling of the command line: pauseBetween becomes --pause-between.
 func Flag(option string) string {
 	var flag strings.Builder
 	flag.WriteString("--")
@@ -53,36 +52,37 @@ func Flag(option string) string {
 	return flag.String()
 }
 
-// DefaultParallel is how many moves run at once, unless set otherwise.
+// DefaultParallel is the default number of moves that run at once.
 const DefaultParallel = 1
 
-// Pace says at which pace something moves.
+// Pace limits how fast and how much a run moves.
 type Pace struct {
-	// MaxMoves and MaxBytes end a run before more has moved: zero is DefaultMaxMoves and
-	// DefaultMaxBytes, NoLimit is without a limit. For ends it after a time; zero never.
+	// MaxMoves and MaxBytes are the limits at which a run ends: zero means DefaultMaxMoves and
+	// DefaultMaxBytes, NoLimit means no limit. For is the maximum duration of a run; zero means no
+	// limit.
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
-	// PauseBetween is how long to wait after each step.
+	// PauseBetween is the wait after each step.
 	PauseBetween time.Duration
-	// Window is when moves begin, by the cluster's clock; nil is always.
+	// Window is the time of day in which moves may begin, by the cluster's clock; nil means always.
 	Window *pace.Window
-	// TimeZone is that of the config servers, as that of Forecast: where the balancer
-	// has a window that can't be placed, nothing begins beside it.
+	// TimeZone is the time zone of the config servers, as in Forecast. If the balancer has a window and
+	// its time zone is not known, no step begins beside the balancer.
 	TimeZone string
-	// PauseWhen is when nothing begins; nil is never.
+	// PauseWhen is the condition under which no step begins; nil means never.
 	PauseWhen *pace.Condition
-	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
-	// does not ask.
+	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
+	// disables the check.
 	DiskLimit float64
-	// Parallel is how many moves run at once: DefaultParallel, unless set. A shard
-	// takes part in one at a time.
+	// Parallel is the number of moves that run at once; zero means DefaultParallel. A shard takes part
+	// in one move at a time.
 	Parallel int
-	// Metrics is the address where Prometheus is answered; empty is nowhere.
+	// Metrics is the address at which metrics are served; empty means none.
 	Metrics string
 
-	hours                         [][]*pace.Window // of policies: one window of each has to be open
-	movesNote, bytesNote, forNote string           // whose limits they are, if a policy has set them
+	hours                         [][]*pace.Window // of policies: one window of each policy has to be open
+	movesNote, bytesNote, forNote string           // which policies have set the limits
 }
 
 func (p Pace) validate() error {
@@ -101,7 +101,7 @@ func (p Pace) validate() error {
 	return err
 }
 
-// checkDiskLimit refuses what is not a share of a volume.
+// checkDiskLimit returns an error if share is not a fraction of a volume.
 func checkDiskLimit(share float64) error {
 	if share < 0 || share > 1 {
 		return refuse("{diskLimit} is a share from 1%% to 100%%, not %s", humanize.Percent(share))
@@ -109,26 +109,26 @@ func checkDiskLimit(share float64) error {
 	return nil
 }
 
-// RunOptions says how a plan is carried out.
+// RunOptions says how a plan is executed.
 type RunOptions struct {
 	Pace
 	Control
 	PreflightOptions
 	Proof
-	// PauseBalancing switches the cluster's own balancing of the collections off
-	// meanwhile.
+	// PauseBalancing switches off the cluster's own balancing of the collections during the run.
 	PauseBalancing bool
-	// ForceJumbo moves by force what is too large and has one shard key, which blocks
-	// writes to its collection meanwhile. Else it stays.
+	// ForceJumbo moves chunks by force that are too large and whose documents all have the same shard
+	// key. Writes to the collection are blocked during such a move. Without ForceJumbo, these chunks
+	// stay.
 	ForceJumbo bool
-	// DryRun sends no command that changes something. Commands are reported as
-	// WouldSend, and returned.
+	// DryRun sends no command that changes something. The commands are reported as WouldSend, and
+	// returned.
 	DryRun bool
-	// Journal is the file that says what is done; empty is the ID of the plan with
-	// the suffix .journal. NoJournal keeps none: the run can't be resumed or undone.
+	// Journal is the file that records the steps that are done; empty means the ID of the plan with the
+	// suffix .journal. NoJournal writes no journal: the run can't be resumed or undone.
 	Journal   string
 	NoJournal bool
-	// Resume is the journal of an earlier run to go on with.
+	// Resume is the journal of an earlier run that is to be continued.
 	Resume string
 }
 

@@ -13,12 +13,12 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// withOutlines makes the read of a large cluster keep only the outlines of collections in which
-// the balancer has nothing to do on its way to a goal.
+// withOutlines limits the read of a large cluster: of collections in which the balancer has nothing to
+// do for a goal, only the outlines are kept.
 func (s Source) withOutlines(ctx context.Context, goal plan.Goal, o live.ReaderOptions) live.ReaderOptions {
 	switch goal.Kind {
 	case "", plan.Balance, plan.Drain, plan.Zones, plan.Consolidate:
-	default: // it has something to do in all of them
+	default: // all collections may need steps
 		return o
 	}
 	if s.Client == nil || s.countChunks(ctx) <= cmp.Or(s.fullTableLimit, defaultFullTableLimit) {
@@ -33,7 +33,8 @@ func (s Source) withOutlines(ctx context.Context, goal plan.Goal, o live.ReaderO
 	return o
 }
 
-// settledFilter selects the collections in which there is nothing to do for a goal.
+// settledFilter returns a function that selects the collections in which there is nothing to do for a
+// goal.
 func settledFilter(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	if goal.Kind != plan.Drain {
 		return diagnosis.IsSettled
@@ -51,8 +52,8 @@ func settledFilter(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionSt
 	}
 }
 
-// countChunks returns about how many chunks the cluster has, as its config server counts the
-// documents; 0 where it does not tell.
+// countChunks returns the approximate number of chunks of the cluster, from the document count of the
+// config server; 0 if the count is not available.
 func (s Source) countChunks(ctx context.Context) int64 {
 	reply, err := live.NewCommandRunner(s.Client).RunCommand(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"}, {Key: "maxTimeMS", Value: 5000},

@@ -10,13 +10,13 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// closeTimeout is how long the connections to members may take to close.
+// closeTimeout is the maximum time to close the connections to members.
 const closeTimeout = 5 * time.Second
 
-// newGate returns the gate that lets the steps of a run begin, by the cluster's clock, and a function that closes
-// its connections. Where the rules look at the members of the cluster, all of them are
-// asked once, before anything moves: the error is a *live.MembersError when one can't
-// be. A dry run waits for nobody.
+// newGate returns the gate that admits the steps of a run, by the cluster's clock, and a function that
+// closes the gate's connections. If the rules need the state of the members of the cluster, all members
+// are asked once before anything moves; the error is a *live.MembersError if one does not answer. A dry
+// run does not wait for anything.
 func (p Pace) newGate(
 	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, lease *atomic.Pointer[live.LeasedCluster],
 ) (*pace.Gate, func(), error) {
@@ -41,7 +41,7 @@ func (p Pace) newGate(
 		leave = func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 			defer cancel()
-			_ = m.Close(ctx) // it was only read
+			_ = m.Close(ctx) // nothing was written
 		}
 		if err := m.Check(ctx); err != nil {
 			leave()

@@ -12,23 +12,23 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// Pause pauses all runs of shardsh on a cluster: they wait before their next step until the
-// time is over, or the pause is ended.
+// Pause pauses all runs of shardsh on a cluster: they wait before their next step until the end of the
+// pause.
 type Pause struct {
-	// Reason is shown to everybody who waits.
+	// Reason is shown to the users of waiting runs.
 	Reason string
-	// For is how long it lasts, or Until when it ends, by the clock and the time zone of this
-	// machine: 18:00, "2026-03-02 18:00", or with a zone 2026-03-02T18:00:00Z. DefaultPause is
-	// the default.
+	// For is the duration of the pause. Until is its end, by the clock and in the time zone of this
+	// machine: 18:00, "2026-03-02 18:00", or with a zone 2026-03-02T18:00:00Z. Without both, the
+	// duration is DefaultPause.
 	For   time.Duration
 	Until string
 	// Replace replaces an active pause.
 	Replace bool
-	// Show only reads the pause, End ends it.
+	// Show only reads the pause. End ends it.
 	Show, End bool
 }
 
-// DefaultPause is how long a pause lasts, unless set otherwise, and MaxPause at most.
+// DefaultPause is the default duration of a pause, and MaxPause is the maximum.
 const (
 	DefaultPause = 4 * time.Hour
 	MaxPause     = 31 * 24 * time.Hour
@@ -69,7 +69,7 @@ func (p Pause) endTime(now time.Time) (time.Time, error) {
 			return until, nil
 		}
 		until = time.Date(now.Year(), now.Month(), now.Day(), until.Hour(), until.Minute(), 0, 0, now.Location())
-		if !until.After(now) { // the next time that it is so late
+		if !until.After(now) { // the next day
 			until = until.AddDate(0, 0, 1)
 		}
 		return until, nil
@@ -78,7 +78,7 @@ func (p Pause) endTime(now time.Time) (time.Time, error) {
 		p.Until)
 }
 
-// duration returns how long the pause lasts from now on.
+// duration returns the duration of the pause from now on.
 func (p Pause) duration(now time.Time) (time.Duration, error) {
 	if p.Until == "" {
 		return cmp.Or(p.For, DefaultPause), nil
@@ -91,11 +91,11 @@ func (p Pause) duration(now time.Time) (time.Duration, error) {
 	return lasts, err
 }
 
-// PauseResult is a pause, or that there is none.
+// PauseResult describes a pause, or says that there is none.
 type PauseResult struct {
 	// Paused says whether runs wait now.
 	Paused bool `json:"paused"`
-	// Done says what was done: "paused", "ended", or empty where nothing was changed.
+	// Done says what was done: "paused", "ended", or empty if nothing was changed.
 	Done   string    `json:"done,omitzero"`
 	Reason string    `json:"reason,omitzero"`
 	User   string    `json:"user,omitzero"`
@@ -103,12 +103,12 @@ type PauseResult struct {
 	Login  string    `json:"login,omitzero"`
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
-	// Balancer says that the cluster's own balancer is on: a pause does not stop it.
+	// Balancer says that the cluster's own balancer is on; a pause does not stop the balancer.
 	Balancer bool   `json:"balancerOn"`
 	Error    string `json:"error,omitzero"`
 }
 
-// Pause is the one that the result is about.
+// Pause returns the pause that the result describes.
 func (r PauseResult) Pause() catalog.Pause {
 	return catalog.Pause{Reason: r.Reason, User: r.User, Host: r.Host, Login: r.Login, Since: r.Since, Until: r.Until,
 		Active: r.Paused}
@@ -119,8 +119,8 @@ func (r *PauseResult) setPause(p catalog.Pause) {
 		p.Until
 }
 
-// Run sets, shows or ends the pause. The error is a *live.PauseError, and the result the
-// other pause, while another one is active that is not to be replaced.
+// Run sets, shows or ends the pause. If another pause is active and is not to be replaced, the error is
+// a *live.PauseError, and the result describes the other pause.
 func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err error) {
 	if err := p.Validate(); err != nil {
 		return result, err

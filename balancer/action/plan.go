@@ -9,29 +9,30 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Plan says what would be done to reach a goal, step by step. Nothing is done.
+// Plan computes the steps to reach a goal. It changes nothing.
 type Plan struct {
-	// Goal is for these collections; the zero Goal is to balance all.
+	// Goal contains the collections; the zero Goal is to balance all.
 	Goal plan.Goal
-	// Cuts, when set, are the goal in place of Goal: to cut one collection.
+	// Cuts is the goal if it is set, instead of Goal: to presplit one collection.
 	Cuts *Cuts
-	// The plan ends before more than this; zero is without a limit.
+	// MaxBytes, MaxMoves, MaxRounds and For limit the plan, which ends before it exceeds one of them;
+	// zero means no limit.
 	MaxBytes            int64
 	MaxMoves, MaxRounds int
 	For                 time.Duration // by the cluster's clock
-	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
-	// does not ask.
+	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
+	// disables the check.
 	DiskLimit float64
-	// Model is how large chunks are taken to be: measured, even, or skewed=SPREAD.
-	// Empty is measured.
+	// Model is the assumption about the sizes of chunks: measured, even, or skewed=SPREAD. Empty means
+	// measured.
 	Model string
-	// Seed draws lots as a mock with this seed does; 0 goes by the catalog's order.
+	// Seed makes the random choices like a mock with this seed; 0 keeps the order of the catalog.
 	Seed uint64
 	// IgnoreWindow plans as if the balancer worked around the clock.
 	IgnoreWindow bool
-	// TimeZone is that of the config servers, as that of Forecast.
+	// TimeZone is the time zone of the config servers, as in Forecast.
 	TimeZone string
-	// Advisories is a file that adds known faults of servers, or mutes some.
+	// Advisories is a file that adds known server faults or mutes some.
 	Advisories string
 }
 
@@ -77,8 +78,8 @@ func modelOf(name string, seed uint64) (plan.Model, error) {
 	return model, nil
 }
 
-// Run reads the cluster and plans. It fails where something could not be read without
-// which a plan would say that there is nothing to do.
+// Run reads the cluster and makes a plan. It fails if data could not be read without which the plan
+// would wrongly say that there is nothing to do.
 func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -15,30 +15,29 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// planRun is a plan to carry out, with what belongs to it besides its steps.
+// planRun is a plan to execute, with the parts of the run besides its steps.
 type planRun struct {
 	verb string
 	RunOptions
 	onChange apply.OnChange
-	// approved is the hash of the only plan to carry out; empty is any.
+	// approved is the hash of the only plan that may be executed; empty allows any plan.
 	approved string
-	// open opens the journal, with its lock, and the plan that it is of.
+	// open opens and locks the journal, and returns the execution with its plan.
 	open func() (*apply.Execution, error)
-	// goal says that there is a goal to reach, and not only steps.
+	// goal says that the run has a goal, and not only steps.
 	goal bool
-	// preflightRun is what the preflight is to know of the run besides its plan; read is the
-	// cluster as the plan was made from it just now, or nil.
+	// preflightRun is the input of the preflight besides the plan. plannedFrom returns the snapshot
+	// from which the plan was just made, or nil.
 	preflightRun preflight.Run
 	plannedFrom  func() *catalog.Snapshot
-	// addHooks sets what is done besides the steps; nil sets nothing.
+	// addHooks adds work besides the steps; nil adds nothing.
 	addHooks func(l *leasedRun, work *apply.Execution, o *apply.Options)
-	// alsoMoves returns collections that move besides those of the steps; nil for none.
+	// alsoMoves returns collections that move in addition to those of the steps; nil means none.
 	alsoMoves func(ctx context.Context) ([]string, error)
 }
 
-// run opens the journal, has the plan confirmed that stands in it, and takes the lease
-// of the cluster: what was shown is what is carried out, and nobody waits for a lease
-// that is held while somebody is asked.
+// run opens the journal, lets the user confirm its plan, and takes the lease of the cluster. The plan
+// that is shown is the plan that is executed. The lease is not held while the user is asked.
 func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, err error) {
 	if c, err = c.withTimeZone(p.TimeZone); err != nil {
 		return result, err
@@ -78,8 +77,8 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 // isDryRun reports whether this is a dry run.
 func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.Guarded }
 
-// checkAllowed refuses a plan that a policy or the approval does not allow, and sets the limits: those of
-// the policies, and of the plan.
+// checkAllowed returns an error for a plan that a policy or the approval does not permit, and sets the
+// limits of the policies and of the plan.
 func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
 	if p.Pace, err = c.limitPace(p.Pace); err != nil {
 		return err
@@ -97,14 +96,14 @@ func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Pla
 		}
 		p.Pace = p.withPlanLimits(planned.Limits)
 	}
-	if p.DiskLimit == 0 { // that of the plan is part of what was asked for
+	if p.DiskLimit == 0 { // the disk limit of the plan is part of the goal
 		p.DiskLimit = planned.Limits.Disk
 	}
 	return nil
 }
 
-// confirmAndExecute carries a plan out that somebody confirms, writes its start and end to the audit, and
-// compares what collections hold where that is asked for.
+// confirmAndExecute lets the user confirm a plan, executes it, and writes its start and end to the
+// audit log. If requested, it compares the documents before and after.
 func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (
 	result PlanResult, err error) {
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
@@ -122,7 +121,7 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 	return p.execute(ctx, c, work, proof, r)
 }
 
-// execute takes the lease and carries the plan out; proof is nil without one.
+// execute takes the lease and executes the plan. proof is nil if no documents are compared.
 func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serial) (
 	result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.isDryRun(c)
@@ -162,7 +161,7 @@ func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, 
 	return result, err
 }
 
-// acquireLease takes the lease of the cluster, or only looks in a dry run, whose commands are recorded.
+// acquireLease takes the lease of the cluster. A dry run takes none, and its commands are recorded.
 func (p planRun) acquireLease(
 	ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial,
 ) (*leasedRun, error) {
@@ -194,8 +193,9 @@ func changedNamespaces(p *plan.Plan) (names []string) {
 	return names
 }
 
-// checkExecutable returns why the steps of a plan can't be executed on the cluster in its current state. A run
-// finds that out when it has the lease, and before its first step.
+// checkExecutable returns the reason why the steps of a plan can't be executed on the cluster in its
+// current state; nil if they can. Otherwise a run would find the reason only with the lease, before its
+// first step.
 func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Execution) error {
 	recorded := &recorder{CommandRunner: c.runner(), report: &serial{}}
 	l, err := c.acquire(ctx, recorded, p.verb, true)
@@ -208,15 +208,15 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 	}
 	_, err = l.run(ctx, work, o, nil, &serial{})
 	switch {
-	case errors.As(err, new(*apply.BalancerError)): // the report has its own
+	case errors.As(err, new(*apply.BalancerError)): // the preflight reports it separately
 		return nil
-	case p.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)): // another plan takes over
+	case p.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)): // the run makes a new plan
 		return nil
 	}
 	return err
 }
 
-// runPreflight looks at what is in the way of what is left of a plan.
+// runPreflight checks for obstacles of the remaining steps of a plan.
 func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
 	var misfit error
 	if p.Preflight && !p.goal {
@@ -256,7 +256,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	return o
 }
 
-// begin opens a new journal of a plan, where one is kept.
+// begin creates the journal of a plan, unless NoJournal is set.
 func (e RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := e.Journal
 	switch {

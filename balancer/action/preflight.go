@@ -20,11 +20,11 @@ import (
 
 // PreflightOptions configures the preflight checks of a run.
 type PreflightOptions struct {
-	// Preflight only returns what is in the way. Nothing is changed.
+	// Preflight only returns the obstacles. Nothing is changed.
 	Preflight bool
-	// Despite are the codes of what does not stop the run.
+	// Despite contains the codes of obstacles that do not stop the run.
 	Despite []string
-	// Advisories is a file that adds known faults of servers, or mutes some.
+	// Advisories is a file that adds known server faults or mutes some.
 	Advisories string
 }
 
@@ -45,13 +45,13 @@ func (b PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
 	return codes
 }
 
-// preflightParts are what is read of the cluster where no plan was made from it just now.
+// preflightParts are the parts of the cluster that are read if no plan was just made from a snapshot.
 const preflightParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Clock | live.Shards |
 	live.Limits | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones |
 	live.Routers | live.Sizes | live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
 
-// preflight looks at what is in the way of a run. had is the cluster as a plan was made
-// from it just now, or nil. What can't be read is in the report, and stops nothing.
+// preflight checks for obstacles of a run. had is the snapshot from which a plan was just made, or nil.
+// Data that can't be read are listed in the report, and do not stop the run.
 func (c Cluster) preflight(
 	ctx context.Context,
 	b PreflightOptions,
@@ -69,8 +69,8 @@ func (c Cluster) preflight(
 		return report, err
 	}
 	look.facts.NoPlan = noPlan
-	if run.Plan == nil { // by rounds
-		names, _ := plan.MatchNamespaces(look.facts.Snapshot, run.Namespaces) // which the run refuses by itself
+	if run.Plan == nil { // a run by rounds
+		names, _ := plan.MatchNamespaces(look.facts.Snapshot, run.Namespaces) // the run itself refuses invalid names
 		look.run.Namespaces = runner.WithoutServerOwned(names, run.Namespaces)
 	}
 	look.facts.IsOwn = isOwn
@@ -87,7 +87,7 @@ func (c Cluster) preflight(
 	return report, nil
 }
 
-// preflightLook reads what a preflight decides from.
+// preflightLook reads the data for a preflight.
 type preflightLook struct {
 	Cluster
 	run    preflight.Run
@@ -133,7 +133,7 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	return nil
 }
 
-// namespaces are the collections that the run is about; nil is all.
+// namespaces returns the collections of the run; nil means all.
 func (l *preflightLook) namespaces() (list []string) {
 	if l.run.Plan == nil {
 		return l.run.Namespaces
@@ -144,18 +144,18 @@ func (l *preflightLook) namespaces() (list []string) {
 	return list
 }
 
-// balancerConflict returns the error of a run beside the cluster's own balancer.
+// balancerConflict returns the error that a run would get because of the cluster's own balancer.
 func (l *preflightLook) balancerConflict() error {
 	names, within := l.namespaces(), time.Duration(0)
 	if p := l.run.Plan; p != nil {
 		within, names = p.Totals.Time+time.Minute, nil
-		for _, s := range p.Steps { // beside a plan without steps it may work
+		for _, s := range p.Steps { // the balancer may work beside a plan without steps
 			if !slices.Contains(names, s.Namespace) {
 				names = append(names, s.Namespace)
 			}
 		}
 	}
-	if l.run.PauseBalancing { // which does not end a defragmentation
+	if l.run.PauseBalancing { // pausing does not end a defragmentation
 		names = slices.DeleteFunc(slices.Clone(names), func(ns string) bool {
 			of := l.facts.Snapshot.Collection(ns)
 			return of == nil || !of.Defragment
@@ -167,7 +167,8 @@ func (l *preflightLook) balancerConflict() error {
 	return apply.CheckBalancerIdle(l.facts.Snapshot, names, within)
 }
 
-// readServer asks who else is at work, what the user may, and which version counts.
+// readServer reads which other runs are in progress, the privileges of the user, and the compatibility
+// version.
 func (l *preflightLook) readServer(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
@@ -177,7 +178,7 @@ func (l *preflightLook) readServer(ctx context.Context) {
 	l.addUnread("the privileges", err)
 }
 
-// donorsByNamespace are the collections of which the steps move something, and the shards from which.
+// donorsByNamespace returns the collections of which the steps move chunks, with the donor shards.
 func (l *preflightLook) donorsByNamespace() map[string][]catalog.ShardID {
 	shards := map[string][]catalog.ShardID{}
 	if l.run.Plan == nil {
@@ -191,18 +192,19 @@ func (l *preflightLook) donorsByNamespace() map[string][]catalog.ShardID {
 	return shards
 }
 
-// isUnreachable reports whether a shard does not answer: nothing is asked that waits for it.
+// isUnreachable reports whether a shard does not answer. No command is sent that would wait for such a
+// shard.
 func (l *preflightLook) isUnreachable(id catalog.ShardID) bool {
 	shard, there := l.facts.Snapshot.Shard(id)
 	return there && shard.Unreachable != ""
 }
 
-// readIndexes reads those of the collections that move.
+// readIndexes reads the indexes of the collections that move.
 func (l *preflightLook) readIndexes(ctx context.Context) {
 	var of []*catalog.CollectionState
 	for _, ns := range slices.Sorted(maps.Keys(l.donorsByNamespace())) {
 		c := l.facts.Snapshot.Collection(ns)
-		own := strings.HasPrefix(ns, "config.") // which is up to the servers
+		own := strings.HasPrefix(ns, "config.") // managed by the servers
 		if c != nil && !own && !slices.ContainsFunc(c.Owners(), l.isUnreachable) {
 			of = append(of, c)
 		}
@@ -216,11 +218,11 @@ func (l *preflightLook) readIndexes(ctx context.Context) {
 	}
 }
 
-// maxFlaggedChunks is how many flagged chunks are looked at before a run.
+// maxFlaggedChunks is the maximum number of flagged chunks that are checked before a run.
 const maxFlaggedChunks = 100
 
-// readJumbo has the donors say which flagged chunks can't be cut, and how large they are. A
-// chunk that nobody has flagged yet shows itself when it is reached.
+// readJumbo asks the donors which flagged chunks can't be split, and how large they are. A chunk
+// without a flag is detected only when its step runs.
 func (l *preflightLook) readJumbo(ctx context.Context) {
 	donors := l.donorsByNamespace()
 	var steps *live.StepExecutor
@@ -246,7 +248,7 @@ func (l *preflightLook) readJumbo(ctx context.Context) {
 	}
 }
 
-// readUnmovable returns the flagged chunks of a shard that can't be cut.
+// readUnmovable returns the flagged chunks of a shard that can't be split.
 func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, from catalog.ShardID, most int) (
 	list []preflight.Unmovable, err error) {
 	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
@@ -270,7 +272,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 			return list, err
 		}
 		if size.Counted && size.Bytes <= preflight.MaxMoveBytes(steps.Release(), move.MaxBytes) {
-			continue // only the flag is left
+			continue // the chunk is small enough in spite of its flag
 		}
 		list = append(list, preflight.Unmovable{
 			Namespace:  ns,
@@ -284,11 +286,12 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 	return list, nil
 }
 
-// notedCodes are the codes that a run reports before it begins; others are reported when they are reached.
+// notedCodes are the codes that a run reports before it begins. A run reports other obstacles when it
+// encounters them.
 var notedCodes = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves, diagnosis.KnownFault}
 
-// checkObstacles returns an error when something stops a run, before anything is sent. A dry run, which
-// needs less, says what would stop the run.
+// checkObstacles returns an error if an obstacle stops a run, before any command is sent. A dry run,
+// which needs fewer privileges, reports the obstacles that would stop the run.
 func checkObstacles(report preflight.Report, dryRun bool, r *serial) error {
 	for _, o := range report.Obstacles {
 		text := o.Text(func(option string) string { return option })

@@ -26,7 +26,7 @@ func (p Presplit) Validate() error {
 	return p.RunOptions.validate()
 }
 
-// Run makes a plan and carries it out.
+// Run makes a plan and executes it.
 func (p Presplit) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, error) {
 	if err := p.Validate(); err != nil {
 		return PlanResult{}, err

@@ -8,15 +8,15 @@ import (
 	"shardsh/balancer/price"
 )
 
-// Price compares the ways to a goal for one collection. Nothing is done.
+// Price compares the ways to a goal for one collection. It changes nothing.
 type Price struct {
-	// Goal is balance, or the drain of a shard, for one collection.
+	// Goal is to balance one collection, or to drain a shard of it.
 	Goal plan.Goal
-	// DiskLimit is the share of its volume that no shard may fill; zero is
+	// DiskLimit is the maximum fraction of its volume that a shard may fill; zero means
 	// price.DefaultDiskLimit.
 	DiskLimit float64
 	Seed      uint64
-	// TimeZone is that of the config servers, as that of Forecast.
+	// TimeZone is the time zone of the config servers, as in Forecast.
 	TimeZone string
 }
 
@@ -35,8 +35,8 @@ func (p Price) Validate() error {
 	return err
 }
 
-// Run reads the cluster and compares. It fails where something could not be read without
-// which nothing could be compared.
+// Run reads the cluster and compares the ways. It fails if data could not be read that the comparison
+// needs.
 func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.Comparison, err error) {
 	if err := p.Validate(); err != nil {
 		return quote, err

@@ -17,11 +17,11 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// Proof has a run compare the documents of the collections that it moves, before its first
-// step and after its end, whatever that is.
+// Proof compares the documents of the collections that a run moves, before the first step and after the
+// end of the run, whatever the outcome.
 type Proof struct {
 	Verify bool
-	// VerifyRate is how many bytes a second are read; zero means no limit.
+	// VerifyRate is the maximum number of bytes read per second; zero means no limit.
 	VerifyRate int64
 }
 
@@ -32,7 +32,7 @@ func (p Proof) validate() error {
 	return nil
 }
 
-// digestSuffix ends the name of a run's digest, which lies beside its journal.
+// digestSuffix is the suffix of a run's digest file, which is created beside the journal.
 const digestSuffix = ".digest"
 
 // documentProof is a run whose documents are compared.
@@ -40,17 +40,17 @@ type documentProof struct {
 	Cluster
 	report *serial
 	work   *apply.Execution
-	verb   Verify // how to compare
+	verb   Verify // options of the comparison
 }
 
-// startProof makes the digest of what a run is about to move, or finds the one of the run that
-// goes on; nil where nothing is to be compared. It takes as long as reading all documents.
+// startProof makes the digest of the collections that a run moves, or takes the digest of the run that
+// is resumed. It returns nil if nothing is to be compared. It takes as long as reading all documents.
 func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*documentProof, error) {
 	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
 	proof := &documentProof{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
 		verb.Output = path + digestSuffix
-		if work.Plan.Goal.Kind == plan.Undo { // whose journal is that of the run
+		if work.Plan.Goal.Kind == plan.Undo { // an undo has the journal of the original run
 			verb.Output = path + ".undo" + digestSuffix
 		}
 	}
@@ -61,7 +61,7 @@ func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Executio
 			r.note(fmt.Sprintf("At the end the documents are compared with %s.", verb.Against))
 			return proof, nil
 		}
-		if err := os.Remove(verb.Output); err != nil { // of another journal of that name
+		if err := os.Remove(verb.Output); err != nil { // of another journal with the same name
 			return nil, err
 		}
 	}
@@ -110,8 +110,8 @@ func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]
 	return slices.Compact(names), nil
 }
 
-// compare reads the documents again, and reports whether they are unchanged; nil if the run has
-// done nothing, or was interrupted.
+// compare reads the documents again, and returns whether they are unchanged. It returns nil if the run
+// has executed no step, or was interrupted.
 func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 	if p.verb.Against != "" && !p.work.HasRecords() {
 		return nil, os.Remove(p.verb.Against)
@@ -137,7 +137,7 @@ func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 	return &result, nil
 }
 
-// Differs reports whether documents are not as they were, and no write explains it.
+// Differs reports whether documents have changed without a write that explains it.
 func (r *VerifyResult) Differs() bool { return r != nil && r.Verdict == string(verify.Different) }
 
 func fileExists(path string) bool {
@@ -145,7 +145,7 @@ func fileExists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// unshardedOn returns the unsharded collections that leave a shard with its databases.
+// unshardedOn returns the unsharded collections that leave a shard together with its databases.
 func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
 	if err != nil {

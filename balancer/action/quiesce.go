@@ -16,27 +16,27 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Quiesce stops the cluster's balancer, waits until nothing moves, merges or deletes data
-// any more, and keeps it so while something else is done, such as a backup.
+// Quiesce stops the cluster's balancer, waits until no data are moved, merged or deleted any more, and
+// keeps this state while another task runs, such as a backup.
 type Quiesce struct {
-	// Timeout is for how long it waits; DefaultQuiesceTimeout is the default.
+	// Timeout is the maximum wait; the default is DefaultQuiesceTimeout.
 	Timeout time.Duration
-	// Hold is for how long the cluster is kept quiet. Zero is until Inside has ended.
+	// Hold is the time for which the cluster is kept quiet. Zero means until Inside has returned.
 	Hold time.Duration
-	// Inside is what is done meanwhile. Its context ends with the run's, and with Hold.
-	// Nil only waits.
+	// Inside is the task that runs while the cluster is quiet. Its context ends with the context of the
+	// run, and after Hold. With nil, the run only waits for Hold.
 	Inside func(ctx context.Context) error
-	// Detach returns as soon as the cluster is quiet, and leaves it so for Hold.
+	// Detach returns as soon as the cluster is quiet. The cluster stays quiet for Hold.
 	Detach bool
-	// End restores the previous state before the time of Hold has passed.
+	// End restores the previous state before Hold has passed.
 	End bool
 	// IgnoreDeletions does not wait for range deletions.
 	IgnoreDeletions bool
-	// DryRun only looks, and reports what it would send.
+	// DryRun only reads the state, and reports the commands that it would send.
 	DryRun bool
 }
 
-// DefaultQuiesceTimeout is longer than range deletions wait after a move.
+// DefaultQuiesceTimeout is longer than the delay of range deletions after a move.
 const DefaultQuiesceTimeout = 20 * time.Minute
 
 // Validate refuses options that exclude each other.
@@ -58,56 +58,59 @@ func (q Quiesce) Validate() error {
 	return nil
 }
 
-// Verdict is how a Quiesce ended.
+// Verdict is the outcome of a Quiesce.
 type Verdict string
 
-// The verdicts. Only Quiet and Ended are a success.
+// The verdicts. Only VerdictQuiet, VerdictEnded and VerdictDryRun are a success.
 const (
-	// Quiet: nothing moved from QuietAt on, until what was had been given back.
+	// VerdictQuiet says that nothing moved from QuiesceResult.Quiet on until the balancer was restored.
 	VerdictQuiet Verdict = "quiet"
-	// NotQuiet: the time was over. What was has been given back.
+	// VerdictNotQuiet says that the timeout expired. The balancer was restored.
 	VerdictNotQuiet Verdict = "notQuiet"
-	// Broken: somebody started the balancer meanwhile, or moved data.
+	// VerdictBroken says that another client started the balancer or moved data while the cluster was
+	// to be quiet.
 	VerdictBroken Verdict = "broken"
-	// Ended: what a Quiesce before had stopped was given back; there may have been none.
+	// VerdictEnded says that an earlier Quiesce was ended and the balancer restored, or that there was
+	// none to end.
 	VerdictEnded  Verdict = "ended"
 	VerdictDryRun Verdict = "dryRun"
 )
 
-// QuiesceResult is how it went.
+// QuiesceResult is the result of a Quiesce.
 type QuiesceResult struct {
 	Verdict Verdict `json:"verdict,omitzero"`
-	// Was is the mode of the balancer before.
+	// Was is the previous mode of the balancer.
 	Was catalog.Mode `json:"was,omitzero"`
-	// Stopped is when the balancer was asked to stop, Quiet when nothing moved any more,
-	// in a Term of the config server's primary; times are the mongos' clock.
+	// Stopped is the time at which the balancer was stopped. Quiet is the time from which nothing moved
+	// any more, in a Term of the config server's primary. Times are in the clock of the mongos.
 	Stopped  time.Time `json:"stopped,omitzero"`
 	Quiet    time.Time `json:"quiet,omitzero"`
 	Until    time.Time `json:"until,omitzero"`
 	Term     int64     `json:"term,omitzero"`
 	StepDown bool      `json:"stepDown,omitzero"`
-	// Expected is how long it was to take, Waited how long it took, in milliseconds.
+	// Expected is the estimated wait, Waited the actual wait, in milliseconds.
 	Expected int64 `json:"expectedMillis,omitzero"`
 	Waited   int64 `json:"waitedMillis"`
 	Held     int64 `json:"heldMillis,omitzero"`
-	// WaitedFor is what went on meanwhile, Running what still goes on.
+	// WaitedFor are the operations that Quiesce waited for. Running are the operations that are still
+	// running.
 	WaitedFor []live.Busy `json:"waitedFor,omitempty"`
 	Running   []live.Busy `json:"running,omitempty"`
-	// Broken is what must not have happened.
+	// Broken lists the events that should not have happened while the cluster was quiet.
 	Broken []string `json:"broken,omitempty"`
-	// GiveBackResult says what became of the balancer; empty while it is kept stopped.
+	// GivenBack describes how the balancer was restored; empty while it is kept stopped.
 	GivenBack string `json:"givenBack,omitzero"`
 	Error     string `json:"error,omitzero"`
-	// Commands are what a dry run would have sent.
+	// Commands are the commands that a dry run would have sent.
 	Commands []Command `json:"commands,omitempty"`
 }
 
-// Succeeded reports whether the promise was kept.
+// Succeeded reports whether the verdict is a success.
 func (r QuiesceResult) Succeeded() bool {
 	return r.Verdict == VerdictQuiet || r.Verdict == VerdictEnded || r.Verdict == VerdictDryRun
 }
 
-// permitted asks the policies; giving back is always allowed.
+// permitted asks the policies. Restoring the balancer is always permitted.
 func (q Quiesce) permitted(ctx context.Context, c Cluster) error {
 	if q.End {
 		return nil
@@ -115,7 +118,7 @@ func (q Quiesce) permitted(ctx context.Context, c Cluster) error {
 	return c.checkPermittedNow(ctx, consent.Request{Verb: "quiesce"})
 }
 
-// failureText is the verdict, if the promise was not kept.
+// failureText describes the verdict; empty for a success.
 func (r QuiesceResult) failureText() string {
 	if r.Succeeded() {
 		return ""
@@ -123,8 +126,8 @@ func (r QuiesceResult) failureText() string {
 	return "the verdict is " + string(r.Verdict)
 }
 
-// Run quiesces the cluster. The error is a *live.HeldError while another process does, and
-// that of Inside.
+// Run quiesces the cluster. The error is a *live.HeldError while another Quiesce is in progress, or the
+// error of Inside.
 func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult, error) {
 	if err := q.Validate(); err != nil {
 		return QuiesceResult{}, err
@@ -139,7 +142,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 		defer func() {
 			ctx, cancel := run.cleanupContext(ctx, closeTimeout)
 			defer cancel()
-			_ = run.activity.Members.Close(ctx) // it was only read
+			_ = run.activity.Members.Close(ctx) // nothing was written
 		}()
 	}
 	opening, cancel := withTimer(ctx, q.Timeout)
@@ -169,7 +172,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	return run.result, err
 }
 
-// quiesceRun is a Quiesce under way.
+// quiesceRun is a Quiesce in progress.
 type quiesceRun struct {
 	Quiesce
 	cluster  Cluster
@@ -179,10 +182,10 @@ type quiesceRun struct {
 
 	lease      *live.Lease
 	record     *live.QuiesceRecord
-	unanswered bool // the cluster did not answer when it was asked last
+	unanswered bool // the cluster did not answer the last request
 }
 
-// checkAccess asks whether the cluster is one that can be quiesced, and by whom.
+// checkAccess returns an error if the cluster can't be quiesced, or not by this user.
 func (q *quiesceRun) checkAccess(ctx context.Context) error {
 	if err := live.CheckSharded(ctx, q.cluster.runner()); err != nil {
 		return &AccessError{err}
@@ -202,7 +205,7 @@ func (q *quiesceRun) send(ctx context.Context, database string, command bson.D) 
 	return live.ServerError(err)
 }
 
-// rehearse looks once, and reports what would be sent.
+// rehearse reads the state once, and reports the commands that a run would send.
 func (q *quiesceRun) rehearse(ctx context.Context) error {
 	q.result.Verdict = VerdictDryRun
 	status, err := q.activity.ReadStatus(ctx)
@@ -233,9 +236,9 @@ func stopCommand() bson.D { return bson.D{{Key: "balancerStop", Value: int32(1)}
 
 func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1)}} }
 
-// estimateWait says how long it will probably take.
+// estimateWait estimates how long the wait will take.
 func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
-	var expected, delay time.Duration // delay is the longest of the shards
+	var expected, delay time.Duration // the longest delay of the shards
 	for _, b := range busy {
 		takes := b.Left
 		if b.Kind == live.BusyDeletion {
@@ -270,7 +273,7 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 	q.report.note(text)
 }
 
-// busyText names what goes on: a few of them, and how many more there are.
+// busyText names the first few running operations and the number of the others.
 func busyText(busy []live.Busy) string {
 	texts := make([]string, len(busy))
 	for i, b := range busy {
@@ -279,7 +282,7 @@ func busyText(busy []live.Busy) string {
 	return joinFew(texts, 5)
 }
 
-// restoreTimeout limits how long giving back may take. The record stays if it fails.
+// restoreTimeout is the maximum time to restore the balancer. If restoring fails, the record stays.
 const restoreTimeout = 30 * time.Second
 
 // finish restores the balancer and releases the lease. It continues when ctx has ended.
@@ -295,7 +298,7 @@ func (q *quiesceRun) finish(ctx context.Context, leave func(context.Context) err
 		err = fmt.Errorf("%s: %w", q.failedRestoreText(), err)
 	}
 	if unanswered {
-		_ = leave(ctx) // the lease runs out by itself
+		_ = leave(ctx) // the lease expires by itself
 		return err
 	}
 	if leave(ctx) == nil {
@@ -308,7 +311,7 @@ func (q *quiesceRun) finish(ctx context.Context, leave func(context.Context) err
 	return errors.Join(err, released)
 }
 
-// failedRestoreText says what remains when giving back has failed.
+// failedRestoreText describes the remaining state after a failed restoration.
 func (q *quiesceRun) failedRestoreText() string {
 	if q.result.GivenBack != "" {
 		return "the record of it could not be removed, to remove it run shardsh quiesce --end"
@@ -316,8 +319,8 @@ func (q *quiesceRun) failedRestoreText() string {
 	return "the balancer is still stopped, to start it again run shardsh quiesce --end"
 }
 
-// hurriedAnswerTimeout is how soon the cluster has to answer once nobody wants to wait any more;
-// answerTimeout is how soon before that, after one pause.
+// hurriedAnswerTimeout is the time in which the cluster has to answer after the user has stopped the
+// run. answerTimeout is the time before that. answerCheckInterval is the interval of the checks.
 const (
 	hurriedAnswerTimeout = 400 * time.Millisecond
 	answerTimeout        = 4 * time.Second
@@ -326,9 +329,9 @@ const (
 
 var errUnanswered = errors.New("can't reach the cluster: it does not answer")
 
-// cleanupContext returns a context for what is left to do after a run, whose ctx may have
-// ended, or ends meanwhile. It ends after a time, and as soon as the cluster does not
-// answer: sooner if the run is stopped, or could not ask the cluster.
+// cleanupContext returns a context for the work after a run, whose ctx may have ended or may end during
+// this work. The returned context ends after a time limit, and as soon as the cluster does not answer.
+// It ends sooner if the run is stopped, or if the cluster did not answer before.
 func (q *quiesceRun) cleanupContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	run, hurried := ctx, q.unanswered
 	ctx, cancel := withTimer(context.WithoutCancel(ctx), limit)
@@ -342,8 +345,8 @@ func (q *quiesceRun) cleanupContext(ctx context.Context, limit time.Duration) (c
 	return ctx, func() { cancel(); watching.Wait() }
 }
 
-// watchAnswers asks the cluster from time to time until ctx ends, and reports false once it
-// does not answer: at leisure as long as nobody is in a hurry, as after the end of the run.
+// watchAnswers sends requests to the cluster at intervals until ctx ends. It returns false once the
+// cluster does not answer. The timeouts are longer until the user stops the run.
 func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
 	patience, pause := answerTimeout, answerCheckInterval
 	hurry := func() { hurried, patience, pause = true, hurriedAnswerTimeout, hurriedAnswerTimeout/4 }
@@ -366,7 +369,7 @@ func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
 			return false
 		case isAnswer(err):
 			last = time.Now()
-		case run.Err() != nil || time.Since(last) >= answerTimeout: // the driver may give up before
+		case run.Err() != nil || time.Since(last) >= answerTimeout: // the driver may give up before that
 			hurry()
 			continue
 		}
@@ -387,8 +390,7 @@ func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
 // isAnswer reports whether the cluster has answered, if only with an error.
 func isAnswer(err error) bool { return err == nil || errors.As(err, new(*mongoerr.ServerError)) }
 
-// retry does something until it succeeds, for some seconds: a shard may just elect a new
-// primary.
+// retry calls do until it succeeds, for some seconds: a shard may be electing a new primary.
 func (q *quiesceRun) retry(ctx context.Context, do func(context.Context) error) error {
 	const tries, between = 40, 500 * time.Millisecond
 	for n := 1; ; n++ {
@@ -401,8 +403,8 @@ func (q *quiesceRun) retry(ctx context.Context, do func(context.Context) error) 
 	}
 }
 
-// restoreBalancer starts the balancer again if it was on, unless somebody else has stopped it
-// meanwhile, and removes the record.
+// restoreBalancer starts the balancer again if it was on, unless another client has stopped it in the
+// meantime, and removes the record.
 func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
@@ -427,7 +429,7 @@ func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 	return live.RemoveQuiesceRecord(ctx, q.cluster.Client)
 }
 
-// stoppedByOthers reports whether the balancer was stopped more often than by us.
+// stoppedByOthers reports whether another client has stopped the balancer as well.
 func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	if q.record.Mode == catalog.ModeOff || q.record.Restarting {
 		return false, nil
@@ -445,8 +447,8 @@ func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	return stops > q.record.Stops, nil
 }
 
-// restart restores the mode, and the switches that a start turns on as well. The record
-// says so first: after a kill it is done once more.
+// restart restores the mode, and the switches that a start of the balancer turns on as well. It records
+// that first: after a kill, the restart is repeated.
 func (q *quiesceRun) restart(ctx context.Context) error {
 	q.record.Restarting = true
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {

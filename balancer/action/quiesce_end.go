@@ -11,8 +11,8 @@ import (
 
 func joinTexts(texts []string) string { return strings.Join(texts, "; ") }
 
-// end gives back what a Quiesce has stopped that was detached or killed, and says whether
-// the cluster stayed quiet.
+// end restores what a detached or killed Quiesce has stopped, and reports whether the cluster stayed
+// quiet.
 func (q *quiesceRun) end(ctx context.Context) error {
 	opening, cancel := withTimer(ctx, q.Timeout)
 	defer cancel()
@@ -46,9 +46,9 @@ func (q *quiesceRun) reportRecorded() {
 	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.Quiet, r.Until
 }
 
-// restoreKilledQuiesce lets a run begin: it gives back what a Quiesce has stopped that was killed,
-// or whose time is over, and says so. The error is a *live.HeldError while the cluster is
-// kept quiet.
+// restoreKilledQuiesce restores what a Quiesce has stopped that was killed or whose time is over, so
+// that a run can begin. note describes what was restored. The error is a *live.HeldError while the
+// cluster is kept quiet.
 func (c Cluster) restoreKilledQuiesce(ctx context.Context) (note string, err error) {
 	record, err := live.ReadQuiesceRecord(ctx, c.Client)
 	if err != nil || record == nil {

@@ -12,7 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// quiesce stops, waits, holds and gives back.
+// quiesce stops the balancer, waits until the cluster is quiet, keeps it quiet, and restores the
+// balancer.
 func (q *quiesceRun) quiesce(ctx context.Context) error {
 	opening, cancel := withTimer(ctx, q.Timeout)
 	defer cancel()
@@ -52,7 +53,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 	return errors.Join(err, q.finish(ctx, leave))
 }
 
-// timeoutError returns the error of a start that has timed out.
+// timeoutError returns the error for a start that has timed out, or err if it has not.
 func (q *quiesceRun) timeoutError(ctx, opening context.Context, err error) error {
 	if err == nil || opening.Err() == nil || ctx.Err() != nil {
 		return err
@@ -61,7 +62,7 @@ func (q *quiesceRun) timeoutError(ctx, opening context.Context, err error) error
 	return fmt.Errorf("%w within %s", errUnanswered, humanize.Duration(q.Timeout))
 }
 
-// acquire takes the lease. The error is a *live.HeldError while another process has it.
+// acquire takes the lease. The error is a *live.HeldError while another process holds it.
 func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 	err := q.retry(ctx, func(ctx context.Context) (err error) {
 		if err := live.CheckCanWriteSettings(ctx, q.cluster.Client); err != nil {
@@ -96,7 +97,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 	if q.record != nil {
 		q.report.note(fmt.Sprintf("The balancer was stopped by shardsh quiesce on %s, which is gone: this one takes over.",
 			q.record.Host))
-		if q.record.Restarting { // done once more, as the balancer is about to be stopped again
+		if q.record.Restarting { // repeated, since the balancer is stopped again below
 			if err := q.restart(ctx); err != nil {
 				return err
 			}
@@ -121,9 +122,10 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 	return nil
 }
 
-// Waiting. A look that is quiet counts once the next one, settling later, is, too: a
-// command of a config server that stepped down may have been on its way. A new primary
-// sends again what it finds recorded, so that takes longer.
+// The cluster counts as quiet when two checks, at least settleTime apart, find nothing and nothing has
+// moved in between: a command of a config server that has stepped down may still have been on its way
+// during the first check. A new primary sends recorded commands again, so the time is longer after a
+// step-down.
 const (
 	settleTime              = time.Second
 	settleTimeAfterStepDown = 5 * time.Second
@@ -136,9 +138,9 @@ const (
 	balancerStopTimeout     = 5 * time.Second
 )
 
-// quietCheck is what a look has seen.
+// quietCheck is the result of one check.
 type quietCheck struct {
-	mark          live.LogPosition // of the change log, before anything else was read
+	mark          live.LogPosition // the end of the change log before anything else was read
 	before, after live.BalancerStatus
 	busy          []live.Busy
 	at            time.Time
@@ -146,8 +148,8 @@ type quietCheck struct {
 
 func (s *quietCheck) quiet() bool { return len(s.busy) == 0 }
 
-// waitQuiet waits until the cluster is quiet, or the time is over: then the result says what
-// still goes on.
+// waitQuiet waits until the cluster is quiet or the timeout expires. In the latter case the result
+// lists the operations that are still running.
 func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	began := q.cluster.Clock.Now()
 	defer func() { q.result.Waited = q.cluster.Clock.Now().Sub(began).Milliseconds() }()
@@ -207,14 +209,16 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	}
 }
 
-// newPrimary reports whether the config server has another primary than before. Before 6.0
-// only a count of rounds that falls shows it.
+// newPrimary reports whether the config server has a new primary. Before 6.0, only a decrease of the
+// number of rounds shows it.
 func newPrimary(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
-// checkQuiet looks once. What can't be asked counts as busy, unless the user may not. It stops
-// the balancer if that is on; somebody who has started it again has it his way.
+// checkQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
+// unless the user lacks a privilege, which is an error. checkQuiet stops the balancer if it is on. If
+// the balancer is on although it was stopped before, another client has started it; then checkQuiet
+// returns a *startedError.
 func (q *quiesceRun) checkQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {
@@ -236,7 +240,7 @@ func (q *quiesceRun) checkQuiet(
 	return s, err == nil && s.after.Mode == catalog.ModeOff, nil
 }
 
-// startedError says that somebody started the balancer while it was to be stopped.
+// startedError says that another client has started the balancer while it was to be stopped.
 type startedError struct{}
 
 func (*startedError) Error() string {
@@ -284,8 +288,8 @@ func (q *quiesceRun) readQuietCheck(
 	return s, nil
 }
 
-// stopBalancer sends balancerStop. The mode is off as soon as that has arrived; the round goes on,
-// and is looked at anyway, so it is not waited for here.
+// stopBalancer sends balancerStop. The mode is off as soon as the command has arrived. The current
+// round continues; stopBalancer does not wait for its end, since the checks detect it.
 func (q *quiesceRun) stopBalancer(ctx context.Context, left time.Duration) error {
 	q.record.Stops++
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
@@ -329,7 +333,7 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 	return nil
 }
 
-// detach leaves the cluster quiet without a process.
+// detach leaves the cluster quiet and lets the process end.
 func (q *quiesceRun) detach(ctx context.Context) error {
 	q.record.Until = q.result.Quiet.Add(q.Hold)
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
@@ -339,7 +343,7 @@ func (q *quiesceRun) detach(ctx context.Context) error {
 	return nil
 }
 
-// holdQuiet keeps the cluster quiet while something is done, and proves that it was.
+// holdQuiet keeps the cluster quiet for Hold or while Inside runs, and checks that it stayed quiet.
 func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	began := q.cluster.Clock.Now()
 	if q.Inside != nil {
@@ -360,7 +364,7 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	return err
 }
 
-// waitHold waits for the time of Hold, and looks meanwhile.
+// waitHold waits for the time of Hold and checks the state at intervals.
 func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	for {
 		left := q.Hold - q.cluster.Clock.Now().Sub(began)
@@ -371,7 +375,7 @@ func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	}
 }
 
-// runInside runs Inside, and looks meanwhile by the clock on the wall.
+// runInside runs Inside, and checks the state at intervals by the real clock.
 func (q *quiesceRun) runInside(ctx context.Context) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -413,8 +417,8 @@ func joinFew(texts []string, few int) string {
 	return joinTexts(texts)
 }
 
-// withTimer returns a context that is cancelled after d. It has no deadline, with which the
-// driver would not give up a read.
+// withTimer returns a context that is cancelled after d. The context has no deadline, because with a
+// deadline the driver would not give up a read.
 func withTimer(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(d, cancel)

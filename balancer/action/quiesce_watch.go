@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/live"
 )
 
-// watch records the first violation, such as a started balancer. What can't be read is looked for at the
-// end, in the change log.
+// watch records the first violation, such as a started balancer. Violations that a failed read has
+// missed are found in the change log at the end.
 func (q *quiesceRun) watch(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
@@ -32,7 +32,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	}
 }
 
-// findBroken looks for what has happened since the cluster was quiet.
+// findBroken returns the violations since the cluster was quiet.
 func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
 	list = q.result.Broken
 	if len(list) > 0 {
@@ -62,7 +62,7 @@ func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
 	return append(list, moved...)
 }
 
-// startedByOthers reports whether the action log says that the balancer was started since.
+// startedByOthers reports whether, according to the action log, the balancer was started since.
 func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
 	entries, _, err := q.actionsSince(ctx, q.record.StartsMark)
 	for _, e := range entries {
@@ -73,13 +73,13 @@ func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// quietSince is the end of the change log when the cluster was quiet.
+// quietSince returns the end of the change log at the time when the cluster was quiet.
 func (q *quiesceRun) quietSince() live.LogPosition {
 	return live.ParseLogPosition(live.ChangeLog, q.record.ChangeLogMark)
 }
 
-// actionsSince returns the entries of the action log after a recorded position, and whether
-// the log still has that.
+// actionsSince returns the entries of the action log after a recorded position, and whether the log
+// still contains that position.
 func (q *quiesceRun) actionsSince(ctx context.Context, position string) ([]catalog.LogEntry, bool, error) {
 	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, live.ParseLogPosition(live.ActionLog, position))
 	return entries, found, err

@@ -17,51 +17,51 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Reporter learns what an action does, while it does it. Report is never called
-// twice at once. A nil Reporter learns nothing.
+// Reporter receives the events of an action while it runs. Report is never called concurrently. A nil
+// Reporter ignores all events.
 type Reporter interface{ Report(e Event) }
 
 // Event is something that an action reports.
 type Event interface{ isEvent() }
 
 type (
-	// Planned is what is to be done, before anybody is asked and anything is sent.
+	// Planned is reported before the user is asked and before any command is sent.
 	Planned struct{ Plan *plan.Plan }
-	// LoadCounted is what is to be evened out by operations, in place of a plan.
+	// LoadCounted is reported instead of a plan, with the operations to balance.
 	LoadCounted struct{ Load Load }
-	// Started is when steps may begin. The gate knows how long the rest takes.
-	// Comment is that of the run's moves on the servers, once there is one.
+	// Started is reported when steps may begin. The gate estimates the remaining time. Comment returns
+	// the comment of the run's moves on the servers, once there is one.
 	Started struct {
 		Gate    *pace.Gate
 		Comment func() string
 	}
-	// Step is what happens to a plan that is carried out.
+	// Step is an event of a plan that is executed.
 	Step struct{ apply.Event }
-	// Move is what happens while the engine balances.
+	// Move is an event of the engine while it balances.
 	Move struct{ runner.Event }
-	// Wait is why nothing begins, and that it does again.
+	// Wait says why no step begins, and when steps begin again.
 	Wait struct{ pace.Event }
 	// WouldSend is a command that a dry run does not send.
 	WouldSend struct {
 		Database string
 		Command  bson.Raw
 	}
-	// ReadProgress is how far the read of a cluster is.
+	// ReadProgress is the progress of reading a cluster.
 	ReadProgress struct{ live.Progress }
-	// SnapshotRead is the cluster as a verb that looks has read it.
+	// SnapshotRead is the snapshot that a read-only verb has read.
 	SnapshotRead struct{ Snapshot *catalog.Snapshot }
-	// SimulationProgress is how far a simulation is.
+	// SimulationProgress is the progress of a simulation.
 	SimulationProgress struct{ sim.Progress }
-	// CheckFailed is a failed check that is repeated, for as long as Left.
+	// CheckFailed is a failed check. The check is repeated for the time Left.
 	CheckFailed struct {
 		Report check.Report
 		Left   time.Duration
 	}
 	// ObstacleFound is an obstacle that would stop the run if it were not a dry run.
 	ObstacleFound struct{ preflight.Obstacle }
-	// CannotStartYet is why the previewed run could not start now.
+	// CannotStartYet says why the previewed run could not start now.
 	CannotStartYet struct{ Err error }
-	// Note is a sentence for people.
+	// Note is a sentence for the user.
 	Note struct{ Text string }
 )
 
@@ -80,8 +80,7 @@ func (ObstacleFound) isEvent()      {}
 func (CannotStartYet) isEvent()     {}
 func (Note) isEvent()               {}
 
-// serial reports one event at a time: steps, waits and notes come from several
-// goroutines.
+// serial reports one event at a time: steps, waits and notes come from several goroutines.
 type serial struct {
 	mu   sync.Mutex
 	next Reporter

@@ -8,17 +8,17 @@ import (
 	"shardsh/balancer/apply"
 )
 
-// maxRereads is how often in a row a read that failed is tried again.
+// maxRereads is the maximum number of consecutive retries of a failed read.
 const maxRereads = 5
 
-// readRetry tries reads again whose failure may pass.
+// readRetry retries reads after temporary failures.
 type readRetry struct {
 	clock  apply.Clock
 	report *serial
 }
 
-// wait waits before a read that failed so many times in a row is tried again. It returns err
-// where that is of no use.
+// wait waits before a read is retried that has failed the given number of times in a row. It returns
+// err if a retry would not help.
 func (r readRetry) wait(ctx context.Context, failures int, err error) error {
 	if failures > maxRereads || ctx.Err() != nil || !isTransient(err) {
 		return err
@@ -28,7 +28,7 @@ func (r readRetry) wait(ctx context.Context, failures int, err error) error {
 	return r.clock.Sleep(ctx, pause)
 }
 
-// retryRead repeats a read until it succeeds, or retrying is of no use.
+// retryRead repeats a read until it succeeds, or until a retry would not help.
 func retryRead[T any](ctx context.Context, r readRetry, do func() (T, error)) (T, error) {
 	for failures := 1; ; failures++ {
 		v, err := do()

@@ -12,69 +12,69 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// PlanResult is how the carrying out of a plan ended.
+// PlanResult is the result of executing a plan.
 type PlanResult struct {
-	// Plan is the ID of the plan that was carried out at last; empty when none was.
+	// Plan is the ID of the last plan that was executed; empty if none was.
 	Plan     string `json:"plan,omitzero"`
 	Finished bool   `json:"finished"`
-	// A dry run has nothing done or finished: it says whether all could be.
+	// DryRun says that no step was executed. Then Possible says whether all steps could be executed.
 	DryRun   bool `json:"dryRun,omitzero"`
 	Possible bool `json:"possible,omitzero"`
-	// Stopped says why the run ended early without a mistake, Error with one.
+	// Stopped says why the run ended early without an error. Error is the text of an error.
 	Stopped string `json:"stopped,omitzero"`
 	Error   string `json:"error,omitzero"`
-	// Already says what was found done, so that there was no plan.
+	// Already says which goal was reached before the run, so that there was no plan.
 	Already string `json:"already,omitzero"`
-	// Steps are those of the plan; done ones count those of earlier runs.
+	// Steps is the number of steps of the plan. StepsDone includes the steps of earlier runs.
 	Steps     int `json:"steps"`
 	StepsDone int `json:"stepsDone"`
-	// StepsHere were done by this run.
+	// StepsHere is the number of steps of this run.
 	StepsHere int `json:"stepsHere"`
-	// What was done is as the donors have counted it, what is left as it was planned. What
-	// earlier plans of the run have moved counts.
+	// Moves, Bytes and the finished parts of them include earlier plans of the run. For finished moves
+	// they contain the amounts that the donors have counted, for other moves the planned amounts.
 	Moves         int   `json:"moves"`
 	MovesDone     int   `json:"movesDone"`
 	Bytes         int64 `json:"bytes"`
 	BytesDone     int64 `json:"bytesDone"`
 	DocumentsDone int64 `json:"documentsDone"`
-	// BytesPlanned is what the plan expected to move.
+	// BytesPlanned is the number of bytes that the plan expected to move.
 	BytesPlanned int64 `json:"bytesPlanned"`
-	// Replans is how often another plan took over.
+	// Replans is the number of times that a new plan was made.
 	Replans int `json:"replans"`
-	// Collections are how many chunks those of the goal had and have.
+	// Collections contains the numbers of chunks of the goal's collections.
 	Collections []Chunks `json:"collections,omitempty"`
-	// Shard is the one that was drained, Removed whether it has left the cluster.
+	// Shard is the drained shard. Removed says whether it has left the cluster.
 	Shard   catalog.ShardID `json:"shard,omitzero"`
 	Removed *bool           `json:"removed,omitempty"`
-	// Left is what keeps the goal from being reached, with what to do.
+	// Left lists what prevents the goal, with remedies.
 	Left []string `json:"left,omitempty"`
-	// Commands are what a dry run would have sent.
+	// Commands are the commands that a dry run would have sent.
 	Commands []Command `json:"commands,omitempty"`
 	Journal  string    `json:"journal,omitzero"`
 	MS       int64     `json:"millis"`
 
-	// Verify says whether the documents are the same as before; nil where that was not asked
-	// for, or the run was interrupted.
+	// Verify says whether the documents are unchanged; nil if that was not requested, or if the run was
+	// interrupted.
 	Verify *VerifyResult `json:"verify,omitempty"`
-	// Warning says what goes on after the run, and how to stop it.
+	// Warning says what continues after the run, and how to stop it.
 	Warning string `json:"warning,omitzero"`
 
-	// Preflight is all that a run has which was only to look at what is in its way.
+	// Preflight is the whole result of a run that only checks for obstacles.
 	Preflight *preflight.Report `json:"-"`
 
-	// Undoes says that the plan undoes another one, Kept that it can't be undone.
+	// Undoes says that the plan undoes another plan. Kept says that it can't be undone itself.
 	Undoes bool `json:"-"`
 	Kept   bool `json:"-"`
 }
 
-// Chunks is how many chunks a collection had and has.
+// Chunks contains the number of chunks of a collection before and after the run.
 type Chunks struct {
 	Namespace string `json:"ns"`
 	Before    int64  `json:"chunksBefore"`
 	After     int64  `json:"chunksAfter"`
 }
 
-// planResult puts together how a run ended.
+// planResult builds the result of a run.
 func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	p := r.Progress
 	result := PlanResult{
@@ -90,8 +90,8 @@ func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	return result
 }
 
-// unreachedError returns an error naming what keeps the goal from being reached although all
-// steps are done; nil when nothing does.
+// unreachedError returns an error that names what prevents the goal although all steps are done; nil if
+// the goal is reached.
 func unreachedError(r apply.Result) error {
 	var errs []error
 	for _, text := range remainingTexts(r) {
@@ -111,8 +111,8 @@ func remainingTexts(r apply.Result) (list []string) {
 	return list
 }
 
-// chunkCounts compares numbers of chunks with those of a plan. When the cluster can't
-// be asked any more there is nothing to compare.
+// chunkCounts compares the numbers of chunks with those of a plan. It returns nothing if the cluster
+// does not answer any more.
 func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) {
 	var names []string
 	for _, of := range p.Basis.Collections {

@@ -9,23 +9,23 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// rolesError is a refusal for a missing privilege, with the roles that the user has.
+// rolesError is an error for a missing privilege, with the roles of the user.
 type rolesError struct {
 	err   error
 	roles []string
 }
 
-// Error says which roles the user has, too. The role that has the privilege stands in the
-// shortened text of the refusal (live.ShortenUnauthorized).
+// Error also names the roles of the user. The shortened text of the server's error
+// (live.ShortenUnauthorized) names the role that has the privilege.
 func (e *rolesError) Error() string { return e.err.Error() + "; " + preflight.RolesText(e.roles) }
 
-// Unwrap returns the refusal.
+// Unwrap returns the server's error.
 func (e *rolesError) Unwrap() error { return e.err }
 
-// rolesTimeout is how long reading the roles may take: they only explain an error.
+// rolesTimeout is the maximum time to read the roles. They only explain an error.
 const rolesTimeout = 2 * time.Second
 
-// withRoles adds the roles of the user to a refusal for a missing privilege.
+// withRoles adds the roles of the user to an error for a missing privilege.
 func (c Cluster) withRoles(ctx context.Context, err error) error {
 	if !mongoerr.Is(err, mongoerr.Unauthorized) || c.Client == nil {
 		return err

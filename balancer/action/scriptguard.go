@@ -14,9 +14,9 @@ import (
 	"shardsh/balancer/consent"
 )
 
-// ScriptGuard applies the policies to single commands of a script that change the distribution of data, such as
-// those of sh.moveRange, and records them in the audit. Several goroutines may use
-// it at once.
+// ScriptGuard applies the policies to single commands of a script that change the distribution of data,
+// such as those of sh.moveRange, and writes them to the audit log. Several goroutines may use it at
+// once.
 type ScriptGuard struct {
 	consent Consent
 	clock   apply.Clock
@@ -25,7 +25,7 @@ type ScriptGuard struct {
 	audits map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
 }
 
-// NewScriptGuard returns a ScriptGuard; nil where there is no policy and no audit.
+// NewScriptGuard returns a ScriptGuard; nil if there is no policy and no audit log.
 func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	if len(c.Policies)+len(c.AuditDestinations()) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	return &ScriptGuard{consent: c, clock: clock, audits: map[*mongo.Client]*changeLogger{}}
 }
 
-// distributingCommands are the commands that a ScriptGuard looks at, besides writes to config.
+// distributingCommands are the commands that a ScriptGuard checks, besides writes to config.
 var distributingCommands = []string{
 	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addshard", "addShardToZone",
 	"balancerStart", "balancerStop", "cleanupReshardCollection", "clearJumboFlag",
@@ -46,22 +46,22 @@ var distributingCommands = []string{
 	"unshardCollection", "updateZoneKeyRange",
 }
 
-// stoppingCommands are commands that stop something, which is always allowed.
+// stoppingCommands are commands that stop something, which is always permitted.
 var stoppingCommands = []string{
 	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "balancerStop", "stopShardDraining",
 	"stopTransitionToDedicatedConfigServer",
 }
 
-// isDistributing reports whether a command changes how data are distributed. Those of which
-// the name begins with _ are what routers send to the members.
+// isDistributing reports whether a command changes the distribution of data. Routers send the commands
+// whose names begin with _ to the members.
 func isDistributing(database, name string) bool {
 	writes := []string{"delete", "findAndModify", "findandmodify", "insert", "update"}
 	return slices.Contains(distributingCommands, name) || database == "config" && slices.Contains(writes, name) ||
 		strings.HasPrefix(name, "_configsvr") || strings.HasPrefix(name, "_shardsvr")
 }
 
-// Begin lets a command be sent to the cluster of a client, once it is written down.
-// Answered takes what became of it; it is nil for a command that a ScriptGuard does not look at.
+// Begin permits a command to the cluster of a client after writing it to the audit log. answered has to
+// be called with the outcome of the command; it is nil for commands that a ScriptGuard does not check.
 func (d *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
 	answered func(bson.Raw, error), err error) {
 	var command bson.D
@@ -98,7 +98,7 @@ func databasesAsPatterns(name string, names []string) []string {
 // databaseCommands are the commands that name a database.
 var databaseCommands = []string{"enableSharding", "enablesharding", "movePrimary", "moveprimary"}
 
-// changeLog opens the audit at the first command to a cluster; nil where none is asked for.
+// changeLog opens the audit log at the first command to a cluster; nil if there is none.
 func (d *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, 
 	return a, nil
 }
 
-// Close closes the audit.
+// Close closes the audit log.
 func (d *ScriptGuard) Close() error {
 	if d == nil {
 		return nil

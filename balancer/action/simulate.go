@@ -7,16 +7,15 @@ import (
 	"shardsh/balancer/whatif"
 )
 
-// Simulate predicts the effect of changes, compared with no change. Nothing
-// is changed.
+// Simulate predicts the effect of changes, compared with no change. It changes nothing.
 type Simulate struct {
 	// Alternatives are compared with each other.
 	Alternatives []whatif.Alternative
-	// Model is how large chunks are taken to be, as that of Plan.
+	// Model is the assumption about the sizes of chunks, as in Plan.
 	Model string
-	// Seed draws lots as a mock with this seed does; 0 goes by the catalog's order.
+	// Seed makes the random choices like a mock with this seed; 0 keeps the order of the catalog.
 	Seed uint64
-	// TimeZone is that of the config servers, as that of Forecast.
+	// TimeZone is the time zone of the config servers, as in Forecast.
 	TimeZone string
 }
 
@@ -32,8 +31,7 @@ func (v Simulate) Validate() error {
 	return err
 }
 
-// Run reads the cluster and simulates. The error of a change that can't be made names
-// it.
+// Run reads the cluster and simulates the changes. The error of an impossible change names the change.
 func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whatif.Outcomes, err error) {
 	if err := v.Validate(); err != nil {
 		return out, err

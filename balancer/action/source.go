@@ -18,29 +18,30 @@ import (
 
 // Source is the input of a read-only action: a cluster, or a Snapshot of one.
 type Source struct {
-	// Client is connected to the cluster; nil where Snapshot is set.
+	// Client is connected to the cluster; nil if Snapshot is set.
 	Client *mongo.Client
-	// ReadPreference is the read preference for large collections of config, if one was chosen; nil is
-	// secondaries, where they answer.
+	// ReadPreference is the read preference for large collections of config, if the user has chosen
+	// one; nil means secondaries if they answer.
 	ReadPreference *readpref.ReadPref
-	// Settings are those of the client, with which members are reached; nil leaves them alone.
+	// Settings are the options of the client, for connections to members; with nil, members are not
+	// read.
 	Settings *options.ClientOptions
-	// Origin is what Snapshots of the cluster say about where they come from.
+	// Origin describes the origin of the cluster's Snapshots.
 	Origin catalog.Source
-	// Snapshot is one that was read before, such as that of a file.
+	// Snapshot is a Snapshot that was read before, for example from a file.
 	Snapshot *catalog.Snapshot
-	// Zone is the time zone of the config servers, where somebody named it.
+	// Zone is the time zone of the config servers, if the user has named it.
 	Zone *time.Location
-	// Clock is the cluster's, for what looks again; nil where there is only a Snapshot.
+	// Clock is the cluster's clock, for repeated reads; nil if there is only a Snapshot.
 	Clock apply.Clock
-	// Changes is the cluster for what a look changes when it is asked to, past guards, policies and
-	// the audit; nil refuses that.
+	// Changes is the cluster for changes that a read-only verb makes on request, with guards, policies
+	// and the audit log; nil refuses such changes.
 	Changes *Cluster
 	// Computing, if set, wraps computations that take long or need much memory.
 	Computing func(compute func() error) error
 
-	report         *serial // of how far a read is; may be nil
-	fullTableLimit int64   // how many chunks a cluster may have of which plans keep all tables; 0 is defaultFullTableLimit
+	report         *serial // gets the progress of a read; may be nil
+	fullTableLimit int64   // chunks up to which plans keep all routing tables; 0 means defaultFullTableLimit
 }
 
 // Read reads parts of the cluster. A Snapshot that was set is returned unchanged, except for its clock.
@@ -59,7 +60,7 @@ func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapsh
 	return read, nil
 }
 
-// Reader returns what reads parts of the cluster, again and again.
+// Reader returns a reader for repeated reads of parts of the cluster.
 func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
 		o.OnProgress = s.report.reportRead
@@ -68,7 +69,7 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	return live.NewSecondaryReader(s.Client, s.ReadPreference, o)
 }
 
-// readAndReport reads the cluster and reports that it is read.
+// readAndReport reads the cluster and reports the snapshot.
 func (s Source) readAndReport(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
 	s.report = r
 	read, err := s.Read(ctx, o)
@@ -85,7 +86,7 @@ func (s Source) compute(work func() error) error {
 	return s.Computing(work)
 }
 
-// hasCollection reports whether the cluster says that it has a collection.
+// hasCollection reports whether the cluster has a collection, according to the cluster.
 func (s Source) hasCollection(ctx context.Context, ns string) bool {
 	database, collection, named := strings.Cut(ns, ".")
 	if !named || s.Client == nil {
@@ -95,7 +96,8 @@ func (s Source) hasCollection(ctx context.Context, ns string) bool {
 	return err == nil && len(names) > 0
 }
 
-// watch reports how far a simulation is, and ends it with the context.
+// watch returns a function that reports the progress of a simulation, and ends the simulation with the
+// context.
 func (s *serial) watch(ctx context.Context) sim.Watch {
 	return func(p sim.Progress) error {
 		if ctx.Err() != nil {

@@ -20,59 +20,61 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// DefaultSettle is how often ranges that differ are read again, DefaultSettlePause how long
-// to wait before.
+// DefaultSettle is the default number of times that differing ranges are read again, and
+// DefaultSettlePause is the wait before each read.
 const (
 	DefaultSettle      = 3
 	DefaultSettlePause = 2 * time.Second
 )
 
-// Verify finds out whether collections hold the same documents as before: it makes a digest
-// of them, or compares them with one.
+// Verify checks whether collections contain the same documents as before: it makes a digest of them, or
+// compares them with an earlier digest.
 type Verify struct {
-	// Namespaces are the collections; none is all of Against.
+	// Namespaces are the collections; none means all collections of Against.
 	Namespaces []string
 	// Output is the file to write the digest to; empty for none. While it is made a file
-	// beside it has the progress, with which another run goes on; Restart starts over.
+	// beside it contains the progress, from which another run can continue. Restart starts from the
+	// beginning.
 	Output  string
 	Restart bool
-	// NoPart keeps no progress.
+	// NoPart does not save the progress.
 	NoPart bool
-	// Against is the file of the digest to compare with, Digest its text in place of that.
+	// Against is the file of the digest to compare with. Digest is the text of that digest, instead of
+	// a file.
 	Against, Digest string
-	// Documents is the file for the _id and hash of each document, beside a digest: written with it,
-	// or read to name all documents that differ.
+	// Documents is the file for the _id and hash of each document, beside a digest. It is written with
+	// the digest, and read to name all documents that differ.
 	Documents string
-	// Differences is the file for what differs, one object of JSON a line.
+	// Differences is the file for the differences, with one JSON object per line.
 	Differences string
-	// Settle is how often ranges that differ are read again until they don't change any
-	// more, after SettlePause each.
+	// Settle is the maximum number of times that differing ranges are read again, each after
+	// SettlePause, until they do not change any more.
 	Settle      int
 	SettlePause time.Duration
-	// MaxRate is how many bytes a second are read; zero means no limit.
+	// MaxRate is the maximum number of bytes read per second; zero means no limit.
 	MaxRate int64
-	// PauseBetween is how long to wait after each 16 MiB, For when to end, Window when to
-	// read, by the cluster's clock.
+	// PauseBetween is the wait after each 16 MiB, For is the maximum duration, and Window is the time
+	// of day in which to read, by the cluster's clock.
 	PauseBetween, For time.Duration
 	Window            *pace.Window
-	// Secondary reads from secondaries where there are some.
+	// Secondary reads from secondaries of shards that have one.
 	Secondary bool
 }
 
-// VerifyResult is what was found out.
+// VerifyResult is the result of a Verify.
 type VerifyResult struct {
-	// Verdict is the worst of all collections; "digest" where nothing was compared,
-	// "unknown" where that could not be found out.
+	// Verdict is the worst verdict of all collections; "digest" if nothing was compared, "unknown" if
+	// the comparison was not possible.
 	Verdict     string             `json:"verdict"`
 	Collections []VerifyCollection `json:"collections"`
 	Output      string             `json:"output,omitzero"`
 	Differences string             `json:"differences,omitzero"`
-	// Stopped says why it ended early; Resume is the file that another run goes on with.
+	// Stopped says why the read ended early. Resume is the file from which another run can continue.
 	Stopped string `json:"stopped,omitzero"`
 	Resume  string `json:"resume,omitzero"`
 	MS      int64  `json:"millis"`
 
-	// Text is the digest as the file has it.
+	// Text is the digest as in the file.
 	Text string `json:"-"`
 }
 
@@ -82,49 +84,49 @@ const (
 	VerdictUnknown = "unknown"
 )
 
-// Unchanged reports whether all documents are unchanged, except those that were written since.
+// Unchanged reports whether all documents are unchanged, except for documents that were written since.
 func (r VerifyResult) Unchanged() bool {
 	return r.Verdict == string(verify.Same) || r.Verdict == string(verify.Explained)
 }
 
-// VerifyCollection is what was found out of one collection.
+// VerifyCollection is the result for one collection.
 type VerifyCollection struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
 	Docs      int64  `json:"docs"`
 	Bytes     int64  `json:"bytes"`
 	Ranges    int    `json:"ranges"`
-	// What the digest has that it is compared with, and the time of that.
+	// DocsBefore and Before are the number of documents and the time of the earlier digest.
 	DocsBefore int64     `json:"docsBefore,omitzero"`
 	Before     time.Time `json:"before,omitzero"`
-	// Differing are the ranges that are not the same, by verdict.
+	// Differing contains the number of differing ranges, by verdict.
 	Differing map[verify.Verdict]int `json:"differing,omitempty"`
-	// Written is how many documents of those were written since.
+	// Written is the number of documents in these ranges that were written since.
 	Written int      `json:"written,omitzero"`
 	Notes   []string `json:"notes,omitempty"`
 
 	Differences []VerifyDifference `json:"-"`
 }
 
-// VerifyDifference is a range that is not the same.
+// VerifyDifference is a differing range.
 type VerifyDifference struct {
 	Namespace string         `json:"ns"`
 	Verdict   verify.Verdict `json:"verdict"`
-	// The range has the _ids from the one up to the other; empty means no bound.
+	// From and To are the bounds of the range by _id; empty means no bound.
 	From       json.RawMessage  `json:"from,omitempty"`
 	To         json.RawMessage  `json:"to,omitempty"`
 	DocsBefore int64            `json:"docsBefore"`
 	Docs       int64            `json:"docs"`
 	Written    int              `json:"written,omitzero"`
 	Documents  []VerifyDocument `json:"documents,omitempty"`
-	// More is how many documents differ besides, when a million are named.
+	// More is the number of further differing documents after a million documents are named.
 	More int `json:"more,omitzero"`
 }
 
 // VerifyDocument is a document that differs.
 type VerifyDocument struct {
 	Kind verify.Kind `json:"kind"`
-	// ID is empty for a document that is gone, and in no list.
+	// ID is empty for a document that does not exist any more and is in no list.
 	ID     json.RawMessage `json:"_id,omitempty"`
 	Before *verify.Hash    `json:"hashBefore,omitempty"`
 	After  *verify.Hash    `json:"hash,omitempty"`
@@ -165,7 +167,7 @@ func (v Verify) Validate() error {
 	return nil
 }
 
-// progressFile is the file with the progress; empty for none.
+// progressFile returns the file for the progress; empty if there is none.
 func (v Verify) progressFile() string {
 	switch {
 	case v.NoPart:
@@ -208,8 +210,8 @@ func (v *Verify) readBaseline() (f *verify.File, checksum string, err error) {
 	return f, checksum, nil
 }
 
-// Run makes the digest, or compares. Where it ends early the progress stays, and the result
-// says so; the error is that of the cluster or of a file.
+// Run makes the digest, or compares. If Run ends early, the progress is kept, and the result says so.
+// The error is an error of the cluster or of a file.
 func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyResult, err error) {
 	result.Verdict = VerdictUnknown
 	if err := v.Validate(); err != nil {
@@ -299,7 +301,7 @@ func worstVerdict(a, b string) string {
 	return worst
 }
 
-// reportCost says what the read costs, before it begins.
+// reportCost reports the cost of the read before it begins.
 func (v *verifyRun) reportCost(ctx context.Context) error {
 	v.facts = map[string]documents.CollectionFacts{}
 	for _, ns := range v.Namespaces {
@@ -323,13 +325,13 @@ func (v *verifyRun) reportCost(ctx context.Context) error {
 	return nil
 }
 
-// extJSON returns a value as JSON; nil for none.
+// extJSON returns a value as JSON; nil if there is no value.
 func extJSON(id bson.RawValue) json.RawMessage {
 	if id.Type == 0 {
 		return nil
 	}
 	text, err := bson.MarshalExtJSON(bson.D{{Key: "_id", Value: id}}, true, false)
-	if err != nil { // of a damaged value
+	if err != nil { // the value is damaged
 		return json.RawMessage("null")
 	}
 	var doc struct {

@@ -74,7 +74,7 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	return result, nil
 }
 
-// settle rereads differing ranges until two consecutive reads agree.
+// settle reads differing ranges again until two consecutive reads agree.
 func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (suspects []*differingRange, err error) {
 	for _, i := range verify.Differ(was.Digest, c.Digest) {
 		suspects = append(suspects, &differingRange{
@@ -109,8 +109,8 @@ func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (susp
 	return suspects, nil
 }
 
-// rereadSuspects rereads all suspects if a list names their documents: some may have settled before
-// later writes, and writes are known up to now.
+// rereadSuspects reads all suspects again if a list names their documents: some ranges may have settled
+// before later writes, and writes are known up to now.
 func (v *verifyRun) rereadSuspects(ctx context.Context, c *verify.Collection, suspects []*differingRange) (err error) {
 	for _, s := range suspects {
 		if v.Documents == "" {
@@ -133,7 +133,7 @@ func (v *verifyRun) readSum(ctx context.Context, c *verify.Collection, s *differ
 	})
 }
 
-// readRange reads a range as it is now.
+// readRange reads the current documents of a range.
 func (v *verifyRun) readRange(
 	ctx context.Context,
 	c *verify.Collection,
@@ -154,8 +154,8 @@ func (v *verifyRun) readRange(
 	})
 }
 
-// findWrites finds out which documents of suspects were written since the digest was begun. Where
-// that can't be known, all count as different, and a note says so.
+// findWrites determines which documents of suspects were written since the beginning of the digest. If
+// that is not possible, all documents count as different, and a note says so.
 func (v *verifyRun) findWrites(
 	ctx context.Context, was *verify.Collection, suspects []*differingRange, result *VerifyCollection,
 ) error {
@@ -195,13 +195,14 @@ func (v *verifyRun) findWrites(
 	return nil
 }
 
-// suspectWith returns the suspect with an _id; nil for none. They are in the order of _id.
+// suspectWith returns the suspect that contains an _id; nil if there is none. Suspects are in the order
+// of _id.
 func suspectWith(suspects []*differingRange, id bson.RawValue) *differingRange {
 	i, _ := slices.BinarySearchFunc(suspects, id, func(s *differingRange, id bson.RawValue) int {
 		if s.to.Type != 0 && keyorder.Compare(id, s.to) >= 0 {
 			return -1
 		}
-		return 1 // the first one that ends after it
+		return 1 // the first suspect that ends after the _id
 	})
 	if i == len(suspects) || suspects[i].from.Type != 0 && keyorder.Compare(id, suspects[i].from) < 0 {
 		return nil
@@ -209,8 +210,8 @@ func suspectWith(suspects []*differingRange, id bson.RawValue) *differingRange {
 	return suspects[i]
 }
 
-// nameDifferences reads a range for the last time, and tells what of it differs: which documents, where a list
-// has those that were.
+// nameDifferences reads a range for the last time, and names the differing documents. With a list of
+// the earlier documents, it can name all of them.
 func (v *verifyRun) nameDifferences(
 	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.ListReader,
 ) (d VerifyDifference, err error) {
@@ -233,7 +234,7 @@ func (v *verifyRun) nameDifferences(
 	if err != nil {
 		return d, err
 	}
-	changing := total != s.now // by writes that are not known yet
+	changing := total != s.now // because of writes that are not known yet
 	if total == s.before {
 		d.Verdict = verify.Same
 		c.Ranges[s.index].Sum = s.before
@@ -245,7 +246,7 @@ func (v *verifyRun) nameDifferences(
 	}
 	tell(&d)
 	if explained := list != nil && d.Verdict == verify.Explained; changing && s.writes.Len() > 0 && !explained {
-		d.Verdict = verify.Written // the number is of another moment
+		d.Verdict = verify.Written // the number of documents is from another time
 	}
 	if d.Verdict == verify.Written {
 		d.Documents, d.More = nil, 0
@@ -253,7 +254,7 @@ func (v *verifyRun) nameDifferences(
 	return d, nil
 }
 
-// nameBySums names what can be told by the sums of a range.
+// nameBySums names the documents that can be determined from the sums of a range.
 func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), told func(*VerifyDifference)) {
 	n := verify.NewDifferenceNamer(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
@@ -264,7 +265,7 @@ func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), told func
 	}
 }
 
-// write writes the digest and the differences, and ends the progress.
+// write writes the digest and the differences, and removes the progress.
 func (v *verifyRun) write(result *VerifyResult) error {
 	text, _, err := v.file.Marshal()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// maxNamedDifferences is how many documents that differ are named, of all collections.
+// maxNamedDifferences is the maximum number of differing documents that are named, in all collections.
 const maxNamedDifferences = 1_000_000
 
-// documentList writes the list of documents of a digest. A nil one writes nothing.
+// documentList writes the list of documents of a digest. A nil documentList writes nothing.
 type documentList struct {
 	file        *os.File
 	out         *bufio.Writer
 	buf         []byte
-	offset      int64 // bytes that were written
-	rangeStart  int64 // where the last range begins
-	needsHeader bool  // the collection that goes on has not been begun
+	offset      int64 // bytes written
+	rangeStart  int64 // start of the last range
+	needsHeader bool  // the header of the collection that is resumed is not written yet
 }
 
 // createList opens the list for writing, at the position that an earlier run has reached.
@@ -32,7 +32,7 @@ func (v *verifyRun) createList() (err error) {
 	}
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
 	switch {
-	case len(v.file.Collections) > 0: // goes on
+	case len(v.file.Collections) > 0: // continues an earlier run
 		flags = os.O_RDWR
 	case v.Restart:
 		flags = os.O_RDWR | os.O_CREATE | os.O_TRUNC
@@ -57,8 +57,9 @@ func (v *verifyRun) createList() (err error) {
 	return v.listing.truncate(at)
 }
 
-// listResumePoint checks what an earlier run has listed, and returns where it goes on, and whether the
-// header of the collection is still to be written: the progress is saved first.
+// listResumePoint checks the list of an earlier run. It returns the position at which the list
+// continues, and whether the header of the collection is still to be written, since the progress is
+// saved before the header.
 func (v *verifyRun) listResumePoint(file *os.File) (at int64, owes bool, err error) {
 	reader := verify.NewListReader(file)
 	for _, c := range v.file.Collections {
@@ -101,7 +102,7 @@ func (l *documentList) truncate(at int64) error {
 	return err
 }
 
-// dropLastRange truncates the last range.
+// dropLastRange removes the last range.
 func (l *documentList) dropLastRange() error {
 	if l == nil {
 		return nil
@@ -130,7 +131,8 @@ func (l *documentList) beginCollection(ns string) error {
 	return err
 }
 
-// beginList begins a collection, which the progress has before: a list without progress is not ours.
+// beginList begins a collection. It saves the progress first: a list without progress does not belong
+// to this run.
 func (v *verifyRun) beginList(ns string) error {
 	if v.listing == nil {
 		return nil
@@ -141,7 +143,7 @@ func (v *verifyRun) beginList(ns string) error {
 	return v.listing.beginCollection(ns)
 }
 
-// add adds a document, which may have begun a range.
+// add adds a document. begun says that the document is the first of a range.
 func (l *documentList) add(doc bson.Raw, begun bool) error {
 	if l == nil {
 		return nil
@@ -166,7 +168,7 @@ func (l *documentList) close() error {
 	return errors.Join(l.out.Flush(), l.file.Sync(), l.file.Close())
 }
 
-// openList opens the list that was written beside the digest; nil without one.
+// openList opens the list that was written beside the digest; nil if there is none.
 func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() error, err error) {
 	if v.Documents == "" {
 		return nil, func() error { return nil }, nil
@@ -182,7 +184,7 @@ func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() e
 	return reader, file.Close, nil
 }
 
-// nameByList reads a range for the last time, and names all documents of it that differ.
+// nameByList names all documents of a range that differ from the list.
 func (v *verifyRun) nameByList(
 	s *differingRange, list []verify.DocumentHash,
 ) (put func(bson.Raw), told func(*VerifyDifference)) {

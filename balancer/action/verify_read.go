@@ -19,20 +19,21 @@ import (
 )
 
 const (
-	// readStepBytes is how many bytes are read before the next look at limits and windows.
+	// readStepBytes is the number of bytes between two checks of limits and windows.
 	readStepBytes = 16 << 20
-	// saveInterval is how often the progress is written.
+	// saveInterval is the interval at which the progress is saved.
 	saveInterval = 10 * time.Second
-	// maxCursorAge is after how long a cursor is opened again: servers end old ones, and those
-	// that nobody has asked for some minutes.
+	// maxCursorAge is the age at which a cursor is opened again: servers close old cursors.
+	// maxCursorIdle is the same for cursors that were not used.
 	maxCursorAge  = 5 * time.Minute
 	maxCursorIdle = time.Minute
 )
 
-// VerifyProgress is how far a read is.
+// VerifyProgress is the progress of a read.
 type VerifyProgress struct {
 	Namespace string
-	// Docs and Bytes were read of all collections in this run, of about so many.
+	// Docs and Bytes are the amounts that this run has read in all collections. OfDocs and OfBytes are
+	// the approximate totals.
 	Docs, Bytes, OfDocs, OfBytes int64
 }
 
@@ -45,18 +46,18 @@ type verifyRun struct {
 	report   *serial
 	gate     *pace.Gate
 	baseline *verify.File // nil without Against
-	file     verify.File  // as far as it is
+	file     verify.File  // the digest so far
 	facts    map[string]documents.CollectionFacts
 
-	docs, bytes         int64 // of all collections, about
+	docs, bytes         int64 // approximate totals of all collections
 	docsRead, bytesRead int64
 	savedAt             time.Time
-	hasProgress         bool // there is progress in a file
+	hasProgress         bool // a file with progress exists
 	rate                readRate
 	reread              readRetry
 
 	listing    *documentList
-	namedCount int // documents that differ and are named
+	namedCount int // number of differing documents that are named
 }
 
 // resume reads the progress of an earlier run.
@@ -116,7 +117,7 @@ func (v *verifyRun) rangesOf(ns string) *verify.Digest {
 	return &v.baseline.Collection(ns).Digest
 }
 
-// readCollection reads a collection to its end, from where an earlier run has left it.
+// readCollection reads a collection to its end, from the position that an earlier run has reached.
 func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 	c := v.file.Collection(ns)
 	if c != nil && c.Finished {
@@ -180,16 +181,16 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 	return nil
 }
 
-// subtractDone subtracts what an earlier run has read from what is left to read.
+// subtractDone subtracts what an earlier run has read from the remaining amounts.
 func (v *verifyRun) subtractDone(s verify.Sum) {
 	v.docs, v.bytes = max(0, v.docs-s.Docs), max(0, v.bytes-s.Bytes)
 }
 
-// errReopen ends a cursor that has become old.
+// errReopen ends a cursor that is too old.
 var errReopen = errors.New("the cursor is old")
 
-// scan reads what is left, and returns the Scan as it is then, also with an error. What
-// breaks is read again from the last range on.
+// scan reads the remaining documents, and returns the Scan in its final state, also with an error.
+// After a failure it reads again from the last range on.
 func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify.Scan) (*verify.Scan, error) {
 	for failures := 0; ; {
 		before := scan.State()
@@ -222,8 +223,8 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 	}
 }
 
-// isTransient reports whether a read may work after a while: the connection broke, or a server says
-// so. A limit, a full disk or documents out of order do not pass.
+// isTransient reports whether a read may succeed when it is retried, because the connection broke or a
+// server says so. A limit, a full disk, or documents out of order are not transient.
 func isTransient(err error) bool {
 	if !errors.As(err, new(*mongoerr.ServerError)) {
 		return errors.As(err, new(*mongoerr.UnansweredError))
@@ -232,10 +233,10 @@ func isTransient(err error) bool {
 	return class == policy.RetryLater || class == policy.RetryNow || mongoerr.Is(err, mongoerr.CursorNotFound)
 }
 
-// read puts documents into a Scan, from where it is, as long as a cursor is good for.
+// read puts documents into a Scan, from its current position, as long as a cursor may be used.
 func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify.Scan) error {
 	opened := v.cluster.Clock.Now()
-	step := int64(readStepBytes) // which is due at once
+	step := int64(readStepBytes) // so that the first step is due immediately
 	return v.rangeOf(c, scan.State().Next(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
 		if step >= readStepBytes {
 			step = 0
@@ -261,7 +262,7 @@ func (v *verifyRun) rangeOf(c *verify.Collection, from, to bson.RawValue) docume
 		MaxTime: 2 * maxCursorAge}
 }
 
-// awaitTurn waits until more may be read, and keeps the progress now and then.
+// awaitTurn waits until more may be read, and saves the progress at intervals.
 func (v *verifyRun) awaitTurn(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
 	began := v.cluster.Clock.Now()
 	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, MovesNothing: true}); err != nil {

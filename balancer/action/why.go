@@ -13,17 +13,17 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Why explains what is wrong, and what causes it: with a cluster, or with the
-// collection, shard or zone that is named.
+// Why explains what is wrong with a cluster, or with the named collection, shard or zone, and what
+// causes it.
 type Why struct {
 	Namespace string
-	// Key is the shard key of a chunk of the collection: why the chunk is where it is.
+	// Key is the shard key of a chunk of the collection, to explain why the chunk is on its shard.
 	Key   bson.Raw
 	Shard catalog.ShardID
 	Zone  string
-	// TimeZone is that of the config servers, as that of Forecast.
+	// TimeZone is the time zone of the config servers, as in Forecast.
 	TimeZone string
-	// Advisories is a file that adds known faults of servers, or mutes some.
+	// Advisories is a file that adds known server faults or mutes some.
 	Advisories string
 }
 
@@ -33,7 +33,7 @@ type WhyResult struct {
 	Chunk *diagnosis.ChunkAnswer
 }
 
-// MarshalJSON returns the answer that there is.
+// MarshalJSON returns the answer that is set.
 func (r WhyResult) MarshalJSON() ([]byte, error) {
 	if r.Chunk != nil {
 		return json.Marshal(r.Chunk)
@@ -65,8 +65,8 @@ func (w Why) Validate() error {
 // defaultFullTableLimit is the number of chunks up to which all routing tables of a cluster are read.
 const defaultFullTableLimit = 500_000
 
-// readerOptions returns what to read: the routing tables of the named collection, or
-// of those that may not be balanced; in a small cluster of all.
+// readerOptions returns which parts to read: the routing tables of the named collection, or of the
+// collections that may not be balanced; in a small cluster the routing tables of all collections.
 func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
 	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts, Zone: zone}
 	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsNamespace(w.Namespace) }
@@ -79,8 +79,8 @@ func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
 	return o
 }
 
-// mayBeUneven selects, for a ReaderOptions.Tabled, all collections of a small cluster,
-// and of a large one those that may not be balanced.
+// mayBeUneven returns a function for ReaderOptions.Tabled. It selects all collections of a small
+// cluster, and in a large cluster the collections that may not be balanced.
 func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	chunks := int64(-1)
 	return func(s *catalog.Snapshot, c *catalog.CollectionState) bool {
@@ -94,8 +94,8 @@ func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	}
 }
 
-// Run reads the cluster and answers. For a name that the cluster does not have the
-// error is a *diagnosis.NotFoundError.
+// Run reads the cluster and answers. If the cluster does not have a name in the options, the error is a
+// *diagnosis.NotFoundError.
 func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, error) {
 	if err := w.Validate(); err != nil {
 		return WhyResult{}, err

@@ -12,23 +12,23 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// BalancerError says that the cluster's own balancer works on collections of a
-// plan, or will before that is done.
+// BalancerError says that the cluster's own balancer works on collections of a plan, or will start to
+// do so before the plan is done.
 type BalancerError struct {
 	Namespaces []string
-	// OpensAt is when its window opens; zero when it works now.
+	// OpensAt is the time at which the balancer's window opens; zero if the balancer works now.
 	OpensAt time.Time
-	// UnresolvedWindow is its window when the window's time zone is unknown; OpensAt is then the
-	// latest time at which it can open. Empty when the time zone is known.
+	// UnresolvedWindow is the balancer's window if the window's time zone is unknown. OpensAt is then
+	// the latest time at which the window can open. It is empty if the time zone is known.
 	UnresolvedWindow string
-	// InRound says that it is in a round although its window is closed.
+	// InRound says that the balancer is in a round although its window is closed.
 	InRound bool
-	// Reenabled says that the run had disabled their balancing, and somebody has enabled it
-	// or started the balancer. Who names the client, as far as the logs say.
+	// Reenabled says that the run had disabled the balancing of the collections, and that another
+	// client has enabled it or started the balancer. ReenabledBy names the client, if the logs tell.
 	Reenabled   bool
 	ReenabledBy string
-	// Defragmenting has those of the collections that are being defragmented, which
-	// goes on whatever the switches of a collection say.
+	// Defragmenting contains the collections of Namespaces that are being defragmented. A
+	// defragmentation continues even if the balancing of its collection is disabled.
 	Defragmenting []string
 }
 
@@ -48,7 +48,8 @@ func (e *BalancerError) Summary() string {
 	return what + humanize.AbbreviateCollections(e.Namespaces)
 }
 
-// markReenabled marks the error if this run had disabled balancing and somebody enabled it again.
+// markReenabled marks the error if this run had disabled balancing and another client has enabled it
+// again.
 func (r *run) markReenabled(err error) error {
 	if e, is := errors.AsType[*BalancerError](err); is {
 		e.Reenabled = r.o.PauseBalancing && len(e.Defragmenting) == 0
@@ -56,12 +57,12 @@ func (r *run) markReenabled(err error) error {
 	return err
 }
 
-// Error says what to enter, with options as at the prompt.
+// Error returns the text with a remedy. Options are written as in the shell.
 func (e *BalancerError) Error() string {
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
 }
 
-// SpellOptions returns the text with the names of options as a command line spells them.
+// SpellOptions returns the text with the names of options as on a command line.
 func (e *BalancerError) SpellOptions(spell func(option string) string) string {
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
 }
@@ -96,8 +97,8 @@ func (e *BalancerError) text(timeZone, pauseBalancing string) string {
 	return text
 }
 
-// CheckBalancerIdle returns a *BalancerError when the balancer would work on one of
-// the collections now or within a time.
+// CheckBalancerIdle returns a *BalancerError if the balancer would work on one of the collections now
+// or within a time.
 func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Duration) error {
 	p := s.Parts()
 	if p.Balancer.Mode != catalog.ModeFull {
@@ -120,11 +121,11 @@ func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Dur
 	return e
 }
 
-// CheckUndisturbed returns a *BalancerError when the balancer would work on one of the
-// collections now or within a time, or is in a round although its settings forbid it:
-// then its clock differs from ours, or an earlier round still runs. look is
-// the snapshot that was read. Each pass through the balancer's loop counts as a round, for a
-// few milliseconds every ten seconds, so a round is looked for twice.
+// CheckUndisturbed returns a *BalancerError if the balancer would work on one of the collections now or
+// within a time, or if it is in a round although its settings forbid that. In the latter case its clock
+// differs from ours, or an earlier round is still running. look is the snapshot that was read. Each
+// iteration of the balancer's loop counts as a round, for a few milliseconds every ten seconds, so the
+// state is read twice.
 func CheckUndisturbed(
 	ctx context.Context, c Looker, look *catalog.Snapshot, namespaces []string, within time.Duration, clock Clock,
 ) error {
@@ -149,7 +150,7 @@ func CheckUndisturbed(
 	return nil
 }
 
-// newBalancerError returns an error with those of some collections that the balancer may move.
+// newBalancerError returns an error with the collections among namespaces that the balancer may move.
 func newBalancerError(s *catalog.Snapshot, namespaces []string) *BalancerError {
 	e := &BalancerError{}
 	for _, ns := range namespaces {
@@ -165,15 +166,15 @@ func newBalancerError(s *catalog.Snapshot, namespaces []string) *BalancerError {
 	return e
 }
 
-// How long the end of a round that is under way is waited for, and how often it
-// is looked for.
+// maxRoundWait is the maximum wait for the end of a round in progress. roundPollInterval is the
+// interval at which the balancer's state is read.
 const (
 	maxRoundWait      = 30 * time.Minute
 	roundPollInterval = time.Second
 )
 
-// pauseBalancing switches the balancing of collections off where it is on, and waits for
-// the end of the round that may have chosen something of them already.
+// pauseBalancing switches off the balancing of collections where it is on, and waits for the end of the
+// round that may have chosen migrations of these collections already.
 func (r *run) pauseBalancing(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot, error) {
 	var on []string
 	for _, ns := range r.namespaces {
@@ -198,8 +199,8 @@ func (r *run) pauseBalancing(ctx context.Context, s *catalog.Snapshot) (*catalog
 	return AwaitRoundEnd(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
 
-// AwaitRoundEnd waits for the end of the balancer's round that is under way, if one
-// is: what it has chosen already still moves after collections are switched off.
+// AwaitRoundEnd waits for the end of a round of the balancer that is in progress: the round still
+// executes the migrations that it has chosen, even after the collections are switched off.
 func AwaitRoundEnd(ctx context.Context, c Looker, namespaces []string, clock Clock) (*catalog.Snapshot, error) {
 	first, err := c.Snapshot(ctx, namespaces)
 	if err != nil {
@@ -222,7 +223,7 @@ func AwaitRoundEnd(ctx context.Context, c Looker, namespaces []string, clock Clo
 	}
 }
 
-// resumeBalancing switches on again what was switched off.
+// resumeBalancing switches on the balancing that the run has switched off.
 func (r *run) resumeBalancing() error {
 	if len(r.paused) == 0 {
 		return nil
@@ -241,8 +242,8 @@ func (r *run) resumeBalancing() error {
 	return nil
 }
 
-// tellBalancingSwitched emits the event that balancing was switched on or off; a dry run only
-// shows the commands of.
+// tellBalancingSwitched emits the event that balancing was switched on or off. A dry run only shows the
+// commands.
 func (r *run) tellBalancingSwitched(kind EventKind, namespaces []string) {
 	if !r.o.DryRun {
 		r.tell(Event{Kind: kind, Namespaces: namespaces})

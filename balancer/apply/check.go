@@ -12,11 +12,11 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// ChangedError says that the cluster no longer matches what the plan was made for.
+// ChangedError says that the cluster no longer matches the state for which the plan was made.
 type ChangedError struct {
-	Step int // its number; 0 for the plan as a whole
+	Step int // number of the step; 0 for the plan as a whole
 	What string
-	// ContentsOnly says that only what chunks hold is not as was expected.
+	// ContentsOnly says that only the contents of chunks differ from the expectation.
 	ContentsOnly bool
 }
 
@@ -31,12 +31,12 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the cluster has changed, step %d can't be done: %s", e.Step, e.What)
 }
 
-// BlockedError says what blocks a step, and would block any other plan too.
+// BlockedError says what blocks a step. It would block any other plan too.
 type BlockedError struct {
 	What, Remedy string
 }
 
-// Error is what is in the way, and what to do.
+// Error returns the obstacle and the remedy.
 func (e *BlockedError) Error() string { return e.What + ": " + e.Remedy }
 
 // priorChunk is a chunk before a step: the fields that undo needs.
@@ -46,27 +46,27 @@ type priorChunk struct {
 	Shard catalog.ShardID `json:"shard"`
 }
 
-// remainingWork is what is left of a step.
+// remainingWork is the remaining part of a step.
 type remainingWork struct {
-	commands []Command    // none: the step is done
-	before   []priorChunk // the chunks that it touches, as they are now
-	span     plan.Range   // what it is about, where only the cluster could say that
+	commands []Command    // empty if the step is done
+	before   []priorChunk // the current chunks of the step's range
+	span     plan.Range   // the actual range of the step, if its bounds in the plan are estimates
 }
 
-// clusterState is a cluster at one moment, as steps find it.
+// clusterState is the state of a cluster in which a step is checked.
 type clusterState struct {
 	snapshot      *catalog.Snapshot
 	readChunks    func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	basis         map[string]plan.CollectionBasis
-	spans         map[int]plan.Range    // by step: what those are about that have begun
-	splitPoints   map[int][]catalog.Key // by step, besides those of the plan
-	priorChunks   map[int][]priorChunk  // by step, where cuts may not know all that was cut
-	unmarkedShard catalog.ShardID       // is not draining when this begins
-	isUndo        bool                  // zones are not kept: the plan goes back to what was
+	spans         map[int]plan.Range    // by step: the actual ranges of steps with estimated bounds that have begun
+	splitPoints   map[int][]catalog.Key // by step: split points besides those of the plan
+	priorChunks   map[int][]priorChunk  // by step: the chunks before the step, if the split points may be incomplete
+	unmarkedShard catalog.ShardID       // counts as not draining
+	isUndo        bool                  // zones are not checked, since the plan restores an earlier state
 }
 
-// check compares a step with the cluster. The error is a *ChangedError or a
-// *BlockedError where the cluster is in the way.
+// check compares a step with the cluster. The error is a *ChangedError, or a *BlockedError if the
+// cluster blocks the step.
 func (g clusterState) check(ctx context.Context, s plan.Step) (remainingWork, error) {
 	coll, err := g.collection(s)
 	if err != nil {
@@ -109,7 +109,8 @@ func newChangedError(s plan.Step, format string, args ...any) error {
 	return &ChangedError{Step: s.Number, What: fmt.Sprintf(format, args...)}
 }
 
-// collection returns the step's collection, if it is still the one that the plan was made for.
+// collection returns the step's collection, or an error if it is not the collection for which the plan
+// was made.
 func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) {
 	coll := g.snapshot.Collection(s.Namespace)
 	if coll == nil || coll.Unsplittable {

@@ -13,12 +13,12 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// stepCheck is a step and the chunks that it concerns.
+// stepCheck contains a step and the chunks in its range.
 type stepCheck struct {
 	clusterState
 	step   plan.Step
 	coll   *catalog.CollectionState
-	chunks []catalog.Chunk // that overlap the step's range
+	chunks []catalog.Chunk // chunks that overlap the step's range
 }
 
 func (s stepCheck) newCommand(kind plan.Kind) Command {
@@ -34,8 +34,8 @@ func (s stepCheck) canMoveRanges() bool { return s.snapshot.Release().AtLeast(ca
 
 func (s stepCheck) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
 
-// moveCommands returns the moves of what is still on the donor. The range is explicit in
-// the plan; chunks may have been cut or merged around it since.
+// moveCommands returns the moves of the chunks that are still on the donor. The plan contains the exact
+// range of the step. Chunks may have been split or merged around the range since the plan was made.
 func (s stepCheck) moveCommands() (commands []Command, err error) {
 	for _, c := range s.chunks {
 		switch c.Shard {
@@ -53,9 +53,9 @@ func (s stepCheck) moveCommands() (commands []Command, err error) {
 	return commands, s.checkMigrationsAllowed(commands)
 }
 
-// mergeCutCommands merges chunks again that were split only to be moved: in an undo, and up
-// to 5.0 by a drain, for which the balancer would have forced it, as it goes by the number
-// of chunks.
+// mergeCutCommands returns the merges of chunks that were split only to be moved. It merges them in an
+// undo. Up to 5.0 it also merges them in a drain: the policy of those releases counts chunks, and the
+// balancer would have moved the chunk unsplit, with force.
 func (s stepCheck) mergeCutCommands() (commands []Command) {
 	if !s.isUndo && (s.canMoveRanges() || s.step.Reason != policy.ReasonDrain) {
 		return nil
@@ -75,8 +75,8 @@ func (s stepCheck) mergeCutCommands() (commands []Command) {
 	return commands
 }
 
-// isCut reports whether the step has cut there. Donors that halve ranges have done so before
-// the journal could say it.
+// isCut reports whether the step has split a chunk at a bound. When donors split ranges at their
+// median, the journal can't record the split points before the splits.
 func (s stepCheck) isCut(bound catalog.Key) bool {
 	before, known := s.priorChunks[s.step.Number]
 	return slices.ContainsFunc(s.splitPoints[s.step.Number], bound.Equal) ||
@@ -96,8 +96,8 @@ func (s stepCheck) checkMigrationsAllowed(moves []Command) error {
 	return s.checkRecipient()
 }
 
-// movePartCommands moves what the range has of one chunk, in pieces where it has to be cut.
-// Before 6.0 only whole chunks move, so it is cut out first.
+// movePartCommands returns the moves of the part of a chunk that lies in the step's range, in pieces if
+// the part has to be split. Before 6.0 only whole chunks can move, so the part is split off first.
 func (s stepCheck) movePartCommands(c catalog.Chunk) (commands []Command) {
 	lower, upper := c.Min, c.Max
 	if lower.Less(s.step.Min) {
@@ -126,8 +126,8 @@ func (s stepCheck) movePartCommands(c catalog.Chunk) (commands []Command) {
 		m := s.newCommand(plan.Move)
 		m.Min, m.Max, m.From, m.To = bounds[i], upper, s.step.From, s.step.To
 		m.Expected = []catalog.Key{upper}
-		// As the balancer has it: the donor cuts what holds more than it should. A
-		// defragmentation moves what it has to whole, and an undoing what was.
+		// As in the server's balancer, the donor splits a chunk that is too large, and moves only a
+		// part. A defragmentation moves whole chunks, and an undo moves exactly what was moved before.
 		m.DonorChoosesEnd = s.canMoveRanges() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation &&
 			!s.isUndo
 		commands = append(commands, m)
@@ -135,7 +135,7 @@ func (s stepCheck) movePartCommands(c catalog.Chunk) (commands []Command) {
 	return commands
 }
 
-// checkRecipient checks the shard that a move goes to.
+// checkRecipient checks the recipient of a move.
 func (s stepCheck) checkRecipient() error {
 	to, there := s.snapshot.Shard(s.step.To)
 	switch {
@@ -146,8 +146,8 @@ func (s stepCheck) checkRecipient() error {
 	case to.Full() && s.snapshot.Release().HasMaxShardSize():
 		return newChangedError(s.step, "its recipient %s has reached its maxSize", s.step.To)
 	}
-	// As the balancer has it: what lies across the bound of a zone is in none. A
-	// defragmentation does not ask.
+	// As in the server's balancer, a range across a zone boundary belongs to no zone. A defragmentation
+	// does not check zones.
 	zone := s.coll.Zones.ZoneOf(s.step.Min, s.step.Max)
 	if zone == catalog.NoZone || to.HasZone(zone) || s.step.Reason == policy.ReasonDefragmentation {
 		return nil
@@ -157,15 +157,15 @@ func (s stepCheck) checkRecipient() error {
 	switch {
 	case !s.isUndo:
 		return newChangedError(s.step, "%s", what)
-	case s.snapshot.Release().BalancesBySize(): // which moves by hand what it is told to
+	case s.snapshot.Release().BalancesBySize(): // moveRange does not check zones
 		return nil
 	}
 	return &BlockedError{fmt.Sprintf("step %d: %s, and servers up to 5.0 refuse such a move", s.step.Number, what),
 		"remove the range from the zone first (sh.removeRangeFromZone)"}
 }
 
-// splitCommands returns the cuts at the points that are not bounds yet, the last one
-// first, so that the chunk keeps its lower bound.
+// splitCommands returns the splits at the points that are not chunk bounds yet, beginning with the last
+// point, so that the lower bound of the chunk stays the same.
 func (s stepCheck) splitCommands() (commands []Command, err error) {
 	for i := len(s.step.Points) - 1; i >= 0; i-- {
 		point := s.step.Points[i]
@@ -195,7 +195,7 @@ func (s stepCheck) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 	return catalog.Chunk{}, false
 }
 
-// mergeCommands returns the merge, unless the range lies in one chunk already.
+// mergeCommands returns the merge, unless the range is one chunk already.
 func (s stepCheck) mergeCommands() ([]Command, error) {
 	if len(s.chunks) == 1 {
 		return nil, nil

@@ -7,14 +7,14 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// withinCommands returns the commands of a step whose bounds are only estimates: it applies to what is
-// on its shard of a range, and the donor says where that is cut. A step that has begun
-// keeps the range that it began with.
+// withinCommands returns the commands of a step whose bounds are only estimates: the step applies to a
+// chunk of its shard in a range, and the donor determines the split points. A step that has begun keeps
+// the range with which it began.
 func (s stepCheck) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
 	if begun, has := s.spans[s.step.Number]; has {
 		span = begun
 	} else if span, has = s.chooseSpan(r); !has {
-		return nil, span, nil // its chunks hold less than the plan expected
+		return nil, span, nil // the chunks in the range contain less than the plan expected
 	}
 	switch s.step.Kind {
 	case plan.Move:
@@ -27,9 +27,9 @@ func (s stepCheck) withinCommands(r plan.Range) (commands []Command, span plan.R
 	return commands, span, err
 }
 
-// chooseSpan returns the range of a step that has not begun: the chunk on its shard where
-// the plan expects it, else the first one that is left there; for a merge the neighbours
-// where the plan expects them. It reports whether there is any.
+// chooseSpan returns the range of a step that has not begun: the chunk on the step's shard at the
+// expected position, else the first chunk of the shard in the range. For a merge it returns the
+// adjacent chunks at the expected position. found is false if there is no such chunk.
 func (s stepCheck) chooseSpan(r plan.Range) (span plan.Range, found bool) {
 	if s.step.Kind == plan.Merge {
 		return s.chooseMergeSpan(r)
@@ -49,8 +49,8 @@ func (s stepCheck) chooseSpan(r plan.Range) (span plan.Range, found bool) {
 	return span, found
 }
 
-// extendToZoneBound returns a part of a chunk that goes on to its end, or to the next bound of a
-// zone: chunks may have been merged meanwhile.
+// extendToZoneBound extends a part of a chunk to the end of the chunk or to the next zone boundary,
+// since chunks may have been merged in the meantime.
 func (s stepCheck) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.Range {
 	part.Max = c.Max
 	for _, zone := range s.coll.Zones.Ranges() {
@@ -63,7 +63,7 @@ func (s stepCheck) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.Rang
 	return part
 }
 
-// chooseMergeSpan returns the range of the first ones on the shard of a merge.
+// chooseMergeSpan returns the range of the first adjacent chunks on the shard of a merge.
 func (s stepCheck) chooseMergeSpan(r plan.Range) (span plan.Range, found bool) {
 	for _, c := range s.chunks {
 		there := c.Shard == s.step.From && catalog.Overlap(c.Min, c.Max, s.step.Min, s.step.Max)
@@ -91,7 +91,7 @@ func clip(c catalog.Chunk, r plan.Range) plan.Range {
 	return part
 }
 
-// moveWithinCommands moves about one chunk size from the lower bound on.
+// moveWithinCommands returns the move of about one chunk size, beginning at the lower bound of span.
 func (s stepCheck) moveWithinCommands(span plan.Range) ([]Command, error) {
 	c, found := s.chunkAt(span.Min)
 	switch {
@@ -116,8 +116,8 @@ func (s stepCheck) moveWithinCommands(span plan.Range) ([]Command, error) {
 	return commands, s.checkMigrationsAllowed(commands)
 }
 
-// splitWithinCommands cuts a chunk where its donor says. Until that has said so there is one cut
-// without a point.
+// splitWithinCommands returns the splits of a chunk at the points that its donor has returned. Before
+// the donor was asked, it returns one split without a point.
 func (s stepCheck) splitWithinCommands(span plan.Range) (commands []Command) {
 	points, asked := s.splitPoints[s.step.Number]
 	if !asked {
@@ -136,7 +136,7 @@ func (s stepCheck) splitWithinCommands(span plan.Range) (commands []Command) {
 	return commands
 }
 
-// mergeWithinCommands merges neighbours, unless they are one chunk.
+// mergeWithinCommands returns the merge of adjacent chunks, unless they are one chunk already.
 func (s stepCheck) mergeWithinCommands(span plan.Range) []Command {
 	inside := slices.DeleteFunc(slices.Clone(s.chunks), func(c catalog.Chunk) bool {
 		return c.Shard != s.step.From || c.Min.Less(span.Min) || span.Max.Less(c.Max)

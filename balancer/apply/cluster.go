@@ -8,19 +8,21 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Cluster is a sharded cluster as far as carrying out a plan needs it. Several
-// goroutines may use it at once.
+// Cluster is the access to a sharded cluster that the execution of a plan needs. Several goroutines may
+// use it at once.
 type Cluster interface {
 	Looker
-	// Chunks returns the chunks of a collection that overlap [lower, upper), in key
-	// order; two zero keys stand for all of them.
+	// Chunks returns the chunks of a collection that overlap [lower, upper), in key order; two zero
+	// keys mean all chunks.
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
-	// Cuts asks the donor where to cut a range that is too large to be moved at once.
-	// It returns none where all of it has one key. Only routers from 6.0 on ask.
+	// Cuts asks the donor for the split points of a range that is too large to be moved at once. It
+	// returns no points if all documents of the range have one key. Only routers from 6.0 on support
+	// it.
 	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
-	// Size asks the donor how much a range holds, as far as its averages say.
+	// Size asks the donor for the size of a range, as far as the averages of the donor allow an
+	// estimate.
 	Size(ctx context.Context, c Command) (Moved, error)
-	// Moved returns what a move that is done has moved, as the donor has counted it.
+	// Moved returns the amount that a finished move has moved, as the donor has counted it.
 	Moved(ctx context.Context, c Command) (Moved, error)
 	// Do sends one command and waits for its end.
 	Do(ctx context.Context, c Command) error
@@ -28,10 +30,10 @@ type Cluster interface {
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 }
 
-// Looker looks at a cluster.
+// Looker reads the state of a cluster.
 type Looker interface {
-	// Snapshot reads the cluster's id and time, the balancer's settings and state, the
-	// shards, and of some collections the entries and zones, without chunks.
+	// Snapshot reads the cluster's id and time, the balancer's settings and state, the shards, and the
+	// entries and zones of some collections, without their chunks.
 	Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
 }
 
@@ -40,33 +42,35 @@ type Command struct {
 	Kind      plan.Kind
 	Namespace string
 	Pattern   catalog.KeyPattern
-	// Min and Max are the bounds of what moves or is merged. Since 6.0 what moves
-	// may be a part of a chunk.
+	// Min and Max are the bounds of a move or merge. From 6.0 on, a move may be for a part of a chunk.
 	Min, Max catalog.Key
-	// Point is where a split cuts.
+	// Point is the split point.
 	Point catalog.Key
-	// From and To are a move's shards.
+	// From and To are the shards of a move.
 	From, To catalog.ShardID
 	// MaxBytes is the chunk size of the collection.
 	MaxBytes int64
-	// DonorChoosesEnd leaves it to the donor where a move ends, at Max or before: at about one chunk
-	// size. Max is the upper bound of the chunk then. From 6.0 on.
+	// DonorChoosesEnd lets the donor choose the upper bound of a move, at Max or earlier, so that it
+	// moves about one chunk size. Max is then the upper bound of the chunk. It requires 6.0.
 	DonorChoosesEnd bool
-	// Halve has the donor split the chunk from Min to Max at its median.
+	// Halve lets the donor split the chunk from Min to Max at its median.
 	Halve bool
-	// Expected is where an open move is expected to end, or an open split to cut.
+	// Expected contains the expected end of a move with DonorChoosesEnd, or the expected points of a
+	// split without Point.
 	Expected []catalog.Key
-	// Force moves what is too large to be moved otherwise, and blocks writes meanwhile.
+	// Force moves a chunk that is too large to be moved otherwise, and blocks writes to the collection
+	// during the move.
 	Force bool
-	// Settings are those of the cluster: how moves wait for deletes and secondaries.
+	// Settings are the settings of the cluster, which say how moves wait for range deletions and
+	// secondaries.
 	Settings catalog.Settings
 }
 
-// Moved is what was moved, or a range holds.
+// Moved is the amount that was moved, or the amount in a range.
 type Moved struct {
-	// Min and Max are its bounds; Max is zero where it is not known.
+	// Min and Max are the bounds; Max is zero if it is not known.
 	Min, Max catalog.Key
-	// Documents and Bytes are as they were counted. Counted says whether anybody did.
+	// Documents and Bytes are the counted amounts. Counted says whether the amounts were counted.
 	Documents, Bytes int64
 	Counted          bool
 }

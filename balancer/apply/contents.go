@@ -7,14 +7,14 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// tally is what a step has moved.
+// tally is the amount that a step has moved.
 type tally struct {
 	moves            int
 	bytes, documents int64
 }
 
-// countMove adds what a move has moved, as counted by the donor. Without a count,
-// the plan's estimate is added.
+// countMove adds the amount of a move, as counted by the donor. Without a count, the plan's estimate is
+// added.
 func (k *stepRun) countMove(c Command) Moved {
 	counted, err := k.cluster.Moved(k.hardCtx, c)
 	if err != nil || !counted.Counted {
@@ -24,7 +24,7 @@ func (k *stepRun) countMove(c Command) Moved {
 	if counted.Max.IsZero() {
 		counted.Max = c.Max
 	}
-	_ = k.write(Record{ // without it, undoing asks the cluster
+	_ = k.write(Record{ // without the record, an undo asks the cluster
 		What:      recordMoved,
 		Step:      k.step.Number,
 		Min:       counted.Min,
@@ -46,8 +46,8 @@ func (k *stepRun) countMove(c Command) Moved {
 	return counted
 }
 
-// carryTallyOver adds what the steps of a plan have moved, which another one takes over from,
-// to what those before it have.
+// carryTallyOver adds the amounts of the current plan's steps to the amounts of earlier plans, when a
+// new plan replaces it.
 func (r *run) carryTallyOver() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,12 +61,13 @@ func (r *run) carryTallyOver() {
 	}
 }
 
-// toleranceDivisor is by how much more or less than was planned may have moved, as a divisor of
-// that. One chunk size is always allowed: as much a single chunk may hold or lack.
+// toleranceDivisor is the tolerated difference between the planned and the moved amount, as a divisor
+// of the planned amount. A difference of one chunk size is always tolerated, because a single chunk may
+// be that much larger or smaller.
 const toleranceDivisor = 2
 
-// checkNotTooMuch returns a *ChangedError when the steps have moved much more than the plan
-// expected: then it expects too little of the rest as well.
+// checkNotTooMuch returns a *ChangedError if the steps have moved much more than the plan expected,
+// since then the expectations of the remaining steps are too low as well.
 func (r *run) checkNotTooMuch(at plan.Step) error {
 	d := r.difference(nil)
 	if r.hasNoExpectation() || d.moved-d.planned <= d.allowed {
@@ -75,9 +76,9 @@ func (r *run) checkNotTooMuch(at plan.Step) error {
 	return d.newChangedError(at, "more")
 }
 
-// checkNotTooLittle returns a *ChangedError when the steps that are done have moved much less than
-// the plan expected, where it counts on what they move: the shards would not be even at its
-// end. What empties a shard, or brings chunks into their zones, does so whatever they hold.
+// checkNotTooLittle returns a *ChangedError if the finished steps have moved much less than the plan
+// expected, and the goal depends on the moved amount: the shards would not be balanced at the end of
+// the plan. Draining a shard and moving chunks into their zones do not depend on the amount.
 func (r *run) checkNotTooLittle(at plan.Step) error {
 	d := r.difference(r.done)
 	if r.hasNoExpectation() || !r.bySize || d.planned-d.moved <= d.allowed {
@@ -89,10 +90,11 @@ func (r *run) checkNotTooLittle(at plan.Step) error {
 // hasNoExpectation reports whether there is no expected amount (undo), or nothing is moved (dry run).
 func (r *run) hasNoExpectation() bool { return r.plan.Goal.Kind == plan.Undo || r.o.DryRun }
 
-// difference is what was planned to be moved, and what was.
+// difference contains the planned amount, the moved amount and the tolerated difference.
 type difference struct{ planned, moved, allowed int64 }
 
-// difference adds up the steps that have moved something, or those of them that are done.
+// difference adds up the steps that have moved something, or only the finished steps among them if done
+// is not nil.
 func (r *run) difference(done map[int]bool) (d difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

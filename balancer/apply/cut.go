@@ -9,11 +9,11 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// maxCuts limits how often a range that is still too large is split again.
+// maxCuts limits how many times a range that is still too large is split again.
 const maxCuts = 1000
 
-// noteSplitPoints notes where what a command could not move at once is to be split: where the
-// donor says. A plan can only estimate the distribution of the data.
+// noteSplitPoints asks the donor for the split points of a range that was too large to be moved at
+// once, and records them, since a plan can only estimate the distribution of the data.
 func (r *run) noteSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
 	ask := func() ([]catalog.Key, error) { return r.cluster.Cuts(r.hardCtx, c) }
 	if r.donorsOnlyHalve {
@@ -24,7 +24,7 @@ func (r *run) noteSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
 		return nil, err
 	}
 	if c.Kind == plan.Move && s.Within != nil {
-		points = points[:min(1, len(points))] // it moves one piece
+		points = points[:min(1, len(points))] // the donor moves one piece
 	}
 	if len(points) > 0 {
 		if err := r.write(Record{What: recordCut, Step: s.Number, Points: points}); err != nil {
@@ -37,9 +37,9 @@ func (r *run) noteSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
 	return points, nil
 }
 
-// halve has the donor split a range at its median, and the halves again, until there are as
-// many pieces as are expected: routers up to 5.0 do not say where it would cut. It returns
-// the bounds in the range that there are then.
+// halve lets the donor split a range at its median, and then the halves, until there are as many pieces
+// as expected: routers up to 5.0 do not return split points. It returns the chunk bounds in the range
+// after that.
 func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
 	look, err := r.cluster.Snapshot(r.hardCtx, r.namespaces)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
 		if err != nil || n == before || n > max(1, len(c.Expected)) {
 			break
 		}
-		halves := 1 << (bits.Len(uint(n)) - 1) // all of them are cut, from the lowest on, before one is again
+		halves := 1 << (bits.Len(uint(n)) - 1) // all pieces are split once, from the lowest on, before one is split again
 		if err := r.halveChunk(c, chunks[2*(n-halves)]); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,8 @@ func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
 	return points, err
 }
 
-// halveChunk has the donor split what lies in a range of a chunk, after that was cut out.
+// halveChunk lets the donor split the part of a chunk in a range at its median, after splitting the
+// part off.
 func (r *run) halveChunk(c Command, chunk catalog.Chunk) error {
 	split := Command{Kind: plan.Split, Namespace: c.Namespace, Pattern: c.Pattern, Settings: c.Settings}
 	for _, bound := range []catalog.Key{c.Max, c.Min} {
@@ -89,7 +90,7 @@ func (r *run) halveChunk(c Command, chunk catalog.Chunk) error {
 	split.Point, split.Halve, split.Min, split.Max = catalog.Key{}, true, chunk.Min, chunk.Max
 	err := r.cluster.Do(r.hardCtx, split)
 	if mongoerr.Is(err, mongoerr.CannotSplit) || mongoerr.Is(err, mongoerr.OperationFailed) {
-		return nil // all of it has one key, or it is empty
+		return nil // the part has only one key, or is empty
 	}
 	return err
 }

@@ -1,9 +1,8 @@
-// Package apply carries a plan out on a cluster: step by step, each checked right
-// before it against the cluster as it is then, and written down in a journal
-// before it is sent. Whatever moment it is stopped or killed at, the journal is
-// enough to go on, and to undo what was done.
+// Package apply executes a plan on a cluster. Each step is checked against the current state of the
+// cluster immediately before it, and is recorded in a journal before its commands are sent. Whenever
+// the process is stopped or killed, the journal suffices to continue and to undo the steps.
 //
-// A step whose outcome the cluster shows already counts as done. That is what
-// makes going on right when it is not known whether the last command was carried
-// out: the journal says that it began, and the cluster says how it ended.
+// A step whose outcome is visible in the cluster counts as done. Therefore a run can continue even if
+// it is not known whether the last command was executed: the journal says that the step has begun, and
+// the cluster says whether it is done.
 package apply

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// retryPauses returns the waits before a transient failure is retried.
+// retryPauses returns the waits between the retries of a transient failure.
 func retryPauses() []time.Duration {
 	return []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second}
 }
@@ -32,19 +32,19 @@ func (r *run) readSnapshot(ctx context.Context) (s *catalog.Snapshot, err error)
 	return s, err
 }
 
-// stepRun is a running step. Its migrations are admitted and counted one after
-// another: how many there are, only the donor knows.
+// stepRun is a running step. Its migrations are admitted and counted one after another, because only
+// the donor knows how many migrations a step needs.
 type stepRun struct {
 	*run
 	step     plan.Step
-	admitted pace.Move // what was let in
+	admitted pace.Move // the move that the gate has admitted
 	entered  bool
 }
 
-// runStep sends the commands of a step that has entered. After any error the cluster
-// is asked whether the step is done all the same; if not, one that may pass has the
-// rest sent again when the pace lets it, and what is too large is cut. The error is
-// a *pace.OverError when that is never.
+// runStep sends the commands of a step that the gate has admitted. After an error, it reads from the
+// cluster whether the step is done nevertheless. If it is not, the remaining commands are sent again
+// after a transient error, when the gate permits it, and a range that is too large is split. The error
+// is a *pace.OverError if the gate permits no more steps.
 func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcomes chan<- outcome) error {
 	k := &stepRun{run: r, step: s, admitted: r.paceMove(s), entered: true}
 	var waited, gone time.Duration
@@ -59,12 +59,12 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
 		refused := k.o.Pace.WasRefused(k.hardCtx, err)
 		switch {
-		case refused: // it waits, and says why
+		case refused: // the step waits, and the gate reports the reason
 			left = pace.ErrNotBegun
 		case policy.HasOrphans(err) && waited < maxDeletionWait:
 			left, pause = pace.ErrNotBegun, deletionPollInterval
 			waited += pause
-		case isUnanswered(err) && gone < maxRouterWait: // the command may go on, and take longer than a connection lives
+		case isUnanswered(err) && gone < maxRouterWait: // the command may continue for longer than a connection lasts
 			left, pause = pace.ErrNotBegun, retryPauses()[min(broken, len(retryPauses())-1)]
 			broken, gone = broken+1, gone+pause
 		}
@@ -73,8 +73,8 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 			return err
 		}
 		switch {
-		case isUnanswered(err), refused: // of which it was told
-		case pause > 0 && waited == pause: // the first time
+		case isUnanswered(err), refused: // the user was informed already
+		case pause > 0 && waited == pause: // reported once
 			outcomes <- outcome{step: s, err: err, retryKind: WaitingForDeletion}
 		case pause == 0:
 			outcomes <- outcome{step: s, err: err, retryKind: Retrying}
@@ -91,7 +91,7 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 	}
 }
 
-// awaitPace waits until the next migration, or the same one again, may begin.
+// awaitPace waits until the next migration, or a retry of the same migration, may begin.
 func (k *stepRun) awaitPace(ctx context.Context) error {
 	err := k.o.Pace.Enter(ctx, k.admitted)
 	k.entered = err == nil
@@ -104,7 +104,8 @@ func (k *stepRun) awaitPace(ctx context.Context) error {
 	return &StepError{k.step, err}
 }
 
-// awaitPaceFor enters for a command that has not entered yet: for what moves, as a move.
+// awaitPaceFor enters the gate for a command that has not entered yet: a command that moves data enters
+// as a move.
 func (k *stepRun) awaitPaceFor(ctx context.Context, c Command) error {
 	moves := c.Kind == plan.Move
 	if k.entered && (!moves || !k.admitted.MovesNothing) {
@@ -122,7 +123,7 @@ func (k *stepRun) leavePace(err error) {
 	}
 }
 
-// retryError says that a step may be tried again, with what is left of it.
+// retryError says that a step may be retried, with its remaining commands.
 type retryError struct {
 	remaining remainingWork
 	err       error
@@ -130,8 +131,8 @@ type retryError struct {
 
 func (e *retryError) Error() string { return e.err.Error() }
 
-// tryOnce sends the commands of a step once, but for what is cut. The error is an
-// *retryError where the same may succeed later.
+// tryOnce sends the commands of a step once, with splits where a range is too large. The error is a
+// *retryError if a retry may succeed.
 func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 	for cuts := 0; ; cuts++ {
 		if asks := t.commands[0]; asks.Kind == plan.Split && asks.DonorChoosesEnd {
@@ -177,7 +178,7 @@ func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 		}
 		now, checkErr := k.recheckStep(k.step)
 		if err != nil && checkErr == nil && sent.Kind == plan.Move &&
-			!containsMove(now.commands, sent) { // it is done all the same
+			!containsMove(now.commands, sent) { // the step is done nevertheless
 			if stop := k.countFinishedMove(sent); stop != nil {
 				return stop
 			}
@@ -206,9 +207,9 @@ func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 
 func isTransient(err error) bool { return err != nil && policy.FailureOf(err).IsTransient() }
 
-// mayBeCut reports whether the donor has, or may have, cut what the step is about.
+// mayBeCut reports whether the donor has split chunks of the step, or may have split them.
 func (k *stepRun) mayBeCut() bool {
-	if k.donorsOnlyHalve { // a run that was killed may have
+	if k.donorsOnlyHalve { // a run that was killed may have split them
 		return true
 	}
 	k.mu.Lock()
@@ -224,8 +225,8 @@ func containsMove(commands []Command, c Command) bool {
 // stopError is an error that ends a step without checking its outcome on the cluster.
 type stopError struct{ error }
 
-// send sends commands, up to the first that fails, and returns that. More says that a
-// donor has kept a part of the range.
+// send sends commands until one fails, and returns that command. more says that a donor has moved only
+// a part of the range.
 func (k *stepRun) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
 	for _, c := range commands {
 		if err := k.awaitPaceFor(ctx, c); err != nil {
@@ -254,14 +255,15 @@ func (k *stepRun) countFinishedMove(c Command) error {
 	return k.checkNotTooMuch(k.step)
 }
 
-// A range that comes back to a shard has to wait until that has deleted what it
-// gave away: 15 minutes after the migration, unless set otherwise.
+// deletionPollInterval is the interval at which a pending range deletion is checked. A range that
+// returns to a shard has to wait until the shard has deleted its orphaned documents, by default 15
+// minutes after the migration. maxDeletionWait is the maximum wait for that.
 const (
 	deletionPollInterval = 30 * time.Second
 	maxDeletionWait      = 2 * time.Hour
 )
 
-// recheckStep asks what is left of a step that has begun.
+// recheckStep reads the remaining work of a step that has begun.
 func (r *run) recheckStep(s plan.Step) (remainingWork, error) {
 	look, err := r.cluster.Snapshot(r.hardCtx, r.namespaces)
 	if err != nil {

@@ -12,39 +12,38 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Execution is a plan and the journal of applying it.
+// Execution is a plan and the journal of its execution.
 type Execution struct {
-	// Plan is what is to be carried out.
+	// Plan is the plan to execute.
 	Plan *plan.Plan
-	// Journal is nil where nothing is written down, or JournalStore has it.
+	// Journal is the journal in a file; nil if there is no journal, or if it is in Store.
 	Journal *Journal
-	// Store is a journal that is not a file; nil is none.
+	// Store is a journal outside of a file; nil if there is none.
 	Store JournalStore
 
 	history        *History
-	createdJournal bool // this made the journal
+	createdJournal bool // this Execution has created the journal
 	isUndo         bool
 }
 
-// JournalStore is a journal that is kept elsewhere than in a file of this machine.
+// JournalStore is a journal that is stored elsewhere than in a file of this machine.
 type JournalStore interface {
 	Log
-	// Name is what it is resumed and undone by, in place of a path.
+	// Name identifies the journal for resume and undo, instead of a path.
 	Name() string
 }
 
 // BeginInStore prepares a plan for its first run, with a new journal.
 func BeginInStore(p *plan.Plan, in JournalStore) *Execution { return &Execution{Plan: p, Store: in} }
 
-// ResumeInStore prepares the next run of what a journal reports.
+// ResumeInStore prepares the next run of a stored journal.
 func ResumeInStore(h *History, in JournalStore) *Execution {
 	h.path = in.Name()
 	return &Execution{Plan: h.Plan(), Store: in, history: h}
 }
 
-// Begin prepares a plan for its first run, with a new journal; an empty path
-// keeps none. A plan with the goal Undo goes into the journal of what it takes
-// back.
+// Begin prepares a plan for its first run, with a new journal; an empty path means no journal. A plan
+// with the goal Undo is written to the journal of the run that it undoes.
 func Begin(p *plan.Plan, path string) (*Execution, error) {
 	if p.Goal.Kind == plan.Undo {
 		w, err := PrepareUndo(p.Undoes)
@@ -64,7 +63,7 @@ func Begin(p *plan.Plan, path string) (*Execution, error) {
 	return w, err
 }
 
-// Resume prepares the next run of what a journal tells of.
+// Resume prepares the next run of a journal.
 func Resume(path string) (*Execution, error) {
 	j, err := OpenJournal(path)
 	if err != nil {
@@ -73,8 +72,8 @@ func Resume(path string) (*Execution, error) {
 	return &Execution{Plan: j.History.Plan(), Journal: j, history: j.History}, nil
 }
 
-// PrepareUndo prepares the undoing of what a journal tells of, which goes into the
-// same journal. What was begun there already goes on.
+// PrepareUndo prepares the undo of a journal. The undo is written to the same journal. An undo that was
+// begun there is continued.
 func PrepareUndo(path string) (*Execution, error) {
 	w, err := Resume(path)
 	if err != nil {
@@ -86,7 +85,7 @@ func PrepareUndo(path string) (*Execution, error) {
 	return w, nil
 }
 
-// Undo turns the next run of a journal into the undoing of what it reports.
+// Undo makes the next run of a journal undo the recorded steps.
 func (w *Execution) Undo() (err error) {
 	if w.Plan.Goal.Kind == plan.Undo && !w.history.Finished() {
 		return nil
@@ -120,8 +119,8 @@ func (w *Execution) log() Log {
 	return nil
 }
 
-// MarkedShard returns the shard that earlier runs have marked as draining, if that was not
-// taken back, and whether it has left the cluster.
+// MarkedShard returns the shard that earlier runs have marked as draining, if the mark was not removed.
+// removed says whether the shard has left the cluster.
 func (w *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
 	if w.history == nil {
 		return "", false
@@ -129,7 +128,7 @@ func (w *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
 	return w.history.marked, w.history.removed
 }
 
-// RemainingSteps are the steps that are to be done.
+// RemainingSteps returns the steps that are not done.
 func (w *Execution) RemainingSteps() []plan.Step {
 	if w.history == nil || w.isUndo {
 		return w.Plan.Steps
@@ -138,7 +137,7 @@ func (w *Execution) RemainingSteps() []plan.Step {
 		func(s plan.Step) bool { return w.history.lastChapter().done[s.Number] })
 }
 
-// Run carries the plan out.
+// Run executes the plan.
 func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.Resume, o.Undo = w.history, w.isUndo
 	if !o.DryRun {
@@ -147,7 +146,7 @@ func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, erro
 	return Run(ctx, c, w.Plan, o)
 }
 
-// Path is where the journal lies; empty without one.
+// Path returns the path of the journal; empty if there is none.
 func (w *Execution) Path() string {
 	switch {
 	case w.Store != nil:
@@ -171,15 +170,15 @@ func (w *Execution) Close() error {
 	return err
 }
 
-// HasRecords reports whether there is a journal that tells of something.
+// HasRecords reports whether there is a journal with records.
 func (w *Execution) HasRecords() bool {
 	return w.Store != nil || w.Journal != nil && (!w.createdJournal || w.Journal.acted)
 }
 
-// IsResumed reports whether this goes on with an earlier run.
+// IsResumed reports whether the Execution continues an earlier run.
 func (w *Execution) IsResumed() bool { return w.history != nil && !w.isUndo }
 
-// StepsLeft is how many steps are to be done.
+// StepsLeft returns the number of steps that are not done.
 func (w *Execution) StepsLeft() int {
 	if w.history == nil || w.isUndo {
 		return len(w.Plan.Steps)

@@ -18,34 +18,35 @@ import (
 
 // History is the parsed content of a journal.
 type History struct {
-	// Cluster is the one that it is of.
+	// Cluster is the ID of the journal's cluster.
 	Cluster bson.ObjectID
-	// chapters are the plans, one after another; the last one is under way.
+	// chapters contains the plans in order; the last one is the current plan.
 	chapters []chapter
-	// paused are the collections whose balancing is off because of it.
+	// paused are the collections whose balancing the run has switched off.
 	paused []string
-	// marked is the shard that it has marked as draining; removed tells that it is gone.
+	// marked is the shard that the run has marked as draining. removed says that the shard has left the
+	// cluster.
 	marked     catalog.ShardID
 	removed    bool
 	lastStepAt time.Time // the last record of a step
 	path       string
-	size       int64 // bytes without a last line that was not written whole
+	size       int64 // bytes without an incomplete last line
 }
 
 // chapter is one plan of a journal.
 type chapter struct {
 	plan         *plan.Plan
 	startedSteps []startedStep
-	done         map[int]bool // numbers of steps
+	done         map[int]bool // by number of the step
 	finished     bool
 }
 
-// startedStep is a step that was, or may have been, carried out.
+// startedStep is a step that was executed, at least in part, or may have been.
 type startedStep struct {
 	step        plan.Step
 	priorChunks []priorChunk
-	span        plan.Range    // what it is about, where only the cluster could say that
-	cuts        []catalog.Key // besides those of the step
+	span        plan.Range    // the actual range of the step, if its bounds in the plan are estimates
+	cuts        []catalog.Key // split points besides those of the step
 	moved       []Moved
 	done        bool
 }
@@ -53,22 +54,22 @@ type startedStep struct {
 // Plan returns the journal's current (last) plan.
 func (h *History) Plan() *plan.Plan { return h.lastChapter().plan }
 
-// Finished reports whether that plan was carried out to its end.
+// Finished reports whether the last plan was executed completely.
 func (h *History) Finished() bool { return h.lastChapter().finished }
 
-// StepsDone returns how many of its steps are done.
+// StepsDone returns the number of steps of the last plan that are done.
 func (h *History) StepsDone() int { return len(h.lastChapter().done) }
 
 // Paused returns the collections whose balancing is still switched off.
 func (h *History) Paused() []string { return slices.Clone(h.paused) }
 
-// KeepPaused forgets the paused collections that are not among those of a list: somebody
-// has enabled their balancing again since.
+// KeepPaused removes the paused collections that are not in list, because another client has enabled
+// their balancing again.
 func (h *History) KeepPaused(list []string) {
 	h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return !slices.Contains(list, ns) })
 }
 
-// Moved returns what the plans of the journal have moved; last includes the last plan.
+// Moved returns the amount that the plans of the journal have moved. last includes the last plan.
 func (h *History) Moved(last bool) (moves int, sum Moved) {
 	chapters := h.chapters
 	if !last {
@@ -89,7 +90,7 @@ func (h *History) Moved(last bool) (moves int, sum Moved) {
 	return moves, sum
 }
 
-// LastStepTime returns when a step was last written about; zero before the first one.
+// LastStepTime returns the time of the last record about a step; zero if there is none.
 func (h *History) LastStepTime() time.Time { return h.lastStepAt }
 
 // HasBegun reports whether a step of the last plan has begun.
@@ -110,12 +111,12 @@ func (h *History) lastChapter() *chapter { return &h.chapters[len(h.chapters)-1]
 // ErrNoJournal says that a file is not the journal of a run.
 var ErrNoJournal = errors.New("not a journal of shardsh apply")
 
-// errNothingStarted is of a journal whose first line was not written whole.
+// errNothingStarted is the error for a journal whose first line is incomplete.
 var errNothingStarted = fmt.Errorf("%w: it ends before its plan; nothing had begun: apply the plan "+
 	"with this journal", ErrNoJournal)
 
-// ReadJournal reads a journal. A last line that was not written whole is left
-// out: what it was about to say had not begun.
+// ReadJournal parses a journal. It ignores an incomplete last line: the operation that the line was to
+// record had not begun.
 func ReadJournal(from io.Reader) (*History, error) {
 	h := &History{}
 	lines := bufio.NewReaderSize(from, 1<<16)
@@ -124,7 +125,7 @@ func ReadJournal(from io.Reader) (*History, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if err != nil { // torn, or nothing
+		if err != nil { // incomplete or empty
 			break
 		}
 		var r Record
@@ -163,7 +164,7 @@ func (h *History) addRecord(r Record) error {
 		if i < 0 {
 			return fmt.Errorf("%w: its plan has no step %d", ErrNoJournal, r.Step)
 		}
-		// A step that was begun twice has its first layout to go back to.
+		// A step that has begun twice keeps its first layout for an undo.
 		if !slices.ContainsFunc(c.startedSteps, func(b startedStep) bool { return b.step.Number == r.Step }) {
 			c.startedSteps = append(c.startedSteps, startedStep{
 				step: c.plan.Steps[i], priorChunks: r.Before, span: plan.Range{Min: r.Min, Max: r.Max},
@@ -200,7 +201,7 @@ func (h *History) addRecord(r Record) error {
 		h.removed = true
 	case recordFinished:
 		c.finished = true
-	case recordFailed, recordStopped, recordStays: // for people
+	case recordFailed, recordStopped, recordStays: // informational only
 	default:
 		return fmt.Errorf("%w: unknown entry %q", ErrNoJournal, r.What)
 	}

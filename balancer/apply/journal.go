@@ -11,21 +11,21 @@ import (
 	"path/filepath"
 )
 
-// Journal is a write-ahead log in a file, one JSON document a line. Each is on the
-// disk before the action that it records begins.
+// Journal is a write-ahead log in a file, with one JSON document per line. Each record is on disk
+// before the action that it records begins.
 type Journal struct {
 	file *os.File
-	// History is what the file told when it was opened; nil for a new one.
+	// History is the content of the file when it was opened; nil for a new file.
 	History *History
-	// acted tells that something was, or may have been, done.
+	// acted says that a step or command was, or may have been, executed.
 	acted bool
 }
 
-// ErrJournalInUse says that another process writes a journal.
+// ErrJournalInUse says that another process has opened a journal for writing.
 var ErrJournalInUse = errors.New("another shardsh uses this journal")
 
-// CreateJournal makes a journal. A file that is there is not overwritten, unless
-// it is a journal whose first line was not written whole: nothing had begun.
+// CreateJournal creates a journal. An existing file is not overwritten, unless it is a journal whose
+// first line is incomplete, so that no step had begun.
 func CreateJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -36,13 +36,13 @@ func CreateJournal(path string) (*Journal, error) {
 		return nil, err
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync() // not every system can
+		_ = dir.Sync() // not supported on every system
 		_ = dir.Close()
 	}
 	return j, nil
 }
 
-// journalPrefix is how every journal begins.
+// journalPrefix is the prefix of every journal.
 const journalPrefix = `{"what":"plan",`
 
 func recreateJournal(path string) (*Journal, error) {
@@ -59,14 +59,14 @@ func recreateJournal(path string) (*Journal, error) {
 			"journal", path)
 	}
 	if err := file.Truncate(0); err != nil {
-		_ = file.Close() // the first error is what counts
+		_ = file.Close() // the first error is returned
 		return nil, err
 	}
 	_, err = file.Seek(0, io.SeekStart)
 	return j, err
 }
 
-// OpenJournal opens a journal to go on with it.
+// OpenJournal opens a journal for another run.
 func OpenJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	j, err := lockJournal(file, err)
@@ -80,19 +80,19 @@ func OpenJournal(path string) (*Journal, error) {
 		}
 	}
 	if err != nil {
-		_ = file.Close() // the first error is what counts
+		_ = file.Close() // the first error is returned
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return j, nil
 }
 
-// LoadJournal reads a journal that somebody else may be writing.
+// LoadJournal reads a journal that another process may be writing.
 func LoadJournal(path string) (*History, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // nothing was written
 	h, err := ReadJournal(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -101,8 +101,7 @@ func LoadJournal(path string) (*History, error) {
 	return h, nil
 }
 
-// lockJournal takes a file for this process alone. The lock ends with the
-// process, however that ends.
+// lockJournal locks a file for this process. The lock ends with the process.
 func lockJournal(file *os.File, err error) (*Journal, error) {
 	if err != nil {
 		return nil, err
@@ -114,10 +113,10 @@ func lockJournal(file *os.File, err error) (*Journal, error) {
 	return &Journal{file: file}, nil
 }
 
-// Path is where the journal lies.
+// Path returns the path of the journal.
 func (j *Journal) Path() string { return j.file.Name() }
 
-// Write appends a record, and returns when it is on the disk.
+// Write appends a record, and returns when the record is on disk.
 func (j *Journal) Write(r Record) error {
 	j.acted = j.acted || r.What == recordBegan || r.What == recordPausing || r.What == RecordMarked
 	line, err := json.Marshal(r)
@@ -133,5 +132,5 @@ func (j *Journal) Write(r Record) error {
 	return nil
 }
 
-// Close ends the work with the file.
+// Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }

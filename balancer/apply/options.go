@@ -13,11 +13,11 @@ import (
 // OnChange says what a run does when the cluster no longer matches its plan.
 type OnChange string
 
-// The ways.
+// Refuse and Replan are the values of OnChange.
 const (
 	// Refuse stops with a *ChangedError.
 	Refuse OnChange = "refuse"
-	// Replan makes another plan with the same goal, and goes on with it.
+	// Replan makes another plan with the same goal, and continues with it.
 	Replan OnChange = "replan"
 )
 
@@ -31,100 +31,97 @@ type ReplanRequest struct {
 	Merged []plan.Step
 }
 
-// Options say how a plan is carried out.
+// Options say how a plan is executed.
 type Options struct {
-	// Log is the write-ahead journal; without one (nil) there is no
-	// resuming after a kill and no undo.
+	// Log is the write-ahead journal. With nil, the run can't be resumed after a kill, and can't be
+	// undone.
 	Log Log
-	// Resume is what the journal tells of earlier runs; nil for the first one.
+	// Resume is the content of the journal of earlier runs; nil for the first run.
 	Resume *History
-	// Undo carries out the plan that Undo has made of Resume, in its journal, in
-	// place of what is left of the journal's own.
+	// Undo executes the plan that Undo makes from Resume, in its journal, instead of the remaining
+	// steps of the journal's plan.
 	Undo bool
-	// DryRun gives commands to a cluster that does not carry them out, and goes on
-	// as if it had. In its Result no step is done.
+	// DryRun says that the cluster does not execute the commands that it gets. The run continues as if
+	// it had executed them. In the Result no step is done.
 	DryRun bool
 
 	OnChange OnChange
-	// Replan makes a plan from the cluster as it is. Nil: can't be done.
+	// Replan makes a plan from the current state of the cluster. With nil, no new plan can be made.
 	Replan func(context.Context, ReplanRequest) (*plan.Plan, error)
-	// PauseBalancing switches the balancing of the plan's collections off
-	// meanwhile.
+	// PauseBalancing switches off the balancing of the plan's collections during the run.
 	PauseBalancing bool
-	// BeforeRun is called before anything else, also in a dry run. Nil does nothing.
+	// BeforeRun is called first, also in a dry run. Nil does nothing.
 	BeforeRun func(ctx context.Context) error
-	// UnmarkedShard is the shard whose mark as draining Before takes back: a dry run goes on as if
-	// it had.
+	// UnmarkedShard is the shard whose draining mark BeforeRun removes. A dry run continues as if the
+	// mark were removed.
 	UnmarkedShard catalog.ShardID
-	// OnReady is called once, when it is certain that all steps can be carried out and
-	// before the first one is. Nil does nothing.
+	// OnReady is called once, when it is certain that all steps can be executed and before the first
+	// step. Nil does nothing.
 	OnReady func(ctx context.Context) error
 	// BeforeResume is called when all steps are done and a new plan has none, before balancing is
-	// switched on again; a dry run leaves it out. Nil does nothing.
+	// switched on again. A dry run does not call it. Nil does nothing.
 	BeforeResume func(ctx context.Context) error
-	// OnUnfinished is called when a run for which OnReady was called ends before all is done, before
-	// balancing is switched on again. Nil does nothing.
+	// OnUnfinished is called when a run for which OnReady was called ends before all steps are done,
+	// before balancing is switched on again. Nil does nothing.
 	OnUnfinished func(ctx context.Context) error
-	// WillContinue reports whether another run goes on right after this one: when it ends before all
-	// is done, OnUnfinished is not called and balancing stays off. Nil is never.
+	// WillContinue reports whether another run continues immediately after this one. If so, and not all
+	// steps are done, OnUnfinished is not called and balancing stays off. Nil means false.
 	WillContinue func() bool
-	// AlreadyChecked says that it was certain already that all steps can be carried out.
+	// AlreadyChecked says that it was checked before that all steps can be executed.
 	AlreadyChecked bool
-	// OnAllDone is called when all steps are done and a new plan has none. A
-	// *ChangedError of it says that there are some again, and has another plan take
-	// over. Nil does nothing, and a dry run leaves it out.
+	// OnAllDone is called when all steps are done and a new plan has none. If it returns a
+	// *ChangedError, there are new steps, and the run makes another plan. Nil does nothing. A dry run
+	// does not call it.
 	OnAllDone func(ctx context.Context) error
-	// ForceJumbo moves by force what is too large to be moved otherwise, where all of it
-	// has one shard key: no write to the collection goes on meanwhile. Else it stays.
+	// ForceJumbo moves ranges by force that are too large to be moved otherwise and whose documents all
+	// have the same shard key. No write to the collection proceeds during such a move. Without
+	// ForceJumbo, such a range stays.
 	ForceJumbo bool
-	// Parallel is how many steps of one round run at once; 1 when it is zero. A
-	// shard takes part in one at a time.
+	// Parallel is the maximum number of steps of one round that run at once; zero means 1. A shard
+	// takes part in one step at a time.
 	Parallel int
-	// Pace decides when steps may begin or be retried. Its limits apply to this
-	// run only. Nil lets all steps begin, with delays after
-	// failures.
+	// Pace decides when steps may begin or be retried. Its limits apply to this run only. Nil admits
+	// all steps, with delays after failures.
 	Pace *pace.Gate
 
 	Clock Clock
-	// OnEvent is called for each event, never concurrently; nil ignores
-	// them.
+	// OnEvent is called for each event, never concurrently; nil ignores events.
 	OnEvent func(Event)
-	// Tick makes an Event of the kind StillRunning be sent with each of its values while a step
-	// is under way; nil has none.
+	// Tick emits an Event of the kind StillRunning with each of its values while a step is running; nil
+	// disables these events.
 	Tick <-chan time.Time
-	// HardContext cancels running steps. The context of Run only keeps new ones from starting.
-	// Nil never ends.
+	// HardContext cancels running steps. The context of Run only prevents new steps. Nil never ends.
 	HardContext context.Context
 }
 
-// Progress is how far a plan is.
+// Progress is the progress of a plan.
 type Progress struct {
 	Steps, StepsDone int
 	Moves, MovesDone int
-	Bytes, BytesDone int64 // done as the donors have counted
+	Bytes, BytesDone int64 // done as counted by the donors
 	DocumentsDone    int64
-	// BytesPlanned is what was expected of all moves. Moves, bytes and documents count
-	// those of plans that others have taken over from, steps do not.
+	// BytesPlanned is the expected amount of all moves. Moves, bytes and documents include those of
+	// earlier plans that were replaced; steps do not.
 	BytesPlanned int64
-	// StepsHere, MovesHere and BytesHere were done by this run.
+	// StepsHere, MovesHere and BytesHere count the work of this run.
 	StepsHere, MovesHere int
 	BytesHere            int64
 }
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds of events.
 const (
 	Began              EventKind = "began"
-	StillRunning       EventKind = "going" // the oldest step under way goes on
+	StillRunning       EventKind = "going" // the oldest running step continues
 	Ended              EventKind = "ended"
 	AlreadyDone        EventKind = "already"  // there was nothing to do
-	Retrying           EventKind = "again"    // it failed transiently, and is retried
-	WaitingForDeletion EventKind = "deleting" // it waits for a range deletion on its recipient
+	Retrying           EventKind = "again"    // the step failed transiently, and is retried
+	WaitingForDeletion EventKind = "deleting" // the step waits for a range deletion on its recipient
 	Failed             EventKind = "failed"
 	ForcingMove        EventKind = "forcing" // a migration begins that blocks writes
-	LeftInPlace        EventKind = "stays"   // only force could do it
+	LeftInPlace        EventKind = "stays"   // only a forced move could do it
 	Replanned          EventKind = "replanned"
 	BalancingPaused    EventKind = "paused"
 	BalancingResumed   EventKind = "restored"
@@ -132,36 +129,35 @@ const (
 	RouterUnreachable  EventKind = "away"    // the router does not answer; the run waits for it
 )
 
-// Event is something that has happened. Fields that do not belong to its kind are
-// zero.
+// Event is an event of a run. Fields that do not belong to its kind are zero.
 type Event struct {
 	Kind       EventKind
 	Step       plan.Step
-	Namespaces []string // of Paused and BalancingResumed
+	Namespaces []string // of BalancingPaused and BalancingResumed
 	Err        error
 	Plan       *plan.Plan
-	Age        time.Duration // of a step that goes on
+	Age        time.Duration // of a step that is still running
 	Forced     Forced
 	Progress   Progress
 }
 
-// Result is how a run ended.
+// Result is the result of a run.
 type Result struct {
-	// Plan is the one that was carried out at last.
+	// Plan is the last plan that was executed.
 	Plan *plan.Plan
-	// Finished tells that all of it is done. Where it is not and there is no error,
-	// Stopped says why: a limit, or that somebody asked for it.
+	// Finished says that all steps are done. If Finished is false and there is no error, Stopped says
+	// why the run stopped: a limit was reached, or the user interrupted the run.
 	Finished bool
 	Stopped  string
-	// Fixed tells of a limit that no option of the run lifts it.
+	// Fixed says that no option of the run raises the limit that was reached.
 	Fixed bool
-	// Possible says of a dry run that all remaining steps could be carried out. A dry
-	// run is never Finished.
+	// Possible says, for a dry run, that all remaining steps could be executed. A dry run is never
+	// Finished.
 	Possible bool
-	// Left says why the goal is not reached although all steps are done.
+	// Left contains the reasons why the goal is not reached although all steps are done.
 	Left     []diagnosis.Finding
 	Progress Progress
-	// Replans is how often another plan took over, Failures how many steps failed.
+	// Replans is the number of new plans. Failures is the number of failed steps.
 	Replans, Failures int
 	Began, Ended      time.Time
 }

@@ -10,24 +10,24 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxRouterWait is how long a router that has answered before is waited for.
+// maxRouterWait is the maximum wait for a router that has answered before.
 const maxRouterWait = 24 * time.Hour
 
-// retryingCluster is a cluster whose router may be unreachable for a while: idempotent
-// requests are retried until it answers. Commands are not: whoever
-// sent one has to look first what became of it.
+// retryingCluster is a cluster whose router may be unreachable for a while: idempotent requests are
+// retried until the router answers. Commands are not retried: the sender has to read first whether the
+// command was executed.
 type retryingCluster struct {
 	Cluster
 	clock Clock
-	// deadline is when waiting ends; zero is never.
+	// deadline is the end of waiting; zero means none.
 	deadline time.Time
-	// onUnreachable is called once each time that the router becomes unreachable.
+	// onUnreachable is called each time that the router becomes unreachable.
 	onUnreachable func(error)
 
-	mu          sync.Mutex // steps of a round ask side by side
-	answered    bool       // once, so that the address is right
+	mu          sync.Mutex // steps of a round send requests concurrently
+	answered    bool       // answered once, so the address is correct
 	unreachable bool
-	expired     bool // nobody waits any more
+	expired     bool // waiting has ended
 }
 
 // Snapshot waits for an answer.
@@ -98,7 +98,7 @@ func (p *retryingCluster) retry(ctx context.Context, ask func() error) error {
 	}
 }
 
-// hasExpired reports whether a router is waited for no longer.
+// hasExpired reports whether the time to wait for a router is over.
 func (p *retryingCluster) hasExpired(began time.Time) bool {
 	now := p.clock.Now()
 	p.mu.Lock()
@@ -107,7 +107,7 @@ func (p *retryingCluster) hasExpired(began time.Time) bool {
 	return p.expired
 }
 
-// shouldWait reports whether an error means that the router is to be waited for, and reports it.
+// shouldWait reports whether an error means that the router is unreachable, and calls onUnreachable.
 func (p *retryingCluster) shouldWait(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,5 +125,5 @@ func (p *retryingCluster) shouldWait(err error) bool {
 	return p.answered
 }
 
-// isUnanswered reports whether nobody answered: the way to the router is broken.
+// isUnanswered reports whether there was no answer because the connection to the router is broken.
 func isUnanswered(err error) bool { return errors.As(err, new(*mongoerr.UnansweredError)) }

@@ -9,34 +9,34 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// RecordKind says what a line of a journal is about.
+// RecordKind is the kind of a line of a journal.
 type RecordKind string
 
 // The kinds of lines.
 const (
-	// recordPlan begins a journal, and stands wherever another plan takes over: after
-	// re-planning, and for an undoing.
+	// recordPlan is the first record of a journal. It is also written when a new plan replaces the
+	// current one, and for an undo.
 	recordPlan   RecordKind = "plan"
 	recordBegan  RecordKind = "began"
 	recordEnded  RecordKind = "ended"
 	recordFailed RecordKind = "failed"
-	// recordCut is written before a range that is too large is split, at points that the plan
-	// knows nothing of.
+	// recordCut is written before a range that is too large is split at points that are not in the
+	// plan.
 	recordCut RecordKind = "cut"
-	// recordMoved stands after each migration of a step: what it has moved.
+	// recordMoved is written after each migration of a step, with the amount moved.
 	recordMoved RecordKind = "moved"
-	// recordStays stands for a step that is not done, as only force could.
+	// recordStays is written for a step that is not done because it would need a forced move.
 	recordStays RecordKind = "stays"
-	// RecordMarked stands before a shard is marked as draining, RecordUnmarked after that was taken
-	// back, RecordRemoved after it has left the cluster.
+	// RecordMarked is written before a shard is marked as draining, RecordUnmarked after the mark was
+	// removed, and RecordRemoved after the shard has left the cluster.
 	RecordMarked   RecordKind = "marked"
 	RecordUnmarked RecordKind = "unmarked"
 	RecordRemoved  RecordKind = "removed"
-	// recordPausing stands before a collection's balancing is switched off, balancing
-	// after it was switched on again.
+	// recordPausing is written before a collection's balancing is switched off, and recordResumed after
+	// it was switched on again.
 	recordPausing RecordKind = "pausing"
 	recordResumed RecordKind = "balancing"
-	// recordFinished ends what a plan is about, stopped one run of it.
+	// recordFinished ends a plan, recordStopped ends one run of it.
 	recordFinished RecordKind = "finished"
 	recordStopped  RecordKind = "stopped"
 )
@@ -46,31 +46,31 @@ const (
 type Record struct {
 	What RecordKind `json:"what"`
 	At   time.Time  `json:"at"`
-	// Cluster and Plan belong to a plan.
+	// Cluster and Plan belong to recordPlan.
 	Cluster bson.ObjectID   `json:"clusterId,omitzero"`
 	Plan    json.RawMessage `json:"plan,omitempty"`
-	// Step is the number of one, Before are the chunks that it touches.
+	// Step is the number of a step. Before contains the chunks that it changes.
 	Step   int          `json:"step,omitzero"`
 	Before []priorChunk `json:"before,omitempty"`
-	// Min and Max bound what it is about, where only the cluster could say that, and what
-	// was moved.
+	// Min and Max are the actual bounds of a step whose bounds in the plan are estimates, or the bounds
+	// of a move.
 	Min catalog.Key `json:"min,omitzero"`
 	Max catalog.Key `json:"max,omitzero"`
-	// Bytes and Documents were moved.
+	// Bytes and Documents are the moved amounts.
 	Bytes     int64 `json:"bytes,omitzero"`
 	Documents int64 `json:"documents,omitzero"`
-	// Points are where it is cut.
+	// Points are the split points.
 	Points []catalog.Key `json:"points,omitempty"`
-	// Already tells that there was nothing to do.
+	// Already says that there was nothing to do.
 	Already   bool   `json:"already,omitzero"`
 	Error     string `json:"error,omitzero"`
 	Namespace string `json:"ns,omitzero"`
-	// Shard is one that is marked, or not any more.
+	// Shard is the shard that was marked, unmarked or removed.
 	Shard  catalog.ShardID `json:"shard,omitzero"`
 	Reason string          `json:"reason,omitzero"`
 }
 
-// Log is where records go. A record is safe when Write returns.
+// Log receives records. A record is durable when Write returns.
 type Log interface {
 	Write(r Record) error
 }

@@ -13,12 +13,12 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// rehearsal is a cluster on which commands change only a copy of its routing table.
-// A plan that can be carried out there can be on the cluster, as long as
-// nobody else changes that.
+// rehearsal is a cluster on which commands change only a copy of its routing table. A plan that can be
+// executed on the rehearsal can be executed on the cluster, as long as no other client changes the
+// cluster.
 type rehearsal struct {
 	Cluster
-	// alsoSend has commands sent as well, for a cluster that only prints them.
+	// alsoSend also sends the commands, for a cluster that only prints them.
 	alsoSend bool
 
 	mu     sync.Mutex
@@ -33,7 +33,8 @@ func newRehearsal(c Cluster, send bool) *rehearsal {
 	}
 }
 
-// Snapshot is the cluster's, with balancing off where the run would have paused it.
+// Snapshot returns the snapshot of the cluster, with balancing off for collections whose balancing the
+// run would have paused.
 func (r *rehearsal) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	s, err := r.Cluster.Snapshot(ctx, namespaces)
 	if err != nil {
@@ -121,7 +122,7 @@ func (r *rehearsal) commitCommand(t *catalog.RoutingTable, c Command) []catalog.
 	return nil
 }
 
-// expectedMax is where a move is expected to end; zero where it is not known.
+// expectedMax returns the expected end of a move; zero if it is not known.
 func (c Command) expectedMax() catalog.Key {
 	switch middle, ok := c.Pattern.Between(c.Min, c.Max, 0.5); {
 	case !c.DonorChoosesEnd:
@@ -134,7 +135,7 @@ func (c Command) expectedMax() catalog.Key {
 	return catalog.Key{}
 }
 
-// Moved is what was expected.
+// Moved returns the expected amount.
 func (r *rehearsal) Moved(_ context.Context, c Command) (Moved, error) {
 	return Moved{Min: c.Min, Max: c.Max}, nil
 }
@@ -145,7 +146,7 @@ func (r *rehearsal) newID() (id bson.ObjectID) {
 	return id
 }
 
-// SetBalancing is remembered.
+// SetBalancing records the change.
 func (r *rehearsal) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	r.mu.Lock()
 	for _, ns := range namespaces {
@@ -169,8 +170,8 @@ func withBalancing(s *catalog.Snapshot, ns string, on bool) *catalog.Snapshot {
 	return s.WithCollection(&next)
 }
 
-// WithBalancingResumed returns a Snapshot in which the balancing of collections is on again
-// that an applying has switched off: what a new plan is to be made from.
+// WithBalancingResumed returns a Snapshot in which the balancing of the collections that a run has
+// switched off is on again. New plans are made from it.
 func WithBalancingResumed(s *catalog.Snapshot, paused []string) *catalog.Snapshot {
 	for _, ns := range paused {
 		s = withBalancing(s, ns, true)

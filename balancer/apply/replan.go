@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// finish does what comes after the last step, which may take its time: the balancer
-// works again meanwhile. What is found to be moved again may be gone when the cluster
-// is looked at; then it is done once more.
+// finish does the work after the last step. This may take a while, during which the balancer works
+// again. If finish finds new steps, these may already be done when the cluster is read again; then
+// finish repeats its work.
 func (r *run) finish(ctx context.Context) (more bool, err error) {
 	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" {
 		return false, err
@@ -61,9 +61,8 @@ func (r *run) canReplan() bool {
 	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
 }
 
-// replan has another plan take over, if one is needed: because the cluster has
-// changed, or because a plan is done and its goal is not reached, as sizes could
-// only be guessed.
+// replan makes a new plan if one is needed: because the cluster has changed, or because a plan is done
+// and its goal is not reached since sizes were only estimates.
 func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err error) {
 	if because == nil && !r.plan.Reached {
 		return false, nil
@@ -88,8 +87,8 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 	return p, nil
 }
 
-// mergeSteps returns the steps that have merged chunks, of plans before this one, too: how large those
-// chunks are is known by how many they were.
+// mergeSteps returns the steps that have merged chunks, including those of earlier plans. The size of
+// the merged chunks is derived from their number.
 func (r *run) mergeSteps() []plan.Step {
 	list := slices.Clip(r.merged)
 	for _, s := range r.plan.Steps {
@@ -100,10 +99,10 @@ func (r *run) mergeSteps() []plan.Step {
 	return list
 }
 
-// switchToPlan has another plan take over.
+// switchToPlan replaces the current plan.
 func (r *run) switchToPlan(p *plan.Plan, because *ChangedError) error {
 	r.result.Replans++
-	if because == nil || !because.ContentsOnly { // which takes a step each time
+	if because == nil || !because.ContentsOnly { // a plan makes progress by at least one step before such an error
 		r.replans++
 	}
 	if r.replans > maxReplans {

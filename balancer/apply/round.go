@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// outcome is a message from a running step: that it may begin, how it ended, or
-// that it is tried again, as the kind of an event.
+// outcome is a message from a running step: the step may begin, has ended, or is retried. The latter is
+// the kind of an event.
 type outcome struct {
 	step      plan.Step
 	entered   bool
@@ -19,8 +19,8 @@ type outcome struct {
 	retryKind EventKind
 }
 
-// runRound runs the steps of one round, some at once where they have no shard in
-// common. Steps that have one keep their order.
+// runRound runs the steps of one round. Steps without a common shard run in parallel; steps with a
+// common shard keep their order.
 func (r *run) runRound(ctx context.Context, waiting []plan.Step) (failure error) {
 	outcomes := make(chan outcome)
 	var running []plan.Step
@@ -57,7 +57,7 @@ func (r *run) runRound(ctx context.Context, waiting []plan.Step) (failure error)
 	}
 }
 
-// paceMove returns a step as the pace gate sees it.
+// paceMove returns a step in the form that the pace gate needs.
 func (r *run) paceMove(s plan.Step) pace.Move {
 	return pace.Move{
 		MaxBytes: r.maxMoveBytes[s.Namespace],
@@ -83,8 +83,8 @@ var errBalancerStopped = errors.New("the balancer was stopped")
 
 func isBalancerOn(look *catalog.Snapshot) bool { return look.Parts().Balancer.Mode != catalog.ModeOff }
 
-// startEntered begins a step that may begin, and reports whether it is under way, or enters
-// again.
+// startEntered begins a step that may begin. It reports whether the step is running, or waits at the
+// gate again.
 func (r *run) startEntered(ctx context.Context, out outcome, outcomes chan<- outcome, over bool) (
 	goes, entering bool, err error) {
 	if err := r.handlePaceError(ctx, out.err); err != nil || out.err != nil {
@@ -125,8 +125,8 @@ func (r *run) handlePaceError(ctx context.Context, err error) error {
 	return nil
 }
 
-// nextOutcome waits for an outcome or, the first time, for the end of ctx, of which it
-// emits an event if steps are running. Meanwhile it may report the running step.
+// nextOutcome waits for an outcome or, the first time, for the end of ctx. At the end of ctx it emits
+// an event if steps are running. While it waits, it may report the running step.
 func (r *run) nextOutcome(ctx context.Context, outcomes <-chan outcome, running []plan.Step, busy bool) (
 	out outcome, ended bool) {
 	stop := ctx.Done()
@@ -164,8 +164,8 @@ func (r *run) tellOldestRunning(running []plan.Step) {
 
 const stoppedByInterrupt = "interrupted"
 
-// nextFree returns the position of the first step that shares no shard with one
-// that runs, or that was to run before it; -1 when there is none.
+// nextFree returns the index of the first step that has no shard in common with a running step or with
+// a waiting step before it; -1 if there is none.
 func nextFree(waiting, running []plan.Step) int {
 	busy := map[catalog.ShardID]bool{}
 	take := func(s plan.Step) { busy[s.From], busy[s.To] = true, true }
@@ -191,8 +191,7 @@ func withoutStep(steps []plan.Step, s plan.Step) (left []plan.Step) {
 	return left
 }
 
-// beginStep checks a step and writes down that it begins. It returns no commands
-// where there is nothing to do.
+// beginStep checks a step and records that it begins. It returns no commands if there is nothing to do.
 func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err error) {
 	if r.stays[s.Number] {
 		return t, nil
@@ -227,7 +226,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 	if s.Within != nil {
 		r.spans[s.Number] = t.span
 	}
-	if _, has := r.priorChunks[s.Number]; !has { // going on finds what it has cut itself
+	if _, has := r.priorChunks[s.Number]; !has { // a resumed run has the chunks from the journal
 		r.priorChunks[s.Number] = t.before
 	}
 	r.mu.Unlock()
@@ -236,9 +235,9 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 	return t, nil
 }
 
-// endStep writes down how a step ended.
+// endStep records the outcome of a step.
 func (r *run) endStep(ctx context.Context, out outcome) error {
-	if over, is := errors.AsType[*pace.OverError](out.err); is { // a resumed run finds it begun
+	if over, is := errors.AsType[*pace.OverError](out.err); is { // a resumed run continues the step
 		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
 		return nil
 	}
@@ -246,7 +245,7 @@ func (r *run) endStep(ctx context.Context, out outcome) error {
 		return r.noteStay(stays)
 	}
 	if out.err != nil {
-		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // the end of the run asked the donor
+		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // the end of the run interrupted the donor
 		if !asked {
 			r.result.Failures++
 			r.tell(Event{Kind: Failed, Step: out.step, Err: out.err})

@@ -19,13 +19,12 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Run carries a plan out. When ctx ends, nothing more begins: the steps under way
-// come to their end, and the Result says that the run was stopped. Whatever
-// happens, the Result says what was done.
+// Run executes a plan. When ctx ends, no new step begins, the running steps complete, and the Result
+// says that the run was stopped. The Result says what was done in any case.
 //
-// The error is a *ChangedError, a *BlockedError, a *BalancerError or a *StepError
-// where the cluster is the reason. All but the last one come before anything was
-// sent, unless the cluster changed meanwhile.
+// The error is a *ChangedError, a *BlockedError, a *BalancerError or a *StepError if the cluster is the
+// reason. All but the last one are returned before any command was sent, unless the cluster has changed
+// during the run.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
@@ -75,9 +74,9 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	return r.result, err
 }
 
-// run is a plan under way.
+// run is the state of a run in progress.
 type run struct {
-	cluster  Cluster // the same as waits, with retries
+	cluster  Cluster // the same cluster as retrying, which adds retries
 	retrying *retryingCluster
 	hardCtx  context.Context
 	o        Options
@@ -87,24 +86,25 @@ type run struct {
 	basis           map[string]plan.CollectionBasis
 	done            map[int]bool      // by number of the step
 	began           map[int]time.Time // in this run
-	paused          []string          // collections that are to be switched on again
-	thisRun         Progress          // what this run did; shared holds it
-	replans         int               // that count
-	merged          []plan.Step       // of plans before this one
-	ready           bool              // Options.Ready was called
+	paused          []string          // collections whose balancing is to be switched on again
+	thisRun         Progress          // amounts of this run; guarded by mu
+	replans         int               // number of new plans that count against maxReplans
+	merged          []plan.Step       // of earlier plans
+	ready           bool              // Options.OnReady was called
 	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
-	bySize          bool              // the plan evens out bytes
-	donorsOnlyHalve bool              // donors cut ranges in half: the router does not say where they would
+	bySize          bool              // the plan balances bytes
+	donorsOnlyHalve bool              // donors split ranges at the median: the router does not return split points
 
-	mu                  sync.Mutex            // holds the log and, by step,
-	splitPoints         map[int][]catalog.Key // where ranges are cut, as the donor said
-	priorChunks         map[int][]priorChunk  // the chunks that they touch, before the step
+	mu                  sync.Mutex            // guards the log and, by step:
+	splitPoints         map[int][]catalog.Key // split points that the donor has returned
+	priorChunks         map[int][]priorChunk  // the chunks in the step's range before the step
 	spans               map[int]plan.Range    // the actual range of steps with estimated bounds
-	moves               map[int]tally         // what they have moved
-	chunkSize           int64                 // the largest of their collections
-	earlierPlans        tally                 // of the plans before this one, which expected
+	moves               map[int]tally         // the moved amounts
+	chunkSize           int64                 // the largest chunk size of the collections
+	earlierPlans        tally                 // of earlier plans, with their expected amount
 	earlierPlannedBytes int64
-	// stays are the steps that need force, behind is what they leave in place.
+	// stays contains the steps that need force. leftBehind contains the ranges that they leave in
+	// place.
 	stays      map[int]bool
 	leftBehind []*StaysError
 	result     Result
@@ -128,14 +128,13 @@ func (r *run) restoreStep(b startedStep) {
 	}
 }
 
-// logError says that something could not be written down, after which nothing
-// may be done any more.
+// logError says that a record could not be written. After that, no command may be sent any more.
 type logError struct{ err error }
 
 func (e *logError) Error() string { return e.err.Error() }
 func (e *logError) Unwrap() error { return e.err }
 
-// StepError says why a step failed.
+// StepError contains the reason why a step failed.
 type StepError struct {
 	Step plan.Step
 	Err  error
@@ -149,7 +148,7 @@ func (e *StepError) Error() string {
 // Unwrap returns the cluster's error.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Describe says in a few words what a step does.
+// Describe describes a step in a few words.
 func Describe(s plan.Step) string {
 	switch s.Kind {
 	case plan.Move:
@@ -186,7 +185,7 @@ func (r *run) tell(e Event) {
 	}
 }
 
-// tellUnreachable is for running steps, which don't know the progress of the others.
+// tellUnreachable emits an event for running steps, which do not know the progress of the other steps.
 func (r *run) tellUnreachable(err error) {
 	if r.o.OnEvent != nil {
 		r.tellMu.Lock()
@@ -195,7 +194,7 @@ func (r *run) tellUnreachable(err error) {
 	}
 }
 
-// awaitStart waits until the pace lets the run start; nothing is changed before that.
+// awaitStart waits until the pace admits the run. Nothing is changed before that.
 func (r *run) awaitStart(ctx context.Context) error {
 	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" ||
 		r.o.BeforeRun == nil {
@@ -204,7 +203,7 @@ func (r *run) awaitStart(ctx context.Context) error {
 	return r.stopOrError(ctx, r.o.BeforeRun(ctx))
 }
 
-// runPlans runs plans until one is done, or something keeps it from being.
+// runPlans executes plans until one is done, or until an error or a limit ends the run.
 func (r *run) runPlans(ctx context.Context) error {
 	for first := true; ; first = false {
 		err := r.runPlan(ctx, first)
@@ -228,7 +227,7 @@ func (r *run) runPlans(ctx context.Context) error {
 	}
 }
 
-// runPlan carries out the current plan.
+// runPlan executes the current plan.
 func (r *run) runPlan(ctx context.Context, first bool) error {
 	if err := r.adoptPlan(); err != nil {
 		return err
@@ -241,7 +240,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 		return err
 	}
 	r.maxMoveBytes = map[string]int64{}
-	for _, c := range look.Collections() { // donors take up to twice the chunk size for one chunk
+	for _, c := range look.Collections() { // donors move up to twice the chunk size for one chunk
 		r.maxMoveBytes[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
 	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
@@ -279,14 +278,14 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 	return nil
 }
 
-// remainingSteps are the steps that are not done.
+// remainingSteps returns the steps that are not done.
 func (r *run) remainingSteps() []plan.Step {
 	return slices.DeleteFunc(slices.Clone(r.plan.Steps), func(s plan.Step) bool {
 		return r.done[s.Number] || r.stays[s.Number]
 	})
 }
 
-// groupConsecutive cuts a list where a key changes.
+// groupConsecutive divides a slice into parts of consecutive elements with equal keys.
 func groupConsecutive[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(list) > 0 {
@@ -302,7 +301,7 @@ func groupConsecutive[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T
 	}
 }
 
-// stopOrError replaces an error caused by the end of the context by a stopped result.
+// stopOrError replaces an error caused by the end of the context with a stopped result.
 func (r *run) stopOrError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.As(err, new(*logError)) {
 		r.result.Stopped = stoppedByInterrupt
@@ -311,7 +310,7 @@ func (r *run) stopOrError(ctx context.Context, err error) error {
 	return err
 }
 
-// adoptPlan makes the plan the one to carry out.
+// adoptPlan makes the plan the current plan.
 func (r *run) adoptPlan() error {
 	r.basis = map[string]plan.CollectionBasis{}
 	for _, c := range r.plan.Basis.Collections {
@@ -329,7 +328,7 @@ func (r *run) adoptPlan() error {
 	return nil
 }
 
-// checkClusterID refuses another cluster than that of the plan, or of the journal.
+// checkClusterID returns an error if the cluster is not that of the plan or of the journal.
 func (r *run) checkClusterID(look *catalog.Snapshot) error {
 	actual := look.Parts().ClusterID
 	expected := r.plan.Basis.ClusterID
@@ -353,8 +352,7 @@ func (r *run) writePlan(cluster bson.ObjectID) error {
 	return r.write(Record{What: recordPlan, Cluster: cluster, Plan: text})
 }
 
-// rehearse finds out whether all steps that are left could be carried out, before
-// the first one is.
+// rehearse checks whether all remaining steps could be executed, before the first step.
 func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
 	stage := newRehearsal(r.cluster, false)
 	g := r.newClusterState(look)
@@ -392,7 +390,7 @@ func (r *run) newClusterState(look *catalog.Snapshot) clusterState {
 	}
 }
 
-// finishRun cleans up, however the run ended.
+// finishRun cleans up after a run with any outcome.
 func (r *run) finishRun(err error) error {
 	rec := Record{What: recordStopped, Reason: r.result.Stopped}
 	switch {
@@ -414,7 +412,7 @@ func (r *run) finishRun(err error) error {
 	return errors.Join(err, r.write(rec))
 }
 
-// progress adds up the steps.
+// progress computes the progress from the steps.
 func (r *run) progress() Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,51 +10,51 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// forcedRate is how many bytes a second a forced migration copies, while no write to the
-// collection goes on: as was seen on real servers.
+// forcedRate is the number of bytes per second that a forced migration copies while writes to the
+// collection are blocked, as measured on real servers.
 const forcedRate = 45_000_000
 
 // Forced is a migration that blocks writes to its collection.
 type Forced struct {
 	Bytes int64
-	// BlockedFor is about how long no write goes on.
+	// BlockedFor is the approximate time for which writes are blocked.
 	BlockedFor time.Duration
 }
 
-// EstimateForced returns what a forced migration of so many bytes takes.
+// EstimateForced returns the estimate for a forced migration of the given number of bytes.
 func EstimateForced(bytes int64) Forced {
 	return Forced{bytes, time.Duration(float64(bytes) / forcedRate * float64(time.Second))}
 }
 
-// String says how much moves, and for how long writes wait.
+// String describes the amount and how long writes wait.
 func (f Forced) String() string {
 	return fmt.Sprintf("%s, writes to the collection wait for about %s", humanize.Bytes(f.Bytes),
 		humanize.Duration(max(time.Second, f.BlockedFor.Round(time.Second))))
 }
 
-// StaysText says why such a range is not moved unless that is asked for, and what to do.
+// StaysText says why a range is not moved unless force is requested, and what the user can do.
 func (f Forced) StaysText() string {
 	return fmt.Sprintf("it is too large to be moved, and can't be cut, as all of it has one shard key; force it "+
 		"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
 }
 
-// StaysError says that a range stays where it is, as only a forced migration moves it.
+// StaysError says that a range stays where it is because only a forced migration could move it.
 type StaysError struct {
 	Step  plan.Step
 	Range plan.Range
 	Forced
 }
 
-// Error says why, and what to do.
+// Error names the range, the reason and the remedy.
 func (e *StaysError) Error() string {
 	return fmt.Sprintf("the range of %s from %s to %s stays on %s: %s", e.Step.Namespace, e.Range.Min, e.Range.Max,
 		e.Step.From, e.StaysText())
 }
 
-// LeftError lists the steps that could not be done, and why; all others are done.
+// LeftError lists the steps that could not be executed, with reasons; all other steps are done.
 type LeftError struct{ Left []*StaysError }
 
-// Error lists what stays.
+// Error lists the ranges that stay.
 func (e *LeftError) Error() string {
 	list := make([]string, len(e.Left))
 	for i, s := range e.Left {
@@ -63,7 +63,7 @@ func (e *LeftError) Error() string {
 	return strings.Join(list, "; ")
 }
 
-// forceMove moves what can't be cut, where that was asked for.
+// forceMove moves a range that can't be split, if Options.ForceJumbo is set.
 func (k *stepRun) forceMove(c Command) error {
 	size, err := k.cluster.Size(k.hardCtx, c)
 	if err != nil {
@@ -82,7 +82,7 @@ func (k *stepRun) forceMove(c Command) error {
 	return nil
 }
 
-// tellForced is for steps under way, as tellUnreachable.
+// tellForced emits an event for running steps, like tellUnreachable.
 func (r *run) tellForced(s plan.Step, f Forced) {
 	if r.o.OnEvent != nil {
 		r.tellMu.Lock()
@@ -91,7 +91,7 @@ func (r *run) tellForced(s plan.Step, f Forced) {
 	}
 }
 
-// noteStay notes what a step leaves. The others go on.
+// noteStay records a range that a step leaves in place. Other steps continue.
 func (r *run) noteStay(e *StaysError) error {
 	r.leftBehind = append(r.leftBehind, e)
 	r.markStays()
@@ -99,7 +99,7 @@ func (r *run) noteStay(e *StaysError) error {
 	return r.write(Record{What: recordStays, Step: e.Step.Number, Error: e.Error()})
 }
 
-// markStays marks the steps of the plan whose range was found to stay.
+// markStays marks the steps of the plan whose range is known to stay.
 func (r *run) markStays() {
 	r.stays = map[int]bool{}
 	for _, s := range r.plan.Steps {

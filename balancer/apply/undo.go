@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// ErrNothingToUndo says that a journal tells of nothing that can be undone.
+// ErrNothingToUndo says that a journal contains no step that can be undone.
 var ErrNothingToUndo = errors.New("there is nothing to undo")
 
-// Undo returns the plan that reverts the steps that a journal records as begun: ranges go
-// back to the shards they were on, and chunks get the bounds they had. What was
-// not carried out after all turns out to be done already.
+// Undo returns the plan that reverts the steps that a journal records as begun: ranges return to the
+// shards they were on, and chunks get their previous bounds. Steps that were not executed turn out to
+// be done already.
 //
-// It does not bring back the history and the versions of chunks, flags that a
-// move or a split has cleared, and the time a range deletion takes.
+// Undo does not restore the history and the versions of chunks, flags that a move or a split has
+// cleared, and the time that a range deletion takes.
 func Undo(h *History) (*plan.Plan, error) {
 	if h.lastChapter().plan.Goal.Kind == plan.Undo {
 		if h.Finished() {
@@ -52,7 +52,7 @@ func Undo(h *History) (*plan.Plan, error) {
 	return plan.FromSteps(p, u.steps)
 }
 
-// undoBuilder collects the steps back.
+// undoBuilder collects the steps of an undo.
 type undoBuilder struct{ steps []plan.Step }
 
 func (u *undoBuilder) add(s plan.Step) { u.steps = append(u.steps, s) }
@@ -99,7 +99,8 @@ func (u *undoBuilder) undoStep(b startedStep) {
 	}
 }
 
-// movedRanges are what a step has moved or, where it is not known to be done, may have.
+// movedRanges returns the ranges that a step has moved, or may have moved if the step is not known to
+// be done.
 func (b startedStep) movedRanges() []Moved {
 	whole := Moved{Min: b.step.Min, Max: b.step.Max, Documents: b.step.Documents, Bytes: b.step.Bytes}
 	if b.step.Within == nil {
@@ -118,14 +119,14 @@ func (b startedStep) movedRanges() []Moved {
 	return []Moved{whole}
 }
 
-// addMovesBack adds the moves back to the donor, in as few ranges as possible.
+// addMovesBack adds moves of a range back to the donor, in as few ranges as possible.
 func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m Moved) {
 	back.Kind, back.From, back.To, back.Min = plan.Move, b.step.To, b.step.From, m.Min
 	back.Bytes, back.Documents = m.Bytes, m.Documents
 	add := func() {
 		if back.Min.Less(back.Max) {
 			u.add(back)
-			back.Bytes, back.Documents = 0, 0 // it is not known how much of it lay in which range
+			back.Bytes, back.Documents = 0, 0 // the distribution over the ranges is not known
 		}
 	}
 	back.Max = back.Min
@@ -150,8 +151,8 @@ func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m Moved) {
 	add()
 }
 
-// mayHaveCut reports whether the donor may have cut a chunk for a step that is not known
-// to be done: for a move, or for a split at points that only the donor knows.
+// mayHaveCut reports whether the donor may have split a chunk for a step that is not known to be done:
+// for a move, or for a split at points that only the donor knows.
 func (b startedStep) mayHaveCut(c priorChunk) bool {
 	if b.done || b.step.Within != nil && !c.Min.Equal(b.span.Min) {
 		return false
@@ -159,8 +160,8 @@ func (b startedStep) mayHaveCut(c priorChunk) bool {
 	return b.step.Kind == plan.Move && c.Shard == b.step.From || b.step.Kind == plan.Split && b.step.Within != nil
 }
 
-// addMerges merges the chunks that points lay inside of, and one that the donor may have
-// cut at an unknown place.
+// addMerges adds the merges of chunks that contain points, and of a chunk that the donor may have split
+// at an unknown point.
 func (u *undoBuilder) addMerges(back plan.Step, b startedStep, points []catalog.Key) {
 	back.Kind = plan.Merge
 	for _, c := range b.priorChunks {

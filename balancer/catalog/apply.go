@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Apply makes the table that results when every changed chunk replaces
-// whatever it overlaps: what a split, a merge, a migration or an incremental
-// read of config.chunks leads to. Of changed chunks that overlap each other
-// the higher version wins. The cost is proportional to the blocks the changed
-// chunks lie in, not to the table. Changes that would leave a gap are
-// ConflictingOperationInProgress, and the table stays as it is.
+// Apply returns the table in which every changed chunk replaces the chunks that it overlaps, as after a
+// split, a merge, a migration or an incremental read of config.chunks. Of changed chunks that overlap
+// each other, the one with the higher version is used. The cost is proportional to the number of blocks
+// that contain changed chunks, not to the size of the table. If the changes would leave a gap, the
+// error is ConflictingOperationInProgress, and t is unchanged in any case.
 func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
 	if len(changed) == 0 {
 		return t, nil
@@ -33,8 +32,8 @@ func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
 	return a.newTable(changed), nil
 }
 
-// WithoutJumboFlags returns the table in which no chunk of a shard is flagged jumbo, or of any shard
-// if it is empty.
+// WithoutJumboFlags returns a table in which no chunk of a shard has the jumbo flag. An empty shard
+// means all shards.
 func (t *RoutingTable) WithoutJumboFlags(on ShardID) (*RoutingTable, error) {
 	var changed []Chunk
 	for c := range t.JumboChunks() {
@@ -46,7 +45,7 @@ func (t *RoutingTable) WithoutJumboFlags(on ShardID) (*RoutingTable, error) {
 	return t.Apply(changed)
 }
 
-// dropOverlapped sorts changed chunks by key and drops those that newer ones overlap.
+// dropOverlapped sorts changed chunks by key and removes chunks that newer chunks overlap.
 func dropOverlapped(changed []Chunk) []Chunk {
 	byKey := func(a, b Chunk) int {
 		return cmp.Or(a.Min.Compare(b.Min), a.Version.Compare(b.Version))
@@ -82,17 +81,17 @@ func dropOverlapped(changed []Chunk) []Chunk {
 	return kept
 }
 
-// tableUpdate is one Apply under way.
+// tableUpdate is the state of one Apply.
 type tableUpdate struct {
 	old     *RoutingTable
-	writer  tableWriter   // its blocks are those added
+	writer  tableWriter   // its blocks are the added ones
 	shelves []*blockGroup // of the new table
 	removed []*block
 	inPlace bool // all bounds and positions are as before
 }
 
-// keepsBounds reports whether every changed chunk has the bounds of an existing
-// one, types included: migrations and flag changes, which leave bounds and positions alone.
+// keepsBounds reports whether every changed chunk has the bounds of an existing chunk, including types.
+// This is the case for migrations and flag changes, which leave bounds and positions unchanged.
 func (a *tableUpdate) keepsBounds(changed []Chunk) bool {
 	for _, c := range changed {
 		p := a.old.locate(c.Min.encoded)
@@ -103,7 +102,7 @@ func (a *tableUpdate) keepsBounds(changed []Chunk) bool {
 	return true
 }
 
-// newTable puts the new table together and brings the totals up to date.
+// newTable builds the new table and updates the totals.
 func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	t := &RoutingTable{
 		pattern: a.old.pattern, epoch: a.old.epoch, timestamp: a.old.timestamp,
@@ -118,7 +117,7 @@ func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	t.newest = a.old.newest
 	for _, c := range changed {
 		if c.Version == t.version {
-			// Found again by its bound, which the table has a copy of.
+			// Located by its bound, of which the table has a copy.
 			p := t.locate(c.Min.encoded)
 			t.newest = t.block(p).encodedAt(p.chunk)
 		}
@@ -126,8 +125,8 @@ func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	return t
 }
 
-// updateTotals brings the totals up to date. The shelves, which are, tell the newest chunk of
-// a shard.
+// updateTotals updates the totals. The newest chunk of a shard is taken from the shelves, which are up
+// to date already.
 func (a *tableUpdate) updateTotals(t *RoutingTable) {
 	t.totals = make(shardTotals, len(t.shards.names))
 	copy(t.totals, a.old.totals)

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// BalancerClock is the clock by which the balancer reads its windows: the local time of
-// the config servers' primary. No command reports it, but their log entries contain it.
+// BalancerClock is the clock with which the balancer reads its windows: the local time of the config
+// servers' primary. No command returns it, but log entries contain it.
 type BalancerClock struct {
-	// Location is its time zone; nil when it is unknown. What a log shows is the offset at
-	// the time SeenAt.
+	// Location is the time zone of the clock; nil if it is not known. If it is from a log, it is the
+	// UTC offset at the time SeenAt.
 	Location *time.Location
-	// SeenAt is when the newest log entry was written that shows the zone; zero for a zone
-	// that somebody named.
+	// SeenAt is the time of the newest log entry that shows the zone; zero if the user has named the
+	// zone.
 	SeenAt time.Time
 }
 
-// ParseTimeZone reads UTC, an offset such as +02:00, or a name such as Europe/Berlin.
+// ParseTimeZone parses UTC, an offset such as +02:00, or a name such as Europe/Berlin.
 func ParseTimeZone(name string) (*time.Location, error) {
 	for _, form := range []string{offsetLayout, "-0700"} {
 		if at, err := time.Parse(form, name); err == nil {
@@ -52,9 +52,9 @@ func (r Release) LogTimeFormat() string {
 
 const logTimeLayout = "2006-01-02T15:04:05.000"
 
-// ClockFromLogs returns the clock that the newest entry of the config servers shows in some
-// logs, whose entries have the order of time. The _id of an entry is
-// <server>-2026-11-22T03:40:00.000+01:00-<ObjectId>, with the local time of who wrote it.
+// ClockFromLogs returns the clock that the newest entry of a config server shows in some logs, whose
+// entries are in the order of time. The _id of an entry is
+// <server>-2026-11-22T03:40:00.000+01:00-<ObjectId>, with the local time of the server that wrote it.
 func ClockFromLogs(logs ...[]LogEntry) (clock BalancerClock) {
 	for _, log := range logs {
 		for i := len(log) - 1; i >= 0; i-- {
@@ -69,14 +69,14 @@ func ClockFromLogs(logs ...[]LogEntry) (clock BalancerClock) {
 	return clock
 }
 
-// configServerLocation returns the zone in which a config server wrote the entry; nil when another
-// server did, or when the entry does not show it.
+// configServerLocation returns the time zone in which a config server wrote the entry; nil if another
+// server wrote it, or if the entry does not show the zone.
 func (e LogEntry) configServerLocation() *time.Location {
 	shard, told := e.Raw.Lookup("shard").StringValueOK()
 	switch {
 	case told && shard != "config":
 		return nil
-	case !told && !strings.HasPrefix(e.What, "balancer."): // before 4.0 entries don't say whose they are
+	case !told && !strings.HasPrefix(e.What, "balancer."): // before 4.0 entries do not name the server that wrote them
 		return nil
 	}
 	id, _ := e.Raw.Lookup("_id").StringValueOK()
@@ -86,7 +86,7 @@ func (e LogEntry) configServerLocation() *time.Location {
 	if cut < len(logTimeLayout) {
 		return nil
 	}
-	// The server that is named may not be how the _id begins.
+	// The _id may begin with another name for the server.
 	for _, form := range []string{logTimeLayout + offsetLayout, logTimeLayout + "-0700"} {
 		if from := cut - len(form); from >= 0 {
 			if at, err := time.Parse(form, id[from:cut]); err == nil {
@@ -97,7 +97,7 @@ func (e LogEntry) configServerLocation() *time.Location {
 	return nil
 }
 
-// possibleLocations returns the zones in one of which the clock is at a time.
+// possibleLocations returns the time zones that the clock may have at a time.
 func (c BalancerClock) possibleLocations(now time.Time) []*time.Location {
 	switch {
 	case c.Location == nil:
@@ -115,10 +115,10 @@ func (c BalancerClock) possibleLocations(now time.Time) []*time.Location {
 	return []*time.Location{c.Location, time.FixedZone("", offset-hour), time.FixedZone("", offset+hour)}
 }
 
-// IsKnownAt reports whether the clock is known at a time to the minute.
+// IsKnownAt reports whether the clock's offset is certain at a time.
 func (c BalancerClock) IsKnownAt(now time.Time) bool { return len(c.possibleLocations(now)) == 1 }
 
-// String returns the zone in words: "UTC", "-08:00", "Europe/Berlin".
+// String returns the zone as text: "UTC", "-08:00", "Europe/Berlin".
 func (c BalancerClock) String() string {
 	if c.Location == nil {
 		return "unknown time zone"
@@ -126,22 +126,22 @@ func (c BalancerClock) String() string {
 	return c.Location.String()
 }
 
-// Opening is when the balancer's window is open next. The two times are the same when
-// its clock is known.
+// Opening is the next time at which the balancer's window is open. The two times are equal if the clock
+// is known.
 type Opening struct {
 	Earliest, Latest time.Time
-	// Never says that it never opens.
+	// Never says that the window never opens.
 	Never bool
 }
 
-// IsExact reports whether it is known when the window opens.
+// IsExact reports whether the time at which the window opens is certain.
 func (o Opening) IsExact() bool { return o.Earliest.Equal(o.Latest) }
 
-// HasWindow reports whether the balancer does not work around the clock.
+// HasWindow reports whether the balancer works only in windows.
 func (s *Settings) HasWindow() bool { return s.Window != nil || len(s.Days) > 0 }
 
-// NextOpening returns when the balancer's window is open next: now if it is, or if there is
-// none. The times are in the zone of its clock where that is known.
+// NextOpening returns when the balancer's window is open next: now if it is open or if there is no
+// window. The times are in the zone of the clock if the zone is known.
 func (s *Snapshot) NextOpening() (o Opening) {
 	settings, now := s.parts.Settings, s.BalancerTime()
 	if !settings.HasWindow() {
@@ -163,8 +163,8 @@ func (s *Snapshot) NextOpening() (o Opening) {
 	return o
 }
 
-// BalancerTime returns the time on the clock by which the balancer reads its windows; in
-// UTC when that is unknown.
+// BalancerTime returns the time on the clock with which the balancer reads its windows; in UTC if the
+// clock is not known.
 func (s *Snapshot) BalancerTime() time.Time {
 	if s.parts.Clock.Location == nil {
 		return s.parts.Time.UTC()
@@ -172,8 +172,8 @@ func (s *Snapshot) BalancerTime() time.Time {
 	return s.parts.Time.In(s.parts.Clock.Location)
 }
 
-// WithClock returns a copy in which the balancer's windows are read in a time zone that
-// somebody named; nil changes nothing.
+// WithClock returns a copy in which the balancer's windows are in a time zone that the user has named;
+// nil changes nothing.
 func (s *Snapshot) WithClock(zone *time.Location) *Snapshot {
 	if zone == nil {
 		return s
@@ -205,9 +205,9 @@ func (s *Snapshot) WindowText() string {
 	}
 }
 
-// ClockBounds returns the zones between which the truth lies when the clock is unknown:
-// that in which the window opens first and stays open longest, and that in which it
-// opens last. Both are the clock's where it is known.
+// ClockBounds returns the two extreme time zones if the clock is not known: the zone in which the
+// window opens first and stays open longest, and the zone in which it opens last. If the clock is
+// known, both are the zone of the clock.
 func (s *Snapshot) ClockBounds() (first, last *time.Location) {
 	settings, now := s.parts.Settings, s.BalancerTime()
 	if s.parts.Clock.Location != nil || !settings.HasWindow() {
@@ -231,7 +231,7 @@ func (s *Snapshot) ClockBounds() (first, last *time.Location) {
 			last, latest = zone, wait
 		}
 	}
-	if first == nil { // it never opens
+	if first == nil { // the window never opens
 		return time.UTC, time.UTC
 	}
 	return first, last

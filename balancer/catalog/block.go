@@ -4,70 +4,69 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A routing table is a row of shelves, a shelf is a row of blocks, and a block
-// holds a few hundred neighbouring chunks. Blocks and shelves never change, so
-// that tables differing in a few chunks share all others. A chunk costs its
-// lower bound, a row of 32 bytes, and what only some have where they have it.
+// A routing table is a sequence of shelves, a shelf is a sequence of blocks, and a block contains a few
+// hundred adjacent chunks. Blocks and shelves are immutable, so tables that differ in a few chunks
+// share all other blocks. A chunk costs its lower bound, a row of 32 bytes, and its optional data if it
+// has any.
 
-// layout has the sizes of blocks, in chunks, and of shelves, in blocks. New
-// ones get fill; one above most is split when it is rewritten, and one
-// below least is joined with the next.
+// layout contains the sizes of blocks, in chunks, and of shelves, in blocks. New ones get fill
+// elements. One with more than max is split when it is written again, and one with less than min is
+// joined with the next.
 type layout struct {
 	minBlock, blockFill, maxBlock int
 	minShelf, shelfFill, maxShelf int
 }
 
-// defaultLayout suits a hundred chunks as well as ten million. maxBlock must fit in
-// 16 bits.
+// defaultLayout returns the sizes for tables of any size, from a hundred to ten million chunks.
+// maxBlock must fit in 16 bits.
 func defaultLayout() layout { return layout{64, 256, 512, 16, 64, 128} }
 
-// block holds n chunks, which tile the range from its first to its last bound.
+// block contains n chunks, which cover the range from its first to its last bound.
 type block struct {
 	bounds
 	rows    []row
 	sizes   []Estimate // nil = none measured
-	history *histories // nil = none are kept
+	history *histories // nil = no history is kept
 
 	owned     []ownership // by shard
-	positions []uint16    // of the chunks of the first owner, of the second, ...
+	positions []uint16    // positions of the chunks of the first owner, then of the second, ...
 }
 
-// row is what every chunk has besides its bounds.
+// row contains the data of a chunk besides its bounds and optional data.
 type row struct {
 	version ChunkVersion
 	since   bson.Timestamp
 	id      bson.ObjectID
-	shard   uint16 // position in shardNames
+	shard   uint16 // index in shardNames
 	flags   chunkFlags
 }
 
-// bounds are the n+1 bounds of n chunks, lower bound i at i*stride in order if
-// all are of one length, else at offsets[i].
+// bounds contains the n+1 bounds of n chunks. Lower bound i begins at i*stride in encoded if all bounds
+// have the same length, and at offsets[i] otherwise.
 type bounds struct {
 	encoded string
 	stride  int
 	offsets []uint32 // n+2
-	types   []string // the different forms of keys
-	typesOf []uint16 // position in forms; nil = all the first
+	types   []string // the distinct types of keys
+	typesOf []uint16 // index in types; nil = all have the first
 }
 
-// chunkFlags packs the jumbo flag (lowest two bits) and how the history is
-// kept.
+// chunkFlags packs the jumbo flag (lowest two bits) and the representation of the history.
 type chunkFlags uint8
 
 const (
 	jumboBits   chunkFlags = 3
-	historyNone chunkFlags = 0 << 2 // none, or only the entry that shard and since imply
-	historyTail chunkFlags = 1 << 2 // the implied entry, then those kept
-	historyFull chunkFlags = 2 << 2 // those kept
+	historyNone chunkFlags = 0 << 2 // no history, or only the entry implied by shard and since
+	historyTail chunkFlags = 1 << 2 // the implied entry, then the stored entries
+	historyFull chunkFlags = 2 << 2 // the stored entries
 	historyBits chunkFlags = 3 << 2
 )
 
-// isJumbo reports the jumbo flag.
+// isJumbo reports whether the jumbo flag is set.
 func (f chunkFlags) isJumbo() bool { return Jumbo(f&jumboBits) == JumboTrue }
 
-// histories keep entries of all chunks of a block in one row; those of chunk i
-// begin at offsets[i].
+// histories contains the history entries of all chunks of a block. The entries of chunk i begin at
+// offsets[i].
 type histories struct {
 	offsets []uint32
 	entries []historyEntry
@@ -78,18 +77,18 @@ type historyEntry struct {
 	shard              uint16
 }
 
-// ownership sums up what a shard has in a block.
+// ownership describes the chunks of a shard in a block.
 type ownership struct {
 	shard  uint16
 	chunks uint16
 	jumbo  uint16
-	first  uint16 // in positions
+	first  uint16 // index in positions
 	newest ChunkVersion
 }
 
 func (b *block) len() int { return len(b.rows) }
 
-// key is bound i, 0 to n.
+// key returns bound i, 0 to n.
 func (b *bounds) key(i int) Key {
 	k := Key{encoded: b.encodedAt(i)}
 	if b.typesOf == nil {
@@ -116,8 +115,7 @@ func (b *bounds) offset(i int) uint32 {
 	return b.offsets[i]
 }
 
-// find returns the position of the chunk that contains the key; the key is not
-// below the block.
+// find returns the position of the chunk that contains the key. The key must not be below the block.
 func (b *block) find(order string) int {
 	from, to := 0, b.len()
 	for to-from > 1 {
@@ -130,9 +128,10 @@ func (b *block) find(order string) int {
 	return from
 }
 
-// ownershipOf returns what the shard has in the block, nil when nothing.
+// ownershipOf returns the ownership of a shard in the block; nil if the shard owns no chunk.
 func (b *block) ownershipOf(shard uint16) *ownership {
-	// It has the place of its number, or one before: rounds ask all blocks for a shard.
+	// The index is at most the number of the shard. This shortens the search, since rounds search all
+	// blocks for a shard.
 	from, to := 0, min(int(shard)+1, len(b.owned))
 	for from < to {
 		mid := int(uint(from+to) >> 1)
@@ -148,14 +147,14 @@ func (b *block) ownershipOf(shard uint16) *ownership {
 	return nil
 }
 
-// chunk rebuilds chunk i.
+// chunk returns chunk i.
 func (b *block) chunk(i int, names []ShardID) Chunk {
 	var c Chunk
 	b.readChunk(i, names, &historySlab{}, &c)
 	return c
 }
 
-// readChunk sets c to chunk i, with a history cut from slab; without one if that is nil.
+// readChunk sets c to chunk i. The history is allocated from slab; with a nil slab, c gets no history.
 func (b *block) readChunk(i int, names []ShardID, slab *historySlab, c *Chunk) {
 	r := &b.rows[i]
 	*c = Chunk{
@@ -190,14 +189,14 @@ func (b *block) historyOf(i int, owner ShardID, names []ShardID, slab *historySl
 	return h
 }
 
-// historySlab hands out history slices cut from larger ones, so that walking a
-// table does not allocate for every chunk.
+// historySlab allocates history slices from larger slices, so that walking a table does not allocate
+// for every chunk.
 type historySlab struct {
 	free []ChunkHistory
-	size int // of the next slab; 0 = exactly what is asked for
+	size int // of the next slab; 0 = exactly the requested size
 }
 
-// Slabs grow from the first size to the last: many a walk ends with its first
+// minSlab and maxSlab are the sizes of the first and of the largest slab. Many walks end at their first
 // chunk.
 const (
 	minSlab = 4
@@ -214,7 +213,7 @@ func (s *historySlab) take(n int) []ChunkHistory {
 	return h
 }
 
-// summarise computes what each shard has in the block, and where.
+// summarise computes the ownership of each shard in the block.
 func (b *block) summarise(counters []uint16) {
 	low, high := len(counters), 0
 	owners := 0

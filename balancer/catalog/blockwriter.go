@@ -10,21 +10,21 @@ type blockWriter struct {
 	typesOf       []uint16
 	rows          []row
 	sizes         []Estimate
-	hasSizes      bool     // one of sizes is not zero
-	historyStarts []uint32 // where histories begin in entries
+	hasSizes      bool     // at least one size is not zero
+	historyStarts []uint32 // start of each history in entries
 	entries       []historyEntry
 }
 
 func (w *blockWriter) len() int { return len(w.rows) }
 
-// addBound adds a lower bound, or the last upper one.
+// addBound adds a lower bound, or the upper bound of the block.
 func (w *blockWriter) addBound(order, form []byte) {
 	w.offsets = append(w.offsets, uint32(len(w.encoded)))
 	w.encoded = append(w.encoded, order...)
 	w.typesOf = append(w.typesOf, w.typesIndex(form))
 }
 
-// typesIndex finds a form among the last few: most blocks have one or two.
+// typesIndex searches for types among the last few: most blocks have one or two.
 func (w *blockWriter) typesIndex(form []byte) uint16 {
 	i := findTypes(w.types, form)
 	if i < 0 {
@@ -43,8 +43,7 @@ func findTypes[T ~string | ~[]byte](forms []string, form T) int {
 	return -1
 }
 
-// addChunk adds a chunk whose lower bound was just added; its history follows
-// with entry.
+// addChunk adds a chunk whose lower bound was just added. Its history follows with addHistory.
 func (w *blockWriter) addChunk(r row, size Estimate) {
 	w.rows = append(w.rows, r)
 	w.addSize(size)
@@ -64,9 +63,9 @@ func (w *blockWriter) addHistory(e historyEntry) {
 	}
 }
 
-// needsEntry notes in the flags how the history is kept, entry by entry, newest
-// first, and reports whether this entry must be: the first one need not be
-// when shard and since imply it.
+// needsEntry records in the flags how the history is stored. It is called for each entry, newest first,
+// and reports whether the entry has to be stored: the first entry is not stored if shard and since
+// imply it.
 func (r *row) needsEntry(e historyEntry) bool {
 	if r.flags&historyBits != historyNone {
 		return true
@@ -79,9 +78,8 @@ func (r *row) needsEntry(e historyEntry) bool {
 	return true
 }
 
-// finish closes the block with its upper bound and empties the writer. The
-// summary needs as many counters as there are shards, all zero before and
-// after.
+// finish completes the block with its upper bound and resets the writer. counters needs one element for
+// each shard; all elements are zero before and after the call.
 func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	w.addBound(order, form)
 	b := &block{
@@ -113,7 +111,7 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	return b
 }
 
-// stride returns the length all bounds have, 0 if they differ.
+// stride returns the common length of all bounds, or 0 if the lengths differ.
 func (w *blockWriter) stride() int {
 	n := len(w.encoded) / len(w.offsets)
 	for i, o := range w.offsets {

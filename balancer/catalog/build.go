@@ -14,16 +14,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// NewRoutingTable builds a table from chunks in key order. Chunks that leave a
-// gap, overlap, or do not reach from MinKey to MaxKey are
-// ConflictingOperationInProgress: somebody read them while they changed.
+// NewRoutingTable builds a table from chunks in key order. If the chunks leave a gap, overlap, or do
+// not reach from MinKey to MaxKey, the error is ConflictingOperationInProgress, since the chunks have
+// changed while they were read.
 func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
 	chunks iter.Seq[Chunk]) (*RoutingTable, error) {
 	return newRoutingTable(defaultLayout(), p, epoch, ts, chunks)
 }
 
-// NewRoutingTableUnsorted is NewRoutingTable of chunks in any order, some of which have changed while
-// they were read: of those that overlap the higher version counts.
+// NewRoutingTableUnsorted builds a table like NewRoutingTable, from chunks in any order, some of which
+// may have changed while they were read: of overlapping chunks, the one with the higher version is
+// used.
 func NewRoutingTableUnsorted(
 	p KeyPattern,
 	epoch bson.ObjectID,
@@ -67,8 +68,8 @@ func emptyRangeError(c Chunk) error {
 	return mongoerr.New(mongoerr.BadValue, "chunk min %s is not below max %s", c.Min, c.Max)
 }
 
-// Builder makes a routing table from config.chunks documents as they come from
-// a cursor, in key order, without garbage for every chunk.
+// Builder builds a routing table from the documents of config.chunks in key order, as read from a
+// cursor, without an allocation for every chunk.
 type Builder struct {
 	pattern   KeyPattern
 	epoch     bson.ObjectID
@@ -78,22 +79,22 @@ type Builder struct {
 	stored storedChunk
 	max    []byte // upper bound document of the last chunk
 	bound  bound  // lower bound of the chunk being added
-	last   []byte // comparable lower bound of the chunk before
+	last   []byte // encoded lower bound of the previous chunk
 }
 
 // bound is a key in reusable buffers.
 type bound struct{ encoded, types []byte }
 
-// NewBuilder starts an empty table.
+// NewBuilder returns a Builder for an empty table.
 func NewBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *Builder {
 	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, defaultLayout())}
 }
 
-// Len returns the number of chunks so far.
+// Len returns the number of chunks added so far.
 func (b *Builder) Len() int { return b.writer.len() }
 
-// Add takes one config.chunks document; nothing of it is kept. The errors are
-// those of ParseChunk and NewRoutingTable.
+// Add adds the chunk of a config.chunks document. It does not keep references to the document. The
+// errors are those of ParseChunk and NewRoutingTable.
 func (b *Builder) Add(raw bson.Raw) error {
 	s := &b.stored
 	if err := s.read(raw); err != nil {
@@ -126,15 +127,15 @@ func (b *Builder) Add(raw bson.Raw) error {
 	return err
 }
 
-// checkOrder wants the bound just read to be the upper bound of the chunk
-// before, and above its lower one.
+// checkOrder checks that the lower bound in doc is the upper bound of the previous chunk and is greater
+// than its lower bound.
 func (b *Builder) checkOrder(doc bson.Raw) error {
 	if b.Len() == 0 {
 		if string(b.bound.encoded) != b.pattern.GlobalMin().encoded {
 			return notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), doc)
 		}
 	} else {
-		// Nearly always the bytes are the same, and need no encoding.
+		// The bytes are nearly always equal, and then need no encoding.
 		if !bytes.Equal(b.max, doc) {
 			end, err := b.pattern.Key(b.max)
 			if err != nil {
@@ -176,7 +177,7 @@ func (k *bound) read(p KeyPattern, doc bson.Raw) error {
 	if n == p.Len() && n > 0 {
 		return nil
 	}
-	key, err := p.Key(doc) // another order, or no key at all
+	key, err := p.Key(doc) // the fields are in another order, or doc is not a key
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (k *bound) read(p KeyPattern, doc bson.Raw) error {
 	return nil
 }
 
-// Table finishes the table. The builder must not be used any more.
+// Table returns the finished table. The builder must not be used any more.
 func (b *Builder) Table() (*RoutingTable, error) {
 	if b.Len() == 0 {
 		return nil, notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), b.pattern.Bound(b.pattern.GlobalMax()))
@@ -202,17 +203,17 @@ func (b *Builder) Table() (*RoutingTable, error) {
 	return b.writer.table(b.pattern, b.epoch, b.timestamp), nil
 }
 
-// tableWriter cuts a stream of chunks into blocks.
+// tableWriter divides a stream of chunks into blocks.
 type tableWriter struct {
 	shards      *shardNames
-	sharedNames bool // shards belongs to a table
+	sharedNames bool // shards is shared with a table
 	layout      layout
 	fill        int
 	block       blockWriter
 	blocks      []*block
 	count       int
 	counters    []uint16
-	lastShard   uint16 // the shard asked for last
+	lastShard   uint16 // the shard of the last lookup
 	scratch     bound
 }
 
@@ -223,7 +224,7 @@ func newTableWriter(shards *shardNames, l layout) tableWriter {
 // len returns the number of chunks.
 func (w *tableWriter) len() int { return w.count }
 
-// shardNumberByName returns the number of a shard, a new one if need be.
+// shardNumberByName returns the number of a shard, and adds the shard if it is new.
 func (w *tableWriter) shardNumberByName(name []byte) (uint16, error) {
 	if int(w.lastShard) < len(w.shards.names) && string(w.shards.names[w.lastShard]) == string(name) {
 		return w.lastShard, nil
@@ -260,7 +261,7 @@ func (w *tableWriter) shardNumberByName(name []byte) (uint16, error) {
 	return n, nil
 }
 
-// addChunk adds a chunk, closing a full block first.
+// addChunk adds a chunk. If the block is full, it is finished first.
 func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
 	if w.block.len() >= w.fill {
 		w.finish(low.encoded, low.types)
@@ -270,7 +271,7 @@ func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
 	w.count++
 }
 
-// finish closes the block begun.
+// finish finishes the current block.
 func (w *tableWriter) finish(order, form []byte) {
 	w.blocks = append(w.blocks, w.block.finish(order, form, w.counters))
 }
@@ -297,7 +298,7 @@ func (w *tableWriter) add(c Chunk) error {
 	return nil
 }
 
-// newRow returns a chunk's row before its history is known.
+// newRow returns the row of a chunk without its history.
 func (w *tableWriter) newRow(c *Chunk) (row, error) {
 	shard, err := w.shardNumber(c.Shard)
 	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard,
@@ -317,7 +318,7 @@ func (w *tableWriter) shardNumber(id ShardID) (uint16, error) {
 	return w.shardNumberByName([]byte(id))
 }
 
-// table makes a table of the blocks written.
+// table returns a table with the written blocks.
 func (w *tableWriter) table(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *RoutingTable {
 	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, layout: w.layout, shards: w.shards}
 	t.shelves = w.layout.makeShelves(slices.Clip(w.blocks))

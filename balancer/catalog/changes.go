@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Change is one chunk in which two tables of a collection differ: the chunk as
-// it is now or, where none begins at Min any more, nothing but that bound.
+// Change is a difference between two tables of a collection: the new chunk or, if no chunk begins at
+// Min any more, only the bound Min.
 type Change struct {
 	Min     Key
 	Chunk   Chunk
 	Removed bool
 }
 
-// ChangesSince returns the chunks in which the table differs from an older one of the
-// same pattern, in key order. What the tables share is not looked at, so after
-// Apply the cost is that of the blocks it has written. From nil all differ.
+// ChangesSince returns the chunks in which the table differs from an older table of the same pattern,
+// in key order. Blocks that the tables share are skipped, so the cost after Apply is that of the
+// written blocks. With a nil old table, all chunks differ.
 func (t *RoutingTable) ChangesSince(old *RoutingTable) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		if old == nil {
@@ -50,7 +50,7 @@ func (t *RoutingTable) ChangesSince(old *RoutingTable) iter.Seq[Change] {
 	}
 }
 
-// chunkRef is a chunk where it lies.
+// chunkRef refers to a chunk in its block.
 type chunkRef struct {
 	block *block
 	chunk int
@@ -58,8 +58,8 @@ type chunkRef struct {
 
 func (p chunkRef) load(t *RoutingTable) Chunk { return p.block.chunk(p.chunk, t.shards.names) }
 
-// compareStarts compares where two rows of chunks begin: below zero the first one is
-// first, above zero the second, zero both.
+// compareStarts compares the lower bounds of the first chunks of two slices. The result is negative if
+// a begins first, positive if b begins first, and zero if both begin at the same key.
 func compareStarts(a, b []chunkRef) int {
 	switch {
 	case len(a) == 0:
@@ -104,8 +104,7 @@ func (t *RoutingTable) chunksNotIn(other *RoutingTable) []chunkRef {
 	return found
 }
 
-// identical reports whether two chunks are equal in everything, types of bounds
-// included.
+// identical reports whether two chunks are equal in all fields, including the types of bounds.
 func (c Chunk) identical(o Chunk) bool {
 	return c.ID == o.ID && c.Min == o.Min && c.Max == o.Max && c.Shard == o.Shard && c.Version == o.Version &&
 		c.Jumbo == o.Jumbo && c.OnCurrentShardSince == o.OnCurrentShardSince && c.Estimate == o.Estimate &&

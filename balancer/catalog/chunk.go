@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Jumbo is the jumbo flag of a chunk. A split writes an explicit false, which
-// is kept apart from no flag at all.
+// Jumbo is the jumbo flag of a chunk. A split writes an explicit false, which is distinct from an
+// absent flag.
 type Jumbo uint8
 
 // The states of the jumbo flag.
@@ -21,7 +21,7 @@ const (
 	JumboTrue
 )
 
-// ChunkHistory says that a chunk was on a shard from a moment on.
+// ChunkHistory says from which time on a chunk was on a shard.
 type ChunkHistory struct {
 	ValidAfter bson.Timestamp
 	Shard      ShardID
@@ -40,9 +40,9 @@ type Chunk struct {
 	Estimate            Estimate       // set during defragmentation
 }
 
-// Doc returns the config.chunks document in the server's field order. A chunk
-// with OnCurrentShardSince but without history gets the one entry it implies,
-// because the server never writes the one without the other.
+// Doc returns the config.chunks document in the server's field order. A chunk with OnCurrentShardSince
+// but without history gets the one entry it implies, because the server never writes one of the fields
+// without the other.
 func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
 	d := bson.D{
 		{Key: "_id", Value: c.ID},
@@ -116,8 +116,8 @@ func ParseChunk(p KeyPattern, raw bson.Raw) (Chunk, error) {
 	return c, nil
 }
 
-// storedChunk is a config.chunks document read in one walk; what is not a
-// plain number still lies in the document's bytes.
+// storedChunk contains the fields of a config.chunks document, read in one pass. Fields that are not
+// plain numbers are slices of the document's bytes.
 type storedChunk struct {
 	id       bson.ObjectID
 	min, max []byte
@@ -174,7 +174,7 @@ func (s *storedChunk) setField(e *keyorder.Element) error {
 		}
 		s.shard = v.Value[4 : len(v.Value)-1]
 	case "lastmod":
-		// A date is what very old versions wrote (rules/02-migration-and-metadata §6.1).
+		// Very old versions wrote a date (rules/02-migration-and-metadata §6.1).
 		if v.Type != bson.TypeTimestamp && v.Type != bson.TypeDateTime {
 			return field{"lastmod", *v}.mismatchError("a timestamp")
 		}
@@ -213,8 +213,8 @@ func storedTimestamp(b []byte) bson.Timestamp {
 	return bson.Timestamp{T: uint32(n >> 32), I: uint32(n)}
 }
 
-// eachHistory reads the history, newest entry first. Its first entry must
-// agree with onCurrentShardSince when there is one (BadValue otherwise).
+// eachHistory reads the history, newest entry first. The first entry must agree with
+// onCurrentShardSince if that is set (BadValue otherwise).
 func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []byte)) error {
 	first := true
 	for e := keyorder.NewWalk(s.history); e.Next(); {
@@ -243,7 +243,7 @@ func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []b
 	return nil
 }
 
-// CoverExactly reports whether chunks in key order make up [lower, upper) exactly.
+// CoverExactly reports whether chunks in key order cover exactly [lower, upper).
 func CoverExactly(chunks []Chunk, lower, upper Key) bool {
 	at := lower
 	for _, chunk := range chunks {

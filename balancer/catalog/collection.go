@@ -8,8 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// DefaultMaxChunkSizeBytes is the chunk size where nothing else is set: 128
-// MiB (rules/01-rounds-and-settings §2.6).
+// DefaultMaxChunkSizeBytes is the default chunk size: 128 MiB (rules/01-rounds-and-settings §2.6).
 const DefaultMaxChunkSizeBytes = 128 << 20
 
 // Collection is an entry of config.collections (rules/03-catalog-and-keys §3.3).
@@ -30,11 +29,11 @@ type Collection struct {
 	NoChunkOperations    bool   // allowChunkOperations: false, from 9.0
 	EnableAutoMerge      bool   // absent = true
 	Unsplittable         bool   // tracked but not sharded
-	Resharding           bool   // there are reshardingFields
+	Resharding           bool   // reshardingFields are set
 }
 
-// ParseCollection reads a config.collections document. A missing required
-// field is IDLFailedToParse; unknown fields are ignored.
+// ParseCollection parses a config.collections document. A missing required field is IDLFailedToParse;
+// unknown fields are ignored.
 func ParseCollection(raw bson.Raw) (Collection, error) {
 	c := Collection{AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
 	var key bson.Raw
@@ -106,8 +105,8 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 }
 
 // BalanceableIn reports whether the balancer may choose migrations of the collection
-// (rules/01-rounds-and-settings §2.8), by the flags that a release knows. Zone-boundary splits
-// happen all the same.
+// (rules/01-rounds-and-settings §2.8), by the flags that a release supports. Splits at zone boundaries
+// are done in any case.
 func (c Collection) BalanceableIn(r Release) bool {
 	switch {
 	case r.BalancesBySize():

@@ -7,30 +7,30 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Chunks are what a Commit changes: a RoutingTable, or a Draft.
+// Chunks is a RoutingTable or a Draft that a Commit changes.
 type Chunks interface {
-	// Version is that of the newest chunk.
+	// Version returns the version of the newest chunk.
 	Version() Version
-	// FirstOther returns the first chunk in key order that a shard owns besides the one
-	// with a lower bound; false when there is none.
+	// FirstOther returns the first chunk in key order that a shard owns, other than the chunk with the
+	// lower bound than; false if there is none.
 	FirstOther(s ShardID, than Key) (Chunk, bool)
 }
 
-// Commit makes the chunks that the config server writes for a migration, a split or a merge: bounds,
-// versions, history and flags (rules/02-migration-and-metadata §6.3 to §6.6). Whether the change is
-// allowed is for the caller to have checked.
+// Commit computes the chunks that the config server writes for a migration, a split or a merge: bounds,
+// versions, history and flags (rules/02-migration-and-metadata §6.3 to §6.6). The caller has to check
+// that the change is permitted.
 type Commit struct {
 	Release Release
-	// NewID makes the _id of chunks that did not exist before.
+	// NewID returns the _id for a new chunk.
 	NewID func() bson.ObjectID
-	// HistoryWindow is how long a chunk's former shards are remembered.
+	// HistoryWindow is the time for which a chunk's former shards are kept in its history.
 	HistoryWindow time.Duration
 }
 
-// Move returns the chunks that change when [lower, upper), which lies in the
-// chunk, goes to another shard at a time: the moved range, what is left of the
-// chunk on the donor, and the control chunk, another one of the donor that gets
-// a new version. The version of the control chunk is 0|0 when there is none.
+// Move returns the chunks that change when the range [lower, upper) of a chunk moves to another shard
+// at a time: the moved range, the rest of the chunk on the donor, and the control chunk, which is
+// another chunk of the donor that gets a new version. The version of the control chunk is 0|0 if there
+// is none.
 func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	at bson.Timestamp) (changed []Chunk, control ChunkVersion) {
 	version := ChunkVersion{Major: t.Version().Major + 1}
@@ -47,7 +47,7 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	kept := c.trimHistory(chunk.History, at)
 	moved.History = append(make([]ChunkHistory, 0, 1+len(kept)), ChunkHistory{ValidAfter: at, Shard: to})
 	moved.History = append(moved.History, kept...)
-	changed = append(make([]Chunk, 0, 2), moved) // nearly always the moved one and the control chunk
+	changed = append(make([]Chunk, 0, 2), moved) // usually the moved chunk and the control chunk
 
 	remainder := func(lower, upper Key) {
 		if lower.Compare(upper) >= 0 {
@@ -67,7 +67,7 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	return changed, control
 }
 
-// trimHistory leaves entries older than the history window out, but for the newest.
+// trimHistory removes entries older than the history window, except for the newest of them.
 func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHistory {
 	oldest := int64(at.T) - int64(c.HistoryWindow.Seconds())
 	for len(history) > 1 && int64(history[len(history)-1].ValidAfter.T) < oldest {
@@ -76,10 +76,10 @@ func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHi
 	return history
 }
 
-// Split returns the chunks that a chunk is cut into at points, which ascend and
-// lie inside of it. The first keeps the id; each gets the next minor version
-// after that of the collection, and an explicit jumbo: false, but 5.0 keeps the
-// flag (rules/01-selection §10.2, rules/02-migration-and-metadata §6.3 and §6.4).
+// Split returns the chunks into which points divide a chunk. Points are in ascending order and inside
+// the chunk. The first chunk keeps the id. Each chunk gets the next minor version of the collection and
+// an explicit jumbo: false; 5.0 keeps the flag (rules/01-selection §10.2,
+// rules/02-migration-and-metadata §6.3 and §6.4).
 func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
 	version := t.Version().ChunkVersion
 	bounds := append(slices.Clone(points), chunk.Max)
@@ -103,8 +103,8 @@ func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
 	return pieces
 }
 
-// Merge returns the chunk that mergeChunks makes of neighbours on one shard, in key order: it keeps
-// the id and the flag of the first (rules/02-defragmentation-and-merging §3.6).
+// Merge returns the chunk into which mergeChunks merges adjacent chunks of one shard. The chunk keeps
+// the id and the flag of the first chunk (rules/02-defragmentation-and-merging §3.6).
 func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
 	merged := chunks[0]
 	merged.Max = chunks[len(chunks)-1].Max
@@ -121,8 +121,8 @@ func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
 	return merged
 }
 
-// MergeRuns returns the chunks that the auto-merger makes of runs of neighbours,
-// one for each run, with new ids and no flags (rules/02-defragmentation-and-merging §3.5).
+// MergeRuns returns the chunks into which the auto-merger merges runs of adjacent chunks, one for each
+// run, with new ids and without flags (rules/02-defragmentation-and-merging §3.5).
 func (c Commit) MergeRuns(t Chunks, runs [][]Chunk) []Chunk {
 	version := t.Version().ChunkVersion
 	merged := make([]Chunk, len(runs))
@@ -141,7 +141,7 @@ func (c Commit) MergeRuns(t Chunks, runs [][]Chunk) []Chunk {
 	return merged
 }
 
-// newestSince is when the last of some chunks came to its shard.
+// newestSince returns the latest time at which one of some chunks came to its shard.
 func newestSince(chunks []Chunk) bson.Timestamp {
 	since := bson.Timestamp{I: 1}
 	for _, chunk := range chunks {

@@ -16,9 +16,8 @@ type DayWindow struct {
 	Window
 }
 
-// ParseDayWindows reads the activeWindowDOW field. Not an array is
-// TypeMismatch, an entry that lacks a field is IDLFailedToParse, everything else that is wrong
-// with an entry BadValue.
+// ParseDayWindows parses the activeWindowDOW field. A value that is not an array is TypeMismatch, an
+// entry without a required field is IDLFailedToParse, and every other error in an entry is BadValue.
 func ParseDayWindows(v bson.RawValue) ([]DayWindow, error) {
 	list, ok := v.ArrayOK()
 	if !ok {
@@ -73,9 +72,9 @@ func requireFields(of string, doc bson.Raw, names ...string) error {
 	return nil
 }
 
-// Contains reports whether now lies in the window on its day. A window over
-// midnight has both its parts on that day: it does not go on in the morning
-// after (rules/01-examples-and-traps §12, trap 18).
+// Contains reports whether now is in the window on the window's day. Both parts of a window over
+// midnight are on that day: the window does not continue on the following morning
+// (rules/01-examples-and-traps §12, trap 18).
 func (d DayWindow) Contains(now time.Time) bool {
 	return now.Weekday() == d.Day && d.Window.Contains(now)
 }

@@ -2,8 +2,8 @@ package catalog
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// ParseDistribution reads a document of $shardedDataDistribution: a collection, and what each
-// shard has of it. What has another form is left out.
+// ParseDistribution parses a document of $shardedDataDistribution, which contains the amount of a
+// collection's data on each shard. It skips values of another form.
 func ParseDistribution(doc bson.Raw) (namespace string, sizes map[ShardID]ShardData) {
 	namespace, _ = doc.Lookup("ns").StringValueOK()
 	sizes = map[ShardID]ShardData{}

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// DocumentKey returns the shard key of a document to be stored (rules/03-catalog-and-keys §4.3):
-// every path is looked up, a missing field is null, the hashed field is hashed.
-// An array as value or on the way is ShardKeyNotFound.
+// DocumentKey returns the shard key of a document to be stored (rules/03-catalog-and-keys §4.3): a
+// missing field is null, and the hashed field is hashed. An array as a value or in a path is
+// ShardKeyNotFound.
 func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	var b keyBuilder
 	for i := range p.Len() {
@@ -25,8 +25,8 @@ func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	return b.key(), nil
 }
 
-// AppendDocumentKey appends the comparable bytes of DocumentKey: all it takes to
-// look up where a document belongs.
+// AppendDocumentKey appends the comparable bytes of DocumentKey, which suffice to find the chunk of a
+// document.
 func (p KeyPattern) AppendDocumentKey(dst []byte, doc bson.Raw) ([]byte, error) {
 	for i := range p.Len() {
 		v, err := p.fieldValue(doc, i)
@@ -38,7 +38,7 @@ func (p KeyPattern) AppendDocumentKey(dst []byte, doc bson.Raw) ([]byte, error) 
 	return dst, nil
 }
 
-// fieldValue returns what a document to be stored has for a field of the key.
+// fieldValue returns the value of a field of the key in a document to be stored.
 func (p KeyPattern) fieldValue(doc bson.Raw, field int) (bson.RawValue, error) {
 	v, found := lookup(doc, p.pattern.paths[field])
 	switch {
@@ -50,8 +50,8 @@ func (p KeyPattern) fieldValue(doc bson.Raw, field int) (bson.RawValue, error) {
 	return v, nil
 }
 
-// ArrayField returns the first field of the key that is or lies in an array in a document;
-// empty where none does.
+// ArrayField returns the first field of the key that is an array or lies in an array in a document;
+// empty if there is none.
 func (p KeyPattern) ArrayField(doc bson.Raw) string {
 	for i, path := range p.pattern.paths {
 		if v, _ := lookup(doc, path); v.Type == bson.TypeArray {
@@ -61,8 +61,7 @@ func (p KeyPattern) ArrayField(doc bson.Raw) string {
 	return ""
 }
 
-// keyValue returns a raw field value as it stands in the key: hashed if the
-// pattern says so.
+// keyValue returns a field value as part of a key: hashed if the field is hashed.
 func (p KeyPattern) keyValue(field int, v bson.RawValue) bson.RawValue {
 	if field != p.pattern.hashed {
 		return v
@@ -70,8 +69,7 @@ func (p KeyPattern) keyValue(field int, v bson.RawValue) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(keyorder.Hash(v)))}
 }
 
-// appendKeyValue appends the comparable bytes of what stored returns, which it does
-// not make.
+// appendKeyValue appends the comparable bytes of keyValue without building that value.
 func (p KeyPattern) appendKeyValue(dst []byte, field int, v bson.RawValue) []byte {
 	if field == p.pattern.hashed {
 		return keyorder.AppendInt64(dst, keyorder.Hash(v))
@@ -79,7 +77,7 @@ func (p KeyPattern) appendKeyValue(dst []byte, field int, v bson.RawValue) []byt
 	return keyorder.Append(dst, v)
 }
 
-// lookup follows a path. At an array it stops and returns the array.
+// lookup follows a path. If an array is in the path, lookup returns the array.
 func lookup(doc []byte, path []string) (bson.RawValue, bool) {
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
 		if string(e.Name) != path[0] {
@@ -96,10 +94,10 @@ func lookup(doc []byte, path []string) (bson.RawValue, bool) {
 	return bson.RawValue{}, false
 }
 
-// QueryKey returns the shard key a filter asks for: an equality on every field,
-// as {a: 1}, {a: {$eq: 1}} or inside $and (rules/03-catalog-and-keys §4.3). The hashed field is
-// hashed. It reports false when a field has no equality, or two that differ, or one
-// with an array or a regular expression.
+// QueryKey returns the shard key that a filter selects: it needs an equality for every field, as {a:
+// 1}, {a: {$eq: 1}} or inside $and (rules/03-catalog-and-keys §4.3). The hashed field is hashed.
+// QueryKey returns false if a field has no equality, two different ones, or one with an array or a
+// regular expression.
 func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
 	if p.pattern == nil {
 		return Key{}, false
@@ -118,8 +116,8 @@ func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
 	return keyBuilder{q.values}.key(), true
 }
 
-// isSingleValue reports whether an equality with a value is one with a single value of a
-// key: not with an array, a regular expression, or nothing.
+// isSingleValue reports whether an equality with a value selects a single value of a key: the value is
+// not an array or a regular expression, and is not missing.
 func isSingleValue(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
@@ -128,8 +126,8 @@ func isSingleValue(v bson.RawValue) bool {
 	return true
 }
 
-// AppendQueryKey appends the comparable bytes of the shard key that a filter asks for,
-// which returns the value of each field. It reports false as QueryKey does.
+// AppendQueryKey appends the comparable bytes of the shard key that a filter selects. valueOf returns
+// the value of each field. AppendQueryKey returns false like QueryKey.
 func (p KeyPattern) AppendQueryKey(dst []byte, valueOf func(field string) (bson.RawValue, bool)) ([]byte, bool) {
 	for i := range p.Len() {
 		v, ok := valueOf(p.pattern.fields[i])
@@ -180,7 +178,7 @@ func (q *query) collect(filter []byte, depth int) {
 	}
 }
 
-// isOperators reports whether a value is like {$gt: 1} rather than a literal.
+// isOperators reports whether a value is a document of operators such as {$gt: 1}, and not a literal.
 func isOperators(v bson.RawValue) bool {
 	if v.Type != bson.TypeEmbeddedDocument {
 		return false
@@ -196,8 +194,8 @@ func isOperators(v bson.RawValue) bool {
 	return true
 }
 
-// addEquality notes an equality for the field itself and for the fields inside an
-// object value: {a: {b: 1}} fixes a.b.
+// addEquality records an equality for the field and for the fields inside an object value: {a: {b: 1}}
+// also sets a.b.
 func (q *query) addEquality(name string, v bson.RawValue) {
 	for i, field := range q.pattern.fields {
 		switch {

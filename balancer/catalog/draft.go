@@ -7,22 +7,21 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Draft is a routing table that changes all the time. Changes are gathered and
-// written into the table on demand: a table costs the blocks that
-// changed once, however often chunks in them did. It is not safe for concurrent use;
-// the tables that it gives away are.
+// Draft is a routing table that changes frequently. Changes are collected and applied to the table on
+// demand, so that a changed block is written once, no matter how often its chunks have changed. A Draft
+// is not safe for concurrent use; the tables that it returns are.
 type Draft struct {
 	table   *RoutingTable
 	version ChunkVersion
-	// pending are the chunks that the table does not know yet. They do not overlap,
-	// and each covers whole chunks of the table, alone or with its neighbours.
+	// pending contains the chunks that are not in the table yet. They do not overlap, and each one
+	// covers one or several whole chunks of the table.
 	pending        *btree.BTreeG[*Chunk] // by lower bound
-	countDelta     map[ShardID]int       // chunks that shards have more, or less, than in the table
-	searchChunk    Chunk                 // the one that pendingAt looks for
-	replacedChunks []Chunk               // room for those that Put replaces
+	countDelta     map[ShardID]int       // changes of the numbers of chunks since the table
+	searchChunk    Chunk                 // the search key of pendingAt
+	replacedChunks []Chunk               // reused by Put for the chunks that it replaces
 }
 
-// NewDraft begins with a table.
+// NewDraft returns a Draft that begins with a table.
 func NewDraft(t *RoutingTable) *Draft {
 	less := func(a, b *Chunk) bool { return a.Min.encoded < b.Min.encoded }
 	return &Draft{
@@ -31,7 +30,7 @@ func NewDraft(t *RoutingTable) *Draft {
 	}
 }
 
-// Table returns the table as it is now.
+// Table returns the current table.
 func (d *Draft) Table() *RoutingTable {
 	if d.pending.Len() == 0 {
 		return d.table
@@ -51,9 +50,9 @@ func (d *Draft) Table() *RoutingTable {
 	return next
 }
 
-// Put lets chunks take the place of what they overlap, all or none, as
-// RoutingTable.Apply does, with its errors. The slice is the draft's from then on: it
-// must not be changed.
+// Put replaces the chunks that the changed chunks overlap. It applies all changes or none, like
+// RoutingTable.Apply and with the same errors. The Draft keeps the slice, so the caller must not change
+// it.
 func (d *Draft) Put(changed ...Chunk) error {
 	if len(changed) > maxPending {
 		return d.apply(changed)
@@ -80,9 +79,9 @@ func (d *Draft) Put(changed ...Chunk) error {
 	return nil
 }
 
-// discardPending drops the chunks that the table does not know yet and that others overlap.
+// discardPending removes the pending chunks that changed chunks overlap.
 func (d *Draft) discardPending(changed []Chunk) {
-	var gathered []*Chunk // of those gone; most are in the table only
+	var gathered []*Chunk // the removed ones; most chunks are only in the table
 	for _, c := range changed {
 		gathered = slices.AppendSeq(gathered, d.pendingIn(c.Min, c.Max))
 	}
@@ -91,7 +90,7 @@ func (d *Draft) discardPending(changed []Chunk) {
 	}
 }
 
-// addCounts counts chunks that came or went. Neighbours are often on one shard.
+// addCounts counts added or removed chunks. Adjacent chunks are often on one shard.
 func (d *Draft) addCounts(chunks []Chunk, sign int) {
 	for len(chunks) > 0 {
 		n, shard := 1, chunks[0].Shard
@@ -103,11 +102,11 @@ func (d *Draft) addCounts(chunks []Chunk, sign int) {
 	}
 }
 
-// maxPending is how many changes come at once, at most, that are gathered: the
-// table is quicker with many.
+// maxPending is the maximum number of changes in one call that are collected. More changes are applied
+// to the table directly, which is faster.
 const maxPending = 64
 
-// apply writes changes, after those gathered.
+// apply applies the collected changes and then changed.
 func (d *Draft) apply(changed []Chunk) error {
 	next, err := d.Table().Apply(changed)
 	if err != nil {
@@ -117,10 +116,10 @@ func (d *Draft) apply(changed []Chunk) error {
 	return nil
 }
 
-// collectReplaced sets gone to the chunks that others take the place of, without their
-// histories. It is false for what is more than that, or wrong: chunks that overlap each
-// other, bounds where no chunk ends or that become of another type, a shard that the
-// table has to learn, a newest chunk that goes without a newer one.
+// collectReplaced sets replacedChunks to the chunks that changed chunks replace, without their
+// histories. It returns false for changes that are not simple replacements, or are invalid: chunks that
+// overlap each other, bounds that are not bounds of chunks or have another type, a shard that is not in
+// the table, or a newest chunk that is removed without a newer one.
 func (d *Draft) collectReplaced(changed []Chunk) bool {
 	d.replacedChunks = d.replacedChunks[:0]
 	byKey := func(a, b Chunk) int { return a.Min.Compare(b.Min) }
@@ -151,9 +150,10 @@ func (d *Draft) collectReplaced(changed []Chunk) bool {
 	return !slices.ContainsFunc(d.replacedChunks, isNewest) || slices.ContainsFunc(changed, isNewest)
 }
 
-// collectTiled adds the chunks to gone that tile a range; it is false when none do.
+// collectTiled adds the chunks that exactly cover a range to replacedChunks; it returns false if there
+// are none.
 func (d *Draft) collectTiled(from, to Key) bool {
-	if c := d.find(from, nil); c.Min == from && c.Max == to { // as nearly always
+	if c := d.find(from, nil); c.Min == from && c.Max == to { // the usual case
 		d.replacedChunks = append(d.replacedChunks, c)
 		return true
 	}
@@ -165,7 +165,7 @@ func (d *Draft) collectTiled(from, to Key) bool {
 		d.replacedChunks[len(d.replacedChunks)-1].Max == to
 }
 
-// knowsShards reports whether the table has the names of a chunk's shards.
+// knowsShards reports whether the table contains the shards of a chunk.
 func (d *Draft) knowsShards(c Chunk) bool {
 	if _, known := d.table.shards.number[c.Shard]; !known {
 		return false
@@ -184,14 +184,14 @@ func (d *Draft) Version() Version { return Version{d.table.epoch, d.table.timest
 // Count returns the number of chunks on a shard.
 func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.countDelta[s] }
 
-// Find returns the chunk that contains the key. The global maximum belongs to the
-// last chunk.
+// Find returns the chunk that contains the key. The last chunk contains the global maximum.
 func (d *Draft) Find(k Key) Chunk { return d.find(k, &historySlab{}) }
 
-// Place is Find without the history, for callers that do not need it.
+// Place returns the same chunk as Find without its history.
 func (d *Draft) Place(k Key) Chunk { return d.find(k, nil) }
 
-// find is Find with a history cut from slab, perhaps without one if that is nil.
+// find returns the chunk that contains the key. The history is allocated from slab; with a nil slab,
+// the history may be missing.
 func (d *Draft) find(k Key, slab *historySlab) (c Chunk) {
 	if c, ok := d.pendingAt(k); ok {
 		return *c
@@ -201,8 +201,7 @@ func (d *Draft) find(k Key, slab *historySlab) (c Chunk) {
 	return c
 }
 
-// pendingAt returns the chunk that contains the key, if the table does not know it yet.
-// The one sought begins at the key from then on.
+// pendingAt returns the pending chunk that contains the key. It sets searchChunk to the key.
 func (d *Draft) pendingAt(k Key) (found *Chunk, ok bool) {
 	if d.pending.Len() == 0 {
 		return nil, false
@@ -217,8 +216,8 @@ func (d *Draft) pendingAt(k Key) (found *Chunk, ok bool) {
 	return found, ok
 }
 
-// Overlapping returns the chunks that share keys with [from, to), in key order. A
-// zero Key leaves that end open. The draft must not change meanwhile.
+// Overlapping returns the chunks that share keys with [from, to), in key order. A zero Key means no
+// bound. The Draft must not change during the iteration.
 func (d *Draft) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return d.overlapping(from, to, &historySlab{size: minSlab})
 }
@@ -250,8 +249,7 @@ func (d *Draft) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	}
 }
 
-// pendingIn returns the chunks that share keys with [from, to) and that the table
-// does not know yet.
+// pendingIn returns the pending chunks that share keys with [from, to).
 func (d *Draft) pendingIn(from, to Key) iter.Seq[*Chunk] {
 	return func(yield func(*Chunk) bool) {
 		if d.pending.Len() == 0 {
@@ -265,8 +263,8 @@ func (d *Draft) pendingIn(from, to Key) iter.Seq[*Chunk] {
 	}
 }
 
-// FirstOther returns the first chunk in key order that a shard owns besides the one
-// with a lower bound; false when there is none.
+// FirstOther returns the first chunk in key order that a shard owns, other than the chunk with the
+// lower bound than; false if there is none.
 func (d *Draft) FirstOther(s ShardID, than Key) (first Chunk, ok bool) {
 	d.pending.Scan(func(c *Chunk) bool {
 		if ok = c.Shard == s && !c.Min.Equal(than); ok {

@@ -5,32 +5,31 @@ import (
 	"slices"
 )
 
-// Estimate is the size of a chunk that a defragmentation measured (estimatedDataSizeBytes,
-// rules/02-defragmentation-and-merging §2.1). The zero value is not measured, which is something else
-// from measured and empty.
+// Estimate is the size of a chunk that a defragmentation has measured (estimatedDataSizeBytes,
+// rules/02-defragmentation-and-merging §2.1). The zero value means that the size was not measured,
+// which is distinct from a measured size of zero.
 type Estimate int64
 
-// TooBig is the size of a chunk that is known not to be small, however large
-// it may be.
+// TooBig is the size of a chunk that is known not to be small, whatever its exact size.
 const TooBig int64 = math.MaxInt64
 
 // NewEstimate returns a measured size in bytes, 0 to TooBig.
-func NewEstimate(bytes int64) Estimate { return Estimate(bytes + 1) } // TooBig wraps around, and back
+func NewEstimate(bytes int64) Estimate { return Estimate(bytes + 1) } // TooBig overflows here, and Bytes reverses that
 
 // Known reports whether the chunk was measured.
 func (e Estimate) Known() bool { return e != 0 }
 
-// Bytes returns the size; it means something only when Known.
+// Bytes returns the size. It is valid only if Known.
 func (e Estimate) Bytes() int64 { return int64(e) - 1 }
 
-// Int32 returns the size as config.chunks has it, and false where that is an int64: servers keep
-// what fits as an int32.
+// Int32 returns the size as stored in config.chunks if it fits an int32, and false otherwise: servers
+// store a size as an int32 if possible.
 func (e Estimate) Int32() (int32, bool) {
 	n := int32(e.Bytes())
 	return n, int64(n) == e.Bytes()
 }
 
-// Plus returns the size of two chunks merged: too big if one of them is.
+// Plus returns the size of two merged chunks: TooBig if one of them is TooBig.
 func (e Estimate) Plus(o Estimate) Estimate {
 	a, b := e.Bytes(), o.Bytes()
 	if a > TooBig-b {
@@ -39,8 +38,7 @@ func (e Estimate) Plus(o Estimate) Estimate {
 	return NewEstimate(a + b)
 }
 
-// WithoutEstimates returns the table with no chunk measured. It shares the
-// blocks in which none is.
+// WithoutEstimates returns the table without measured sizes. It shares the blocks that have none.
 func (t *RoutingTable) WithoutEstimates() *RoutingTable {
 	next := *t
 	next.shelves = make([]*blockGroup, len(t.shelves))

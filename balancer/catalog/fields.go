@@ -11,14 +11,14 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// field is one element of a catalog document being read. Its readers take one
-// type each and answer TypeMismatch to others.
+// field is one element of a catalog document. Each of its readers accepts one type and returns
+// TypeMismatch for others.
 type field struct {
 	name  string
 	value bson.RawValue
 }
 
-// eachField reads a document field by field until read fails.
+// eachField calls read for each field of a document until read fails.
 func eachField(doc bson.Raw, read func(field) error) error {
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
 		if err := read(field{string(e.Name), e.Value}); err != nil {
@@ -80,7 +80,7 @@ func (f field) bool(dst *bool) error {
 	return nil
 }
 
-// lenientBool also takes numbers: everything but zero is true.
+// lenientBool also accepts numbers: every number but zero is true.
 func (f field) lenientBool(dst *bool) error {
 	if keyorder.Rank(f.value.Type) == keyorder.Rank(bson.TypeInt32) {
 		*dst = keyorder.Compare(f.value, int32Value(0)) != 0
@@ -89,7 +89,7 @@ func (f field) lenientBool(dst *bool) error {
 	return f.bool(dst)
 }
 
-// int64 takes any number that is a 64-bit integer.
+// int64 accepts any number that is a 64-bit integer.
 func (f field) int64(dst *int64) error {
 	switch f.value.Type {
 	case bson.TypeInt32:

@@ -7,30 +7,29 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Gap is something that a reader could not get.
+// Gap is a part of a Snapshot that could not be read.
 type Gap struct {
-	What      string  // such as "sizes" or "changelog"; empty when the reader left out what Reason says
-	Shard     ShardID // empty when it is not about one shard
-	Namespace string  // empty when it is not about one collection
+	What      string  // such as "sizes" or "changelog"; empty if Reason names the part
+	Shard     ShardID // empty if it does not concern one shard
+	Namespace string  // empty if it does not concern one collection
 	Reason    string
-	Down      bool // a server said that another one did not answer
-	// Code and CodeName are the server's; zero when no server said why.
+	Down      bool // a server has reported that another server did not answer
+	// Code and CodeName are from the server's error; zero if there is none.
 	Code     mongoerr.Code
 	CodeName string
 }
 
-// codeAtlasError is what Atlas answers to whatever it does not let its users do. It
-// is none of the server's own codes.
+// codeAtlasError is the code that Atlas returns for operations that it does not permit to its users. It
+// is not one of the server's codes.
 const codeAtlasError mongoerr.Code = 8000
 
-// IsUnauthorized reports whether a server knew the answer and would not give it to this
-// user: another user may be allowed to read it.
+// IsUnauthorized reports whether a server has refused the read to this user. Another user may be
+// allowed to read the part.
 func (g Gap) IsUnauthorized() bool {
 	return g.Code == mongoerr.Unauthorized || g.Code == codeAtlasError
 }
 
-// GapTexts says what could not be read, and why. Collections with the same reason share a
-// text.
+// GapTexts describes the gaps with their reasons. Collections with the same reason share a text.
 func GapTexts(gaps []Gap) []string {
 	type kind struct {
 		what, reason string
@@ -63,7 +62,7 @@ func GapTexts(gaps []Gap) []string {
 	return texts
 }
 
-// Text says what is missing, and why.
+// Text describes the gap with its reason.
 func (g Gap) Text() string {
 	if g.What == "" {
 		return g.Reason

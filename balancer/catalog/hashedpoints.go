@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// HashedPoints returns the hashes that cut all of them into n even parts, in
-// ascending order, as servers cut a new collection.
+// HashedPoints returns the hashes that divide the range of hashes into n equal parts, in ascending
+// order, as servers do for a new collection.
 func HashedPoints(n int) []int64 {
 	if n < 2 {
 		return nil
@@ -29,8 +29,8 @@ func HashedPoints(n int) []int64 {
 	return points
 }
 
-// HashedBound returns the bound at a hash that has the values which a lower bound
-// has before the hashed field.
+// HashedBound returns the bound with a hash in the hashed field and the values of a lower bound in the
+// fields before it.
 func (p KeyPattern) HashedBound(lower Key, point int64) (Key, error) {
 	bound := bson.D{}
 	values := lower.Values()

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Keys and chunks have a complete form in JSON, for plans, reports
-// and their readers. Values of keys are canonical extended JSON.
+// Keys and chunks have a lossless form in JSON, for plans, reports and their readers. Values of keys
+// are canonical extended JSON.
 
 // MarshalJSON returns the values of the key as an array, in the order of its
 // pattern; null for the zero Key.
@@ -32,7 +32,7 @@ func (k Key) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON returns. What can be no value of a key is
+// UnmarshalJSON parses the output of MarshalJSON. A value that can't be part of a key is
 // ErrNotShardKey.
 func (k *Key) UnmarshalJSON(data []byte) error {
 	var list []json.RawMessage
@@ -62,7 +62,7 @@ func (k *Key) UnmarshalJSON(data []byte) error {
 // what follows it in a document.
 const rawField = "$bson"
 
-// marshalValue returns a value as extended JSON that gives back the same bytes.
+// marshalValue returns a value as extended JSON from which the same bytes can be restored.
 func marshalValue(v bson.RawValue) (json.RawMessage, error) {
 	whole, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, true, false)
 	if err == nil {
@@ -71,7 +71,7 @@ func marshalValue(v bson.RawValue) (json.RawMessage, error) {
 			return text, nil
 		}
 	}
-	// Such as a text that is not valid UTF-8.
+	// For example, a string that is not valid UTF-8.
 	raw := base64.StdEncoding.EncodeToString(append([]byte{byte(v.Type)}, v.Value...))
 	return json.Marshal(map[string]string{rawField: raw})
 }
@@ -111,7 +111,7 @@ func unmarshalExtended(text json.RawMessage) (bson.RawValue, error) {
 // MarshalText returns the version as "M|m".
 func (v ChunkVersion) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads "M|m".
+// UnmarshalText parses "M|m".
 func (v *ChunkVersion) UnmarshalText(text []byte) error {
 	var next ChunkVersion
 	if n, err := fmt.Sscanf(string(text), "%d|%d", &next.Major, &next.Minor); n != 2 || next.String() != string(text) {

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// chunkJSON is a chunk in JSON.
+// chunkJSON is the JSON form of a chunk.
 type chunkJSON struct {
 	ID             bson.ObjectID      `json:"id"`
 	Min            Key                `json:"min"`
@@ -25,7 +25,7 @@ type chunkHistoryJSON struct {
 	Shard      ShardID       `json:"shard"`
 }
 
-// timestampJSON is a timestamp as extended JSON has it.
+// timestampJSON is a timestamp in extended JSON.
 type timestampJSON struct {
 	Timestamp struct {
 		T uint32 `json:"t"`
@@ -42,8 +42,8 @@ func (t timestampJSON) timestamp() bson.Timestamp {
 	return bson.Timestamp{T: t.Timestamp.T, I: t.Timestamp.I}
 }
 
-// MarshalJSON returns the chunk as an object whose fields are named as those of
-// config.chunks, but for id and version; bounds are as those of Key.
+// MarshalJSON returns the chunk as an object with the field names of config.chunks, except for id and
+// version. Bounds have the JSON form of Key.
 func (c Chunk) MarshalJSON() ([]byte, error) {
 	j := chunkJSON{ID: c.ID, Min: c.Min, Max: c.Max, Shard: c.Shard, Version: c.Version}
 	if c.Jumbo != JumboUnset {
@@ -64,7 +64,7 @@ func (c Chunk) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON returns; a chunk has a range and a shard.
+// UnmarshalJSON parses the output of MarshalJSON. A chunk must have a range and a shard.
 func (c *Chunk) UnmarshalJSON(data []byte) error {
 	var j chunkJSON
 	if err := json.Unmarshal(data, &j); err != nil {

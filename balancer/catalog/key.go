@@ -9,28 +9,26 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// ErrNotShardKey says that a document is not a full shard key: a field is
-// missing, too many or an array (rules/03-catalog-and-keys §4.3). Commands answer it with codes
-// of their own.
+// ErrNotShardKey says that a document is not a full shard key: a field is missing, unknown, or an array
+// (rules/03-catalog-and-keys §4.3). Commands report it with different codes.
 var ErrNotShardKey = errors.New("not a full shard key")
 
-// Key is a shard-key value: a bound of chunks and zones, or the key of one
-// document. It holds comparable bytes and what it takes to rebuild the BSON
-// values with their types. Keys are immutable and cheap to copy; keys of one
-// pattern compare with each other, and the zero Key is smaller than all.
+// Key is a value of the shard key: a bound of chunks and zones, or the key of a document. It contains
+// comparable bytes, and the information to restore the BSON values with their types. Keys are immutable
+// and cheap to copy. Keys of one pattern can be compared, and the zero Key is smaller than all others.
 type Key struct {
 	// encoded is the keyorder encoding of all fields in pattern order.
 	encoded string
-	// types has for each field its BSON type, and the value itself when the
-	// order does not tell it (see appendType).
+	// types contains the BSON type of each field, and the value itself if the encoding does not
+	// determine it (see appendType).
 	types string
 }
 
 // IsZero reports whether this is the zero key.
 func (k Key) IsZero() bool { return k.encoded == "" }
 
-// Compare orders keys field by field (rules/03-catalog-and-keys §4.2). Values that the server
-// finds equal, such as 1 and 1.0, are equal.
+// Compare orders keys field by field (rules/03-catalog-and-keys §4.2). Values that are equal for the
+// server, such as 1 and 1.0, are equal.
 func (k Key) Compare(o Key) int { return strings.Compare(k.encoded, o.encoded) }
 
 // CompareBytes compares with a key of a document by its comparable bytes.
@@ -57,8 +55,8 @@ func (k Key) Equal(o Key) bool { return k.encoded == o.encoded }
 // fields one after another, as in an index on the shard key.
 func (k Key) Bytes() []byte { return []byte(k.encoded) }
 
-// KeyFromBytes returns a key that only compares, made of comparable bytes: for looking
-// up where in a routing table a range of keys lies. It has no values.
+// KeyFromBytes returns a key from comparable bytes, to search a routing table for a range of keys. The
+// key can only be compared; it has no values.
 func KeyFromBytes(order []byte) Key { return Key{encoded: string(order)} }
 
 // Append adds the comparable bytes to dst.
@@ -80,7 +78,7 @@ func (k Key) Values() []bson.RawValue {
 	return values
 }
 
-// Len returns how many values there are.
+// Len returns the number of values.
 func (k Key) Len() (n int) {
 	for rest := k.encoded; rest != ""; n++ {
 		size := keyorder.Size(rest)
@@ -92,7 +90,7 @@ func (k Key) Len() (n int) {
 	return n
 }
 
-// String shows the values for logs and test failures, without field names.
+// String returns the values, without field names, for logs and test failures.
 func (k Key) String() string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -120,11 +118,11 @@ func formatValue(v bson.RawValue) string {
 	return v.String()
 }
 
-// verbatim marks a form field that carries its value: the BSON type with this
-// bit, then the value's bytes. MinKey has the bit anyway, and never carries.
+// verbatim marks an element of Key.types that contains its value: the BSON type with this bit set,
+// followed by the value's bytes. MinKey has the bit anyway, and never contains a value.
 const verbatim = 0x80
 
-// appendType describes one value for a key's form.
+// appendType appends the element of Key.types for one value.
 func appendType(dst []byte, v bson.RawValue) []byte {
 	if v.Type == bson.TypeMinKey || keyorder.Restorable(v) {
 		return append(dst, byte(v.Type))
@@ -132,8 +130,7 @@ func appendType(dst []byte, v bson.RawValue) []byte {
 	return append(append(dst, byte(v.Type)|verbatim), v.Value...)
 }
 
-// takeField takes the first field off a key: its BSON value is appended to
-// dst.
+// takeField removes the first field from an encoded key and appends its BSON value to dst.
 func takeField(dst []byte, order, form string) (t bson.Type, value []byte, restOrder, restForm string, ok bool) {
 	code := form[0]
 	if code&verbatim == 0 || code == byte(bson.TypeMinKey) {

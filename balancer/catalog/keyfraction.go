@@ -6,10 +6,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Fraction returns how far a key lies between two bounds, from 0 to 1, by the
-// first field in which the bounds differ; one half where that is not known.
-// Numbers, dates, strings, ObjectIds and binary data lie evenly between closed
-// bounds; numbers towards MinKey or MaxKey ever thinner.
+// Fraction returns the relative position of a key between two bounds, from 0 to 1, by the first field
+// in which the bounds differ; 0.5 if the position is not known. Numbers, dates, strings, ObjectIds and
+// binary data are evenly distributed between closed bounds. The density of numbers decreases towards
+// MinKey and MaxKey.
 func (p KeyPattern) Fraction(lower, upper, key Key) float64 {
 	l, at, ok := p.lineOf(lower, upper)
 	if !ok {
@@ -29,10 +29,9 @@ func (p KeyPattern) Fraction(lower, upper, key Key) float64 {
 	}
 }
 
-// Between returns the key a fraction of the way between two bounds: the inverse
-// of Fraction, with a value of the bounds' type. It reports false where there is
-// no such key strictly between them, or the bounds are of types without a
-// distance.
+// Between returns the key at a relative position between two bounds. It is the inverse of Fraction, and
+// returns a value of the bounds' type. It returns false if there is no such key strictly between the
+// bounds, or if values of their types have no distance.
 func (p KeyPattern) Between(lower, upper Key, f float64) (Key, bool) {
 	l, at, ok := p.lineOf(lower, upper)
 	if !ok {
@@ -61,14 +60,14 @@ func (p KeyPattern) Between(lower, upper Key, f float64) (Key, bool) {
 	return key, true
 }
 
-// keyLine is a stretch of numbers that keys lie along.
+// keyLine maps keys to a range of numbers.
 type keyLine struct {
 	lo, hi         float64
 	openLo, openHi bool
 	scale          keyScale
 }
 
-// openScale is how far from its closed end half of an open line lies.
+// openScale is the distance from the closed end within which half of an open line lies.
 const openScale = 1e6
 
 func (l keyLine) fraction(at float64) float64 {
@@ -97,9 +96,8 @@ func (l keyLine) at(f float64) float64 {
 	return l.lo + (l.hi-l.lo)*f
 }
 
-// lineOf puts two bounds on a line by the first field in which they differ, the
-// number of which it returns. It reports false where the values of that field
-// are of types without a distance.
+// lineOf maps two bounds to a line by the first field in which they differ, and returns the index of
+// that field. It returns false if values of the field's types have no distance.
 func (p KeyPattern) lineOf(lower, upper Key) (l keyLine, at int, ok bool) {
 	below, above := p.values(lower), p.values(upper)
 	for at = range below {
@@ -110,9 +108,9 @@ func (p KeyPattern) lineOf(lower, upper Key) (l keyLine, at int, ok bool) {
 		l.openLo, l.openHi = lo.Type == bson.TypeMinKey, hi.Type == bson.TypeMaxKey
 		l.scale = scaleOf(lo, hi, p.HashedField() == at)
 		switch {
-		case p.HashedField() == at: // hashes fill the whole range of 64 bits
+		case p.HashedField() == at: // hashes cover the whole range of 64 bits
 			l.lo, l.hi = math.MinInt64, math.MaxInt64
-		case l.scale.digits > 0: // all strings of bytes lie between their least and their greatest
+		case l.scale.digits > 0: // all byte strings are between the smallest and the greatest one
 			l.lo, l.hi = 0, l.scale.maxNumber()
 		}
 		if l.scale.isBounded() {
@@ -130,20 +128,20 @@ func (p KeyPattern) lineOf(lower, upper Key) (l keyLine, at int, ok bool) {
 	return keyLine{}, 0, false
 }
 
-// keyScale turns values of one type into numbers and back.
+// keyScale converts values of one type to numbers and back.
 type keyScale struct {
 	sample bson.RawValue
 	hashed bool
 
-	// Of strings of bytes: what all values between the bounds begin with, how
-	// many bytes after that count, as digits from first on in the radix.
+	// For byte strings: the common prefix of all values between the bounds, and the number of bytes
+	// after it that count, as digits from first on in the radix.
 	prefix []byte
 	digits int
 	first  byte
 	radix  float64
 }
 
-// scaleDigits is how many bytes a float64 distinguishes.
+// scaleDigits is the number of bytes that a float64 can distinguish.
 const scaleDigits = 6
 
 func scaleOf(lo, hi bson.RawValue, hashed bool) keyScale {
@@ -159,7 +157,7 @@ func scaleOf(lo, hi bson.RawValue, hashed bool) keyScale {
 	}
 	s.digits, s.radix = scaleDigits, 256
 	if s.sample.Type == bson.TypeString {
-		s.first, s.radix = ' ', '~'-' '+1 // what can be read
+		s.first, s.radix = ' ', '~'-' '+1 // printable characters
 	}
 	a, okA := valueBytes(lo)
 	b, okB := valueBytes(hi)
@@ -188,8 +186,7 @@ func valueBytes(v bson.RawValue) ([]byte, bool) {
 	return nil, false
 }
 
-// isBounded reports whether all values of the type lie between two that are known,
-// so that no bound is open.
+// isBounded reports whether the type has a smallest and a greatest value, so that no bound is open.
 func (s keyScale) isBounded() bool { return s.hashed || s.digits > 0 }
 
 func (s keyScale) maxNumber() float64 { return math.Pow(s.radix, float64(s.digits)) }
@@ -262,7 +259,7 @@ func (s keyScale) bytesOf(x float64) any {
 	return string(data)
 }
 
-// values returns those of a key's fields.
+// values returns the values of a key's fields.
 func (p KeyPattern) values(k Key) []bson.RawValue {
 	values, err := p.Bound(k).Values()
 	if err != nil {

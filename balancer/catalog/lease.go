@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Lease is the right of one process of shardsh to change the cluster, and the collections
-// whose balancing it has disabled, or one that ended before it enabled it again.
+// Lease is the right of one process of shardsh to change the cluster. It also contains the collections
+// whose balancing is disabled by that process, or by a process that ended without enabling it again.
 type Lease struct {
-	Doing          string // such as "balance shop.orders"; empty when nobody has taken it
+	Doing          string // such as "balance shop.orders"; empty if no process holds the lease
 	Host           string
 	PID            int
 	Since, Expires time.Time // cluster time
-	// Running says that the lease had not expired.
+	// Running says that the lease had not expired when it was read.
 	Running bool
 	Paused  []string // sorted
 }
 
-// Holder is "balance shop.orders, process 42 on host".
+// Holder returns the holder, such as "balance shop.orders, process 42 on host".
 func (l Lease) Holder() string {
 	if l.Doing == "" {
 		return "an unknown process"
@@ -27,7 +27,7 @@ func (l Lease) Holder() string {
 }
 
 // BalancingDisabledBy returns the lease whose holder has disabled the balancing of a collection; nil if
-// it is not disabled, or by somebody else.
+// it is not disabled, or if another client has disabled it.
 func (s *Snapshot) BalancingDisabledBy(ns string) *Lease {
 	l := s.parts.Lease
 	if l == nil {

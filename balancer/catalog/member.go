@@ -5,20 +5,21 @@ import (
 	"strings"
 )
 
-// ConfigServers stands for the config servers where members of shards are told apart. A config
-// shard has the same id.
+// ConfigServers identifies the config servers in the Shard field of a Member. A config shard has the
+// same id.
 const ConfigServers ShardID = "config"
 
-// Member is what a member of a shard, or of the config servers, says of itself.
+// Member is a member of a shard or of the config servers, as it describes itself.
 type Member struct {
 	Shard ShardID // ConfigServers for the config servers
 	Host  string  // with its port
-	// Version is such as 8.0.20; 8.0 where only the line is known, and empty if it does not answer.
+	// Version is a version such as 8.0.20; 8.0 if only the release line is known, and empty if the
+	// member does not answer.
 	Version string
-	// FCV is the feature compatibility version; empty where the member does not tell.
+	// FCV is the feature compatibility version; empty if the member does not report it.
 	FCV     string
 	Primary bool
-	// Problem is why it did not answer.
+	// Problem is the reason why the member did not answer.
 	Problem string
 }
 
@@ -36,8 +37,8 @@ func MembersOf(shard ShardID, host string) (list []Member) {
 	return list
 }
 
-// VersionOf returns what runs on a shard: the version of its primary, or, where that did not
-// answer, the oldest of its members. It is empty if none did.
+// VersionOf returns the version of a shard: the version of its primary, or the oldest version of its
+// members if the primary did not answer. It is empty if no member answered.
 func VersionOf(members []Member, shard ShardID) string {
 	var answered []Member
 	for _, m := range members {
@@ -58,7 +59,7 @@ func VersionOf(members []Member, shard ShardID) string {
 	}).Version
 }
 
-// wireVersions are the wire versions of the lines, which a server tells before a login.
+// wireVersions are the wire versions of the release lines, which a server reports before a login.
 var wireVersions = []struct {
 	wire int64
 	line Release
@@ -67,8 +68,8 @@ var wireVersions = []struct {
 	{28, Release83}, {29, Release90},
 }
 
-// LineOfWireVersion returns the line of a server by its wire version, such as "8.0"; the newest that
-// is not newer, and empty for those before 4.4.
+// LineOfWireVersion returns the release line of a server by its wire version, such as "8.0": the newest
+// line with a wire version that is not greater. It is empty for servers before 4.4.
 func LineOfWireVersion(wire int64) (line string) {
 	for _, w := range wireVersions {
 		if w.wire <= wire {

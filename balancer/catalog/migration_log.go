@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// The names (what) of the change log entries that record a migration's end: the
-// donor's last one, and that of its commit, which comes before.
+// MigrationEnded and MigrationCommitted are the names (what) of the change log entries that record the
+// end of a migration: the donor's last entry, and the entry of the commit, which comes before it.
 const (
 	MigrationEnded     = "moveChunk.from"
 	MigrationCommitted = "moveChunk.commit"
 )
 
-// EndedMigration is a migration that has ended, well or not, as its donor's last
-// entry in the change log records it (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
+// EndedMigration is a migration that has succeeded or failed, as recorded by the donor's last entry in
+// the change log (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
 type EndedMigration struct {
 	LogEntry
 	From, To ShardID
-	// Error is why it failed, "aborted" where the donor gave no reason; empty for
-	// one that succeeded.
+	// Error is the reason of the failure, "aborted" if the donor gave none; empty for a migration that
+	// succeeded.
 	Error string
-	// Bytes and Documents were cloned; zero unless Counted, as only the entry of the
-	// commit has them.
+	// Bytes and Documents are the cloned amounts. They are zero unless Counted, because only the entry
+	// of the commit contains them.
 	Bytes, Documents int64
 	Counted          bool
 }
 
-// Migration returns the migration whose end the entry records, and whether it
-// does.
+// Migration returns the migration whose end the entry records, and whether the entry records one.
 func (e LogEntry) Migration() (m EndedMigration, ended bool) {
 	if e.What != MigrationEnded {
 		return m, false
@@ -40,14 +39,14 @@ func (e LogEntry) Migration() (m EndedMigration, ended bool) {
 	return m, true
 }
 
-// DetailText returns a field of the entry's details that is a text, else nothing.
+// DetailText returns a string field of the entry's details; empty if the field is not a string.
 func (e LogEntry) DetailText(name string) string {
 	text, _ := e.Detail(name).StringValueOK()
 	return text
 }
 
-// Durations adds up the steps that the donor timed, and counts them. Cloning is the
-// fourth, in which the recipient copies and catches up.
+// Durations adds up the steps that the donor has timed, and counts them. cloning is the fourth step, in
+// which the recipient clones the documents and catches up.
 func (m EndedMigration) Durations() (all, cloning time.Duration, steps int) {
 	details, _ := m.Raw.Lookup("details").DocumentOK()
 	elements, err := details.Elements()
@@ -70,15 +69,15 @@ func (m EndedMigration) Durations() (all, cloning time.Duration, steps int) {
 	return all, cloning, steps
 }
 
-// MigrationLog reads the entries of a change log one after another, the oldest
-// first, for the migrations that have ended. The zero value has read none.
+// MigrationLog reads the entries of a change log, the oldest first, and finds the migrations that have
+// ended. The zero value has read no entry.
 type MigrationLog struct{ commits map[migrationKey]LogEntry }
 
-// migrationKey is what the entries of one migration have in common.
+// migrationKey contains the fields that are equal in all entries of a migration.
 type migrationKey struct{ ns, from, to, min string }
 
-// Next reads an entry. It returns the migration that ended with it, with what its
-// commit has told, and whether one did.
+// Next reads an entry. If a migration has ended with it, Next returns the migration, including the
+// amounts from its commit.
 func (l *MigrationLog) Next(e LogEntry) (m EndedMigration, ended bool) {
 	if e.What != MigrationEnded && e.What != MigrationCommitted {
 		return m, false

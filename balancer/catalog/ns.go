@@ -12,8 +12,8 @@ const (
 	MaxShardedNamespaceBytes = 235
 )
 
-// SplitNamespace cuts "db.coll" at the first dot. A bad database or an empty
-// collection part is InvalidNamespace.
+// SplitNamespace splits "db.coll" at the first dot. An invalid database name or an empty collection
+// name is InvalidNamespace.
 func SplitNamespace(ns string) (db, coll string, err error) {
 	db, coll, _ = strings.Cut(ns, ".")
 	if !ValidDatabaseName(db) || !ValidCollectionName(coll) {
@@ -22,10 +22,9 @@ func SplitNamespace(ns string) (db, coll string, err error) {
 	return db, coll, nil
 }
 
-// ValidDatabaseName reports whether the name may be that of an existing
-// database: not empty, at most 63 bytes, without NUL, slash, backslash, dot,
-// quote and space. A $ is let through; it is refused only when a database is
-// created.
+// ValidDatabaseName reports whether a name is valid for an existing database: not empty, at most 63
+// bytes, without NUL, slash, backslash, dot, quote and space. A $ is permitted; servers refuse it only
+// when a database is created.
 func ValidDatabaseName(db string) bool {
 	return db != "" && len(db) <= MaxDatabaseNameBytes && !strings.ContainsAny(db, "\x00/\\. \"")
 }
@@ -36,14 +35,14 @@ func ValidNewDatabaseName(db string) bool {
 	return ValidDatabaseName(db) && !strings.Contains(db, "$")
 }
 
-// ValidCollectionName reports whether the name may be a collection part: not
-// empty, without NUL, not beginning with a dot.
+// ValidCollectionName reports whether a name is valid as the collection part of a namespace: not empty,
+// without NUL, not beginning with a dot.
 func ValidCollectionName(coll string) bool {
 	return coll != "" && coll[0] != '.' && !strings.Contains(coll, "\x00")
 }
 
-// bucketsPrefix begins the names of the collections that have the data of time series up
-// to 8.3: config.collections has a sharded one under that name (rules/03-commands §1.4).
+// bucketsPrefix is the name prefix of the collections that contain the data of time series up to 8.3. A
+// sharded time series is in config.collections under that name (rules/03-commands §1.4).
 const bucketsPrefix = "system.buckets."
 
 // BucketsNamespace returns the namespace of the buckets of a time series.
@@ -52,8 +51,8 @@ func BucketsNamespace(ns string) string {
 	return db + "." + bucketsPrefix + coll
 }
 
-// TimeSeriesNamespace returns the namespace of the time series whose buckets a namespace is; any
-// other namespace as it is.
+// TimeSeriesNamespace returns the namespace of the time series for the namespace of its buckets, and
+// any other namespace unchanged.
 func TimeSeriesNamespace(ns string) string {
 	if db, coll, _ := strings.Cut(ns, "."); strings.HasPrefix(coll, bucketsPrefix) {
 		return db + "." + strings.TrimPrefix(coll, bucketsPrefix)

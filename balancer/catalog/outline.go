@@ -6,17 +6,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Outline is what a reader keeps of a routing table, beside the number of chunks, in which
-// the balancer has nothing to do: some bytes a shard, however many chunks there are.
+// Outline is the part of a routing table, besides the number of chunks, that a reader keeps if the
+// balancer has nothing to do in the collection. It needs a few bytes per shard, however many chunks
+// there are.
 type Outline struct {
 	Version Version
-	// Oldest is when each shard got the first of the chunks that it still has. A shard whose
-	// chunks do not tell is missing.
+	// Oldest is the time at which each shard got the oldest of its current chunks. A shard whose chunks
+	// have no such time is missing.
 	Oldest map[ShardID]bson.Timestamp
 }
 
-// WithOutline returns a copy of the collection with the outline of its routing table in place of
-// the table.
+// WithOutline returns a copy of the collection with the outline of its routing table instead of the
+// table.
 func (c *CollectionState) WithOutline() *CollectionState {
 	next := *c
 	next.Table = nil
@@ -24,17 +25,17 @@ func (c *CollectionState) WithOutline() *CollectionState {
 	for _, id := range c.Table.Owners() {
 		counts[id] = c.CountOn(id)
 	}
-	if !maps.Equal(counts, c.Counts) { // else the copies share them
+	if !maps.Equal(counts, c.Counts) { // otherwise the copies share the counts
 		next.Counts = counts
 	}
 	next.Outline = &Outline{Version: c.Table.Version(), Oldest: c.Table.oldest()}
 	return &next
 }
 
-// HasReadChunks reports whether the chunks of the collection were read and not only counted.
+// HasReadChunks reports whether the chunks of the collection were read, and not only counted.
 func (c *CollectionState) HasReadChunks() bool { return c.Table != nil || c.Outline != nil }
 
-// Version returns the collection version; false where the chunks were not read.
+// Version returns the collection version; false if the chunks were not read.
 func (c *CollectionState) Version() (Version, bool) {
 	switch {
 	case c.Table != nil:
@@ -45,7 +46,7 @@ func (c *CollectionState) Version() (Version, bool) {
 	return Version{}, false
 }
 
-// oldest returns when each shard got its oldest chunk.
+// oldest returns the time at which each shard got its oldest chunk.
 func (t *RoutingTable) oldest() map[ShardID]bson.Timestamp {
 	first := make([]bson.Timestamp, len(t.shards.names))
 	for b := range t.allBlocks() {

@@ -27,8 +27,8 @@ type pattern struct {
 	max    Key
 }
 
-// ParseKeyPattern checks a pattern by the rules of rules/03-catalog-and-keys §4.1; every
-// violation is BadValue.
+// ParseKeyPattern parses and checks a pattern (rules/03-catalog-and-keys §4.1); every violation is
+// BadValue.
 func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 	p := &pattern{doc: bytes.Clone(doc), hashed: -1}
 	for e, rest, ok := keyorder.Next(keyorder.Body(p.doc)); ok; e, rest, ok = keyorder.Next(rest) {
@@ -41,7 +41,7 @@ func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 		case isAscending(e.Value):
 		case !isHashed(e.Value):
 			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key %snumerical fields must be set to a value of 1 "+
-				"(ascending). Failed to parse field %s", doc, name) // as servers write it
+				"(ascending). Failed to parse field %s", doc, name) // the server's text
 		case p.hashed >= 0:
 			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "more than one hashed field in shard key %s",
 				humanize.Literal(doc))
@@ -103,7 +103,7 @@ func isHashed(v bson.RawValue) bool {
 // IsZero reports whether this is the zero pattern.
 func (p KeyPattern) IsZero() bool { return p.pattern == nil }
 
-// Doc returns the pattern as it was given. It must not be changed.
+// Doc returns the original document of the pattern. It must not be changed.
 func (p KeyPattern) Doc() bson.Raw {
 	if p.pattern == nil {
 		return nil
@@ -111,7 +111,7 @@ func (p KeyPattern) Doc() bson.Raw {
 	return p.pattern.doc
 }
 
-// Fields returns the field names in key order, dotted ones as one name.
+// Fields returns the field names in key order; a dotted name is one field.
 func (p KeyPattern) Fields() []string {
 	if p.pattern == nil {
 		return nil
@@ -127,7 +127,7 @@ func (p KeyPattern) Len() int {
 	return len(p.pattern.fields)
 }
 
-// HashedField returns the position of the hashed field, -1 when there is none.
+// HashedField returns the position of the hashed field, -1 if there is none.
 func (p KeyPattern) HashedField() int {
 	if p.pattern == nil {
 		return -1
@@ -135,15 +135,15 @@ func (p KeyPattern) HashedField() int {
 	return p.pattern.hashed
 }
 
-// Equal reports whether both patterns are the same document to the server:
-// {x: 1} and {x: 1.0} are.
+// Equal reports whether both patterns are the same for the server, which treats {x: 1} and {x: 1.0} as
+// equal.
 func (p KeyPattern) Equal(o KeyPattern) bool {
 	return p.pattern == o.pattern ||
 		p.pattern != nil && o.pattern != nil && keyorder.CompareDocuments(p.pattern.doc, o.pattern.doc) == 0
 }
 
-// Extends reports whether the pattern begins with all fields of another, hashed
-// ones as hashed: a collection's shard key can be refined to it.
+// Extends reports whether the pattern begins with all fields of another pattern, with the same hashed
+// field. Then a collection's shard key can be refined to it.
 func (p KeyPattern) Extends(o KeyPattern) bool {
 	n := o.Len()
 	if p.Len() < n || !slices.Equal(p.Fields()[:n], o.Fields()) {
@@ -175,9 +175,8 @@ func (p KeyPattern) GlobalMax() Key {
 	return p.pattern.max
 }
 
-// Key reads a full shard key as commands and the catalog give it: every field
-// of the pattern under its literal name, in any order, and nothing else. The
-// error is ErrNotShardKey with the reason.
+// Key parses a full shard key as in commands and the catalog: every field of the pattern under its
+// literal name, in any order, and no other field. The error is ErrNotShardKey with the reason.
 func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
 	if p.pattern == nil {
 		return Key{}, fmt.Errorf("%w: no pattern", ErrNotShardKey)
@@ -205,7 +204,7 @@ func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
 	return b.key(), nil
 }
 
-// position finds a field by name; guess is where it usually is.
+// position searches for a field by name, first at the index guess.
 func (p *pattern) position(name []byte, guess int) int {
 	if guess < len(p.fields) && string(name) == p.fields[guess] {
 		return guess
@@ -230,15 +229,15 @@ func (b keyBuilder) key() Key {
 	return Key{string(order), string(form)}
 }
 
-// ExtendBound reads a zone bound: the first fields of the key in key order,
-// the rest filled up with MinKey, in upper bounds too (rules/03-catalog-and-keys §4.5). A bound
-// that is not a prefix is ShardKeyNotFound.
+// ExtendBound parses a zone bound: the first fields of the key in key order. The other fields are
+// MinKey, in upper bounds too (rules/03-catalog-and-keys §4.5). A bound that is not a prefix of the key
+// is ShardKeyNotFound.
 func (p KeyPattern) ExtendBound(prefix bson.Raw) (Key, error) {
 	return p.extend(prefix, mongoerr.ShardKeyNotFound, mongoerr.ShardKeyNotFound)
 }
 
-// extend has the codes for a field that is not the next of the key, and for
-// more fields than the key has.
+// extend parses a bound with different error codes for a field that is not the next field of the key,
+// and for more fields than the key has.
 func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key, error) {
 	var b keyBuilder
 	for e, rest, ok := keyorder.Next(keyorder.Body(prefix)); ok; e, rest, ok = keyorder.Next(rest) {
@@ -257,8 +256,8 @@ func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key
 	return b.key(), nil
 }
 
-// Bound returns the key as the document the catalog stores: every field with
-// the BSON value it was made from.
+// Bound returns the key as the document that the catalog stores: every field with its original BSON
+// value.
 func (p KeyPattern) Bound(k Key) bson.Raw {
 	doc := make([]byte, 4, 4+len(k.encoded)+len(k.types)+16*p.Len())
 	order, form := k.encoded, k.types
@@ -278,9 +277,9 @@ func (p KeyPattern) Bound(k Key) bson.Raw {
 	return doc
 }
 
-// CheckHashed refuses a bound whose hashed field is neither a 64-bit integer
-// nor MinKey nor MaxKey: InvalidOptions, as for zones (rules/03-catalog-and-keys §4.7); a split
-// point like that is CannotSplit to the shard.
+// CheckHashed returns an error for a bound whose hashed field is neither a 64-bit integer nor MinKey
+// nor MaxKey: InvalidOptions, as for zones (rules/03-catalog-and-keys §4.7). For such a split point,
+// the shard returns CannotSplit.
 func (p KeyPattern) CheckHashed(k Key) error {
 	if p.HashedField() < 0 {
 		return nil

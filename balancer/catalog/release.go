@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Release is what runs on a server, as far as balancing depends on it: a line of
-// releases such as 8.0, the patch where it is known, and the feature compatibility
-// version where that is older. The zero value is Release80.
+// Release identifies the software of a server as far as balancing depends on it: a release line such as
+// 8.0, the patch if it is known, and the feature compatibility version if it is older. The zero value
+// is Release80.
 type Release struct {
 	line line
 	// patchPlusOne is 1 + the patch; 0 if it is not known, which counts as the first patch.
 	patchPlusOne uint8
-	// beyondLine is a minor release that has no line of its own: it has all patches of the line
-	// before.
+	// beyondLine says that the server is of a minor release without its own line: it counts as having
+	// all patches of the line before.
 	beyondLine bool
-	// fcv is the feature compatibility version; zero is that of the line.
+	// fcv is the feature compatibility version; zero means that of the line.
 	fcv line
 }
 
-// line is a line of releases.
+// line is a release line.
 type line struct{ major, minor uint8 }
 
 func (l line) String() string { return fmt.Sprintf("%d.%d", l.major, l.minor) }
@@ -49,7 +49,7 @@ var (
 	Release90 = Release{line: line{9, 0}}
 )
 
-// Releases lists the lines in order.
+// Releases returns the lines in order.
 func Releases() []Release {
 	return []Release{
 		Release24, Release34, Release36, Release40, Release42, Release44, Release50, Release60, Release70, Release80,
@@ -57,7 +57,7 @@ func Releases() []Release {
 	}
 }
 
-// ParseRelease reads one of Releases, as "5.0", or a patch of one, as "8.0.20".
+// ParseRelease parses one of Releases, such as "5.0", or a patch of it, such as "8.0.20".
 func ParseRelease(text string) (Release, error) {
 	var known []string
 	for _, r := range Releases() {
@@ -77,8 +77,8 @@ func ParseRelease(text string) (Release, error) {
 
 const maxPatches = 255
 
-// ReleaseOf returns the release of a server by its version, such as 5.0.7. It is of the
-// newest line that is not newer. False when the text is not a version, or the version is
+// ReleaseOf returns the release of a server with a version such as 5.0.7. Its line is the newest line
+// that is not newer than the version. ok is false if the text is not a version, or if the version is
 // older than all lines.
 func ReleaseOf(version string) (r Release, ok bool) {
 	v, err := ParseServerVersion(version)
@@ -94,7 +94,7 @@ func ReleaseOf(version string) (r Release, ok bool) {
 	if r.beyondLine = ok && is != r.line; r.beyondLine {
 		return r, ok
 	}
-	if ok && v.Patch < maxPatches && strings.HasPrefix(version, v.String()) { // not 8.0 alone
+	if ok && v.Patch < maxPatches && strings.HasPrefix(version, v.String()) { // not only "8.0"
 		r = r.WithPatch(uint8(v.Patch))
 	}
 	return r, ok
@@ -107,8 +107,8 @@ func (r Release) WithPatch(n uint8) Release {
 	return r
 }
 
-// WithFCV returns the release with a feature compatibility version, such as "8.0"; that of
-// its line if it is empty, unknown, or not older.
+// WithFCV returns the release with a feature compatibility version, such as "8.0". The version of the
+// line is used if version is empty, unknown, or not older.
 func (r Release) WithFCV(version string) Release {
 	r = r.orDefault()
 	r.fcv = line{}
@@ -118,7 +118,7 @@ func (r Release) WithFCV(version string) Release {
 	return r
 }
 
-// Line returns the line alone, such as 8.0: without patch and compatibility version.
+// Line returns the line without patch and compatibility version.
 func (r Release) Line() Release { return Release{line: r.orDefault().line} }
 
 // Patch returns the number of the patch, such as 20 for 8.0.20, and whether it is known.
@@ -167,8 +167,8 @@ func (r Release) String() string {
 // AtLeast reports whether the release's feature compatibility version is not older than a line.
 func (r Release) AtLeast(other Release) bool { return r.FCV().line.atLeast(other.FCV().line) }
 
-// binaryAtLeast reports whether a patch of a line, or a newer release, runs on the server, whatever
-// the feature compatibility version.
+// binaryAtLeast reports whether the server's binary is at least the given patch of a line, whatever the
+// feature compatibility version.
 func (r Release) binaryAtLeast(other Release, patch uint8) bool {
 	r = r.orDefault()
 	if r.line != other.line {

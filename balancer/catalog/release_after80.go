@@ -1,11 +1,11 @@
 package catalog
 
-// The switches below name what changed after 8.0.10, some of it with a patch. Those that say
-// "inferred" were not read in the code of that release (docs/releases.md).
+// The functions below describe what has changed after 8.0.10, in some cases with a patch. "Inferred"
+// means that the fact was not read in the code of that release (docs/releases.md).
 
-// DonorBelongsToZone reports whether the shard that gives data of a zone is the largest of
-// the zone, and not the largest of all (SERVER-115962). That 8.1 has the old way, and 8.3 the
-// new one, is inferred.
+// DonorBelongsToZone reports whether the donor of data of a zone is the largest shard of the zone, and
+// not the largest of all shards (SERVER-115962). It is inferred that 8.1 has the old behaviour and 8.3
+// the new one.
 func (r Release) DonorBelongsToZone() bool {
 	if r.Line() == Release80 {
 		return r.binaryAtLeast(Release80, 20)
@@ -13,7 +13,8 @@ func (r Release) DonorBelongsToZone() bool {
 	return r.binaryAtLeast(Release82, 6)
 }
 
-// FirstWithDonorFix returns the first release with DonorBelongsToZone that one can upgrade to.
+// FirstWithDonorFix returns the first release with DonorBelongsToZone to which a server can be
+// upgraded.
 func (r Release) FirstWithDonorFix() Release {
 	if r.binaryAtLeast(Release81, 0) {
 		return Release82.WithPatch(6)
@@ -21,63 +22,63 @@ func (r Release) FirstWithDonorFix() Release {
 	return Release80.WithPatch(20)
 }
 
-// DrainingShardsDonate reports whether a draining shard can be the donor when the balancer evens out
-// sizes. That it is so in 8.1 is inferred.
+// DrainingShardsDonate reports whether a draining shard can be the donor of a migration that balances
+// sizes. It is inferred for 8.1.
 func (r Release) DrainingShardsDonate() bool { return !r.binaryAtLeast(Release82, 0) }
 
-// ForcesDrains reports whether chunks are moved from draining shards whatever their size.
-// That this ended with 8.2.6 is inferred (SERVER-116528); 9.0 does not.
+// ForcesDrains reports whether chunks are moved off draining shards whatever their size. It is inferred
+// that 8.2.6 is the first patch that does not (SERVER-116528); 9.0 does not.
 func (r Release) ForcesDrains() bool { return r.ForcesJumbo() && !r.binaryAtLeast(Release82, 6) }
 
-// ChecksMachineIDs reports whether a round begins with a comparison of the machine ids of
-// shards. That this ended with 9.0 and not before is inferred.
+// ChecksMachineIDs reports whether a round begins with a comparison of the shards' machine ids. It is
+// inferred that 9.0 is the first release that does not.
 func (r Release) ChecksMachineIDs() bool { return !r.binaryAtLeast(Release90, 0) }
 
-// SendsEpoch reports whether donors are sent the epoch of the collection. That this ended
-// with 9.0 and not before is inferred.
+// SendsEpoch reports whether the epoch of the collection is sent to donors. It is inferred that 9.0 is
+// the first release that does not.
 func (r Release) SendsEpoch() bool { return !r.binaryAtLeast(Release90, 0) }
 
 // BlocksChunkOperations reports whether collections have the flag allowChunkOperations.
 func (r Release) BlocksChunkOperations() bool { return r.binaryAtLeast(Release90, 0) }
 
-// ShardsOwnMetadata reports whether each shard keeps the metadata of the chunks that it owns,
-// and config.chunks is what routers and the balancer read. It goes by the compatibility version.
+// ShardsOwnMetadata reports whether each shard stores the metadata of its own chunks, while routers and
+// the balancer read config.chunks. It depends on the compatibility version.
 func (r Release) ShardsOwnMetadata() bool { return r.AtLeast(Release90) }
 
-// RandomMovesByDonor reports whether the fail point for random migrations moves collections of
-// config, too, and leaves the end of the range to the donor.
+// RandomMovesByDonor reports whether the fail point for random migrations also moves collections of
+// config, and leaves the end of the range to the donor.
 func (r Release) RandomMovesByDonor() bool { return r.binaryAtLeast(Release90, 0) }
 
-// WarnsOfRecipients reports whether it is a warning that no shard of a zone can receive data.
+// WarnsOfRecipients reports whether the server logs a warning if no shard of a zone can receive data.
 func (r Release) WarnsOfRecipients() bool { return r.binaryAtLeast(Release82, 0) }
 
 // KnowsUnshardedFlag reports whether servers have the feature flag that would let the balancer move
-// collections that are not sharded. It is off; that it went with 9.0 and not with 8.3 is inferred.
+// unsharded collections. The flag is off. It is inferred that it was removed in 9.0 and not in 8.3.
 func (r Release) KnowsUnshardedFlag() bool {
 	return r.binaryAtLeast(Release80, 0) && !r.binaryAtLeast(Release90, 0)
 }
 
-// ChecksMovedRanges reports whether config servers compare the bounds of a move with the shard
-// key and the chunks, before a shard is asked.
+// ChecksMovedRanges reports whether config servers check the bounds of a move against the shard key and
+// the chunks before they send the command to a shard.
 func (r Release) ChecksMovedRanges() bool { return r.binaryAtLeast(Release90, 0) }
 
-// FindsMaxKeyZones reports whether config servers look once for zones that end at MaxKey followed
-// by MinKey. That it goes by the compatibility version is inferred.
+// FindsMaxKeyZones reports whether config servers check once for zones that end at MaxKey followed by
+// MinKey. It is inferred that this depends on the compatibility version.
 func (r Release) FindsMaxKeyZones() bool { return r.AtLeast(Release90) }
 
-// EndsReadsOfOrphans reports whether reads of secondaries that began before a chunk went away end
-// with an error when its documents are deleted.
+// EndsReadsOfOrphans reports whether a read on a secondary that began before a chunk moved away ends
+// with an error when the chunk's documents are deleted.
 func (r Release) EndsReadsOfOrphans() bool { return r.binaryAtLeast(Release82, 0) }
 
-// FindsLostDeletions reports whether checkMetadataConsistency finds range deletions that lack an
-// index on the shard key.
+// FindsLostDeletions reports whether checkMetadataConsistency finds range deletions without an index on
+// the shard key.
 func (r Release) FindsLostDeletions() bool { return r.binaryAtLeast(Release82, 0) }
 
 // ShowsServices reports whether serverStatus has the field service.
 func (r Release) ShowsServices() bool { return !r.binaryAtLeast(Release83, 0) }
 
-// WildcardServesKey reports whether a compound wildcard index that begins with the shard key
-// counts as one of its indexes (SERVER-103774). That 8.1 has the old way is inferred.
+// WildcardServesKey reports whether a compound wildcard index that begins with the shard key counts as
+// an index on the shard key (SERVER-103774). It is inferred that 8.1 has the old behaviour.
 func (r Release) WildcardServesKey() bool {
 	if r.Line() == Release80 {
 		return !r.binaryAtLeast(Release80, 18)
@@ -85,26 +86,26 @@ func (r Release) WildcardServesKey() bool {
 	return !r.binaryAtLeast(Release82, 2)
 }
 
-// ParsesBalancerSettingsStrictly reports whether the settings of the balancer are read as one structure: a
-// mode that is unknown fails, whatever else is set. The codes are inferred.
+// ParsesBalancerSettingsStrictly reports whether the settings of the balancer are parsed as one
+// structure, so that an unknown mode is an error whatever else is set. The codes are inferred.
 func (r Release) ParsesBalancerSettingsStrictly() bool { return r.binaryAtLeast(Release83, 0) }
 
-// ReadsDayWindows reports whether the windows of weekdays apply; IgnoresDayWindows whether
-// they are known, and left out with a warning for the sake of the feature compatibility version.
+// ReadsDayWindows reports whether the windows of weekdays apply.
 func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
 
-// IgnoresDayWindows is explained at ReadsDayWindows.
+// IgnoresDayWindows reports whether the server knows the windows of weekdays, but ignores them with a
+// warning because of the feature compatibility version.
 func (r Release) IgnoresDayWindows() bool {
 	return r.binaryAtLeast(Release83, 0) && !r.ReadsDayWindows()
 }
 
-// NullsInArrays reports whether a path of a query leads to null at each element of an array
-// that is not a document, and at an empty array (SERVER-36681). That it goes by the server and
-// not by the compatibility version is inferred: a parameter brings the old way back.
+// NullsInArrays reports whether a path of a query yields null for each element of an array that is not
+// a document, and for an empty array (SERVER-36681). It is inferred that this depends on the binary and
+// not on the compatibility version: a parameter restores the old behaviour.
 func (r Release) NullsInArrays() bool { return r.binaryAtLeast(Release90, 0) }
 
-// FindsChunkHistories reports whether checkMetadataConsistency looks at the histories of chunks
-// (SERVER-104975). That 8.0.20 has it, and 8.1 and 8.2 do not, is inferred.
+// FindsChunkHistories reports whether checkMetadataConsistency checks the histories of chunks
+// (SERVER-104975). It is inferred that 8.0.20 does, and that 8.1 and 8.2 do not.
 func (r Release) FindsChunkHistories() bool {
 	if r.Line() == Release80 {
 		return r.binaryAtLeast(Release80, 20)
@@ -112,35 +113,35 @@ func (r Release) FindsChunkHistories() bool {
 	return r.binaryAtLeast(Release83, 0)
 }
 
-// FindsMalformedBuckets reports whether checkMetadataConsistency finds buckets of a time series
-// without its options. That it began with 8.3 and not with 9.0 is inferred.
+// FindsMalformedBuckets reports whether checkMetadataConsistency finds buckets collections of a time
+// series without its options. It is inferred that 8.3 is the first release that does, and not 9.0.
 func (r Release) FindsMalformedBuckets() bool { return r.binaryAtLeast(Release83, 0) }
 
-// HasDrainCommands reports whether the steps of a removal of a shard have commands of their own, of
-// which one says how far it is without changing anything, and one takes it back.
+// HasDrainCommands reports whether the removal of a shard has separate commands, including one that
+// returns the progress without changing anything, and one that stops the draining.
 func (r Release) HasDrainCommands() bool { return r.AtLeast(Release83) }
 
 // CommitsRemovals reports whether the command that ends a removal is allowed.
 func (r Release) CommitsRemovals() bool { return r.AtLeast(Release82) }
 
-// IgnoresRemovedShards reports whether change streams take the option of that name.
+// IgnoresRemovedShards reports whether change streams support the option ignoreRemovedShards.
 func (r Release) IgnoresRemovedShards() bool { return r.AtLeast(Release83) }
 
-// RefusesEmptyGroupFields reports whether a field of $group must have a name. That it goes by the
-// server and not by the compatibility version is inferred.
+// RefusesEmptyGroupFields reports whether a field of $group must have a name. It is inferred that this
+// depends on the binary and not on the compatibility version.
 func (r Release) RefusesEmptyGroupFields() bool { return r.binaryAtLeast(Release90, 0) }
 
-// DropsOrphansOfConfig reports whether a config server that is not a shard any more drops what it holds
-// at once, its range deletions too, instead of waiting for these (SERVER-103990). That 8.3 and 9.0 have
-// it is inferred.
+// DropsOrphansOfConfig reports whether a config server that is not a shard any more immediately drops
+// its collections, including those with pending range deletions, instead of waiting for the deletions
+// (SERVER-103990). It is inferred that 8.3 and 9.0 do.
 func (r Release) DropsOrphansOfConfig() bool { return r.binaryAtLeast(Release82, 7) }
 
-// SamplesQueries reports whether servers keep statistics of one query in a hundred without being
-// told to, and $queryStats shows them in groups.
+// SamplesQueries reports whether servers by default keep statistics of one query in a hundred, and
+// $queryStats returns them in groups.
 func (r Release) SamplesQueries() bool { return r.binaryAtLeast(Release90, 0) }
 
-// CountsOverload reports whether routers count by shard the requests that were refused because it had
-// too much to do. That 8.0 and 8.2 have it from the patches with the limits on is inferred.
+// CountsOverload reports whether routers count, by shard, the requests that a shard refused because it
+// was overloaded. It is inferred that 8.0 and 8.2 do from the patches on in which the limits are on.
 func (r Release) CountsOverload() bool {
 	if r.Line() == Release80 {
 		return r.binaryAtLeast(Release80, 20)
@@ -152,6 +153,6 @@ func (r Release) CountsOverload() bool {
 // collections that do not begin with the shard key.
 func (r Release) FindsUniqueIndexes() bool { return r.binaryAtLeast(Release90, 0) }
 
-// ShowsCriticalSections reports whether serverStatus of shards counts the critical sections that
-// are held.
+// ShowsCriticalSections reports whether serverStatus of shards counts the critical sections in
+// progress.
 func (r Release) ShowsCriticalSections() bool { return r.binaryAtLeast(Release83, 0) }

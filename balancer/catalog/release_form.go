@@ -11,31 +11,31 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// The switches below name what changed in the documents of config (rules/03-catalog-and-keys §3).
+// The functions below describe what has changed in the documents of config (rules/03-catalog-and-keys
+// §3).
 
-// ChunksByNamespace reports whether chunks carry the namespace and the epoch of
-// their collection in place of its uuid. The metadata of these releases have no
-// timestamps, and what was dropped stays in config.collections, marked as such.
+// ChunksByNamespace reports whether chunks contain the namespace and the epoch of their collection
+// instead of its UUID. The metadata of these releases have no timestamps, and a dropped collection
+// stays in config.collections, marked as dropped.
 func (r Release) ChunksByNamespace() bool { return !r.AtLeast(Release50) }
 
-// HasChunkNames reports whether the _id of a chunk is made of its namespace and its
-// lower bound, and that of a zone range too. They were changed for the sake of
-// refined shard keys (SERVER-42299).
+// HasChunkNames reports whether the _id of a chunk consists of its namespace and its lower bound, and
+// the _id of a zone range likewise. Newer releases use other _ids because of refined shard keys
+// (SERVER-42299).
 func (r Release) HasChunkNames() bool { return !r.AtLeast(Release44) }
 
-// KeepsHistory reports whether chunks tell on which shards they were.
+// KeepsHistory reports whether chunks contain the history of their shards.
 func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
 
-// MarksPartitioned reports whether config.databases says of which databases
-// collections may be sharded.
+// MarksPartitioned reports whether config.databases contains whether collections of a database may be
+// sharded.
 func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
 
 // VersionsDatabases reports whether databases have a version.
 func (r Release) VersionsDatabases() bool { return r.AtLeast(Release42) }
 
-// ChunkName returns the _id that a chunk has in releases that name chunks: its
-// namespace, and the fields of its lower bound as the server's shell of that time
-// showed them (SERVER-42106).
+// ChunkName returns the _id of a chunk in releases that name chunks: its namespace, and the fields of
+// its lower bound in the format of the server's shell of that time (SERVER-42106).
 func (r Release) ChunkName(ns string, lower bson.Raw) string {
 	b := &strings.Builder{}
 	b.WriteString(ns + "-")
@@ -47,7 +47,7 @@ func (r Release) ChunkName(ns string, lower bson.Raw) string {
 	return b.String()
 }
 
-// writeNameValue writes a value as it stands in names of chunks.
+// writeNameValue writes a value in the format of chunk names.
 func (r Release) writeNameValue(b *strings.Builder, v bson.RawValue) {
 	switch v.Type {
 	case bson.TypeMinKey:
@@ -99,7 +99,7 @@ func nameDouble(x float64) string {
 	return text + ".0"
 }
 
-// nameBinary shows UUIDs by a name of their own since 3.6 (SERVER-47745).
+// nameBinary formats binary data. Since 3.6, UUIDs have a separate format (SERVER-47745).
 func (r Release) nameBinary(subtype byte, data []byte) string {
 	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.AtLeast(Release36) {
 		return fmt.Sprintf(`UUID("%x-%x-%x-%x-%x")`, data[:4], data[4:6], data[6:8], data[8:10], data[10:])
@@ -119,7 +119,7 @@ func namePlain(v bson.RawValue) string {
 	return v.String()
 }
 
-// droppedEntry is what is left of a collection in config.collections.
+// droppedEntry is the entry of a dropped collection in config.collections.
 type droppedEntry struct {
 	Namespace string        `bson:"_id"`
 	Epoch     bson.ObjectID `bson:"lastmodEpoch"` // zero
@@ -127,8 +127,8 @@ type droppedEntry struct {
 	Dropped   bool          `bson:"dropped"`
 }
 
-// DroppedEntry returns the entry of config.collections that releases before 5.0
-// keep of a collection that was dropped.
+// DroppedEntry returns the entry of config.collections that releases before 5.0 keep for a dropped
+// collection.
 func DroppedEntry(ns string, when time.Time) (bson.Raw, error) {
 	return bson.Marshal(droppedEntry{Namespace: ns, LastMod: when, Dropped: true})
 }

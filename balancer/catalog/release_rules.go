@@ -2,67 +2,67 @@ package catalog
 
 import "time"
 
-// The switches below name what changed between releases, so that callers ask
-// for the thing and not for a number (rules/01-selection §9, rules/02-examples-and-traps §12).
+// The functions below describe what has changed between releases, so that callers ask for a behaviour
+// and not for a version number (rules/01-selection §9, rules/02-examples-and-traps §12).
 
-// BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
+// BalancesBySize reports whether the balancer balances bytes; older releases balance numbers of chunks.
 func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
 
-// ReportsCollectionStatus reports whether servers say of a collection whether it is balanced.
+// ReportsCollectionStatus reports whether servers have balancerCollectionStatus.
 func (r Release) ReportsCollectionStatus() bool { return r.AtLeast(Release44) }
 
 // Defragments reports whether collections can be defragmented.
 func (r Release) Defragments() bool { return r.AtLeast(Release60) }
 
-// SwitchesBalancing reports whether there is a command that switches the balancing of a
-// collection: older routers take the option, and ignore it.
+// SwitchesBalancing reports whether there is a command that enables and disables the balancing of a
+// collection: older routers accept the option, and ignore it.
 func (r Release) SwitchesBalancing() bool { return r.AtLeast(Release80) }
 
 // AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
 func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
 
-// ShowsSplitPoints reports whether a router says where a shard would cut a range of a sharded
-// collection (splitVector).
+// ShowsSplitPoints reports whether a router returns the points at which a shard would split a range of
+// a sharded collection (splitVector).
 func (r Release) ShowsSplitPoints() bool { return r.AtLeast(Release60) }
 
 // AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
 func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 
-// AllowsDroppingHashedIndex reports whether the index of a shard key that is hashed may
-// be dropped or hidden.
+// AllowsDroppingHashedIndex reports whether the index on a hashed shard key may be dropped or hidden.
 func (r Release) AllowsDroppingHashedIndex() bool { return r.AtLeast(Release60) }
 
-// SecondariesReturnOrphans reports whether secondaries return everything, orphans included,
-// where a read asks for no read concern.
+// SecondariesReturnOrphans reports whether secondaries return all documents, including orphans, to a
+// read without a read concern.
 func (r Release) SecondariesReturnOrphans() bool { return !r.AtLeast(Release50) }
 
-// DefaultsToMajority reports whether a write that does not say waits for a majority.
+// DefaultsToMajority reports whether a write without a write concern waits for a majority.
 func (r Release) DefaultsToMajority() bool { return r.AtLeast(Release50) }
 
-// MovesCollections reports whether a collection that is not sharded can lie on any shard
-// (moveCollection, unshardCollection), and rounds count these moves.
+// MovesCollections reports whether an unsharded collection can be on any shard (moveCollection,
+// unshardCollection), and rounds count its moves.
 func (r Release) MovesCollections() bool { return r.AtLeast(Release80) }
 
-// ReshardsToSameKey reports whether reshardCollection takes the key that the collection has.
+// ReshardsToSameKey reports whether reshardCollection accepts the current key of the collection.
 func (r Release) ReshardsToSameKey() bool { return r.AtLeast(Release80) }
 
-// DisablesOnMissingIndex reports whether a round switches the balancing of a collection off whose hashed
+// DisablesOnMissingIndex reports whether a round disables the balancing of a collection whose hashed
 // shard key has no index any more.
 func (r Release) DisablesOnMissingIndex() bool { return r.AtLeast(Release80) }
 
-// HasSessionsCollection reports whether there is a collection of the sessions.
+// HasSessionsCollection reports whether config.system.sessions exists.
 func (r Release) HasSessionsCollection() bool { return r.AtLeast(Release36) }
 
-// SplitsSessions reports whether the balancer cuts the sessions collection into
-// many chunks. With the auto-merger, which would put them together again for
-// ever, it stopped (SERVER-78657; only the first patches of 7.0 have both).
+// SplitsSessions reports whether the balancer splits the sessions collection into many chunks. It no
+// longer does in releases with the auto-merger, which would merge these chunks again and again
+// (SERVER-78657; only the first patches of 7.0 have both).
 func (r Release) SplitsSessions() bool { return r.AtLeast(Release42) && !r.AutoMerges() }
 
 // ForcesJumbo reports whether the balancer may ask donors to move chunks that are
 // too large.
 func (r Release) ForcesJumbo() bool { return r.AtLeast(Release44) }
 
-// CleanupDelay is how long shards wait by default until they delete what they gave away.
+// CleanupDelay returns how long shards by default wait before they delete the ranges that they have
+// given away.
 func (r Release) CleanupDelay() time.Duration {
 	if r.AtLeast(Release82) {
 		return time.Hour
@@ -70,23 +70,22 @@ func (r Release) CleanupDelay() time.Duration {
 	return 15 * time.Minute
 }
 
-// HasModes reports whether the setting mode exists beside stopped, and the balancer runs on
-// the config servers, which has it hold its lock for good. Before that each
-// router has a balancer and takes the lock for a round.
+// HasModes reports whether the setting mode exists besides stopped, and the balancer runs on the config
+// servers, where it holds its lock permanently. In older releases each router has a balancer and takes
+// the lock for a round.
 func (r Release) HasModes() bool { return r.AtLeast(Release34) }
 
-// LocksBalancer reports whether a balancer holds a lock in config.locks. That of
-// the config servers did so for the sake of old routers, and no longer does in 3.6.
+// LocksBalancer reports whether a balancer holds a lock in config.locks. The balancer of the config
+// servers holds it for compatibility with old routers, and no longer does in 3.6.
 func (r Release) LocksBalancer() bool { return !r.AtLeast(Release36) }
 
-// SpillsToDisk reports whether stages that keep much go to the disk unless the
-// command forbids it.
+// SpillsToDisk reports whether stages with much data spill to disk unless the command forbids it.
 func (r Release) SpillsToDisk() bool { return r.AtLeast(Release60) }
 
 // HasMaxShardSize reports whether config.shards may have a maxSize.
 func (r Release) HasMaxShardSize() bool { return !r.AtLeast(Release60) }
 
-// DefaultChunkSize returns the chunk size in bytes where none is set.
+// DefaultChunkSize returns the default chunk size in bytes.
 func (r Release) DefaultChunkSize() int64 {
 	if r.BalancesBySize() {
 		return DefaultMaxChunkSizeBytes

@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// replaceInPlace exchanges values of chunks; blocks keep their bounds.
+// replaceInPlace replaces the values of chunks. The bounds of blocks stay the same.
 func (a *tableUpdate) replaceInPlace(changed []Chunk) error {
 	a.inPlace = true
 	a.shelves = slices.Clone(a.old.shelves)
@@ -36,7 +36,7 @@ func (a *tableUpdate) replaceInPlace(changed []Chunk) error {
 	return nil
 }
 
-// withValues returns a copy of a block with other values for some chunks.
+// withValues returns a copy of a block with new values for some chunks.
 func (a *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
@@ -80,14 +80,13 @@ func (a *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	return &b, nil
 }
 
-// patch is the new history of chunk at; patches are in order.
+// patch is the new history of chunk at. Patches are in the order of chunks.
 type patch struct {
 	at      int
 	history []historyEntry
 }
 
-// withPatches returns a copy with other histories for some of n chunks, nil when
-// none has any.
+// withPatches returns a copy with new histories for some of n chunks; nil if no chunk has a history.
 func (h *histories) withPatches(n int, patches []patch) *histories {
 	size := 0
 	for _, p := range patches {
@@ -114,9 +113,8 @@ func (h *histories) withPatches(n int, patches []patch) *histories {
 	return next
 }
 
-// reuseOwners brings the summary of a block up to date whose changed chunks have the
-// owners that they had in the block before, as those have that only get another
-// version; else it is false.
+// reuseOwners takes the ownership summary of the old block, if the changed chunks have the same owners
+// as before, for example if only their versions have changed. Otherwise it returns false.
 func (b *block) reuseOwners(old *block, patches []patch) bool {
 	for _, p := range patches {
 		if was := &old.rows[p.at]; was.shard != b.rows[p.at].shard {

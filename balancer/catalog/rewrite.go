@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// run is a row of changed chunks without gap, and the position of the existing
-// chunks it replaces.
+// run is a sequence of changed chunks without a gap, and the positions of the existing chunks that it
+// replaces.
 type run struct {
 	chunks   []Chunk
 	from, to int
 }
 
-// findRuns finds what the changed chunks replace. A run must begin and end where
-// chunks did, or there would be a gap.
+// findRuns determines the chunks that the changed chunks replace. A run must begin and end at existing
+// bounds; otherwise there would be a gap.
 func (a *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
 	var runs []run
 	for len(changed) > 0 {
@@ -28,7 +28,7 @@ func (a *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
 			return nil, notContiguousError(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
 		}
 		r.from = a.old.indexOf(p)
-		// The chunks up to the first that lies at or above the end.
+		// The replaced chunks end before the first chunk at or above the end of the run.
 		p = a.old.locate(to.encoded)
 		r.to = a.old.indexOf(p)
 		if b := a.old.block(p); b.encodedAt(p.chunk) != to.encoded {
@@ -43,8 +43,7 @@ func (a *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
 	return runs, nil
 }
 
-// piece is a part of a section being rewritten: chunks of an old block, or
-// changed ones.
+// piece is a part of a section: chunks of an old block, or changed chunks.
 type piece struct {
 	block    *block
 	from, to int
@@ -53,7 +52,7 @@ type piece struct {
 
 func (p piece) len() int { return p.to - p.from + len(p.chunks) }
 
-// section is a row of neighbouring blocks to be rewritten.
+// section is a sequence of adjacent blocks to be written again.
 type section struct {
 	pieces []piece
 	count  int
@@ -64,14 +63,13 @@ func (s *section) add(p piece) {
 	s.count += p.len()
 }
 
-// rewrite goes through the runs from left to right; shelves in which nothing
-// changes are taken over as they are.
+// rewrite processes the runs from left to right. Shelves without changes are reused.
 func (a *tableUpdate) rewrite(changed []Chunk) error {
 	runs, err := a.findRuns(changed)
 	if err != nil {
 		return err
 	}
-	old, next := a.old, 0 // next is the first shelf not dealt with
+	old, next := a.old, 0 // next is the first shelf that is not processed
 	for len(runs) > 0 {
 		first := old.chunkIndexAt(runs[0].from).shelf
 		a.shelves = append(a.shelves, old.shelves[next:first]...)
@@ -103,8 +101,8 @@ func (a *tableUpdate) rewrite(changed []Chunk) error {
 	return nil
 }
 
-// strip is a row of blocks from one or more shelves. historyStarts count chunks from
-// base.
+// strip is a sequence of blocks from one or more shelves. starts contains the positions of chunks
+// relative to base.
 type strip struct {
 	blocks []*block
 	starts []int32
@@ -121,22 +119,22 @@ func (st strip) appendShelf(s *blockGroup) strip {
 	return st
 }
 
-// find returns block and position in it of chunk i of the table.
+// find returns the block, and the position in it, of chunk i of the table.
 func (st strip) find(i int) (block, chunk int) {
 	i -= st.base
 	block = sort.Search(len(st.blocks)-1, func(b int) bool { return i < int(st.starts[b+1]) })
 	return block, i - int(st.starts[block])
 }
 
-// rewriteStrip writes the blocks again that the runs touch.
+// rewriteStrip writes the blocks again that the runs change.
 func (a *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
-	next := 0 // the first block not dealt with
+	next := 0 // the first block that is not processed
 	for len(runs) > 0 {
 		first, _ := st.find(runs[0].from)
 		out = append(out, st.blocks[next:first]...)
 		next = first
-		at := 0 // position in it up to which chunks are in the section
+		at := 0 // position up to which its chunks are in the section
 		var s section
 		for {
 			for len(runs) > 0 && runs[0].from-st.base < int(st.starts[next+1]) {
@@ -163,8 +161,7 @@ func (a *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
 	return append(out, st.blocks[next:]...), nil
 }
 
-// writeSection turns a section into blocks of even size; last is the old block it
-// ends with.
+// writeSection divides a section into blocks of equal size. last is the last old block of the section.
 func (a *tableUpdate) writeSection(s section, last *block) ([]*block, error) {
 	l, fill, written := a.old.layout, s.count, len(a.writer.blocks)
 	if s.count > l.maxBlock {

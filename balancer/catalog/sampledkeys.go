@@ -9,8 +9,8 @@ func (c *CollectionState) SampledKeysIn(lower, upper Key) []Key {
 	return c.Sampled[from:max(from, until)]
 }
 
-// KnowsKeyDistribution reports whether it is known where inside its chunks a collection's documents
-// lie: by a sample, or since hashes lie evenly.
+// KnowsKeyDistribution reports whether the distribution of a collection's documents inside its chunks
+// is known: from a sample, or because hashes are evenly distributed.
 func (c *CollectionState) KnowsKeyDistribution() bool {
 	return len(c.Sampled) > 0 || c.Pattern.HashedField() == 0
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// ServerVersion is the version of a server in numbers, such as 8.0.20. Other than a Release
-// it can be any.
+// ServerVersion is the version of a server as numbers, such as 8.0.20. In contrast to a Release, it can
+// be any version.
 type ServerVersion struct{ Major, Minor, Patch uint16 }
 
-// ParseServerVersion reads 8.0.20, also with -rc1 or the like behind it; 8.0 is 8.0.0.
+// ParseServerVersion parses a version such as 8.0.20, with an optional suffix such as -rc1; 8.0 is
+// 8.0.0.
 func ParseServerVersion(text string) (v ServerVersion, err error) {
 	numbers, _, _ := strings.Cut(text, "-")
 	parts := strings.Split(numbers, ".")
@@ -33,8 +34,8 @@ func (v ServerVersion) Compare(o ServerVersion) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
 }
 
-// String is "8.0.20".
+// String returns the version, such as "8.0.20".
 func (v ServerVersion) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
 
-// MarshalText is String.
+// MarshalText returns the same text as String.
 func (v ServerVersion) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

@@ -12,16 +12,16 @@ import (
 // Mode is the balancer mode.
 type Mode string
 
-// The modes. ModeAutoSplitOnly exists from 3.4 to 5.0: shards split chunks that
-// have grown, and nothing moves.
+// These are the modes. ModeAutoSplitOnly exists from 3.4 to 5.0: shards split chunks that have grown,
+// and no chunk moves.
 const (
 	ModeFull          Mode = "full"
 	ModeOff           Mode = "off"
 	ModeAutoSplitOnly Mode = "autoSplitOnly"
 )
 
-// The documents of config.settings that Load reads, in this order; the third
-// one depends on the release.
+// These are the documents of config.settings that Load reads, in this order. The third document depends
+// on the release.
 const (
 	SettingBalancer  = "balancer"
 	SettingChunkSize = "chunksize"
@@ -29,19 +29,19 @@ const (
 	SettingAutoSplit = "autosplit"
 )
 
-// Settings are the balancer's settings (rules/01-rounds-and-settings §2). Start from
-// DefaultSettingsOf a release.
+// Settings are the balancer's settings (rules/01-rounds-and-settings §2). DefaultSettingsOf returns the
+// initial value for a release.
 type Settings struct {
-	// Release decides how the documents are read; it is none of their fields.
+	// Release decides how the documents are parsed. It is not a field of the documents.
 	Release Release
 
 	Mode        Mode
-	UnknownMode string  // mode text that counted as off (warning 7575700), else ""
+	UnknownMode string  // unknown mode that counts as off (warning 7575700); otherwise empty
 	Window      *Window // nil = always
-	// Days, when there are any, are the windows in place of Window.
+	// Days replaces Window if it is not empty.
 	Days []DayWindow
-	// DaysIgnored: there are Days, and the feature compatibility version leaves them out
-	// (warning 8248700).
+	// DaysIgnored says that the document has Days, and that they are ignored because of the feature
+	// compatibility version (warning 8248700).
 	DaysIgnored       bool
 	SecondaryThrottle Throttle
 	WaitForDelete     bool
@@ -51,12 +51,10 @@ type Settings struct {
 	AutoSplit         bool
 }
 
-// DefaultSettings are in effect in the present release as long as nothing is
-// stored.
+// DefaultSettings returns the settings of the current release if no settings are stored.
 func DefaultSettings() Settings { return DefaultSettingsOf(Release{}) }
 
-// DefaultSettingsOf returns the settings in effect in a release as long as nothing is
-// stored.
+// DefaultSettingsOf returns the settings of a release if no settings are stored.
 func DefaultSettingsOf(r Release) Settings {
 	return Settings{
 		Release: r, Mode: ModeFull, MaxChunkSizeBytes: r.DefaultChunkSize(),
@@ -87,9 +85,9 @@ func (r Release) settingsGroups() []settingsGroup {
 	return groups
 }
 
-// Load reads the documents with get, which gives nil for a missing one.
-// It stops at the first failure: what was read before is in effect, the rest
-// keeps its values (rules/01-rounds-and-settings §2.1).
+// Load reads the documents with get, which returns nil for a missing document. Load stops at the first
+// failure: the settings read before the failure are in effect, and the others keep their values
+// (rules/01-rounds-and-settings §2.1).
 func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
 	for _, group := range s.Release.settingsGroups() {
 		raw, err := get(group.id)
@@ -103,8 +101,8 @@ func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
 	return nil
 }
 
-// LoadBalancer takes over the document with _id "balancer"; nil means the
-// defaults. After an error nothing has changed.
+// LoadBalancer loads the document with _id "balancer"; nil means the defaults. After an error the
+// settings are unchanged.
 func (s *Settings) LoadBalancer(raw bson.Raw) error {
 	next := DefaultSettingsOf(s.Release)
 	next.MaxChunkSizeBytes, next.AutoMerge, next.AutoSplit = s.MaxChunkSizeBytes, s.AutoMerge, s.AutoSplit
@@ -153,8 +151,8 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 	return nil
 }
 
-// loadMode takes an unknown text for off, which is worth a warning and no
-// error; up to 5.0 and from 8.3 it is an error (rules/01-rounds-and-settings §2.2).
+// loadMode treats an unknown mode as off, with a warning; up to 5.0 and from 8.3 it is an error
+// (rules/01-rounds-and-settings §2.2).
 func (s *Settings) loadMode(f field) error {
 	if f.value.Type == 0 || !s.Release.HasModes() {
 		return nil
@@ -174,9 +172,9 @@ func (s *Settings) loadMode(f field) error {
 	return nil
 }
 
-// loadWindows reads the window, or from 8.3 on those of the days, which leave
-// the other unread. 2.4 takes a window that does not parse for none. With a feature
-// compatibility version below 8.3 windows of days are worth a warning.
+// loadWindows loads the daily window, or from 8.3 on the windows of the days, which replace the daily
+// window. 2.4 ignores a window that can't be parsed. With a feature compatibility version below 8.3,
+// windows of days cause a warning.
 func (s *Settings) loadWindows(window, days field) (err error) {
 	if list, ok := days.value.ArrayOK(); ok && s.Release.IgnoresDayWindows() {
 		entries, _ := list.Values()
@@ -199,7 +197,7 @@ func (s *Settings) loadWindows(window, days field) (err error) {
 	return err
 }
 
-// inWindow reports whether now lies in the windows.
+// inWindow reports whether now is inside the windows.
 func (s *Settings) inWindow(now time.Time) bool {
 	if len(s.Days) == 0 {
 		return s.Window.Contains(now)
@@ -207,8 +205,8 @@ func (s *Settings) inWindow(now time.Time) bool {
 	return slices.ContainsFunc(s.Days, func(d DayWindow) bool { return d.Contains(now) })
 }
 
-// LoadChunkSize takes over the document with _id "chunksize": an integer
-// number of MiB from 1 to 1024. nil means the default.
+// LoadChunkSize loads the document with _id "chunksize": an integer number of MiB from 1 to 1024. nil
+// means the default.
 func (s *Settings) LoadChunkSize(raw bson.Raw) error {
 	if raw == nil {
 		s.MaxChunkSizeBytes = s.Release.DefaultChunkSize()
@@ -229,14 +227,12 @@ func (s *Settings) LoadChunkSize(raw bson.Raw) error {
 	return nil
 }
 
-// LoadAutoMerge takes over the document with _id "automerge", which must have
-// a bool enabled. nil means on.
+// LoadAutoMerge loads the document with _id "automerge", which must have a bool enabled. nil means on.
 func (s *Settings) LoadAutoMerge(raw bson.Raw) error {
 	return loadSwitch(raw, "auto-merge setting", &s.AutoMerge)
 }
 
-// LoadAutoSplit takes over the document with _id "autosplit", of the same form
-// as that of the auto-merger.
+// LoadAutoSplit loads the document with _id "autosplit", in the same form as that of the auto-merger.
 func (s *Settings) LoadAutoSplit(raw bson.Raw) error {
 	return loadSwitch(raw, "auto-split setting", &s.AutoSplit)
 }
@@ -253,20 +249,20 @@ func loadSwitch(raw bson.Raw, what string, on *bool) error {
 	return field{"enabled", value}.bool(on)
 }
 
-// ShouldBalance reports whether a round may move chunks now: mode full and
-// inside the window.
+// ShouldBalance reports whether a round may move chunks now: the mode is full, and the time is inside
+// the window.
 func (s *Settings) ShouldBalance(now time.Time) bool {
 	return s.Mode == ModeFull && s.inWindow(now)
 }
 
-// ShouldAutoSplit reports whether shards may split chunks that have grown now:
-// mode not off, auto-split on and inside the window.
+// ShouldAutoSplit reports whether shards may now split chunks that have grown: the mode is not off,
+// auto-split is on, and the time is inside the window.
 func (s *Settings) ShouldAutoSplit(now time.Time) bool {
 	return s.Mode != ModeOff && s.AutoSplit && s.inWindow(now)
 }
 
-// ShouldAutoMerge reports whether the auto-merger may work now: mode not off,
-// auto-merge on and inside the window.
+// ShouldAutoMerge reports whether the auto-merger may work now: the mode is not off, auto-merge is on,
+// and the time is inside the window.
 func (s *Settings) ShouldAutoMerge(now time.Time) bool {
 	return s.Mode != ModeOff && s.AutoMerge && s.inWindow(now)
 }

@@ -2,10 +2,9 @@ package catalog
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// Doc returns the document of config.settings with the id that has these
-// settings, nil where none is needed or the release knows none of that id:
-// reading it (Load) gives the settings back. Days become windows, an unknown
-// mode as it was written.
+// Doc returns the document of config.settings with an id for these settings; nil if none is needed, or
+// if the release does not know the id. Load restores the settings from the documents. Days are stored
+// as windows, and an unknown mode is stored unchanged.
 func (s Settings) Doc(id string) bson.D {
 	switch {
 	case id == SettingBalancer:

@@ -14,7 +14,7 @@ var sizeUnits = []struct {
 	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"B", 1},
 }
 
-// ParseSize reads a size like "10GB" or "512MiB"; a bare number is bytes.
+// ParseSize parses a size like "10GB" or "512MiB"; a number without a unit is bytes.
 func ParseSize(text string) (int64, error) {
 	number, factor := strings.TrimSpace(text), 1.0
 	for _, unit := range sizeUnits {

@@ -10,48 +10,46 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Snapshot is a whole sharded cluster at one moment: what a plan, an
-// explanation, a forecast or a check is made from. Readers make it (a live
-// cluster, the mock through its wire, a file), and nothing that uses it can
-// tell which one did.
+// Snapshot is the state of a whole sharded cluster at one point in time, from which plans,
+// explanations, forecasts and checks are made. Readers make it from a live cluster, from the mock
+// through its wire protocol, or from a file. The result does not depend on the reader.
 //
-// A Snapshot never changes, and neither may what its methods return. The With
-// methods return changed copies that share what stayed the same, so a copy
-// costs in proportion to the change.
+// A Snapshot is immutable, and the values that its methods return must not be changed. The With methods
+// return changed copies that share the unchanged parts, so the cost of a copy is proportional to the
+// change.
 type Snapshot struct {
 	parts SnapshotParts
 	// taggedNamespaces returns the collections that have zones in config.tags; computed once, on demand.
 	taggedNamespaces func() map[string]bool
 }
 
-// SnapshotParts are what a Snapshot is made of. The order of lists does not
-// matter to NewSnapshot.
+// SnapshotParts are the parts of a Snapshot. NewSnapshot accepts slices in any order.
 type SnapshotParts struct {
 	Source Source
-	// Time is the clock of the cluster, not that of the reader.
+	// Time is the time of the cluster, not of the reader.
 	Time time.Time
-	// ClusterTime is the logical time of the cluster; zero when it reports none.
+	// ClusterTime is the logical time of the cluster; zero if the cluster does not report it.
 	ClusterTime bson.Timestamp
 	ClusterID   bson.ObjectID
-	// Version is that of the router, such as 8.0.10; ConfigVersion that of the config servers'
-	// primary, where the reader had a way there. Release is what the balancer runs, as far as
-	// is known: the config servers' release, or else the router's.
+	// Version is the version of the router, such as 8.0.10. ConfigVersion is the version of the config
+	// servers' primary, if the reader could connect to it. Release is the release that the balancer
+	// runs, as far as known: that of the config servers, or else that of the router.
 	Version, ConfigVersion string
 	Release                Release
-	// Compatibility is the feature compatibility version. Where it was read, Release has it.
+	// Compatibility is the feature compatibility version. If it was read, Release includes it.
 	Compatibility Compatibility
-	// Members are those of the shards and of the config servers, as far as the reader had a
-	// way there.
+	// Members are the members of the shards and of the config servers, as far as the reader could
+	// connect to them.
 	Members []Member
 
 	Settings Settings
-	// SettingsProblem is why a document of config.settings could not be read,
-	// which has the balancer skip its rounds; empty when all could.
+	// SettingsProblem is the reason why a document of config.settings can't be parsed, so that the
+	// balancer skips its rounds; empty if all can be parsed.
 	SettingsProblem string
-	// Balancer is what the balancer says of itself.
+	// Balancer is the state that the balancer reports.
 	Balancer BalancerState
-	// Clock is that by which the balancer reads its windows. Where a reader leaves it
-	// out, it is what Changes and Actions show.
+	// Clock is the clock with which the balancer reads its windows. If a reader does not set it, it is
+	// determined from Changes and Actions.
 	Clock BalancerClock
 
 	Shards      []ShardState
@@ -59,39 +57,37 @@ type SnapshotParts struct {
 	Collections []*CollectionState
 	Routers     []Router
 
-	// Unsharded is what shards have of collections that are not sharded; nil when
-	// it was not read.
+	// Unsharded contains the unsharded data on shards; nil if it was not read.
 	Unsharded []UnshardedData
 
-	// Deletions are the range deletions that shards have still to do. They lie
-	// on the shards: DeletionsKnown is false where the reader had no way there.
+	// Deletions are the pending range deletions of shards. They are stored on the shards.
+	// DeletionsKnown is false if the reader could not connect to the shards.
 	Deletions      []RangeDeletion
 	DeletionsKnown bool
 
 	Migrations  []ActiveMigration
 	Reshardings []ActiveResharding
-	// Lease is that of shardsh; nil if there is none, or it may not be read.
+	// Lease is the lease of shardsh; nil if there is none, or if it can't be read.
 	Lease *Lease
-	// Pause is that of all runs of shardsh; nil if there is none.
+	// Pause is the pause of all runs of shardsh; nil if there is none.
 	Pause *Pause
 
-	// Changes and Actions are the entries of config.changelog and
-	// config.actionlog of the last LogSpan, oldest first.
+	// Changes and Actions are the entries of config.changelog and config.actionlog of the last LogSpan,
+	// oldest first.
 	Changes, Actions []LogEntry
-	// Outcomes count how migrations ended, where the reader asked for that in
-	// place of the entries of the change log; else nil.
+	// Outcomes counts the outcomes of migrations, if the reader read them instead of the entries of the
+	// change log; otherwise nil.
 	Outcomes *Outcomes
 
-	// Config has the documents of config's small collections as they were
-	// stored, by collection: settings, shards, databases, collections, tags,
-	// version. Those of chunks are in the routing tables.
+	// Config contains the documents of config's small collections as stored, by collection: settings,
+	// shards, databases, collections, tags, version. The documents of chunks are in the routing tables.
 	Config map[string][]bson.Raw
 }
 
-// LogSpan is how far back the logs of a Snapshot reach.
+// LogSpan is the time before the Snapshot that its logs cover.
 const LogSpan = 24 * time.Hour
 
-// SourceKind says where a Snapshot came from.
+// SourceKind is the kind of the source of a Snapshot.
 type SourceKind string
 
 // The sources.
@@ -101,17 +97,17 @@ const (
 	SourceFile SourceKind = "file"
 )
 
-// MongoDump is the name of the origin of dumps of config.
+// MongoDump is the name of the origin for dumps of config.
 const MongoDump = "mongodump"
 
-// Source is where a Snapshot came from, and what the reader could not get.
+// Source describes the source of a Snapshot, and which parts the reader could not read.
 type Source struct {
 	Kind SourceKind
 	// Name is the address, without credentials, or the path of the file.
 	Name string
-	// Origin is what a file was made from; zero for other sources.
+	// Origin is the source from which a file was made; zero for other sources.
 	Origin Origin
-	// Gaps are what could not be read, and why. The rest is complete.
+	// Gaps are the parts that could not be read, with reasons. All other parts are complete.
 	Gaps []Gap
 }
 
@@ -121,23 +117,21 @@ type Origin struct {
 	Name string
 }
 
-// ShardState is a shard with what the reader learned about it beyond its entry.
+// ShardState is a shard with the data that the reader has read besides its entry.
 type ShardState struct {
 	Shard
-	// Unreachable is why the shard did not answer; empty when it did, or was
-	// not asked.
+	// Unreachable is the reason why the shard did not answer; empty if it answered, or was not asked.
 	Unreachable string
-	// Ping is how long the router waits for an answer of the shard's primary, and
-	// Version what runs there; zero when it is not known.
+	// Ping is the round-trip time between the router and the shard's primary. Version is the version of
+	// the shard. Both are zero if not known.
 	Ping    time.Duration
 	Version string
-	// CleanupDelay is how long the shard keeps what it gave away; zero when it
-	// is not known.
+	// CleanupDelay is the time before the shard deletes ranges that it has given away; zero if not
+	// known.
 	CleanupDelay time.Duration
-	// Disk is the volume with its data.
+	// Disk is the volume with the shard's data.
 	Disk Disk
-	// Reported is what shardDrainingStatus says; nil when it was not read, and
-	// before 8.3.
+	// Reported is the result of shardDrainingStatus; nil if it was not read, and before 8.3.
 	Reported *ReportedDrain
 }
 
@@ -156,12 +150,12 @@ type Router struct {
 
 // BalancerState is the answer of balancerStatus.
 type BalancerState struct {
-	// Mode is that of the reply: also "off" while the setting stopped is set.
+	// Mode is the mode of the reply: "off" also if the setting stopped is set.
 	Mode    Mode
 	InRound bool
 	Rounds  int64
-	// Switched is when it was switched on or off last, as far back as the action
-	// log goes; nil when that does not tell.
+	// Switched is the last command that switched the balancer on or off, within the span of the action
+	// log; nil if the log contains none.
 	Switched *Switch
 }
 
@@ -169,13 +163,12 @@ type BalancerState struct {
 type Switch struct {
 	Time time.Time
 	On   bool
-	// Client is whose command it was, as the config server saw it.
+	// Client is the client that sent the command, as seen by the config server.
 	Client string
 }
 
-// NewSnapshot makes a Snapshot of parts, which belong to it from then on. It
-// sorts shards by id, databases, collections and routers by name, and log
-// entries by time.
+// NewSnapshot returns a Snapshot of parts. The caller must not change the parts afterwards. NewSnapshot
+// sorts shards by id, databases, collections and routers by name, and log entries by time.
 func NewSnapshot(p SnapshotParts) *Snapshot {
 	slices.SortFunc(p.Shards, func(a, b ShardState) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	slices.SortFunc(p.Databases, func(a, b Database) int { return strings.Compare(a.Name, b.Name) })
@@ -203,14 +196,13 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	})}
 }
 
-// Parts returns what the Snapshot is made of. Its slices and maps must not be
-// changed.
+// Parts returns the parts of the Snapshot. Their slices and maps must not be changed.
 func (s *Snapshot) Parts() SnapshotParts { return s.parts }
 
-// Time returns the clock of the cluster.
+// Time returns the time of the cluster.
 func (s *Snapshot) Time() time.Time { return s.parts.Time }
 
-// Release returns the line of releases the cluster belongs to.
+// Release returns the release that the balancer runs.
 func (s *Snapshot) Release() Release { return s.parts.Release }
 
 // Settings returns the balancer's settings.
@@ -228,11 +220,11 @@ func (s *Snapshot) Shard(id ShardID) (ShardState, bool) {
 	return s.parts.Shards[i], true
 }
 
-// Collections returns the collections that config.collections tracks, by
-// namespace, unsplittable ones included.
+// Collections returns the collections in config.collections by namespace, including unsplittable
+// collections.
 func (s *Snapshot) Collections() []*CollectionState { return s.parts.Collections }
 
-// HasZones reports whether a collection has zones, whose ranges may not have been read.
+// HasZones reports whether a collection has zones, even if their ranges were not read.
 func (s *Snapshot) HasZones(c *CollectionState) bool {
 	if c.Zones != nil {
 		return c.Zones.Len() > 0
@@ -240,8 +232,8 @@ func (s *Snapshot) HasZones(c *CollectionState) bool {
 	return s.taggedNamespaces()[c.Namespace]
 }
 
-// Collection returns the collection with the namespace, nil when there is none. That of
-// a time series may be its own, as users know it: the entry's is that of its buckets.
+// Collection returns the collection with the namespace; nil if there is none. For a time series, the
+// namespace may be its own, although the entry has the namespace of its buckets.
 func (s *Snapshot) Collection(ns string) *CollectionState {
 	if i, ok := s.collectionAt(ns); ok {
 		return s.parts.Collections[i]

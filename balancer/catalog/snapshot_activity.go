@@ -6,17 +6,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// RangeDeletion is a document of config.rangeDeletions on the shard that has to
-// delete (rules/02-migration-and-metadata §6).
+// RangeDeletion is a document of config.rangeDeletions on the shard that has to delete the range
+// (rules/02-migration-and-metadata §6).
 type RangeDeletion struct {
 	Shard     ShardID
 	Namespace string
 	UUID      bson.Binary
 	Min, Max  bson.Raw
-	// Pending ones wait for the migration's decision, Processing ones are under
-	// way.
+	// Pending says that the migration is not decided yet. Processing says that the deletion is in
+	// progress.
 	Pending, Processing bool
-	// Delayed ones begin orphanCleanupDelaySecs after their migration.
+	// Delayed says that the deletion begins orphanCleanupDelaySecs after the migration.
 	Delayed   bool
 	Orphans   int64 // documents
 	Timestamp bson.Timestamp
@@ -41,8 +41,8 @@ type UnshardedData struct {
 	Bytes    int64 // before compression
 }
 
-// ActiveMigration is a migration under way. Before 5.0 servers tell less of it:
-// what is not known is zero.
+// ActiveMigration is a migration in progress. Before 5.0 servers report fewer fields; unknown fields
+// are zero.
 type ActiveMigration struct {
 	Namespace string
 	From, To  ShardID
@@ -50,64 +50,63 @@ type ActiveMigration struct {
 	Since     time.Time
 }
 
-// ActiveResharding is a change of a whole collection under way: a
-// reshardCollection, moveCollection or unshardCollection.
+// ActiveResharding is an operation on a whole collection in progress: a reshardCollection,
+// moveCollection or unshardCollection.
 type ActiveResharding struct {
 	Namespace string
 	Kind      string // the command
 	State     string // in the server's words
 	Since     time.Time
-	// CopiedBytes of TotalBytes are done; zero when it is not known.
+	// CopiedBytes of TotalBytes are copied; both are zero if not known.
 	CopiedBytes, TotalBytes int64
-	// Remaining is the server's estimate; zero when it has none.
+	// Remaining is the server's estimate; zero if there is none.
 	Remaining time.Duration
 }
 
-// ReportedDrain is the server's own account of a draining (rules/03-commands §1.5).
+// ReportedDrain is the state of a draining that the server reports (rules/03-commands §1.5).
 type ReportedDrain struct {
 	// State is ongoing, drainingComplete or pendingDataCleanup.
 	State string
-	// Chunks counts those that are left, without those of unsharded collections, -1 when
-	// the server does not tell; Jumbo those of them with the flag.
+	// Chunks is the number of remaining chunks, without chunks of unsharded collections; -1 if the
+	// server does not report it. Jumbo is the number of those with the jumbo flag.
 	Chunks, Jumbo int64
-	// Databases have the shard as their primary, Collections are unsharded ones
-	// that lie on it, whether the catalog tracks them or not.
+	// Databases are the databases whose primary is the shard. Collections are the unsharded collections
+	// on the shard, whether or not they are in the catalog.
 	Databases, Collections []string
 }
 
-// Outcomes count how the migrations after a moment ended.
+// Outcomes counts the outcomes of the migrations since a time.
 type Outcomes struct {
 	Since  time.Time
 	Counts []Outcome
 }
 
-// Outcome counts the migrations that ended alike.
+// Outcome is the number of migrations with the same outcome.
 type Outcome struct {
-	// Error is what the donor wrote down, "aborted" where it gave no reason;
-	// empty for migrations that succeeded, whose shards are counted together.
+	// Error is the error that the donor has recorded, "aborted" if it gave no reason; empty for
+	// migrations that succeeded, which are counted together for all shards.
 	Error    string
 	From, To ShardID
 	Count    int64
 }
 
-// LogEntry is a document of config.changelog or config.actionlog. Raw is the
-// whole of it.
+// LogEntry is a document of config.changelog or config.actionlog. Raw is the whole document.
 type LogEntry struct {
 	Time      time.Time
 	What      string
 	Namespace string
-	Shard     ShardID // whose entry it is; empty where it is not known
+	Shard     ShardID // the shard that wrote the entry; empty if it is not known
 	Raw       bson.Raw
 }
 
-// Detail returns a field of the entry's details; the zero value when it has none.
+// Detail returns a field of the entry's details; the zero value if it does not exist.
 func (e LogEntry) Detail(name ...string) bson.RawValue {
 	return e.Raw.Lookup(append([]string{"details"}, name...)...)
 }
 
-// Inconsistency is where the catalog and the shards contradict each other, as
-// checkMetadataConsistency reports it (rules/03-commands §1.7). Namespace and Shard are empty
-// where it does not say.
+// Inconsistency is a contradiction between the catalog and the shards, as reported by
+// checkMetadataConsistency (rules/03-commands §1.7). Namespace and Shard are empty if they are not
+// reported.
 type Inconsistency struct {
 	Type, Description string
 	Namespace         string

@@ -5,47 +5,46 @@ import (
 	"slices"
 )
 
-// CollectionState is a collection of a Snapshot: its entry, its chunks and
-// zones, and what lies where.
+// CollectionState is a collection of a Snapshot: its entry, its chunks and zones, and its data on the
+// shards.
 //
-// A reader that is only asked for an overview leaves Table nil and counts
-// chunks instead; it leaves Zones nil as well, and what zones there are is in
-// the documents of config.tags.
+// A reader for an overview leaves Table nil and counts chunks instead. It also leaves Zones nil; the
+// zones are then in the documents of config.tags.
 type CollectionState struct {
 	Collection
 	Table *RoutingTable
 	Zones *ZoneSet // nil = none
-	// Counts are the chunks by shard, for when there is no Table.
+	// Counts contains the number of chunks by shard if Table is nil.
 	Counts map[ShardID]ChunkCount
-	// Outline is what was kept of a Table that was read; nil where there is one, or none was.
+	// Outline is the part of a routing table that was kept after it was read; nil if Table is set, or
+	// if no table was read.
 	Outline *Outline
 
-	// Sizes is what each shard has of the collection. A shard without an entry
-	// did not tell; one without a chunk has one of nothing.
+	// Sizes contains the amount of the collection on each shard. A shard without an entry did not
+	// report it; a shard without chunks has an entry of zero.
 	Sizes map[ShardID]ShardData
-	// ChunkSizes are the measured sizes of chunks; others are unknown.
+	// ChunkSizes are the measured sizes of chunks. The sizes of other chunks are not known.
 	ChunkSizes []ChunkSize
-	// Sampled are shard keys that lie evenly among the documents, in key order: those of a
-	// sample, or where servers would cut. Between two of them lies as much as between any
-	// others, so those inside a chunk are quantiles of what it holds. Nil = not read.
+	// Sampled contains shard keys at equal distances in the data, in key order: those of a sample, or
+	// the points at which servers would split. The amount of data between two adjacent keys is always
+	// the same, so the keys inside a chunk are quantiles of its content. Nil = not read.
 	Sampled []Key
 
-	// Unindexed are the shards that have chunks of the collection and no index for
-	// its shard key; nothing where IndexesKnown is false.
+	// Unindexed are the shards that have chunks of the collection and no index on its shard key; empty
+	// if IndexesKnown is false.
 	Unindexed    []ShardID
 	IndexesKnown bool
-	// EmptyZones are the lower bounds of the ranges of zones in which somebody
-	// looked for a document and found none.
+	// EmptyZones are the lower bounds of zone ranges that were read and contained no document.
 	EmptyZones []Key
 
-	// Reported is what balancerCollectionStatus says; nil when it was not read.
+	// Reported is the result of balancerCollectionStatus; nil if it was not read.
 	Reported *ReportedStatus
 }
 
-// ChunkCount is how many chunks a shard has of a collection.
+// ChunkCount is the number of chunks of a collection on a shard.
 type ChunkCount struct{ Chunks, Jumbo int64 }
 
-// CountOn returns how many chunks of the collection a shard has.
+// CountOn returns the number of chunks of the collection on a shard.
 func (c *CollectionState) CountOn(id ShardID) ChunkCount {
 	if c.Table == nil {
 		return c.Counts[id]
@@ -53,7 +52,7 @@ func (c *CollectionState) CountOn(id ShardID) ChunkCount {
 	return ChunkCount{Chunks: int64(c.Table.Count(id)), Jumbo: int64(c.Table.JumboCount(id))}
 }
 
-// Bytes returns how much data all shards have of the collection, as far as that is known.
+// Bytes returns the amount of data of the collection on all shards, as far as known.
 func (c *CollectionState) Bytes() (sum int64) {
 	for _, data := range c.Sizes {
 		sum += data.Bytes
@@ -69,7 +68,7 @@ func (c *CollectionState) Owners() []ShardID {
 	return slices.Sorted(maps.Keys(c.Counts))
 }
 
-// Count returns how many chunks the collection has.
+// Count returns the number of chunks of the collection.
 func (c *CollectionState) Count() ChunkCount {
 	var sum ChunkCount
 	for _, id := range c.Owners() {
@@ -79,18 +78,18 @@ func (c *CollectionState) Count() ChunkCount {
 	return sum
 }
 
-// ShardData is what a shard has of a collection. Owned data belong to the
-// shard's chunks, orphans are left behind by migrations.
+// ShardData is the amount of a collection on a shard. Owned data are in the shard's chunks; orphans are
+// left over from migrations.
 type ShardData struct {
 	Bytes     int64 // owned, before compression
 	Documents int64 // owned
-	// Orphans counts documents, OrphanBytes their size.
+	// Orphans is the number of orphaned documents, and OrphanBytes is their size.
 	Orphans, OrphanBytes int64
-	// Reusable is free inside of the collection's file, where only its own data may come;
-	// 0 where it was not read.
+	// Reusable is the free space inside the collection's file, which only the collection's own data can
+	// use; 0 if it was not read.
 	Reusable int64
-	// Stored is the file on disk, with what is reusable in it, IndexBytes are those of the
-	// indexes; 0 where they were not read.
+	// Stored is the size of the file on disk, including reusable space. IndexBytes is the size of the
+	// indexes. Both are 0 if they were not read.
 	Stored, IndexBytes int64
 }
 
@@ -99,28 +98,27 @@ type ChunkSize struct {
 	Min       Key
 	Bytes     int64
 	Documents int64
-	// First and Last are the smallest and the largest key that a document of the
-	// chunk has; zero when it was not read.
+	// First and Last are the smallest and the largest key of a document in the chunk; zero if they were
+	// not read.
 	First, Last Key
 }
 
-// ReportedStatus is the server's own verdict on a collection (rules/01-selection §7).
+// ReportedStatus is the server's own status of a collection (rules/01-selection §7).
 type ReportedStatus struct {
 	Compliant bool
-	// Violation is the first thing that the balancer would fix; empty when
-	// Compliant.
+	// Violation is the first violation that the balancer would resolve; empty if Compliant.
 	Violation string
 	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
 	ChunkSizeMB float64
-	// Phase is that of a defragmentation, "none" while it waits, empty when there
-	// is none. RemainingChunks is how many chunks the phase has left; -1 when the
-	// server does not tell.
+	// Phase is the phase of a defragmentation, "none" while it waits, and empty if there is none.
+	// RemainingChunks is the number of chunks that the phase has left; -1 if the server does not report
+	// it.
 	Phase           string
 	RemainingChunks int64
 }
 
-// DataSizes returns the owned bytes by shard as a round reads them, with the
-// collection's chunk size or the given one where it has none.
+// DataSizes returns the owned bytes by shard as a round reads them, with the collection's chunk size,
+// or the given chunk size if the collection has none.
 func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 	sizes := DataSizes{ByShard: make(map[ShardID]int64, len(c.Sizes)), MaxChunkSizeBytes: chunkSize}
 	for id, data := range c.Sizes {
@@ -132,8 +130,8 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 	return sizes
 }
 
-// OwnedData returns what a shard has of a collection, and whether that is known. The
-// stage that reports the sizes leaves out shards that have nothing of it.
+// OwnedData returns the amount of a collection on a shard, and whether it is known. The aggregation
+// stage that reports sizes leaves out shards without data of the collection.
 func (s *Snapshot) OwnedData(c *CollectionState, shard ShardState) (ShardData, bool) {
 	data, told := c.Sizes[shard.ID]
 	silent := shard.Unreachable != "" || slices.ContainsFunc(s.parts.Source.Gaps, func(g Gap) bool {
@@ -142,8 +140,8 @@ func (s *Snapshot) OwnedData(c *CollectionState, shard ShardState) (ShardData, b
 	return data, told || len(c.Sizes) > 0 && !silent
 }
 
-// WithCollection returns a copy in which the collection takes the place of the
-// one with its namespace, or is added.
+// WithCollection returns a copy in which the collection replaces the one with its namespace, or is
+// added.
 func (s *Snapshot) WithCollection(c *CollectionState) *Snapshot {
 	next := *s
 	i, found := s.collectionAt(c.Namespace)
@@ -160,8 +158,8 @@ func (s *Snapshot) WithoutCollection(ns string) *Snapshot {
 	return &next
 }
 
-// WithTable returns a copy of the collection with other chunks, such as those
-// that RoutingTable.Apply leads to. What was measured of the chunks stays.
+// WithTable returns a copy of the collection with other chunks, such as the result of
+// RoutingTable.Apply. The measured sizes of chunks are kept.
 func (c *CollectionState) WithTable(t *RoutingTable) *CollectionState {
 	next := *c
 	next.Table = t

@@ -6,9 +6,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Documents returns the documents of one of config's small collections:
-// settings, shards, databases, collections, tags or version. They are those that
-// the reader found; of a Snapshot without any they are made of its parts.
+// Documents returns the documents of one of config's small collections: settings, shards, databases,
+// collections, tags or version. It returns the documents that the reader has read. If there are none,
+// it builds them from the parts of the Snapshot.
 func (s *Snapshot) Documents(collection string) ([]bson.Raw, error) {
 	if len(s.parts.Config["shards"]) > 0 {
 		return s.parts.Config[collection], nil

@@ -2,9 +2,9 @@ package catalog
 
 import "fmt"
 
-// Notes say where what was read of chunks may differ from what the shards know. From the
-// feature compatibility version 9.0 on each shard has the metadata of its chunks, and config.chunks
-// is written in the same commit, but not at the same moment.
+// Notes returns the reasons why the chunks that were read may differ from those that the shards have.
+// From the feature compatibility version 9.0 on, each shard stores the metadata of its chunks, and
+// config.chunks is written in the same commit, but not at the same time.
 func (s *Snapshot) Notes() []string {
 	switch p := s.parts; {
 	case p.Compatibility.MovesMetadataToShards():

@@ -27,8 +27,7 @@ func ParseDatabase(raw bson.Raw) (Database, error) {
 	return d, nil
 }
 
-// ParseRouter reads a config.mongos document (rules/03-catalog-and-keys §3.8). Only its _id must
-// be there.
+// ParseRouter parses a config.mongos document (rules/03-catalog-and-keys §3.8). Only _id is required.
 func ParseRouter(raw bson.Raw) (Router, error) {
 	var r Router
 	err := eachField(raw, func(f field) error {
@@ -51,11 +50,11 @@ func ParseRouter(raw bson.Raw) (Router, error) {
 	return r, nil
 }
 
-// ParseLogEntry reads a document of config.changelog or config.actionlog (rules/03-catalog-and-keys
-// §3.7), and keeps it. Fields of other types than usual count as missing.
+// ParseLogEntry parses a document of config.changelog or config.actionlog (rules/03-catalog-and-keys
+// §3.7), and keeps the document. Fields of unexpected types count as missing.
 func ParseLogEntry(raw bson.Raw) LogEntry {
 	e := LogEntry{Raw: raw}
-	// An entry is only looked at, so that none is too odd to be kept.
+	// Entries are only displayed, so no entry is rejected.
 	_ = eachField(raw, func(f field) error {
 		switch f.name {
 		case "time":
@@ -89,12 +88,11 @@ func (c Collection) ChunkDoc(chunk Chunk) bson.D {
 	return old
 }
 
-// ChunksByUUID reports whether the chunks of the collection carry its uuid:
-// those of collections that have a timestamp do, which 5.0 gives to all.
+// ChunksByUUID reports whether the chunks of the collection contain its UUID. This is the case if the
+// collection has a timestamp, as all collections have in 5.0.
 func (c Collection) ChunksByUUID() bool { return !c.Timestamp.IsZero() }
 
-// ChunkFilter returns the equality by which the chunks of the collection are
-// found in config.chunks.
+// ChunkFilter returns the condition that selects the chunks of the collection in config.chunks.
 func (c Collection) ChunkFilter() bson.E {
 	if c.ChunksByUUID() {
 		return bson.E{Key: "uuid", Value: c.UUID}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The With methods leave the documents of config alone: SnapshotParts.Config is
-// what a reader found, whatever has been changed since.
+// The With methods do not change the documents of config: SnapshotParts.Config contains the documents
+// that a reader has read.
 
 // WithTime returns a copy at another time.
 func (s *Snapshot) WithTime(t time.Time) *Snapshot {
@@ -23,8 +23,7 @@ func (s *Snapshot) WithSettings(settings Settings) *Snapshot {
 	return &next
 }
 
-// WithShard returns a copy in which the shard takes the place of the one with
-// its id, or is added.
+// WithShard returns a copy in which the shard replaces the one with its id, or is added.
 func (s *Snapshot) WithShard(shard ShardState) *Snapshot {
 	next := *s
 	i, found := s.shardAt(shard.ID)
@@ -41,8 +40,7 @@ func (s *Snapshot) WithoutShard(id ShardID) *Snapshot {
 	return &next
 }
 
-// WithDatabase returns a copy in which the database takes the place of the one
-// with its name, or is added.
+// WithDatabase returns a copy in which the database replaces the one with its name, or is added.
 func (s *Snapshot) WithDatabase(d Database) *Snapshot {
 	next := *s
 	i, found := slices.BinarySearchFunc(s.parts.Databases, d.Name, func(have Database, name string) int {
@@ -52,8 +50,8 @@ func (s *Snapshot) WithDatabase(d Database) *Snapshot {
 	return &next
 }
 
-// withElement returns a copy of a list in which an element takes the place of that at i,
-// or is inserted there when none was found.
+// withElement returns a copy of a slice in which the element replaces element i if found is true, and
+// is inserted at i otherwise.
 func withElement[T any](list []T, i int, found bool, element T) []T {
 	list = slices.Clone(list)
 	if !found {

@@ -2,15 +2,15 @@ package catalog
 
 import "strings"
 
-// blockSize is the size of a block to be written, computed in advance: a table
-// changes all the time, and nothing should grow step by step, or be copied twice.
+// blockSize is the size of a block to be written. It is computed in advance, because tables change
+// frequently, and this avoids growing and copying slices.
 type blockSize struct {
 	chunks, encodedBytes, historyEntries int
-	stride                               int // of all bounds; 0 if they differ
+	stride                               int // of all bounds; 0 if the lengths differ
 	hasSizes                             bool
 }
 
-// blockSize returns the size of a block of the section that ends with a bound.
+// blockSize returns the size of the block for a section that ends with a bound.
 func (s section) blockSize(end Key) blockSize {
 	r := blockSize{chunks: s.count, encodedBytes: len(end.encoded), stride: len(end.encoded)}
 	for _, p := range s.pieces {
@@ -44,19 +44,19 @@ func (r *blockSize) addChunk(c *Chunk) {
 	r.historyEntries += len(c.History)
 	if len(c.History) > 0 && !c.OnCurrentShardSince.IsZero() &&
 		c.History[0] == (ChunkHistory{c.OnCurrentShardSince, c.Shard}) {
-		r.historyEntries-- // implied (row.join)
+		r.historyEntries-- // implied by shard and since
 	}
 }
 
-// splicer builds a block from ranges of existing blocks and changed chunks.
+// splicer builds a block from parts of existing blocks and changed chunks.
 type splicer struct {
-	table      *tableWriter // knows the shards
+	table      *tableWriter // has the numbers of shards
 	block      *block
 	encoded    strings.Builder
-	typesIndex int // in the block's forms, of the bound before
+	typesIndex int // index in the block's types, of the previous bound
 }
 
-// splice makes a block of a section that ends with a bound.
+// splice builds a block from a section that ends with a bound.
 func (w *tableWriter) splice(s section, end Key) (*block, error) {
 	r := s.blockSize(end)
 	b := &block{rows: make([]row, 0, r.chunks), bounds: bounds{stride: r.stride}}
@@ -98,8 +98,8 @@ func (x *splicer) addBound(order, form string, i int) {
 	x.addTypes(form, i)
 }
 
-// addTypes notes the form of bound i. Most blocks have one, and keep no list of
-// which bound has which.
+// addTypes records the types of bound i. In most blocks all bounds have the same types, and then no
+// index is stored.
 func (x *splicer) addTypes(form string, i int) {
 	b := x.block
 	if i == 0 || b.types[x.typesIndex] != form {
@@ -163,7 +163,7 @@ func (x *splicer) copyChunks(old *block, from, to int) {
 	switch {
 	case b.sizes == nil:
 	case old.sizes == nil:
-		b.sizes = b.sizes[:len(b.rows)] // as they were made: zero
+		b.sizes = b.sizes[:len(b.rows)] // zero, as allocated
 	default:
 		b.sizes = append(b.sizes, old.sizes[from:to]...)
 	}
@@ -172,7 +172,7 @@ func (x *splicer) copyChunks(old *block, from, to int) {
 	}
 }
 
-// append adds the histories of some chunks of a block, which may have none.
+// append appends the histories of some chunks of a block. old is nil if the block has no histories.
 func (h *histories) append(old *histories, from, to int) {
 	end := uint32(len(h.entries))
 	if old == nil {
@@ -188,8 +188,8 @@ func (h *histories) append(old *histories, from, to int) {
 	h.entries = append(h.entries, old.entries[old.offsets[from]:old.offsets[to]]...)
 }
 
-// takeFirst takes the first n chunks off a section, and returns them with the bound
-// at which the others begin.
+// takeFirst removes the first n chunks from a section. It returns them, and the bound at which the
+// remaining chunks begin.
 func (s *section) takeFirst(n int) (first section, end Key) {
 	for first.count < n {
 		p := &s.pieces[0]

@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CheckStorable refuses bounds that must not be kept in the catalog, zone
-// bounds and split points: those with a regular expression, or with an object
-// that has names beginning with $ (BadValue, rules/03-catalog-and-keys §4.3).
+// CheckStorable returns an error for zone bounds and split points that must not be stored in the
+// catalog: those with a regular expression, or with an object that has field names beginning with $
+// (BadValue, rules/03-catalog-and-keys §4.3).
 func CheckStorable(bound bson.Raw) error {
 	for e := keyorder.NewWalk(bound); e.Next(); {
 		if e.Value.Type == bson.TypeRegex || hasDollarNames(e.Value, 0) {
@@ -21,7 +21,7 @@ func CheckStorable(bound bson.Raw) error {
 	return nil
 }
 
-// The server refuses deeper documents.
+// maxNesting is the server's maximum depth of documents.
 const maxNesting = 200
 
 func hasDollarNames(v bson.RawValue, depth int) bool {

@@ -8,14 +8,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// RoutingTable says which shard owns which range of a collection: all its
-// chunks, which tile the key space from MinKey to MaxKey. A table never
-// changes; Apply makes a new one that shares what stayed the same. It is built
-// for a million chunks and more: a chunk costs some tens of bytes (and what
-// its key takes), and totals per shard are at hand.
+// RoutingTable maps the ranges of a collection to shards. It contains all chunks of the collection,
+// which cover the key space from MinKey to MaxKey. A table is immutable; Apply returns a new table that
+// shares the unchanged parts. Tables are designed for a million chunks and more: a chunk costs some
+// tens of bytes in addition to its key, and totals by shard are precomputed.
 //
-// Bounds that meet are kept once, so the lower of two bounds that are equal
-// but of different types (max 5, next min 5.0) is not kept.
+// A bound that is the end of one chunk and the beginning of the next is stored once. Therefore, of two
+// bounds that are equal but have different types (max 5, next min 5.0), the upper bound is not stored.
 type RoutingTable struct {
 	pattern   KeyPattern
 	epoch     bson.ObjectID
@@ -32,8 +31,8 @@ type RoutingTable struct {
 	newest  string // lower bound of the chunk with that version; "" = not known
 }
 
-// shardNames gives shards small numbers. It only ever grows by being replaced,
-// so numbers in blocks stay valid.
+// shardNames assigns small numbers to shards. It is replaced when a shard is added, and numbers in
+// existing blocks stay valid.
 type shardNames struct {
 	names  []ShardID
 	number map[ShardID]uint16
@@ -46,7 +45,7 @@ func (t *RoutingTable) Pattern() KeyPattern { return t.pattern }
 // Epoch identifies the incarnation of the collection.
 func (t *RoutingTable) Epoch() bson.ObjectID { return t.epoch }
 
-// Timestamp orders incarnations of the collection.
+// Timestamp orders the incarnations of the collection.
 func (t *RoutingTable) Timestamp() bson.Timestamp { return t.timestamp }
 
 // Version returns the collection version: that of its newest chunk.
@@ -55,11 +54,11 @@ func (t *RoutingTable) Version() Version { return Version{t.epoch, t.timestamp, 
 // Len returns the number of chunks, at least 1.
 func (t *RoutingTable) Len() int { return int(t.starts[len(t.shelves)]) }
 
-// chunkIndex is where a chunk is: in which shelf, which block of it, and which
-// chunk of that.
+// chunkIndex is the position of a chunk: the index of its shelf, of its block in the shelf, and of the
+// chunk in the block.
 type chunkIndex struct{ shelf, block, chunk int }
 
-// locate finds the chunk that contains a key.
+// locate returns the position of the chunk that contains a key.
 func (t *RoutingTable) locate(order string) chunkIndex {
 	var p chunkIndex
 	p.shelf = lastAtMost(t.shelfMins, order)
@@ -69,9 +68,8 @@ func (t *RoutingTable) locate(order string) chunkIndex {
 	return p
 }
 
-// lastAtMost returns the position of the last bound that is not above the key;
-// the first when all are. It is written out because finding a chunk is the
-// inner loop of routing.
+// lastAtMost returns the index of the last bound that is not above the key, or 0 if all bounds are. It
+// does not use sort.Search, because finding a chunk is the inner loop of routing.
 func lastAtMost(lows []string, order string) int {
 	from, to := 0, len(lows)
 	for to-from > 1 {
@@ -84,7 +82,7 @@ func lastAtMost(lows []string, order string) int {
 	return from
 }
 
-// chunkIndexAt finds chunk i.
+// chunkIndexAt returns the position of chunk i.
 func (t *RoutingTable) chunkIndexAt(i int) chunkIndex {
 	var p chunkIndex
 	p.shelf = sort.Search(len(t.shelves)-1, func(s int) bool { return i < int(t.starts[s+1]) })
@@ -97,7 +95,7 @@ func (t *RoutingTable) chunkIndexAt(i int) chunkIndex {
 
 func (t *RoutingTable) block(p chunkIndex) *block { return t.shelves[p.shelf].blocks[p.block] }
 
-// indexOf returns the position of a place among all chunks.
+// indexOf returns the index of a position among all chunks.
 func (t *RoutingTable) indexOf(p chunkIndex) int {
 	return int(t.starts[p.shelf]) + int(t.shelves[p.shelf].starts[p.block]) + p.chunk
 }
@@ -106,26 +104,24 @@ func (t *RoutingTable) chunk(p chunkIndex) Chunk {
 	return t.block(p).chunk(p.chunk, t.shards.names)
 }
 
-// Find returns the chunk that contains the key. The global maximum belongs to
-// the last chunk.
+// Find returns the chunk that contains the key. The last chunk contains the global maximum.
 func (t *RoutingTable) Find(k Key) Chunk { return t.chunk(t.locate(k.encoded)) }
 
-// HasLowerBound reports whether a chunk has the key for its lower bound.
+// HasLowerBound reports whether the key is the lower bound of a chunk.
 func (t *RoutingTable) HasLowerBound(k Key) bool {
 	p := t.locate(k.encoded)
 	return t.block(p).encodedAt(p.chunk) == k.encoded
 }
 
-// IndexOf returns the position in key order of the chunk that contains the key.
+// IndexOf returns the index in key order of the chunk that contains the key.
 func (t *RoutingTable) IndexOf(k Key) int {
 	return t.indexOf(t.locate(k.encoded))
 }
 
-// At returns the chunk at a position, 0 to Len()-1. It panics outside, like a
-// slice.
+// At returns the chunk at an index, 0 to Len()-1. Like a slice, it panics for other indexes.
 func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.chunkIndexAt(i)) }
 
-// ShardOf returns the owner of the key: Find without building the chunk.
+// ShardOf returns the owner of the key. It is faster than Find, because it does not build the chunk.
 func (t *RoutingTable) ShardOf(k Key) ShardID {
 	p := t.locate(k.encoded)
 	return t.shards.names[t.block(p).rows[p.chunk].shard]
@@ -148,8 +144,7 @@ func (t *RoutingTable) Count(s ShardID) int { return int(t.total(s).chunks) }
 // JumboCount returns the number of chunks on a shard that are flagged jumbo.
 func (t *RoutingTable) JumboCount(s ShardID) int { return int(t.total(s).jumbo) }
 
-// ShardVersion returns the version of the newest chunk on a shard, 0|0 when it
-// has none.
+// ShardVersion returns the version of the newest chunk on a shard, 0|0 when it has none.
 func (t *RoutingTable) ShardVersion(s ShardID) ChunkVersion { return t.total(s).newest }
 
 // Owners returns the shards that have chunks, in ascending order.
@@ -197,15 +192,15 @@ func (t *RoutingTable) allBlocks() iter.Seq[*block] {
 	}
 }
 
-// blockGroup holds some tens of neighbouring blocks, so that a table of thousands
-// of blocks changes without all of them being listed again.
+// blockGroup is a shelf: it contains some tens of adjacent blocks, so that a change to a table of
+// thousands of blocks does not copy the list of all blocks.
 type blockGroup struct {
 	blocks    []*block
 	blockMins []string // comparable lower bound of each block
-	starts    []int32  // position in the shelf of each block's first chunk, and the number of chunks
+	starts    []int32  // index in the shelf of each block's first chunk, and the number of chunks
 
-	// totals has what each shard owns on the shelf, by its number, so that a
-	// search for a shard's chunks passes whole shelves over.
+	// totals contains what each shard owns on the shelf, by the number of the shard, so that a search
+	// for a shard's chunks can skip whole shelves.
 	totals shardTotals
 }
 
@@ -223,7 +218,8 @@ func newShelf(blocks []*block) *blockGroup {
 	return (&blockGroup{}).withBlocks(blocks, nil, blocks)
 }
 
-// withBlocks returns a shelf of other blocks: some were removed, some added.
+// withBlocks returns a shelf with other blocks. removed and added are the differences to the current
+// blocks.
 func (s *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
 	next := &blockGroup{blocks: blocks, blockMins: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
 		totals: slices.Clone(s.totals)}
@@ -235,7 +231,7 @@ func (s *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
 	return next
 }
 
-// makeShelves puts blocks on shelves of even size.
+// makeShelves divides blocks into shelves of equal size.
 func (l layout) makeShelves(blocks []*block) []*blockGroup {
 	if len(blocks) <= l.maxShelf {
 		return []*blockGroup{newShelf(blocks)}
@@ -252,7 +248,7 @@ func (l layout) makeShelves(blocks []*block) []*blockGroup {
 // len returns the number of chunks.
 func (s *blockGroup) len() int { return int(s.starts[len(s.blocks)]) }
 
-// indexShelves fills in where shelves begin, by key and by position.
+// indexShelves computes the beginnings of shelves, by key and by index.
 func (t *RoutingTable) indexShelves() {
 	t.shelfMins = make([]string, len(t.shelves))
 	t.starts = make([]int32, len(t.shelves)+1)

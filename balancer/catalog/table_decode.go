@@ -11,16 +11,15 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// ErrDamagedPage says that bytes are not a page of a routing table, or not the one
-// that follows.
+// ErrDamagedPage says that bytes are not a page of a routing table, or not the next page.
 var ErrDamagedPage = errors.New("damaged page of a routing table")
 
 func damagedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamagedPage, fmt.Sprintf(format, args...))
 }
 
-// PageReader builds a routing table from its pages, and validates everything:
-// what it accepts is a table that the other ways of making one could have made.
+// PageReader builds a routing table from its pages and validates everything: it accepts only tables
+// that could have been built in another way.
 type PageReader struct {
 	pattern   KeyPattern
 	epoch     bson.ObjectID
@@ -28,14 +27,14 @@ type PageReader struct {
 
 	writer  tableWriter
 	last    []byte // comparable lower bound of the newest chunk
-	value   []byte // scratch of the check of keys
-	encoded []byte // likewise
+	value   []byte // buffer for the check of keys
+	encoded []byte // buffer for the check of keys
 	shards  []uint16
 	types   [][]byte
 	rows    []row
 	sizes   []Estimate
 	history []historyEntry
-	entries []int // entries of each chunk's history, -1 = none
+	entries []int // number of entries of each chunk's history, -1 = none
 }
 
 // NewPageReader returns a reader without pages.
@@ -46,7 +45,7 @@ func NewPageReader(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *PageRe
 // Len returns the number of chunks so far.
 func (r *PageReader) Len() int { return r.writer.len() }
 
-// Add takes the next page; nothing of it is kept. Errors wrap ErrDamagedPage.
+// Add adds the next page. It does not keep references to the page. Errors wrap ErrDamagedPage.
 func (r *PageReader) Add(page []byte) error {
 	c := columns{rest: page}
 	n := c.boundedInt(pageChunks)
@@ -74,7 +73,7 @@ func (r *PageReader) Table() (*RoutingTable, error) {
 	return r.writer.table(r.pattern, r.epoch, r.timestamp), nil
 }
 
-// readDictionaries reads names of shards and forms of keys.
+// readDictionaries reads the names of shards and the types of keys.
 func (r *PageReader) readDictionaries(c *columns) error {
 	r.shards, r.types = r.shards[:0], r.types[:0]
 	for range c.boundedInt(math.MaxUint16 + 1) {
@@ -154,8 +153,7 @@ func (r *PageReader) readShard(c *columns) uint16 {
 	return r.shards[i]
 }
 
-// readHistory reads the histories as they were before the first entry was left
-// out.
+// readHistory reads the histories and restores the omitted first entries.
 func (r *PageReader) readHistory(c *columns) {
 	r.history = r.history[:0]
 	for i := range r.rows {
@@ -221,8 +219,8 @@ func (r *PageReader) readBounds(c *columns) error {
 	return nil
 }
 
-// checkBound checks that a lower bound is a key, and the first of the table or
-// one above the last.
+// checkBound checks that a lower bound is a valid key, and that it is the first of the table or greater
+// than the last bound.
 func (r *PageReader) checkBound(order, form string) error {
 	first := r.Len() == 0
 	if first && order != r.pattern.GlobalMin().encoded || !first && order <= string(r.last) {
@@ -254,7 +252,7 @@ func (r *PageReader) checkBound(order, form string) error {
 	return nil
 }
 
-// columns reads a page from front to end. Once bad, it gives zeros.
+// columns reads a page from front to end. After an error it returns zeros.
 type columns struct {
 	rest   []byte
 	failed bool
@@ -270,7 +268,7 @@ func (c *columns) uvarint() uint64 {
 	return n
 }
 
-// boundedInt reads a number that must not be above most.
+// boundedInt reads a number that must not exceed limit.
 func (c *columns) boundedInt(limit int) int {
 	n := c.uvarint()
 	if n > uint64(limit) {
@@ -280,7 +278,7 @@ func (c *columns) boundedInt(limit int) int {
 	return int(n)
 }
 
-// delta reads a number of 32 bits as its difference to the last.
+// delta reads a 32-bit number that is stored as the difference to the last number.
 func (c *columns) delta(last *int64) uint32 {
 	d, size := binary.Varint(c.rest)
 	if size <= 0 || d < -math.MaxUint32 || d > math.MaxUint32 || *last+d < 0 || *last+d > math.MaxUint32 {

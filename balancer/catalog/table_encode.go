@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// The compact form of a routing table is a row of pages, each with some
-// thousands of neighbouring chunks, column by column, so that it compresses
-// well and a reader never has to believe a size that it has not seen:
+// The compact form of a routing table is a sequence of pages, each with some thousands of adjacent
+// chunks, column by column. It compresses well, and a reader need not trust a size before it has read
+// the data:
 //
 //	uvarint  number of chunks, 1 to pageChunks
 //	strings  names of shards: uvarint number, then each with its length
@@ -18,28 +18,26 @@ import (
 //	         bytes), estimate (uvarint), history, form (uvarint) and length
 //	         (uvarint) of the lower bound, bytes of the lower bounds
 //
-// The history of a chunk that has one is a uvarint number of entries and for
-// each its seconds (varint, less those of onCurrentShardSince), increment
-// (uvarint) and shard (uvarint). The first entry is left out where the flags
-// say that onCurrentShardSince and the owner imply it. Upper bounds are the
-// lower ones of the next chunks; the last is the greatest key.
+// The history of a chunk that has one is a uvarint number of entries and for each its seconds (varint,
+// less those of onCurrentShardSince), increment (uvarint) and shard (uvarint). The first entry is
+// omitted if the flags say that onCurrentShardSince and the owner imply it. The upper bound of a chunk
+// is the lower bound of the next chunk; the last upper bound is the greatest key.
 //
-// Keys lie there as keyorder encodes them: a change of that encoding needs
-// another version of whatever keeps pages.
+// Keys are stored in the encoding of keyorder. A change of that encoding requires a new version of
+// every format that contains pages.
 
 const (
-	// pageChunks is how many chunks a page has at most.
+	// pageChunks is the maximum number of chunks of a page.
 	pageChunks = 4096
-	// pageBytes of keys are enough for a page, even if it has fewer chunks.
+	// pageBytes is the number of bytes of keys after which a page ends, even if it has fewer chunks.
 	pageBytes = 1 << 20
 )
 
-// pageFlags tell how the jumbo flag and the history of a chunk are kept; they
-// are chunkFlags and what the page adds.
-const pageEstimates = 1 << 7 // of the first chunk: the page has estimates
+// pageEstimates is a flag that a page adds to the chunkFlags of its first chunk.
+const pageEstimates = 1 << 7 // the page has estimates
 
-// Pages returns the compact form of the table, page by page. A page is only
-// good until the next one is asked for. ReadPages makes a table of them.
+// Pages returns the compact form of the table, page by page. A page is only valid until the next page
+// is requested. A PageReader builds a table from the pages.
 func (t *RoutingTable) Pages() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		w := pageWriter{names: t.shards.names}
@@ -67,14 +65,14 @@ type pageWriter struct {
 	spans      []blockSpan
 	keys       int // bytes of keys
 	shards     map[uint16]int
-	shardList  []uint16 // shards of the page by their number there
+	shardList  []uint16 // shards of the page by their number in the page
 	typesIndex map[string]int
 	typesList  []string
 
 	out []byte
 }
 
-// blockSpan is a part of a block that goes into a page.
+// blockSpan is a part of a block that belongs to a page.
 type blockSpan struct {
 	block *block
 	span
@@ -82,8 +80,7 @@ type blockSpan struct {
 
 func (w *pageWriter) isFull() bool { return w.count >= pageChunks || w.keys >= pageBytes }
 
-// add takes as many chunks of a block, from a position on, as the page has room
-// for, and returns their number.
+// add adds chunks of a block, from an index on, as long as the page has room, and returns their number.
 func (w *pageWriter) add(b *block, from int) int {
 	if w.count == 0 {
 		w.shards, w.typesIndex = map[uint16]int{}, map[string]int{}
@@ -122,7 +119,7 @@ func (w *pageWriter) addTypes(f string) {
 	}
 }
 
-// finish writes the columns and empties the writer.
+// finish writes the columns and resets the writer.
 func (w *pageWriter) finish() []byte {
 	w.out = binary.AppendUvarint(w.out[:0], uint64(w.count))
 	w.out = binary.AppendUvarint(w.out, uint64(len(w.shardList)))

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ThrottleState is what _secondaryThrottle asks for.
+// ThrottleState is the state of the _secondaryThrottle setting.
 type ThrottleState uint8
 
 // The states of a throttle.
@@ -26,7 +26,7 @@ type Throttle struct {
 	WriteConcern bson.Raw // nil = none; only with ThrottleOn
 }
 
-// CommandFields returns what goes into a balancer migration: secondaryThrottle and
+// CommandFields returns the fields of a balancer's migration command: secondaryThrottle and
 // writeConcern. The bool alone has no effect in 8.0.
 func (t Throttle) CommandFields() (secondaryThrottle bool, writeConcern bson.Raw) {
 	if t.State == ThrottleOn && t.WriteConcern != nil {
@@ -35,12 +35,13 @@ func (t Throttle) CommandFields() (secondaryThrottle bool, writeConcern bson.Raw
 	return t.State == ThrottleOn, oneNodeWriteConcern
 }
 
-// oneNodeWriteConcern is {w: 1, wtimeout: 0}: each migration asks for it. It must not be changed.
+// oneNodeWriteConcern is {w: 1, wtimeout: 0}, which is part of each migration command. It must not be
+// changed.
 var oneNodeWriteConcern = bson.Raw(bsoncore.NewDocumentBuilder().AppendInt32("w", 1).AppendInt32("wtimeout", 0).Build())
 
-// ParseThrottle reads the _secondaryThrottle field: a bool, or a write concern
-// document, where a number w of at most 1 means off. The zero RawValue (field
-// absent) is the default; other types are TypeMismatch.
+// ParseThrottle parses the _secondaryThrottle field: a bool, or a write concern document, where a
+// number w of at most 1 means off. The zero RawValue (field absent) is the default; other types are
+// TypeMismatch.
 func ParseThrottle(v bson.RawValue) (Throttle, error) {
 	switch v.Type {
 	case 0:
@@ -65,12 +66,12 @@ func ParseThrottle(v bson.RawValue) (Throttle, error) {
 	return Throttle{State: ThrottleOn, WriteConcern: doc}, nil
 }
 
-// Members a write concern may count on (the server's limit on voting and
-// non-voting members).
+// maxWriteConcernNodes is the maximum number of members in a write concern (the server's limit on
+// voting and non-voting members).
 const maxWriteConcernNodes = 50
 
-// waitsForOthers checks a write concern and reports whether it asks for more
-// than the primary.
+// waitsForOthers validates a write concern and reports whether it waits for more members than the
+// primary.
 func waitsForOthers(doc bson.Raw) (bool, error) {
 	waits, fields, journal, fsync := false, 0, false, false
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {

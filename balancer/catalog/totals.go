@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// shardTotals sum up what each shard has in a table or on a shelf, by number.
+// shardTotals contains the totals of each shard in a table or on a shelf, by the number of the shard.
 type shardTotals []shardTotal
 
 type shardTotal struct {
@@ -18,7 +18,7 @@ func (s *shardTotal) add(o ownership) {
 	}
 }
 
-// totalOf returns what a shard has.
+// totalOf returns the totals of a shard.
 func (t shardTotals) totalOf(shard uint16) shardTotal {
 	if int(shard) >= len(t) {
 		return shardTotal{}
@@ -26,9 +26,9 @@ func (t shardTotals) totalOf(shard uint16) shardTotal {
 	return t[shard]
 }
 
-// replaceBlocks takes the summaries of removed blocks off the totals and adds those of
-// others. If the newest chunk of a shard was removed, newest returns which one
-// now is.
+// replaceBlocks subtracts the summaries of removed blocks from the totals and adds those of added
+// blocks. If the newest chunk of a shard was removed, newest returns the version of its newest chunk
+// now.
 func (t *shardTotals) replaceBlocks(removed, added []*block, newest func(shard uint16) ChunkVersion) {
 	for _, b := range removed {
 		for i := range b.owned {
@@ -61,7 +61,7 @@ func (t *shardTotals) replaceBlocks(removed, added []*block, newest func(shard u
 	}
 }
 
-// hasNewest reports whether the newest chunk of a shard in one block is in others.
+// hasNewest reports whether other blocks contain the newest chunk of a shard's ownership in one block.
 func hasNewest(blocks []*block, o ownership) bool {
 	return slices.ContainsFunc(blocks, func(b *block) bool {
 		is := b.ownershipOf(o.shard)

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ChunkVersion is the M|m part of a version. Migrations raise the major number, splits and merges the
-// minor one (rules/02-migration-and-metadata §6.3). 0|0 stands for "owns nothing".
+// ChunkVersion is the M|m part of a version. Migrations increment the major number, splits and merges
+// the minor number (rules/02-migration-and-metadata §6.3). 0|0 means that a shard owns no chunks.
 type ChunkVersion struct{ Major, Minor uint32 }
 
 // Compare orders by major, then minor number.
@@ -19,18 +19,17 @@ func (v ChunkVersion) Compare(o ChunkVersion) int {
 // IsZero reports whether this is 0|0.
 func (v ChunkVersion) IsZero() bool { return v == ChunkVersion{} }
 
-// String is "M|m".
+// String returns the version as "M|m".
 func (v ChunkVersion) String() string { return fmt.Sprintf("%d|%d", v.Major, v.Minor) }
 
-// Timestamp returns how lastmod stores a version.
+// Timestamp returns the version as stored in lastmod.
 func (v ChunkVersion) Timestamp() bson.Timestamp { return bson.Timestamp{T: v.Major, I: v.Minor} }
 
-// VersionFromTimestamp reads a lastmod.
+// VersionFromTimestamp returns the version stored in lastmod.
 func VersionFromTimestamp(ts bson.Timestamp) ChunkVersion { return ChunkVersion{ts.T, ts.I} }
 
-// Version is a chunk version together with the incarnation of the collection
-// it belongs to: epoch and timestamp change when a collection is created,
-// resharded or its key refined.
+// Version is a chunk version with the incarnation of its collection: epoch and timestamp change when a
+// collection is created or resharded, or when its key is refined.
 type Version struct {
 	Epoch     bson.ObjectID
 	Timestamp bson.Timestamp
@@ -42,7 +41,7 @@ func (v Version) Compare(o Version) int {
 	return cmp.Or(v.Timestamp.Compare(o.Timestamp), v.ChunkVersion.Compare(o.ChunkVersion))
 }
 
-// String is "M|m||epoch||Timestamp(s, i)".
+// String returns the version as "M|m||epoch||Timestamp(s, i)".
 func (v Version) String() string {
 	return fmt.Sprintf("%s||%s||Timestamp(%d, %d)", v.ChunkVersion, v.Epoch.Hex(), v.Timestamp.T, v.Timestamp.I)
 }

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Volumes track the free space of shards' volumes below a limit while data move. The files
-// of a collection grow with what arrives, and never become smaller: what is deleted leaves
-// room in them for data of the same collection on the same shard, and for nothing else.
+// Volumes tracks the free space of shards' volumes below a limit while data move. The files of a
+// collection grow when data arrive, and never shrink: deleted data leave free space in them, which only
+// data of the same collection on the same shard can use.
 type Volumes struct {
 	shards    map[ShardID]int
 	colls     map[string]int
 	ratios    []float64 // by collection
 	known     []bool    // by shard
-	freeBytes []int64   // bytes below the limit beside all files; negative above it
-	// usedBytes is what files hold, orphans included, file how large they are: by collection,
-	// and in it by shard.
+	freeBytes []int64   // bytes below the limit, not counting files; negative above the limit
+	// usedBytes is the amount of data in the files, including orphans, and fileBytes is the size of the
+	// files: by collection, and within a collection by shard.
 	usedBytes, fileBytes []int64
 }
 
-// emptyFileBytes is what a collection with its indexes takes on a shard that has none of it.
+// emptyFileBytes is the size on disk of an empty collection with its indexes on a shard.
 const emptyFileBytes = 32 << 10
 
-// NewVolumes returns the volumes of a Snapshot with a limit, which is a share of each of them.
+// NewVolumes returns the volumes of a Snapshot with a limit, which is a fraction of each volume.
 func NewVolumes(s *Snapshot, limit float64) *Volumes {
 	v := &Volumes{shards: map[ShardID]int{}, colls: map[string]int{}}
 	for i, shard := range s.Shards() {
@@ -44,8 +44,8 @@ func NewVolumes(s *Snapshot, limit float64) *Volumes {
 	return v
 }
 
-// DiskRatio is how many bytes on disk, indexes included, the shards have for a byte of the
-// collection's data; 1 where they were not asked.
+// DiskRatio returns the number of bytes on disk, including indexes, per byte of the collection's data;
+// 1 if it was not read.
 func (c *CollectionState) DiskRatio() float64 {
 	var onDisk, data int64
 	for _, d := range c.Sizes {
@@ -60,7 +60,7 @@ func (c *CollectionState) DiskRatio() float64 {
 	return float64(onDisk) / float64(data)
 }
 
-// onDisk returns what the files of a collection hold, and how large they are.
+// onDisk returns the amount of data in the files of a collection, and the size of the files.
 func (d ShardData) onDisk(ratio float64) (live, file int64) {
 	if d.Stored > 0 {
 		file = d.Stored + d.IndexBytes
@@ -72,7 +72,7 @@ func (d ShardData) onDisk(ratio float64) (live, file int64) {
 
 func scaleBytes(bytes int64, ratio float64) int64 { return int64(math.Ceil(ratio * float64(bytes))) }
 
-// locate returns the places of a shard and of a collection's file there.
+// locate returns the indexes of a shard and of a collection's file on the shard.
 func (v *Volumes) locate(ns string, id ShardID) (shard, file int, ok bool) {
 	shard, there := v.shards[id]
 	coll, known := v.colls[ns]
@@ -85,7 +85,7 @@ func (v *Volumes) IsKnown(id ShardID) bool {
 	return there && v.known[i]
 }
 
-// OnDisk returns what data of a collection take on disk.
+// OnDisk returns the number of bytes that data of a collection need on disk.
 func (v *Volumes) OnDisk(ns string, bytes int64) int64 {
 	coll, known := v.colls[ns]
 	if !known {
@@ -94,7 +94,8 @@ func (v *Volumes) OnDisk(ns string, bytes int64) int64 {
 	return scaleBytes(bytes, v.ratios[coll])
 }
 
-// fileGrowth returns by how many bytes a collection's files on a shard grow when it receives data.
+// fileGrowth returns the number of bytes by which a collection's files on a shard grow when the shard
+// receives data.
 func (v *Volumes) fileGrowth(ns string, file int, bytes int64) int64 {
 	need := v.usedBytes[file] + v.OnDisk(ns, bytes)
 	if v.fileBytes[file] == 0 {
@@ -103,15 +104,15 @@ func (v *Volumes) fileGrowth(ns string, file int, bytes int64) int64 {
 	return max(0, need-v.fileBytes[file])
 }
 
-// WouldGrow reports whether data of a collection that arrive on a shard need more than its files
-// have free.
+// WouldGrow reports whether data of a collection that a shard receives need more space than is free in
+// the collection's files.
 func (v *Volumes) WouldGrow(ns string, to ShardID, bytes int64) bool {
 	_, file, ok := v.locate(ns, to)
 	return ok && v.fileGrowth(ns, file, bytes) > 0
 }
 
-// MissingBytes returns how many bytes on disk a shard lacks for data of a collection: none where it
-// has room for them, MaxInt64 where its volume is not known.
+// MissingBytes returns the number of bytes that are missing on a shard's volume for data of a
+// collection: 0 if there is room, MaxInt64 if the volume is not known.
 func (v *Volumes) MissingBytes(ns string, to ShardID, bytes int64) int64 {
 	shard, file, ok := v.locate(ns, to)
 	if !ok || !v.known[shard] {
@@ -124,7 +125,7 @@ func (v *Volumes) MissingBytes(ns string, to ShardID, bytes int64) int64 {
 	return max(0, grows-v.freeBytes[shard])
 }
 
-// AddData accounts for data of a collection that a shard receives.
+// AddData adds data of a collection that a shard receives.
 func (v *Volumes) AddData(ns string, to ShardID, bytes int64) {
 	shard, file, ok := v.locate(ns, to)
 	if !ok {
@@ -139,14 +140,15 @@ func (v *Volumes) AddData(ns string, to ShardID, bytes int64) {
 	v.freeBytes[shard] -= grows
 }
 
-// RemoveData has a shard delete data of a collection. Its files stay as large as they are.
+// RemoveData removes data of a collection from a shard. The files keep their size.
 func (v *Volumes) RemoveData(ns string, of ShardID, bytes int64) {
 	if _, file, ok := v.locate(ns, of); ok {
 		v.usedBytes[file] = max(0, v.usedBytes[file]-v.OnDisk(ns, bytes))
 	}
 }
 
-// FreeBytes returns how many bytes the volume of a shard has below the limit; negative above it.
+// FreeBytes returns the number of bytes on the volume of a shard below the limit; negative above the
+// limit.
 func (v *Volumes) FreeBytes(id ShardID) int64 {
 	i, there := v.shards[id]
 	if !there {
@@ -155,7 +157,7 @@ func (v *Volumes) FreeBytes(id ShardID) int64 {
 	return v.freeBytes[i]
 }
 
-// NotLargerThan reports whether no file is larger than it is in other Volumes of the same cluster
+// NotLargerThan reports whether every file is at most as large as in other Volumes of the same cluster
 // and limit.
 func (v *Volumes) NotLargerThan(w *Volumes) bool {
 	for i, size := range v.fileBytes {
@@ -166,7 +168,7 @@ func (v *Volumes) NotLargerThan(w *Volumes) bool {
 	return true
 }
 
-// Clone returns a copy that changes by itself.
+// Clone returns an independent copy.
 func (v *Volumes) Clone() *Volumes {
 	w := *v
 	w.freeBytes, w.usedBytes, w.fileBytes = slices.Clone(v.freeBytes), slices.Clone(v.usedBytes), slices.Clone(v.fileBytes)

@@ -10,13 +10,13 @@ import (
 // All returns the chunks in key order.
 func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}) }
 
-// Overlapping returns the chunks that share keys with [from, to), in key order.
-// A zero Key leaves that end open.
+// Overlapping returns the chunks that share keys with [from, to), in key order. A zero Key means no
+// bound.
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return t.overlapping(from, to, &historySlab{size: minSlab})
 }
 
-// overlapping is Overlapping with histories cut from slab, without any if that is nil.
+// overlapping is like Overlapping, with histories allocated from slab, or without histories if slab is nil.
 func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		var c Chunk
@@ -30,9 +30,8 @@ func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chu
 	}
 }
 
-// OwnedChunks returns the chunks of one shard that share keys with [from, to), in key
-// order. A zero Key leaves that end open. Blocks without chunks of the shard
-// are skipped.
+// OwnedChunks returns the chunks of one shard that share keys with [from, to), in key order. A zero Key
+// means no bound. Blocks without chunks of the shard are skipped.
 func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		if t.Count(s) == 0 {
@@ -51,8 +50,8 @@ func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 	}
 }
 
-// FirstOther returns the first chunk in key order that a shard owns besides the one
-// with a lower bound; false when there is none.
+// FirstOther returns the first chunk in key order that a shard owns, other than the chunk with the
+// lower bound than; false if there is none.
 func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
 	for c := range t.OwnedChunks(s, Key{}, Key{}) {
 		if !c.Min.Equal(than) {
@@ -62,10 +61,10 @@ func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
 	return Chunk{}, false
 }
 
-// MergeCandidates returns the chunks of one shard from a key on beside which it may
-// own another, in key order: what can be merged is among them. Those that stand
-// alone are not built; each chunk comes with how many of them that count were
-// passed over since the one before.
+// MergeCandidates returns the chunks of one shard, from a key on and in key order, that may be adjacent
+// to another chunk of the shard. All chunks that can be merged are among them. Chunks without such a
+// neighbour are not built. Each chunk comes with the number of skipped chunks since the previous one
+// for which counts returns true.
 func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 	counts func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
 	return func(yield func(int, Chunk) bool) {
@@ -95,9 +94,9 @@ func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 	}
 }
 
-// HasMergeCandidates reports whether a shard owns two chunks beside each other that both count:
-// without such there is nothing to merge on it, and that is quicker to see than to
-// walk over MergeCandidates.
+// HasMergeCandidates reports whether a shard owns two adjacent chunks for which counts returns true. If
+// it does not, there is nothing to merge on the shard. The check is faster than iterating over
+// MergeCandidates.
 func (t *RoutingTable) HasMergeCandidates(
 	s ShardID,
 	from Key,
@@ -108,7 +107,7 @@ func (t *RoutingTable) HasMergeCandidates(
 	}
 	n := t.shards.number[s]
 	does := func(b *block, i int) bool { return counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
-	var before *block // the last one whose last chunk is the shard's
+	var before *block // the last block whose last chunk the shard owns
 	owns := func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }
 	for b, span := range t.spansOnShelves(from, Key{}, owns) {
 		own := b.positionsIn(n, span)
@@ -131,8 +130,8 @@ func (t *RoutingTable) HasMergeCandidates(
 	return false
 }
 
-// ShardsWithNeighbours returns the shards that own two chunks beside each other, neither
-// of them flagged jumbo: no other has anything to merge.
+// ShardsWithNeighbours returns the shards that own two adjacent chunks without jumbo flags. Other
+// shards have nothing to merge.
 func (t *RoutingTable) ShardsWithNeighbours() map[ShardID]bool {
 	found := map[ShardID]bool{}
 	const nobody = 1 << 16
@@ -151,10 +150,9 @@ func (t *RoutingTable) ShardsWithNeighbours() map[ShardID]bool {
 	return found
 }
 
-// FirstNonJumbo returns the first chunk in key order that a shard owns in
-// [from, to) and that is not flagged jumbo, false when there is none. A zero
-// Key leaves that end open. Blocks in which all its chunks are flagged are
-// skipped, and no chunk but the one found is built.
+// FirstNonJumbo returns the first chunk in key order that a shard owns in [from, to) and that has no
+// jumbo flag; false if there is none. A zero Key means no bound. Blocks in which all chunks of the
+// shard have the flag are skipped, and only the returned chunk is built.
 func (t *RoutingTable) FirstNonJumbo(s ShardID, from, to Key) (Chunk, bool) {
 	if t.Count(s) == t.JumboCount(s) {
 		return Chunk{}, false
@@ -174,10 +172,9 @@ func (t *RoutingTable) FirstNonJumbo(s ShardID, from, to Key) (Chunk, bool) {
 	return Chunk{}, false
 }
 
-// OwnersIn returns the shards that own a chunk sharing keys with [from, to), in
-// ascending order. A zero Key leaves that end open. Blocks that lie in the
-// range as a whole tell by their summary; chunks are looked at only in the
-// blocks at its ends.
+// OwnersIn returns the shards that own a chunk sharing keys with [from, to), in ascending order. A zero
+// Key means no bound. For blocks that are completely in the range, the summary suffices; chunks are
+// read only in the blocks at the ends of the range.
 func (t *RoutingTable) OwnersIn(from, to Key) []ShardID {
 	missing := 0
 	for i := range t.totals {
@@ -217,7 +214,7 @@ func (t *RoutingTable) OwnersIn(from, to Key) []ShardID {
 	return owners
 }
 
-// positionsIn returns the positions of a shard's chunks in a part of the block.
+// positionsIn returns the indexes of a shard's chunks in a part of the block.
 func (b *block) positionsIn(shard uint16, s span) []uint16 {
 	o := b.ownershipOf(shard)
 	if o == nil {
@@ -238,13 +235,12 @@ func (b *block) positionsIn(shard uint16, s span) []uint16 {
 // span is a part of a block.
 type span struct{ from, to int }
 
-// spans returns the blocks that overlap [from, to), each with the part that
-// does.
+// spans returns the blocks that overlap [from, to), each with the part that does.
 func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
 	return t.spansOnShelves(from, to, func(*blockGroup) bool { return true })
 }
 
-// spansOnShelves returns the spans on shelves that are wanted.
+// spansOnShelves returns the spans on the shelves for which wanted returns true.
 func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) bool) iter.Seq2[*block, span] {
 	return func(yield func(*block, span) bool) {
 		if !to.IsZero() && to.encoded <= from.encoded {
@@ -252,7 +248,7 @@ func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) boo
 		}
 		p := t.locate(from.encoded)
 		if t.block(p).encodedAt(p.chunk+1) <= from.encoded {
-			return // the global maximum, or beyond
+			return // the global maximum, or a greater key
 		}
 		start := p.chunk
 		for _, s := range t.shelves[p.shelf:] {
@@ -273,8 +269,7 @@ func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) boo
 	}
 }
 
-// spanBefore returns the part of the block below to, and whether nothing follows
-// it.
+// spanBefore returns the part of the block below to, and whether to is not above the end of this block.
 func (b *block) spanBefore(to Key) (part span, last bool) {
 	n := b.len()
 	switch {

@@ -2,25 +2,24 @@ package catalog
 
 import "iter"
 
-// ChunksFromVersion returns the chunks with a version or a newer one, in key order: what an
-// incremental read of config.chunks asks for. Blocks in which all are older are
-// skipped.
+// ChunksFromVersion returns the chunks with this version or a newer one, in key order, like an
+// incremental read of config.chunks. Blocks with only older chunks are skipped.
 func (t *RoutingTable) ChunksFromVersion(v ChunkVersion) iter.Seq[Chunk] {
 	return t.filterChunks(
 		func(o *ownership) bool { return o.newest.Compare(v) >= 0 },
 		func(b *block, i int) bool { return b.rows[i].version.Compare(v) >= 0 })
 }
 
-// JumboChunks returns the chunks that are flagged jumbo, in key order. Blocks in
-// which none is are skipped.
+// JumboChunks returns the chunks with the jumbo flag, in key order. Blocks without such chunks are
+// skipped.
 func (t *RoutingTable) JumboChunks() iter.Seq[Chunk] {
 	return t.filterChunks(
 		func(o *ownership) bool { return o.jumbo > 0 },
 		func(b *block, i int) bool { return b.rows[i].flags.isJumbo() })
 }
 
-// ChunksWithEstimate returns the chunks with an estimate, in key order. Blocks in which
-// none has one are skipped.
+// ChunksWithEstimate returns the chunks with an estimate, in key order. Blocks without such chunks are
+// skipped.
 func (t *RoutingTable) ChunksWithEstimate() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: minSlab}
@@ -38,8 +37,8 @@ func (t *RoutingTable) ChunksWithEstimate() iter.Seq[Chunk] {
 	}
 }
 
-// filterChunks returns the wanted chunks of blocks in which some shard's part may
-// have such.
+// filterChunks returns the chunks for which wanted returns true, in blocks in which in returns true for
+// the part of a shard.
 func (t *RoutingTable) filterChunks(in func(*ownership) bool, wanted func(*block, int) bool) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: minSlab}

@@ -13,17 +13,17 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Window is the daily time of activity of the balancer (rules/01-rounds-and-settings §2.3). A nil
-// window is always open.
+// Window is the daily time window of the balancer (rules/01-rounds-and-settings §2.3). A nil window is
+// always open.
 type Window struct{ Start, Stop TimeOfDay }
 
-// TimeOfDay counts minutes since midnight, 0 to 1439.
+// TimeOfDay is the number of minutes since midnight, 0 to 1439.
 type TimeOfDay int
 
-// String is "HH:MM".
+// String returns the time as "HH:MM".
 func (t TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", t/60, t%60) }
 
-// String is "HH:MM-HH:MM".
+// String returns the window as "HH:MM-HH:MM".
 func (w *Window) String() string {
 	if w == nil {
 		return "always"
@@ -31,12 +31,11 @@ func (w *Window) String() string {
 	return w.Start.String() + "-" + w.Stop.String()
 }
 
-// ParseWindow reads the activeWindow field. The zero RawValue (field absent)
-// is not a valid window. Not a document is TypeMismatch; everything else that is wrong
-// is BadValue.
+// ParseWindow parses the activeWindow field. The zero RawValue (field absent) is not a valid window. A
+// value that is not a document is TypeMismatch; every other error is BadValue.
 //
-// Unlike the server, which lets "-1:30" mean yesterday, negative hours and
-// minutes are refused (rules/01-examples-and-traps §13).
+// In contrast to the server, for which "-1:30" is a time on the previous day, ParseWindow refuses
+// negative hours and minutes (rules/01-examples-and-traps §13).
 func ParseWindow(v bson.RawValue) (*Window, error) {
 	if v.Type == 0 {
 		return nil, nil
@@ -70,8 +69,8 @@ func ParseWindow(v bson.RawValue) (*Window, error) {
 	return &w, nil
 }
 
-// parseTimeOfDay reads two integers with a colon right after the first. Like
-// scanf("%d:%d") it allows blanks before each and anything after the second.
+// parseTimeOfDay parses two integers with a colon directly after the first. Like scanf("%d:%d"), it
+// permits blanks before each integer and any text after the second.
 func parseTimeOfDay(s string) (TimeOfDay, bool) {
 	hours, rest, ok := scanInteger(s)
 	if !ok || !strings.HasPrefix(rest, ":") {
@@ -97,9 +96,8 @@ func scanInteger(s string) (n int, rest string, ok bool) {
 	return n, s[end:], err == nil
 }
 
-// Contains reports whether now lies in the window, by the clock of now's
-// location in whole seconds, both ends included. A window whose start is after
-// its stop goes over midnight.
+// Contains reports whether now is inside the window, by the clock in now's location in whole seconds,
+// including both ends. A window whose start is after its stop extends over midnight.
 func (w *Window) Contains(now time.Time) bool {
 	if w == nil {
 		return true

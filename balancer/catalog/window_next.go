@@ -2,9 +2,8 @@ package catalog
 
 import "time"
 
-// NextOpen returns when the balancer's window is open next: now if it is, or if
-// there is none. It reports false when that never is. Like all of the windows it
-// goes by the clock of now's location.
+// NextOpen returns when the balancer's window is open next: now if it is open or if there is no window.
+// It returns false if the window never opens. Times are in now's location.
 func (s *Settings) NextOpen(now time.Time) (time.Time, bool) {
 	if s.inWindow(now) {
 		return now, true
@@ -14,7 +13,7 @@ func (s *Settings) NextOpen(now time.Time) (time.Time, bool) {
 		starts = []TimeOfDay{s.Window.Start}
 	}
 	for _, d := range s.Days {
-		// A window over midnight is open in the morning of its own day, too.
+		// A window over midnight is also open in the morning of its own day.
 		starts = append(starts, 0, d.Start)
 	}
 	const week = 7

@@ -10,20 +10,20 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// NoZone is the name of whatever lies outside all zone ranges.
+// NoZone is the zone name for keys outside all zone ranges.
 const NoZone = ""
 
-// ZoneRange assigns the keys [Min, Max) of a collection to a zone: an entry of
-// config.tags (rules/03-catalog-and-keys §3.5).
+// ZoneRange assigns the keys [Min, Max) of a collection to a zone. It is an entry of config.tags
+// (rules/03-catalog-and-keys §3.5).
 type ZoneRange struct {
-	ID       bson.ObjectID // zero when the document has an _id of the old form
+	ID       bson.ObjectID // zero if the document has an _id of the old form
 	Min, Max Key
 	Zone     string
 }
 
-// ParseZone reads a config.tags document of a sharded collection. Bounds that
-// name only the first fields are extended with MinKey; bounds with other
-// fields fail with 16634, longer ones with 349 (rules/01-rounds-and-settings §4.1).
+// ParseZone parses a config.tags document of a sharded collection. Bounds with only the first fields of
+// the key are extended with MinKey. Bounds with other fields fail with 16634, and longer bounds with
+// 349 (rules/01-rounds-and-settings §4.1).
 func ParseZone(p KeyPattern, raw bson.Raw) (ZoneRange, error) {
 	var z ZoneRange
 	var lower, upper bson.Raw
@@ -72,20 +72,20 @@ func (z ZoneRange) Doc(p KeyPattern, ns string) bson.D {
 	}
 }
 
-// ZoneSet has the zone ranges of one collection, which never overlap
-// (rules/01-rounds-and-settings §4.2). Adding and reading must not happen at the same time.
+// ZoneSet contains the zone ranges of one collection, which never overlap (rules/01-rounds-and-settings
+// §4.2). Add must not run concurrently with other methods.
 type ZoneSet struct {
 	pattern KeyPattern
 	ranges  []ZoneRange // by key
 	names   []string    // ascending, each once
 }
 
-// NewZoneSet makes an empty set for a shard key.
+// NewZoneSet returns an empty set for a shard key.
 func NewZoneSet(p KeyPattern) *ZoneSet { return &ZoneSet{pattern: p} }
 
-// Add inserts a range. The identical range again changes nothing; one that
-// shares any key with another is RangeOverlapConflict, naming both; one whose
-// min is not below its max is FailedToParse.
+// Add adds a range. Adding an identical range again changes nothing. A range that shares keys with
+// another range is RangeOverlapConflict, with both ranges in the text. A range whose min is not below
+// its max is FailedToParse.
 func (z *ZoneSet) Add(r ZoneRange) error {
 	if !r.Min.Less(r.Max) {
 		return mongoerr.New(mongoerr.FailedToParse, "zone range %s has its min not below its max", z.rangeText(r))
@@ -110,7 +110,7 @@ func (z *ZoneSet) rangeText(r ZoneRange) string {
 	return humanize.Literal(z.pattern.Bound(r.Min)) + " to " + humanize.Literal(z.pattern.Bound(r.Max)) + " on " + r.Zone
 }
 
-// firstAbove returns the position of the first range that ends above the key.
+// firstAbove returns the index of the first range that ends above the key.
 func (z *ZoneSet) firstAbove(k Key) int {
 	return sort.Search(len(z.ranges), func(i int) bool { return k.Less(z.ranges[i].Max) })
 }
@@ -126,8 +126,7 @@ func (z *ZoneSet) Ranges() []ZoneRange {
 	return slices.Clip(z.ranges)
 }
 
-// Names returns the zones of the collection in ascending byte order, whether or
-// not a shard belongs to them.
+// Names returns the zones of the collection in ascending byte order, including zones without shards.
 func (z *ZoneSet) Names() []string {
 	if z == nil {
 		return nil
@@ -143,8 +142,8 @@ func (z *ZoneSet) Len() int {
 	return len(z.ranges)
 }
 
-// ZoneOf returns the zone whose range contains all of [lower, upper), NoZone
-// when none does (rules/01-rounds-and-settings §4.3).
+// ZoneOf returns the zone whose range contains all of [lower, upper), and NoZone if there is none
+// (rules/01-rounds-and-settings §4.3).
 func (z *ZoneSet) ZoneOf(lower, upper Key) string {
 	if z == nil {
 		return NoZone

@@ -14,18 +14,19 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Batch size of one update of config.collections, and the number of parallel commands.
+// balancingUpdateBatch is the batch size of one update of config.collections. maxParallelSwitches is
+// the maximum number of parallel commands.
 const (
 	balancingUpdateBatch = 500
 	maxParallelSwitches  = 16
 )
 
-// BalancingError says which collections' balancing could not be switched, in one line
-// however many they are.
+// BalancingError says which collections' balancing could not be switched. Its text is one line,
+// whatever the number of collections.
 type BalancingError struct {
 	On         bool
 	Namespaces []string
-	// First is the error of the first of them.
+	// First is the error of the first collection.
 	First error
 }
 
@@ -45,9 +46,9 @@ func (e *BalancingError) Error() string {
 // Unwrap returns the first error.
 func (e *BalancingError) Unwrap() error { return e.First }
 
-// setBalancing switches the balancing of collections: from 8.0 by the command for it, on
-// older releases by the write that MongoDB documents. A collection that is gone counts as
-// switched on. It returns those that were switched; the error is a *BalancingError.
+// setBalancing switches the balancing of collections: from 8.0 on with the command for it, on older
+// releases with the write that MongoDB documents. A collection that does not exist any more counts as
+// switched on. It returns the collections that were switched; the error is a *BalancingError.
 func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on bool) (done []string, err error) {
 	var failed map[string]error
 	if d.routerRelease.SwitchesBalancing() {
@@ -73,7 +74,7 @@ func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on boo
 	return done, e
 }
 
-// isCollectionGone reports whether an error says that there is no such sharded collection any more.
+// isCollectionGone reports whether an error says that the sharded collection does not exist any more.
 func isCollectionGone(err error) bool {
 	return mongoerr.Is(err, mongoerr.NamespaceNotSharded) || mongoerr.Is(err, mongoerr.NamespaceNotFound)
 }
@@ -112,7 +113,7 @@ func (d *Executor) configureBalancing(ctx context.Context, namespaces []string, 
 	return failed
 }
 
-// writeBalancing writes what mongosh's sh.enableBalancing and sh.disableBalancing write.
+// writeBalancing does the same writes as mongosh's sh.enableBalancing and sh.disableBalancing.
 func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on bool) map[string]error {
 	failed := map[string]error{}
 	for some := range slices.Chunk(namespaces, balancingUpdateBatch) {
@@ -139,7 +140,7 @@ func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on b
 	return failed
 }
 
-// writeErrorAt returns the error of a statement inside a reply that is ok.
+// writeErrorAt returns the error of a statement in a reply with ok: 1.
 func writeErrorAt(reply bson.Raw, statement int) error {
 	list, _ := reply.Lookup("writeErrors").ArrayOK()
 	values, _ := list.Values()
@@ -151,14 +152,13 @@ func writeErrorAt(reply bson.Raw, statement int) error {
 	return nil
 }
 
-// collectionBalancing is what config.collections says of a collection.
+// collectionBalancing is the balancing state of a collection in config.collections.
 type collectionBalancing struct {
 	disabled bool
 	uuid     bson.Binary
 }
 
-// readBalancing returns whether balancing is disabled, for those of some collections that
-// exist.
+// readBalancing reads whether balancing is disabled, for those of some collections that exist.
 func (d *Executor) readBalancing(ctx context.Context, namespaces []string) (map[string]collectionBalancing, error) {
 	return d.readBalancingWhere(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
 }
@@ -174,21 +174,21 @@ func (d *Executor) readBalancingWhere(ctx context.Context, which bson.E) (map[st
 	return now, err
 }
 
-// uuidOf returns the uuid of a document of config.collections; zero without one.
+// uuidOf returns the UUID in a document of config.collections; zero if there is none.
 func uuidOf(doc bson.Raw) bson.Binary {
 	subtype, data, _ := doc.Lookup("uuid").BinaryOK()
 	return bson.Binary{Subtype: subtype, Data: data}
 }
 
-// configChange is a change log entry of a command that only switched balancing on or off:
-// that of a change of the chunk size, or of a defragmentation, has details.
+// configChange is a change log entry of a command that only switched balancing on or off. The entries
+// of other commands, which change the chunk size or a defragmentation, have details.
 type configChange struct {
 	id   string
 	time time.Time
 }
 
-// lastConfigChanges returns the newest of those entries for each collection. The log has no
-// index: this reads all of it, once, within a time limit.
+// lastConfigChanges returns the newest such entry for each collection. The log has no index, so it
+// reads the whole log once, within a time limit.
 func (d *Executor) lastConfigChanges(ctx context.Context) (map[string]configChange, error) {
 	docs, err := d.listDocs(ctx, "config", limitedAggregate("changelog",
 		bson.D{{Key: "$match", Value: bson.D{

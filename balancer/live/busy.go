@@ -16,10 +16,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// BusyKind is what kind of work keeps a cluster from being quiet.
+// BusyKind is a kind of work that keeps a cluster from being quiet.
 type BusyKind string
 
-// The kinds. Unknown is a part of the cluster that can't be asked.
+// These are the kinds of work. BusyUnknown stands for a part of the cluster that can't be read.
 const (
 	BusyRound      BusyKind = "round"
 	BusyMigration  BusyKind = "migration"
@@ -32,21 +32,20 @@ const (
 	BusyUnknown    BusyKind = "unknown"
 )
 
-// Busy is work under way that moves, merges or deletes data.
+// Busy is work in progress that moves, merges or deletes data.
 type Busy struct {
 	Kind      BusyKind        `json:"kind"`
 	Namespace string          `json:"ns,omitzero"`
 	Shard     catalog.ShardID `json:"shard,omitzero"`
-	// Count is how many range deletions wait.
+	// Count is the number of pending range deletions.
 	Count int64 `json:"count,omitzero"`
-	// Running is for how long it has gone on, Left how long it will probably take; 0 is
-	// unknown.
+	// Running is the time since the work began. Left is the estimated remaining time. 0 means unknown.
 	Running time.Duration `json:"-"`
 	Left    time.Duration `json:"-"`
 	Detail  string        `json:"detail,omitzero"`
 }
 
-// String is "migration of shop.orders off shard0, for 12s".
+// String returns a description such as "migration of shop.orders off shard0, for 12s".
 func (b Busy) String() string {
 	var text string
 	switch b.Kind {
@@ -88,7 +87,7 @@ func (b Busy) sameWork(other Busy) bool {
 	return b.Kind == other.Kind && b.Namespace == other.Namespace && b.Shard == other.Shard
 }
 
-// BalancerStatus is the answer of balancerStatus.
+// BalancerStatus is the result of balancerStatus.
 type BalancerStatus struct {
 	Mode    catalog.Mode
 	InRound bool
@@ -96,18 +95,18 @@ type BalancerStatus struct {
 	Term    int64 // 0 before 6.0
 }
 
-// ActivityReader finds work that moves, merges or deletes data. Its CommandRunner asks the
-// mongos, Members the shards' primaries; nil Members can't be asked.
+// ActivityReader finds work that moves, merges or deletes data. Commands are sent to the mongos, and
+// Members reads the shards' primaries; with nil Members the primaries are not read.
 type ActivityReader struct {
 	Commands CommandRunner
 	Members  *Members
-	// IgnoreDeletions leaves range deletions out.
+	// IgnoreDeletions ignores range deletions.
 	IgnoreDeletions bool
 
-	membersErr error // why a shard's primary could not be read; from then on the mongos is
+	membersErr error // why a shard's primary could not be read; from then on only the mongos is asked
 }
 
-// activityTimeLimit has servers end what takes too long.
+// activityTimeLimit is the time limit for commands.
 var activityTimeLimit = bson.E{Key: "maxTimeMS", Value: int32(15_000)}
 
 // ReadStatus returns the state of the balancer.
@@ -122,9 +121,9 @@ func (q *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err 
 	}, nil
 }
 
-// ReadBusy returns the work under way on all shards; range deletions, for which each shard is
-// asked, with all or if nothing else goes on. A step-down of the config server's
-// primary ends a round while the shards go on with its commands, so the shards are asked, too.
+// ReadBusy returns the work in progress on all shards. Range deletions, for which each shard is asked,
+// are read with all, or if there is no other work. A step-down of the config server's primary ends a
+// round, but the shards continue its commands; therefore the shards are asked as well.
 func (q *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error) {
 	list, err := q.readOperations(ctx)
 	if err != nil {
@@ -134,7 +133,7 @@ func (q *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error)
 	if err != nil {
 		return nil, err
 	}
-	if compatible.Changing() { // which moves metadata, and goes on without the balancer
+	if compatible.Changing() { // this moves metadata, even if the balancer is off
 		text := fmt.Sprintf("the feature compatibility version is %v", compatible)
 		list = append(list, Busy{Kind: BusyVersion, Detail: text})
 	}
@@ -153,7 +152,8 @@ func (q *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error)
 	return list, nil
 }
 
-// Commands of shards and workers that show in $currentOp, and what they are.
+// busyCommands are the commands of shards and background tasks in $currentOp, with the kind of work of
+// each.
 var busyCommands = []struct {
 	name string
 	kind BusyKind
@@ -163,8 +163,8 @@ var busyCommands = []struct {
 	{"_shardsvrMovePrimary", BusyPrimary}, {"_movePrimary", BusyPrimary},
 }
 
-// readOperations reads what the primaries of all shards are doing. The worker of a donor shows
-// with idle connections only, and without a collection.
+// readOperations reads the operations of the primaries of all shards. The worker thread of a donor is
+// shown only with idle connections, and without a collection.
 func (q *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 	where := bson.A{bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}
 	for _, c := range busyCommands {
@@ -180,7 +180,7 @@ func (q *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 	for _, op := range ops {
 		list = append(list, parseBusy(op))
 	}
-	// A migration shows several times; its command names the collection.
+	// A migration is shown several times; its command names the collection.
 	slices.SortStableFunc(list, func(a, b Busy) int { return cmp.Compare(len(b.Namespace), len(a.Namespace)) })
 	var some []Busy
 	for _, b := range list {
@@ -207,7 +207,7 @@ func parseBusy(op bson.Raw) Busy {
 	return b
 }
 
-// readReshardings reads the reshardings and moves of collections that have not ended.
+// readReshardings reads the reshardings and collection moves in progress.
 func (q *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
 	docs, err := q.findInConfig(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
 	if err != nil {
@@ -224,14 +224,14 @@ func (q *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
 	return list, nil
 }
 
-// findInConfig reads the config database. A user who may not read is an error.
+// findInConfig reads the config database. It returns an error if the user may not read it.
 func (q *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]bson.Raw, error) {
 	docs, err := q.Commands.RunCursorCommand(ctx, "config", append(command, activityTimeLimit))
 	return docs, ServerError(err)
 }
 
-// readDeletions reads how many range deletions wait on each shard: from the shards' primaries,
-// and from the mongos, by the orphans that it knows of, where they can't be reached.
+// readDeletions reads the number of pending range deletions of each shard. It reads them from the
+// shards' primaries or, if these can't be reached, from the mongos, as the number of known orphans.
 func (q *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 	if q.Members == nil {
 		q.membersErr = errors.New("the members of the shards can't be reached")
@@ -272,7 +272,7 @@ func (q *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, e
 	return list, nil
 }
 
-// readOrphans reads which shards have documents of ranges that they gave away.
+// readOrphans reads which shards have orphaned documents.
 func (q *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err error) {
 	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
@@ -296,8 +296,8 @@ func (q *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err erro
 	return list, nil
 }
 
-// readPendingDeletions asks the primary of a shard how many range deletions wait, and whether
-// a migration is not settled, as after a step-down of the shard's primary.
+// readPendingDeletions reads from the primary of a shard the number of pending range deletions, and
+// whether a migration is not decided, as after a step-down of the shard's primary.
 func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
 	err = m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
 		config := client.Database("config")
@@ -320,8 +320,8 @@ func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) 
 	return list, nil
 }
 
-// readCleanupDelay reads orphanCleanupDelaySecs from the primary of a shard; 0 if it does
-// not say.
+// readCleanupDelay reads orphanCleanupDelaySecs from the primary of a shard; 0 if the shard does not
+// report it.
 func (m *Members) readCleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
 	var delay time.Duration
 	err := m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
@@ -331,15 +331,15 @@ func (m *Members) readCleanupDelay(ctx context.Context, id catalog.ShardID) (tim
 	return delay, err
 }
 
-// cleanupDelayOf reads orphanCleanupDelaySecs; 0 if the server does not say.
+// cleanupDelayOf reads orphanCleanupDelaySecs; 0 if the server does not report it.
 func cleanupDelayOf(ctx context.Context, client *mongo.Client) time.Duration {
 	shard := catalog.ShardState{}
 	describeShard(ctx, client.Database("admin"), &shard)
 	return shard.CleanupDelay
 }
 
-// askShard has f ask the primary of a shard, within the timeout of a member. Errors of f become
-// a *MembersError.
+// askShard calls f with a client of the primary of a shard, within the timeout of a member. It returns
+// errors of f as a *MembersError.
 func (m *Members) askShard(
 	ctx context.Context, id catalog.ShardID, f func(context.Context, *mongo.Client) error,
 ) error {
@@ -357,7 +357,7 @@ func (m *Members) askShard(
 	return nil
 }
 
-// MergeBusy merges the work found by a read into earlier results; the longest times win.
+// MergeBusy merges the work found by a read into earlier results, with the longest times.
 func MergeBusy(to, seen []Busy) []Busy {
 	for _, b := range seen {
 		i := slices.IndexFunc(to, b.sameWork)

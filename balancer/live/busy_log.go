@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DescribeMoves returns what entries of the change log say about data that has moved or begun to,
-// and chunks that were merged.
+// DescribeMoves returns descriptions of the entries of the change log about data that was moved or
+// began to move, and chunks that were merged.
 func DescribeMoves(entries []catalog.LogEntry) (list []string) {
 	for _, e := range entries {
 		switch e.What {
@@ -23,8 +23,8 @@ func DescribeMoves(entries []catalog.LogEntry) (list []string) {
 	return list
 }
 
-// ReadCleanupDelay returns how long a shard keeps orphans before it deletes them: its
-// own setting if it can be asked, else the default of the release.
+// ReadCleanupDelay returns how long a shard keeps orphans before it deletes them: the shard's setting
+// if it can be read, else the default of the release.
 func (q *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.ShardID) time.Duration {
 	if q.Members != nil && q.membersErr == nil {
 		if d, err := q.Members.readCleanupDelay(ctx, id); err == nil && d > 0 {
@@ -38,8 +38,7 @@ func (q *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.ShardI
 	return d.routerRelease.CleanupDelay()
 }
 
-// ReadMedianMigrationTime returns how long the newest migrations took, as a median; 0 if the log has
-// none.
+// ReadMedianMigrationTime returns the median duration of the newest migrations; 0 if the log has none.
 func (q *ActivityReader) ReadMedianMigrationTime(ctx context.Context) time.Duration {
 	docs, err := q.findInConfig(ctx,
 		newestFirstCommand("changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20))

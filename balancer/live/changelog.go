@@ -10,31 +10,30 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// The logs of config that are read from a position on.
+// ChangeLog and ActionLog are the logs of config that are read from a position on.
 const (
 	ChangeLog = "changelog"
 	ActionLog = "actionlog"
 )
 
-// LogPosition is a place between two entries of one of config's logs. Entries are in the
-// order in which the config server wrote them: their times come from the clocks of many
-// shards.
+// LogPosition is a position between two entries of one of config's logs. Entries are in the order in
+// which the config server wrote them, because their times come from the clocks of many shards.
 type LogPosition struct {
 	log  string
-	id   bson.RawValue // of the entry before it; zero at the beginning
-	time time.Time     // of that entry; zero if it is not known
+	id   bson.RawValue // _id of the entry before the position; zero at the beginning
+	time time.Time     // time of that entry; zero if it is not known
 }
 
 // LogStart returns the beginning of a log.
 func LogStart(log string) LogPosition { return LogPosition{log: log} }
 
-// Text returns the _id of the entry before the position, to be stored.
+// Text returns the _id of the entry before the position, for storage.
 func (p LogPosition) Text() string {
 	text, _ := p.id.StringValueOK()
 	return text
 }
 
-// ParseLogPosition returns the position whose Text is text.
+// ParseLogPosition returns the position for a stored Text.
 func ParseLogPosition(log, text string) LogPosition {
 	if text == "" {
 		return LogStart(log)
@@ -51,8 +50,8 @@ func LogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, erro
 // quickLogEndTimeout limits QuickLogEnd.
 const quickLogEndTimeout = 2 * time.Second
 
-// QuickLogEnd is LogEnd for callers whose own work should not wait for a slow answer: it gives
-// up after two seconds.
+// QuickLogEnd is like LogEnd, with a limit of two seconds, for callers that should not wait for a slow
+// answer.
 func QuickLogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -65,9 +64,9 @@ func readLogEnd(ctx context.Context, a CommandRunner, log string, limit bson.E) 
 	return LogStart(log).afterNewest(docs), ServerError(err)
 }
 
-// EntriesAfter returns the entries after a position, the oldest first, and the new end of
-// the log. It reports whether the position was found: if the capped log has lost it, the
-// entries are those that are newer than the lost one, or all if its time is not known.
+// EntriesAfter returns the entries after a position, the oldest first, and the new end of the log.
+// found says whether the entry before the position is still in the log. If the capped log has dropped
+// it, the entries are those newer than the dropped one, or all if its time is not known.
 func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
 	list []catalog.LogEntry, end LogPosition, found bool, err error,
 ) {
@@ -111,7 +110,7 @@ func (p LogPosition) afterNewest(newestFirst []bson.Raw) LogPosition {
 		return p
 	}
 	id := newestFirst[0].Lookup("_id")
-	id.Value = slices.Clone(id.Value) // not the whole batch
+	id.Value = slices.Clone(id.Value) // do not keep the whole batch in memory
 	at, _ := newestFirst[0].Lookup("time").TimeOK()
 	return LogPosition{p.log, id, at}
 }

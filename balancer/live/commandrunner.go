@@ -14,19 +14,20 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CommandRunner sends commands that change nothing to a cluster.
+// CommandRunner sends commands to a cluster.
 type CommandRunner interface {
 	// RunCommand returns the reply of a command to a database.
 	RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error)
-	// RunCursorCommand returns all documents of a command that answers with a cursor.
+	// RunCursorCommand returns all documents of a command that returns a cursor.
 	RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
 }
 
-// NewCommandRunner returns the command runner that sends through a driver's client. A read is
-// sent once more when the connection breaks.
+// NewCommandRunner returns a CommandRunner that sends commands through a driver's client. A read is
+// sent again once if the connection breaks.
 func NewCommandRunner(client *mongo.Client) CommandRunner { return clientRunner{client} }
 
-// WithInterceptor returns a CommandRunner that calls check before each command; check may supply the reply itself.
+// WithInterceptor returns a CommandRunner that calls check before each command; check may return the
+// reply itself.
 func WithInterceptor(
 	a CommandRunner, check func(database string, command bson.Raw) (reply bson.Raw, err error),
 ) CommandRunner {
@@ -68,8 +69,8 @@ func (a clientRunner) RunCursorCommand(ctx context.Context, database string, com
 		func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
 }
 
-// WithSingleTimeout returns a command without maxTimeMS if the context has a deadline, which the
-// driver sends as maxTimeMS: servers refuse a command that has it twice.
+// WithSingleTimeout returns a command without maxTimeMS if the context has a deadline, because the
+// driver sends the deadline as maxTimeMS, and servers refuse a command with two of them.
 func WithSingleTimeout(ctx context.Context, command bson.D) (context.Context, bson.D, context.CancelFunc) {
 	i := slices.IndexFunc(command, func(e bson.E) bool { return e.Key == "maxTimeMS" })
 	if _, limited := ctx.Deadline(); !limited || i < 0 {
@@ -84,8 +85,8 @@ func WithSingleTimeout(ctx context.Context, command bson.D) (context.Context, bs
 	return limit, rest, cancel
 }
 
-// repeatableCommands are the commands of this package that change nothing, and may be sent again.
-// After any other, a lost answer is the caller's problem.
+// repeatableCommands are the commands of this package that change nothing, so that they can be sent
+// again. For other commands, the caller has to handle a lost answer.
 var repeatableCommands = []string{
 	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
 	"getParameter", "getShardMap", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster",
@@ -99,10 +100,10 @@ func IsReadCommand(name string) bool {
 		slices.Contains([]string{"aggregate", "connectionStatus", "find"}, name)
 }
 
-// retryRead reads, and retries once if the connection broke: the mongos may have been
-// restarted, or a firewall may have dropped the connection. It does not retry after a
-// timeout, or if no server was found: the caller has waited already. What a server refuses
-// because it is overloaded is retried with a delay.
+// retryRead calls read, and again if the connection broke, because the mongos may have been restarted,
+// or a firewall may have dropped the connection. It does not retry after a timeout, or if no server was
+// found, since the caller has waited already. Reads that a server rejects because it is overloaded are
+// retried with a delay.
 func retryRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	v, err := read()
 	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
@@ -121,7 +122,7 @@ func retryRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	return v, err
 }
 
-// maxOverloadRetries limits the retries on an overloaded server, half a minute in all.
+// maxOverloadRetries limits the retries on an overloaded server, to half a minute in total.
 const maxOverloadRetries = 8
 
 // isConnectionLost reports whether a connection was lost.

@@ -14,9 +14,8 @@ import (
 // compatibilityTimeout limits the read of the feature compatibility version.
 const compatibilityTimeout = 5 * time.Second
 
-// readCompatibility reads the feature compatibility version from the config servers, where
-// a mongos reads the database admin. Without the privilege, and before 3.4, there is
-// none.
+// readCompatibility reads the feature compatibility version from the config servers, since a mongos
+// reads the database admin there. It returns the zero value without the privilege, and before 3.4.
 func readCompatibility(ctx context.Context, a CommandRunner) (catalog.Compatibility, error) {
 	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
 		{Key: "find", Value: "system.version"},
@@ -33,12 +32,12 @@ func readCompatibility(ctx context.Context, a CommandRunner) (catalog.Compatibil
 	return catalog.Compatibility{Version: text(docs[0], "version"), Target: text(docs[0], "targetVersion")}, nil
 }
 
-// readCompatibility reads the feature compatibility version, by which the release goes.
+// readCompatibility reads the feature compatibility version and applies it to the release.
 func (r *reading) readCompatibility(ctx context.Context) error {
 	docs, err := r.source.list(ctx, query{database: "admin", collection: "system.version",
 		filter: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}, maxTime: compatibilityTimeout})
 	if errors.As(ServerError(err), new(*mongoerr.ServerError)) && ctx.Err() == nil {
-		return nil // the router's release counts
+		return nil // the router's release is used
 	}
 	for _, doc := range docs {
 		r.parts.Compatibility = catalog.Compatibility{Version: text(doc, "version"), Target: text(doc, "targetVersion")}

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/busypoll"
 )
 
-// Connect is mongo.Connect with connections that poll for replies for a moment before
-// they sleep. The settings stay as they are.
+// Connect is like mongo.Connect, with connections that poll briefly for replies before they sleep. It does
+// not change settings.
 func Connect(settings *options.ClientOptions) (*mongo.Client, error) {
 	o := *settings
 	o.Dialer = busypoll.NewDialer(o.Dialer)

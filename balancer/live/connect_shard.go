@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ConnectShard connects to a shard's replica set directly, bypassing the router, and reads from its primary,
-// with the settings of the cluster's client, such as user and TLS. Hosts are as config.shards
-// has them. It fails after a few seconds if no member answers.
+// ConnectShard connects directly to a shard's replica set, bypassing the router, and reads from its
+// primary. It uses the settings of the cluster's client, such as user and TLS. hosts is a connection
+// string as in config.shards. ConnectShard fails after a few seconds if no member answers.
 func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts string) (*mongo.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
@@ -38,7 +38,7 @@ func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts st
 		err = errIsRouter
 	}
 	if err != nil {
-		_ = Disconnect(context.WithoutCancel(ctx), client) // it was only asked
+		_ = Disconnect(context.WithoutCancel(ctx), client) // nothing was written
 		return nil, ServerError(err)
 	}
 	return client, nil
@@ -50,8 +50,8 @@ func checkReachableSoon(ctx context.Context, dialer options.ContextDialer, host 
 	return checkReachable(ctx, dialer, host)
 }
 
-// EachDocument calls put with all documents of a command that answers with a cursor, as they come. A
-// document is valid until put returns.
+// EachDocument calls put with each document of a command that returns a cursor, as the documents
+// arrive. A document is valid until put returns.
 func EachDocument(
 	ctx context.Context,
 	client *mongo.Client,

@@ -9,17 +9,17 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Limits of how long the comparison may take. It waits for shards that are down, and for the
-// locks of collections that are resharded or moved (recordings 20-live, 03, 04 and 10).
+// These constants limit the time of the comparison, which waits for shards that are down, and for the
+// locks of collections that are being resharded or moved (recordings 20-live, 03, 04 and 10).
 const (
 	consistencyTimeout      = time.Minute
 	consistencyShortTimeout = 3 * time.Second
 )
 
-// CheckMetadataConsistency has a cluster of 7.0 or newer compare its metadata with the shards,
-// including indexes. It needs the privilege checkMetadataConsistency, which clusterManager
-// has, but not clusterMonitor. The error is a *NoAnswerError if it takes too long: a few
-// seconds if a shard is down or something is resharded, else a minute.
+// CheckMetadataConsistency lets a cluster of 7.0 or newer compare its metadata with the shards,
+// including indexes. It needs the privilege checkMetadataConsistency, which clusterManager has, but not
+// clusterMonitor. If the comparison takes too long, the error is a *NoAnswerError: after a few seconds
+// if a shard is down or a collection is being resharded, otherwise after a minute.
 func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) ([]catalog.Inconsistency, error) {
 	limit, why := consistencyTimeout, ""
 	running, err := a.RunCursorCommand(ctx, "config", query{
@@ -33,7 +33,7 @@ func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) (
 	case down:
 		limit, why = consistencyShortTimeout, "a shard does not answer"
 	}
-	waits, cancel := context.WithTimeout(ctx, limit) // which the driver sends as maxTimeMS
+	waits, cancel := context.WithTimeout(ctx, limit) // the driver sends the deadline as maxTimeMS
 	defer cancel()
 	docs, err := a.RunCursorCommand(waits, "admin", bson.D{
 		{Key: "checkMetadataConsistency", Value: int32(1)}, {Key: "checkIndexes", Value: true},

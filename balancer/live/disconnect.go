@@ -7,12 +7,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// disconnectTimeout limits how long the driver may take to end sessions and connections.
+// disconnectTimeout limits the time in which the driver ends sessions and connections.
 const disconnectTimeout = 300 * time.Millisecond
 
-// Disconnect ends a client's sessions and connections, within a short time. The driver waits
-// for its monitors whatever ctx says, and one may hang in a handshake for half a minute: it
-// is abandoned.
+// Disconnect ends a client's sessions and connections within a short time. The driver waits for its
+// monitors regardless of ctx, and a monitor may hang in a handshake for half a minute; in that case
+// Disconnect returns without waiting for the driver.
 func Disconnect(ctx context.Context, client *mongo.Client) error {
 	timer := time.NewTimer(disconnectTimeout)
 	defer timer.Stop()

@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (rules/03-commands §1.5). The config servers, if they are a shard, leave by
-// commands of their own.
+// Since 8.3 there are separate commands for draining. Before, removeShard does everything, step by step
+// (rules/03-commands §1.5). For the config servers as a shard there are different commands.
 
 // StartDrainCommand returns the command that marks a shard as draining.
 func StartDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
@@ -35,13 +34,12 @@ func StopDrainCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")
 }
 
-// DrainStatusCommand returns the command that reports how far the draining of a shard is,
-// since 8.3.
+// DrainStatusCommand returns the command that reports the progress of draining a shard, since 8.3.
 func DrainStatusCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus")
 }
 
-// IsNotDraining reports whether DrainStatusCommand failed because the shard does not drain.
+// IsNotDraining reports whether DrainStatusCommand failed because the shard is not draining.
 func IsNotDraining(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.IllegalOperation) }
 
 func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
@@ -51,8 +49,8 @@ func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
 	return bson.D{{Key: name, Value: string(id)}}
 }
 
-// ReadDrain returns how far the draining of a shard is, and whether there is such a shard.
-// It reads with read.
+// ReadDrain returns the progress of draining a shard, and whether the shard exists. It reads the
+// cluster with read.
 func ReadDrain(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Release, id catalog.ShardID) (
 	d diagnosis.Drain, found bool, err error) {
 	o := ReaderOptions{Parts: Shards | Drains, Shard: id, Release: r, Required: AllParts}
@@ -75,7 +73,7 @@ func ReadDrain(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Re
 	return diagnosis.DrainOf(s, shard), true, nil
 }
 
-// ReadDrain returns how far the draining of a shard is, and whether there is such a shard.
+// ReadDrain returns the progress of draining a shard, and whether the shard exists.
 func (t *LeasedCluster) ReadDrain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
 	return ReadDrain(func(o ReaderOptions) (*catalog.Snapshot, error) {
 		s, err := NewCommandReader(t.executor.commands, o).Read(ctx)

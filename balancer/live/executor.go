@@ -16,22 +16,23 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Executor reads and changes a sharded cluster for the engine, through a mongos. Where the
-// cluster's own balancer talks to shards and the config server, an Executor uses commands
-// of a mongos; operations without a command return an UnsupportedError. It writes
-// nothing to config but what MongoDB documents: noBalance of a collection.
+// Executor reads and changes a sharded cluster for the engine, through a mongos. The cluster's own
+// balancer sends commands to shards and to the config server; an Executor uses commands of a mongos
+// instead. Operations without such a command return an UnsupportedError. An Executor writes nothing to
+// config except for the write that MongoDB documents: noBalance of a collection.
 //
-// A mongos takes no routing version from its clients. Where the balancer would send one, an
-// Executor first reads whether the chunk is still as the caller expects; it may still
-// change before the command.
+// A mongos does not accept a routing version from its clients. If the balancer would send one, an
+// Executor first checks that the chunk still is as the caller expects. The chunk may still change
+// before the command.
 type Executor struct {
 	commands CommandRunner
-	// routerRelease is the router's, which determines the commands; deciding is that of the config
-	// servers, which determines the rounds; both are limited by the feature compatibility version.
+	// routerRelease is the release of the router, which determines the commands. configRelease is that
+	// of the config servers, which determines the rounds. Both are limited by the feature compatibility
+	// version.
 	routerRelease, configRelease catalog.Release
 	compatibility                catalog.Compatibility
-	comment                      string // of moves, where there is one
-	// beforeMove, if set, is called right before a move; its error cancels the move.
+	comment                      string // of moves; empty if there is none
+	// beforeMove, if set, is called immediately before a move. Its error cancels the move.
 	beforeMove func(context.Context) error
 }
 
@@ -66,14 +67,14 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	return d, err
 }
 
-// With calls exchange with the cluster. Several may run at the same time.
+// With calls exchange with the cluster. Several exchanges may run concurrently.
 func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
 
-// Release returns the release whose balancing rules apply: that of the config servers.
+// Release returns the release whose balancing rules apply, that of the config servers.
 func (d *Executor) Release() catalog.Release { return d.configRelease }
 
-// detectConfigRelease detects the release of the config servers' primary. If it can't be
-// reached, the router's release is used. Settings are those of the cluster's client.
+// detectConfigRelease reads the release of the config servers' primary. If the primary can't be
+// reached, the router's release is used. settings are those of the cluster's client.
 func (d *Executor) detectConfigRelease(ctx context.Context, settings *options.ClientOptions) {
 	hosts, err := readConfigHosts(ctx, d.runCommand)
 	if err != nil {
@@ -86,14 +87,13 @@ func (d *Executor) detectConfigRelease(ctx context.Context, settings *options.Cl
 	}
 }
 
-// UnsupportedError says that no command of a mongos does something. It is an
-// errors.ErrUnsupported.
+// UnsupportedError says that a mongos has no command for an operation. It is an errors.ErrUnsupported.
 type UnsupportedError struct {
-	// What can't be done, and Why, in a few words.
+	// What is the operation, and Why is the reason, in a few words.
 	What, Why string
 }
 
-// Error is "storing estimates: no command does it".
+// Error returns a text such as "storing estimates: no command does it".
 func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
 
 // Is reports whether target is errors.ErrUnsupported.
@@ -115,7 +115,7 @@ func (d *Executor) listDocs(ctx context.Context, db string, command bson.D) ([]b
 	return d.listDocsWithin(ctx, configTimeout, db, command)
 }
 
-// listDocsWithin is list with a limit, which the driver sends as maxTimeMS.
+// listDocsWithin is like listDocs, with a time limit, which the driver sends as maxTimeMS.
 func (d *Executor) listDocsWithin(
 	ctx context.Context,
 	most time.Duration,
@@ -128,7 +128,7 @@ func (d *Executor) listDocsWithin(
 	return docs, ServerError(err)
 }
 
-// readSettings returns what config.settings says, with one command.
+// readSettings reads config.settings with one command.
 func (d *Executor) readSettings(ctx context.Context) (catalog.Settings, error) {
 	docs, err := d.findInConfig(ctx, "settings", bson.D{})
 	if err != nil {
@@ -146,7 +146,7 @@ func (d *Executor) readSettings(ctx context.Context) (catalog.Settings, error) {
 	return known, err
 }
 
-// findInConfig returns documents of config that can't be rolled back.
+// findInConfig returns documents of config, with read concern majority.
 func (d *Executor) findInConfig(
 	ctx context.Context,
 	collection string,
@@ -157,10 +157,10 @@ func (d *Executor) findInConfig(
 	return d.listDocs(ctx, "config", append(command, more...))
 }
 
-// fullBatch has servers fill their first replies.
+// fullBatch makes servers fill their first reply.
 var fullBatch = bson.E{Key: "batchSize", Value: int32(chunkBatch)}
 
-// majority is the read concern for what decisions depend on.
+// majority is the read concern of reads on which decisions depend.
 var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
 
 // sortBy returns a sort by one field.
@@ -168,8 +168,8 @@ func sortBy(field string, direction int) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// readCollection returns the entry of a tracked collection; the error is NamespaceNotFound if
-// there is none.
+// readCollection returns the entry of a collection in config.collections; the error is
+// NamespaceNotFound if there is none.
 func (d *Executor) readCollection(ctx context.Context, ns string) (catalog.Collection, error) {
 	docs, err := d.findInConfig(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
 	if err != nil {
@@ -185,7 +185,7 @@ func (d *Executor) readCollection(ctx context.Context, ns string) (catalog.Colle
 var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 
 // collectionWithUUID returns a collection if it still has the UUID. It may have been dropped, and
-// another one created with its name.
+// another collection may have been created with its name.
 func (d *Executor) collectionWithUUID(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
 	coll, err := d.readCollection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
@@ -210,7 +210,7 @@ func (d *Executor) readChunkAt(ctx context.Context, coll catalog.Collection, key
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// ownedChunkAt is readChunkAt, with an error if another shard owns the chunk.
+// ownedChunkAt is like readChunkAt, but it returns an error if another shard owns the chunk.
 func (d *Executor) ownedChunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key,
 	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.readChunkAt(ctx, coll, key)

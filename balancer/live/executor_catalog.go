@@ -14,16 +14,16 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Number of collections per command that reads chunks, or changed chunks. Each
-// alternative of a filter has bounds in an index of config.chunks of its own.
+// tablesPerRead and tablesPerUpdate are the numbers of collections in one command that reads chunks, or
+// changed chunks. Each alternative of the filter has its own bounds in an index of config.chunks.
 const (
 	tablesPerRead       = 200
 	tablesPerUpdate     = 1000
-	maxNamedCollections = 1000 // above that all collections are read
+	maxNamedCollections = 1000 // with more, all collections are read
 )
 
-// ReadCatalog reads what a round looks at. Of the routing tables that an earlier Catalog has
-// it reads what has changed.
+// ReadCatalog reads the state that a round needs. Of the routing tables that an earlier Catalog
+// contains, it reads only the changes.
 func (d *Executor) ReadCatalog(
 	ctx context.Context, namespaces []string, before *runner.Catalog,
 ) (*runner.Catalog, error) {
@@ -59,7 +59,7 @@ func (d *Executor) ReadCatalog(
 	return read, nil
 }
 
-// shardedAmong returns the sharded ones of some collections.
+// shardedAmong returns the sharded collections among namespaces.
 func (d *Executor) shardedAmong(ctx context.Context, namespaces []string) ([]catalog.Collection, error) {
 	if len(namespaces) > maxNamedCollections {
 		all, err := d.Collections(ctx)
@@ -142,8 +142,8 @@ func (d *Executor) routingTables(ctx context.Context, read *runner.Catalog, befo
 	return tables, nil
 }
 
-// updateTables reads the chunks that are newer than tables. It returns the collections whose
-// tables have to be read again.
+// updateTables reads the chunks that are newer than tables. It returns the collections whose tables
+// have to be read completely.
 func (d *Executor) updateTables(
 	ctx context.Context, colls []catalog.Collection, tables map[string]*catalog.RoutingTable,
 ) (failed []catalog.Collection, err error) {
@@ -171,8 +171,9 @@ func (d *Executor) updateTables(
 	return failed, nil
 }
 
-// readTables reads all chunks of collections. One that is dropped meanwhile has no table. In
-// the order of versions a chunk that changes during the read comes again, and the newer counts.
+// readTables reads all chunks of collections. A collection that is dropped during the read has no
+// table. Chunks are read in the order of versions, so a chunk that changes during the read is returned
+// again, and the newer version is used.
 func (d *Executor) readTables(
 	ctx context.Context, colls []catalog.Collection, tables map[string]*catalog.RoutingTable,
 ) error {
@@ -201,7 +202,7 @@ func (d *Executor) readTables(
 		if err == nil {
 			continue
 		}
-		// They have changed during the read.
+		// The chunks have changed during the read.
 		routing, err := d.Routing(ctx, coll.Namespace)
 		delete(tables, coll.Namespace)
 		switch {
@@ -235,7 +236,7 @@ func chunkCollectionID(chunk bson.Raw) string {
 	return text(chunk, "ns")
 }
 
-// collectionID is the chunkCollectionID of a collection's chunks.
+// collectionID returns the chunkCollectionID of a collection's chunks.
 func collectionID(coll catalog.Collection) string {
 	if uuid, is := coll.ChunkFilter().Value.(bson.Binary); is {
 		return string(uuid.Data)
@@ -254,7 +255,7 @@ func parseChunks(coll catalog.Collection, docs []bson.Raw) ([]catalog.Chunk, err
 	return chunks, errs
 }
 
-// ReadCatalog reads what a round looks at.
+// ReadCatalog reads the state that a round needs.
 func (s *StepExecutor) ReadCatalog(
 	ctx context.Context,
 	namespaces []string,

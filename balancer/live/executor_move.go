@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Move sends moveRange, before 6.0 moveChunk, and waits for its end. An unsharded collection
-// moves with moveCollection, from 8.0. It forces nothing that the balancer would: a mongos
-// can't mark it as the balancer's, and a forced manual move blocks writes.
+// Move sends moveRange, before 6.0 moveChunk, and waits for its end. An unsharded collection moves with
+// moveCollection, from 8.0 on. Move does not force migrations that the balancer would force: a mongos
+// can't mark a migration as the balancer's, and a forced manual migration blocks writes.
 func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
@@ -45,8 +45,8 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	return err
 }
 
-// withMoveOptions adds the options of a move that the cluster's settings demand, and the comment by
-// which it can be found among the operations of the servers.
+// withMoveOptions adds the options of a move that the cluster's settings require, and the comment by
+// which the move can be found among the operations of the servers.
 func (d *Executor) withMoveOptions(command bson.D, settings catalog.Settings, force bool) bson.D {
 	if d.comment != "" && d.routerRelease.AtLeast(catalog.Release44) {
 		command = append(command, bson.E{Key: "comment", Value: d.comment})
@@ -63,7 +63,7 @@ func (d *Executor) withMoveOptions(command bson.D, settings catalog.Settings, fo
 	return command
 }
 
-// moveRangeCommand moves a range; the donor chooses where it ends if upper is zero.
+// moveRangeCommand returns the command that moves a range. If upper is zero, the donor chooses the end.
 func moveRangeCommand(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
 	command := bson.D{
 		{Key: "moveRange", Value: ns}, {Key: "toShard", Value: string(to)}, {Key: "min", Value: p.Bound(lower)},
@@ -115,8 +115,8 @@ func mergeChunksCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Ke
 	}
 }
 
-// measure is dataSize with an estimate. Unlike a shard, a mongos before 8.0 reports no
-// maxReached: a size above the limit means the same.
+// measure runs dataSize with an estimate. In contrast to a shard, a mongos before 8.0 does not return
+// maxReached; a size above the limit has the same meaning.
 func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.StreamAction) policy.ActionResult {
 	db, _, err := catalog.SplitNamespace(a.Namespace)
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result 
 	after, err := d.countChunks(ctx, coll, a.Shard)
 	result.Err = err
 	if gone := before - after; gone > 0 {
-		result.Merged = int(gone) + 1 // at least: each merged chunk takes one more
+		result.Merged = int(gone) + 1 // a lower limit: each merged chunk adds one
 	}
 	return result
 }

@@ -43,7 +43,7 @@ func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 	return shards, nil
 }
 
-// fillSizes adds up the data of each shard that has a maxSize.
+// fillSizes computes the size of each shard that has a maxSize.
 func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error {
 	reply, err := d.runCommand(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *Executor) listSharded(ctx context.Context, filter ...bson.E) ([]catalog
 	return colls, nil
 }
 
-// readAttempts limits how often chunks are read that change during the read.
+// readAttempts is the maximum number of times that chunks are read if they change during the read.
 const readAttempts = 5
 
 // Routing reads a collection, its chunks and its zones.
@@ -122,7 +122,7 @@ func (d *Executor) readRouting(ctx context.Context, ns string) (r balancer.Routi
 	if err != nil {
 		return r, err
 	}
-	// A chunk that changes during the read comes again, and the newer one counts.
+	// A chunk that changes during the read is returned again, and the newer version is used.
 	r.Table, err = catalog.NewRoutingTableUnsorted(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp,
 		chunks)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *Executor) readZones(ctx context.Context, coll catalog.Collection) (*cat
 	return zones, nil
 }
 
-// DataSizes reads $shardedDataDistribution, which exists from 6.0.3.
+// DataSizes reads $shardedDataDistribution, which is available from 6.0.3 on.
 func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error,
 ) {
@@ -167,7 +167,7 @@ func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 		names = append(names, coll.Namespace)
 		sizes[coll.Namespace] = make(map[catalog.ShardID]int64, len(shards))
 		for _, s := range shards {
-			sizes[coll.Namespace][s.ID] = 0 // a shard without a part of it is not in the answer
+			sizes[coll.Namespace][s.ID] = 0 // a shard without data of the collection is not in the answer
 		}
 	}
 	docs, err := d.listDocs(ctx, "admin", aggregateCommand(1,
@@ -193,7 +193,7 @@ func aggregateCommand(collection any, stages ...bson.D) bson.D {
 	}
 }
 
-// Unsharded can't be done: it exists for the server's own tests.
+// Unsharded returns an UnsupportedError: only the server's own tests need it.
 func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return nil, &UnsupportedError{"moving collections at random", "only the server's own tests do that"}
 }
@@ -222,7 +222,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 		}
 	}
 	var groups []bson.Raw
-	for batch := range slices.Chunk(uuids, tablesPerUpdate) { // each has bounds in an index
+	for batch := range slices.Chunk(uuids, tablesPerUpdate) { // each UUID has its own bounds in an index
 		some, err := d.listDocsWithin(ctx, tableTimeout, "config", append(aggregateCommand("chunks",
 			bson.D{{Key: "$match", Value: bson.D{{Key: "uuid", Value: bson.D{{Key: "$in", Value: batch}}},
 				{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
@@ -237,7 +237,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	return mergeWork(groups, byUUID), nil
 }
 
-// mergeWork sorts pairs of a shard and a collection as the auto-merger does.
+// mergeWork returns the collections by shard, in the order of the auto-merger.
 func mergeWork(groups []bson.Raw, byUUID map[string]string) []policy.MergeWork {
 	byShard := map[string][]string{}
 	for _, g := range groups {

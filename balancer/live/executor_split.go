@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Split sends one split for each point, the last one first: after a failure the points above
-// it are split. The chunk must be as the caller knows it.
+// Split sends one split for each point, the last point first. After a failure, the points above the
+// failed one are split. Split fails if the chunk differs from the caller's.
 func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	coll, err := d.readCollection(ctx, s.Namespace)
 	switch {
@@ -45,14 +45,14 @@ func splitCommand(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
-// halveCommand has the donor choose the point: about the median.
+// halveCommand returns the split command that lets the donor choose the point, about the median.
 func halveCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}}}
 }
 
-// SplitPoint uses splitVector, which cuts into pieces of half the size. The shards'
-// autoSplitVector cuts elsewhere, and clients of a mongos can't use it. Routers up to 5.0
-// ask no shard: it is to be split in half.
+// SplitPoint uses splitVector, which returns points for pieces of half the size. The shards'
+// autoSplitVector returns other points, but clients of a mongos can't use it. With routers up to 5.0,
+// which have neither, the result is to split in half.
 func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
 	coll, err := d.collectionWithUUID(ctx, m.Namespace, m.UUID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *Executor) readNewestChunk(ctx context.Context, coll catalog.Collection)
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// MarkJumbo can't be done.
+// MarkJumbo returns an UnsupportedError.
 func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
 	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
 }
@@ -139,27 +139,27 @@ func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
 	return err
 }
 
-// LogAction can't be done: the engine keeps its own journal.
+// LogAction returns an UnsupportedError: the engine has its own journal.
 func (d *Executor) LogAction(context.Context, string, bson.D) error {
 	return &UnsupportedError{"writing the action log", noCommand}
 }
 
-// LogChange can't be done: the engine keeps its own journal.
+// LogChange returns an UnsupportedError: the engine has its own journal.
 func (d *Executor) LogChange(context.Context, string) error {
 	return &UnsupportedError{"writing the change log", noCommand}
 }
 
-// SetEstimate can't be done.
+// SetEstimate returns an UnsupportedError.
 func (d *Executor) SetEstimate(context.Context, string, bson.Binary, policy.Measurement) error {
 	return &UnsupportedError{"storing the size of a chunk", noCommand}
 }
 
-// SetDefragmentationPhase can't be done.
+// SetDefragmentationPhase returns an UnsupportedError.
 func (d *Executor) SetDefragmentationPhase(context.Context, string, bson.Binary, policy.PhaseName) error {
 	return &UnsupportedError{"storing the phase of a defragmentation", noCommand}
 }
 
-// EndDefragmentation can't be done: configureCollectionBalancing only asks the cluster's own
+// EndDefragmentation returns an UnsupportedError: configureCollectionBalancing only asks the cluster's own
 // balancer to end it.
 func (d *Executor) EndDefragmentation(context.Context, string, bson.Binary) error {
 	return &UnsupportedError{"ending a defragmentation", noCommand}

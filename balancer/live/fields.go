@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// text returns a field that is a string; empty if it is not.
+// text returns a string field; empty if the field is not a string.
 func text(doc bson.Raw, path ...string) string {
 	text, _ := doc.Lookup(path...).StringValueOK()
 	return text
@@ -24,7 +24,7 @@ func texts(doc bson.Raw, field string) (list []string) {
 	return list
 }
 
-// integer returns a field that is a number; 0 if it is not.
+// integer returns a number field; 0 if the field is not a number.
 func integer(doc bson.Raw, path ...string) int64 {
 	v := doc.Lookup(path...)
 	if n, ok := v.AsInt64OK(); ok {
@@ -40,13 +40,13 @@ func isFalse(v bson.RawValue) bool {
 	return ok && !b
 }
 
-// document returns a field that is a document; nil when it is not.
+// document returns a document field; nil if the field is not a document.
 func document(doc bson.Raw, path ...string) bson.Raw {
 	d, _ := doc.Lookup(path...).DocumentOK()
 	return d
 }
 
-// date returns a field that is a date; the zero time when it is not.
+// date returns a date field; the zero time if the field is not a date.
 func date(doc bson.Raw, path ...string) time.Time {
 	ms, ok := doc.Lookup(path...).DateTimeOK()
 	if !ok {
@@ -55,7 +55,7 @@ func date(doc bson.Raw, path ...string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// seconds returns a field that is a number of seconds; 0 when it is not.
+// seconds returns a field with a number of seconds; 0 if the field is not a number.
 func seconds(doc bson.Raw, path ...string) time.Duration {
 	n, _ := doc.Lookup(path...).AsFloat64OK()
 	return time.Duration(n * float64(time.Second))

@@ -12,44 +12,44 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// FreezeChecker checks whether runs of shardsh must not start new work: because of a pause, a quiesce, a
-// change of the feature compatibility version, or that somebody has stopped the balancer. It is not
-// for concurrent use.
+// FreezeChecker checks whether runs of shardsh must not start new work, because of a pause, a quiesce,
+// a change of the feature compatibility version, or because another client has stopped the balancer. It
+// is not safe for concurrent use.
 type FreezeChecker struct {
 	client   *mongo.Client
 	commands CommandRunner
 	now      func() time.Time
 
-	// compatibilityReadAt is when the compatibility version was last read; refused says that the user
-	// may not be read.
+	// compatibilityReadAt is the time at which the compatibility version was last read.
+	// compatibilityDenied says that the user may not read it.
 	compatibilityReadAt time.Time
 	compatibilityDenied bool
-	balancerStoppedBy   string // who has stopped the balancer; empty until that was looked for
+	balancerStoppedBy   string // who has stopped the balancer; empty until it was read
 }
 
-// NewFreezeChecker returns a Freeze for a run. The clock is for durations.
+// NewFreezeChecker returns a FreezeChecker for a run. now is only used to measure durations.
 func NewFreezeChecker(client *mongo.Client, now func() time.Time) *FreezeChecker {
 	return &FreezeChecker{client: client, commands: NewCommandRunner(client), now: now}
 }
 
 // FreezeState is the result of a check.
 type FreezeState struct {
-	// Reason is the reason with its remedy; empty when runs may go on.
+	// Reason is the reason with its remedy; empty if runs may continue.
 	Reason string
-	// Abandoned says that the process of a quiesce has ended without restoring the balancer:
-	// it has to be restored.
+	// Abandoned says that the process of a quiesce has ended without restoring the balancer, so that
+	// the caller has to restore it.
 	Abandoned bool
 }
 
 // freezeReadTimeout limits the read of the records.
 const freezeReadTimeout = 15 * time.Second
 
-// compatibilityTTL is how long a compatibility version stays cached:
-// a step costs one read, not two.
+// compatibilityTTL is the time for which a compatibility version is cached, so that a step costs one
+// read, not two.
 const compatibilityTTL = 5 * time.Second
 
-// Check checks with one command, rarely two. It asks for the balancer's mode only when
-// that was found stopped.
+// Check reads the records with one command, and sometimes sends a second one. It reads the balancer's
+// mode only if the balancer was found stopped.
 func (f *FreezeChecker) Check(ctx context.Context, stopped bool) (FreezeState, error) {
 	frozen, err := f.checkRecords(ctx)
 	if err != nil || frozen != (FreezeState{}) {
@@ -97,7 +97,7 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 	})
 	if err = ServerError(err); err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
-			err = nil // nor could this run have the lease
+			err = nil // this run could not have taken the lease either
 		}
 		return frozen, err
 	}
@@ -125,7 +125,7 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 	return frozen, nil
 }
 
-// checkBalancer asks whether the balancer is still stopped, and once by whom.
+// checkBalancer checks whether the balancer is still stopped, and reads once who has stopped it.
 func (f *FreezeChecker) checkBalancer(ctx context.Context) (frozen FreezeState, err error) {
 	status, err := (&ActivityReader{Commands: f.commands}).ReadStatus(ctx)
 	if err != nil {

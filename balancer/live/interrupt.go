@@ -18,7 +18,7 @@ import (
 type StoppedMove struct {
 	Namespace string
 	From, To  catalog.ShardID
-	// Answered: the command has answered, with Err.
+	// Answered says that the command of the move has answered, with Err.
 	Answered bool
 	Err      error
 }
@@ -26,16 +26,16 @@ type StoppedMove struct {
 // Stopped reports whether the donor has stopped the move.
 func (s StoppedMove) Stopped() bool { return s.Answered && mongoerr.Is(s.Err, mongoerr.Interrupted) }
 
-// errStopping is why a run that is being stopped moves nothing more.
+// errStopping is the error for moves of a run that is being stopped.
 var errStopping = mongoerr.New(mongoerr.Interrupted, "nothing more is moved: the run is being stopped")
 
 // interruptPollInterval is the interval between two polls for moves to stop.
 const interruptPollInterval = 200 * time.Millisecond
 
-// Interrupt has donors stop the moves of this process, and lets no other begin. It returns
-// when all have answered: what it killed is a donor's worker, and the command, which waits
-// for it, says what came of that. A move that the donor is about to commit can't be stopped.
-// tell is called for each move when its donor is asked, and when it is over.
+// Interrupt asks donors to stop the moves of this process, and prevents new moves. It returns when all
+// moves have ended. It kills the donor's worker of a move; the move command, which waits for the
+// worker, returns the outcome. A move that is about to be committed can't be stopped. tell is called
+// for each move when its donor is asked, and when it has ended.
 func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) error {
 	t.movesMu.Lock()
 	t.onStopped = tell
@@ -58,7 +58,7 @@ func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) e
 	}
 }
 
-// killWorkers kills the donors' workers of some moves, where they are at work.
+// killWorkers kills the donors' worker operations of moves.
 func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) error {
 	ops, err := t.executor.listDocs(ctx, "admin", aggregateCommand(1,
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
@@ -82,7 +82,7 @@ func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) 
 	return nil
 }
 
-// kill has a donor stop a move. The request is reported before the end.
+// kill asks a donor to stop a move. It reports the request before the end of the move.
 func (t *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.RawValue) error {
 	t.reportMu.Lock()
 	defer t.reportMu.Unlock()
@@ -96,9 +96,9 @@ func (t *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.R
 	return nil
 }
 
-// findWorker returns the operation of the donor that carries out a move. It names no collection.
-// A shard donates one range at a time: the worker is this move's when the only command there
-// that waits for one is.
+// findWorker returns the donor's operation that executes a move. That operation does not name the
+// collection. A shard donates one range at a time, so the worker belongs to this move if this move's
+// command is the only one on the donor that waits for a worker.
 func (m *moveUnderWay) findWorker(ops []bson.Raw, comment string) (opid bson.RawValue, found bool) {
 	ours := false
 	for _, op := range ops {
@@ -124,14 +124,14 @@ func (m *moveUnderWay) findWorker(ops []bson.Raw, comment string) (opid bson.Raw
 	return opid, ours && !opid.IsZero()
 }
 
-// moveUnderWay is a move whose command has not answered.
+// moveUnderWay is a move whose command has not answered yet.
 type moveUnderWay struct {
 	policy.Migration
-	stopRequested atomic.Bool // to stop
+	stopRequested atomic.Bool // the donor was asked to stop
 }
 
-// registerMove registers a move until ended is called with what its command answered. The error
-// says that no move may begin.
+// registerMove registers a move until ended is called with the error of its command. It returns an
+// error if no move may begin.
 func (t *LeasedCluster) registerMove(m policy.Migration) (ended func(error) error, err error) {
 	t.movesMu.Lock()
 	defer t.movesMu.Unlock()
@@ -167,10 +167,10 @@ func (t *LeasedCluster) movesUnderWay() []*moveUnderWay {
 	return slices.Clone(t.moves)
 }
 
-// movesToStop returns the moves under way whose donors have not been asked to stop them.
+// movesToStop returns the moves in progress whose donors were not asked to stop them.
 func (t *LeasedCluster) movesToStop() []*moveUnderWay {
 	return slices.DeleteFunc(t.movesUnderWay(), func(m *moveUnderWay) bool { return m.stopRequested.Load() })
 }
 
-// Comment returns the comment of this process's moves in the operations of servers.
+// Comment returns the comment of this process's moves in the operations of the servers.
 func (t *LeasedCluster) Comment() string { return t.executor.comment }

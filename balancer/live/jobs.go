@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// JobCollection is where jobs are kept, beside the leases.
+// JobCollection is the collection of jobs, in the same database as the leases.
 const JobCollection = "jobs"
 
 // JobDoingPrefix is the prefix of Holder.Doing for processes that work on a job.
@@ -20,9 +20,9 @@ const JobDoingPrefix = "job "
 // JobState is the state of a job.
 type JobState string
 
-// The states. A job that is blocked or failed is tried again by the next call.
+// These are the states. The next call tries a blocked or failed job again.
 const (
-	JobNone      JobState = "none" // there is none
+	JobNone      JobState = "none" // the job does not exist
 	JobPending   JobState = "pending"
 	JobRunning   JobState = "running"
 	JobWaiting   JobState = "waiting"
@@ -35,7 +35,7 @@ const (
 // Ended reports whether the job is finished or cancelled.
 func (s JobState) Ended() bool { return s == JobDone || s == JobCancelled }
 
-// JobProgress is the progress of a job in numbers; totals are those of the plan.
+// JobProgress is the progress of a job. Totals are those of the plan.
 type JobProgress struct {
 	Steps     int   `bson:"steps" json:"steps"`
 	StepsDone int   `bson:"stepsDone" json:"stepsDone"`
@@ -43,47 +43,48 @@ type JobProgress struct {
 	MovesDone int   `bson:"movesDone" json:"movesDone"`
 	Bytes     int64 `bson:"bytes" json:"bytes"`
 	BytesDone int64 `bson:"bytesDone" json:"bytesDone"`
-	// Percent is of the bytes, or of the steps if nothing moves.
+	// Percent is the percentage of the bytes, or of the steps if no data move.
 	Percent float64 `bson:"percent" json:"percent"`
-	// ETA is in how many seconds the rest is done at the pace until now; 0 is unknown.
+	// ETA is the estimated number of seconds until the end, at the pace so far; 0 means unknown.
 	ETA int64 `bson:"etaSeconds" json:"etaSeconds,omitzero"`
 }
 
-// JobBlock is something that keeps a job from going on, and what to do.
+// JobBlock is an obstacle of a job, with a remedy.
 type JobBlock struct {
 	What   string `bson:"what" json:"what"`
 	Text   string `bson:"text" json:"text"`
 	Remedy string `bson:"remedy" json:"remedy,omitzero"`
 }
 
-// Job is the record of work that calls of many processes carry out, one after another.
-// None of its state is in memory or local files.
+// Job is the record of work that several processes execute one after the other. Its state is neither in
+// memory nor in local files.
 type Job struct {
 	ID   string `bson:"_id"` // "drain:shard3"
 	Verb string `bson:"verb"`
 	// Options is a JSON object.
 	Options string `bson:"options"`
-	// Run grows each time that the job is started again, Calls with each call that works.
+	// Run is incremented each time that the job is started again. Calls is incremented with each call
+	// that works on the job.
 	Run   int64 `bson:"run"`
 	Calls int64 `bson:"calls"`
-	// Cancel says that no call is to begin anything any more.
+	// Cancel says that no call may start new work.
 	Cancel    bool        `bson:"cancel"`
 	State     JobState    `bson:"state"`
 	Progress  JobProgress `bson:"progress"`
 	BlockedBy []JobBlock  `bson:"blockedBy"`
 	Error     string      `bson:"error"`
 	Host      string      `bson:"host"` // of the last call
-	// Times are cluster times. Began is when the first step may have begun.
+	// Times are cluster times. Began is the time at which the first step may have begun.
 	Created time.Time `bson:"created"`
 	Began   time.Time `bson:"began"`
 	Updated time.Time `bson:"updated"`
-	// Before is the value of Updated at the end of the previous call.
+	// Before is the value that Updated had at the end of the previous call.
 	Before time.Time `bson:"before"`
-	// Worked is how long the job has worked until Updated.
+	// Worked is the total working time up to Updated.
 	Worked time.Duration `bson:"worked"`
 }
 
-// Jobs are the jobs of a cluster.
+// Jobs provides access to the jobs of a cluster.
 type Jobs struct {
 	jobs, journals *mongo.Collection
 }
@@ -98,7 +99,7 @@ func (j *Jobs) Get(ctx context.Context, id string) (*Job, error) {
 	return readByID[Job](ctx, j.jobs, id)
 }
 
-// Create returns the job with an ID, which it makes if there is none.
+// Create returns the job with an ID. It creates the job if it does not exist.
 func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) {
 	fresh := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: literal(verb)}, {Key: "options", Value: literal(opts)},
@@ -111,7 +112,7 @@ func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) 
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{there, "$$ROOT", fresh}}}}})
 }
 
-// Replace gives a job other options. One that has ended starts over.
+// Replace changes the options of a job. A job that has ended starts again.
 func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error) {
 	set := bson.D{{Key: "options", Value: literal(opts)}, {Key: "updated", Value: clusterTime},
 		{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}}}
@@ -125,7 +126,7 @@ func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error)
 	return j.update(ctx, job.filter(), false, bson.D{{Key: "$set", Value: set}})
 }
 
-// BeginCall counts a call and fences off earlier ones.
+// BeginCall counts a call, and prevents writes by earlier calls.
 func (j *Jobs) BeginCall(ctx context.Context, job *Job, host string) (*Job, error) {
 	return j.update(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
 		bson.D{{Key: "$set", Value: bson.D{
@@ -135,8 +136,8 @@ func (j *Jobs) BeginCall(ctx context.Context, job *Job, host string) (*Job, erro
 		}}})
 }
 
-// Save writes the progress of a job. The error is ErrJobTaken if another call has begun since.
-// It returns the job, which may be cancelled.
+// Save writes the progress of a job. The error is ErrJobTaken if another call has begun since. Save
+// returns the stored job, which may have been cancelled.
 func (j *Jobs) Save(ctx context.Context, job *Job) (*Job, error) {
 	blocked := job.BlockedBy
 	if blocked == nil {
@@ -158,7 +159,7 @@ func (j *Jobs) Cancel(ctx context.Context, job *Job) (*Job, error) {
 // ErrJobTaken says that another call works on a job.
 var ErrJobTaken = errors.New("another call has taken over the job")
 
-// filter selects a job as long as no other call has begun.
+// filter selects the job if no other call has begun.
 func (job *Job) filter() bson.D {
 	return bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}, {Key: "calls", Value: job.Calls}}
 }
@@ -176,5 +177,5 @@ func (j *Jobs) update(ctx context.Context, which bson.D, upsert bool, stage bson
 	return &job, nil
 }
 
-// literal returns the expression for a value.
+// literal returns an expression for a value.
 func literal(value any) bson.D { return bson.D{{Key: "$literal", Value: value}} }

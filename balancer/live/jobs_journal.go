@@ -17,14 +17,14 @@ import (
 	"shardsh/balancer/apply"
 )
 
-// JournalCollection is where the journals of jobs are kept, a document a record.
+// JournalCollection is the collection of the journals of jobs, with one document for each record.
 const JournalCollection = "journals"
 
-// JobPrefix is before the ID of a job where the path of a journal could be as well.
+// JobPrefix is the prefix of a job's ID in places that also accept the path of a journal.
 const JobPrefix = "job:"
 
-// JobJournal is the journal of a job. Each record has a number of its own, so that of two
-// calls only one can write it.
+// JobJournal is the journal of a job. Each record has a unique number, so that only one of two
+// concurrent calls can write it.
 type JobJournal struct {
 	ctx      context.Context
 	journals *mongo.Collection
@@ -35,7 +35,7 @@ type JobJournal struct {
 
 var _ apply.JournalStore = (*JobJournal)(nil)
 
-// recordDoc is the stored document of a record: its line, or the compressed one.
+// recordDoc is the stored document of a record: its line, possibly compressed.
 type recordDoc struct {
 	ID struct {
 		Job    string `bson:"job"`
@@ -46,8 +46,8 @@ type recordDoc struct {
 	Gzip []byte `bson:"gzip,omitempty"`
 }
 
-// Journal returns the journal of a job, and what it reports; nil if it is empty. What is
-// written later is written in a context of its own, with the values of ctx.
+// Journal returns the journal of a job and its content; nil if the journal is empty. Later records are
+// written with a context that has the values of ctx but does not end with it.
 func (j *Jobs) Journal(ctx context.Context, job *Job) (*JobJournal, *apply.History, error) {
 	journal := &JobJournal{ctx: context.WithoutCancel(ctx), journals: j.journals, job: job.ID, run: job.Run}
 	cursor, err := j.journals.Find(ctx, journal.recordsFilter(job.Run),
@@ -81,7 +81,7 @@ func (j *JobJournal) recordsFilter(run int64) bson.D {
 		{Key: "$lt", Value: bound(bson.MaxKey{})}}}}
 }
 
-// lineReader reads the lines of a journal.
+// lineReader reads the lines of a journal as a stream.
 type lineReader struct {
 	ctx      context.Context
 	cursor   *mongo.Cursor
@@ -120,21 +120,21 @@ func (r *lineReader) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// Name is how the journal is undone: shardsh apply --undo NAME.
+// Name returns the name for an undo: shardsh apply --undo NAME.
 func (j *JobJournal) Name() string { return JobPrefix + j.job }
 
-// A plan can be large. Records above maxPlainRecord are compressed; maxCompressedRecord is the limit of a
-// compressed record.
+// maxPlainRecord is the size above which records are compressed, since a plan can be large.
+// maxCompressedRecord is the maximum size of a compressed record.
 const (
 	maxPlainRecord      = 256 << 10
 	maxCompressedRecord = 15 << 20
 )
 
-// recordTimeout limits how long writing a record may take.
+// recordTimeout is the maximum time for writing a record.
 const recordTimeout = 20 * time.Second
 
-// Write appends a record, and returns when a majority has it. The error is ErrJobTaken if
-// another call has written there.
+// Write appends a record, and returns when a majority has it. The error is ErrJobTaken if another call
+// has written a record with the same number.
 func (j *JobJournal) Write(r apply.Record) error {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -169,7 +169,7 @@ func (j *JobJournal) Write(r apply.Record) error {
 	return nil
 }
 
-// Forget removes the journals of the runs of a job before this one.
+// Forget removes the journals of the job's earlier runs.
 func (j *JobJournal) Forget(ctx context.Context) error {
 	if j.run <= 1 {
 		return nil

@@ -17,14 +17,15 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Where leases are kept. Never in config, which belongs to the servers.
+// LeaseDatabase and LeaseCollection are where leases are stored. The config database is not used, since
+// it belongs to the servers.
 const (
 	LeaseDatabase   = "shardsh"
 	LeaseCollection = "leases"
 )
 
-// LeaseCollectionOf returns the collection of leases with the read and write concern
-// majority, which a Lease needs: nothing of it can be rolled back.
+// LeaseCollectionOf returns the collection of leases with read and write concern majority, which a
+// Lease needs, because its writes must not be rolled back.
 func LeaseCollectionOf(client *mongo.Client) *mongo.Collection {
 	return withMajority(client, LeaseCollection)
 }
@@ -34,19 +35,20 @@ func withMajority(client *mongo.Client, collection string) *mongo.Collection {
 		SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
 }
 
-// Holder is the process that holds a lease, as it describes itself. Times are cluster times.
+// Holder describes the process that holds a lease. Times are cluster times.
 type Holder struct {
 	Host  string `bson:"host"`
 	PID   int    `bson:"pid"`
 	Doing string `bson:"doing"` // such as "balance shop.orders"
-	// Process identifies the process, so that another one on the same machine can find
-	// out that it has ended. Empty if the operating system has no such id.
+	// Process identifies the process, so that another process on the same machine can detect its end.
+	// It is empty if the operating system has no such id.
 	Process string `bson:"process"`
 	Since   time.Time
 	Expires time.Time
 }
 
-// String is "balance shop.orders, process 42 on host, since 2026-01-01T12:00:00Z".
+// String returns a description such as "balance shop.orders, process 42 on host, since
+// 2026-01-01T12:00:00Z".
 func (h Holder) String() string {
 	return fmt.Sprintf("%s, process %d on %s, since %s", h.Doing, h.PID, h.Host, h.Since.UTC().Format(time.RFC3339))
 }
@@ -62,49 +64,51 @@ func (e *HeldError) Error() string {
 		e.Holder, e.Name, e.Holder.Expires.UTC().Format(time.RFC3339))
 }
 
-// ErrLeaseLost says that the lease expired and another process has taken it, or may have.
+// ErrLeaseLost says that the lease has expired and that another process has taken it, or may have taken
+// it.
 var ErrLeaseLost error = lostError{}
 
 type lostError struct{}
 
 func (lostError) Error() string { return "the lease was lost" }
 
-// Failure says that nothing is retried: another process holds the lease.
+// Failure returns policy.AskOperator, since a retry does not help while another process holds the
+// lease.
 func (lostError) Failure() policy.Failure { return policy.AskOperator }
 
 // LeaseOptions are the options of AcquireLease.
 type LeaseOptions struct {
-	// Name identifies the lease: processes that exclude each other use the same name.
+	// Name identifies the lease. Processes that exclude each other use the same name.
 	Name string
-	// Duration is how long it lasts from each renewal.
+	// Duration is the time for which each renewal extends the lease.
 	Duration time.Duration
-	Holder   Holder // but for its times
-	// OnWatch, if not nil, allows taking over a lease that is not renewed while this process watches
-	// it, for as long as it lasts, whatever any clock says. Watch is called before that.
+	Holder   Holder // without its times
+	// OnWatch, if not nil, permits taking over a lease that is not renewed while this process watches
+	// it for its whole duration, whatever any clock says. OnWatch is called before the watch.
 	OnWatch func(*HeldError)
 }
 
-// Lease is the exclusive right to change a cluster. It expires unless it is renewed.
-// Clocks of two machines, routers too, may differ by hours, so none of them decides
-// whether it has expired. The cluster time does: the servers pass it on with each message,
-// and it never goes back. A process that watches a lease needs no clock but its own.
+// Lease is the exclusive right to change a cluster. It expires unless it is renewed. The clocks of two
+// machines, including routers, may differ by hours, so no clock decides whether the lease has expired.
+// The cluster time does: servers pass it on with each message, and it never decreases. A process that
+// watches a lease needs only its own clock to measure durations.
 type Lease struct {
 	leases *mongo.Collection
-	// w1Leases is the same collection with write concern 1: what it writes may be rolled back.
+	// w1Leases is the same collection with write concern 1, whose writes may be rolled back.
 	w1Leases *mongo.Collection
 	options  LeaseOptions
 	token    bson.ObjectID
 	fence    int64
 
-	mu         sync.Mutex // holds what follows
-	self       Holder     // this process, as the cluster has it
-	renewedAt  time.Time  // for the newest renewal that a majority has, on the clock here
+	mu         sync.Mutex // guards the fields below
+	self       Holder     // this process, as stored in the cluster
+	renewedAt  time.Time  // when the newest renewal that a majority has acknowledged was requested, by the local clock
 	certainCtx context.Context
-	endCertain context.CancelFunc // of sure
+	endCertain context.CancelFunc // ends certainCtx
 }
 
-// AcquireLease takes a lease that is free, has expired, or is held by a process of this
-// machine that has ended. The error is a *HeldError while another process holds it.
+// AcquireLease takes a lease that is free, has expired, or is held by a process of this machine that
+// has ended. The error is a *HeldError while another process holds the lease.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
 	quick := leases.Clone(options.Collection().SetWriteConcern(writeconcern.W1()))
 	l := &Lease{leases: leases, w1Leases: quick, options: o, token: bson.NewObjectID(), renewedAt: time.Now()}
@@ -127,8 +131,8 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	return l, nil
 }
 
-// watch takes a lease that was not renewed for its whole duration. It returns the lease as
-// soon as that has changed.
+// watch takes a lease that was not renewed for its whole duration. If the lease has changed in the
+// meantime, watch returns the new state immediately.
 func (l *Lease) watch(ctx context.Context, before leaseDoc) (leaseDoc, error) {
 	const looks = 60
 	for began := time.Now(); time.Since(began) < l.options.Duration; {
@@ -145,14 +149,15 @@ func (l *Lease) watch(ctx context.Context, before leaseDoc) (leaseDoc, error) {
 		case err != nil:
 			return before, err
 		case now.Token != before.Token || now.Beat != before.Beat:
-			return l.acquire(ctx, leaseDoc{}) // another one's, unless it was released
+			return l.acquire(ctx, leaseDoc{}) // held by another process, unless it was released
 		}
 	}
 	return l.acquire(ctx, before)
 }
 
-// acquire takes the lease if it has expired, is our own, when the first answer was lost, or
-// is still that of a holder that has ended. It returns the lease as it is then.
+// acquire takes the lease if it has expired, if this process holds it already because an answer was
+// lost, or if it still is the lease of a holder that has ended. acquire returns the resulting state of
+// the lease.
 func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
 	h := l.options.Holder
 	ours := bson.D{
@@ -177,23 +182,23 @@ func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
 }
 
-// Holder returns this process as the cluster knows it since the last renewal.
+// Holder returns this process with the times of the last renewal.
 func (l *Lease) Holder() Holder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.self
 }
 
-// Fence returns the fencing token: a number that grows each time the lease is taken.
+// Fence returns the fencing token, a number that increases each time the lease is taken.
 func (l *Lease) Fence() int64 { return l.fence }
 
-// Renew extends the lease from now, in cluster time. The error is ErrLeaseLost if
-// another process took it after it had expired. An expired lease that was not taken is
-// renewed as well, since a cluster's clock may jump. Renew comes right before a step that
-// only the holder may do.
+// Renew extends the lease from the current cluster time. The error is ErrLeaseLost if another process
+// has taken the lease after it had expired. An expired lease that was not taken is renewed as well,
+// since a cluster's clock may jump. Renew is called immediately before a step that only the holder may
+// execute.
 //
-// While a renewal by a majority is recent, no other process can have the lease, and write
-// concern 1 is enough: otherwise each step would wait for the slowest secondary.
+// While a renewal by a majority is recent, no other process can have taken the lease, and write concern
+// 1 is sufficient. Otherwise each step would wait for the slowest secondary.
 func (l *Lease) Renew(ctx context.Context) error {
 	leases := l.leases
 	if l.renewedRecently() {
@@ -202,19 +207,18 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return withTimeout(ctx, l.renewTimeout(), func(ctx context.Context) error { return l.renew(ctx, leases) })
 }
 
-// renewWithMajority renews the lease with a majority, however long that takes.
+// renewWithMajority renews the lease with write concern majority.
 func (l *Lease) renewWithMajority(ctx context.Context) error { return l.renew(ctx, l.leases) }
 
 // renewTimeout returns the time limit of a renewal.
 func (l *Lease) renewTimeout() time.Duration { return l.options.Duration * 2 / 3 }
 
-// renewedRecently reports whether a majority has renewed the lease so lately that no other process
-// can have it.
+// renewedRecently reports whether the last renewal by a majority is so recent that no other process can
+// have taken the lease.
 func (l *Lease) renewedRecently() bool { return l.age() < l.options.Duration/2 }
 
-// age returns how long ago the newest renewal by a majority was requested. The clock for
-// durations stands still while a machine sleeps, the wall clock may be set: the
-// larger value counts.
+// age returns the time since the newest renewal by a majority was requested. The monotonic clock stops
+// while a machine sleeps, and the wall clock may be set, so the larger of the two durations is used.
 func (l *Lease) age() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,8 +250,8 @@ func (l *Lease) renew(ctx context.Context, leases *mongo.Collection) error {
 	return nil
 }
 
-// Release releases the lease, unless it was lost. If collections are recorded as switched
-// off, the document stays, to name the process, but expires at once. Release does not wait for a
+// Release releases the lease, unless it was lost. If collections are recorded as switched off, the
+// document stays, in order to name the process, but expires immediately. Release does not wait for a
 // majority: if it is rolled back, the lease expires by itself.
 func (l *Lease) Release(ctx context.Context) error {
 	const tries = 3 // no other process can release it
@@ -283,14 +287,14 @@ func (l *Lease) ownFilter() bson.D {
 	return bson.D{{Key: "_id", Value: l.options.Name}, {Key: "token", Value: l.token}, {Key: "fence", Value: l.fence}}
 }
 
-// expiresExpr returns the expression for when the lease expires if it is renewed now.
+// expiresExpr returns the expression for the time at which the lease expires if it is renewed now.
 func (l *Lease) expiresExpr() bson.D {
 	return bson.D{{Key: "$add", Value: bson.A{clusterTime, l.options.Duration.Milliseconds()}}}
 }
 
-// readClusterTime is the expression for the cluster time as the router knows it, as a date.
-// Each reply that a router gets brings it up to date. One that hears nothing is behind,
-// so leases expire late there, never early.
+// clusterTime is the expression for the cluster time, as known by the router, as a date. Each reply
+// that a router receives updates that time. On a router without messages, the time is behind, so that
+// leases expire late, never early.
 var clusterTime = bson.D{{Key: "$toDate", Value: "$$CLUSTER_TIME"}}
 
 // activeFilter selects the lease or pause with an id, if it has not expired.
@@ -300,7 +304,7 @@ func activeFilter(id string) bson.D {
 	}
 }
 
-// nextBeat is the expression for the number of a renewal.
+// nextBeat is the expression for the next renewal number.
 var nextBeat = bson.D{{Key: "$add", Value: bson.A{ifNull("$beat", int64(0)), int64(1)}}}
 
 // leaseDoc is the stored document of a lease.
@@ -319,7 +323,7 @@ func (d leaseDoc) holder() Holder {
 	return h
 }
 
-// updateLease updates a lease with a pipeline stage, and returns the new document.
+// updateLease updates a lease with a pipeline stage, and returns the updated document.
 func updateLease(
 	ctx context.Context, leases *mongo.Collection, which bson.D, upsert bool, stage bson.D,
 ) (doc leaseDoc, err error) {

@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// releaseTimeout limits how long releasing a lease may take; hurriedReleaseTimeout is the limit after a
-// run that was ended. The lease expires by itself.
+// releaseTimeout is the maximum time for releasing a lease. hurriedReleaseTimeout is the maximum after
+// the user has ended the run. A lease that is not released expires by itself.
 const (
 	releaseTimeout        = 5 * time.Second
 	hurriedReleaseTimeout = 200 * time.Millisecond
 )
 
-// releaseContext returns a context for releasing a lease, also after the end of ctx: briefly
-// then, so that the next run need not wait.
+// releaseContext returns a context for releasing a lease, even after the end of ctx. In that case its
+// time is short; the release avoids a wait for the next run.
 func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
 		return context.WithTimeout(context.WithoutCancel(ctx), hurriedReleaseTimeout)
@@ -26,11 +26,10 @@ func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, releaseTimeout)
 }
 
-// KeepAlive renews the lease until leave is called, which releases it. The context ends
-// when another process has the lease, with the cause ErrLeaseLost: work that needs the
-// lease is done in this context, each step after a Renew of its own. While the cluster does
-// not answer the lease may expire; if no other process has taken it, it is renewed as soon
-// as the cluster answers again.
+// KeepAlive renews the lease until leave is called, which releases the lease. The returned context ends
+// with the cause ErrLeaseLost when another process has the lease. Work that needs the lease uses this
+// context, with a Renew before each step. While the cluster does not answer, the lease may expire. If
+// no other process has taken it, it is renewed as soon as the cluster answers again.
 func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -47,9 +46,9 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func
 	}
 }
 
-// renewLoop renews three times in the time that a renewal lasts, and calls doubt when renewals
-// fail for so long that the lease may have expired. It compares no clocks: from the moment
-// a renewal was requested, the lease lasts at least that long here.
+// renewLoop renews the lease three times per lease duration. It calls doubt when renewals have failed
+// for so long that the lease may have expired. It does not compare clocks: the lease lasts at least its
+// duration from the time at which a renewal was requested.
 func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Context) error, doubt func()) error {
 	tick := time.NewTicker(lasts / 3)
 	defer tick.Stop()
@@ -77,13 +76,12 @@ func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Cont
 	}
 }
 
-// errNoAnswer says that the cluster has not answered for so long that the lease may have
-// expired.
+// errNoAnswer says that the cluster has not answered for so long that the lease may have expired.
 var errNoAnswer = errors.New("the cluster does not answer: the connection is lost, the mongos hangs, or the " +
 	"secondaries of the shard with shardsh.leases lag")
 
-// endIfUncertain cancels the commands in progress, unless a renewal has succeeded meanwhile: the server
-// that was to answer them may be gone.
+// endIfUncertain cancels the commands in progress unless a renewal has succeeded in the meantime,
+// because the server that should answer them may be unreachable.
 func (l *Lease) endIfUncertain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,16 +92,16 @@ func (l *Lease) endIfUncertain() {
 	l.certainCtx, l.endCertain = context.WithCancel(context.Background())
 }
 
-// WhileCertain returns a context that ends when the lease may have expired. If it may
-// have expired already, the context lasts until the next renewal fails.
+// WhileCertain returns a context that ends when the lease may have expired. If the lease may have
+// expired already, the context lasts until the next failed renewal.
 func (l *Lease) WhileCertain() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.certainCtx
 }
 
-// withTimeout calls do with a time limit. It cancels the context, as the driver does not give up
-// a read when a deadline passes.
+// withTimeout calls do with a time limit. It cancels the context instead of setting a deadline, because
+// the driver does not abort a read at a deadline.
 func withTimeout(ctx context.Context, most time.Duration, do func(context.Context) error) error {
 	silent, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -112,8 +110,8 @@ func withTimeout(ctx context.Context, most time.Duration, do func(context.Contex
 	return runUntil(ctx, silent, do)
 }
 
-// runUntil calls do, and gives it up when a context ends: the error is a
-// *mongoerr.UnansweredError then.
+// runUntil calls do, and returns a *mongoerr.UnansweredError without waiting for do if silent ends
+// first.
 func runUntil(ctx, silent context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -125,8 +123,8 @@ func runUntil(ctx, silent context.Context, do func(context.Context) error) error
 	return err
 }
 
-// leasedRunner sends commands while the lease is certain. A command that gets no answer
-// fails then, and does not wait for a connection that hangs.
+// leasedRunner sends commands while the lease is certain. When it is not, a command without an answer
+// fails, and does not wait for a connection that hangs.
 type leasedRunner struct {
 	CommandRunner
 	lease *Lease

@@ -11,14 +11,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Paused is a collection whose balancing a holder of the lease has disabled. Each is a
-// document of its own beside the lease, so that a lease with thousands of them stays small.
+// Paused is a collection whose balancing a holder of the lease has disabled. Each Paused is stored as a
+// separate document beside the lease, so that the lease stays small even with thousands of them.
 type Paused struct {
 	Namespace string
 	Since     time.Time // cluster time
-	// uuid finds the collection when it was renamed; records of earlier versions have none.
+	// uuid identifies the collection if it was renamed. Records of earlier versions have none.
 	uuid bson.Binary
-	// logEntryID is the _id of the change log's entry of our own command, if that is known.
+	// logEntryID is the _id of the change log entry of this process's command, if it is known.
 	logEntryID string
 }
 
@@ -34,15 +34,16 @@ type pausedDoc struct {
 
 func (d pausedDoc) paused() Paused { return Paused{d.ID.Namespace, d.Since, d.UUID, d.Entry} }
 
-// pausedFilter selects the documents of paused collections: no other _id is a document.
+// pausedFilter selects the documents of paused collections, which are the only ones whose _id is a
+// document.
 func pausedFilter() bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$type", Value: "object"}}}}
 }
 
 func pausedID(ns string) bson.D { return bson.D{{Key: "paused", Value: ns}} }
 
-// ReadPaused returns the collections whose balancing shardsh has disabled, by the cluster's
-// lease: a process that is running or was killed.
+// ReadPaused returns the collections whose balancing shardsh has disabled, according to the cluster's
+// lease: by a process that is running or was killed.
 func ReadPaused(ctx context.Context, client *mongo.Client) ([]Paused, error) {
 	return readPaused(ctx, LeaseCollectionOf(client))
 }
@@ -63,7 +64,7 @@ func readPaused(ctx context.Context, leases *mongo.Collection) ([]Paused, error)
 	return list, nil
 }
 
-// PausedNames returns the names of ReadPaused, none if the user may not read the lease.
+// PausedNames returns the names of ReadPaused; none if the user may not read the lease.
 func PausedNames(ctx context.Context, client *mongo.Client) []string {
 	list, err := ReadPaused(ctx, client)
 	if err != nil {
@@ -80,11 +81,11 @@ func pausedNamespaces(list []Paused) []string {
 	return names
 }
 
-// maxPausedPerWrite is how many collections one command records.
+// maxPausedPerWrite is the maximum number of collections in one write command.
 const maxPausedPerWrite = 1000
 
-// RecordPaused records that the balancing of collections is about to be disabled, with their
-// uuids where they are known.
+// RecordPaused records that the balancing of collections is about to be disabled, with the UUIDs that
+// are known.
 func (l *Lease) RecordPaused(ctx context.Context, namespaces []string, uuids map[string]bson.Binary) error {
 	return l.writePaused(ctx, namespaces, func(ns string) mongo.WriteModel {
 		stage := bson.D{{Key: "$replaceWith", Value: bson.D{
@@ -98,7 +99,7 @@ func (l *Lease) RecordPaused(ctx context.Context, namespaces []string, uuids map
 	})
 }
 
-// noteLogEntries records which entry of the change log each of our commands has made.
+// noteLogEntries records the change log entries of this process's commands.
 func (l *Lease) noteLogEntries(ctx context.Context, entries map[string]string) error {
 	var namespaces []string
 	for ns := range entries {
@@ -111,7 +112,7 @@ func (l *Lease) noteLogEntries(ctx context.Context, entries map[string]string) e
 	})
 }
 
-// RemovePaused removes records of RecordPaused.
+// RemovePaused removes the records of RecordPaused.
 func (l *Lease) RemovePaused(ctx context.Context, namespaces []string) error {
 	return l.writePaused(ctx, namespaces, func(ns string) mongo.WriteModel {
 		return mongo.NewDeleteOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}})
@@ -136,8 +137,8 @@ func (l *Lease) writePaused(ctx context.Context, namespaces []string, write func
 	return nil
 }
 
-// KeepBalancingDisabled has the balancing of a collection stay disabled when the run ends that has
-// disabled it, at a user's request. It reports whether there is such a run.
+// KeepBalancingDisabled makes the balancing of a collection stay disabled, at a user's request, when
+// the run that has disabled it ends. It reports whether there is such a run.
 func KeepBalancingDisabled(ctx context.Context, a CommandRunner, ns string) (bool, error) {
 	found, err := a.RunCursorCommand(ctx, LeaseDatabase, bson.D{
 		{Key: "find", Value: LeaseCollection}, {Key: "filter", Value: bson.D{{Key: "_id", Value: pausedID(ns)}}}})

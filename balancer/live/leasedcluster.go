@@ -17,11 +17,11 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// LeasedCluster is a cluster that only this process may change: it holds the cluster's
-// engine lease. Before each command that changes something it makes sure that the lease was
-// renewed lately, and before each move it renews it, so that a process that was suspended
-// for too long changes nothing. Beside the lease stand the collections whose balancing is
-// disabled; both survive the process.
+// LeasedCluster is a cluster that only this process may change, because it holds the cluster's engine
+// lease. Before each command that changes something, LeasedCluster makes sure that the lease was
+// renewed recently, and it renews the lease before each move, so that a process that was suspended for
+// too long changes nothing. The collections whose balancing is disabled are recorded beside the lease.
+// Both records survive the process.
 type LeasedCluster struct {
 	*StepExecutor
 	lease        *Lease
@@ -29,17 +29,17 @@ type LeasedCluster struct {
 	cancelHeld   context.CancelCauseFunc
 	releaseLease func(context.Context) error
 
-	// OnGiveBack, if not nil, is called from time to time while balancing is enabled again.
+	// OnGiveBack, if not nil, is called at intervals while balancing is being enabled again.
 	OnGiveBack func(done, of int)
 
 	balancingMu  sync.Mutex // held while balancing is switched
-	mu           sync.Mutex // holds what follows
+	mu           sync.Mutex // guards the fields below
 	paused       map[string]Paused
 	leftDisabled []string
 
 	reportMu sync.Mutex // held while the callback for stopped moves runs
 
-	movesMu   sync.Mutex // holds what follows
+	movesMu   sync.Mutex // guards the fields below
 	moves     []*moveUnderWay
 	onStopped func(StoppedMove) // callback for stopped moves; nil until Interrupt
 }
@@ -49,11 +49,11 @@ var (
 	_ balancer.SharedCluster = (*LeasedCluster)(nil)
 )
 
-// engineLease is the name of the only lease of a cluster: a shard takes part in one
-// migration at a time, whatever the collection.
+// engineLease is the name of the only engine lease of a cluster: a shard takes part in one migration at
+// a time, whatever the collection.
 const engineLease = "engine"
 
-// leaseDuration is how long a lease lasts from each renewal.
+// leaseDuration is the time for which each renewal extends a lease.
 const leaseDuration = time.Minute
 
 // NewHolder returns this process as the holder of a lease.
@@ -65,14 +65,14 @@ func NewHolder(doing string) Holder {
 	return Holder{Host: host, PID: os.Getpid(), Doing: doing, Process: thisProcess()}
 }
 
-// Acquire takes the lease of a client's cluster, without waiting: the error is a *HeldError
-// while another process holds it. Commands go through the command runner.
+// Acquire takes the lease of a client's cluster, without waiting. The error is a *HeldError while
+// another process holds it. Commands are sent through a.
 func Acquire(ctx context.Context, client *mongo.Client, a CommandRunner, h Holder) (*LeasedCluster, error) {
 	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, Duration: leaseDuration, Holder: h})
 }
 
-// AcquireAbandoned is Acquire that watches a lease for as long as it lasts, and takes it if
-// it is not renewed. It calls waits before it starts to watch.
+// AcquireAbandoned is like Acquire, but it watches a held lease for its whole duration, and takes it if it
+// is not renewed. It calls waits before the watch.
 func AcquireAbandoned(
 	ctx context.Context, client *mongo.Client, a CommandRunner, h Holder, waits func(*HeldError),
 ) (*LeasedCluster, error) {
@@ -106,7 +106,7 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	return t, nil
 }
 
-// renew renews the lease. If it was lost, the context Held ends.
+// renew renews the lease. If the lease was lost, the context Held ends.
 func (t *LeasedCluster) renew(ctx context.Context) error {
 	if err := context.Cause(t.heldCtx); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (t *LeasedCluster) ensureRenewed(ctx context.Context) error {
 	return t.renew(ctx)
 }
 
-// endIfLost returns an error of the lease, and ends Held if the lease was lost.
+// endIfLost returns err, and ends the context Held if err says that the lease was lost.
 func (t *LeasedCluster) endIfLost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
 		t.cancelHeld(err)
@@ -133,8 +133,8 @@ func (t *LeasedCluster) endIfLost(err error) error {
 // Holder returns this process, with the times of its lease on the cluster's clock.
 func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
 
-// SetResting records in the lease whether this process is idle, for a quiesce
-// that waits for it.
+// SetResting records in the lease whether this process is waiting without running operations, for a
+// quiesce that waits for this process.
 func (t *LeasedCluster) SetResting(ctx context.Context, on bool) error {
 	if err := t.ensureRenewed(ctx); err != nil {
 		return err
@@ -147,8 +147,7 @@ func (t *LeasedCluster) SetResting(ctx context.Context, on bool) error {
 	return ServerError(err)
 }
 
-// Held returns a context that ends when another process has the lease, with the cause
-// ErrLeaseLost.
+// Held returns a context that ends with the cause ErrLeaseLost when another process has the lease.
 func (t *LeasedCluster) Held() context.Context { return t.heldCtx }
 
 // Do sends one command, after a renewal of the lease.
@@ -179,7 +178,7 @@ func (t *LeasedCluster) RunAdminCommand(ctx context.Context, command bson.D) (bs
 	return t.executor.runCommand(ctx, "admin", command)
 }
 
-// With gives the cluster to an exchange of the engine.
+// With calls exchange with the cluster for the engine.
 func (t *LeasedCluster) With(exchange func(balancer.Cluster)) {
 	exchange(leasedExecutor{t.executor, t})
 }
@@ -204,7 +203,7 @@ func (t *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.A
 	return t.executor.Act(ctx, a)
 }
 
-// leasedExecutor is an Executor whose splits renew the lease.
+// leasedExecutor is an Executor that renews the lease before splits.
 type leasedExecutor struct {
 	*Executor
 	cluster *LeasedCluster

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Leftover returns the collections whose balancing is disabled by this process, or by an
-// earlier one that ended before it enabled it.
+// Leftover returns the collections whose balancing is disabled by this process, or by an earlier
+// process that ended without enabling it.
 func (t *LeasedCluster) Leftover() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,9 +26,9 @@ func (t *LeasedCluster) Leftover() []string {
 	return names
 }
 
-// ReadWhoEnabled says who has enabled the balancing of a collection that this process had
-// disabled, or has started the balancer: " (at 2026-03-02T12:00:00Z, from 10.0.0.1:4242)"; empty
-// if the logs don't say.
+// ReadWhoEnabled returns who has enabled the balancing of a collection that this process had disabled,
+// or who has started the balancer: " (at 2026-03-02T12:00:00Z, from 10.0.0.1:4242)". It returns an
+// empty string if the logs do not tell.
 func (t *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
 	t.mu.Lock()
 	ours := t.paused[ns]
@@ -58,16 +58,16 @@ func (t *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
 	return who + ")"
 }
 
-// LeftDisabled returns the collections whose balancing this process has not enabled again, as
-// somebody else disabled it meanwhile.
+// LeftDisabled returns the collections whose balancing this process has not enabled again, because
+// another user has disabled it in the meantime.
 func (t *LeasedCluster) LeftDisabled() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.leftDisabled)
 }
 
-// SetBalancing disables the balancing of collections, which is recorded before, or enables
-// it again where the lease has it recorded. The error is a *BalancingError, or that of the
+// SetBalancing disables the balancing of collections, which it records first, or enables the balancing
+// of collections that are recorded in the lease. The error is a *BalancingError, or an error of the
 // lease.
 func (t *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	t.balancingMu.Lock()
@@ -78,7 +78,7 @@ func (t *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, o
 	return t.pauseBalancing(ctx, namespaces)
 }
 
-// pauseBalancing disables the balancing of collections where it is on.
+// pauseBalancing disables the balancing of collections whose balancing is enabled.
 func (t *LeasedCluster) pauseBalancing(ctx context.Context, namespaces []string) error {
 	var paused []string
 	var failed error
@@ -117,8 +117,8 @@ func (t *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bso
 	}
 }
 
-// noteLogEntries records the change log's entries of our commands, to tell them from those of
-// others. Without them, what others did meanwhile can't be known.
+// noteLogEntries records the change log entries of this process's commands, to distinguish them from
+// entries of other clients. Without the records, changes by other clients can't be detected.
 func (t *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string) error {
 	if !t.executor.routerRelease.SwitchesBalancing() || len(namespaces) == 0 {
 		return nil
@@ -139,7 +139,7 @@ func (t *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string)
 	return t.lease.noteLogEntries(ctx, ours)
 }
 
-// giveBack re-enables the balancing of collections that this process has disabled.
+// giveBack enables the balancing of collections that this process has disabled.
 func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error {
 	t.mu.Lock()
 	namespaces = slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
@@ -178,9 +178,9 @@ func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error
 	return failed
 }
 
-// findTouchedByOthers returns a function that reports whether somebody else wants the balancing of a
-// collection disabled: the record of it is gone (KeepBalancingDisabled), or the change log has a newer
-// entry than ours.
+// findTouchedByOthers returns a function that reports whether another user wants the balancing of a
+// collection to be disabled: the record of the collection was removed (KeepBalancingDisabled), or the
+// change log has a newer entry than that of this process.
 func (t *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string) bool, error) {
 	recorded, err := readPaused(ctx, t.lease.leases)
 	if err != nil {
@@ -193,7 +193,7 @@ func (t *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string
 	last := map[string]configChange{}
 	if t.executor.routerRelease.SwitchesBalancing() {
 		if last, err = t.executor.lastConfigChanges(ctx); err != nil {
-			last = nil // nobody knows then
+			last = nil // not known
 		}
 	}
 	return func(ns string) bool {
@@ -215,11 +215,11 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 		return err
 	}
 	var on, kept, forget []string
-	recorded := map[string]string{} // the names of those that were renamed
+	recorded := map[string]string{} // the recorded names of renamed collections
 	for _, ns := range some {
 		name, other := renamed[ns]
 		switch {
-		case !now[ns].disabled && !other: // somebody has enabled it, or it was dropped
+		case !now[ns].disabled && !other: // another client has enabled it, or the collection was dropped
 			forget = append(forget, ns)
 		case touched(ns):
 			kept = append(kept, ns)
@@ -248,8 +248,8 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 	return failed
 }
 
-// findRenamed returns the current names of collections that no longer exist under the names
-// that were recorded, and whose balancing is still disabled.
+// findRenamed returns the current names of collections that were renamed since they were recorded, and
+// whose balancing is still disabled.
 func (t *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[string]collectionBalancing) (
 	map[string]string, error) {
 	var uuids []bson.Binary
@@ -287,16 +287,16 @@ func (t *LeasedCluster) stillPaused(namespaces []string) []string {
 	})
 }
 
-// hardStopGrace is how long EndRun goes on after a hard stop, giveBackRetryInterval how long it waits for a
-// cluster that does not do as it is told, and giveBackTimeout how long in all while nothing
-// progress. The lease expires by itself, and what is disabled stays recorded.
+// hardStopGrace is the time for which EndRun continues after a hard stop. giveBackRetryInterval is the
+// wait between two tries to enable balancing, and giveBackTimeout is the maximum time without progress.
+// The lease expires by itself, and collections that are still disabled stay recorded.
 const (
 	hardStopGrace         = 200 * time.Millisecond
 	giveBackRetryInterval = time.Second
 	giveBackTimeout       = 2 * time.Minute
 )
 
-// EndRun is RestoreAndRelease after a run, whose ctx may have ended. hard, if not nil, is a context that
+// EndRun does the same as RestoreAndRelease after a run whose ctx may have ended. hard, if not nil, is a context that
 // ends at a hard stop by the user.
 func (t *LeasedCluster) EndRun(ctx, hard context.Context) error {
 	ctx, cancel := t.cleanupContext(ctx, hard)
@@ -304,7 +304,7 @@ func (t *LeasedCluster) EndRun(ctx, hard context.Context) error {
 	return t.RestoreAndRelease(ctx)
 }
 
-// cleanupContext returns the context of what is left to do after a run. It ends shortly after hard.
+// cleanupContext returns the context for the work after a run. It ends shortly after hard.
 func (t *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Context, context.CancelFunc) {
 	if hard == nil || t.heldCtx.Err() != nil {
 		return context.WithCancel(context.WithoutCancel(ctx))
@@ -312,14 +312,14 @@ func (t *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Conte
 	return OutlivingContext(ctx, hard, hardStopGrace)
 }
 
-// RestoreAndRelease enables the balancing of collections again, however long that takes, and releases the
-// lease. After the lease was lost, its new holder does so.
+// RestoreAndRelease enables the balancing of collections again, however long that takes, and releases
+// the lease. If the lease was lost, its new holder enables the balancing.
 func (t *LeasedCluster) RestoreAndRelease(ctx context.Context) error {
 	return errors.Join(t.giveAllBack(ctx), t.releaseLease(ctx))
 }
 
-// Suspend releases the lease, and leaves balancing disabled: the next holder goes on. What
-// is disabled stays recorded. The contexts are those of EndRun.
+// Suspend releases the lease without enabling balancing, for the next holder, which continues. The
+// disabled collections stay recorded. The contexts are those of EndRun.
 func (t *LeasedCluster) Suspend(ctx, hard context.Context) error {
 	ctx, cancel := t.cleanupContext(ctx, hard)
 	defer cancel()

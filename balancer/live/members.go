@@ -20,30 +20,29 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Members reads the load of the shards directly, not through the mongos: from their
-// primaries, which know the lag of their secondaries. Each shard has a client, from its
-// first read on.
+// Members reads the load of the shards directly, not through the mongos: from their primaries, which
+// know the lag of their secondaries. A client for a shard is created at the first read of the shard.
 type Members struct {
 	cluster      CommandRunner
 	settings     *options.ClientOptions
 	wanted       []pace.Quantity
-	configWanted []pace.Quantity // wanted of the config servers
+	configWanted []pace.Quantity // quantities wanted of the config servers
 
 	mu      sync.Mutex
 	clients map[catalog.ShardID]*member
 }
 
-// member is the replica set of a shard.
+// member is a client of the replica set of a shard.
 type member struct {
-	hosts        string // as config.shards has them
+	hosts        string // as in config.shards
 	client       *mongo.Client
 	cores        float64
 	lastUsage    cpuUsage // at the last read
 	lastCPUShare float64
-	shareKnown   bool // share is known
+	shareKnown   bool // lastCPUShare is known
 }
 
-// MembersError says that a shard could not be asked, and what to do.
+// MembersError says that a shard could not be read, with a remedy.
 type MembersError struct {
 	Shard catalog.ShardID
 	Hosts string
@@ -67,7 +66,7 @@ func (e *MembersError) Error() string {
 // Unwrap returns the cause.
 func (e *MembersError) Unwrap() error { return e.Err }
 
-// Failure says that a login is not retried.
+// Failure returns the class of the cause. A failed login is not retried.
 func (e *MembersError) Failure() policy.Failure {
 	if isLoginError(e.Err) {
 		return policy.AskOperator
@@ -75,15 +74,15 @@ func (e *MembersError) Failure() policy.Failure {
 	return policy.FailureOf(e.Err)
 }
 
-// isLoginError reports whether a login was refused, which the driver says only in its message.
+// isLoginError reports whether a login was refused. The driver reports that only in its message.
 func isLoginError(err error) bool {
 	return mongoerr.Is(err, mongoerr.AuthenticationFailed) || strings.Contains(err.Error(), "auth error") ||
 		strings.Contains(err.Error(), "unable to authenticate")
 }
 
-// NewMembers returns the members of a cluster's shards, to read some quantities of them, and
-// those of the config servers, if some of those are wanted. They are reached with the settings
-// of the cluster's client, such as user and TLS.
+// NewMembers returns the members of a cluster's shards, to read some quantities, and those of the
+// config servers if quantities of these are wanted. The connections use the settings of the cluster's
+// client, such as user and TLS.
 func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
 	m := &Members{cluster: cluster, settings: settings, clients: map[catalog.ShardID]*member{}}
 	for _, q := range wanted {
@@ -96,7 +95,7 @@ func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted [
 	return m
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (m *Members) Close(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,11 +107,11 @@ func (m *Members) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// memberTimeout is the timeout for a member's answer.
+// memberTimeout is the time limit for a member's answer.
 const memberTimeout = 5 * time.Second
 
-// Read reads the members of some shards, and of the config servers. The error is a
-// *MembersError if one does not answer.
+// Read reads the members of some shards, and of the config servers. If a member does not answer, the
+// error is a *MembersError.
 func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +169,7 @@ func (m *Members) readConfigServers(ctx context.Context) ([]pace.Reading, error)
 	return readings, err
 }
 
-// readConfigHosts returns the connection string of the config servers, as a router has it.
+// readConfigHosts returns the connection string of the config servers, as known by a router.
 func readConfigHosts(
 	ctx context.Context, run func(ctx context.Context, database string, command bson.D) (bson.Raw, error),
 ) (string, error) {
@@ -178,12 +177,12 @@ func readConfigHosts(
 	return text(reply, "map", "config"), ServerError(err)
 }
 
-// configServersID is the client of the config servers, which may be a shard as well: of that
-// the share of CPU is another difference.
+// configServersID identifies the client of the config servers. They may also be a shard, with a
+// separate client and a separate CPU usage.
 const configServersID = "config servers"
 
-// Check reads the members of all shards, so that an unreachable one is found before
-// anything moves. Some quantities are the difference of two reads.
+// Check reads the members of all shards, so that an unreachable member is detected before anything
+// moves. It is also the first of the two reads from whose difference some quantities are computed.
 func (m *Members) Check(ctx context.Context) error {
 	ids, err := m.listShards(ctx)
 	if err != nil {
@@ -229,7 +228,7 @@ func (m *Members) clientFor(ctx context.Context, id catalog.ShardID, hosts strin
 		if c.hosts == hosts {
 			return c, nil
 		}
-		_ = Disconnect(ctx, c.client) // it was only read
+		_ = Disconnect(ctx, c.client) // nothing was written
 		delete(m.clients, id)
 	}
 	client, err := Connect(memberSettings(m.settings, hosts))
@@ -240,8 +239,8 @@ func (m *Members) clientFor(ctx context.Context, id catalog.ShardID, hosts strin
 	return m.clients[id], nil
 }
 
-// memberSettings returns the settings of a client of a shard: those of the cluster's client,
-// without what belongs to its address, such as SRV.
+// memberSettings returns the settings for a client of a shard: those of the cluster's client, without
+// options that belong to its address, such as SRV.
 func memberSettings(from *options.ClientOptions, hosts string) *options.ClientOptions {
 	set, list, named := strings.Cut(hosts, "/")
 	o := options.Client().SetReadPreference(readpref.Primary()).SetServerSelectionTimeout(memberTimeout).SetMaxPoolSize(2)

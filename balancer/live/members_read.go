@@ -62,7 +62,7 @@ func (c *member) readQuantities(
 	return list, readDisks(ctx, a, own.Values, wants)
 }
 
-// readDisks reads how full the volume is, and what is to be deleted on it.
+// readDisks reads the fraction of the volume in use, and the data to be deleted.
 func readDisks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float64,
 	wants func(...pace.Quantity) bool) error {
 	if wants(pace.Disk) {
@@ -96,15 +96,15 @@ func readDisks(ctx context.Context, a CommandRunner, values map[pace.Quantity]fl
 	return nil
 }
 
-// majorityLag returns the lag of the majority commit point behind the primary's last applied entry.
+// majorityLag returns the time by which the majority commit point is behind the primary's last applied
+// entry.
 func majorityLag(status bson.Raw) (time.Duration, bool) {
 	applied, ok := status.Lookup("optimes", "lastAppliedWallTime").TimeOK()
 	committed, also := status.Lookup("optimes", "lastCommittedWallTime").TimeOK()
 	return max(0, applied.Sub(committed)), ok && also
 }
 
-// parseLoad returns what a serverStatus says. Before WiredTiger, and on a mock, there is no
-// cache.
+// parseLoad parses the reply of serverStatus. Without WiredTiger, and on a mock, there is no cache.
 func parseLoad(status bson.Raw) map[pace.Quantity]float64 {
 	values := map[pace.Quantity]float64{}
 	for q, path := range map[pace.Quantity][]string{
@@ -127,15 +127,15 @@ func parseLoad(status bson.Raw) map[pace.Quantity]float64 {
 	return values
 }
 
-// States of members as replSetGetStatus numbers them.
+// These are the states of members in replSetGetStatus.
 const (
 	statePrimary    = 1
 	stateSecondary  = 2
 	stateRecovering = 3
 )
 
-// parseLags returns the replication lag of the secondaries, without members that
-// are down, in initial sync, or delayed on purpose.
+// parseLags returns the replication lag of the secondaries, without members that are down, in initial
+// sync, or delayed by configuration.
 func parseLags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pace.Reading) {
 	members, _ := status.Lookup("members").ArrayOK()
 	values, _ := members.Values()
@@ -158,14 +158,14 @@ func parseLags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list 
 			})
 		}
 	}
-	if len(list) == 0 && !newest.IsZero() { // no secondary counts
+	if len(list) == 0 && !newest.IsZero() { // there is no secondary to consider
 		list = append(list, pace.Reading{Member: string(id), Values: map[pace.Quantity]float64{pace.Lag: 0}})
 	}
 	return list
 }
 
-// delayedMembers returns the members that are delayed on purpose; none if the user may not read the
-// configuration.
+// delayedMembers returns the members that are delayed by configuration; none if the user may not read
+// the configuration.
 func delayedMembers(ctx context.Context, a CommandRunner) map[string]bool {
 	config, err := a.RunCommand(ctx, "admin", bson.D{{Key: "replSetGetConfig", Value: 1}})
 	if err != nil {
@@ -183,7 +183,7 @@ func delayedMembers(ctx context.Context, a CommandRunner) map[string]bool {
 	return list
 }
 
-// readOplogWindow returns how far the oplog reaches back, and whether it could be read.
+// readOplogWindow returns the time that the oplog covers, and whether it could be read.
 func readOplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool) {
 	var ends [2]time.Time
 	for i, direction := range []int{1, -1} {
@@ -203,17 +203,17 @@ func readOplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool)
 	return ends[1].Sub(ends[0]), true
 }
 
-// cpuUsage is how much of its processors a server has used.
+// cpuUsage is the CPU time that a server has used.
 type cpuUsage struct {
 	micros float64
-	at     time.Time // by its own clock
+	at     time.Time // by the server's clock
 }
 
-// cpuSampleInterval is the time between two reads from which the CPU load is computed.
+// cpuSampleInterval is the minimum time between two reads from which the CPU load is computed.
 const cpuSampleInterval = time.Second
 
-// cpuShare returns the CPU share that a server has used since the last read;
-// unknown on the first read.
+// cpuShare returns the fraction of the CPU that a server has used since the last read. It is unknown at
+// the first read.
 func (c *member) cpuShare(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
 	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
 	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()

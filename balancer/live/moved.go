@@ -12,13 +12,14 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxMoveEntries is how many entries of the change log are read for what a move has
-// moved. The donor writes its entry before it answers, and each move writes five.
+// maxMoveEntries is the number of the newest change log entries that are searched for the entry of a
+// move. A move writes five entries, and the donor writes the entry of the commit before the move
+// command returns, so the entry is near the end of the log.
 const maxMoveEntries = 200
 
-// Moved returns how much a completed move has moved, as counted by its donor: from its
-// entry in config.changelog, which is read from its end. If there is none, it returns the
-// range, and nothing is counted.
+// Moved returns the amount that a completed move has moved, as counted by its donor. It searches
+// config.changelog from its end for the entry of the commit. If there is none, it returns the range
+// without counts.
 func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	moved := apply.Moved{Min: c.Min}
 	coll, err := d.readCollection(ctx, c.Namespace)
@@ -53,13 +54,14 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, err
 	return moved, err
 }
 
-// Moved returns what a move of a step has moved.
+// Moved returns the amount that a completed move has moved.
 func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	return s.executor.Moved(ctx, c)
 }
 
-// Size returns how much a range holds by the donor's count of its keys, with documents of
-// the average size; for a user who may not read documents, an average chunk of the donor.
+// Size returns the size of a range. The donor counts the keys of the range, and multiplies the number
+// by the average document size. For a user who may not read documents, the size is that of an average
+// chunk of the donor.
 func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	size := apply.Moved{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
@@ -75,8 +77,8 @@ func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, 
 	return size, err
 }
 
-// dataSizeCommand returns the command that has the owners of a range count its keys, and estimate its
-// bytes by that.
+// dataSizeCommand returns the command that makes the owners of a range count its keys, and estimate its
+// size from that.
 func dataSizeCommand(ns string, p catalog.KeyPattern, lower, upper catalog.Key) bson.D {
 	return bson.D{
 		{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
@@ -84,7 +86,7 @@ func dataSizeCommand(ns string, p catalog.KeyPattern, lower, upper catalog.Key) 
 	}
 }
 
-// readAverageChunkSize returns the bytes of an average chunk of a donor.
+// readAverageChunkSize returns the size of an average chunk of a donor.
 func (s *StepExecutor) readAverageChunkSize(ctx context.Context, c apply.Command) (int64, error) {
 	sizes, err := s.Sizes(ctx, []string{c.Namespace})
 	if err != nil {
@@ -98,8 +100,8 @@ func (s *StepExecutor) readAverageChunkSize(ctx context.Context, c apply.Command
 	return sizes[c.Namespace][c.From] / max(1, chunks), err
 }
 
-// Flagged returns a collection, with its chunk size in force, and the chunks of a shard that
-// are flagged jumbo, up to a number.
+// Flagged returns a collection, with its effective chunk size, and at most the given number of chunks
+// of a shard that have the jumbo flag.
 func (s *StepExecutor) Flagged(
 	ctx context.Context, ns string, shard catalog.ShardID, most int64,
 ) (coll catalog.Collection, chunks []catalog.Chunk, err error) {

@@ -16,17 +16,17 @@ import (
 type UnansweredMove struct {
 	Namespace string
 	To        catalog.ShardID
-	// Min and Max are the bounds of the command, Find the query in place of them; nil
-	// if there was none.
+	// Min and Max are the bounds in the command. Find is the query in the command instead of bounds.
+	// They are nil if not set.
 	Min, Max, Find bson.Raw
-	// LogBefore is the change log as it was before the command was sent.
+	// LogBefore is the end of the change log before the command was sent.
 	LogBefore LogPosition
 }
 
-// MoveState is what became of a move.
+// MoveState is the outcome of a move.
 type MoveState string
 
-// The states.
+// These are the states.
 const (
 	MoveDone       MoveState = "done"
 	MoveFailed     MoveState = "failed"
@@ -38,11 +38,11 @@ const (
 type MoveOutcome struct {
 	State MoveState
 	Owner catalog.ShardID // of the range, now
-	Error string          // of a failed move, as the donor logged it
+	Error string          // of a failed move, as logged by the donor
 }
 
-// ReadMoveOutcome finds out what became of a move: from the owner of the range, the operations
-// in progress, and what the donor logged in config.changelog.
+// ReadMoveOutcome determines the outcome of a move from the owner of the range, the operations in
+// progress, and the donor's entries in config.changelog.
 func ReadMoveOutcome(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
 	d, err := newExecutor(ctx, a)
 	if err != nil {
@@ -75,7 +75,7 @@ func ReadMoveOutcome(ctx context.Context, a CommandRunner, m UnansweredMove) (Mo
 	return outcome, err
 }
 
-// readChunkOfMove returns a chunk with a key that is certainly part of the move.
+// readChunkOfMove returns a chunk that contains a key of the moved range.
 func (d *Executor) readChunkOfMove(
 	ctx context.Context,
 	coll catalog.Collection,
@@ -117,8 +117,8 @@ func (d *Executor) readChunkBelow(ctx context.Context, coll catalog.Collection, 
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// isMoveRunning reports whether the move is in progress, by the shards or, in old releases, the
-// config server.
+// isMoveRunning reports whether the move is in progress, according to the shards or, in old releases,
+// the config server.
 func (d *Executor) isMoveRunning(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (bool, error) {
@@ -136,17 +136,18 @@ func (d *Executor) isMoveRunning(
 	return false, nil
 }
 
-// containsBound reports whether a bound lies in a chunk: a move begins inside its chunk.
+// containsBound reports whether a chunk contains a bound: the range of a move begins inside its chunk.
 func containsBound(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
 	key, err := coll.Pattern.ExtendBound(bound)
 	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
 }
 
-// maxOutcomeEntries is how far back the change log is read for a move: each writes five entries.
+// maxOutcomeEntries is the maximum number of change log entries that are read for a move. Each move
+// writes five entries.
 const maxOutcomeEntries = 2000
 
-// readLoggedOutcome reads the log entries since the move was requested. A donor whose
-// operation was killed can't write; the recipient does.
+// readLoggedOutcome reads the log entries since the command was sent. A donor whose operation was
+// killed can't write an entry; in that case the recipient writes one.
 func (d *Executor) readLoggedOutcome(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (MoveState, string, error) {
@@ -162,7 +163,7 @@ func (d *Executor) readLoggedOutcome(
 		if text(doc, "ns") != m.Namespace || text(doc, "details", "to") != string(m.To) {
 			continue
 		}
-		lower := document(doc, "details", "min") // empty when the donor refused it early
+		lower := document(doc, "details", "min") // empty if the donor refused the move early
 		if bounds, _ := lower.Elements(); len(bounds) > 0 && !containsBound(coll, chunk, lower) {
 			continue
 		}
@@ -175,7 +176,7 @@ func (d *Executor) readLoggedOutcome(
 		case what == "moveChunk.to" && note != "success":
 			aborted = cmp.Or(text(doc, "details", "errmsg"), "the recipient aborted it")
 		case what == "moveChunk.from" && note == "success":
-			return MoveDone, "", nil // and went on from there
+			return MoveDone, "", nil // another move followed
 		case what == "moveChunk.from":
 			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor aborted it"), nil
 		}

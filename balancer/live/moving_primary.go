@@ -2,7 +2,7 @@ package live
 
 import "context"
 
-// MovePrimaryDatabases returns the databases of which a movePrimary is under way.
+// MovePrimaryDatabases returns the databases with a movePrimary in progress.
 func MovePrimaryDatabases(ctx context.Context, commands CommandRunner) (list []string, err error) {
 	busy, err := (&ActivityReader{Commands: commands}).readOperations(ctx)
 	for _, b := range busy {

@@ -9,18 +9,19 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// OperationCounts are what a shard has counted of a collection since it began.
+// OperationCounts are the counters of a shard for a collection since the shard was started.
 type OperationCounts struct {
 	Documents           int64
 	Reads, Writes       int64
 	ReadTime, WriteTime time.Duration // in total
 }
 
-// countsTimeout is how long counters are waited for: with a shard down a router would wait for it.
+// countsTimeout is the maximum time to wait for counters, since a router would wait for a shard that is
+// down.
 const countsTimeout = 5 * time.Second
 
-// ReadOperationCounts returns what shards with chunks of a collection have counted
-// ($collStats with latencyStats and count).
+// ReadOperationCounts returns the counters of the shards with chunks of a collection ($collStats with
+// latencyStats and count).
 func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[catalog.ShardID]OperationCounts, error) {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -28,7 +29,7 @@ func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[c
 	}
 	command := aggregateCommand(name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}},
 		{Key: "count", Value: bson.D{}}}}})
-	ctx, cancel := context.WithTimeout(ctx, countsTimeout) // which the driver sends as maxTimeMS
+	ctx, cancel := context.WithTimeout(ctx, countsTimeout) // the driver sends the deadline as maxTimeMS
 	defer cancel()
 	docs, err := r.RunCursorCommand(ctx, db, command)
 	if err != nil {
@@ -48,8 +49,8 @@ func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[c
 	return counted, nil
 }
 
-// Operations returns how many reads and writes of collections each shard has counted since
-// it started. Only shards with chunks of a collection count it.
+// Operations returns the number of reads and writes on collections that each shard has counted since it
+// was started. Only shards with chunks of a collection count its operations.
 func (s *StepExecutor) Operations(
 	ctx context.Context,
 	namespaces []string,

@@ -18,13 +18,13 @@ import (
 // pauseID is the _id of the pause of all runs, beside the leases.
 const pauseID = "pause"
 
-// PauseError says that somebody has paused the runs already.
+// PauseError says that runs are already paused.
 type PauseError struct{ Pause catalog.Pause }
 
 func (e *PauseError) Error() string { return "runs of shardsh are paused already: " + e.Pause.String() }
 
-// SetPause pauses all runs of shardsh on a cluster for a time, by cluster time. While
-// another pause is active the error is a *PauseError, unless it is to be replaced.
+// SetPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
+// active and replace is false, the error is a *PauseError.
 func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts time.Duration, replace bool,
 ) (catalog.Pause, error) {
 	by := currentUser(ctx, client)
@@ -59,7 +59,7 @@ func EndPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error)
 	return parseActivePause("writing", LeaseCollectionOf(client).FindOneAndDelete(ctx, activeFilter(pauseID)))
 }
 
-// ReadPause returns the pause; nil if there is none, or its time is over.
+// ReadPause returns the pause; nil if there is none, or if it has ended.
 func ReadPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
 	return parseActivePause("reading", LeaseCollectionOf(client).FindOne(ctx, activeFilter(pauseID)))
 }
@@ -81,7 +81,8 @@ func pauseError(doing string, err error) error {
 	return fmt.Errorf("%s %s.%s: %w", doing, LeaseDatabase, LeaseCollection, ServerError(err))
 }
 
-// parsePause reads a stored pause; running says whether it is active, where that was computed.
+// parsePause parses a stored pause. The field running, if the query has computed it, says whether the
+// pause is active.
 func parsePause(doc bson.Raw) *catalog.Pause {
 	return &catalog.Pause{
 		Reason: text(doc, "reason"), User: text(doc, "user"), Host: text(doc, "host"), Login: text(doc, "login"),
@@ -89,7 +90,7 @@ func parsePause(doc bson.Raw) *catalog.Pause {
 	}
 }
 
-// currentUser returns the current OS user and the cluster user.
+// currentUser returns the user of the operating system and the user of the cluster.
 func currentUser(ctx context.Context, client *mongo.Client) catalog.Pause {
 	who := catalog.Pause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {

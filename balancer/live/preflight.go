@@ -13,7 +13,8 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// ReadPrivileges returns the privileges of the user, nil without access control, and the roles.
+// ReadPrivileges returns the privileges of the user, which are nil without access control, and the
+// roles of the user.
 func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges, []string, error) {
 	reply, err := a.RunCommand(ctx, "admin",
 		bson.D{{Key: "connectionStatus", Value: int32(1)}, {Key: "showPrivileges", Value: true}})
@@ -23,16 +24,17 @@ func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges
 	return preflight.ParsePrivileges(reply), preflight.ParseRoles(reply), nil
 }
 
-// maxPreflightCollections limits for how many collections and for how long indexes are looked at.
+// maxPreflightCollections is the maximum number of collections whose indexes are read. The constants
+// below limit the time and the number of concurrent reads.
 const (
 	maxPreflightCollections = 500
 	preflightIndexTimeout   = 10 * time.Second
 	parallelIndexReads      = 8 // at once
 )
 
-// ReadIndexes returns the indexes of collections by namespace, and how many of the
-// collections were skipped because of the limits on number and time. Collections that
-// the user may not read are left out.
+// ReadIndexes returns the indexes of collections by namespace, and the number of collections that were
+// skipped because of the limits on number and time. Collections that the user may not read are left
+// out.
 func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*catalog.CollectionState) (
 	list map[string]preflight.Indexes, skipped int, err error) {
 	reading, cancel := context.WithTimeout(ctx, preflightIndexTimeout)
@@ -41,7 +43,7 @@ func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*
 	failed := 0
 	var mu sync.Mutex
 	_ = inParallel(reading, parallelIndexReads,
-		of[:min(len(of), maxPreflightCollections)], // which notes its errors itself
+		of[:min(len(of), maxPreflightCollections)], // each read records its own errors
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			has, refused := readIndexes(ctx, a, r, c)
 			mu.Lock()
@@ -78,8 +80,8 @@ func readIndexes(ctx context.Context, a CommandRunner, r catalog.Release, c *cat
 	return has, nil
 }
 
-// FindHolders returns a *HeldError if another process holds the cluster, as far as a read
-// shows: of one that is gone the lease can be taken. Quiesced is that of a cluster that is
+// FindHolders returns a *HeldError as held if another process holds the engine lease. A lease whose
+// process has ended does not count, since it can be taken. quiesced is the error for a cluster that is
 // kept quiet.
 func FindHolders(ctx context.Context, client *mongo.Client, now time.Time) (held, quiesced, err error) {
 	holder, is, err := readEngineHolder(ctx, client)

@@ -9,21 +9,21 @@ import (
 	"syscall"
 )
 
-// thisProcess returns an id of this process that is unique over all machines and times: the
-// machine's boot id, the PID namespace, the PID, and the start time, as PIDs are reused.
-// Empty if that can't be read.
+// thisProcess returns an id of this process that is unique over all machines and times: the machine's
+// boot id, the PID namespace, the PID, and the start time, because PIDs are reused. It is empty if
+// these can't be read.
 func thisProcess() string { return system.selfID() }
 
-// processGone reports whether the process of a holder has ended for certain: it was one of
-// this machine and of the same PID namespace.
+// processGone reports whether the process of a holder has certainly ended. It must have been a process
+// of this machine and of the same PID namespace.
 func processGone(h Holder) bool { return system.hasEnded(h) }
 
-// processes are those of a machine, as its kernel shows them.
+// processes provides access to the processes of a machine.
 type processes struct {
-	proc string // where its file system is mounted
+	proc string // mount point of the proc file system
 	host func() (string, error)
-	// signal asks the kernel about a process, with no signal. What it answers does not depend
-	// on what the mount of proc hides.
+	// signal sends signal 0 to a process. In contrast to the file system, the answer does not depend on
+	// the mount options of proc.
 	signal func(pid int, s syscall.Signal) error
 }
 
@@ -38,8 +38,8 @@ func (p processes) selfID() string {
 	return fmt.Sprintf("%s %d %s", machine, os.Getpid(), began)
 }
 
-// hasEnded also compares names of hosts: machines that were resumed from one snapshot have the
-// same boot id.
+// hasEnded reports whether the process of a holder has certainly ended. It also compares host names,
+// because machines that were resumed from the same snapshot have the same boot id.
 func (p processes) hasEnded(h Holder) bool {
 	machine, process, ok := strings.Cut(h.Process, " ")
 	number, began, _ := strings.Cut(process, " ")
@@ -55,8 +55,8 @@ func (p processes) hasEnded(h Holder) bool {
 	return errors.Is(err, errProcessEnded) || err == nil && now != began
 }
 
-// bootAndNamespace returns the boot id of this machine and the PID namespace; empty where
-// the file system is that of another namespace, as in a container with its host's /proc.
+// bootAndNamespace returns the boot id of this machine and the PID namespace. It is empty if the file
+// system belongs to another namespace, as in a container with the /proc of its host.
 func (p processes) bootAndNamespace() string {
 	self, err := os.Readlink(p.proc + "/self")
 	if err != nil || self != strconv.Itoa(os.Getpid()) {
@@ -73,17 +73,17 @@ func (p processes) bootAndNamespace() string {
 	return strings.TrimSpace(string(start)) + "/" + space
 }
 
-// errProcessEnded says that a process has ended, and its parent has not waited for it.
+// errProcessEnded says that a process has ended and that its parent has not waited for it yet.
 var errProcessEnded = errors.New("the process has ended")
 
-// startTime returns when a process started, in ticks since boot. With hidepid, processes of
-// other users can't be seen here.
+// startTime returns when a process was started, in ticks since boot. With hidepid, processes of other
+// users are not visible.
 func (p processes) startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", p.proc, pid))
 	if err != nil {
 		return "", err
 	}
-	// The second field, in parentheses, is any text. The 22nd is the start time.
+	// The second field, in parentheses, may contain any text. The 22nd field is the start time.
 	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {

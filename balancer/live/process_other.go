@@ -2,8 +2,8 @@
 
 package live
 
-// thisProcess is empty: there is no unique id of a process.
+// thisProcess returns an empty string: there is no unique process id.
 func thisProcess() string { return "" }
 
-// processGone is never certain.
+// processGone returns false, since the end of a process can't be determined.
 func processGone(Holder) bool { return false }

@@ -14,58 +14,57 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// quiesceLease is the name of the lease that a process has while it quiesces a cluster. It
-// is not the engine's: runs of the engine look for the record below.
+// quiesceLease is the name of the lease that a process holds while it quiesces a cluster. It differs
+// from the engine's lease; runs of the engine read the record below.
 const quiesceLease = "quiesce"
 
-// quiesceRecordID is the _id of the record, beside the leases.
+// quiesceRecordID is the _id of the record, in the collection of leases.
 const quiesceRecordID = "quiesced"
 
-// AcquireQuiesce takes the lease to quiesce a cluster, or to give back what a process
-// before has stopped. The error is a *HeldError while another process holds it.
+// AcquireQuiesce takes the lease to quiesce a cluster, or to restore what an earlier process has
+// stopped. The error is a *HeldError while another process holds the lease.
 func AcquireQuiesce(ctx context.Context, client *mongo.Client, doing string) (*Lease, error) {
 	return AcquireLease(ctx, LeaseCollectionOf(client),
 		LeaseOptions{Name: quiesceLease, Duration: leaseDuration, Holder: NewHolder(doing)})
 }
 
-// QuiesceRecord is the record of a cluster that is quiesced, with what was before. It is
-// written before anything is changed, and removed when all is given back.
+// QuiesceRecord describes a cluster that is quiesced, with its previous state. It is written before
+// anything is changed, and removed when everything is restored.
 type QuiesceRecord struct {
 	Host  string    `bson:"host"`
 	PID   int       `bson:"pid"`
-	Since time.Time `bson:"since"` // the mongos' clock, as Until
-	// Until is when it ends by itself without a process that holds the lease; zero is when
-	// that process ends.
+	Since time.Time `bson:"since"` // by the mongos' clock, like Until
+	// Until is the end of the quiesce if no process holds the lease; zero means the end of the process.
 	Until time.Time `bson:"until"`
 
 	Mode catalog.Mode `bson:"mode"`
-	// Disabled are the documents of config.settings that said enabled: false.
+	// Disabled are the documents of config.settings that had enabled: false.
 	Disabled []string `bson:"disabled"`
-	// Stops is how often the balancer may have been stopped, after the entry Actions of
-	// the action log; Restarting says that it may have been started again.
+	// Stops is the number of times that the balancer may have been stopped since the entry
+	// ActionLogMark of the action log. Restarting says that it may have been started again.
 	Stops         int    `bson:"stops"`
 	ActionLogMark string `bson:"actions"`
 	Restarting    bool   `bson:"restarting"`
 
-	// Quiet is when the cluster was found quiet, in a term, after the entry Changes of the
-	// change log and Starts of the action log.
+	// Quiet is the time at which the cluster was found quiet, in Term, after the entry ChangeLogMark of
+	// the change log and StartsMark of the action log.
 	Quiet         time.Time `bson:"quiet"`
 	Term          int64     `bson:"term"`
 	ChangeLogMark string    `bson:"changes"`
 	StartsMark    string    `bson:"starts"`
 }
 
-// Holder returns who has quiesced the cluster, as the holder of a lease.
+// Holder returns the process that has quiesced the cluster as the holder of a lease.
 func (r *QuiesceRecord) Holder() Holder {
 	return Holder{
 		Host: r.Host, PID: r.PID, Doing: "quiesce (end it with shardsh quiesce --end)", Since: r.Since, Expires: r.Until,
 	}
 }
 
-// IsActive reports whether the record is valid even without a process that holds the lease.
+// IsActive reports whether the record is valid even if no process holds the lease.
 func (r *QuiesceRecord) IsActive(now time.Time) bool { return now.Before(r.Until) }
 
-// HeldError returns the error for others while it lasts.
+// HeldError returns the error for other processes while the cluster is quiesced.
 func (r *QuiesceRecord) HeldError() *HeldError { return &HeldError{quiesceLease, r.Holder()} }
 
 // ReadQuiesceRecord returns the record; nil if there is none.
@@ -86,7 +85,7 @@ func readByID[T any](ctx context.Context, from *mongo.Collection, id string) (*T
 	return doc, nil
 }
 
-// Save writes the record, with a majority.
+// Save writes the record with write concern majority.
 func (r *QuiesceRecord) Save(ctx context.Context, client *mongo.Client) error {
 	_, err := LeaseCollectionOf(client).ReplaceOne(ctx, bson.D{{Key: "_id", Value: quiesceRecordID}}, r,
 		options.Replace().SetUpsert(true))
@@ -102,9 +101,9 @@ func RemoveQuiesceRecord(ctx context.Context, client *mongo.Client) error {
 	return ServerError(err)
 }
 
-// ReadRunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
-// is none. A run that was killed counts until its lease expires, one that waits because the
-// cluster is to be quiet does not.
+// ReadRunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there is none.
+// A run that was killed counts until its lease expires. A run that waits because the cluster is to be
+// quiet does not count.
 func ReadRunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 	holder, held, err := readEngineHolder(ctx, client, bson.E{Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}})
 	if err != nil || !held {
@@ -113,7 +112,7 @@ func ReadRunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) 
 	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", holder)}}, nil
 }
 
-// ReadEngineHolder returns who holds the lease of the engine, and whether anybody does.
+// ReadEngineHolder returns the holder of the engine's lease, and whether there is one.
 func ReadEngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
 	return readEngineHolder(ctx, client)
 }
@@ -130,11 +129,10 @@ func readEngineHolder(ctx context.Context, client *mongo.Client, also ...bson.E)
 	return doc.holder(), true, nil
 }
 
-// balancerSwitches are the settings that balancerStop and balancerStart write besides the
-// mode.
+// balancerSwitches are the settings that balancerStop and balancerStart write in addition to the mode.
 var balancerSwitches = []string{"automerge", "autosplit"}
 
-// ReadDisabledSwitches returns those that are off.
+// ReadDisabledSwitches returns the switches that are off.
 func (q *ActivityReader) ReadDisabledSwitches(ctx context.Context) ([]string, error) {
 	docs, err := q.findInConfig(ctx, bson.D{{Key: "find", Value: "settings"}})
 	if err != nil {
@@ -149,8 +147,8 @@ func (q *ActivityReader) ReadDisabledSwitches(ctx context.Context) ([]string, er
 	return off, nil
 }
 
-// SetSettingCommand returns the command that writes a field of a document of config.settings, for
-// which there is no command.
+// SetSettingCommand returns the write command for a field of a document of config.settings that no
+// other command sets.
 func SetSettingCommand(id, field string, value any) bson.D {
 	return bson.D{
 		{Key: "update", Value: "settings"},
@@ -163,8 +161,8 @@ func SetSettingCommand(id, field string, value any) bson.D {
 	}
 }
 
-// CheckCanWriteSettings returns an error if the user may not write config.settings, as stopping and
-// starting the balancer needs. It changes nothing: no document has this _id.
+// CheckCanWriteSettings returns an error if the user may not write config.settings, which is required
+// to stop and start the balancer. It changes nothing, because no document has this _id.
 func CheckCanWriteSettings(ctx context.Context, client *mongo.Client) error {
 	command := SetSettingCommand("shardsh", "checked", true)
 	update := command[1].Value.(bson.A)[0].(bson.D)

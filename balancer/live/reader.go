@@ -20,8 +20,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Reader reads a sharded cluster, or parts of it, into Snapshots. It may be used
-// by several goroutines.
+// Reader reads a sharded cluster, or parts of it, into Snapshots. It is safe for concurrent use.
 type Reader struct {
 	source      source
 	options     ReaderOptions
@@ -30,61 +29,59 @@ type Reader struct {
 
 // ReaderOptions say what a Reader reads, and how.
 type ReaderOptions struct {
-	// Parts selects what is read; default DefaultParts.
+	// Parts selects the parts to read; the default is DefaultParts.
 	Parts Part
-	// Required are the parts that a Snapshot must have. If the server refuses one of
-	// them, the read fails; if it refuses another one, the Snapshot has a gap.
-	// Identity is always required.
+	// Required are the parts that a Snapshot must have. If the server refuses to return one of them,
+	// the read fails; for other parts, the Snapshot gets a gap. Identity is always required.
 	Required Part
-	// Source is what the Snapshot says about where it came from. An empty kind means
-	// SourceLive.
+	// Source is the source that the Snapshot records. An empty kind means SourceLive.
 	Source catalog.Source
-	// Namespaces are the only collections to read; nil means all. Without the part
-	// Collections the Reader assumes that they exist.
+	// Namespaces are the collections to read; nil means all. Without the part Collections, the Reader
+	// assumes that they exist.
 	Namespaces []string
-	// WantsTable, with the parts Chunks and Counts, selects the collections whose routing tables
-	// are read, by what was read before: of the others the chunks are only counted. Nil is
-	// all. The Snapshot is valid until WantsTable returns.
+	// WantsTable, with the parts Chunks and Counts, selects the collections whose routing tables are
+	// read, based on the parts that were read before. The chunks of other collections are only counted.
+	// Nil selects all. The Snapshot is valid until WantsTable returns.
 	WantsTable func(s *catalog.Snapshot, c *catalog.CollectionState) bool
-	// WantsOutline, with WantsTable, selects the collections of which only an Outline is kept of the
-	// table that was read. It sees what the Reader knows before the tables, and what is under
-	// way; it may be called by several goroutines at once. Nil is none.
+	// WantsOutline, with WantsTable, selects the collections of whose tables only an Outline is kept
+	// after they were read. Its Snapshot contains the parts that are read before the tables, including
+	// the operations in progress. It may be called concurrently. Nil selects none.
 	WantsOutline func(s *catalog.Snapshot, c *catalog.CollectionState) bool
 	// Shard limits Counts and Drains to one shard; empty means all shards.
 	Shard catalog.ShardID
 	// Selected limits Statuses and Causes to some collections; nil means all.
 	Selected func(namespace string) bool
-	// OutcomeSpan is the period that Outcomes cover, up to now.
+	// OutcomeSpan is the period up to now that Outcomes cover.
 	OutcomeSpan time.Duration
-	// Now and Release are the Snapshot's time and release without the part Identity.
-	// A zero Release is unknown: the Reader tries what only some releases have.
+	// Now and Release are the Snapshot's time and release if the part Identity is not read. A zero
+	// Release is unknown; then the Reader also tries commands that only some releases have.
 	Now     time.Time
 	Release catalog.Release
-	// Zone is the time zone of the config servers, for the part Clock; nil finds it out.
+	// Zone is the time zone of the config servers, for the part Clock; nil determines it.
 	Zone *time.Location
-	// Parallel is how many collections are read at the same time. The default is 4
-	// with a client, 1 with a CommandRunner.
+	// Parallel is the number of collections that are read concurrently. The default is 4 with a client,
+	// and 1 with a CommandRunner.
 	Parallel int
 	// MaxTries limits the retries for a collection that changes during the read;
 	// 5 by default.
 	MaxTries int
-	// LogEntries limits how many entries of each log are read, the newest ones;
-	// 100,000 by default.
+	// LogEntries is the maximum number of entries of each log to read, the newest ones; 100,000 by
+	// default.
 	LogEntries int
 	// MaxWait limits the total time that commands may spend on shards that do not answer:
 	// 6 s by default. Data that could not be read is a gap.
 	MaxWait time.Duration
-	// ShardClient connects to a shard, for the part Deletions. The Reader does not
-	// disconnect it. Nil leaves the part out.
+	// ShardClient connects to a shard, for the part Deletions. The Reader does not disconnect the
+	// client. Nil skips the part.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
-	// MemberSettings are the settings of the cluster's client, with which members are reached, for the
-	// part MemberVersions. Nil leaves the part out.
+	// MemberSettings are the settings of the cluster's client, for connections to members, for the part
+	// MemberVersions. Nil skips the part.
 	MemberSettings *options.ClientOptions
-	// OnProgress, if set, learns how far the read of routing tables is. It is not called twice at
-	// with itself.
+	// OnProgress, if set, is called with the progress of reading routing tables. It is never called
+	// concurrently.
 	OnProgress func(Progress)
-	// OnDocuments, if set, receives documents that a Snapshot does not keep: those of
-	// "locks" and of "shardedDataDistribution", which are sorted by namespace.
+	// OnDocuments, if set, is called with documents that a Snapshot does not contain: those of "locks"
+	// and of "shardedDataDistribution", which are sorted by namespace.
 	OnDocuments func(of string, docs []bson.Raw)
 }
 
@@ -95,16 +92,16 @@ func NewReader(client *mongo.Client, o ReaderOptions) *Reader {
 	return newReader(clientSource{client: client}, o)
 }
 
-// NewSecondaryReader is NewReader for read-only verbs: large collections of config
-// are read with the chosen read preference or, by default, from secondaries if they answer
-// in time. What it reads is not older than the read's beginning.
+// NewSecondaryReader is like NewReader, for read-only verbs: large collections of config are read with the
+// chosen read preference or, by default, from secondaries if they answer in time. The data are at least
+// as recent as the beginning of the read.
 func NewSecondaryReader(client *mongo.Client, chosen *readpref.ReadPref, o ReaderOptions) *Reader {
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	return newReader(clientSource{client, newSecondaryReads(chosen)}, o)
 }
 
-// NewCommandReader returns a Reader that sends its commands through a CommandRunner,
-// which decides about read concern, read preference and session.
+// NewCommandReader returns a Reader that sends its commands through a CommandRunner, which determines
+// read concern, read preference and session.
 func NewCommandReader(commands CommandRunner, o ReaderOptions) *Reader {
 	o.Parallel = cmp.Or(o.Parallel, 1)
 	return newReader(commandSource{commands}, o)
@@ -120,14 +117,14 @@ func newReader(s source, o ReaderOptions) *Reader {
 	return &Reader{source: s, options: o}
 }
 
-// Read reads the cluster. The error is ErrNotSharded if the part Identity finds that
-// the server is not a mongos, and a *ReadError if the server does not answer, the
-// context ends, or the server refuses a required part.
+// Read reads the cluster. The error is ErrNotSharded if the server is not a mongos (with the part
+// Identity), and a *ReadError if the server does not answer, the context ends, or the server refuses to
+// return a required part.
 func (r *Reader) Read(ctx context.Context) (*catalog.Snapshot, error) { return r.ReadSince(ctx, nil) }
 
-// ReadSince is Read, but of the part Chunks it reads only what has changed since an
-// older Snapshot of the same cluster. Collections that the older Snapshot does not
-// have, or that were replaced since, are read completely.
+// ReadSince is like Read, but it reads only the changes of the part Chunks since an older Snapshot of the
+// same cluster. Collections that are not in the older Snapshot, or that were replaced since, are read
+// completely.
 func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {
 	rd := &reading{
 		Reader:        r,
@@ -144,7 +141,7 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before it waits for those that are still asked
+	defer cancel() // before waiting for pending requests
 	for _, step := range rd.steps() {
 		if !rd.wants(step.parts) {
 			continue
@@ -164,19 +161,19 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 type reading struct {
 	*Reader
 	old          *catalog.Snapshot
-	wantedTables map[string]bool // the collections whose tables are read; nil for all
+	wantedTables map[string]bool // the collections whose tables are read; nil means all
 
 	parts             catalog.SnapshotParts
 	shardTimeouts     shardTimeouts
-	awaitMembers      func() []catalog.Member // waits for the members
+	awaitMembers      func() []catalog.Member // waits for the answers of members
 	probes            probeLimits
 	progress          progressCounter
-	reachabilityKnown bool // it is known which shards the router reaches
+	reachabilityKnown bool // it is known which shards the router can reach
 	mu                sync.Mutex
 	gaps              []catalog.Gap
 }
 
-// wants reports whether one of some parts is wanted.
+// wants reports whether at least one of some parts is to be read.
 func (r *reading) wants(parts Part) bool { return r.options.Parts&parts != 0 }
 
 type step struct {
@@ -236,14 +233,14 @@ func (r *reading) snapshot() *catalog.Snapshot {
 	return catalog.NewSnapshot(r.parts)
 }
 
-// retainDocuments keeps the documents of a collection of config.
+// retainDocuments adds the documents of a collection of config to the Snapshot.
 func (r *reading) retainDocuments(collection string, docs []bson.Raw) {
 	if len(docs) > 0 {
 		r.parts.Config[collection] = docs
 	}
 }
 
-// passDocuments passes documents that the Snapshot does not keep to the callback.
+// passDocuments passes documents that the Snapshot does not contain to the callback.
 func (r *reading) passDocuments(of string, docs []bson.Raw) {
 	if r.options.OnDocuments != nil {
 		r.options.OnDocuments(of, docs)
@@ -253,7 +250,7 @@ func (r *reading) passDocuments(of string, docs []bson.Raw) {
 // ReadError says which part of a cluster could not be read.
 type ReadError struct {
 	What      string // as in catalog.Gap
-	Namespace string // empty if it is not about one collection
+	Namespace string // empty if it does not concern one collection
 	Err       error
 }
 
@@ -268,7 +265,8 @@ func (e *ReadError) Error() string {
 // Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// gapOrError turns the failure to read a part into a gap, or into an error if the part is required.
+// gapOrError converts an error of reading a part into a gap, or returns an error if the part is
+// required.
 func (r *reading) gapOrError(ctx context.Context, p Part, g catalog.Gap, err error) error {
 	var known *ReadError
 	switch {
@@ -285,7 +283,7 @@ func (r *reading) gapOrError(ctx context.Context, p Part, g catalog.Gap, err err
 	return &ReadError{What: g.What, Namespace: g.Namespace, Err: err}
 }
 
-// addGap notes that something could not be read.
+// addGap records that a part could not be read.
 func (r *reading) addGap(g catalog.Gap, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// readActivity reads what is in progress. Since 5.0 a mongos sees migrations only as
-// operations of their donors; before, they are also in config.migrations and the locks of
-// config.locks (rules/03-commands §1.7).
+// readActivity reads the operations in progress. Since 5.0 a mongos sees migrations only as operations
+// of their donors. Before, they are also in config.migrations and in the locks of config.locks
+// (rules/03-commands §1.7).
 func (r *reading) readActivity(ctx context.Context) error {
 	var list activity
 	ops, err := r.listFromShards(ctx, firstShardTimeout, query{database: "admin", pipeline: operationStages()})
@@ -54,7 +54,7 @@ func (r *reading) readActivity(ctx context.Context) error {
 	return nil
 }
 
-// operationStages selects the operations of shards that belong to migrations and
+// operationStages returns the stages that select the operations of shards that belong to migrations and
 // reshardings.
 func operationStages() []bson.D {
 	return []bson.D{
@@ -66,15 +66,15 @@ func operationStages() []bson.D {
 	}
 }
 
-// donorsFirst sorts the operations that name the donor of a migration to the front.
-// Others of the same migration add nothing to them.
+// donorsFirst moves the operations that name the donor of a migration to the front. The other
+// operations of the same migration contain no further information.
 func donorsFirst(ops []bson.Raw) {
 	slices.SortStableFunc(ops, func(a, b bson.Raw) int {
 		return cmp.Compare(len(text(b, "command", "fromShard")), len(text(a, "command", "fromShard")))
 	})
 }
 
-// readListedMigrations adds the migrations that config servers before 5.0 list.
+// readListedMigrations adds the migrations in config.migrations of config servers before 5.0.
 func (r *reading) readListedMigrations(ctx context.Context, list *activity) error {
 	docs, err := r.source.list(ctx, find("migrations", bson.D{}))
 	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "migrations"}, err); err != nil {
@@ -93,7 +93,7 @@ func (r *reading) readListedMigrations(ctx context.Context, list *activity) erro
 	}
 	r.passDocuments("locks", docs)
 	for _, doc := range docs {
-		// The balancer, and commands that change a collection, have locks, too.
+		// The balancer, and commands that change a collection, hold locks as well.
 		ns, why := text(doc, "_id"), strings.ToLower(text(doc, "why"))
 		if strings.Contains(ns, ".") && (why == "" || strings.Contains(why, "migrat")) {
 			list.addMigration(catalog.ActiveMigration{Namespace: ns, Since: date(doc, "when")})
@@ -108,7 +108,7 @@ type activity struct {
 	reshardings []catalog.ActiveResharding
 }
 
-// addMigration adds a migration that is not known yet.
+// addMigration adds a migration that is not in the list.
 func (a *activity) addMigration(m catalog.ActiveMigration) {
 	known := slices.ContainsFunc(a.migrations, func(o catalog.ActiveMigration) bool {
 		return o.Namespace == m.Namespace && (o.From == m.From || o.From == "" || m.From == "")
@@ -118,8 +118,8 @@ func (a *activity) addMigration(m catalog.ActiveMigration) {
 	}
 }
 
-// addNamelessWorker adds the migration of a worker whose command is gone: it was killed, or its sender
-// has stepped down. Workers don't name their collection; the change log does.
+// addNamelessWorker adds the migration of a worker without a command, because the command was killed or
+// its sender has stepped down. Workers do not name their collection; the change log does.
 func (r *reading) addNamelessWorker(ctx context.Context, op bson.Raw, list *activity) error {
 	shard, party := catalog.ShardID(text(op, "shard")), "to"
 	switch text(op, "desc") {
@@ -150,7 +150,8 @@ func (r *reading) addNamelessWorker(ctx context.Context, op bson.Raw, list *acti
 	return nil
 }
 
-// addOperation adds what an operation of a shard belongs to, if it says that.
+// addOperation adds the migration or resharding to which an operation of a shard belongs, if the
+// operation names it.
 func (a *activity) addOperation(op bson.Raw, now time.Time) {
 	if strings.HasPrefix(text(op, "desc"), "ReshardingMetrics") {
 		a.addResharding(op, now)
@@ -170,8 +171,8 @@ func (a *activity) addOperation(op bson.Raw, now time.Time) {
 	}
 }
 
-// addResharding adds the state reported by a participant of a resharding: the coordinator knows the
-// state, recipients know how much they have copied.
+// addResharding adds the state that a participant of a resharding reports: the coordinator reports the
+// state, and recipients report the copied amount.
 func (a *activity) addResharding(op bson.Raw, now time.Time) {
 	of := a.reshardingOf(text(op, "ns"))
 	if state := text(op, "coordinatorState"); state != "" {
@@ -184,12 +185,12 @@ func (a *activity) addResharding(op bson.Raw, now time.Time) {
 	if kind := text(op, "provenance"); kind != "" {
 		of.Kind = kind
 	}
-	of.CopiedBytes += integer(op, "bytesCopied") // each recipient has its own part
+	of.CopiedBytes += integer(op, "bytesCopied") // each recipient copies a separate part
 	of.TotalBytes += integer(op, "approxBytesToCopy")
 }
 
-// addReshardingEntry adds a document of config.reshardingOperations (rules/03-catalog-and-keys §3.11), where
-// reshardings that have ended stay for a while.
+// addReshardingEntry adds a document of config.reshardingOperations (rules/03-catalog-and-keys §3.11).
+// Entries of finished reshardings stay there for a while.
 func (a *activity) addReshardingEntry(doc bson.Raw) {
 	state := text(doc, "state")
 	if state == "quiesced" || state == "done" {
@@ -207,8 +208,8 @@ func (a *activity) addReshardingEntry(doc bson.Raw) {
 	}
 }
 
-// reshardingOf returns the resharding of a collection. Without a provenance it is a
-// reshardCollection, as all were before 8.0.
+// reshardingOf returns the resharding of a collection. Without a provenance it is a reshardCollection,
+// like all reshardings before 8.0.
 func (a *activity) reshardingOf(ns string) *catalog.ActiveResharding {
 	i := slices.IndexFunc(a.reshardings, func(o catalog.ActiveResharding) bool { return o.Namespace == ns })
 	if i < 0 {

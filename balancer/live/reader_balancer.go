@@ -28,12 +28,12 @@ func (r *reading) readBalancer(ctx context.Context) error {
 }
 
 // balancerLock is the id of the balancer's lock in config.locks, and of its document in
-// config.settings. Config servers up to 5.0 hold the lock for good.
+// config.settings. Config servers up to 5.0 hold the lock permanently.
 const balancerLock = "balancer"
 
-// readBalancerBefore34 reads the state of the balancer where balancerStatus does not exist:
-// each mongos has a balancer, which obeys config.settings and holds a lock during a round
-// (rules/01-selection §9.5). The number of rounds is unknown.
+// readBalancerBefore34 reads the state of the balancer in releases without balancerStatus: each mongos
+// has a balancer, which uses config.settings and holds a lock during a round (rules/01-selection §9.5).
+// The number of rounds is unknown.
 func (r *reading) readBalancerBefore34(ctx context.Context) error {
 	filter := bson.D{{Key: "_id", Value: balancerLock}}
 	settings, err := r.source.list(ctx, find("settings", filter))
@@ -59,8 +59,9 @@ func (r *reading) readBalancerBefore34(ctx context.Context) error {
 
 var errNoStatus = errors.New("servers before 4.4 do not report whether a collection is balanced")
 
-// MaxStatusCollections is of how many collections the server is asked whether they are balanced, if the
-// rules can judge instead: it has all shards measure each of them.
+// MaxStatusCollections is the maximum number of collections for which the server is asked whether they
+// are balanced, if the policies can decide that instead. The command makes all shards measure the
+// collection.
 const MaxStatusCollections = 200
 
 // selectedCollections returns the sharded collections that Selected selects.
@@ -70,7 +71,8 @@ func (r *reading) selectedCollections() []*catalog.CollectionState {
 	})
 }
 
-// rulesSuffice reports whether our own rules can judge all collections without asking the server.
+// rulesSuffice reports whether the policies can decide for all collections, so that the server need not
+// be asked.
 func (r *reading) rulesSuffice() bool {
 	return len(r.selectedCollections()) > MaxStatusCollections && r.wants(Chunks) && r.wants(Sizes) &&
 		!slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" || g.What == "chunks" })
@@ -83,7 +85,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 	}
 	list := r.selectedCollections()
 	if n := len(list); n > MaxStatusCollections && r.options.Required&Statuses == 0 {
-		if list = list[:MaxStatusCollections]; !r.wants(Chunks) { // the rules can judge instead
+		if list = list[:MaxStatusCollections]; !r.wants(Chunks) { // the policies can decide instead
 			list = nil
 		}
 		r.addGap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
@@ -99,7 +101,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
 			if !r.parts.Release.ReportsCollectionStatus() && r.options.Required&Statuses == 0 {
-				if !r.wants(Chunks) { // the rules can judge instead
+				if !r.wants(Chunks) { // the policies can decide instead
 					r.addGap(gap, errNoStatus)
 				}
 				return nil
@@ -116,7 +118,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 		})
 }
 
-// parseStatus reads the reply of balancerCollectionStatus (rules/01-selection §7).
+// parseStatus parses the reply of balancerCollectionStatus (rules/01-selection §7).
 func parseStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
 		Compliant: catalog.IsTruthy(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Limits of what the part Causes reads.
+// These are the limits of the part Causes.
 const (
-	maxProbedChunks      = 10 // jumbo ones, of each collection
+	maxProbedChunks      = 10 // jumbo chunks, of each collection
 	maxProbedZones       = 50 // ranges, of each collection
 	maxProbes            = 100
 	maxProbedDocs        = 1_000_000
@@ -22,11 +22,11 @@ const (
 	maxProbedCollections = 100
 )
 
-// causeReader reads the details that explanations of problems need.
+// causeReader reads the details for explanations of problems.
 type causeReader struct{ *reading }
 
-// readAll reads what only explanations need: the indexes for shard keys, the contents of
-// jumbo chunks and of the ranges of zones, and how much data is not sharded.
+// readAll reads the data that only explanations need: the indexes for shard keys, the contents of jumbo
+// chunks and of zone ranges, and the amount of unsharded data.
 func (r causeReader) readAll(ctx context.Context) error {
 	suspects := r.suspects()
 	r.probes = newProbeLimits(len(suspects))
@@ -49,8 +49,8 @@ func (r causeReader) readAll(ctx context.Context) error {
 	return r.gapOrError(ctx, Causes, catalog.Gap{What: "unsharded data"}, r.readUnsharded(ctx))
 }
 
-// probeLimits are how many jumbo chunks and ranges of zones of each collection are looked into:
-// the more collections, the fewer.
+// probeLimits contains the maximum numbers of jumbo chunks and zone ranges per collection whose
+// contents are read. The more collections there are, the smaller the limits.
 type probeLimits struct{ chunks, zones int }
 
 func newProbeLimits(collections int) probeLimits {
@@ -58,8 +58,8 @@ func newProbeLimits(collections int) probeLimits {
 	return probeLimits{chunks: min(maxProbedChunks, each), zones: min(maxProbedZones, each)}
 }
 
-// suspects returns the collections to examine; if there are too many, first those for which
-// there is a reason, and then the most uneven ones.
+// suspects returns the collections to examine. If there are too many, collections with a known problem
+// come first, and then those with the largest imbalance.
 func (r causeReader) suspects() []*catalog.CollectionState {
 	list := r.selectedCollections()
 	sharded := len(list)
@@ -85,8 +85,8 @@ func (r causeReader) suspects() []*catalog.CollectionState {
 	return list[:maxProbedCollections]
 }
 
-// unevenness is the difference between the largest and smallest share of a shard, in bytes or
-// else in chunks.
+// unevenness returns the difference between the largest and the smallest amount on a shard, in bytes
+// or, if those are not known, in chunks.
 func unevenness(c *catalog.CollectionState) int64 {
 	least, most := int64(math.MaxInt64), int64(0)
 	for _, id := range c.Owners() {
@@ -99,8 +99,8 @@ func unevenness(c *catalog.CollectionState) int64 {
 	return most - min(least, most)
 }
 
-// checkIndexes finds shards that have chunks of a collection but no index that begins with its
-// shard key: no chunk can be moved away from them.
+// checkIndexes finds shards that have chunks of a collection but no index that begins with the shard
+// key. No chunk can be moved off such a shard.
 func (r causeReader) checkIndexes(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r causeReader) checkIndexes(ctx context.Context, c *catalog.CollectionStat
 	}
 	c.IndexesKnown = true
 	for _, id := range c.Owners() {
-		// Every collection has an index on _id: a shard without any index was not asked.
+		// Every collection has an index on _id, so a shard without any index did not answer.
 		if slices.Contains(asked, id) && !slices.Contains(usable, id) {
 			c.Unindexed = append(c.Unindexed, id)
 		}
@@ -128,7 +128,8 @@ func (r causeReader) checkIndexes(ctx context.Context, c *catalog.CollectionStat
 	return nil
 }
 
-// indexStages returns the indexes of a collection on each shard that has chunks of it.
+// indexStages returns the stages that return the indexes of a collection on each shard that has chunks
+// of it.
 func indexStages() []bson.D {
 	return []bson.D{
 		{{Key: "$indexStats", Value: bson.D{}}},
@@ -137,7 +138,7 @@ func indexStages() []bson.D {
 	}
 }
 
-// servesKey reports whether chunks can be moved by an index.
+// servesKey reports whether an index permits moving chunks.
 func servesKey(r catalog.Release, index bson.Raw, p catalog.KeyPattern) bool {
 	partial, _ := index.Lookup("spec", "partialFilterExpression").DocumentOK()
 	wildcard := !document(index, "key").Lookup("$**").IsZero()
@@ -160,14 +161,14 @@ func beginsWith(index, key bson.Raw) bool {
 	return true
 }
 
-// indexKind returns the kind of a field of an index, such as "hashed"; empty if it is ordered.
+// indexKind returns the kind of a field of an index, such as "hashed"; empty for an ordered field.
 func indexKind(v bson.RawValue) string {
 	kind, _ := v.StringValueOK()
 	return kind
 }
 
-// readUnsharded adds up the data of unsharded collections on each shard: all data of a
-// database, minus that of its sharded collections.
+// readUnsharded computes the amount of unsharded data on each shard: all data of a database, minus
+// those of its sharded collections.
 func (r causeReader) readUnsharded(ctx context.Context) error {
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) ||
 		len(r.parts.Databases) > maxProbedDatabases {

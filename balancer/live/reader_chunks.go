@@ -11,12 +11,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// chunkBatch is the batch size of chunk reads: some 5 MB, of which several are in memory
-// at once.
+// chunkBatch is the batch size of chunk reads: a batch has about 5 MB, and several batches are in
+// memory at once.
 const chunkBatch = 20_000
 
-// readAllChunks reads all chunks of a collection. Chunks that the cursor has passed may change
-// before it ends, so those newer than the newest at the beginning are read again.
+// readAllChunks reads all chunks of a collection. Chunks that the cursor has already returned may
+// change before it ends. Therefore, the chunks that are newer than the newest chunk at the beginning
+// are read again.
 func (r *tableReading) readAllChunks(ctx context.Context, t *collectionRead) error {
 	newest, err := r.newestVersion(ctx, t)
 	if err != nil {
@@ -59,8 +60,9 @@ func (r *tableReading) newestVersion(ctx context.Context, t *collectionRead) (ca
 	return chunk.Version, err
 }
 
-// updateTable reads the chunks of a version or a newer one, and reports whether the table had
-// them all. Sorted by version, a chunk that changes during the read comes again.
+// updateTable reads the chunks with a version or a newer one, and reports whether the table already
+// contained all of them. Chunks are sorted by version, so a chunk that changes during the read is
+// returned again.
 func (r *tableReading) updateTable(
 	ctx context.Context, t *collectionRead, from catalog.ChunkVersion,
 ) (same bool, err error) {
@@ -94,9 +96,9 @@ func (r *tableReading) readChunks(ctx context.Context, p catalog.KeyPattern, q q
 	})
 }
 
-// readFlags reads what changes without a new version: jumbo flags, and the sizes that a
-// defragmentation notes or removes (rules/02-migration-and-metadata §6.3). The config server scans all chunks of
-// the collection for them.
+// readFlags reads data that change without a new version: jumbo flags, and the sizes that a
+// defragmentation stores or removes (rules/02-migration-and-metadata §6.3). For that, the config server
+// scans all chunks of the collection.
 func (r *tableReading) readFlags(ctx context.Context, t *collectionRead) error {
 	flagged, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
 	if err != nil {
@@ -124,9 +126,9 @@ func (r *tableReading) readFlags(ctx context.Context, t *collectionRead) error {
 	return err
 }
 
-// changedFlags compares the chunks of a table that have a flag with those that have it now,
-// and returns the chunks to change in the table. It leaves out chunks that are newer than
-// the table, or not in it: the next update reads them.
+// changedFlags compares the chunks of a table that have a flag with those that have it now, and returns
+// the chunks to change in the table. It skips chunks that are newer than the table, or not in it,
+// because the next update reads them.
 func changedFlags(
 	t *catalog.RoutingTable, had func() iter.Seq[catalog.Chunk], has []catalog.Chunk, without func(*catalog.Chunk),
 ) []catalog.Chunk {

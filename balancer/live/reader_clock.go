@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxClockEntries is how many of the newest entries of each log are looked at for the time
-// zone of the config servers. In the change log most are of shards.
+// maxClockEntries is the number of the newest entries of each log that are searched for the time zone
+// of the config servers. In the change log, most entries are from shards.
 const maxClockEntries = 50
 
 // readClock determines the time zone of the balancer's active windows, if there are any:

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// readCollections reads config.collections, with the part Chunks also the routing tables.
+// readCollections reads config.collections, and with the part Chunks also the routing tables.
 func (r *tableReading) readCollections(ctx context.Context) error {
 	switch {
 	case !r.wants(Collections):
@@ -32,7 +32,7 @@ func (r *tableReading) readCollections(ctx context.Context) error {
 	return err
 }
 
-// collectionsQuery is the query for the collections.
+// collectionsQuery returns the query for the collections.
 func (r *reading) collectionsQuery() query {
 	filter := bson.D{notDropped}
 	if !r.wants(Unsharded) {
@@ -48,8 +48,8 @@ func (r *reading) collectionsQuery() query {
 	return find("collections", filter).sortedBy("_id", 1)
 }
 
-// namespacesToRead returns the namespaces to read, with those of the buckets of what may be a time
-// series.
+// namespacesToRead returns the namespaces to read, including those of the buckets, since a namespace
+// may be a time series.
 func (r *reading) namespacesToRead() []string {
 	names := slices.Clone(r.options.Namespaces)
 	for _, ns := range r.options.Namespaces {
@@ -60,13 +60,13 @@ func (r *reading) namespacesToRead() []string {
 	return names
 }
 
-// nameOnlyEntry returns the entry of a collection of which only the name is known.
+// nameOnlyEntry returns an entry for a collection of which only the name is known.
 func nameOnlyEntry(ns string) catalog.Collection {
 	return catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
 }
 
-// parseEntry parses a document of config.collections. Where it does not parse, such as
-// old servers, it keeps the valid fields: enough without routing tables.
+// parseEntry parses a document of config.collections. If the document is invalid, as for old servers,
+// parseEntry keeps the valid fields, which suffices without routing tables.
 func parseEntry(doc bson.Raw) catalog.Collection {
 	c, err := catalog.ParseCollection(doc)
 	if err == nil {
@@ -85,25 +85,26 @@ func parseEntry(doc bson.Raw) catalog.Collection {
 	return c
 }
 
-// collectionRead is a collection while its chunks are read.
+// collectionRead is the state of reading a collection's chunks.
 type collectionRead struct {
 	catalog.Collection
 	table *catalog.RoutingTable
-	// outline is kept in place of the table, with the number of chunks by shard.
+	// outline is kept instead of the table, with the number of chunks by shard.
 	outline *catalog.Outline
 	counts  map[catalog.ShardID]catalog.ChunkCount
-	// fromOldSnapshot: the table is that of an older Snapshot, and its flags may be outdated.
+	// fromOldSnapshot says that the table is from an older Snapshot, so that its flags may be outdated.
 	fromOldSnapshot bool
-	// unchanged: the last read found no change. refused: the server refused it.
-	// large: its chunks are not read together with those of others.
+	// unchanged says that the last read found no change. refused says that the server refused the read.
+	// tooLarge says that the chunks are not read together with those of other collections.
 	unchanged, refused, tooLarge bool
-	// failure is why the last read has no table.
+	// failure is the reason why the last read has no table.
 	failure error
 }
 
-// readTables reads config.collections and the chunks of each collection, then both again.
-// What has changed meanwhile is read again, until nothing has changed or the tries are
-// used up: each table is consistent at a moment after the last one was first read.
+// readTables reads config.collections and the chunks of each collection, and then both again. It reads
+// collections that have changed in the meantime again, until nothing has changed or the maximum number
+// of tries is reached. Each table is consistent at a point in time after the first read of the last
+// table.
 func (r *tableReading) readTables(ctx context.Context) error {
 	known := r.olderTables()
 	for try := 0; ; try++ {
@@ -147,8 +148,8 @@ func (r *tableReading) olderTables() map[string]*collectionRead {
 	return known
 }
 
-// track returns the collections of some documents, with the known tables of those that
-// were not replaced.
+// track returns the collections in some documents, with the known tables of collections that were not
+// replaced.
 func (r *tableReading) track(docs []bson.Raw, known map[string]*collectionRead, first bool) map[string]*collectionRead {
 	next := map[string]*collectionRead{}
 	for _, doc := range docs {
@@ -201,7 +202,7 @@ func (r *tableReading) storeTables(known map[string]*collectionRead, tries int) 
 	}
 }
 
-// refresh brings the table of a collection up to date, and notes whether it was.
+// refresh updates the table of a collection, and records whether it was up to date.
 func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	if t.outline != nil {
 		return r.updateBatch(ctx, []*collectionRead{t})
@@ -227,9 +228,9 @@ func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	return r.handleFailure(ctx, t, err)
 }
 
-// handleFailure handles the failure to read chunks. What the server refuses is not read again;
-// malformed chunks have changed during the read and are read again; other failures end
-// the read.
+// handleFailure handles a failed read of chunks. If the server has refused the read, it is not
+// repeated. Malformed chunks have changed during the read, and are read again. Other failures end the
+// read.
 func (r *tableReading) handleFailure(ctx context.Context, t *collectionRead, err error) error {
 	t.failure = err
 	switch {

@@ -11,13 +11,14 @@ import (
 func (r *reading) readSettings(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("settings", bson.D{}))
 	r.retainDocuments("settings", docs)
-	// Defaults if unread: a simulation without a chunk size would not end.
+	// The defaults apply if the settings can't be read, since a simulation without a chunk size would
+	// not end.
 	r.parts.Settings, r.parts.SettingsProblem = parseSettings(r.parts.Release, docs)
 	return err
 }
 
-// parseSettings parses the documents of config.settings. The problem says why one of them
-// could not be parsed.
+// parseSettings parses the documents of config.settings. problem is the reason why one of them could
+// not be parsed.
 func parseSettings(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
 	settings = catalog.DefaultSettingsOf(release)
 	err := settings.Load(func(id string) (bson.Raw, error) {

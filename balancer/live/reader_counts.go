@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ChunkKey returns the field by which chunks refer to their collection, with its value
-// in the collection's document of config.collections: the uuid since 5.0, the namespace
-// before.
+// ChunkKey returns the field by which chunks refer to their collection, and its value in the
+// collection's document of config.collections: the UUID since 5.0, the namespace before.
 func ChunkKey(entry bson.Raw) (field string, id bson.RawValue) {
 	if _, err := entry.LookupErr("timestamp"); err == nil {
 		return "uuid", entry.Lookup("uuid")
@@ -20,8 +19,8 @@ func ChunkKey(entry bson.Raw) (field string, id bson.RawValue) {
 	return "ns", entry.Lookup("_id")
 }
 
-// readCounts has the server count the chunks of the collections, of many with each command: each
-// has bounds in an index of config.chunks.
+// readCounts counts the chunks of the collections on the server, of many collections with each command.
+// Each collection has its own bounds in an index of config.chunks.
 func (r *reading) readCounts(ctx context.Context) error {
 	owners := map[string]bson.A{}
 	for _, doc := range r.parts.Config["collections"] {
@@ -94,7 +93,8 @@ func (r *reading) addCounts(groups []bson.Raw) {
 	}
 }
 
-// chunkFilter selects the chunks of some collections on the wanted shard.
+// chunkFilter returns the filter for the chunks of some collections, on the wanted shard only if one is
+// set.
 func (r *reading) chunkFilter(field string, ids bson.A) bson.D {
 	filter := bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}
 	if r.options.Shard != "" {

@@ -23,7 +23,7 @@ func (r *reading) readDeletions(ctx context.Context) error {
 			return &ReadError{What: "rangeDeletions", Err: ctx.Err()}
 		}
 		if err != nil {
-			// It is the shard that can't be reached, not the cluster.
+			// The shard can't be reached, but the cluster can.
 			s.Unreachable = err.Error()
 			r.parts.DeletionsKnown = false
 			r.addGap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)
@@ -33,8 +33,8 @@ func (r *reading) readDeletions(ctx context.Context) error {
 	return nil
 }
 
-// readConfigVersion reads the version of the config servers, by which rounds go. Errors leave it
-// unknown, without a gap: the router's stands for it.
+// readConfigVersion reads the version of the config servers, which determines the rounds. After an
+// error it stays unknown, without a gap, and the router's version is used.
 func (r *reading) readConfigVersion(ctx context.Context) {
 	for _, s := range r.parts.Shards {
 		if s.ID == catalog.ConfigServers {
@@ -58,7 +58,7 @@ func (r *reading) readConfigVersion(ctx context.Context) {
 	r.useConfigRelease()
 }
 
-// useConfigRelease sets the Snapshot's release to that of the config servers, if known.
+// useConfigRelease sets the Snapshot's release to that of the config servers, if it is known.
 func (r *reading) useConfigRelease() {
 	if release, known := catalog.ReleaseOf(r.parts.ConfigVersion); known {
 		r.parts.Release = r.parts.Compatibility.Release(release)
@@ -66,8 +66,8 @@ func (r *reading) useConfigRelease() {
 	}
 }
 
-// describeShard reads the version of a shard and its delay of range deletions. Errors
-// leave them unknown, without a gap.
+// describeShard reads the version of a shard and its delay of range deletions. After an error they stay
+// unknown, without a gap.
 func describeShard(ctx context.Context, admin *mongo.Database, s *catalog.ShardState) {
 	if info, err := admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw(); err == nil {
 		s.Version = text(info, "version")

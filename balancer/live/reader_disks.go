@@ -13,15 +13,16 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// VolumesCommand returns the command with which a mongos asks all shards for their volumes. Each
-// shard has its database; otherwise a shard answers zeros (recording 20-live, dbStats of "other").
+// VolumesCommand returns the command with which a mongos asks all shards for their volumes. Each shard
+// has the database admin; for a database that a shard does not have, it returns zeros (recording
+// 20-live, dbStats of "other").
 func VolumesCommand() (database string, command bson.D) {
 	return "admin", bson.D{{Key: "dbStats", Value: int32(1)}}
 }
 
 // readDisks reads the volumes of the shards.
 func (r *reading) readDisks(ctx context.Context) error {
-	if r.unreachableText() != "" { // the mongos would wait for it
+	if r.unreachableText() != "" { // the mongos would wait for the shard
 		return &NoAnswerError{Why: r.unreachableText()}
 	}
 	database, command := VolumesCommand()
@@ -42,23 +43,24 @@ func (r *reading) readDisks(ctx context.Context) error {
 	return nil
 }
 
-// ParseVolume returns the volume of a shard with a host, by the reply of VolumesCommand; the
-// zero Disk if it does not say.
+// ParseVolume returns the volume of the shard with a host from the reply of VolumesCommand; the zero
+// Disk if the reply does not contain it.
 func ParseVolume(reply bson.Raw, host string) catalog.Disk {
 	return parseVolume(shardReply(reply, host))
 }
 
-// parseVolume returns the volume that the reply of a member has.
+// parseVolume returns the volume in the reply of a member.
 func parseVolume(own bson.Raw) catalog.Disk {
 	d := catalog.Disk{Total: integer(own, "fsTotalSize"), Used: integer(own, "fsUsedSize")}
-	if d.Total <= 0 || d.Used < 0 || d.Used > d.Total { // -1: the file system does not say
+	if d.Total <= 0 || d.Used < 0 || d.Used > d.Total { // -1: the file system does not report it
 		return catalog.Disk{}
 	}
 	return d
 }
 
-// shardReply returns the reply of a shard to a command that a mongos sent to all. Its key is
-// the connection string as the mongos knows it: members may be others than in config.shards.
+// shardReply returns the reply of a shard from the reply of a mongos to a command that it has sent to
+// all shards. The key is the connection string as known by the mongos, whose members may differ from
+// those in config.shards.
 func shardReply(reply bson.Raw, host string) bson.Raw {
 	raw := document(reply, "raw")
 	if own := document(raw, host); own != nil {
@@ -75,10 +77,11 @@ func shardReply(reply bson.Raw, host string) bson.Raw {
 	return nil
 }
 
-// maxReusableReads limits for how many collections the free storage is read; for others it counts as 0.
+// maxReusableReads is the maximum number of collections whose reusable space is read. For other
+// collections it counts as 0.
 const maxReusableReads = 100
 
-// readReusable reads how large the files of the sharded collections are, and what they have free.
+// readReusable reads the size and the reusable space of the files of the sharded collections.
 func (r *reading) readReusable(ctx context.Context) error {
 	var list []*catalog.CollectionState
 	for _, c := range r.parts.Collections {
@@ -96,7 +99,7 @@ func (r *reading) readReusable(ctx context.Context) error {
 	})
 }
 
-// readCollectionReusable reads how large the files of one collection are, and what they have free.
+// readCollectionReusable reads the size and the reusable space of the files of one collection.
 func (r *reading) readCollectionReusable(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
@@ -118,14 +121,14 @@ func (r *reading) readCollectionReusable(ctx context.Context, c *catalog.Collect
 	return nil
 }
 
-// parseReusable returns what a shard's file has free, which 4.4 says among the statistics of
-// its storage engine.
+// parseReusable returns the reusable space of a shard's file. 4.4 reports it in the statistics of the
+// storage engine.
 func parseReusable(doc bson.Raw) int64 {
 	return max(0, integer(doc, "storageStats", "freeStorageSize"),
 		integer(doc, "storageStats", "wiredTiger", "block-manager", "file bytes available for reuse"))
 }
 
-// reusableQuery asks the shards with chunks of a collection for its files.
+// reusableQuery returns the query for the file sizes of a collection on the shards with its chunks.
 func reusableQuery(db, name string) query {
 	return query{database: db, collection: name, pipeline: []bson.D{
 		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
@@ -135,22 +138,22 @@ func reusableQuery(db, name string) query {
 	}}
 }
 
-// VolumeReader reads what the volumes of shards have below a limit, and what files there are of
-// some collections.
+// VolumeReader reads the free space of the shards' volumes below a limit, and the files of some
+// collections.
 type VolumeReader struct {
 	commands CommandRunner
 	limit    float64
 }
 
-// NewVolumeReader returns VolumeReader with a limit, which is a share of each of them.
+// NewVolumeReader returns a VolumeReader with a limit, which is a fraction of each volume.
 func NewVolumeReader(commands CommandRunner, limit float64) *VolumeReader {
 	return &VolumeReader{commands, limit}
 }
 
-// volumesTimeout limits how long a read waits for shards that do not answer.
+// volumesTimeout is the maximum wait for shards that do not answer.
 const volumesTimeout = 5 * time.Second
 
-// ReadRoom reads how much free space the recipient of a move has.
+// ReadRoom reads the free space of a move's recipient.
 func (v *VolumeReader) ReadRoom(ctx context.Context, m pace.Move) (pace.VolumeRoom, error) {
 	s, err := v.Read(ctx, []string{m.Namespace})
 	if err != nil {
@@ -171,7 +174,7 @@ func (v *VolumeReader) ReadRoom(ctx context.Context, m pace.Move) (pace.VolumeRo
 		return room, err
 	}
 	reply, err := v.commands.RunCommand(ctx, db, dataSizeCommand(m.Namespace, c.Pattern, m.Min, m.Max))
-	if err == nil { // else the expected size stays
+	if err == nil { // otherwise the expected size is used
 		room.CountedBytes = integer(reply, "size")
 	}
 	return room, nil
@@ -186,7 +189,8 @@ func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
 		Parts: Shards | Disks | Collections | Sizes | LegacySizes | Reusable, Required: Shards | Disks | Collections | Sizes,
-		// As servers before 6.0: what all collections have is not worked out for some.
+		// With a release before 6.0, the Reader does not compute the sizes of all collections to get
+		// those of a few.
 		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,
 	}).Read(ctx)
 }

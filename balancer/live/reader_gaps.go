@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// describeGap returns a gap with its cause.
+// describeGap returns a gap with its reason.
 func describeGap(g catalog.Gap, err error) catalog.Gap {
 	g.Reason = ShortenUnauthorized(err.Error())
 	g.Down = errors.As(err, new(*NoAnswerError))
@@ -19,26 +19,26 @@ func describeGap(g catalog.Gap, err error) catalog.Gap {
 		return g
 	}
 	g.Down, g.Code, g.CodeName = slices.Contains(shardDownCodes, code), code, code.Name()
-	// Codes that the server's own list lacks have a name only in the reply.
+	// For codes that the server's own list does not contain, only the reply has a name.
 	if command, from := errors.AsType[mongo.CommandError](err); from && command.Name != "" {
 		g.CodeName = command.Name
 	}
 	return g
 }
 
-// shardDownCodes are the codes with which a mongos says that it could not reach a shard.
+// shardDownCodes are the codes with which a mongos reports that it could not reach a shard.
 var shardDownCodes = []mongoerr.Code{
 	mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.FailedToSatisfyReadPreference,
 }
 
-// isShardDown reports whether a mongos says that it could not reach a shard.
+// isShardDown reports whether a mongos has reported that it could not reach a shard.
 func isShardDown(err error) bool {
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	return ok && slices.Contains(shardDownCodes, code)
 }
 
-// isUnanswered reports whether a shard did not answer, as reported by a mongos or because it
-// took too long.
+// isUnanswered reports whether a shard did not answer, either according to a mongos, or because the
+// command took too long.
 func isUnanswered(err error) bool { return isShardDown(err) || errors.As(err, new(*NoAnswerError)) }
 
 // isRefused reports whether a server answered with an error.

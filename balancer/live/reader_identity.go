@@ -11,8 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// sendHello returns the reply of hello; the error is ErrNotSharded if the server is not a
-// mongos.
+// sendHello returns the reply to hello. The error is ErrNotSharded if the server is not a mongos.
 func sendHello(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
 	hello, err := run(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
 	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) { // before 4.4.2
@@ -52,8 +51,8 @@ func (r *reading) readIdentity(ctx context.Context) error {
 	return nil
 }
 
-// readClusterTime reads the id of the cluster and the time of the config server. hello of a
-// server that simulates a cluster may have another time.
+// readClusterTime reads the id of the cluster and the time of the config server. On a server that
+// simulates a cluster, hello may return another time.
 func (r *reading) readClusterTime(ctx context.Context) error {
 	docs, err := r.source.list(ctx, query{collection: "version", pipeline: []bson.D{
 		{{Key: "$limit", Value: int32(1)}},

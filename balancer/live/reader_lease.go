@@ -12,16 +12,16 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// jobGraceExpr is the expression for how long, in milliseconds, a lease that has expired
-// still counts as running: that of a job, until its next call may be expected.
+// jobGraceExpr is the expression for the time, in milliseconds, for which an expired lease still counts
+// as running: for the lease of a job, the time until its next call can be expected.
 var jobGraceExpr = bson.D{{Key: "$cond", Value: bson.A{
 	bson.D{{Key: "$eq", Value: bson.A{
 		bson.D{{Key: "$substrCP", Value: bson.A{"$holder.doing", 0, len(JobDoingPrefix)}}}, JobDoingPrefix}}},
 	int64(5 * time.Minute / time.Millisecond), int64(0),
 }}}
 
-// readLeases reads the lease of shardsh, if there is one. A user who may not read it has none,
-// and so do servers that are too old for the query.
+// readLeases reads the lease of shardsh, if there is one. If the user may not read it, or the servers
+// are too old for the query, the Snapshot has none.
 func (r *reading) readLeases(ctx context.Context) error {
 	docs, err := r.listFromShards(ctx, firstShardTimeout,
 		query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{

@@ -10,7 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// How many entries of a log the parts Rounds and Moves read, the newest ones.
+// maxRounds and maxMoves are the numbers of the newest log entries that the parts Rounds and Moves
+// read.
 const (
 	maxRounds = 5
 	maxMoves  = 20
@@ -42,16 +43,15 @@ func (r logReading) readLogs(ctx context.Context) error {
 	return nil
 }
 
-// readLog returns those entries of the older Snapshot that are still recent, and reads the
-// newer ones. Logs have no index on the time, so the newest are read first, up to a
-// limit.
+// readLog returns the entries of the older Snapshot that are still recent, followed by newer entries,
+// which it reads. Logs have no index on the time, so the newest entries are read first, up to a limit.
 func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
 	since := r.parts.Time.Add(-catalog.LogSpan)
 	old = slices.Clone(old)
 	old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.After(since) })
 	from := since
 	if len(old) > 0 {
-		// More entries of the last moment may have been written since.
+		// More entries with the latest time may have been written since.
 		from = old[len(old)-1].Time
 		old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.Before(from) })
 		from = from.Add(-1)
@@ -77,20 +77,21 @@ func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogE
 func (r logReading) readRounds(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
 		sortedBy("$natural", -1).withLimit(maxRounds)) // there is no index on the time
-	for _, doc := range slices.Backward(docs) { // in this order if they have the same time
+	for _, doc := range slices.Backward(docs) { // keeps the order of entries with equal times
 		r.parts.Actions = append(r.parts.Actions, catalog.ParseLogEntry(doc))
 	}
 	return err
 }
 
-// What the action log calls the commands that switch the balancer.
+// balancerStartEntry and balancerStopEntry are the names in the action log of the commands that switch
+// the balancer.
 const (
 	balancerStartEntry = "balancer.start"
 	balancerStopEntry  = "balancer.stop"
 )
 
-// readLastSwitch finds out when the balancer was last switched on or off: from the entries
-// that were read, or from an older one.
+// readLastSwitch determines when the balancer was last switched on or off, from the entries that were
+// read, or from an older entry.
 func (r logReading) readLastSwitch(ctx context.Context) error {
 	for _, e := range slices.Backward(r.parts.Actions) {
 		if e.What == balancerStartEntry || e.What == balancerStopEntry {
@@ -115,8 +116,8 @@ func parseSwitch(e catalog.LogEntry) *catalog.Switch {
 	return &catalog.Switch{Time: e.Time, On: e.What == balancerStartEntry, Client: text(e.Raw, "clientAddr")}
 }
 
-// readMoves reads the newest entries that donors wrote at the end of migrations, and the
-// earlier ones with what was copied.
+// readMoves reads the newest entries that donors wrote at the end of migrations, and the entries of the
+// commits, which contain the copied amounts.
 func (r logReading) readMoves(ctx context.Context) error {
 	what := bson.D{{Key: "$in", Value: bson.A{catalog.MigrationEnded, catalog.MigrationCommitted}}}
 	docs, err := r.source.list(ctx,
@@ -127,8 +128,8 @@ func (r logReading) readMoves(ctx context.Context) error {
 	return err
 }
 
-// countOutcomes has the server count the ends of migrations in the change log (rules/03-helpers-examples-traps §6.1,
-// rows 12 and 13).
+// countOutcomes counts the outcomes of migrations in the change log on the server
+// (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
 func (r logReading) countOutcomes(ctx context.Context) error {
 	since := r.parts.Time.Add(-r.options.OutcomeSpan)
 	of := bson.D{

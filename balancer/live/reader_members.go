@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// membersTimeout limits how long a read waits for members, in all.
+	// membersTimeout is the maximum total wait for members.
 	membersTimeout = time.Second
-	// parallelMembers is how many are asked at the same time.
+	// parallelMembers is the maximum number of members that are asked concurrently.
 	parallelMembers = 32
 )
 
-// memberCacheTTL is how long incremental reads reuse the answers of members: asking them
-// takes a connection each.
+// memberCacheTTL is the time for which incremental reads reuse the answers of members, since each
+// answer needs a connection.
 const memberCacheTTL = time.Minute
 
-// cachedMembers are the cached answers of members.
+// cachedMembers contains the cached answers of members.
 type cachedMembers struct {
 	list   []catalog.Member
 	readAt time.Time
 }
 
-// startAskingMembers begins to ask the members of shards and config servers for their versions, which
-// goes on beside the rest of the read. What does not answer is not a gap: firewalls often keep
-// such connections out.
+// startAskingMembers starts to read the versions of the members of shards and config servers,
+// concurrently with the rest of the read. A member that does not answer is not a gap: firewalls often
+// block such connections.
 func (r *reading) startAskingMembers(ctx context.Context) error {
 	if r.options.MemberSettings == nil {
 		return nil
@@ -47,7 +47,7 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 		list = append(list, catalog.MembersOf(s.ID, s.Host)...)
 	}
 	if !r.hasConfigShard() {
-		if hosts, err := readConfigHosts(ctx, r.source.run); err == nil { // else nobody but the router says where they are
+		if hosts, err := readConfigHosts(ctx, r.source.run); err == nil { // otherwise only the router knows the hosts
 			list = append(list, catalog.MembersOf(catalog.ConfigServers, hosts)...)
 		}
 	}
@@ -68,7 +68,8 @@ func (r *reading) hasConfigShard() bool {
 	return slices.ContainsFunc(r.parts.Shards, func(s catalog.ShardState) bool { return s.ID == catalog.ConfigServers })
 }
 
-// collectVersions waits for the answers of members. The config servers' release determines the rounds.
+// collectVersions waits for the answers of members. The release of the config servers determines the
+// rounds.
 func (r *reading) collectVersions(context.Context) error {
 	if r.awaitMembers == nil {
 		return nil
@@ -86,7 +87,7 @@ func (r *reading) collectVersions(context.Context) error {
 	return nil
 }
 
-// errIsRouter is for an address of config.shards behind which there is something else.
+// errIsRouter is the error for an address in config.shards at which a mongos answers.
 var errIsRouter = errors.New("a mongos answers there")
 
 // askMembers asks all members in parallel, within a time limit.
@@ -103,11 +104,11 @@ func askMembers(ctx context.Context, settings *options.ClientOptions, list []cat
 		if err := askMember(ctx, settings, m); err != nil {
 			m.Problem = err.Error()
 		}
-		return nil // an unreachable member does not fail the others
+		return nil // an unreachable member does not affect the others
 	})
 }
 
-// checkReachable fails fast if a host can't be reached: a driver would retry until its
+// checkReachable fails immediately if a host can't be reached, while a driver would retry until its
 // timeout.
 func checkReachable(ctx context.Context, dialer options.ContextDialer, host string) error {
 	if dialer == nil {
@@ -120,11 +121,11 @@ func checkReachable(ctx context.Context, dialer options.ContextDialer, host stri
 	return conn.Close()
 }
 
-// askMember asks a member for its version. Without a login only its wire version is known.
+// askMember reads the version of a member. Without a login, only its wire version is known.
 func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.Member) error {
 	o := memberSettings(settings, m.Host).SetServerSelectionTimeout(membersTimeout).SetMaxPoolSize(1).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll).SetRetryReads(false)
-	o.Auth = nil // shards have users of their own
+	o.Auth = nil // shards have their own users
 	if err := checkReachable(ctx, o.Dialer, m.Host); err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 	if err != nil {
 		return err
 	}
-	defer func() { _ = Disconnect(context.WithoutCancel(ctx), client) }() // it was only read
+	defer func() { _ = Disconnect(context.WithoutCancel(ctx), client) }() // nothing was written
 	a := NewCommandRunner(client)
 	hello, err := a.RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
 	if err != nil {
@@ -148,7 +149,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 	}
 	const fcv = "featureCompatibilityVersion"
 	reply, err := a.RunCommand(ctx, "admin", bson.D{{Key: "getParameter", Value: int32(1)}, {Key: fcv, Value: int32(1)}})
-	if err == nil { // else it wants a login
+	if err == nil { // otherwise the member requires a login
 		m.FCV = text(reply, fcv, "version")
 	}
 	return nil

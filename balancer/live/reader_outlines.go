@@ -10,11 +10,11 @@ import (
 type tableReading struct {
 	*reading
 	outlines tableSelection
-	// patterns are the interned shard keys: many collections have the same.
+	// patterns contains the interned shard keys, since many collections have the same shard key.
 	patterns map[string]catalog.KeyPattern
 }
 
-// internPattern returns a pattern like the given one, the same for all collections.
+// internPattern returns an equal pattern that all collections share.
 func (r *tableReading) internPattern(p catalog.KeyPattern) catalog.KeyPattern {
 	doc := string(p.Doc())
 	if known, is := r.patterns[doc]; is {
@@ -27,14 +27,14 @@ func (r *tableReading) internPattern(p catalog.KeyPattern) catalog.KeyPattern {
 	return p
 }
 
-// tableSelection are what is known of collections before their tables are read.
+// tableSelection contains the data about collections that are known before their tables are read.
 type tableSelection struct {
 	snapshot    *catalog.Snapshot
 	collections map[string]*catalog.CollectionState
 }
 
-// readTablesWithOutlines reads the selected tables of a reader with outlines: at this point it is known what is
-// under way.
+// readTablesWithOutlines reads the selected tables if WantsOutline is set. At this point of the read,
+// the operations in progress are known.
 func (r *tableReading) readTablesWithOutlines(ctx context.Context) error {
 	if r.options.WantsOutline == nil {
 		return nil
@@ -42,7 +42,7 @@ func (r *tableReading) readTablesWithOutlines(ctx context.Context) error {
 	return r.selectAndReadTables(ctx)
 }
 
-// outlineTable drops the table of a collection that is to have only an outline.
+// outlineTable replaces the table of a collection by its outline if only the outline is to be kept.
 func (r *tableReading) outlineTable(t *collectionRead) {
 	t.outline = nil
 	c := r.outlines.collections[t.Namespace]
@@ -57,10 +57,10 @@ func (r *tableReading) outlineTable(t *collectionRead) {
 	}
 }
 
-// wasRead reports whether the chunks of the collection have been read already.
+// wasRead reports whether the chunks of the collection were read already.
 func (t *collectionRead) wasRead() bool { return t.table != nil || t.outline != nil }
 
-// version returns that of the chunks that were read before.
+// version returns the version of the chunks that were read before.
 func (t *collectionRead) version() catalog.ChunkVersion {
 	if t.outline != nil {
 		return t.outline.Version.ChunkVersion

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// inParallel calls do for each element of a list, some at the same time, and returns the
-// first error, which also ends the other calls.
+// inParallel calls do for each element of a slice, up to most at once, and returns the first error,
+// which also cancels the other calls.
 func inParallel[T any](ctx context.Context, most int, list []T, do func(context.Context, T) error) error {
 	if most == 1 { // in the caller's goroutine
 		for _, v := range list {

@@ -1,27 +1,27 @@
 package live
 
-// Part is something that a Reader can read. Parts are combined with |.
+// Part is a part of a Snapshot that a Reader can read. Parts are combined with |.
 type Part uint64
 
-// The parts. Each costs one command, unless it says otherwise. None of them but
+// These are the parts. Each costs one command, unless its comment says otherwise. Only the cost of
 // Chunks grows with the number of chunks.
 const (
 	Identity        Part = 1 << iota // release, time and id of the cluster: hello, buildInfo, config.version
 	Version                          // with Identity: the document of config.version
 	Settings                         // config.settings
 	Balancer                         // balancerStatus
-	Clock                            // with Settings, if there are windows: by which clock; two commands at most
+	Clock                            // with Settings, if there are windows: the clock of the windows; at most two commands
 	Shards                           // config.shards
-	Limits                           // with Shards: how full those with a maxSize are, before 6.0
-	Disks                            // with Shards: their volumes, by a dbStats
+	Limits                           // with Shards: the sizes of shards with a maxSize, before 6.0
+	Disks                            // with Shards: their volumes, with one dbStats
 	Reusable                         // with Sizes: files and their free space; a $collStats for each sharded collection
-	Reachability                     // with Shards: which of them the mongos can't reach, by connPoolStats
+	Reachability                     // with Shards: which shards the mongos can't reach, with connPoolStats
 	Drains                           // with Shards, from 8.3: a shardDrainingStatus for each draining shard
 	Databases                        // config.databases
-	Collections                      // config.collections, the sharded ones
-	Unsharded                        // with Collections: the unsharded ones, too, with the same command
-	Counts                           // with Collections: their chunks on each shard, counted by the server
-	Chunks                           // with Collections: their routing tables; several commands a collection
+	Collections                      // the sharded collections in config.collections
+	Unsharded                        // with Collections: also the unsharded collections, with the same command
+	Counts                           // with Collections: their numbers of chunks on each shard, counted by the server
+	Chunks                           // with Collections: their routing tables; several commands per collection
 	Flags                            // with Chunks and ReadSince: changes without a new version (jumbo, measured sizes)
 	Zones                            // config.tags
 	Routers                          // config.mongos
@@ -32,31 +32,31 @@ const (
 	Switches                         // when the balancer was last switched on or off, in config.actionlog
 	Outcomes                         // migrations in config.changelog, counted by the server: two commands
 	Moves                            // the newest migrations in config.changelog
-	Logs                             // the last day of config.changelog and config.actionlog, in place of the four above
+	Logs                             // the last day of config.changelog and config.actionlog, instead of the four above
 	Migrations                       // $currentOp, and before 5.0 config.migrations and config.locks
 	Reshardings                      // $currentOp, config.reshardingOperations
 	Statuses                         // a balancerCollectionStatus for each sharded collection
-	Deletions                        // with Shards: range deletions, from the shards themselves
+	Deletions                        // with Shards: range deletions, read from the shards
 	Leases                           // shardsh.leases
-	Causes                           // with Chunks: what explanations need; several commands a collection and database
+	Causes                           // with Chunks: data for explanations; several commands per collection and database
 	Compatibility                    // with Identity: the feature compatibility version
-	Samples                          // with Sizes and Chunks: where keys lie; a $sample for each collection of some size
-	MemberVersions                   // with Shards: what runs on members, from themselves, beside the other parts
+	Samples                          // with Sizes and Chunks: the distribution of keys; a $sample per large collection
+	MemberVersions                   // with Shards: the versions of members, read from them, beside other parts
 )
 
-// AllParts are all parts, for Required.
+// AllParts contains all parts, for Required.
 const AllParts = ^Part(0)
 
-// DefaultParts is everything that can be read without asking the cluster to work out
-// something: all parts but Statuses, Drains, Causes, Reusable and Samples, and but those that have the
-// server count or select what the other parts contain.
+// DefaultParts contains all parts that can be read without expensive work on the cluster. It does not
+// contain Statuses, Drains, Causes, Reusable and Samples, and the parts for which the server counts or
+// selects what other parts contain.
 const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | Limits | Disks |
 	Reachability | Databases | Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | LegacySizes |
 	CollectionSizes | Switches |
 	Logs | Migrations | Reshardings | Deletions | Leases | MemberVersions
 
-// DefaultPartsAndStatus is DefaultParts and what the server says about balance and draining.
+// DefaultPartsAndStatus is DefaultParts with the server's reports about balance and draining.
 const DefaultPartsAndStatus = DefaultParts | Statuses | Drains
 
-// BalancerParts is DefaultParts without the logs and volumes: the cluster as the balancer sees it.
+// BalancerParts is DefaultParts without logs and volumes: the data that the balancer uses.
 const BalancerParts = DefaultParts &^ (Logs | Switches | Disks)

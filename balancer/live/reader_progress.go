@@ -11,7 +11,7 @@ type Progress struct {
 // progressEveryChunks is the number of chunks of one collection between two progress reports.
 const progressEveryChunks = 10_000
 
-// progressCounter tells how many routing tables were read.
+// progressCounter counts the routing tables that were read.
 type progressCounter struct {
 	onProgress func(Progress)
 	mu         sync.Mutex
@@ -25,7 +25,7 @@ func (t *progressCounter) setTotal(collections int) {
 	t.Of = collections
 }
 
-// add counts what was read, and reports the progress.
+// add adds to the counts, and reports the progress.
 func (t *progressCounter) add(collections, chunks int) {
 	if t.onProgress == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// checkJumboChunks measures chunks that are flagged jumbo, and reads their first and last key:
-// a chunk of one key can't be split.
+// checkJumboChunks measures chunks with the jumbo flag, and reads their first and last key: a chunk
+// with only one key can't be split.
 func (r causeReader) checkJumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.JumboChunks() {
@@ -32,7 +32,7 @@ func (r causeReader) checkJumboChunks(ctx context.Context, c *catalog.Collection
 	return nil
 }
 
-// checkZoneContents finds ranges of zones that contain no document.
+// checkZoneContents finds zone ranges that contain no document.
 func (r causeReader) checkZoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
 	for _, z := range ranges[:min(len(ranges), r.probes.zones)] {
@@ -47,7 +47,7 @@ func (r causeReader) checkZoneContents(ctx context.Context, c *catalog.Collectio
 	return nil
 }
 
-// measureRange measures a range. The servers stop counting at a number of documents.
+// measureRange measures a range. The servers stop counting after most documents.
 func (r causeReader) measureRange(
 	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
 ) (documents, bytes int64, err error) {
@@ -62,8 +62,8 @@ func (r causeReader) measureRange(
 	return integer(reply, "numObjects"), integer(reply, "size"), nil
 }
 
-// extremeKey returns the first or the last key of a chunk's documents; no key if there is
-// none, or if the shard key is hashed.
+// extremeKey returns the first or the last key of a chunk's documents; the zero Key if there is none,
+// or if the shard key is hashed.
 func (r causeReader) extremeKey(
 	ctx context.Context, c *catalog.CollectionState, chunk catalog.Chunk, direction int,
 ) (catalog.Key, error) {
@@ -84,7 +84,7 @@ func (r causeReader) extremeKey(
 		if e.Key() == "_id" {
 			fields = fields[:len(fields)-1]
 		}
-		if indexKind(e.Value()) != "" { // find cannot sort by a hash
+		if indexKind(e.Value()) != "" { // find can't sort by a hash
 			return catalog.Key{}, nil
 		}
 		order = append(order, bson.E{Key: e.Key(), Value: direction})

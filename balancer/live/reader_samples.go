@@ -11,20 +11,20 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Bounds of the part Samples. A storage engine draws up to a twentieth of the documents of a
-// shard without a scan, and scans what is smaller than twenty samples.
+// These constants limit the part Samples. A storage engine can draw up to a twentieth of a shard's
+// documents without a scan. It scans the collection if the shard has less than twenty times the sample.
 const (
-	maxSampledKeys        = 1000 // of a collection
-	maxSampledCollections = 100  // the largest ones
-	maxVectorChunks       = 32   // of a collection that may not be sampled
-	vectorPieces          = 500  // into which it is cut
+	maxSampledKeys        = 1000 // per collection
+	maxSampledCollections = 100  // the largest collections
+	maxVectorChunks       = 32   // per collection that may not be sampled
+	vectorPieces          = 500  // number of pieces into which a collection is divided
 	minVector             = 1 << 20
 	maxVector             = 1 << 30
-	vectorToPiece         = 2 // splitVector cuts into halves of the size that it is given
+	vectorToPiece         = 2 // splitVector returns points for pieces of half the given size
 )
 
-// readSamples reads the key distribution of the collections whose chunks may be split:
-// what is smaller than a chunk, or hashed, needs no sample.
+// readSamples reads the key distribution of the collections whose chunks may be split. A collection
+// that is smaller than a chunk, or hashed, needs no sample.
 func (r *reading) readSamples(ctx context.Context) error {
 	large := map[*catalog.CollectionState]int64{}
 	for _, c := range r.selectedCollections() {
@@ -34,7 +34,7 @@ func (r *reading) readSamples(ctx context.Context) error {
 		}
 	}
 	var list []*catalog.CollectionState
-	for _, c := range r.parts.Collections { // in order
+	for _, c := range r.parts.Collections { // keeps the order
 		if large[c] > 0 {
 			list = append(list, c)
 		}
@@ -48,7 +48,7 @@ func (r *reading) readSamples(ctx context.Context) error {
 		err := r.sampleKeys(ctx, c)
 		if isRefused(err) {
 			_ = r.readSplitVectors(ctx, c, large[c])
-			return nil // plans without a sample say that they guess
+			return nil // plans without a sample say that they estimate
 		}
 		return r.gapOrError(ctx, Samples, catalog.Gap{What: "keys", Namespace: c.Namespace}, err)
 	})
@@ -99,8 +99,9 @@ func SampleStages(p catalog.KeyPattern, size int) []bson.D {
 	}
 }
 
-// readSplitVectors has the shards say where they would cut all chunks of a collection into pieces of
-// one size, which takes another privilege than to read it, and an index scan each.
+// readSplitVectors reads the points at which the shards would split all chunks of a collection into
+// pieces of one size. This needs another privilege than reading the collection, and an index scan per
+// chunk.
 func (r *reading) readSplitVectors(ctx context.Context, c *catalog.CollectionState, bytes int64) error {
 	if n := c.Table.Len(); n > maxVectorChunks {
 		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", maxVectorChunks, n)

@@ -14,21 +14,21 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// secondaryTimeout is how long a secondary may take for the first documents. One that is far
-// behind delays the read by its lag (afterClusterTime).
+// secondaryTimeout is the maximum wait for the first documents from a secondary. A secondary that lags
+// delays the read by its lag (afterClusterTime).
 const secondaryTimeout = 5 * time.Second
 
-// largeCollections are the collections of config that grow with the cluster, and with time.
+// largeCollections are the collections of config that grow with the cluster or over time.
 var largeCollections = []string{"actionlog", "changelog", "chunks", "collections", "databases", "tags"}
 
-// secondaryReads sends the large reads of config to secondaries. Each read names the time of the
-// cluster that others have seen (afterClusterTime), so that one that begins after the end of
-// another never shows an older state, whichever member answers. The first time is that of
-// the primary, if something was read there.
+// secondaryReads sends the large reads of config to secondaries. Each read requires the cluster time
+// that earlier reads have seen (afterClusterTime), so that a read that begins after the end of another
+// read never returns an older state, whichever member answers. The first time is that of the primary,
+// if something was read there.
 type secondaryReads struct {
 	preference *readpref.ReadPref
-	// userChosen: somebody chose the preference. Otherwise what secondaries don't answer in time
-	// goes to the primary, and so do all later ones.
+	// userChosen says that the user has chosen the read preference. Otherwise, a query that secondaries
+	// do not answer in time is sent to the primary, and so are all later queries.
 	userChosen bool
 
 	mu          sync.Mutex
@@ -36,8 +36,8 @@ type secondaryReads struct {
 	unavailable bool // secondaries did not answer
 }
 
-// newSecondaryReads returns where large collections are read: with the preference chosen by the user, or
-// else from secondaries.
+// newSecondaryReads returns the member selection for large collections: with the read preference chosen
+// by the user, or else secondaries.
 func newSecondaryReads(chosen *readpref.ReadPref) *secondaryReads {
 	if chosen != nil {
 		return &secondaryReads{preference: chosen, userChosen: true}
@@ -45,7 +45,7 @@ func newSecondaryReads(chosen *readpref.ReadPref) *secondaryReads {
 	return &secondaryReads{preference: readpref.SecondaryPreferred()}
 }
 
-// shouldServe reports whether a query goes to secondaries.
+// shouldServe reports whether a query is sent to secondaries.
 func (m *secondaryReads) shouldServe(q query) bool {
 	if m == nil || q.database != "" || !slices.Contains(largeCollections, q.collection) {
 		return false
@@ -55,7 +55,7 @@ func (m *secondaryReads) shouldServe(q query) bool {
 	return m.userChosen || !m.unavailable
 }
 
-// readConcern is the read concern of a query of config.
+// readConcern returns the read concern for a query of config.
 func (m *secondaryReads) readConcern() bson.E {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *secondaryReads) readConcern() bson.E {
 	return bson.E{Key: "readConcern", Value: level}
 }
 
-// advanceClusterTime advances the known cluster time to the one of a reply.
+// advanceClusterTime advances the known cluster time to that of a reply.
 func (m *secondaryReads) advanceClusterTime(at *bson.Timestamp) {
 	if at == nil {
 		return
@@ -78,8 +78,8 @@ func (m *secondaryReads) advanceClusterTime(at *bson.Timestamp) {
 	}
 }
 
-// fallBackToPrimary records that secondaries did not answer a query, and reports whether the primary is
-// to be asked for it.
+// fallBackToPrimary records that secondaries did not answer a query, and reports whether the query is
+// to be sent to the primary.
 func (m *secondaryReads) fallBackToPrimary(ctx context.Context, err error) bool {
 	if m.userChosen || ctx.Err() != nil || mongoerr.Is(ServerError(err), mongoerr.Unauthorized) {
 		return false
@@ -90,14 +90,14 @@ func (m *secondaryReads) fallBackToPrimary(ctx context.Context, err error) bool 
 	return true
 }
 
-// configCursor is a cursor of config, and the session that knows the time of its answers.
+// configCursor is a cursor on config, with the session that has the cluster time of its replies.
 type configCursor struct {
 	*mongo.Cursor
 	session     *mongo.Session
 	secondaries *secondaryReads
 }
 
-// close notes the time of the last answer.
+// close records the cluster time of the last reply, and closes the cursor and the session.
 func (l configCursor) close(ctx context.Context) {
 	if l.session != nil {
 		l.secondaries.advanceClusterTime(l.session.OperationTime())
@@ -105,7 +105,7 @@ func (l configCursor) close(ctx context.Context) {
 	}
 }
 
-// open opens a cursor on config, on the members that are preferred.
+// open opens a cursor on config, on the preferred members.
 func (m *secondaryReads) open(
 	ctx context.Context, client *mongo.Client, command bson.D, prefer *readpref.ReadPref,
 ) (list configCursor, err error) {

@@ -32,8 +32,8 @@ func (r *reading) readShards(ctx context.Context) error {
 	return err
 }
 
-// readShardSizes adds up what the databases take on each shard, for the maxSize of shards
-// that releases up to 5.0 have (rules/01-rounds-and-settings §3.1).
+// readShardSizes computes the size of the databases on each shard, for the maxSize of shards in
+// releases up to 5.0 (rules/01-rounds-and-settings §3.1).
 func (r *reading) readShardSizes(ctx context.Context) error {
 	limited := func(s catalog.ShardState) bool { return s.MaxSizeMB > 0 }
 	if !r.parts.Release.HasMaxShardSize() || !slices.ContainsFunc(r.parts.Shards, limited) {
@@ -71,12 +71,12 @@ func (r *reading) readShardSizes(ctx context.Context) error {
 	return nil
 }
 
-// configShard is the id of the config shard, which has commands of its own for
-// draining (rules/03-commands §1.5).
+// configShard is the id of the config shard, for which there are separate commands for draining
+// (rules/03-commands §1.5).
 const configShard = "config"
 
-// readDrains reads the state of the shards that drain, or of the one shard that is
-// wanted. Before 8.3 no command reads it without a change.
+// readDrains reads the state of the draining shards, or of the one wanted shard. Before 8.3 no command
+// reads the state without changing it.
 func (r *reading) readDrains(ctx context.Context) error {
 	if !r.parts.Release.HasDrainCommands() {
 		return nil
@@ -91,9 +91,9 @@ func (r *reading) readDrains(ctx context.Context) error {
 		case err == nil:
 			s.Reported = parseDrain(reply)
 		case mongoerr.Is(ServerError(err), mongoerr.CommandNotFound):
-			return nil // a router of before, in an upgrade
+			return nil // an older router, during an upgrade
 		case IsNotDraining(err):
-			s.Draining, err = false, nil // nor does it if config.shards has said so before
+			s.Draining, err = false, nil // it is not draining any more, although config.shards said so before
 		}
 		if err := r.gapOrError(ctx, Drains, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
 			return err
@@ -110,7 +110,7 @@ func parseDrain(reply bson.Raw) *catalog.ReportedDrain {
 	if remaining, ok := reply.Lookup("remaining").DocumentOK(); ok {
 		r.Chunks, r.Jumbo = integer(remaining, "chunks"), integer(remaining, "jumboChunks")
 	} else if r.State == string(diagnosis.DrainFinished) {
-		r.Chunks = 0 // the server leaves out what is left
+		r.Chunks = 0 // the server omits the remaining counts
 	}
 	return r
 }
@@ -132,8 +132,9 @@ func (r *reading) readReachability(ctx context.Context) error {
 	return nil
 }
 
-// parseReachability returns why a mongos can't reach a shard, by its connPoolStats. The problem is
-// empty if it can, and if it has not tried: it monitors replica sets that it has used.
+// parseReachability returns the reason why a mongos can't reach a shard, from its connPoolStats.
+// problem is empty if the mongos can reach the shard, or if it has not tried: a mongos monitors only
+// replica sets that it has used.
 func parseReachability(stats bson.Raw, host string) (problem string, ping time.Duration) {
 	set, _, named := strings.Cut(host, "/")
 	members, ok := stats.Lookup("replicaSets", set, "hosts").ArrayOK()

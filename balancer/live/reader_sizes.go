@@ -14,9 +14,9 @@ import (
 // unrecognizedStage is the error code for a stage that the server does not have.
 const unrecognizedStage mongoerr.Code = 40324
 
-// readSizes reads how much data of the collections each shard has: from
-// $shardedDataDistribution since 6.0.3 (rules/03-catalog-and-keys §2.1), and from $collStats before, for
-// unsharded collections, and while a shard is down.
+// readSizes reads the amount of data of the collections on each shard: from $shardedDataDistribution
+// since 6.0.3 (rules/03-catalog-and-keys §2.1), and from $collStats before, for unsharded collections,
+// and while a shard is down.
 func (r *reading) readSizes(ctx context.Context) error {
 	defer r.fillZeroSizes()
 	left := r.parts.Collections
@@ -41,8 +41,7 @@ func (r *reading) readSizes(ctx context.Context) error {
 	})
 }
 
-// fillZeroSizes sets the size 0 for shards without chunks of a collection: they
-// were not asked.
+// fillZeroSizes sets the size 0 for shards without chunks of a collection, since they were not asked.
 func (r *reading) fillZeroSizes() {
 	for _, c := range r.parts.Collections {
 		if c.Sizes == nil || c.Table == nil && c.Counts == nil || c.Unsplittable {
@@ -106,7 +105,7 @@ func (r *reading) readCollStats(ctx context.Context, c *catalog.CollectionState)
 	return nil
 }
 
-// parseCollStats reads what $collStats says about a shard.
+// parseCollStats parses the document of a shard in the result of $collStats.
 func parseCollStats(doc bson.Raw) catalog.ShardData {
 	size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
 	data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}

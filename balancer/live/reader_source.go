@@ -13,36 +13,35 @@ import (
 
 // source sends the commands of a Reader.
 type source interface {
-	// run returns the reply of a command that changes nothing.
+	// run returns the reply to a command that changes nothing.
 	run(ctx context.Context, database string, command bson.D) (bson.Raw, error)
 	// list returns all documents of a query.
 	list(ctx context.Context, q query) ([]bson.Raw, error)
-	// each calls use for each document of a query. The document is valid until use
-	// returns.
+	// each calls use with each document of a query. The document is valid until use returns.
 	each(ctx context.Context, q query, use func(bson.Raw) error) error
 }
 
-// query is a find or an aggregate.
+// query is a find or an aggregate command.
 type query struct {
-	database   string // config when it is empty
-	collection string // of an aggregate: empty for the database itself
+	database   string // empty means config
+	collection string // of an aggregate: empty means the database itself
 	pipeline   []bson.D
-	// The rest is of a find, which has no pipeline.
+	// The fields below are for a find, which has no pipeline.
 	filter           bson.D
 	sort             bson.D
 	limit            int32
 	batchSize        int32
 	hint, projection any
 	lower, upper     any           // bounds in the index of hint
-	maxTime          time.Duration // that a server takes for the first batch; zero is configTimeout
+	maxTime          time.Duration // server time limit for the first batch; zero means configTimeout
 }
 
-// find is a query for documents of config.
+// find returns a query for documents of config.
 func find(collection string, filter bson.D) query {
 	return query{collection: collection, filter: filter}
 }
 
-// sortedBy returns the query with an order by one field.
+// sortedBy returns the query sorted by one field.
 func (q query) sortedBy(field string, direction int32) query {
 	q.sort = append(q.sort[:len(q.sort):len(q.sort)], bson.E{Key: field, Value: direction})
 	return q
@@ -60,8 +59,8 @@ func (q query) withLimit(n int32) query {
 	return q
 }
 
-// clientSource reads from primaries, config with read concern majority; what is large there
-// through remote, if that is not nil.
+// clientSource reads from primaries, and reads config with read concern majority. It reads large
+// collections of config through secondaries if that is not nil.
 type clientSource struct {
 	client      *mongo.Client
 	secondaries *secondaryReads
@@ -105,12 +104,12 @@ func (s clientSource) open(ctx context.Context, q query) (configCursor, error) {
 	return s.openAt(ctx, q, readpref.Primary(), most)
 }
 
-// openAt opens a cursor on members that are preferred.
+// openAt opens a cursor on the preferred members.
 func (s clientSource) openAt(
 	ctx context.Context, q query, prefer *readpref.ReadPref, most time.Duration,
 ) (configCursor, error) {
-	// Of a command, unlike of a find, the driver turns the time that is left into maxTimeMS.
-	// The cursor has no limit.
+	// For a command, in contrast to a find, the driver converts the remaining time into maxTimeMS. The
+	// cursor itself has no time limit.
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	var list configCursor
@@ -187,18 +186,18 @@ func (q query) command() bson.D {
 	return command
 }
 
-// closeTimeout limits how long a read waits for a server to close a cursor after the read
-// has ended; shortCloseTimeout after a read that got no answer in time.
+// closeTimeout is the maximum wait for a server to close a cursor after a read. shortCloseTimeout is
+// the maximum after a read without an answer in time.
 const (
 	closeTimeout      = 2 * time.Second
 	shortCloseTimeout = 200 * time.Millisecond
 )
 
-// CloseCursor closes a cursor after a read, also after the end of ctx. It does not wait for
-// a server that does not answer.
+// CloseCursor closes a cursor after a read, even after the end of ctx. It does not wait for a server
+// that does not answer.
 func CloseCursor(ctx context.Context, cursor *mongo.Cursor) error {
 	within := closeTimeout
-	// The driver's reads may end a little earlier than their context.
+	// The driver's reads may end slightly earlier than their context.
 	if ctx.Err() != nil || mongo.IsTimeout(cursor.Err()) {
 		within = shortCloseTimeout
 	}
@@ -207,8 +206,8 @@ func CloseCursor(ctx context.Context, cursor *mongo.Cursor) error {
 	return cursor.Close(ctx)
 }
 
-// eachInCursor calls use for each document of a cursor, and closes the cursor. The document is
-// valid until use returns.
+// eachInCursor calls use with each document of a cursor, and closes the cursor. The document is valid
+// until use returns.
 func eachInCursor(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (err error) {
 	defer func() {
 		if closed := CloseCursor(ctx, cursor); err == nil {

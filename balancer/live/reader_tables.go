@@ -12,14 +12,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Of how many collections one command reads the chunks, and how many chunks a collection may
-// have for that: those of a larger one are not kept until its last chunk was read.
+// maxTablesPerBatch is the maximum number of collections whose chunks one command reads. The constant
+// below is the maximum number of chunks of a collection for that, since the chunks of a larger
+// collection should not be kept in memory until the last one is read.
 const (
 	maxTablesPerBatch = 1000
 	maxBatchedChunks  = 20_000
 )
 
-// refreshAll brings the tables of collections up to date, of many with each command.
+// refreshAll updates the tables of collections, of many collections with each command.
 func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) error {
 	var known, unknown, alone []*collectionRead
 	for _, t := range list {
@@ -53,7 +54,7 @@ func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) e
 	return inParallel(ctx, r.options.Parallel, append(alone, unknown...), r.refresh)
 }
 
-// readInBatches calls read for some collections at a time.
+// readInBatches calls read with some collections at a time.
 func (r *tableReading) readInBatches(
 	ctx context.Context, list []*collectionRead, read func(context.Context, []*collectionRead) error,
 ) error {
@@ -63,7 +64,7 @@ func (r *tableReading) readInBatches(
 		if err == nil {
 			return nil
 		}
-		for _, t := range batch { // they were refused, or the read ends
+		for _, t := range batch { // the server has refused the read, or the read ends
 			t.fromOldSnapshot, t.unchanged = false, false
 			if err := r.handleFailure(ctx, t, err); err != nil {
 				return err
@@ -73,7 +74,7 @@ func (r *tableReading) readInBatches(
 	})
 }
 
-// readTogether reads all chunks of collections, which are sorted by UUID or namespace.
+// readBatch reads all chunks of collections, which are sorted by UUID or namespace.
 func (r *tableReading) readBatch(ctx context.Context, batch []*collectionRead) error {
 	for len(batch) > 0 {
 		rest, err := retryRead(ctx, func() ([]*collectionRead, error) { return r.readUntilLarge(ctx, batch) })
@@ -85,12 +86,13 @@ func (r *tableReading) readBatch(ctx context.Context, batch []*collectionRead) e
 	return nil
 }
 
-// errTooManyChunks ends a read at a collection that has too many chunks to read it with others.
+// errTooManyChunks ends a read at a collection that has too many chunks to be read together with
+// others.
 var errTooManyChunks = errors.New("too many chunks")
 
-// readUntilLarge reads all chunks of collections up to the first that is too large, and
-// returns those after it. In the order of versions a chunk that changes during the read
-// comes again, and the newer one counts.
+// readUntilLarge reads all chunks of collections up to the first collection that is too large, and
+// returns the collections after it. Chunks are read in the order of versions, so a chunk that changes
+// during the read is returned again, and the newer version is used.
 func (r *tableReading) readUntilLarge(
 	ctx context.Context, batch []*collectionRead,
 ) (rest []*collectionRead, err error) {
@@ -120,16 +122,16 @@ func (r *tableReading) readUntilLarge(
 	return nil, err
 }
 
-// chunkBuffer buffers the chunks of the collection being read.
+// chunkBuffer buffers the chunks of the collection that is being read.
 type chunkBuffer struct {
 	*tableReading
 	batch    []*collectionRead
-	current  int // in batch; -1 before the first
+	current  int // index in batch; -1 before the first collection
 	chunks   []catalog.Chunk
-	parseErr error // a chunk makes no sense
+	parseErr error // a chunk is invalid
 }
 
-// add takes a chunk of a collection.
+// add adds a chunk of a collection.
 func (g *chunkBuffer) add(ctx context.Context, i int, doc bson.Raw) error {
 	if i != g.current {
 		if err := g.finishUntil(ctx, i); err != nil {
@@ -180,8 +182,8 @@ func (g *chunkBuffer) finishUntil(ctx context.Context, next int) error {
 	return nil
 }
 
-// updateBatch reads the chunks of collections that are newer than their tables, and notes
-// whether there are some. Each alternative has bounds in an index of its own.
+// updateBatch reads the chunks of collections that are newer than their tables, and records whether
+// there are any. Each alternative of the filter has its own index bounds.
 func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead) error {
 	either := make(bson.A, len(batch))
 	for i, t := range batch {
@@ -199,7 +201,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 		case err == nil && t.outline == nil:
 			t.table, err = t.table.Apply(changed)
 		case len(changed) > 0:
-			t.outline = nil // it is read again
+			t.outline = nil // the collection is read again
 		}
 		if err == nil && t.fromOldSnapshot && r.wants(Flags) {
 			err = r.readFlags(ctx, t)
@@ -212,7 +214,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 	return nil
 }
 
-// selectsTables reports whether the tables of only some collections are read.
+// selectsTables reports whether only the tables of some collections are read.
 func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(Counts) }
 
 // readSelectedTables reads the tables of the collections that WantsTable selects.

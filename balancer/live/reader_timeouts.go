@@ -15,12 +15,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Limits of the waits for shards. A mongos and a config server wait 20 s for a shard that is
-// down, and for a lock as long as it is held (recordings 20-live, 03, 04 and 10).
+// These constants limit the waits for shards. A mongos and a config server wait 20 s for a shard that
+// is down, and wait for a lock as long as it is held (recordings 20-live, 03, 04 and 10).
 const (
 	firstShardTimeout = 3 * time.Second    // until a command has timed out
 	nextShardTimeout  = time.Second        // after that
-	totalShardTimeout = 6 * time.Second    // in all
+	totalShardTimeout = 6 * time.Second    // in total
 	sizesTimeout      = 15 * time.Second   // for the sizes of all collections, if the router reaches all shards
 	configTimeout     = 30 * time.Second   // for documents of config
 	tableTimeout      = 20 * configTimeout // for routing tables
@@ -28,13 +28,13 @@ const (
 
 // shardTimeouts limits how long the commands of a Reader wait for shards.
 type shardTimeouts struct {
-	maxTotal time.Duration // in all
+	maxTotal time.Duration // in total
 
 	mu     sync.Mutex
-	wasted time.Duration // by commands that waited in vain
+	wasted time.Duration // by commands that got no answer
 }
 
-// nextLimit returns how long the next command may wait; 0 once the total is used up.
+// nextLimit returns the time limit of the next command; 0 if the total is used up.
 func (p *shardTimeouts) nextLimit(first time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,14 +47,14 @@ func (p *shardTimeouts) nextLimit(first time.Duration) time.Duration {
 	return nextShardTimeout
 }
 
-// expectShardDown notes that a shard is known to be down.
+// expectShardDown records that a shard is known to be down.
 func (p *shardTimeouts) expectShardDown() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wasted = max(p.wasted, time.Millisecond)
 }
 
-// recordEnd notes how a command has ended.
+// recordEnd records the end of a command.
 func (p *shardTimeouts) recordEnd(limit, took time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,19 +69,19 @@ func (p *shardTimeouts) recordEnd(limit, took time.Duration, err error) {
 // isTimeExpired reports whether a command ended because of its time limit.
 func isTimeExpired(err error) bool {
 	if errors.As(err, new(topology.ServerSelectionError)) {
-		return false // the router itself is away
+		return false // the router itself is unreachable
 	}
 	return mongoerr.Is(ServerError(err), mongoerr.MaxTimeMSExpired) || err != nil && mongo.IsTimeout(err)
 }
 
-// NoAnswerError says that shards did not answer a command in time, or that it was not sent
-// because they have not answered others.
+// NoAnswerError says that shards did not answer a command in time, or that the command was not sent
+// because the shards have not answered earlier commands.
 type NoAnswerError struct {
 	Within time.Duration // zero: it was not sent
 	Why    string        // such as "shard b: …"; empty if it is not known
 }
 
-// Error says what is known.
+// Error names the shards, if they are known.
 func (e *NoAnswerError) Error() string {
 	text := "not asked, because shards have not answered other commands"
 	if e.Within > 0 {
@@ -93,7 +93,7 @@ func (e *NoAnswerError) Error() string {
 	return text
 }
 
-// askShards sends a command that shards answer.
+// askShards sends a command that needs answers of shards.
 func (r *reading) askShards(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
 	err = r.runWithinLimit(ctx, firstShardTimeout, func(ctx context.Context) error {
 		reply, err = r.source.run(ctx, database, command)
@@ -102,7 +102,7 @@ func (r *reading) askShards(ctx context.Context, database string, command bson.D
 	return reply, err
 }
 
-// listFromShards returns the documents of a query that shards answer.
+// listFromShards returns the documents of a query that needs answers of shards.
 func (r *reading) listFromShards(ctx context.Context, first time.Duration, q query) (docs []bson.Raw, err error) {
 	err = r.runWithinLimit(ctx, first, func(ctx context.Context) error {
 		docs, err = r.source.list(ctx, q)
@@ -111,8 +111,8 @@ func (r *reading) listFromShards(ctx context.Context, first time.Duration, q que
 	return docs, err
 }
 
-// runWithinLimit calls send with the time that a command may take, which the driver sends as
-// maxTimeMS. A server that does not keep to it is not waited for either.
+// runWithinLimit calls send with the time limit of a command, which the driver sends as maxTimeMS. It
+// does not wait longer for a server that ignores the limit.
 func (r *reading) runWithinLimit(ctx context.Context, first time.Duration, send func(context.Context) error) error {
 	limit := r.shardTimeouts.nextLimit(first)
 	if limit == 0 {
@@ -132,7 +132,7 @@ func (r *reading) runWithinLimit(ctx context.Context, first time.Duration, send 
 	return err
 }
 
-// unreachableText says which shards the router can't reach; empty if none is known.
+// unreachableText names the shards that the router can't reach; empty if none is known.
 func (r *reading) unreachableText() string {
 	for _, s := range r.parts.Shards {
 		if s.Unreachable != "" {

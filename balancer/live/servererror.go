@@ -12,11 +12,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ServerError returns an error of the driver as a *mongoerr.ServerError, so that
-// callers handle one kind of error, of a mock or of a cluster. The
-// driver's own stays in its chain, for errors.Is and errors.As. A connection that
-// broke, or could not be had, is a *mongoerr.UnansweredError. Other errors that no
-// server sent, and those that are a ServerError already, come back as they are.
+// ServerError returns an error of the driver as a *mongoerr.ServerError, so that callers handle only
+// one type of error, from a mock or a cluster. The driver's error stays in the chain, for errors.Is and
+// errors.As. A connection that broke or could not be opened is a *mongoerr.UnansweredError. Other
+// errors that do not come from a server, and errors that are a ServerError already, are returned
+// unchanged.
 func ServerError(err error) error {
 	if err == nil || errors.As(err, new(*mongoerr.ServerError)) || errors.As(err, new(*mongoerr.UnansweredError)) {
 		return err
@@ -58,7 +58,7 @@ func fromWriteConcern(e *mongo.WriteConcernError, cause error) error {
 	return fromReply(e.Code, e.Message, e.Raw, cause)
 }
 
-// standardErrorFields are the fields of an error document that Extra leaves out.
+// standardErrorFields are the fields of an error document that are not part of Extra.
 var standardErrorFields = []string{
 	"ok", "errmsg", "code", "codeName", "index", "errorLabels", "$clusterTime", "operationTime",
 }

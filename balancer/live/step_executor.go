@@ -15,10 +15,10 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// StepExecutor applies the steps of plans to a sharded cluster, through a mongos.
+// StepExecutor executes the steps of plans on a sharded cluster, through a mongos.
 type StepExecutor struct {
 	executor *Executor
-	location *time.Location // of the config servers, if somebody named it
+	location *time.Location // of the config servers, if the user has named it
 
 	clusterIDMu sync.Mutex // guards clusterID
 	clusterID   bson.ObjectID
@@ -26,17 +26,17 @@ type StepExecutor struct {
 
 var _ apply.Cluster = (*StepExecutor)(nil)
 
-// NewStepExecutor returns the Steps of the server's release. The error is ErrNotSharded if the
+// NewStepExecutor returns a StepExecutor for the server's release. The error is ErrNotSharded if the
 // server is not a mongos.
 func NewStepExecutor(ctx context.Context, a CommandRunner) (*StepExecutor, error) {
 	d, err := newExecutor(ctx, a)
 	return &StepExecutor{executor: d}, err
 }
 
-// SetLocation sets the time zone of the config servers; nil means detect it.
+// SetLocation sets the time zone of the config servers; nil means that it is determined.
 func (s *StepExecutor) SetLocation(zone *time.Location) { s.location = zone }
 
-// Snapshot reads what a step depends on, without chunks.
+// Snapshot reads the state on which a step depends, without chunks.
 func (s *StepExecutor) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	now, err := RouterTime(ctx, s.executor.commands)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *StepExecutor) readClusterID(ctx context.Context) error {
 	return err
 }
 
-// Chunks reads the chunks of a range. They may change during the read: chunks that leave a
-// gap or overlap are read again.
+// Chunks reads the chunks of a range. The chunks may change during the read: if there is a gap or an
+// overlap, they are read again.
 func (s *StepExecutor) Chunks(
 	ctx context.Context,
 	c catalog.Collection,
@@ -139,19 +139,19 @@ func (s *StepExecutor) readChunks(
 	return chunks, nil
 }
 
-// Cuts uses splitVector, which cuts into pieces of half the chunk size.
+// Cuts uses splitVector, which returns points for pieces of half the chunk size.
 func (s *StepExecutor) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
 	return splitVector(ctx, s.executor.runCommand, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes)
 }
 
-// CanCut reports whether a range has more than one key. Up to 5.0 its first and last document
-// show it, to a user who may read them; unknown counts as true.
+// CanCut reports whether a range has more than one key. Up to 5.0, it compares the first and the last
+// document, if the user may read them. It returns true if the answer is not known.
 func (s *StepExecutor) CanCut(ctx context.Context, c apply.Command) (bool, error) {
 	if s.executor.routerRelease.ShowsSplitPoints() {
 		points, err := s.Cuts(ctx, c)
 		return len(points) > 0, err
 	}
-	if c.Pattern.HashedField() >= 0 { // their index does not sort
+	if c.Pattern.HashedField() >= 0 { // the index of a hashed key does not sort documents
 		return true, nil
 	}
 	first, err := s.outermostKey(ctx, c, 1)
@@ -165,7 +165,8 @@ func (s *StepExecutor) CanCut(ctx context.Context, c apply.Command) (bool, error
 	return !first.Equal(last), err
 }
 
-// outermostKey returns the first key in a range, or with -1 the last; zero without documents.
+// outermostKey returns the first key in a range or, with direction -1, the last one; zero if there are
+// no documents.
 func (s *StepExecutor) outermostKey(
 	ctx context.Context,
 	c apply.Command,
@@ -190,7 +191,7 @@ func (s *StepExecutor) outermostKey(
 	return c.Pattern.DocumentKey(docs[0])
 }
 
-// Do sends the command of the server's release.
+// Do sends the command in the form of the server's release.
 func (s *StepExecutor) Do(ctx context.Context, c apply.Command) error {
 	var command bson.D
 	switch c.Kind {
@@ -218,28 +219,27 @@ func (s *StepExecutor) Do(ctx context.Context, c apply.Command) error {
 	return err
 }
 
-// SetBalancing switches the balancing of collections on or off. The error is a
-// *BalancingError.
+// SetBalancing switches the balancing of collections on or off. The error is a *BalancingError.
 func (s *StepExecutor) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	_, err := s.executor.setBalancing(ctx, namespaces, on)
 	return err
 }
 
-// Release returns the release whose balancing rules apply: that of the router, unless the
-// config servers were asked.
+// Release returns the release whose balancing rules apply: that of the router, unless the release of
+// the config servers was detected.
 func (s *StepExecutor) Release() catalog.Release { return s.executor.configRelease }
 
 // RouterRelease returns the release of the router, which determines the commands.
 func (s *StepExecutor) RouterRelease() catalog.Release { return s.executor.routerRelease }
 
-// DetectConfigRelease has rounds go by the release of the config servers' primary, if that can be
-// reached with the settings of the cluster's client.
+// DetectConfigRelease reads the release of the config servers' primary, which determines the rounds, if
+// the primary can be reached with the settings of the cluster's client.
 func (s *StepExecutor) DetectConfigRelease(ctx context.Context, settings *options.ClientOptions) {
 	s.executor.detectConfigRelease(ctx, settings)
 }
 
-// Sizes returns the bytes of collections on each shard, on every release, without orphans
-// if the server reports them. A shard without data has 0.
+// Sizes returns the size of collections on each shard, in every release, without orphans if the server
+// reports these. A shard without data has 0.
 func (s *StepExecutor) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Shards | Collections | Sizes | LegacySizes, Required: Shards | Collections,

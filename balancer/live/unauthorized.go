@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The roles that scripts/roles.js makes. Each has what those before it have.
+// These are the roles that scripts/roles.js creates. Each role includes the roles before it.
 const (
 	RoleLook    = "shardshLook"
 	RoleEngine  = "shardshEngine"
 	RoleHelpers = "shardshHelpers"
 )
 
-// roleCommands are the commands of a role, those on other databases than admin with the
-// collection.
+// roleCommands are the commands of each role. For commands on databases other than admin, the
+// collection is included.
 var roleCommands = []struct {
 	role     string
 	commands []string
@@ -55,7 +55,7 @@ var (
 	firstStage    = regexp.MustCompile(`pipeline: \[ ?\{ ?"?(\$\w+)`)
 )
 
-// ShortenUnauthorized shortens the server's message about a missing privilege in a text: it
+// ShortenUnauthorized shortens the server's message about a missing privilege in a text: the result
 // names the command and the role that has the privilege, without the command's document.
 func ShortenUnauthorized(text string) string {
 	at := notAuthorized.FindStringSubmatchIndex(text)
@@ -84,8 +84,8 @@ func ShortenUnauthorized(text string) string {
 	return text[:at[0]] + plain + strings.TrimPrefix(rest[end:], "}")
 }
 
-// documentEnd returns where the document ends whose fields a text begins with: at its bracket,
-// or at the end of the text.
+// documentEnd returns the index at which the document ends whose fields a text begins with: at its
+// closing bracket, or at the end of the text.
 func documentEnd(text string) int {
 	depth, quoted := 0, false
 	for i, c := range []byte(text) {
@@ -104,7 +104,7 @@ func documentEnd(text string) int {
 	return len(text)
 }
 
-// roleFor returns the first role that may run a command; empty if there is none.
+// roleFor returns the first role that may run a command; empty if no role may run it.
 func roleFor(command, on string) string {
 	for _, n := range roleCommands {
 		if slices.Contains(n.commands, command) || slices.Contains(n.commands, command+" "+on) {

@@ -11,22 +11,22 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// How long to wait before a cluster that did not answer is asked again, and for
-// how long in all.
+// retryInterval is the wait before a cluster that did not answer is asked again. maxSilence is the
+// maximum total time of these waits.
 const (
 	retryInterval = 5 * time.Second
 	maxSilence    = 10 * time.Minute
 )
 
-// How often members are looked at that were busy, and how long they have not to be
-// before anything goes on.
+// busyPollInterval is the interval at which busy members are read again. minCalm is the time for which
+// they must not be busy before moves continue.
 const (
 	busyPollInterval = 10 * time.Second
 	minCalm          = 30 * time.Second
 )
 
-// readClusterObstacle reads the obstacles that the cluster reports. Those not read from members are
-// read once more after the members, which takes a while.
+// readClusterObstacle reads the obstacles that the cluster reports. Reading the members takes a while;
+// the other obstacles are read again after it.
 func (g *Gate) readClusterObstacle(ctx context.Context, m *Move) (*obstacle, error) {
 	o, err := g.readHoldOrWindow(ctx)
 	if o != nil || err != nil || g.rules.PauseWhen == nil && g.rules.DiskLimit == 0 {
@@ -50,7 +50,7 @@ func (g *Gate) readHoldOrWindow(ctx context.Context) (*obstacle, error) {
 	return g.readWindowObstacle(ctx)
 }
 
-// readWindowObstacle looks at the windows.
+// readWindowObstacle checks the windows.
 func (g *Gate) readWindowObstacle(ctx context.Context) (*obstacle, error) {
 	if !g.HasWindow() {
 		return nil, nil
@@ -72,7 +72,7 @@ func (g *Gate) readWindowObstacle(ctx context.Context) (*obstacle, error) {
 	return nil, nil
 }
 
-// shutObstacle says that none of some windows is open, and which one opens first.
+// shutObstacle returns the obstacle if none of some windows is open. It names the window that opens first.
 func shutObstacle(windows []*Window, now time.Time) (first *obstacle) {
 	for _, w := range windows {
 		o := w.shutObstacle(now)
@@ -98,8 +98,8 @@ func (g *Gate) readMemberObstacle(ctx context.Context, m Move) (*obstacle, error
 	return g.verdictObstacle(m, v), nil
 }
 
-// verdictObstacle is what follows from a verdict: once members were busy, they must not be
-// for a while.
+// verdictObstacle returns the obstacle for a verdict. Members that were busy must not be busy for
+// minCalm before moves continue.
 func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +125,7 @@ func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 	return nil
 }
 
-// tellUntold reports once each quantity that no member reports.
+// tellUntold reports each quantity that no member reports, once.
 func (g *Gate) tellUntold(untold []Quantity) {
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
@@ -137,7 +137,8 @@ func (g *Gate) tellUntold(untold []Quantity) {
 	}
 }
 
-// noAnswerObstacle waits for the cluster, unless it has refused.
+// noAnswerObstacle returns an obstacle that waits for the cluster, or the error if the cluster has
+// refused the request.
 func noAnswerObstacle(what string, err error) (*obstacle, error) {
 	err = fmt.Errorf("%s: %w", what, err)
 	if !policy.FailureOf(err).IsTransient() {

@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// Condition says when no move may begin, such as lag > 10s or queue > 50. Each of
-// its comparisons holds when it does for any member.
+// Condition says when no move may begin, such as lag > 10s or queue > 50. A comparison holds if it
+// holds for any member.
 type Condition struct {
 	text string
 	root node
 }
 
-// String is the condition as it was given.
+// String returns the condition as the user has written it.
 func (c *Condition) String() string { return c.text }
 
 // Verdict says whether a condition holds.
 type Verdict struct {
 	Holds bool
-	// Reasons has the comparisons that hold, with their numbers.
+	// Reasons contains the comparisons that hold, with their numbers.
 	Reasons []string
 	// Unreported are the quantities that no member reports: comparisons with them
 	// do not hold.
 	Unreported []Quantity
 }
 
-// Judge looks at what members tell.
+// Judge evaluates the condition for the readings of members.
 func (c *Condition) Judge(readings []Reading) Verdict {
 	var v Verdict
 	v.Holds = c.root.holds(readings, &v)
 	return v
 }
 
-// Quantities returns those that the condition asks about.
+// Quantities returns the quantities that the condition uses.
 func (c *Condition) Quantities() []Quantity {
 	var v Verdict
 	c.root.holds(nil, &v)
@@ -43,11 +43,11 @@ func (c *Condition) Quantities() []Quantity {
 
 // node is a part of a condition.
 type node interface {
-	// holds adds to the verdict's reasons those of this part.
+	// holds evaluates the node and adds its reasons to the verdict.
 	holds(readings []Reading, v *Verdict) bool
 }
 
-// allOf holds when all of its parts do, some when one of them does.
+// allOf holds if all of its parts hold, anyOf if at least one of its parts holds.
 type (
 	allOf []node
 	anyOf []node
@@ -55,7 +55,7 @@ type (
 
 func (parts allOf) holds(readings []Reading, v *Verdict) bool {
 	holds := true
-	for _, part := range parts { // all of them are asked, for what is not told
+	for _, part := range parts { // all parts are evaluated, to collect the quantities that are not reported
 		holds = part.holds(readings, v) && holds
 	}
 	return holds
@@ -69,7 +69,7 @@ func (parts anyOf) holds(readings []Reading, v *Verdict) bool {
 	return holds
 }
 
-// comparison asks whether a quantity is above or below a value.
+// comparison compares a quantity with a value.
 type comparison struct {
 	quantity Quantity
 	sign     string
@@ -99,7 +99,7 @@ func (c comparison) holds(readings []Reading, v *Verdict) bool {
 	return true
 }
 
-// isWorse reports whether a value is closer to meeting the comparison than another.
+// isWorse reports whether value a is closer to meeting the comparison than value b.
 func (c comparison) isWorse(a, b float64) bool {
 	if c.sign[0] == '<' {
 		return a < b
@@ -114,14 +114,14 @@ func comparisons() map[string]func(a, b float64) bool {
 	}
 }
 
-// ParseError says where a condition makes no sense.
+// ParseError says where a condition is invalid.
 type ParseError struct {
 	Text string
 	At   int // in bytes, from 0
 	What string
 }
 
-// Error shows the place.
+// Error returns the text with the position.
 func (e *ParseError) Error() string {
 	if e.At >= len(e.Text) {
 		return fmt.Sprintf("the condition %q ends too early: %s", e.Text, e.What)
@@ -129,8 +129,8 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("the condition %q at %q: %s", e.Text, e.Text[e.At:], e.What)
 }
 
-// ParseCondition reads a condition: comparisons of quantities, with and, or and
-// parentheses. The error is a *ParseError.
+// ParseCondition parses a condition: comparisons of quantities, with and, or and parentheses. The error
+// is a *ParseError.
 func ParseCondition(text string) (*Condition, error) {
 	p := parser{text: text}
 	p.nextWord()
@@ -144,15 +144,15 @@ func ParseCondition(text string) (*Condition, error) {
 	return &Condition{strings.TrimSpace(text), top}, nil
 }
 
-// parser reads a condition word by word.
+// parser parses a condition word by word.
 type parser struct {
 	text   string
-	at, to int // of the word
+	at, to int // of the current word
 	word   string
 }
 
-// nextWord goes to the next word: a parenthesis, a sign, or whatever else has no blank
-// in it.
+// nextWord advances to the next word: a parenthesis, a comparison sign, or a sequence of other
+// characters without blanks.
 func (p *parser) nextWord() {
 	p.at = p.to
 	for p.at < len(p.text) && strings.IndexByte(" \t\n", p.text[p.at]) >= 0 {
@@ -175,10 +175,10 @@ func (p *parser) errorf(format string, args ...any) error {
 	return &ParseError{p.text, p.at, fmt.Sprintf(format, args...)}
 }
 
-// maxDepth is how deep parentheses may be.
+// maxDepth is the maximum nesting of parentheses.
 const maxDepth = 50
 
-// parseOr reads parts with or between them.
+// parseOr parses parts that are separated by or.
 func (p *parser) parseOr(deep int) (node, error) {
 	return p.parseList("or", func() (node, error) {
 		return p.parseList("and", func() (node, error) { return p.parsePart(deep) },
@@ -206,7 +206,7 @@ func (p *parser) parseList(between string, read func() (node, error), join func(
 	return join(parts), nil
 }
 
-// parsePart reads one in parentheses, or a comparison.
+// parsePart parses a condition in parentheses, or a comparison.
 func (p *parser) parsePart(deep int) (node, error) {
 	if p.word != "(" {
 		return p.parseComparison()

@@ -1,5 +1,4 @@
-// Package pace says when the next move of an engine of ours may begin: inside a
-// window, while the members of the cluster have time for it, after a pause, longer
-// after failures, and only as long as no limit is reached. It knows nothing of
-// what moves why.
+// Package pace decides when the next move of a run may begin: inside a window, while the members of the
+// cluster are not busy, after a pause, later after failures, and only until a limit is reached. It does
+// not know the reasons for moves.
 package pace

@@ -13,21 +13,21 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// How long to wait after failures: twice as long each time.
+// firstWait is the wait after the first failure. The wait doubles with each further failure.
 const (
 	firstWait = time.Second
 	maxWait   = 5 * time.Minute
-	// defaultMaxFailures is the default limit of failures in a row.
+	// defaultMaxFailures is the default limit of consecutive failures.
 	defaultMaxFailures = 10
 )
 
-// pair is the two shards of a move.
+// pair contains the two shards of a move.
 type pair struct{ from, to catalog.ShardID }
 
 // failures delays moves after repeated failures.
 type failures struct {
 	maxInRow     int
-	inRow        int // whatever their shards
+	inRow        int // of all shards
 	until        time.Time
 	last         error
 	pairs        map[pair]*pairFailures
@@ -49,7 +49,7 @@ func newFailures(most int) failures {
 	}
 }
 
-// addFailure notes a failure. A chunk that is too big does not count: it is split, or skipped.
+// addFailure records a failure. A chunk that is too big does not count: it is split, or skipped.
 func (f *failures) addFailure(m Move, err error, now time.Time) {
 	class := policy.FailureOf(err)
 	f.countByClass[class]++
@@ -76,30 +76,30 @@ func (f *failures) addFailure(m Move, err error, now time.Time) {
 	p.last = err
 	tries := p.inRow
 	if class == policy.RetryNow {
-		tries-- // once at once
+		tries-- // the first retry is immediate
 	}
 	p.until = now.Add(waitAfterFailures(tries))
-	f.until = now.Add(waitAfterFailures(f.inRow - 1)) // one is the pair's own business
+	f.until = now.Add(waitAfterFailures(f.inRow - 1)) // a single failure delays only its pair of shards
 }
 
-// reset notes a success.
+// reset records a success.
 func (f *failures) reset(m Move) {
 	f.inRow, f.until, f.last = 0, time.Time{}, nil
 	delete(f.pairs, pair{m.From, m.To})
 }
 
-// waitAfterFailures is how long to wait after so many failures in a row.
+// waitAfterFailures returns the wait after n consecutive failures.
 func waitAfterFailures(n int) time.Duration {
 	switch {
 	case n <= 0:
 		return 0
-	case n > 9: // beyond that it is the maximum
+	case n > 9: // the wait has reached its maximum
 		return maxWait
 	}
 	return min(firstWait<<(n-1), maxWait)
 }
 
-// obstacle says how long failures keep a move from beginning.
+// obstacle returns the obstacle if failures delay a move.
 func (f *failures) obstacle(m Move, now time.Time) *obstacle {
 	until, n, last := f.until, f.inRow, f.last
 	if p := f.pairs[pair{m.From, m.To}]; p != nil && p.until.After(until) {
@@ -117,7 +117,7 @@ func (f *failures) obstacle(m Move, now time.Time) *obstacle {
 	return &obstacle{reason: WaitFailures, text: text, left: left, isMinimum: true}
 }
 
-// hasMovedNothing reports whether a move that failed with an error has moved nothing.
+// hasMovedNothing reports whether it is certain that a failed move has moved nothing.
 func hasMovedNothing(err error) bool {
 	var refused *mongoerr.ServerError
 	if !errors.As(err, &refused) || refused.Code == mongoerr.OrphanedRangeCleanUpFailed {

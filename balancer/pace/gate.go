@@ -27,38 +27,38 @@ type Gate struct {
 	readTime    func(context.Context) (time.Time, error)
 	readMembers func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell        func(Event)
-	readHold    func(context.Context, HoldState) (string, error) // nil: nobody can hold the run
+	readHold    func(context.Context, HoldState) (string, error) // nil if the run can't be held
 	readRoom    func(context.Context, Move) (VolumeRoom, error)
-	// random is from 0 up to 1, for delays that not all runs have alike.
+	// random returns numbers from 0 up to 1, so that the delays of several runs differ.
 	random func() float64
 
 	tellMu sync.Mutex // is held before mu
 
 	mu              sync.Mutex
-	began           time.Time // the run, or the first one of the same work
+	began           time.Time // start of the run, or of the first run of the same work
 	claimed         Done      // by moves that have begun
-	entered         int       // steps that were let in
+	entered         int       // admitted steps
 	looking         int       // steps that are checking whether they may begin
-	balancerWasOn   bool      // the balancer
-	balancerStopped bool      // it was on, and somebody has stopped it
+	balancerWasOn   bool      // the balancer was on
+	balancerStopped bool      // the balancer was on, and a user has stopped it
 	runningMoves    int       // moves
 	unexpectedBytes int64     // bytes that running moves may move beyond the expected ones
 	done            Done
-	pauseEnds       time.Time // when the pause after the last move is over
+	pauseEnds       time.Time // end of the pause after the last move
 	failures        failures
 	overloads       overloads
 	waits           map[Reason]*wait
-	calmSince       map[pair]time.Time // pairs that were busy: since when they are not
-	toldUnreported  map[Quantity]bool  // and it was told of
+	calmSince       map[pair]time.Time // for pairs that were busy: since when they are not busy
+	toldUnreported  map[Quantity]bool  // quantities that were reported as missing
 	arriving        arrivals
 
-	firstStepAt  time.Time // step that began; how long a window was shut before it
+	firstStepAt  time.Time // when the first step began; shutBefore is how long a window was shut before
 	shutBefore   time.Duration
 	bytes, steps trajectory
-	left         *Remaining // to do; nil where it is not known
+	left         *Remaining // remaining work; nil if it is not known
 }
 
-// Done is what a run has moved.
+// Done is the amount that a run has moved.
 type Done struct {
 	Moves int
 	Bytes int64
@@ -73,14 +73,14 @@ func WithTime(now func(context.Context) (time.Time, error)) Option {
 	return func(g *Gate) { g.readTime = now }
 }
 
-// WithMembers sets the function that reads how busy the members of some shards are.
-// Without it a rule to pause when they are lets nothing begin.
+// WithMembers sets the function that reads the state of the members of some shards. Without it, a rule
+// with PauseWhen admits no move.
 func WithMembers(read func(context.Context, []catalog.ShardID) ([]Reading, error)) Option {
 	return func(g *Gate) { g.readMembers = read }
 }
 
-// WithRandom sets the source of random numbers in [0, 1), by which the Gate jitters the delays while
-// a server has too much to do.
+// WithRandom sets the source of random numbers in [0, 1) with which the Gate varies the delays while a
+// server is overloaded.
 func WithRandom(number func() float64) Option { return func(g *Gate) { g.random = number } }
 
 // WithTell sets the function that receives events. It is never called concurrently.
@@ -111,7 +111,7 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	return g
 }
 
-// EndTime returns the time after which no move begins; zero is never.
+// EndTime returns the time after which no move begins; zero means no limit.
 func (g *Gate) EndTime() time.Time {
 	if g.rules.MaxTime == 0 {
 		return time.Time{}
@@ -119,7 +119,7 @@ func (g *Gate) EndTime() time.Time {
 	return g.clock.Now().Add(g.rules.MaxTime - g.Spent())
 }
 
-// Spent returns how much of the time limit is used up, earlier runs included.
+// Spent returns how much of the time limit is used up, including earlier runs.
 func (g *Gate) Spent() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,11 +137,11 @@ func (g *Gate) spent() time.Duration {
 	return spent
 }
 
-// HasWindow reports whether moves begin only in a window.
+// HasWindow reports whether moves begin only in windows.
 func (g *Gate) HasWindow() bool { return g.rules.Window != nil || len(g.rules.Hours) > 0 }
 
-// Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
-// once, for a run that moves nothing.
+// Rehearsal returns a Gate with the limits of moves and bytes that admits moves immediately, for a run
+// that moves nothing.
 func (g *Gate) Rehearsal() *Gate {
 	r := g.rules
 	return NewGate(Rules{
@@ -149,16 +149,14 @@ func (g *Gate) Rehearsal() *Gate {
 	}, g.clock) // without a disk limit: a rehearsal moves nothing
 }
 
-// errNoMembers is a mistake of whoever made the Gate.
+// errNoMembers is the error for a Gate without WithMembers, which is a programming error.
 var errNoMembers = mongoerr.New(mongoerr.InternalError, "the members are not asked")
 
-// ErrNotBegun is what Leave is given for a move that was let in and has not begun
-// after all.
+// ErrNotBegun is passed to Leave for a move that was admitted but has not begun.
 var ErrNotBegun = errors.New("the move has not begun")
 
-// Enter waits until a move may begin, and counts it as begun. The error is an
-// *OverError or an *AskError when none begins any more, and the cause of the end of
-// ctx when that ends first.
+// Enter waits until a move may begin, and counts it as begun. The error is an *OverError or an
+// *AskError if no move may begin any more, and the cause of the end of ctx if ctx ends first.
 func (g *Gate) Enter(ctx context.Context, m Move) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		g.countLooking(1)
@@ -170,7 +168,7 @@ func (g *Gate) Enter(ctx context.Context, m Move) error {
 		if o != nil || err != nil || ctx.Err() != nil {
 			return o, false, err
 		}
-		return nil, g.claim(m), nil // false: another move was faster
+		return nil, g.claim(m), nil // false: another move has entered first
 	})
 }
 
@@ -214,22 +212,22 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 	}
 }
 
-// countLooking counts the steps that are just checking whether they may begin.
+// countLooking counts the steps that are checking whether they may begin.
 func (g *Gate) countLooking(times int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.looking += times
 }
 
-// obstacle is what keeps a move from beginning at the moment.
+// obstacle is a reason why a move may not begin now.
 type obstacle struct {
 	reason Reason
 	text   string
-	// left is how long it does so, or how long to wait before looking again.
+	// left is the duration of the obstacle, or the wait before the next check.
 	left time.Duration
 	// isMinimum says that the obstacle lasts for at least left.
 	isMinimum bool
-	// err is why the cluster did not answer.
+	// err is the error of the cluster.
 	err error
 }
 
@@ -260,10 +258,10 @@ func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
 	return g.failures.obstacle(m, g.clock.Now()), nil
 }
 
-// limitPollInterval is how long to wait before looking whether moves under way have ended.
+// limitPollInterval is the interval at which the Gate checks whether running moves have ended.
 const limitPollInterval = time.Second
 
-// claim lets a move in, unless something has come in between.
+// claim admits a move, unless the state has changed since the checks.
 func (g *Gate) claim(m Move) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -283,7 +281,7 @@ func (g *Gate) claim(m Move) bool {
 	return true
 }
 
-// countRunning counts what is under way.
+// countRunning counts the running moves.
 func (g *Gate) countRunning(m Move, times int) {
 	if !m.MovesNothing {
 		g.runningMoves += times
@@ -298,7 +296,7 @@ func (g *Gate) startPause() {
 	}
 }
 
-// overError says why a move can't begin any more.
+// overError returns the reason why a move may not begin any more.
 func (g *Gate) overError(m Move) error {
 	r := g.rules
 	next := g.claimed
@@ -326,11 +324,10 @@ func (d *Done) add(m Move, times int) {
 	}
 }
 
-// maxSleep is after how long a wait looks again at what it waits for: clocks may
-// be set.
+// maxSleep is the maximum time between two checks of an obstacle, since clocks may be set.
 const maxSleep = time.Minute
 
-// sleep waits for an obstacle, unless that outlasts the time that the run has.
+// sleep waits for an obstacle, or returns an error if the obstacle lasts longer than the run may.
 func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, maxSleep)
 	if free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitHold); g.rules.MaxTime > 0 && !free {
@@ -350,8 +347,8 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	return nil
 }
 
-// Leave tells how a move that entered has ended. A move that failed for certain
-// does not count against the limits.
+// Leave records the end of an admitted move. A move that has certainly moved nothing does not count
+// against the limits.
 func (g *Gate) Leave(m Move, err error) {
 	if err == nil {
 		g.clearOverloads()
@@ -381,8 +378,8 @@ func (g *Gate) countEnded(m Move, err error) {
 	g.startPause()
 }
 
-// LeaveMoved tells that a move that entered has ended, and how much it has moved: no matter
-// what was expected, so much counts against the limits.
+// LeaveMoved records the end of an admitted move and the amount that it has moved. That amount counts
+// against the limits, instead of the expected amount.
 func (g *Gate) LeaveMoved(m Move, bytes int64) {
 	g.clearOverloads()
 	g.mu.Lock()
@@ -394,7 +391,7 @@ func (g *Gate) LeaveMoved(m Move, bytes int64) {
 	g.countEnded(m, nil)
 }
 
-// Done returns what was moved so far.
+// Done returns the amount that was moved so far.
 func (g *Gate) Done() Done {
 	g.mu.Lock()
 	defer g.mu.Unlock()

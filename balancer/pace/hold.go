@@ -6,27 +6,27 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// HoldState is what a Gate knows when it asks whether somebody holds the run.
+// HoldState is the input for the check whether the run is held.
 type HoldState struct {
-	// Stopped says that the balancer, which was on, was found stopped during the run.
+	// Stopped says that the balancer was on and was found stopped during the run.
 	Stopped bool
-	// Idle says that nothing is under way.
+	// Idle says that nothing is running.
 	Idle bool
-	// Refused says that a command was just refused as during a change of the metadata's owner: what was
-	// read before is outdated.
+	// Refused says that a command was just refused as during a change of the feature compatibility
+	// version that moves metadata, so that earlier reads are outdated.
 	Refused bool
 }
 
-// WithHold sets the function that reads why no move may begin: a pause, a freeze. An empty text
-// means that there is no hold.
+// WithHold sets the function that reads why no move may begin, such as a pause or a freeze. An empty
+// text means that the run is not held.
 func WithHold(read func(context.Context, HoldState) (why string, err error)) Option {
 	return func(g *Gate) { g.readHold = read }
 }
 
-// holdPollInterval is how often a hold is read again.
+// holdPollInterval is the interval at which a hold is read again.
 const holdPollInterval = retryInterval
 
-// readHoldObstacle finds out whether somebody holds the run.
+// readHoldObstacle checks whether the run is held.
 func (g *Gate) readHoldObstacle(ctx context.Context) (*obstacle, error) {
 	return g.readHoldObstacleNow(ctx, false)
 }
@@ -51,9 +51,9 @@ func (g *Gate) readHoldObstacleNow(ctx context.Context, refused bool) (*obstacle
 	return nil, nil
 }
 
-// WasRefused reports whether an error is not a failure of a move: it has begun while, as is found
-// out at once, something holds the run, or a server had too much to do. Such a move left with
-// ErrNotBegun enters again.
+// WasRefused reports whether an error is not a failure of the move, because the run is held, which is
+// checked immediately, or because a server was overloaded. The caller leaves with ErrNotBegun and
+// enters again.
 func (g *Gate) WasRefused(ctx context.Context, err error) bool {
 	if g.noteOverload(err) {
 		return true
@@ -65,8 +65,8 @@ func (g *Gate) WasRefused(ctx context.Context, err error) bool {
 	return asking == nil && o != nil && o.reason == WaitHold
 }
 
-// AwaitUnheld waits as long as somebody holds the run, for what is not a move. The error is an
-// *OverError when that lasts longer than the run may.
+// AwaitUnheld waits as long as the run is held, for operations that are not moves. The error is an
+// *OverError if the hold lasts longer than the run may.
 func (g *Gate) AwaitUnheld(ctx context.Context) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		o, err := g.readHoldObstacle(ctx)
@@ -79,8 +79,8 @@ func (g *Gate) AwaitUnheld(ctx context.Context) error {
 	})
 }
 
-// AwaitOpen waits until a move may begin as far as time goes: nobody holds the run, the windows
-// are open, and the pause after an earlier move is over. It lets nothing in.
+// AwaitOpen waits until the run is not held, the windows are open, and the pause after an earlier move
+// is over. It admits no move.
 func (g *Gate) AwaitOpen(ctx context.Context) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		o, err := g.readHoldOrWindow(ctx)
@@ -101,9 +101,9 @@ func (g *Gate) pauseObstacle() *obstacle {
 	return nil
 }
 
-// NoteBalancer notes whether the cluster's balancer is on, as a step that was let in has seen
-// it. False says that it was stopped since the run began, so that nothing may be moved:
-// the step has to enter again.
+// NoteBalancer records whether the cluster's balancer is on, as read by an admitted step. It returns
+// false if the balancer was stopped since the run began. Then nothing may be moved, and the step has to
+// enter again.
 func (g *Gate) NoteBalancer(on bool) (goesOn bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

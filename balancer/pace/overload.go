@@ -18,7 +18,7 @@ type overloads struct {
 // toldAfterOverloads is the number of consecutive overload errors after which an event is sent.
 const toldAfterOverloads = 3
 
-// noteOverload notes such an error, and reports whether it is one.
+// noteOverload records an overload error, and reports whether err is one.
 func (g *Gate) noteOverload(err error) bool {
 	if !mongoerr.IsOverloaded(err) {
 		return false
@@ -31,7 +31,7 @@ func (g *Gate) noteOverload(err error) bool {
 	return true
 }
 
-// countOverload counts one more.
+// countOverload counts an overload error.
 func (g *Gate) countOverload(err error) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,7 +43,7 @@ func (g *Gate) countOverload(err error) int {
 	return o.inRow
 }
 
-// clearOverloads notes that a server has executed a command.
+// clearOverloads records that a server has executed a command.
 func (g *Gate) clearOverloads() {
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
@@ -57,7 +57,7 @@ func (g *Gate) clearOverloads() {
 	}
 }
 
-// overloadObstacle is what is left of the delay after such an error. The lock is held.
+// overloadObstacle returns the rest of the delay after an overload error. The lock is held.
 func (g *Gate) overloadObstacle() *obstacle {
 	if left := g.overloads.until.Sub(g.clock.Now()); left > 0 {
 		return &obstacle{reason: WaitOverload, left: left}

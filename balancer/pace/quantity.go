@@ -13,33 +13,33 @@ import (
 // Quantity is a metric that members report.
 type Quantity string
 
-// The quantities, in seconds, shares of one, and numbers.
+// These are the quantities, as seconds, fractions or numbers.
 const (
-	Lag         Quantity = "lag"    // how far a secondary is behind its primary
-	Oplog       Quantity = "oplog"  // how long the oplog reaches back
+	Lag         Quantity = "lag"    // time by which a secondary is behind its primary
+	Oplog       Quantity = "oplog"  // time that the oplog covers
 	Queue       Quantity = "queue"  // operations that wait for a lock or a ticket
-	Active      Quantity = "active" // clients with an operation under way
+	Active      Quantity = "active" // clients with an operation in progress
 	Connections Quantity = "connections"
-	Cache       Quantity = "cache" // how full the storage engine's is
-	Dirty       Quantity = "dirty" // how much of the cache is not written yet
-	CPU         Quantity = "cpu"   // how busy, of all cores
+	Cache       Quantity = "cache" // fraction of the storage engine's cache in use
+	Dirty       Quantity = "dirty" // fraction of the cache that is dirty
+	CPU         Quantity = "cpu"   // fraction of all cores in use
 
-	MajorityLag Quantity = "majority-lag" // how far the majority's commit point is behind the primary
-	Disk        Quantity = "disk"         // how full the volume of the primary is
-	Deletions   Quantity = "deletions"    // ranges that are to be deleted
-	Orphans     Quantity = "orphans"      // documents in them
+	MajorityLag Quantity = "majority-lag" // time by which the majority commit point is behind the primary
+	Disk        Quantity = "disk"         // fraction of the primary's volume in use
+	Deletions   Quantity = "deletions"    // ranges that wait for deletion
+	Orphans     Quantity = "orphans"      // documents in these ranges
 )
 
 // ConfigPrefix is the prefix of the quantities of config servers.
 const ConfigPrefix = "config."
 
-// WithoutConfig returns a quantity without ConfigPrefix, and whether it had that.
+// WithoutConfig returns a quantity without ConfigPrefix, and whether it had the prefix.
 func (q Quantity) WithoutConfig() (bare Quantity, config bool) {
 	name, config := strings.CutPrefix(string(q), ConfigPrefix)
 	return Quantity(name), config
 }
 
-// unit is how a quantity is written.
+// unit says how values of a quantity are written.
 type unit int
 
 const (
@@ -56,19 +56,19 @@ func quantityUnits() map[Quantity]unit {
 	}
 }
 
-// unitOf returns the unit of a quantity, and whether there is one with that name.
+// unitOf returns the unit of a quantity, and whether the quantity exists.
 func unitOf(q Quantity) (unit, bool) {
 	bare, _ := q.WithoutConfig()
 	u, known := quantityUnits()[bare]
 	return u, known
 }
 
-// unitExample says how values of a unit are written.
+// unitExample describes how values of a unit are written.
 func unitExample(u unit) string {
 	return [...]string{"a number, such as 50", "a time, such as 10s, 500ms, 2m or 24h", "a share, such as 0.8 or 80%"}[u]
 }
 
-// parseValue reads a value of a quantity.
+// parseValue parses a value of a quantity.
 func parseValue(q Quantity, text string) (float64, error) {
 	u, _ := unitOf(q)
 	var value float64
@@ -90,7 +90,7 @@ func parseValue(q Quantity, text string) (float64, error) {
 	return value, nil
 }
 
-// format writes a value of a quantity.
+// format formats a value of a quantity.
 func (q Quantity) format(value float64) string {
 	u, _ := unitOf(q)
 	switch u {
@@ -102,14 +102,14 @@ func (q Quantity) format(value float64) string {
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }
 
-// Reading has the quantities that one member reports.
+// Reading contains the quantities that one member reports.
 type Reading struct {
 	Member string // such as "shard2/host:27018"
-	// Values are those of the config servers with ConfigPrefix before them.
+	// Values are the values by quantity. Quantities of config servers have the prefix ConfigPrefix.
 	Values map[Quantity]float64
 }
 
-// ParseShare reads a share: "85%" or 0.85.
+// ParseShare parses a fraction: "85%" or 0.85.
 func ParseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(number, 64)

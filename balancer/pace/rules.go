@@ -8,91 +8,90 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// LimitNote says where a limit comes from. A Fixed one is not set by an option.
+// LimitNote says where a limit comes from. A Fixed limit is not set by an option.
 type LimitNote struct {
 	Text  string
 	Fixed bool
 }
 
-// reachedError is the error of a run at a limit.
+// reachedError returns the error for a run at a limit.
 func (n LimitNote) reachedError(limit string) error {
 	return &OverError{Why: "the limit of " + limit + " is reached" + n.Text, Fixed: n.Fixed}
 }
 
-// Rules say when a move may begin. The zero Rules let every move begin at once,
-// but for failures.
+// Rules decide when a move may begin. The zero Rules admit every move immediately, except after
+// failures.
 type Rules struct {
-	// MaxMoves and MaxBytes bound what this run moves, MaxTime how long it begins
-	// anything, waits included. Zero means no limit.
+	// MaxMoves and MaxBytes limit the amount that this run moves. MaxTime limits the time in which
+	// steps begin, including waits. Zero means no limit.
 	MaxMoves int
 	MaxBytes int64
 	MaxTime  time.Duration
-	// OnlyWorkingTime excludes from MaxTime the time in which a window is shut or a hold keeps moves from
-	// beginning: for work that takes several nights.
+	// OnlyWorkingTime excludes from MaxTime the time in which a window is shut or a hold keeps moves
+	// from beginning, for work that takes several nights.
 	OnlyWorkingTime bool
-	// The notes say after that a limit is reached whose it is.
+	// MovesNote, BytesNote and ForNote are appended to the message about a reached limit, and say who
+	// has set the limit.
 	MovesNote, BytesNote, ForNote LimitNote
-	// MovedBefore and Spent are what earlier runs of the same work have moved, and for how long:
-	// they count against the limits.
+	// MovedBefore and SpentBefore are the amount that earlier runs of the same work have moved, and
+	// their time. They count against the limits.
 	MovedBefore Done
 	SpentBefore time.Duration
-	// Pause is how long to wait after each move before the next begins, FirstPause what is left of
-	// that since the last move of an earlier run.
+	// Pause is the wait after each move before the next move begins. FirstPause is the rest of that
+	// wait after the last move of an earlier run.
 	Pause, FirstPause time.Duration
-	// CoolDown is how long a range that was moved is left alone, by whoever chooses
-	// what moves: a Gate takes any.
+	// CoolDown is the time for which a range that was moved is not moved again. The code that chooses
+	// moves enforces it; a Gate does not.
 	CoolDown time.Duration
-	// Window is when moves begin; nil is always.
+	// Window is the time of day in which moves begin; nil means always.
 	Window *Window
-	// Hours are more windows: one of each list has to be open.
+	// Hours contains further windows: one window of each slice has to be open.
 	Hours [][]*Window
-	// PauseWhen is when none begins; nil is never.
+	// PauseWhen is the condition under which no move begins; nil means never.
 	PauseWhen *Condition
-	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
-	// does not ask.
+	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
+	// disables the check.
 	DiskLimit float64
-	// MaxFailures is after how many failures in a row nothing begins any more; zero
-	// is 10.
+	// MaxFailures is the number of consecutive failures after which no move begins any more; zero means
+	// 10.
 	MaxFailures int
 }
 
-// Move is a move, or another step of some shards, as far as the pace goes by it.
+// Move is a move, or another step, with the properties that matter for the pace.
 type Move struct {
 	Namespace string
-	Min, Max  catalog.Key // Max is zero where the donor chooses it
+	Min, Max  catalog.Key // Max is zero if the donor chooses it
 	From, To  catalog.ShardID
-	Bytes     int64 // what it is expected to move
-	// MaxBytes is what it may move, as far as anybody knows: beside moves under way another
-	// one begins only if all of them may move so much. Zero is Bytes.
+	Bytes     int64 // expected number of bytes to move
+	// MaxBytes is the maximum number of bytes that it may move, as far as known. While other moves are
+	// running, a move begins only if the maximum of all of them stays within the limit. Zero means
+	// Bytes.
 	MaxBytes int64
-	// RoomBytes is what has to have room on the recipient's volume. Zero is Bytes.
+	// RoomBytes is the number of bytes that need room on the recipient's volume. Zero means Bytes.
 	RoomBytes int64
-	// WholeRange tells that all of the range moves: what has to have room can be counted.
+	// WholeRange says that the whole range moves, so that its bytes can be counted.
 	WholeRange bool
-	// MovesNothing tells that nothing moves: a split or a merge, which the limits of moves
-	// do not count.
+	// MovesNothing says that the step is a split or a merge, to which the limits of moves do not apply.
 	MovesNothing bool
 }
 
-// OverError says that nothing begins any more, for a reason that is not a mistake.
+// OverError says that no move begins any more, for a reason that is not an error.
 type OverError struct {
 	Why string
-	// Fixed tells that no option of the run lifts it: the limit is that of a policy.
+	// Fixed says that no option of the run changes this, since a policy sets the limit.
 	Fixed bool
 }
 
 func (e *OverError) Error() string { return e.Why }
 
-// AskError says that nothing begins any more before somebody has looked into the
-// failures.
+// AskError says that no move begins any more until the operator has investigated the failures.
 type AskError struct {
-	// InARow is how many moves have failed since the last one that did not; 0 when
-	// one failure was enough.
+	// InARow is the number of consecutive failures; 0 if one failure was enough.
 	InARow int
-	Err    error // of the last one
+	Err    error // the error of the last failure
 }
 
-// Error says what to do, too.
+// Error also names a remedy.
 func (e *AskError) Error() string {
 	info := policy.FailureInfoOf(e.Err)
 	text := fmt.Sprintf("%v. %s %s", e.Err, info.Meaning, info.Remedy)
@@ -105,5 +104,5 @@ func (e *AskError) Error() string {
 // Unwrap returns the last failure.
 func (e *AskError) Unwrap() error { return e.Err }
 
-// Failure says that the operator is to be asked.
+// Failure returns policy.AskOperator.
 func (e *AskError) Failure() policy.Failure { return policy.AskOperator }

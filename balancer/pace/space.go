@@ -13,32 +13,33 @@ import (
 
 // VolumeRoom is the free space of the recipient's volume below the disk limit.
 type VolumeRoom struct {
-	// Shortfall returns how many bytes on disk are lacking for so many bytes of the collection;
-	// 0 where there is room, MaxInt64 where the volume is not known.
+	// Shortfall returns how many bytes are missing on the volume to store the given number of bytes of
+	// the collection; 0 if there is room, MaxInt64 if the volume is not known.
 	Shortfall func(bytes int64) int64
-	// CountedBytes is how many bytes the donor has counted in the range of a WholeRange move; 0 if it
-	// was not asked, or did not answer.
+	// CountedBytes is the number of bytes that the donor has counted in the range of a WholeRange move;
+	// 0 if the donor was not asked, or did not answer.
 	CountedBytes int64
-	// Orphans are documents of the collection that the recipient has yet to delete, which
-	// makes room for others of it.
+	// Orphans is the number of documents of the collection that the recipient has yet to delete, which
+	// makes room for other documents of the collection.
 	Orphans int64
 }
 
-// WithVolumes sets the function that reads the free space of a move's recipient. Without it a
-// disk limit lets nothing begin.
+// WithVolumes sets the function that reads the free space of a move's recipient. Without it, a disk
+// limit admits no move.
 func WithVolumes(read func(context.Context, Move) (VolumeRoom, error)) Option {
 	return func(g *Gate) { g.readRoom = read }
 }
 
-// checkpointDelay is how long received data may be missing in the sizes of files: they grow
-// with the next checkpoint, each minute.
+// checkpointDelay is the time for which received data may be missing in the sizes of files, which grow
+// with the next checkpoint, once a minute.
 const checkpointDelay = 2 * time.Minute
 
-// maxDeletionWait limits how long deletions are waited for: their delay is a quarter of an
-// hour by default.
+// maxDeletionWait is the maximum wait for range deletions. Their delay is a quarter of an hour by
+// default.
 const maxDeletionWait = time.Hour
 
-// readSpaceObstacle checks that the recipient has room for a move, and sets the bytes that need it.
+// readSpaceObstacle checks that the recipient has room for a move, and sets the number of bytes that
+// need room.
 func (g *Gate) readSpaceObstacle(ctx context.Context, m *Move) (*obstacle, error) {
 	if g.rules.DiskLimit == 0 || m.MovesNothing || m.To == "" || m.To == m.From {
 		return nil, nil
@@ -80,17 +81,17 @@ func (g *Gate) noSpaceText(m *Move, lacks int64) string {
 
 func (m Move) roomBytes() int64 { return cmp.Or(m.RoomBytes, m.Bytes) }
 
-// arrivals is what shards receive, or have received a moment ago.
+// arrivals contains the moves that shards are receiving, or have received recently.
 type arrivals map[catalog.ShardID][]arrival
 
 type arrival struct {
 	ns    string
 	min   catalog.Key
 	bytes int64
-	ended time.Time // zero while it is under way
+	ended time.Time // zero while the move is running
 }
 
-// countMove notes that a move begins (times > 0) or ends.
+// countMove records that a move begins (times > 0) or ends.
 func (a arrivals) countMove(m Move, times int, now time.Time) {
 	if m.To == "" {
 		return

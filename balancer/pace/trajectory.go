@@ -5,30 +5,29 @@ import (
 	"time"
 )
 
-// Range is how long something takes at least and at most, nine times in ten.
+// Range is the time that something takes, at least and at most, with a probability of nine in ten.
 type Range struct{ Low, High time.Duration }
 
-// Remaining is what a run still has to do, as far as whoever planned it knows.
+// Remaining is the remaining work of a run, as far as known.
 type Remaining struct {
-	Bytes int64 // that are to be moved
-	Steps int   // where it is not bytes that take the time
+	Bytes int64 // bytes to move
+	Steps int   // steps, for work whose time does not depend on bytes
 }
 
-// trajectory is the progress over time, from which the remaining time is estimated: each run
-// measures itself, at the pace that its own rules, the load of these hours and these
-// links leave. A forecast knows the balancer's rounds and pauses instead, which an
-// shardsh run does not have.
+// trajectory is the progress over time, from which the remaining time is estimated. Each run measures
+// itself, under its own rules and the current load and network. A forecast, in contrast, models the
+// rounds and pauses of the cluster's balancer, which do not apply to a run of shardsh.
 type trajectory struct {
 	marks []mark
 }
 
-// mark is how much was done when a step ended.
+// mark is the amount that was done when a step ended.
 type mark struct {
-	at     time.Duration // since the first step began, without the time of a shut window
-	amount float64       // since then
+	at     time.Duration // since the start of the first step, without the time of a shut window
+	amount float64       // done since then
 }
 
-// maxMarks is how many are kept of a trajectory, however long it is.
+// maxMarks is the maximum number of marks of a trajectory, however long the run is.
 const maxMarks = 128
 
 func (c *trajectory) addMark(at time.Duration, amount float64) {
@@ -51,19 +50,21 @@ const (
 )
 
 const (
-	// assumedSpread is what the logarithm of the pace of parts of a trajectory varies by as
-	// long as few were seen, doubt how many of those that were seen it counts as.
+	// assumedSpread is the assumed standard deviation of the logarithm of the pace as long as few parts
+	// were seen. doubt is the number of parts as which the assumption counts.
 	assumedSpread = 0.5
 	doubt         = 3
-	// surprise remains however much was seen: the load of the next hour is another.
+	// surprise is the part of the uncertainty that remains after any number of parts, since the load of
+	// the next hour may differ.
 	surprise = 0.25
-	// nineInTen lie within so many standard deviations.
+	// nineInTen is the number of standard deviations that contain nine in ten values.
 	nineInTen = 1.645
-	// maxParts are those that a trajectory is cut into, to see how they differ.
+	// maxParts is the maximum number of parts into which a trajectory is divided to measure their
+	// variation.
 	maxParts = 16
 )
 
-// timeToGo returns how long an amount takes, as seen at a time of the trajectory.
+// timeToGo returns how long the remaining amount takes, as seen at a time of the trajectory.
 func (c *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
 	if len(c.marks) < minMarks || now < minTime || left <= 0 {
 		return Range{}, false
@@ -77,12 +78,12 @@ func (c *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
 	future := math.Max(1, left/last.amount*float64(parts))
 	sigma := math.Sqrt(surprise*surprise + spread*spread*(1/float64(parts)+1/future))
 	factor := math.Exp(nineInTen * sigma)
-	slow := math.Min(rate/factor, last.amount/now.Seconds()) // of a step that does not end
+	slow := math.Min(rate/factor, last.amount/now.Seconds()) // for a step that does not end
 	return Range{Low: durationOf(left / (rate * factor)), High: durationOf(left / slow)}, true
 }
 
-// spread returns the standard deviation of the logarithm of the pace of parts of the
-// trajectory, and how many there are.
+// spread returns the standard deviation of the logarithm of the pace of parts of the trajectory, and
+// the number of parts.
 func (c *trajectory) spread(rate float64) (float64, int) {
 	parts := min(maxParts, len(c.marks))
 	squares, seen := doubt*assumedSpread*assumedSpread, 0.0
@@ -91,7 +92,7 @@ func (c *trajectory) spread(rate float64) (float64, int) {
 		here := c.marks[(i+1)*len(c.marks)/parts-1]
 		amount, took := here.amount-before.amount, (here.at - before.at).Seconds()
 		if before = here; amount <= 0 || took <= 0 {
-			continue // steps that ended at once, or moved nothing
+			continue // steps that ended immediately, or moved nothing
 		}
 		d := math.Log(amount / took / rate)
 		seen, squares = seen+1, squares+d*d
@@ -103,15 +104,14 @@ func durationOf(s float64) time.Duration {
 	return time.Duration(math.Min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
 }
 
-// SetRemaining tells what is left to do. Where it is not told, it is not known how long the rest
-// takes.
+// SetRemaining sets the remaining work. Without it, the remaining time is not known.
 func (g *Gate) SetRemaining(l Remaining) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.left = &l
 }
 
-// addMarks notes that a step has ended well.
+// addMarks records that a step has succeeded.
 func (g *Gate) addMarks(m Move) {
 	at := g.workedTime()
 	if !m.MovesNothing {
@@ -120,8 +120,7 @@ func (g *Gate) addMarks(m Move) {
 	g.steps.addMark(at, 1)
 }
 
-// workedTime is how long it is since the first step began, without the time of a shut
-// window.
+// workedTime returns the time since the start of the first step, without the time of a shut window.
 func (g *Gate) workedTime() time.Duration {
 	worked := g.clock.Now().Sub(g.firstStepAt)
 	if w := g.waits[WaitWindow]; w != nil {
@@ -130,8 +129,8 @@ func (g *Gate) workedTime() time.Duration {
 	return worked
 }
 
-// timeToGo is how long the rest takes, or what of it the limits of this run let in; nil
-// where that is not known yet.
+// timeToGo returns the time of the remaining work, or of the part of it that the limits of this run
+// permit; nil if it is not known yet.
 func (g *Gate) timeToGo() *Range {
 	if g.left == nil || g.firstStepAt.IsZero() {
 		return nil

@@ -9,43 +9,43 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Reason is why a move waits.
+// Reason is the reason why a move waits.
 type Reason string
 
 // The reasons.
 const (
 	WaitPause    Reason = "pause"    // after the last move
-	WaitFailures Reason = "failures" // after some
+	WaitFailures Reason = "failures" // after failures
 	WaitWindow   Reason = "window"
-	WaitNoAnswer Reason = "no answer" // the cluster can't be asked
+	WaitNoAnswer Reason = "no answer" // the cluster does not answer
 	WaitBusy     Reason = "condition" // the condition of --pause-when holds
-	WaitLimit    Reason = "limit"     // moves under way may reach it
-	WaitHold     Reason = "freeze"    // somebody wants nothing to begin
+	WaitLimit    Reason = "limit"     // running moves may reach a limit
+	WaitHold     Reason = "freeze"    // a user has paused or frozen the runs
 	WaitDisk     Reason = "disk"      // the recipient's volume has no room yet
 	WaitOverload Reason = "overload"  // a server rejects commands as overloaded
-	// NotReported is not a wait: a quantity of the condition that no member reports.
+	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
 	NotReported Reason = "untold"
 )
 
-// Event tells that moves wait, or go on.
+// Event says that moves wait, or continue.
 type Event struct {
 	Reason Reason
 	Text   string
-	// Over tells that they go on, Waited for how long they did not.
+	// Over says that moves continue. Waited is the time for which they waited.
 	Over   bool
 	Waited time.Duration
 }
 
-// wait is how long moves have waited for a reason.
+// wait records how long moves have waited for a reason.
 type wait struct {
-	waiters int // how many do
+	waiters int // number of waiting moves
 	since   time.Time
 	total   time.Duration
 	told    bool
-	text    string // that was told last
+	text    string // the text of the last event
 }
 
-// waitedTime is how long that was.
+// waitedTime returns the total time of the wait.
 func (w *wait) waitedTime(now time.Time) time.Duration {
 	if w.waiters > 0 {
 		return w.total + now.Sub(w.since)
@@ -81,7 +81,7 @@ func (g *Gate) changeWait(o *obstacle) {
 	}
 }
 
-// beginWait reports whether the wait is to be told of.
+// beginWait reports whether an event is to be sent for the wait.
 func (g *Gate) beginWait(o *obstacle) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +100,7 @@ func (g *Gate) beginWait(o *obstacle) bool {
 	return true
 }
 
-// finishWait ends a wait, and tells that moves go on, if they do.
+// finishWait ends a wait, and sends the event that moves continue, if they do.
 func (g *Gate) finishWait(r Reason, goesOn bool) {
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
@@ -109,7 +109,7 @@ func (g *Gate) finishWait(r Reason, goesOn bool) {
 	}
 }
 
-// endWait reports whether the wait was told of, and is over for all.
+// endWait reports whether the wait was reported, and has ended for all moves.
 func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,13 +130,13 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 // Stats are the statistics of a run.
 type Stats struct {
 	Done
-	// Failures counts them by class.
+	// Failures contains the numbers of failures by class.
 	Failures map[policy.Failure]int
-	// Waited is how long moves have waited, those that still do included.
+	// Waited is the time that moves have waited, including moves that still wait.
 	Waited map[Reason]time.Duration
-	// Left is what is left to do, ToGo how long that takes at the pace of this run, or
-	// what its limits let in of it, without the time of a shut window. Both are nil
-	// where it is not known, as ToGo is at the beginning.
+	// Left is the remaining work. ToGo is the estimated time for it, or for the part that the limits of
+	// this run permit, at the pace of this run and without the time of a shut window. Both are nil if
+	// they are not known; ToGo is not known at the beginning.
 	Left *Remaining
 	ToGo *Range
 }

@@ -9,20 +9,20 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Window is the time of the day in which moves begin, by the clock of a zone.
+// Window is the time of day in which moves begin, in a time zone.
 type Window struct {
 	catalog.Window
 	Location *time.Location
 	// name is the time zone as shown to users.
 	name string
-	// IsLocal says that the zone is that of this machine, as none was named.
+	// IsLocal says that no zone was given, so that the time zone of this machine is used.
 	IsLocal bool
 }
 
 const windowExamples = `"22:00-06:00", "22:00-06:00 UTC", "22:00-06:00 +02:00" or "22:00-06:00 Europe/Berlin"`
 
-// ParseWindow reads a window. Without a zone it goes by the clock of local, that of
-// this machine; only its times: what time it is the cluster says.
+// ParseWindow parses a window. Without a zone, the times are in the zone local, that of this machine.
+// The current time is always that of the cluster.
 func ParseWindow(text string, local *time.Location) (*Window, error) {
 	times, zone, named := strings.Cut(strings.TrimSpace(text), " ")
 	start, stop, ok := strings.Cut(times, "-")
@@ -53,8 +53,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	return w, nil
 }
 
-// LocalLocation returns the time zone of this machine, with its name where that can
-// be found out.
+// LocalLocation returns the time zone of this machine, with its name if the name is known.
 func LocalLocation() *time.Location {
 	name, set := os.LookupEnv("TZ")
 	if target, err := os.Readlink("/etc/localtime"); !set && err == nil {
@@ -66,7 +65,7 @@ func LocalLocation() *time.Location {
 	return time.Local
 }
 
-// localZoneName is how the zone of this machine is told of.
+// localZoneName returns how the time zone of this machine is shown.
 func localZoneName(zone *time.Location) string {
 	name := zone.String()
 	if zone == time.Local {
@@ -75,16 +74,16 @@ func localZoneName(zone *time.Location) string {
 	return name + ", the time zone of this machine"
 }
 
-// String is "22:00-06:00 Europe/Berlin".
+// String returns the window, such as "22:00-06:00 Europe/Berlin".
 func (w *Window) String() string { return w.Window.String() + " " + w.name }
 
-// NextOpen returns when the window is open next: now if it is.
+// NextOpen returns when the window opens next: now if it is open.
 func (w *Window) NextOpen(now time.Time) time.Time {
 	opens, _ := (&catalog.Settings{Window: &w.Window}).NextOpen(now.In(w.Location)) // one window opens every day
 	return opens
 }
 
-// shutObstacle says that the window is, and until when.
+// shutObstacle returns the obstacle for the shut window, until it opens.
 func (w *Window) shutObstacle(now time.Time) *obstacle {
 	opens := w.NextOpen(now)
 	left := opens.Sub(now)

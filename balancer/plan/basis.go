@@ -66,10 +66,11 @@ func stateHash(s *catalog.Snapshot, names []string, g Goal) string {
 	return h.hexDigits(hashLength)
 }
 
-// hashLength is long enough to be unique among the plans of one operator.
+// hashLength is the length of hashes, which is sufficient for uniqueness among the plans of one
+// operator.
 const hashLength = 16
 
-// hasher sums up values, each with its end.
+// hasher hashes a sequence of values, each with a terminator.
 type hasher struct{ hash.Hash }
 
 func (h hasher) add(values ...any) {

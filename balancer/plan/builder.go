@@ -11,35 +11,36 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// builder makes a plan from the events of a simulation.
+// builder builds a plan from the events of a simulation.
 type builder struct {
 	o     Options
 	scope *scope
 	plan  *Plan
 
-	// holdings is what each shard has after the last step.
+	// holdings contains what each shard has after the last step.
 	holdings map[catalog.ShardID]Holding
-	// engineRound is the engine's; touched are the shards of the plan's round, which is
-	// no longer than that of the engine.
+	// engineRound is the round of the engine. touchedShards are the shards of the plan's round, which
+	// ends at the latest with the engine's round.
 	engineRound, planEngineRound int
 	touchedShards                []catalog.ShardID
-	// explainedSteps is how many steps have their reasons.
+	// explainedSteps is the number of steps that have their reasons.
 	explainedSteps int
-	// passedLimit names the limit that the next step would pass. closed: no more steps.
+	// passedLimit names the limit that the next step would exceed. closed says that no more steps are
+	// added.
 	passedLimit string
 	closed      bool
-	// lastDrainMark is how far the plan was with the last step off the shard to drain.
+	// lastDrainMark is the state of the plan after the last step off the shard to drain.
 	lastDrainMark mark
-	// defragmented counts collections whose defragmentation has ended.
+	// defragmented is the number of collections whose defragmentation has ended.
 	defragmented int
 	failures     failurePeriod
-	// obstacles says why a goal that the balancer does not have (presplit, load) is not
+	// obstacles are the reasons why a goal that the balancer does not have (presplit, load) is not
 	// reached.
 	obstacles []diagnosis.Finding
 
-	// volumes are those of the shards, with what steps that the engine does not choose
-	// bring there; nil without a disk limit. shortages are what had no room, with the
-	// bytes that it lacked.
+	// volumes are the volumes of the shards, including the data that steps not chosen by the engine
+	// bring there; nil without a disk limit. shortages contains the moves that had no room, with the
+	// missing bytes.
 	volumes   *catalog.Volumes
 	shortages map[sim.Shortage]int64
 
@@ -47,17 +48,17 @@ type builder struct {
 	end          *catalog.Snapshot
 }
 
-// mark is how far a plan is.
+// mark is a state of a plan.
 type mark struct {
 	steps  int
 	totals Totals
 	held   map[catalog.ShardID]Holding
 }
 
-// failurePeriod is a time of failures without a step.
+// failurePeriod is a period of failures without a step.
 type failurePeriod struct {
 	since, until time.Time
-	round        int // of the first one
+	round        int // of the first failure
 	last         error
 }
 
@@ -113,7 +114,7 @@ func (b *builder) addEvent(e sim.Event) {
 	}
 }
 
-// addStep adds a step, unless that would pass a limit: then the plan has ended.
+// addStep adds a step, unless the step would exceed a limit. In that case the plan ends.
 func (b *builder) addStep(s Step, e sim.Event) {
 	if b.closed {
 		return
@@ -145,8 +146,8 @@ func (b *builder) addStep(s Step, e sim.Event) {
 	}
 }
 
-// dropAfterDrain drops the steps after the last move off the shard to drain: what the
-// balancer would do while it can't go on with that.
+// dropAfterDrain removes the steps after the last move off the shard to drain: those of the balancer
+// while it can't continue the drain.
 func (b *builder) dropAfterDrain() {
 	if b.o.Goal.Kind != Drain || b.closed {
 		return
@@ -158,14 +159,14 @@ func (b *builder) dropAfterDrain() {
 	}
 }
 
-// startsRound reports whether a step begins a round: the engine has gone on to
-// another one, or a shard of the step has been touched already.
+// startsRound reports whether a step begins a new round, because the engine has begun another round, or
+// because the current round already uses a shard of the step.
 func (b *builder) startsRound(s Step) bool {
 	return len(b.plan.Steps) == 0 || b.planEngineRound != b.engineRound || slices.Contains(b.touchedShards, s.From) ||
 		slices.Contains(b.touchedShards, s.To)
 }
 
-// passesLimit names the limit that a step would exceed.
+// passesLimit returns the name of the limit that a step would exceed; empty if there is none.
 func (b *builder) passesLimit(s Step) string {
 	l, t := b.o.Limits, b.plan.Totals
 	switch {
@@ -181,8 +182,8 @@ func (b *builder) passesLimit(s Step) string {
 	return ""
 }
 
-// countStep adds a step to the totals and to what shards have. left is how many pieces
-// of the chunk that moves stay.
+// countStep adds a step to the totals and holdings. left is the number of pieces of the moved chunk
+// that stay.
 func (b *builder) countStep(s Step, left int) {
 	b.plan.Totals.add(s)
 	switch s.Kind {
@@ -196,21 +197,21 @@ func (b *builder) countStep(s Step, left int) {
 	}
 }
 
-// onDecisions explains the moves of a round, which have been taken by now.
+// onDecisions explains the moves of a round after all of them were added.
 func (b *builder) onDecisions(_ time.Time, decisions []policy.Decision) {
 	b.explainSteps(decisions)
 	b.engineRound++
 }
 
-// maxFailedRounds and minStuckTime: after so many rounds of failures without a step,
-// over at least this time, the plan is taken to be stuck.
+// maxFailedRounds is the number of rounds with failures and without a step, over at least minStuckTime,
+// after which the plan counts as stuck.
 const (
 	maxFailedRounds = 200
 	minStuckTime    = time.Hour
 )
 
-// isOver reports whether the plan has ended before the balancer is idle. The round in
-// which it ends goes on until the steps have their reasons.
+// isOver reports whether the plan ends before the balancer is idle. The round in which the plan ends
+// continues until all steps have their reasons.
 func (b *builder) isOver() bool {
 	b.closed = b.closed || b.hasArrived()
 	return b.closed && b.explainedSteps == len(b.plan.Steps) || b.isStuck()

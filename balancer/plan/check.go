@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// checker goes over the steps of a plan.
+// checker validates the steps of a plan.
 type checker struct {
 	patterns map[string]catalog.KeyPattern
 	totals   Totals
-	touched  []catalog.ShardID // of the round
+	touched  []catalog.ShardID // in the current round
 }
 
 // check returns why a plan is invalid; nil for a valid one.
@@ -88,7 +88,7 @@ func (c *checker) checkStep(s Step) error {
 	return c.checkRound(s)
 }
 
-// checkKind checks that the step has just the fields of its kind.
+// checkKind checks that the step has exactly the fields of its kind.
 func (s Step) checkKind() error {
 	switch s.Kind {
 	case Move:
@@ -113,7 +113,7 @@ func (s Step) checkKind() error {
 	return fmt.Errorf("%q is not a valid kind of step", s.Kind)
 }
 
-// checkRound checks that the steps of a round touch different shards, and counts.
+// checkRound checks that the steps of a round use different shards, and counts rounds.
 func (c *checker) checkRound(s Step) error {
 	switch s.Round - c.totals.Rounds {
 	case 0:
@@ -135,7 +135,7 @@ func (c *checker) checkRound(s Step) error {
 	return nil
 }
 
-// shards are those that a step touches.
+// shards returns the shards that a step uses.
 func (s Step) shards() []catalog.ShardID {
 	if s.Kind == Move {
 		return []catalog.ShardID{s.From, s.To}
@@ -143,7 +143,7 @@ func (s Step) shards() []catalog.ShardID {
 	return []catalog.ShardID{s.From}
 }
 
-// add counts a step.
+// add adds a step to the totals.
 func (t *Totals) add(s Step) {
 	t.Rounds, t.Time = s.Round, max(t.Time, s.After+s.Takes)
 	switch s.Kind {

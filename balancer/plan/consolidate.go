@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// addConsolidation merges all neighbours on a shard that may be one chunk, whatever
-// their age: a round has one merge of each shard.
+// addConsolidation adds merges of all adjacent chunks on a shard that can be merged, whatever their
+// age. A round has one merge on each shard.
 func (b *builder) addConsolidation() {
 	b.balancerIdle, b.end = true, b.scope.start
 	var work [][]mergeRun
@@ -41,7 +41,7 @@ func (b *builder) addConsolidation() {
 	}
 }
 
-// mergeRun is some neighbours on a shard that may be one chunk.
+// mergeRun is a sequence of adjacent chunks on a shard that can be merged.
 type mergeRun struct {
 	ns       string
 	shard    catalog.ShardID
@@ -50,7 +50,7 @@ type mergeRun struct {
 }
 
 func findMergeRuns(c *catalog.CollectionState, id catalog.ShardID) (list []mergeRun) {
-	if c.Table == nil { // it has no neighbours on one shard
+	if c.Table == nil { // the collection has no adjacent chunks on one shard
 		return nil
 	}
 	runs := policy.MergeableRuns(policy.MergeSearch{

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// finish puts the plan together.
+// finish completes the plan.
 func (b *builder) finish() (*Plan, error) {
 	b.explainSteps(nil)
 	b.dropAfterDrain()
@@ -22,8 +22,8 @@ func (b *builder) finish() (*Plan, error) {
 	return p, p.setIDs()
 }
 
-// noteGuesses names the collections whose chunks are cut where it is not known which keys there
-// are.
+// noteGuesses adds a note with the collections whose chunks are split although the distribution of
+// their keys is not known.
 func (b *builder) noteGuesses() {
 	var guessed []string
 	for _, s := range b.plan.Steps {
@@ -51,7 +51,7 @@ func (b *builder) preventsGoal(f diagnosis.Finding) bool {
 	return f.Code != diagnosis.Orphans && f.Code != diagnosis.ShardSlow
 }
 
-// leftFindings returns findings about what remains when all steps are done, and why.
+// leftFindings returns findings about what remains when all steps are done, with reasons.
 func (b *builder) leftFindings() []diagnosis.Finding {
 	list := []diagnosis.Finding{}
 	switch {
@@ -90,13 +90,13 @@ func (b *builder) leftFindings() []diagnosis.Finding {
 	return list
 }
 
-// zoneCodes are of what keeps chunks from their zones.
+// zoneCodes are the codes of findings that prevent chunks from moving into their zones.
 var zoneCodes = []diagnosis.Code{
 	diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.UnalignedZones, diagnosis.ZoneRangesOverlap,
 	diagnosis.NoRecipient, diagnosis.OnlyJumboChunks,
 }
 
-// concernsGoal reports whether a finding is of what keeps the goal from being reached.
+// concernsGoal reports whether a finding concerns the goal.
 func (b *builder) concernsGoal(f diagnosis.Finding) bool {
 	switch b.o.Goal.Kind {
 	case Zones:

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// searchFittingOrder searches another order of moves if disks are too full for the balancer's: the
-// balancer only ever moves a chunk to where it belongs, and does not make room first. Where
-// it finds none the steps stay as they are.
+// searchFittingOrder searches another order of moves if disks are too full for the balancer's order:
+// the balancer only moves a chunk to its final shard, and does not make room first. If there is no such
+// order, the steps are not changed.
 func (b *builder) searchFittingOrder() error {
 	searched := []GoalKind{Balance, Drain, Zones}
 	if len(b.shortages) == 0 || b.passedLimit != "" || !slices.Contains(searched, b.o.Goal.Kind) ||
@@ -42,27 +42,27 @@ func (b *builder) searchFittingOrder() error {
 	return nil
 }
 
-// maxSearchMoves limits a search by chunks times shards: each of its states has up to
-// so many moves. maxStates and maxPlaces are how many states it keeps, and how many places
-// of chunks in all of them. The states of a small cluster are fewer, so that a search that
-// finds nothing there has proved that there is nothing.
+// maxSearchMoves limits a search by the product of chunks and shards, which is the maximum number of
+// moves in each state. maxStates is the maximum number of states that are kept, and maxPlaces is the
+// maximum number of chunk positions in all of them. A small cluster has fewer states, so that a failed
+// search proves that there is no such order.
 const (
 	maxSearchMoves = 4_000
 	maxStates      = 20_000
 	maxPlaces      = 2_000_000
 )
 
-// fitSearch is the search for an order of moves to a goal that has room at each step. It moves
-// whole chunks, one at a time, and waits after each until the donor has deleted it.
+// fitSearch searches an order of moves to a goal in which each move has room. It moves whole chunks,
+// one at a time, and waits after each move until the donor has deleted the chunk.
 type fitSearch struct {
 	b          *builder
 	colls      []*catalog.CollectionState
 	shards     []catalog.ShardState
 	chunks     []fitChunk
-	firstChunk []int // the first of the chunks of each collection
+	firstChunk []int // index of the first chunk of each collection
 	start      *catalog.Volumes
-	tried      map[string][]*catalog.Volumes // by places of the chunks
-	keptStates int                           // states
+	tried      map[string][]*catalog.Volumes // by shards of the chunks
+	keptStates int                           // number of states
 }
 
 // fitChunk is a chunk that a search may move.
@@ -71,11 +71,11 @@ type fitChunk struct {
 	coll    int
 	bytes   int64
 	docs    int64
-	shard   uint8   // the place of its shard
-	targets []uint8 // where it may go
+	shard   uint8   // index of its shard
+	targets []uint8 // indexes of the shards to which it may move
 }
 
-// newFitSearch returns a search, nil for a cluster that is too large for one.
+// newFitSearch returns a search; nil if the cluster is too large.
 func newFitSearch(b *builder) *fitSearch {
 	f := &fitSearch{b: b, colls: b.scope.colls, shards: b.scope.start.Shards(), tried: map[string][]*catalog.Volumes{}}
 	count := 0
@@ -101,8 +101,8 @@ func newFitSearch(b *builder) *fitSearch {
 	return f
 }
 
-// addCollection takes the chunks of a collection into the search. It is false for one on a shard that
-// the cluster does not have.
+// addCollection adds the chunks of a collection to the search. It returns false if a chunk is on a
+// shard that does not exist.
 func (f *fitSearch) addCollection(i int) bool {
 	c, release := f.colls[i], f.b.scope.start.Release()
 	size := cmp.Or(c.MaxChunkSizeBytes, f.b.scope.start.Settings().MaxChunkSizeBytes)
@@ -130,15 +130,15 @@ func (f *fitSearch) addCollection(i int) bool {
 	return true
 }
 
-// searchState is where chunks are, after some moves.
+// searchState is a distribution of chunks after some moves.
 type searchState struct {
 	places   []uint8
 	volumes  *catalog.Volumes
-	distance int64 // an estimate of what there is to do; 0 at the goal
+	distance int64 // an estimate of the remaining work; 0 at the goal
 	parent   *searchState
-	moved    int // the chunk that the last move brought here
+	moved    int // the chunk that the last move has moved
 	moves    int
-	number   int // in the order in which states were found
+	number   int // in the order of discovery
 }
 
 // fitMove is a move of a search.
@@ -147,7 +147,7 @@ type fitMove struct {
 	from, to uint8
 }
 
-// search returns the moves to the goal: what seems nearest to it is tried first.
+// search returns the moves to the goal. It tries the state with the smallest estimated distance first.
 func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 	first := &searchState{volumes: f.start}
 	for _, c := range f.chunks {
@@ -173,7 +173,7 @@ func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 	return nil, false, nil
 }
 
-// nextStates visits the states that are a move away.
+// nextStates returns the states that can be reached with one move.
 func (f *fitSearch) nextStates(s *searchState) func(yield func(*searchState) bool) {
 	return func(yield func(*searchState) bool) {
 		for i, c := range f.chunks {
@@ -206,8 +206,8 @@ func (f *fitSearch) nextStates(s *searchState) func(yield func(*searchState) boo
 	}
 }
 
-// remember remembers a state, and reports whether none was as good before: with all chunks in
-// the same places, and with files that are nowhere larger.
+// remember records a state. It returns false if an earlier state was at least as good: with all chunks
+// on the same shards, and with no file larger.
 func (f *fitSearch) remember(s *searchState) bool {
 	key := string(s.places)
 	for _, had := range f.tried[key] {
@@ -221,7 +221,7 @@ func (f *fitSearch) remember(s *searchState) bool {
 	return true
 }
 
-// path returns the moves that have led to a state.
+// path returns the moves that lead to a state.
 func (s *searchState) path() (moves []fitMove) {
 	for ; s.parent != nil; s = s.parent {
 		moves = append(moves, fitMove{s.moved, s.parent.places[s.moved], s.places[s.moved]})
@@ -230,7 +230,7 @@ func (s *searchState) path() (moves []fitMove) {
 	return moves
 }
 
-// stateHeap is a heap with the one that is nearest to the goal first.
+// stateHeap is a heap of states. The state with the smallest distance is first.
 type stateHeap []*searchState
 
 func (h stateHeap) Len() int { return len(h) }

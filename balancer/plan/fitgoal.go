@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// distance estimates how far from the goal a search is, with chunks in some places; 0 is at
-// the goal.
+// distance returns an estimate of the distance to the goal for a distribution of chunks; 0 means that
+// the goal is reached.
 func (f *fitSearch) distance(places []uint8) int64 {
 	if f.b.o.Goal.Kind == Balance {
 		return f.unbalancedBytes(places)
@@ -26,7 +26,7 @@ func (f *fitSearch) distance(places []uint8) int64 {
 	return n
 }
 
-// isDisplaced reports whether the goal requires a chunk to leave the shard that it is on.
+// isDisplaced reports whether the goal requires a chunk to leave its shard.
 func (f *fitSearch) isDisplaced(c fitChunk, on uint8) bool {
 	shard := f.shards[on]
 	if f.b.o.Goal.Kind == Drain {
@@ -37,7 +37,7 @@ func (f *fitSearch) isDisplaced(c fitChunk, on uint8) bool {
 	return zone != catalog.NoZone && !shard.HasZone(zone)
 }
 
-// unbalancedBytes returns how many bytes collections are away from balanced.
+// unbalancedBytes returns the number of bytes by which collections are unbalanced.
 func (f *fitSearch) unbalancedBytes(places []uint8) (sum int64) {
 	for i := range f.colls {
 		sizes := f.shardSizes(i, places)
@@ -55,7 +55,7 @@ func (f *fitSearch) unbalancedBytes(places []uint8) (sum int64) {
 	return sum
 }
 
-// shardSizes returns what each shard has of a collection, with chunks in some places.
+// shardSizes returns the size of a collection on each shard, for a distribution of chunks.
 func (f *fitSearch) shardSizes(i int, places []uint8) []int64 {
 	sizes := make([]int64, len(f.shards))
 	for at, shard := range f.shards {
@@ -69,8 +69,8 @@ func (f *fitSearch) shardSizes(i int, places []uint8) []int64 {
 	return sizes
 }
 
-// isUneven reports whether the balancer certainly moves something of a collection without
-// zones: it saves asking the policy.
+// isUneven reports whether the balancer certainly moves chunks of a collection without zones. In that
+// case the policy need not be run.
 func (f *fitSearch) isUneven(i int, sizes []int64) bool {
 	c, start := f.colls[i], f.b.scope.start
 	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 ||
@@ -89,7 +89,7 @@ func (f *fitSearch) isUneven(i int, sizes []int64) bool {
 	return most > ideal && least < ideal && most-least >= policy.ImbalanceFactor*size
 }
 
-// isSettled reports whether the balancer chooses nothing of a collection.
+// isSettled reports whether the balancer chooses nothing in a collection.
 func (f *fitSearch) isSettled(s policy.Situation) bool {
 	release := f.b.scope.start.Release()
 	c := f.b.scope.start.Collection(s.Namespace)
@@ -105,10 +105,10 @@ func (f *fitSearch) isSettled(s policy.Situation) bool {
 	return len(chosen) == 0
 }
 
-// newSituation is a collection as a round sees it, with chunks in some places.
+// newSituation returns the input of a round for a collection, with a distribution of chunks.
 func (f *fitSearch) newSituation(i int, places []uint8) policy.Situation {
 	c, err := f.collectionAt(i, places)
-	if err != nil { // of a table that can't be
+	if err != nil { // the routing table is invalid
 		return policy.Situation{}
 	}
 	sizes := map[catalog.ShardID]int64{}
@@ -123,7 +123,7 @@ func (f *fitSearch) newSituation(i int, places []uint8) policy.Situation {
 		f.b.scope.start.Settings())
 }
 
-// endChunk returns where the chunks of a collection end.
+// endChunk returns the index after the last chunk of a collection.
 func (f *fitSearch) endChunk(i int) int {
 	if i+1 < len(f.firstChunk) {
 		return f.firstChunk[i+1]
@@ -131,7 +131,7 @@ func (f *fitSearch) endChunk(i int) int {
 	return len(f.chunks)
 }
 
-// collectionAt returns a collection with its chunks in some places.
+// collectionAt returns a collection with a distribution of chunks.
 func (f *fitSearch) collectionAt(i int, places []uint8) (*catalog.CollectionState, error) {
 	next := *f.colls[i]
 	next.Sizes = maps.Clone(next.Sizes)
@@ -162,7 +162,7 @@ func (f *fitSearch) collectionAt(i int, places []uint8) (*catalog.CollectionStat
 	return &next, nil
 }
 
-// placesAfter returns where chunks are after some moves.
+// placesAfter returns the distribution of chunks after some moves.
 func (f *fitSearch) placesAfter(moves []fitMove) []uint8 {
 	places := make([]uint8, len(f.chunks))
 	for i, c := range f.chunks {
@@ -174,7 +174,7 @@ func (f *fitSearch) placesAfter(moves []fitMove) []uint8 {
 	return places
 }
 
-// snapshotAt returns the cluster with chunks in some places.
+// snapshotAt returns the cluster with a distribution of chunks.
 func (f *fitSearch) snapshotAt(places []uint8) (*catalog.Snapshot, error) {
 	s := f.b.scope.start
 	for i := range f.colls {

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// steps are the moves of a search.
+// steps returns the steps for the moves of a search.
 func (f *fitSearch) steps(moves []fitMove) []Step {
 	steps := make([]Step, len(moves))
 	for i, m := range moves {
@@ -37,17 +37,17 @@ func (f *fitSearch) steps(moves []fitMove) []Step {
 	return steps
 }
 
-// pendingDeletion is a range that a shard is to delete at a time.
+// pendingDeletion is a range that a shard is to delete, and when.
 type pendingDeletion struct {
 	ns        string
 	on        catalog.ShardID
-	min, max  catalog.Key // zero for what is not known
+	min, max  catalog.Key // zero if not known
 	bytes     int64
 	deletedAt time.Time
 }
 
-// pendingDeletions are the range deletions that the snapshot shows: the orphans of a collection on a
-// shard go with the last of them.
+// pendingDeletions returns the range deletions in the snapshot. The orphans of a collection on a shard
+// count as deleted with the last of its range deletions.
 func (b *builder) pendingDeletions() (list []pendingDeletion) {
 	s := b.scope.start
 	for _, x := range s.Parts().Deletions {
@@ -74,9 +74,9 @@ func (b *builder) pendingDeletions() (list []pendingDeletion) {
 	return list
 }
 
-// scheduleInRoom takes steps one after the other. Each begins when there is room for it, and
-// waits for what its recipient is to delete rather than have a file grow for good. It is
-// false for one that never has room.
+// scheduleInRoom schedules steps one after the other. Each step begins when there is room for it. It
+// waits for range deletions on its recipient if a file would otherwise grow permanently. scheduleInRoom
+// returns false if a step never has room.
 func (b *builder) scheduleInRoom(steps []Step) bool {
 	at, pending := b.scope.start.Time(), b.pendingDeletions()
 	for _, s := range steps {
@@ -111,9 +111,9 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 	return true
 }
 
-// firstDeletionFor returns when the first range deletion ends that a step waits for: of its range, and,
-// if a file grew otherwise, of whatever its recipient has to delete of the collection. The
-// zero time is for none.
+// firstDeletionFor returns the end of the first range deletion for which a step waits: a deletion in
+// its range or, if a file would grow otherwise, any deletion of the collection on its recipient. It
+// returns the zero time if there is none.
 func firstDeletionFor(pending []pendingDeletion, s Step, grows bool) (first time.Time) {
 	for _, d := range pending {
 		same := d.on == s.From || d.on == s.To

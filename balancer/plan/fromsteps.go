@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// FromSteps makes a plan of given steps, in their order. It numbers
-// them, lays neighbours that touch different shards into one round, adds up and
-// sets the plan's ID. It does not know what else shards hold.
+// FromSteps makes a plan from steps, in their order. It numbers the steps, puts consecutive steps that
+// use different shards into one round, computes the totals, and sets the plan's ID. The plan does not
+// contain what else is on the shards.
 func FromSteps(p Plan, steps []Step) (*Plan, error) {
 	p.Format, p.Steps, p.Totals, p.Shards = Format, []Step{}, Totals{}, []ShardChange{}
 	p.Reached, p.Left = true, []diagnosis.Finding{}

@@ -14,33 +14,33 @@ import (
 // GoalKind is the kind of goal of a plan.
 type GoalKind string
 
-// The kinds of goals.
+// These are the kinds of goals.
 const (
-	// Balance is what the balancer does until nothing is left to move.
+	// Balance does what the balancer does until nothing is left to move.
 	Balance GoalKind = "balance"
 	// Drain empties one shard.
 	Drain GoalKind = "drain"
-	// Zones brings every chunk into its zone.
+	// Zones moves every chunk into its zone.
 	Zones GoalKind = "zones"
-	// Defragment merges small chunks and moves those that need a neighbour.
+	// Defragment merges small chunks, and moves small chunks to an adjacent chunk to merge them.
 	Defragment GoalKind = "defragment"
-	// Consolidate makes as few chunks as the merges without moves allow.
+	// Consolidate merges chunks as far as possible without moves.
 	Consolidate GoalKind = "consolidate"
-	// Load evens out the operations of shards, as balance by load does in its first round.
-	// Its plans are for display only: a run counts operations again before each round.
+	// Load balances the operations of shards, like the first round of balance by load. Its plans are
+	// only for display: a run counts operations again before each round.
 	Load GoalKind = "load"
-	// Presplit cuts one collection at given points and spreads its chunks evenly
-	// over the shards, by number. It comes from its own command only.
+	// Presplit splits one collection at given points and distributes its chunks evenly over the shards,
+	// by number. Only the presplit command uses it.
 	Presplit GoalKind = "presplit"
-	// Undo takes back what was carried out of other plans: apply makes such plans.
+	// Undo reverts the executed steps of other plans. Package apply makes such plans.
 	Undo GoalKind = "undo"
 )
 
 // GoalKinds returns the kinds of goals that a user can name.
 func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate, Load} }
 
-// ParseGoal reads a goal as it is written on a command line: its kind, for a drain
-// with the shard behind it, drain=s3, for a load perhaps with what counts, load=writes.
+// ParseGoal parses a goal as written on a command line: its kind, for a drain with the shard, drain=s3,
+// and for load optionally with the kind of load, load=writes.
 func ParseGoal(text string) (Goal, error) {
 	kind, shard, given := strings.Cut(text, "=")
 	g := Goal{Kind: GoalKind(kind), Shard: catalog.ShardID(shard)}
@@ -66,29 +66,29 @@ func unknownGoalError(kind GoalKind) error {
 		kind, Balance, Drain, Zones, Defragment, Consolidate, Load)
 }
 
-// Goal is what a plan is to lead to, and for which collections.
+// Goal is the goal of a plan, with its collections.
 type Goal struct {
 	Kind GoalKind `json:"kind"`
-	// Shard is the one that Drain empties.
+	// Shard is the shard that Drain empties.
 	Shard catalog.ShardID `json:"shard,omitzero"`
 	// Namespaces are the collections; none means all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// By is what counts for Load; empty is mixed.
+	// By is the kind of load for Load; empty is mixed.
 	By heat.LoadKind `json:"by,omitzero"`
-	// Points are where Presplit cuts.
+	// Points are the split points of Presplit.
 	Points []catalog.Key `json:"points,omitempty"`
-	// Homes are where Presplit brings what lies before the first of the Points, between two of
-	// them, and from the last on; none spreads evenly.
+	// Homes are the target shards of Presplit for the ranges before the first of the Points, between
+	// two of them, and from the last on; none distributes evenly.
 	Homes []catalog.ShardID `json:"homes,omitempty"`
 }
 
-// Limits bound a plan: it ends before the first step that would pass one, but for
-// that of disks, which has other shards receive. Zero means no limit.
+// Limits limit a plan: it ends before the first step that would exceed a limit. The disk limit is
+// different: other shards receive data instead. Zero means no limit.
 type Limits struct {
 	Bytes  int64         `json:"bytes,omitzero"`
 	Moves  int           `json:"moves,omitzero"`
 	Rounds int           `json:"rounds,omitzero"`
 	Time   time.Duration `json:"timeNanos,omitzero"`
-	// Disk is the share of its volume that no shard may fill by what it receives.
+	// Disk is the maximum fraction of its volume that a shard may fill by receiving chunks.
 	Disk float64 `json:"disk,omitzero"`
 }

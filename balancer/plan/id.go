@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// computeID names a plan by all that is in it but for prose, which may be worded again.
+// computeID returns the ID of a plan, a hash of its content without prose, which may be reworded.
 func (p *Plan) computeID() (string, error) { return p.hashID(false) }
 
-// setIDs sets the plan's ID and Hash, which come of all the rest.
+// setIDs sets the plan's ID and Hash, which are computed from the other fields.
 func (p *Plan) setIDs() (err error) {
 	if p.ID, err = p.computeID(); err != nil {
 		return err
@@ -23,8 +23,9 @@ func (p *Plan) setIDs() (err error) {
 	return err
 }
 
-// computeHash returns the full hash of what computeID hashes: an ID is too short to withstand somebody who
-// makes two plans with one ID, and lets the harmless one be approved.
+// computeHash returns the full hash of the content that computeID hashes. An ID is too short to be
+// secure against an attacker who makes two plans with the same ID and lets the harmless one be
+// approved.
 func (p *Plan) computeHash() (string, error) {
 	h := hasher{sha256.New()}
 	head := *p
@@ -47,20 +48,19 @@ func (p *Plan) computeHash() (string, error) {
 	return h.hexDigits(2 * sha256.Size), nil
 }
 
-// MinApprovalDigits is how many hexadecimal digits of a Hash identify a plan
-// securely.
+// MinApprovalDigits is the number of hexadecimal digits of a Hash that identify a plan securely.
 const MinApprovalDigits = 32
 
 // ApprovalError says that a plan is not the one that was approved.
 type ApprovalError struct{ Plan, Hash, Approved string }
 
-// Error says which one it is.
+// Error names both hashes.
 func (e *ApprovalError) Error() string {
 	return fmt.Sprintf("%s is not the plan that was approved: its hash is %s, and what was approved is %s",
 		e.Plan, e.Hash, e.Approved)
 }
 
-// CheckApproval refuses what can't be the Hash of any plan, or says too little of it.
+// CheckApproval returns an error if a string can't be the beginning of a Hash, or is too short.
 func CheckApproval(approved string) error {
 	if len(approved) < MinApprovalDigits || len(approved) > 2*sha256.Size ||
 		strings.Trim(strings.ToLower(approved), "0123456789abcdef") != "" {
@@ -70,8 +70,7 @@ func CheckApproval(approved string) error {
 	return nil
 }
 
-// CheckApprovedBy returns an error unless the plan is the one with a Hash, or with one that
-// begins so.
+// CheckApprovedBy returns an error unless the plan's Hash begins with the approved string.
 func (p *Plan) CheckApprovedBy(approved string) error {
 	if err := CheckApproval(approved); err != nil {
 		return err
@@ -83,9 +82,9 @@ func (p *Plan) CheckApprovedBy(approved string) error {
 	return err
 }
 
-// hashID names a plan by all that is in it. Steps are many, and have a form of their
-// own for this, which is quicker than JSON. Prose is why steps are there, and the
-// sentences and commands of what is left.
+// hashID returns the ID of a plan, with or without prose. Steps have a separate form for this, which is
+// faster than JSON, because there are many. Prose is the reasons of steps, and the sentences and
+// commands about what is left.
 func (p *Plan) hashID(prose bool) (string, error) {
 	named := *p
 	named.ID, named.Hash, named.Left, named.Steps = "", "", nil, nil
@@ -112,7 +111,7 @@ func (p *Plan) hashID(prose bool) (string, error) {
 	return "plan-" + h.hexDigits(12), nil
 }
 
-// appendForm appends a form of the step in which no two steps are alike.
+// appendForm appends a form of the step that is different for different steps.
 func (s Step) appendForm(to []byte) []byte {
 	for _, n := range []int64{
 		int64(s.Number), int64(s.Round), int64(s.After), int64(s.Takes), int64(s.Chunks), s.Bytes, s.Documents,
@@ -135,7 +134,7 @@ func (s Step) appendForm(to []byte) []byte {
 	return to
 }
 
-// appendKey appends a key with the types of its values, which its order leaves out.
+// appendKey appends a key with the types of its values, which the key's order does not contain.
 func appendKey(to []byte, k catalog.Key) []byte {
 	for _, v := range k.Values() {
 		to = append(to, byte(v.Type))

@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// LayoutGoal returns the goal to give a collection the chunks of the collection with its name in
-// another cluster, and to spread them as they are there. The error is a
-// *diagnosis.NotFoundError for a collection that the cluster does not have.
+// LayoutGoal returns the goal to give a collection the chunks of the collection of the same name in
+// another cluster, with the same distribution. If a cluster does not have the collection, the error is
+// a *diagnosis.NotFoundError.
 //
-// Chunks go to shards of the zone that they are in there, if shards here have a zone of that
-// name. Where there are as many shards as here, each has one that takes its place: the one
-// with its name, or the next. Where there are more or fewer, those here get the same amount
-// of data each, from as few of the others as that lets them; chunks that are too large for
-// that are cut where keys were sampled.
+// Chunks go to shards of the zone in which they are in the other cluster, if shards of this cluster
+// have a zone of that name. If both clusters have the same number of shards, each shard of the other
+// cluster corresponds to one of this cluster: the one of the same name, or the next. Otherwise all
+// shards of this cluster get the same amount of data, each from as few shards of the other cluster as
+// possible. Chunks that are too large for that are split where keys were sampled.
 func LayoutGoal(ns string, s, other *catalog.Snapshot) (Goal, error) {
 	goal := Goal{Kind: Presplit, Namespaces: []string{ns}}
 	here, there := s.Collection(ns), other.Collection(ns)
@@ -55,11 +55,11 @@ type layoutCopy struct {
 	s, other    *catalog.Snapshot
 	here, there *catalog.CollectionState
 	pieces      []piece
-	groups      map[string][]int // of pieces that the same shards may have, by zone here
+	groups      map[string][]int // of pieces that can be on the same shards, by zone in this cluster
 }
 
-// addPieces makes pieces of the chunks: those that are larger than half of what a shard is to have
-// are cut.
+// addPieces makes pieces from the chunks: chunks larger than half of the amount that a shard is to get
+// are split.
 func (l *layoutCopy) addPieces() {
 	contents := sim.Measured(l.there, cmp.Or(l.there.MaxChunkSizeBytes, l.other.Settings().MaxChunkSizeBytes))
 	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
@@ -85,8 +85,8 @@ func (l *layoutCopy) addPieces() {
 	}
 }
 
-// splitPoints returns where a chunk of some size is cut so that no piece has more than most, as far
-// as it is known where its keys lie.
+// splitPoints returns the split points of a chunk so that no piece has more than most bytes, as far as
+// the distribution of keys is known.
 func (l *layoutCopy) splitPoints(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
 	if most <= 0 || bytes <= most {
 		return nil
@@ -109,8 +109,8 @@ func (l *layoutCopy) splitPoints(chunk catalog.Chunk, bytes, most int64) (points
 	return slices.CompactFunc(points, catalog.Key.Equal)
 }
 
-// zoneOf returns the zone here in which a piece belongs: that of the range, or that which it
-// has there, if shards here have one of that name.
+// zoneOf returns the zone of a piece in this cluster: the zone of the range in this cluster, or its
+// zone in the other cluster if shards of this cluster have a zone of that name.
 func (l *layoutCopy) zoneOf(lower, upper catalog.Key) string {
 	if zone := l.here.Zones.ZoneOf(lower, upper); zone != catalog.NoZone {
 		return zone
@@ -131,21 +131,21 @@ func eligibleShards(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
 	return ids
 }
 
-// assignZone decides where the pieces of a zone go.
+// assignZone decides to which shards the pieces of a zone go.
 func (l *layoutCopy) assignZone(zone string, members []int) {
 	ours, theirs := eligibleShards(l.s, zone), eligibleShards(l.other, zone)
 	owners := map[catalog.ShardID]bool{}
 	for _, i := range members {
 		owners[l.pieces[i].shard] = true
 	}
-	for id := range owners { // a shard that drains, or is of another zone, may still have some
+	for id := range owners { // a shard that is draining, or is in another zone, may still have pieces
 		if !slices.Contains(theirs, id) {
 			theirs = append(theirs, id)
 		}
 	}
 	slices.SortFunc(theirs, func(a, b catalog.ShardID) int { return strings.Compare(string(a), string(b)) })
 	switch {
-	case len(ours) == 0: // they stay where they are
+	case len(ours) == 0: // the pieces stay where they are
 	case len(ours) == len(theirs):
 		to := pairShards(ours, theirs)
 		for _, i := range members {
@@ -173,10 +173,10 @@ func pairShards(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.Shar
 	return to
 }
 
-// dealByAmount gives each shard the same amount. What the others have is laid end to end and cut into
-// as many parts as there are shards here; the pieces of each shard there are then dealt, in
-// the order of their keys, to those that get a part of it, so that neighbours go on meeting
-// several shards.
+// dealByAmount gives each shard of this cluster the same amount. The data of the other cluster's shards
+// are laid end to end and divided into as many parts as there are shards in this cluster. The pieces of
+// each shard of the other cluster are then dealt, in key order, to the shards that get a part of it, so
+// that adjacent pieces are on several shards, as before.
 func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID) {
 	of := map[catalog.ShardID][]int{}
 	weight, total := map[catalog.ShardID]float64{}, 0.0
@@ -189,7 +189,7 @@ func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID)
 	each, begins := total/float64(len(ours)), 0.0
 	for _, id := range theirs {
 		ends := begins + weight[id]
-		left := map[catalog.ShardID]float64{} // of the shard's part that each of ours is to get
+		left := map[catalog.ShardID]float64{} // the remaining part of each shard of this cluster
 		for n, to := range ours {
 			if part := min(ends, float64(n+1)*each) - max(begins, float64(n)*each); part > 0 {
 				left[to] = part
@@ -199,7 +199,7 @@ func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID)
 		share := maps.Clone(left)
 		for _, i := range of[id] {
 			to := ours[0]
-			for _, one := range ours { // the shard that still lacks most
+			for _, one := range ours { // the shard that has got the smallest fraction of its part
 				if share[one] > 0 && (share[to] == 0 || left[one]/share[one] > left[to]/share[to]) {
 					to = one
 				}
@@ -210,11 +210,12 @@ func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID)
 	}
 }
 
-// weight of a piece; empty ones count a little, so that they are spread, too.
+// weight returns the weight of a piece. Empty pieces have a small weight, so that they are distributed
+// too.
 func (l *layoutCopy) weight(i int) float64 { return 1 + float64(l.pieces[i].bytes) }
 
-// sendAllHome sends pieces to their shard of the goal. A piece whose shard may not have
-// it goes to the eligible shard with the fewest pieces.
+// sendAllHome sends pieces to their shards of the goal. A piece that may not be on its shard goes to
+// the eligible shard with the fewest pieces.
 func (b *builder) sendAllHome(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
 	count := map[catalog.ShardID]int{}
 	home := func(p piece) catalog.ShardID {

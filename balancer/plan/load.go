@@ -9,17 +9,17 @@ import (
 	"shardsh/balancer/heat"
 )
 
-// errNoLoad says what the goal Load needs.
+// errNoLoad says that the goal Load needs load data.
 var errNoLoad = errors.New("plan: the goal load needs the load of a cluster: counters and sampled queries, of which " +
 	"a file has none")
 
-// Evenness is how even the load of shards is: the largest as a multiple of the mean.
+// Evenness is the balance of load over shards: the largest load as a multiple of the mean.
 type Evenness struct {
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 }
 
-// addLoadSteps takes the steps that even out the load.
+// addLoadSteps adds the steps that balance the load.
 func (b *builder) addLoadSteps() {
 	colls, places := heat.SnapshotInput(b.scope.start, b.scope.loadMaps(b.o.Maps))
 	d := heat.Decide(colls, places, heat.Options{By: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
@@ -38,7 +38,7 @@ func (b *builder) addLoadSteps() {
 	b.obstacles = append(b.obstacles, diagnosis.StuckLoadFindings(d, b.o.Maps)...)
 }
 
-// loadMaps are the maps of collections that a plan is about.
+// loadMaps returns the heat maps of the plan's collections.
 func (sc *scope) loadMaps(maps []heat.Map) (list []heat.Map) {
 	for _, m := range maps {
 		if c := sc.start.Collection(m.Namespace); c != nil && !c.NoBalance {

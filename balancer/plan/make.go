@@ -10,14 +10,12 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// maxPlanTime limits the simulated time of a plan. What takes longer is not planned to
-// its end.
+// maxPlanTime limits the simulated time of a plan. A plan ends after this time.
 const maxPlanTime = 365 * 24 * time.Hour
 
-// Make plans the way to a goal. It returns an error for a goal or a collection that
-// the cluster does not know, and for a Snapshot without the chunks of a collection.
-// A plan without steps is not an error: Left says why, unless the goal is reached
-// already.
+// Make makes a plan for a goal. It returns an error for an unknown goal or collection, and for a
+// Snapshot without the chunks of a collection. A plan without steps is not an error: Left contains the
+// reasons, unless the goal is reached already.
 func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	if err := o.setDefaults(s); err != nil {
 		return nil, err
@@ -53,8 +51,7 @@ func unknownZoneNote(s *catalog.Snapshot) string {
 	return note + " (--time-zone, timeZone name the time zone)"
 }
 
-// chooseSteps makes the steps: what the balancer would do, unless it knows nothing of the
-// goal.
+// chooseSteps chooses the steps: those of the balancer, if the balancer has the goal.
 func (b *builder) chooseSteps() error {
 	switch {
 	case b.o.Goal.Kind == Presplit:
@@ -92,7 +89,7 @@ func (o *Options) setDefaults(s *catalog.Snapshot) error {
 	return o.check()
 }
 
-// simConfig is how the engine runs for a plan.
+// simConfig returns the configuration of the simulated engine.
 func (b *builder) simConfig() sim.Config {
 	return sim.Config{
 		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.newRand(), Parameters: b.o.Parameters, IgnoreMode: true,
@@ -101,7 +98,7 @@ func (b *builder) simConfig() sim.Config {
 	}
 }
 
-// simulate takes the steps from what the balancer would do.
+// simulate takes the steps from a simulation of the balancer.
 func (b *builder) simulate() error {
 	run, err := sim.New(b.scope.start, b.simConfig())
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// MeasuredAfterMerges is the model Measured for a cluster in which these steps have merged chunks. What
-// shards have is spread evenly over their chunks, and one that was made of eight counts as eight: as
-// one it would be taken for far too small, and too much would move.
+// MeasuredAfterMerges returns the model Measured for a cluster in which these steps have merged chunks.
+// The data of a shard are distributed evenly over its chunks, and a chunk that was merged from eight
+// counts as eight. If it counted as one, its size would be greatly underestimated, and too much would
+// move.
 func MeasuredAfterMerges(steps []Step) Model {
 	return Model{Measured, func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) sim.Amount {
 		counts := chunkCounts(c, steps)
@@ -37,8 +38,8 @@ func MeasuredAfterMerges(steps []Step) Model {
 	}}
 }
 
-// chunkCounts returns, by lower bound, as how many chunks the chunks count that lie in ranges that were
-// merged. What was cut again shares it.
+// chunkCounts returns, by lower bound, the number of chunks from which the chunks in merged ranges were
+// made. If a merged chunk was split again, its parts share the number.
 func chunkCounts(c *catalog.CollectionState, steps []Step) map[catalog.Key]float64 {
 	counts := map[catalog.Key]float64{}
 	for _, s := range steps {
@@ -50,7 +51,7 @@ func chunkCounts(c *catalog.CollectionState, steps []Step) map[catalog.Key]float
 			parts = append(parts, chunk.Min)
 		}
 		if len(parts) > s.Chunks {
-			continue // it is in as many pieces as it was before
+			continue // the range has as many chunks as before the merge
 		}
 		for _, lower := range parts {
 			counts[lower] += float64(s.Chunks) / float64(len(parts))

@@ -8,24 +8,23 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Model is a model of what chunks hold, with its name.
+// Model is a named model of the contents of chunks.
 type Model struct {
 	Name     string
 	Contents sim.ContentsModel
 }
 
-// The names of models. A skewed one may have its spread behind it: skewed=1.5.
+// These are the names of models. A skewed model may have its spread after the name: skewed=1.5.
 const (
 	Even     = "even"
 	Measured = "measured"
 	Skewed   = "skewed"
 )
 
-// defaultSkew is that of Skewed alone.
+// defaultSkew is the spread of Skewed without a number.
 const defaultSkew = 1.0
 
-// ParseModel returns the model with a name, whose lots are drawn from a seed. No
-// name is Measured.
+// ParseModel returns the model with a name. Random choices use the seed. An empty name means Measured.
 func ParseModel(name string, seed uint64) (Model, error) {
 	word, spread, given := strings.Cut(name, "=")
 	switch {
@@ -46,5 +45,5 @@ func ParseModel(name string, seed uint64) (Model, error) {
 		name, Even, Measured, Skewed)
 }
 
-// maxSkew limits the skew: at it, one chunk has nearly all data of the shard.
+// maxSkew is the maximum skew: with it, one chunk has nearly all data of its shard.
 const maxSkew = 5

@@ -12,37 +12,38 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Options say what to plan, and how.
+// Options are the input of Make.
 type Options struct {
 	Goal   Goal // the zero Goal is Balance of all collections
 	Limits Limits
-	// Maps are where the load goes, which the goal Load needs. Horizon is how long a move has to
-	// be worth it; an hour when it is zero.
+	// Maps contain the load of collections, which the goal Load needs. Horizon is the time in which a
+	// move has to pay off; zero means an hour.
 	Maps    []heat.Map
 	Horizon time.Duration
-	// IgnoreWindow plans as if the balancer worked around the clock. So does a plan for
-	// a cluster whose time zone is unknown, and says so. The balancer's mode is ignored in
-	// any case: a plan says what it would do if it were on.
+	// IgnoreWindow plans as if the balancer worked around the clock. So does a plan for a cluster whose
+	// time zone is not known, with a note. The balancer's mode is ignored in any case: a plan assumes
+	// that the balancer is on.
 	IgnoreWindow bool
-	// IgnoreJumboFlags plans as if no chunk were flagged jumbo: who carries the plan out cuts them, or
+	// IgnoreJumboFlags plans as if no chunk had the jumbo flag. The execution splits such chunks, or
 	// moves them by force.
 	IgnoreJumboFlags bool
-	// Model is what chunks are taken to hold; the zero Model takes the sizes that
-	// were measured, and what shards have as spread evenly over the rest.
+	// Model is the model of the contents of chunks. The zero Model uses the measured sizes, and
+	// distributes the rest of a shard's data evenly over the other chunks.
 	Model Model
-	// Seed has the engine draw its lots as the balancer of a mock with that seed
-	// does; 0 keeps the order of the catalog.
+	// Seed makes the engine's random choices like the balancer of a mock with that seed; 0 keeps the
+	// order of the catalog.
 	Seed uint64
-	// Rand, when it is set, is the source of lots in place of that of the Seed.
+	// Rand, if set, is the random source instead of Seed.
 	Rand *rand.Rand
-	// Costs are the durations of operations; the zero value means those of a small idle cluster.
+	// Costs are the durations of operations; the zero value means the durations of a small idle
+	// cluster.
 	Costs sim.Costs
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
-	// Watch is told how far the plan is, and may end it with an error; may be nil.
+	// Watch gets the progress of the plan, and may end it with an error; may be nil.
 	Watch sim.Watch
 
-	zoneUnknown bool // the window was ignored as its time zone is unknown
+	zoneUnknown bool // the window was ignored because its time zone is not known
 }
 
 func (o Options) check() error {
@@ -74,10 +75,10 @@ func (o Options) check() error {
 	return nil
 }
 
-// firstTerm is the term in which a mock begins.
+// firstTerm is the first term of a mock.
 const firstTerm = 1
 
-// newRand returns the engine's random source, nil for the order of the catalog.
+// newRand returns the engine's random source; nil for the order of the catalog.
 func (o Options) newRand() *rand.Rand {
 	if o.Rand != nil || o.Seed == 0 {
 		return o.Rand

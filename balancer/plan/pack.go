@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// addPacking is the defragmentation of releases that have none: up to 5.0, where a chunk
-// that is larger than the chunk size can't be moved and is cut again. So chunks are
-// merged up to the chunk size, first those of one shard. Then what is still small, a
-// quarter of the chunk size or less, goes to a neighbour's shard and becomes one
-// with it: as the balancer of later releases has it, which knows no such bound.
+// addPacking adds the steps of a defragmentation in releases without one, up to 5.0. There a chunk that
+// is larger than the chunk size can't be moved and is split again. Therefore chunks are merged up to
+// the chunk size, first those on the same shard. Then chunks that are still small, with at most a
+// quarter of the chunk size, move to the shard of an adjacent chunk and are merged with it. The
+// balancer of later releases does the same, without the upper limit.
 func (b *builder) addPacking() {
 	var steps []Step
 	for _, c := range b.scope.colls {
@@ -23,11 +23,11 @@ func (b *builder) addPacking() {
 	b.schedule(steps)
 }
 
-// packedCollection is a collection that is being packed into fewer chunks.
+// packedCollection is a collection whose chunks are being merged.
 type packedCollection struct {
 	coll  *catalog.CollectionState
 	limit int64
-	// mayReceive reports whether chunks of a zone may come to a shard.
+	// mayReceive reports whether a shard may receive chunks of a zone.
 	mayReceive func(zone string, id catalog.ShardID) bool
 	builder    *builder
 	cells      []cell
@@ -35,7 +35,7 @@ type packedCollection struct {
 	steps      []Step
 }
 
-// cell is a chunk of the packing. One that went into another one is gone.
+// cell is a chunk, or several merged chunks. A cell that was merged into another one is no longer used.
 type cell struct {
 	piece
 	prev, next int // -1 = none
@@ -71,7 +71,7 @@ func (b *builder) packCollection(c *catalog.CollectionState) []Step {
 	return p.steps
 }
 
-// mergeRuns merges neighbours on a shard as long as they fit into one chunk.
+// mergeRuns merges adjacent chunks on a shard as long as they fit into one chunk.
 func (p *packedCollection) mergeRuns() {
 	for i := 0; i >= 0; {
 		chunks := 1
@@ -84,7 +84,7 @@ func (p *packedCollection) mergeRuns() {
 	}
 }
 
-// addMergeStep adds the step that merges what has become the cell i.
+// addMergeStep adds the step that merges the chunks of cell i.
 func (p *packedCollection) addMergeStep(i, chunks int, why string) {
 	if chunks > 1 {
 		p.steps = append(p.steps, Step{
@@ -94,13 +94,13 @@ func (p *packedCollection) addMergeStep(i, chunks int, why string) {
 	}
 }
 
-// canMerge reports whether two neighbours may be one chunk.
+// canMerge reports whether two adjacent cells may be merged.
 func (p *packedCollection) canMerge(i, j int) bool {
 	x, y := p.cells[i], p.cells[j]
 	return !x.jumbo && !y.jumbo && x.zone == y.zone && x.bytes+y.bytes <= p.limit
 }
 
-// unite has the later of two neighbours become part of the earlier one.
+// unite merges the later of two adjacent cells into the earlier one.
 func (p *packedCollection) unite(i, j int) {
 	x, y := &p.cells[i], &p.cells[j]
 	x.max, x.next, y.merged = y.max, y.next, true
@@ -110,12 +110,12 @@ func (p *packedCollection) unite(i, j int) {
 	}
 }
 
-// smallDivisor is the divisor of the chunk size up to which a chunk counts as small: a quarter of
-// the chunk size.
+// smallDivisor is the divisor of the chunk size for the maximum size of a small chunk: a quarter of the
+// chunk size.
 const smallDivisor = 4
 
-// joinSmallCells joins small chunks with a neighbour, the smallest first. A chunk without a fitting one
-// is done: its neighbours only grow.
+// joinSmallCells merges small chunks with an adjacent chunk, the smallest first. A chunk without a
+// suitable neighbour is finished, since its neighbours only grow.
 func (p *packedCollection) joinSmallCells() {
 	var waiting smallCells
 	for i := range p.cells {
@@ -137,7 +137,7 @@ func (p *packedCollection) joinSmallCells() {
 	}
 }
 
-// addIfSmall adds a cell that is small.
+// addIfSmall adds a cell to the heap if it is small.
 func (p *packedCollection) addIfSmall(to smallCells, i int) smallCells {
 	if c := p.cells[i]; !c.merged && c.bytes <= p.limit/smallDivisor {
 		to = append(to, smallCell{c.bytes, i})
@@ -145,8 +145,8 @@ func (p *packedCollection) addIfSmall(to smallCells, i int) smallCells {
 	return to
 }
 
-// joinCells makes one of a cell and its neighbour, on the neighbour's shard, and returns
-// which cell that is.
+// joinCells merges a cell with its neighbour, on the neighbour's shard, and returns the index of the
+// result.
 func (p *packedCollection) joinCells(i, to int) int {
 	c, beside := p.cells[i], p.cells[to]
 	if c.shard != beside.shard {
@@ -166,8 +166,8 @@ func (p *packedCollection) joinCells(i, to int) int {
 	return first
 }
 
-// bestNeighbour returns the neighbour that a cell is merged with: one on the same shard,
-// else the larger one, which is not copied, else that whose shard has less.
+// bestNeighbour returns the neighbour with which a cell is merged: one on the same shard, else the
+// larger one, which then need not be copied, else the one whose shard has less data.
 func (p *packedCollection) bestNeighbour(i int) (to int, found bool) {
 	c := p.cells[i]
 	var beside []int
@@ -199,7 +199,7 @@ func (p *packedCollection) compareNeighbours(c, x, y cell) int {
 		cmp.Compare(p.shardBytes[x.shard], p.shardBytes[y.shard]))
 }
 
-// smallCell is a cell as it was when it was listed.
+// smallCell is a cell with its size at the time when it was added to the heap.
 type smallCell struct {
 	bytes int64
 	at    int

@@ -10,60 +10,59 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Plan is a sequence of steps to a goal. Equal Snapshots and options make equal
-// plans.
+// Plan is a sequence of steps to a goal. Equal Snapshots and options result in equal plans.
 type Plan struct {
-	// Format is the version of the plan's form in JSON.
+	// Format is the version of the plan's JSON form.
 	Format int `json:"format"`
-	// ID names the plan: a short text that is computed from all the rest but for
-	// prose, so that rewording a sentence names no plan again.
+	// ID identifies the plan. It is a short string computed from all other fields except prose, so that
+	// rewording a sentence does not change the ID.
 	ID string `json:"id"`
-	// Hash is what is approved: it changes when the ID does, and nobody can make another
-	// plan with it. Plans of earlier versions have none.
+	// Hash is the value that is approved: it changes with the ID, and it is not feasible to make
+	// another plan with the same Hash. Plans of earlier versions have none.
 	Hash string `json:"hash,omitzero"`
-	// Basis is what it was made for.
+	// Basis is the state of the cluster for which the plan was made.
 	Basis Basis `json:"basis"`
 	Goal  Goal  `json:"goal"`
-	// Undoes is the journal of an applying that the goal Undo takes back.
+	// Undoes is the journal whose steps the goal Undo reverts.
 	Undoes string `json:"undoes,omitzero"`
-	// Model names the model of chunk contents that sizes come from, Seed is that of
-	// its lots.
+	// Model is the name of the model of chunk contents from which sizes are computed. Seed is the seed
+	// of its random choices.
 	Model string `json:"model"`
 	Seed  uint64 `json:"seed,omitzero"`
-	// Limits are the bounds it was asked to keep.
+	// Limits are the limits of the plan.
 	Limits Limits `json:"limits,omitzero"`
 	Steps  []Step `json:"steps"`
-	// Shards are what each shard had and will have, by id.
+	// Shards contains what each shard had and will have, by id.
 	Shards []ShardChange `json:"shards"`
 	Totals Totals        `json:"totals"`
-	// Load is how even the goal Load makes it; nil for others.
+	// Load is the balance that the goal Load reaches; nil for other goals.
 	Load *Evenness `json:"load,omitzero"`
-	// Reached tells whether the goal is reached when all steps are done; where it
-	// is not, Left says what stays, and why.
+	// Reached says whether the goal is reached when all steps are done. If it is not, Left contains
+	// what remains, with reasons.
 	Reached bool                `json:"reached"`
 	Left    []diagnosis.Finding `json:"left"`
-	// Note says what the times of the steps leave open, and what may undo them; empty for
-	// nothing.
+	// Note says how certain the times of the steps are, and what may undo the steps; empty if there is
+	// nothing to say.
 	Note string `json:"note,omitzero"`
 }
 
-// Basis is the cluster that a plan was made for, and the state it was in.
+// Basis is the cluster for which a plan was made, in its state at that time.
 type Basis struct {
 	ClusterID bson.ObjectID `json:"clusterId,omitzero"`
 	Source    string        `json:"source"` // without credentials
-	Time      time.Time     `json:"time"`   // the cluster's
+	Time      time.Time     `json:"time"`   // of the cluster
 	Release   string        `json:"release"`
-	// Hash changes when anything does that the plan depends on.
+	// Hash changes with everything on which the plan depends.
 	Hash        string            `json:"hash"`
 	Collections []CollectionBasis `json:"collections"`
 }
 
-// CollectionBasis is a collection that the plan changes, as it was.
+// CollectionBasis is a collection that the plan changes, in its state before the plan.
 type CollectionBasis struct {
 	Namespace string `json:"ns"`
-	// UUID is in hexadecimal digits in five groups.
+	// UUID is written as hexadecimal digits in five groups.
 	UUID string `json:"uuid"`
-	// Key is the pattern of the shard key as canonical extended JSON.
+	// Key is the shard key pattern in canonical extended JSON.
 	Key     json.RawMessage      `json:"key"`
 	Version catalog.ChunkVersion `json:"version"`
 	Chunks  int                  `json:"chunks"`
@@ -75,22 +74,21 @@ type Totals struct {
 	Moves  int `json:"moves"`
 	Splits int `json:"splits"`
 	Merges int `json:"merges"`
-	// Bytes and Documents move.
+	// Bytes and Documents are the moved amounts.
 	Bytes     int64 `json:"bytes"`
 	Documents int64 `json:"documents"`
-	// Time is when the last step has ended, counted from the time of the basis.
+	// Time is the end of the last step, counted from the time of the basis.
 	Time time.Duration `json:"timeNanos"`
 }
 
-// ShardChange is what a shard had and will have of the collections that the plan
-// is about.
+// ShardChange contains what a shard had and will have of the plan's collections.
 type ShardChange struct {
 	Shard  catalog.ShardID `json:"shard"`
 	Before Holding         `json:"before"`
 	After  Holding         `json:"after"`
 }
 
-// Holding is what a shard has.
+// Holding is the amount that a shard has.
 type Holding struct {
 	Chunks int64 `json:"chunks"`
 	Bytes  int64 `json:"bytes"`

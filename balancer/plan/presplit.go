@@ -11,21 +11,21 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// piece is a range that is, or is to become, a chunk.
+// piece is a range that is, or will be, a chunk.
 type piece struct {
 	min, max  catalog.Key
 	shard, to catalog.ShardID
 	zone      string
-	jumbo     bool // it is jumbo, and stays where it is
+	jumbo     bool // has the jumbo flag, and stays where it is
 	bytes     int64
 	docs      int64
 }
 
-// addPresplit cuts a collection at the goal's points and at the bounds of its zones,
-// and spreads the pieces: each shard of a zone gets as many of its pieces as any
-// other, give or take one, and what lies in no zone goes to all shards. Pieces stay
-// where they are as far as that lets them; of those that have to go it takes first
-// the ones with a neighbour on the same shard, so that new keys meet many shards.
+// addPresplit splits a collection at the goal's points and at zone boundaries, and distributes the
+// pieces. Each shard of a zone gets the same number of the zone's pieces, with a difference of at most
+// one, and pieces outside of zones go to all shards. Pieces stay where they are as far as possible. Of
+// the pieces that have to move, those next to another piece on the same shard are chosen first, so that
+// adjacent keys are on many shards.
 func (b *builder) addPresplit() error {
 	c := b.scope.colls[0]
 	points, err := b.presplitPoints(c)
@@ -55,7 +55,7 @@ func (b *builder) addPresplit() error {
 	return nil
 }
 
-// warnOfMerges notes that the auto-merger will undo a part of the cuts.
+// warnOfMerges adds a note that the auto-merger will undo some of the splits.
 func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 	s := b.scope.start
 	if !s.Release().AutoMerges() || !s.Settings().AutoMerge || !c.EnableAutoMerge {
@@ -84,7 +84,7 @@ func (b *builder) spreadReason(p piece) string {
 	return "Each shard gets the same number of chunks."
 }
 
-// presplitPoints are the points to cut at, in key order: the goal's and those of zones.
+// presplitPoints returns the split points in key order: those of the goal and the zone boundaries.
 func (b *builder) presplitPoints(c *catalog.CollectionState) ([]catalog.Key, error) {
 	points := slices.Clone(b.o.Goal.Points)
 	for _, p := range points {
@@ -154,7 +154,7 @@ func (b *builder) spreadPieces(c *catalog.CollectionState, pieces []piece, membe
 		return
 	}
 	wanted := quotas(have, shards, len(members))
-	// Shards with too many pieces give some away, first those next to another one of their own.
+	// Shards with too many pieces give some away, first those next to another piece of the same shard.
 	for _, beside := range []bool{true, false} {
 		for _, i := range members {
 			p := &pieces[i]
@@ -178,15 +178,15 @@ func (b *builder) spreadPieces(c *catalog.CollectionState, pieces []piece, membe
 	}
 }
 
-// heldPieceFinding says that a piece can't leave its shard.
+// heldPieceFinding returns the finding that a piece can't leave its shard.
 func heldPieceFinding(c *catalog.CollectionState, p piece) diagnosis.Finding {
 	return diagnosis.NewFinding(diagnosis.OnlyJumboChunks,
 		diagnosis.Scope{Namespace: c.Namespace, Shard: p.shard, Zone: p.zone},
 		fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.shard))
 }
 
-// quotas returns how many of n pieces each shard gets; where n can't be shared out
-// evenly, those that have most keep one more.
+// quotas returns how many of n pieces each shard gets. If n can't be divided evenly, the shards with
+// the most pieces keep one more.
 func quotas(have map[catalog.ShardID]int, shards []catalog.ShardID, n int) map[catalog.ShardID]int {
 	order := slices.Clone(shards)
 	slices.SortStableFunc(order, func(x, y catalog.ShardID) int { return cmp.Compare(have[y], have[x]) })
@@ -200,13 +200,13 @@ func quotas(have map[catalog.ShardID]int, shards []catalog.ShardID, n int) map[c
 	return wanted
 }
 
-// hasNeighbourOnShard reports whether the piece before this one is, or will be, on its shard.
+// hasNeighbourOnShard reports whether the piece before this one is, or will be, on this piece's shard.
 func hasNeighbourOnShard(pieces []piece, i int) bool {
 	return i > 0 && pieces[i-1].to == pieces[i].shard
 }
 
-// neediestShard returns the shard that lacks most pieces, if possible not that of a
-// neighbour; none when no shard lacks one.
+// neediestShard returns the shard that lacks the most pieces, if possible not the shard of an adjacent
+// piece; empty if no shard lacks one.
 func neediestShard(
 	pieces []piece, i int, shards []catalog.ShardID, have, wanted map[catalog.ShardID]int,
 ) (to catalog.ShardID) {
@@ -227,5 +227,5 @@ func neediestShard(
 	return to
 }
 
-// errOneCollection says what Presplit needs.
+// errOneCollection says that Presplit needs exactly one collection.
 var errOneCollection = errors.New("plan: the goal presplit takes one collection")

@@ -8,17 +8,17 @@ import (
 	"io"
 )
 
-// Format is the version of the form of plans in JSON that Read knows.
+// Format is the version of the JSON form of plans that Read supports.
 const Format = 1
 
-// MaxBytes is the largest plan in JSON that Read takes.
+// MaxBytes is the maximum size of a plan in JSON that Read accepts.
 const MaxBytes = 512 << 20
 
-// ErrChanged says that the content of a plan does not match its id.
+// ErrChanged says that the content of a plan does not match its ID.
 var ErrChanged = errors.New("its contents do not match its id: it was edited")
 
-// Read reads a plan in JSON: the whole of it, and nothing else. It returns an error
-// for one that makes no sense, and ErrChanged for one that somebody has changed.
+// Read reads exactly one plan in JSON. It returns an error for an invalid plan, and ErrChanged for a
+// plan that was edited.
 func Read(r io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	switch {
@@ -56,7 +56,7 @@ func parsePlan(text []byte) (*Plan, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	for _, prose := range []bool{false, true} { // it counted at first, and such plans are kept somewhere
+	for _, prose := range []bool{false, true} { // IDs of older plans include prose, and such plans may still be stored
 		id, err := p.hashID(prose)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,8 @@ func parsePlan(text []byte) (*Plan, error) {
 	return nil, fmt.Errorf("%q: %w", p.ID, ErrChanged)
 }
 
-// checkHash sets the Hash of a plan that has none, and refuses one that is not its own.
+// checkHash sets the Hash of a plan without one, and returns an error if the Hash does not match the
+// plan.
 func (p *Plan) checkHash() error {
 	oldHash := p.Hash
 	hash, err := p.computeHash()

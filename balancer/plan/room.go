@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// errNoVolumes says that a disk limit can't be kept at all.
+// errNoVolumes says that a disk limit can't be applied because the sizes of volumes are not known.
 var errNoVolumes = errors.New("plan: a disk limit needs the volumes of the shards, and the size of none is known: " +
 	"they are read with dbStats of admin, need the storage engine WiredTiger, and older snapshot files have none")
 
@@ -30,8 +30,7 @@ func (b *builder) initVolumes(s *catalog.Snapshot) error {
 	return nil
 }
 
-// shardsWithRoom returns those of some shards that have room for data of a collection, and notes
-// the others.
+// shardsWithRoom returns the shards that have room for data of a collection, and records the others.
 func (b *builder) shardsWithRoom(ns string, bytes int64, shards []catalog.ShardID) []catalog.ShardID {
 	if b.volumes == nil {
 		return shards
@@ -51,15 +50,16 @@ func (b *builder) shardsWithRoom(ns string, bytes int64, shards []catalog.ShardI
 	return list
 }
 
-// addArrival counts what a step brings to a shard, where the engine does not. What the donor
-// deletes meanwhile makes no room: it is not known how long its deletion waits.
+// addArrival adds the data that a step brings to a shard, for steps that the engine does not choose.
+// The data that the donor deletes do not count as free space, because it is not known when they are
+// deleted.
 func (b *builder) addArrival(ns string, to catalog.ShardID, bytes int64) {
 	if b.volumes != nil {
 		b.volumes.AddData(ns, to, bytes)
 	}
 }
 
-// noRoomFindings says which shards had no room for what a plan leaves, by shard.
+// noRoomFindings returns the shards that had no room for what a plan leaves, by shard.
 func (b *builder) noRoomFindings() (list []diagnosis.Finding) {
 	least := map[catalog.ShardID]int64{}
 	for at, lacks := range b.shortages {
@@ -74,7 +74,7 @@ func (b *builder) noRoomFindings() (list []diagnosis.Finding) {
 	return list
 }
 
-// noRoomFinding says that a shard can't receive more.
+// noRoomFinding returns the finding that a shard can't receive more.
 func (b *builder) noRoomFinding(id catalog.ShardID, lacks int64) diagnosis.Finding {
 	limit := humanize.Percent(b.o.Limits.Disk)
 	if lacks == math.MaxInt64 {

@@ -9,9 +9,8 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// schedule takes steps that were chosen without the engine, in an order in which each
-// can be done. A step begins in the first round after all before it that touch one
-// of its shards.
+// schedule adds steps that were chosen without the engine, in an order in which each step can be
+// executed. A step begins in the first round after all earlier steps that use one of its shards.
 func (b *builder) schedule(steps []Step) {
 	b.balancerIdle, b.end = true, b.scope.start
 	after := map[catalog.ShardID]int{}
@@ -41,7 +40,7 @@ func (b *builder) schedule(steps []Step) {
 	}
 }
 
-// stepTime is how long a step takes.
+// stepTime returns the estimated duration of a step.
 func (b *builder) stepTime(s Step) time.Duration {
 	switch s.Kind {
 	case Move:

@@ -11,13 +11,12 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// scope is the input of a plan: the initial cluster, changed so that the
-// engine goes to the goal.
+// scope is the input of a plan: the initial cluster, changed so that the engine works towards the goal.
 type scope struct {
 	goal  Goal
 	start *catalog.Snapshot
 	colls []*catalog.CollectionState // by namespace
-	// reasons are what chunks may move for; nil means all.
+	// reasons are the reasons for which chunks may move; nil means all.
 	reasons []policy.Reason
 }
 
@@ -57,7 +56,7 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 		if !c.HasReadChunks() {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
 		}
-		// Whoever names a collection wants it planned, switched off or not.
+		// A collection that the user names is planned even if its balancing is disabled.
 		if c.NoBalance && IsNamed(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
 			sc.changeCollection(c, func(c *catalog.CollectionState) { c.NoBalance = false })
 		}
@@ -109,9 +108,9 @@ func (sc *scope) applyGoal() error {
 	return fmt.Errorf("plan: %w", unknownGoalError(sc.goal.Kind))
 }
 
-// clearJumboFlags clears the jumbo flags of chunks on a shard, or of all shards if it is empty. The
-// balancer leaves them; a plan does not: it has the donor cut them, as nothing is moved by
-// force that can be.
+// clearJumboFlags clears the jumbo flags of chunks on a shard, or on all shards if on is empty. The
+// balancer skips flagged chunks. A plan lets the donor split them, since chunks that can be split are
+// not moved by force.
 func (sc *scope) clearJumboFlags(on catalog.ShardID) error {
 	for _, c := range sc.start.Collections() {
 		if c.Table == nil {
@@ -128,9 +127,8 @@ func (sc *scope) clearJumboFlags(on catalog.ShardID) error {
 	return nil
 }
 
-// MatchNamespaces returns the sharded collections that are named. A name may have
-// wildcards: shop.* and *.orders. The error is a *diagnosis.NotFoundError for a name that
-// none has.
+// MatchNamespaces returns the sharded collections that match names. A name may have wildcards: shop.*
+// and *.orders. The error is a *diagnosis.NotFoundError for a name without a match.
 func MatchNamespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
 	for _, c := range s.Collections() {
 		if !c.Unsplittable && (len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
@@ -152,8 +150,8 @@ func MatchNamespaces(s *catalog.Snapshot, patterns []string) (names []string, er
 
 const wildcards = "*?["
 
-// matchesNamespace reports whether a pattern matches a collection: by its name in the catalog, or, for
-// the buckets of a time series, by the name that users know.
+// matchesNamespace reports whether a pattern matches a collection by its name in the catalog or, for
+// the buckets of a time series, by the name of the time series.
 func matchesNamespace(pattern, ns string) bool {
 	for _, name := range []string{ns, catalog.TimeSeriesNamespace(ns)} {
 		if ok, err := path.Match(pattern, name); pattern == name || err == nil && ok {
@@ -163,8 +161,7 @@ func matchesNamespace(pattern, ns string) bool {
 	return false
 }
 
-// IsNamed reports whether a collection is among names or patterns by its name, and not
-// only by a wildcard.
+// IsNamed reports whether a collection is in names by its full name, and not only by a wildcard.
 func IsNamed(names []string, ns string) bool {
 	return slices.Contains(names, ns) || slices.Contains(names, catalog.TimeSeriesNamespace(ns))
 }

@@ -16,9 +16,9 @@ import (
 //go:embed script.js
 var scriptFunctions string
 
-// WriteScript writes the plan as a script for mongosh or shardsh, one call for each step
-// with its reason as a comment. It checks the cluster before the first step, and the
-// chunks before each.
+// WriteScript writes the plan as a script for mongosh or shardsh, with one call for each step and its
+// reason as a comment. The script checks the cluster before the first step, and the chunks before each
+// step.
 func (p *Plan) WriteScript(w io.Writer) error {
 	patterns := map[string]catalog.KeyPattern{}
 	for _, c := range p.Basis.Collections {
@@ -74,7 +74,7 @@ func (p *Plan) changesCollection(ns string) bool {
 	return false
 }
 
-// scriptCall is the step as a call of its function in the script.
+// scriptCall returns the call of the step's function in the script.
 func (s Step) scriptCall(p catalog.KeyPattern) string {
 	bounds := boundLiteral(p, s.Min) + ", " + boundLiteral(p, s.Max)
 	if s.Within != nil {
@@ -104,7 +104,7 @@ func boundLiteral(p catalog.KeyPattern, k catalog.Key) string { return humanize.
 
 func quoted(text string) string { return humanize.TextLiteral(text) }
 
-// commentText returns a text that stays on its line, whatever is in it.
+// commentText returns a text that can't end the line of the comment, whatever it contains.
 func commentText(text string) string {
 	return strings.ReplaceAll(strings.Trim(strconv.Quote(text), `"`), `\"`, `"`)
 }

@@ -32,7 +32,7 @@ func (b *builder) explainSteps(decisions []policy.Decision) {
 	}
 }
 
-// splitOrMergeReason is why chunks are split or merged.
+// splitOrMergeReason returns the reason why chunks are split or merged.
 func (b *builder) splitOrMergeReason(s Step) string {
 	if s.Kind == Merge {
 		return fmt.Sprintf("%d adjacent chunks on %s are merged.", s.Chunks, s.From)

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// actionJSON is an action in JSON. Bounds are as those of catalog.Key.
+// actionJSON is the JSON form of an action. Bounds have the JSON form of catalog.Key.
 type actionJSON struct {
 	Kind      ActionKind      `json:"kind"`
 	Namespace string          `json:"ns"`
@@ -21,15 +21,15 @@ type actionJSON struct {
 	Throttled bool            `json:"throttled,omitzero"`
 }
 
-// MarshalJSON returns the action as an object that UnmarshalJSON reads.
+// MarshalJSON returns the action as an object for UnmarshalJSON.
 func (a StreamAction) MarshalJSON() ([]byte, error) {
 	return json.Marshal(actionJSON{
 		a.Kind, a.Namespace, uuidJSON(a.UUID), a.Shard, a.Min, a.Max, a.MaxBytes, a.Throttled,
 	})
 }
 
-// UnmarshalJSON reads an action, without the policy's state,
-// so that its result cannot be reported to a policy.
+// UnmarshalJSON parses an action. The action has no policy state, so its result can't be reported to a
+// policy.
 func (a *StreamAction) UnmarshalJSON(data []byte) error {
 	var j actionJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -48,7 +48,7 @@ func (a *StreamAction) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalText returns the action in the server's words.
+// MarshalText returns the action as the server names it.
 func (k ActionKind) MarshalText() ([]byte, error) {
 	if k > MergeAll {
 		return nil, fmt.Errorf("unknown kind of action: %d", k)
@@ -56,7 +56,7 @@ func (k ActionKind) MarshalText() ([]byte, error) {
 	return []byte(k.String()), nil
 }
 
-// UnmarshalText reads the server's word for an action.
+// UnmarshalText parses the server's name of an action.
 func (k *ActionKind) UnmarshalText(text []byte) error {
 	for kind := range MergeAll + 1 {
 		if kind.String() == string(text) {

@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CheckAligned returns IllegalOperation, naming the first offender, when a zone
-// boundary lies inside a chunk. Then nothing of the collection moves this
-// round, not even off a draining shard (rules/01-selection §6.1.3).
+// CheckAligned returns IllegalOperation for the first zone boundary that lies inside a chunk. In that
+// case no chunk of the collection moves in this round, not even off a draining shard
+// (rules/01-selection §6.1.3).
 func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
 	for point, zone := range misalignedBounds(t, z) {
 		c := t.Find(point)
@@ -20,8 +20,8 @@ func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
 	return nil
 }
 
-// misalignedBounds returns the zone boundaries that are not chunk boundaries, ascending,
-// with the zone they belong to. A boundary of two zones comes twice.
+// misalignedBounds returns the zone boundaries that are not chunk boundaries in ascending order, with
+// their zones. A boundary of two zones is returned twice.
 func misalignedBounds(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, string] {
 	return func(yield func(catalog.Key, string) bool) {
 		end := t.Pattern().GlobalMax()

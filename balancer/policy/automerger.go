@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxOutstandingMergeAll is how many merges the auto-merger has under way at
-// most (rules/02-defragmentation-and-merging §3.4).
+// maxOutstandingMergeAll is the maximum number of merges that the auto-merger has in progress
+// (rules/02-defragmentation-and-merging §3.4).
 const maxOutstandingMergeAll = 10
 
-// MergerEvent is an entry of the change log about the auto-merger; its
-// namespace and details are empty (rules/02-defragmentation-and-merging §3.2).
+// MergerEvent is an event of the auto-merger for the change log. Its namespace and details are empty
+// (rules/02-defragmentation-and-merging §3.2).
 type MergerEvent string
 
 // The events.
@@ -25,27 +25,27 @@ const (
 	MergerEnds     MergerEvent = "autoMerge.end"
 )
 
-// AutoMerger merges, round by round, what may be merged on every shard
-// (rules/02-defragmentation-and-merging §3). The zero value is disabled. Events it returns are to be
-// logged in their order.
+// AutoMerger merges, round by round, the chunks that can be merged on every shard
+// (rules/02-defragmentation-and-merging §3). The zero value is disabled. The caller has to log the
+// returned events in order.
 type AutoMerger struct {
 	enabled     bool
-	round       int // which one; actions of older ones are ignored
+	round       int // current round; results of older rounds are ignored
 	began       time.Time
-	needsWork   bool // the round has yet to look for work
+	needsWork   bool // the round has not got its work yet
 	ended       bool
 	outstanding int
 	work        []MergeWork
 	rescheduled []MergeWork
 }
 
-// MergeWork is what the auto-merger has to look at on one shard.
+// MergeWork contains the collections that the auto-merger has to process on one shard.
 type MergeWork struct {
 	Shard      catalog.ShardID
-	Namespaces []string // taken from the end
+	Namespaces []string // processed from the end
 }
 
-// Enabled reports whether the auto-merger may be asked for work.
+// Enabled reports whether the auto-merger is enabled.
 func (m *AutoMerger) Enabled() bool { return m.enabled }
 
 // Enable begins a round, unless the auto-merger is enabled already.
@@ -57,8 +57,8 @@ func (m *AutoMerger) Enable(now time.Time) []MergerEvent {
 	return append([]MergerEvent{MergerEnabled}, m.begin(now))
 }
 
-// EnableAfterRound continues after a finished round that began at a time, unless the
-// auto-merger is enabled already.
+// EnableAfterRound enables the auto-merger after a finished round that began at a time, unless it is
+// enabled already.
 func (m *AutoMerger) EnableAfterRound(began time.Time) []MergerEvent {
 	if m.enabled {
 		return nil
@@ -67,7 +67,7 @@ func (m *AutoMerger) EnableAfterRound(began time.Time) []MergerEvent {
 	return []MergerEvent{MergerEnabled}
 }
 
-// Disable forgets the work of the round.
+// Disable disables the auto-merger and drops the work of the round.
 func (m *AutoMerger) Disable() []MergerEvent {
 	if !m.enabled {
 		return nil
@@ -82,8 +82,8 @@ func (m *AutoMerger) begin(now time.Time) MergerEvent {
 	return MergerStarts
 }
 
-// CheckRound begins a new round when the last one is over and more whole
-// seconds than the interval have passed since it began.
+// CheckRound begins a new round if the last round is over and more whole seconds than the interval have
+// passed since its beginning.
 func (m *AutoMerger) CheckRound(now time.Time, interval time.Duration) []MergerEvent {
 	if !m.enabled || len(m.work) > 0 || m.outstanding > 0 || now.Sub(m.began).Truncate(time.Second) <= interval {
 		return nil
@@ -91,13 +91,13 @@ func (m *AutoMerger) CheckRound(now time.Time, interval time.Duration) []MergerE
 	return []MergerEvent{m.begin(now)}
 }
 
-// NeedsWork reports whether the round still has to be given its work (SetWork).
+// NeedsWork reports whether the round needs its work (SetWork).
 func (m *AutoMerger) NeedsWork() bool { return m.enabled && m.needsWork }
 
-// SetWork is the answer to NeedsWork: by shard, in ascending order.
+// SetWork sets the work of the round, by shard in ascending order.
 func (m *AutoMerger) SetWork(work []MergeWork) { m.work = work }
 
-// Next returns the next merge, and what is to be logged when there is none.
+// Next returns the next merge, and the events to log if there is none.
 func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	if !m.enabled {
 		return StreamAction{}, false, nil
@@ -129,9 +129,8 @@ func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	return StreamAction{}, false, []MergerEvent{MergerEnds}
 }
 
-// MergeDone records the result of a merge, and reports whether there is capacity for
-// another. Replies to merges of an older round are ignored, unlike in the
-// server, where they could block the policy.
+// MergeDone records the result of a merge, and reports whether another merge may start. Results of an
+// older round are ignored; in the server they could block the policy.
 func (m *AutoMerger) MergeDone(a StreamAction, r ActionResult) (wake bool) {
 	if a.round != m.round {
 		return false

@@ -2,15 +2,15 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// AvailableShards are the shards no migration of the round uses yet. All
-// collections of a round share one (rules/01-selection §6.11).
+// AvailableShards are the shards that no migration of the round uses yet. All collections of a round
+// share one AvailableShards (rules/01-selection §6.11).
 type AvailableShards struct {
 	*numbering
 	free      []bool // by number
 	freeCount int
 }
 
-// numbering gives shards small numbers.
+// numbering assigns small numbers to shards.
 type numbering struct{ index map[catalog.ShardID]int }
 
 // NewAvailableShards returns all shards of a round.
@@ -22,8 +22,8 @@ func NewAvailableShards(shards []catalog.Shard) *AvailableShards {
 	return n.all()
 }
 
-// ForNextRound returns all shards of the next round, like NewAvailableShards, but is cheaper when
-// they are those of this one.
+// ForNextRound returns all shards of the next round, like NewAvailableShards, but faster if the shards
+// are those of this round.
 func (a *AvailableShards) ForNextRound(shards []catalog.Shard) *AvailableShards {
 	if a == nil || len(shards) != len(a.index) {
 		return NewAvailableShards(shards)
@@ -44,13 +44,13 @@ func (n *numbering) all() *AvailableShards {
 	return a
 }
 
-// IsFree reports whether a shard is still free.
+// IsFree reports whether a shard is still available.
 func (a *AvailableShards) IsFree(s catalog.ShardID) bool {
 	n, known := a.index[s]
 	return known && a.free[n]
 }
 
-// Take removes shards for the rest of the round.
+// Take makes shards unavailable for the rest of the round.
 func (a *AvailableShards) Take(shards ...catalog.ShardID) {
 	for _, s := range shards {
 		if n, known := a.index[s]; known && a.free[n] {
@@ -60,5 +60,5 @@ func (a *AvailableShards) Take(shards ...catalog.ShardID) {
 	}
 }
 
-// Len returns the number of shards left.
+// Len returns the number of available shards.
 func (a *AvailableShards) Len() int { return a.freeCount }

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ReportDisabled reports whether a round chooses nothing at all: the balancer is off, or
-// it is outside the window. now is in the time zone of the windows.
+// ReportDisabled reports whether a round chooses nothing, because the balancer is off or because the
+// time is outside the window. now is in the time zone of the windows.
 func ReportDisabled(s catalog.Settings, now time.Time, why *Report) bool {
 	switch {
 	case s.ShouldBalance(now):
@@ -20,8 +20,8 @@ func ReportDisabled(s catalog.Settings, now time.Time, why *Report) bool {
 	return true
 }
 
-// ReportBlocked reports whether the flags of a collection keep its chunks where they
-// are, whatever they hold (rules/01-rounds-and-settings §2.8), by the flags that a release knows.
+// ReportBlocked reports whether the flags of a collection prevent migrations of its chunks
+// (rules/01-rounds-and-settings §2.8), by the flags that a release supports.
 func ReportBlocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 	if c.BalanceableIn(r) {
 		return false
@@ -46,22 +46,21 @@ func ReportBlocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 	return true
 }
 
-// ExplainInput is what decides whether chunks of one collection move now.
+// ExplainInput contains everything that decides whether chunks of one collection move now.
 type ExplainInput struct {
 	Collection catalog.Collection
 	Settings   catalog.Settings
 	Now        time.Time // in the time zone of the windows
-	// Situation is the collection as a round sees it. Without sizes, by rules
-	// that need them, no shard was measured.
+	// Situation is the input of a round for the collection. Without sizes, rules that need sizes treat
+	// all shards as not measured.
 	Situation Situation
-	// MovedLastRound is for the rules before 6.0 (CountSituation).
+	// MovedLastRound is used by the rules before 6.0 (CountSituation).
 	MovedLastRound bool
 }
 
-// Explain returns what would keep chunks of a collection where they are, and
-// which would move if nothing did but the chunks: the selection is tried with
-// every shard available, also while the balancer is off. It is a dry run of
-// what the release of the settings does.
+// Explain returns what prevents migrations of chunks of a collection, and which chunks would move if
+// nothing did. The selection runs with every shard available, even while the balancer is off. It is a
+// dry run of the policy of the settings' release.
 func Explain(q ExplainInput) (*Report, error) {
 	why, release := &Report{}, q.Settings.Release
 	ReportDisabled(q.Settings, q.Now, why)

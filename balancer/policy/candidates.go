@@ -7,43 +7,42 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Candidates are what rounds can find in a collection, worked out once for all of
-// them in which nothing of it changes: neither its chunks, zones and sizes nor
-// the shards and settings. Asking it costs next to nothing, whatever the number
-// of shards and chunks.
+// Candidates is a precomputed summary of what rounds can choose in a collection. It is valid as long as
+// the collection's chunks, zones and sizes, the shards and the settings do not change. Its queries are
+// fast whatever the number of shards and chunks.
 type Candidates struct {
 	threshold int64
 	layout    *zoneLayout
 	numbering *numbering
-	// unknown means that nothing was worked out: every round has to search.
+	// unknown says that there is no summary: every round has to run the selection.
 	unknown bool
-	// mustGive are the shards that must give chunks regardless of sizes: they
-	// drain, or own chunks outside of their zones.
+	// mustGive contains the shards that must give chunks regardless of sizes: draining shards, and
+	// shards with chunks outside of their zones.
 	mustGive []int
-	// donors, the largest first, and the recipients of zones, the smallest first,
-	// are those that differ enough from one on the other side.
+	// donors, the largest first, and the recipients of zones, the smallest first, are the shards whose
+	// sizes differ enough from a shard on the other side.
 	donors []shardSize
 	zones  []zoneCandidates
 }
 
-// zoneCandidates is a zone with something to even out.
+// zoneCandidates is a zone that may need balancing.
 type zoneCandidates struct {
 	zone       int
 	ideal      int64
 	recipients []shardSize
-	// donors are those of this zone alone, where the release asks for that.
+	// donors are the donors of this zone only, in releases that require donors in the zone.
 	donors []shardSize
 }
 
-// shardSize is a shard with what the collection has on it.
+// shardSize is a shard with the collection's size on it.
 type shardSize struct {
 	shard  catalog.ShardID
 	number int
 	size   int64
 }
 
-// NewCandidates works out what SelectMigrations can choose for a collection. It is for
-// rounds with the shards of this one, which Available.Next carries on.
+// NewCandidates computes what SelectMigrations can choose for a collection. It is valid for rounds with
+// the same shards, which AvailableShards.ForNextRound continues.
 func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	sel := newSelection(s, avail, nil)
 	p := &Candidates{
@@ -74,7 +73,8 @@ func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	return p
 }
 
-// NoCandidates are those of a collection in which no round with these shards finds any.
+// NoCandidates returns the Candidates of a collection in which no round with these shards chooses
+// anything.
 func NoCandidates(avail *AvailableShards) *Candidates { return &Candidates{numbering: avail.numbering} }
 
 // donors returns the shards that may give data of a zone, the largest first.
@@ -89,7 +89,7 @@ func (sel *selection) donors(zone int) []shardSize {
 	return list
 }
 
-// pruneDonors drops the donors that are not far enough above any recipient.
+// pruneDonors removes the donors that are not far enough above any recipient.
 func (p *Candidates) pruneDonors() {
 	n := 0
 	for i := range p.zones {
@@ -103,7 +103,7 @@ func (p *Candidates) pruneDonors() {
 	p.donors = slices.Clone(p.donors[:n])
 }
 
-// countFarApart counts the first of some donors that differ enough from a recipient.
+// countFarApart returns the number of donors, from the first, that differ enough from a recipient.
 func countFarApart(donors []shardSize, recipient, threshold int64) (n int) {
 	for n < len(donors) && donors[n].size-recipient >= threshold {
 		n++
@@ -138,8 +138,8 @@ func (p *Candidates) addZone(sel *selection, zone int) {
 	}
 }
 
-// MayChoose reports whether SelectMigrations may choose something with the shards
-// that are available. Where it is false, it chooses nothing.
+// MayChoose reports whether SelectMigrations may choose something with the available shards. If it
+// returns false, SelectMigrations chooses nothing.
 func (p *Candidates) MayChoose(avail *AvailableShards) bool {
 	if p.unknown || p.numbering != avail.numbering {
 		return true
@@ -171,7 +171,7 @@ func (p *Candidates) MayChoose(avail *AvailableShards) bool {
 	return false
 }
 
-// firstFree returns the rest of a list from the first available shard on.
+// firstFree returns the rest of a slice from the first available shard on.
 func firstFree(list []shardSize, avail *AvailableShards) []shardSize {
 	for i := range list {
 		if avail.free[list[i].number] {
@@ -181,9 +181,8 @@ func firstFree(list []shardSize, avail *AvailableShards) []shardSize {
 	return nil
 }
 
-// canGive reports whether one of the available shards that have as much as the first
-// of them has a chunk of a zone to give: which of equals does, the order of the
-// round decides.
+// canGive reports whether one of the largest available shards has a chunk of a zone to give. Among
+// equally large shards, the order of the round decides.
 func (p *Candidates) canGive(donors []shardSize, zone int, avail *AvailableShards) bool {
 	for _, d := range donors {
 		if d.size != donors[0].size {

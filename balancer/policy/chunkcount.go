@@ -2,22 +2,21 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// CountSituation is one collection as a round of the rules before 6.0 sees it.
-// The sizes of its Situation are not looked at, but for the chunk size.
+// CountSituation is the input for one collection in a round with the rules before 6.0. Of the sizes of
+// its Situation, only the chunk size is used.
 type CountSituation struct {
 	Situation
 	Rules Rules
-	// MovedLastRound makes the thresholds of the older rules smaller.
+	// MovedLastRound lowers the thresholds of the older rules.
 	MovedLastRound bool
-	// Shuffle puts the zones of RulesSpread in another order; nil keeps it.
+	// Shuffle shuffles the zones of RulesSpread; nil keeps their order.
 	Shuffle func(n int, swap func(i, j int))
 }
 
-// SelectByCount chooses the chunks of one collection that move this round by
-// the rules before 6.0, which count chunks (rules/01-selection §9): away from draining
-// shards, then into their zones, then from shards with many chunks to those
-// with few. It takes both shards of every migration out of avail. Whole chunks
-// move. What was not chosen, and why, goes to the report, if there is one.
+// SelectByCount chooses the chunks of one collection that move in this round by the rules before 6.0,
+// which count chunks (rules/01-selection §9): off draining shards, then into their zones, then from
+// shards with many chunks to shards with few. It takes both shards of every migration out of avail.
+// Whole chunks move. The report, if there is one, gets the reasons for what was not chosen.
 //
 // The table must be aligned with the zones (CheckAligned).
 func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Migration, Reason) {
@@ -44,12 +43,11 @@ func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Mig
 	return sel.chosen, sel.chosen[0].Reason
 }
 
-// CountStatus is CollectionStatus by the rules before 6.0, which know nothing
-// of chunk sizes and defragmentation (rules/01-selection §7).
+// CountStatus returns the status like CollectionStatus, by the rules before 6.0, which do not consider
+// chunk sizes and defragmentation (rules/01-selection §7).
 func CountStatus(s CountSituation) (Compliance, error) { return ExplainCountStatus(s, nil) }
 
-// ExplainCountStatus is CountStatus with a report of what would be chosen and
-// what would not.
+// ExplainCountStatus is like CountStatus, with a report of all decisions.
 func ExplainCountStatus(s CountSituation, why *Report) (Compliance, error) {
 	if len(ZoneSplits(s.Namespace, s.Table, s.Zones)) > 0 {
 		return Compliance{Violation: ViolationZone}, nil
@@ -62,7 +60,7 @@ func ExplainCountStatus(s CountSituation, why *Report) (Compliance, error) {
 	return Compliance{Compliant: first == ReasonNone, Violation: first.violation()}, nil
 }
 
-// countSelection is the choice for one collection in the making.
+// countSelection is the state of a selection for one collection.
 type countSelection struct {
 	CountSituation
 	members []countMember
@@ -72,7 +70,7 @@ type countSelection struct {
 	chosen  []Migration
 }
 
-// countMember is a shard of the round with its chunks of the collection.
+// countMember is a shard of the round with the number of its chunks of the collection.
 type countMember struct {
 	catalog.Shard
 	free         bool
@@ -110,11 +108,11 @@ func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *c
 	return sel
 }
 
-// isDone reports whether the collection has all the migrations it may have.
+// isDone reports whether the collection has the maximum number of migrations.
 func (sel *countSelection) isDone() bool { return sel.Rules.singleMigration() && len(sel.chosen) > 0 }
 
-// drainShards empties draining shards, one chunk from each. Unlike with sizes, too
-// few shards left end nothing.
+// drainShards chooses one chunk of each draining shard. In contrast to the rules by size, it does not
+// end when too few shards are available.
 func (sel *countSelection) drainShards() {
 	for i := range sel.members {
 		donor := &sel.members[i]
@@ -135,8 +133,8 @@ func (sel *countSelection) drainShards() {
 	}
 }
 
-// repairZones moves chunks to a shard of their zone, one from each shard that
-// holds some it should not.
+// repairZones chooses chunks outside of their zone, one from each shard that has some, for a shard of
+// their zone.
 func (sel *countSelection) repairZones() {
 	for i := range sel.members {
 		donor := &sel.members[i]
@@ -147,8 +145,8 @@ func (sel *countSelection) repairZones() {
 	}
 }
 
-// evict moves the first chunk of a shard, in key order over all zones asked
-// for, that is not flagged and that some shard can receive.
+// evict chooses the first chunk of a shard, in key order over the zones that concerns selects, that has
+// no jumbo flag and that another shard can receive.
 func (sel *countSelection) evict(donor *countMember, reason Reason, concerns func(zone int) bool) {
 	var first catalog.Chunk
 	var to *countMember
@@ -178,7 +176,7 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 	}
 }
 
-// logFlagged tells of the flagged chunks before the first that may move.
+// logFlagged logs the flagged chunks before the first chunk that may move.
 func (sel *countSelection) logFlagged(donor *countMember, zone int) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
 		return
@@ -191,8 +189,7 @@ func (sel *countSelection) logFlagged(donor *countMember, zone int) {
 	}
 }
 
-// balance evens out the zones, NoZone last but for RulesSpread, which draws
-// the order.
+// balance balances the zones. NoZone is the last, except with RulesSpread, which shuffles the zones.
 func (sel *countSelection) balance() {
 	zones := make([]int, len(sel.layout.names))
 	for i := range zones {
@@ -215,9 +212,8 @@ func (sel *countSelection) balance() {
 	}
 }
 
-// ideal returns the number of chunks of a zone that each of its shards should
-// have. For NoZone all chunks of the collection count, those of zones too
-// (rules/01-examples-and-traps §12, trap 36).
+// ideal returns the number of chunks of a zone that each of its shards should have. For NoZone, all
+// chunks of the collection count, including those of zones (rules/01-examples-and-traps §12, trap 36).
 func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	chunks, shards := 0, 0
 	for i := range sel.members {
@@ -241,8 +237,8 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	return sel.Rules.ideal(chunks, shards), true
 }
 
-// balancePair moves a chunk of a zone from the shard with the most of them to the
-// shard with the fewest chunks at all, if they are on both sides of the ideal.
+// balancePair moves a chunk of a zone from the shard with the most chunks of the zone to the shard with
+// the fewest chunks in total, if they are on different sides of the ideal.
 func (sel *countSelection) balancePair(zone, ideal int) bool {
 	donor := sel.fullestDonor(zone)
 	if donor == nil {
@@ -270,8 +266,8 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 	return sel.takeFirst(p)
 }
 
-// balanceSpread applies RulesSpread to one zone. It is true when the
-// collection is done with: something moves, or no shard can receive.
+// balanceSpread applies RulesSpread to one zone. It returns true if the collection is finished: a chunk
+// moves, or no shard can receive one.
 func (sel *countSelection) balanceSpread(zone int) bool {
 	donor := sel.fullestDonor(zone)
 	if donor == nil {
@@ -297,7 +293,7 @@ func (sel *countSelection) threshold() int {
 	return sel.Rules.threshold(sel.Table.Len(), sel.MovedLastRound)
 }
 
-// takeFirst moves the first unflagged chunk of a zone.
+// takeFirst moves the first chunk of a zone without a jumbo flag.
 func (sel *countSelection) takeFirst(p countPair) bool {
 	sel.reportFlagged(p.donor, p.zone, ReasonChunksImbalance)
 	c, ok := sel.layout.firstNonJumbo(p.donor.ID, p.zone)
@@ -318,8 +314,8 @@ func (sel *countSelection) takeFirst(p countPair) bool {
 	return true
 }
 
-// farEnoughApart reports whether a donor may give to a shard that is not the one with the fewest
-// chunks.
+// farEnoughApart reports whether a donor may give a chunk to a shard that is not the one with the
+// fewest chunks.
 func (sel *countSelection) farEnoughApart(p countPair, m *countMember) bool {
 	if sel.Rules.singleMigration() {
 		return p.donor.chunksByZone[p.zone]-m.chunksByZone[p.zone] >= p.threshold
@@ -327,8 +323,8 @@ func (sel *countSelection) farEnoughApart(p countPair, m *countMember) bool {
 	return m.chunksByZone[p.zone] < p.ideal
 }
 
-// fullestDonor returns the free shard with the most chunks of a zone, at least one; the
-// first of equals. Draining and full shards may give.
+// fullestDonor returns the free shard with the most chunks of a zone, at least one; the first among
+// equals. Draining and full shards may be donors.
 func (sel *countSelection) fullestDonor(zone int) *countMember {
 	var best *countMember
 	for i := range sel.members {
@@ -340,13 +336,13 @@ func (sel *countSelection) fullestDonor(zone int) *countMember {
 	return best
 }
 
-// emptiestRecipient returns the free shard with the fewest chunks of the collection, in all
-// zones, that may receive chunks of a zone; the first of equals.
+// emptiestRecipient returns the free shard with the fewest chunks of the collection, in all zones, that
+// may receive chunks of a zone; the first among equals.
 func (sel *countSelection) emptiestRecipient(zone int) *countMember {
 	return sel.emptiestOf(zone, func(*countMember) bool { return true })
 }
 
-// leastOf is least, restricted to some shards.
+// emptiestOf returns the same as emptiestRecipient, restricted to shards for which among returns true.
 func (sel *countSelection) emptiestOf(zone int, among func(*countMember) bool) *countMember {
 	var best *countMember
 	for i := range sel.members {

@@ -2,8 +2,8 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// countPair is a donor and a recipient that the rules before 6.0 compare in a
-// zone. The ideal is zero for RulesSpread.
+// countPair is a donor and a recipient that the rules before 6.0 compare in a zone. The ideal is zero
+// for RulesSpread.
 type countPair struct {
 	donor, recipient *countMember
 	zone             int
@@ -35,14 +35,14 @@ func (sel *countSelection) addDecision(d Decision) {
 	}
 }
 
-// reportNoDonor reports a zone of which no free shard has a chunk.
+// reportNoDonor reports that no free shard has a chunk of a zone.
 func (sel *countSelection) reportNoDonor(zone int) {
 	sel.addDecision(Decision{
 		Code: NoDonor, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: Chunks},
 	})
 }
 
-// reportPair reports why a donor gives a recipient nothing; always false.
+// reportPair reports why a donor gives a recipient nothing; it always returns false.
 func (sel *countSelection) reportPair(code Code, p countPair) bool {
 	if !sel.why.WantsDecisions() {
 		return false
@@ -61,7 +61,7 @@ func (sel *countSelection) reportPair(code Code, p countPair) bool {
 	return false
 }
 
-// reportZone counts why each shard can't receive chunks of a zone.
+// reportZone reports, with numbers, why shards can't receive chunks of a zone.
 func (sel *countSelection) reportZone(donor *countMember, zone int, step Reason) {
 	if !sel.why.WantsDecisions() {
 		return
@@ -82,7 +82,7 @@ func (sel *countSelection) reportZone(donor *countMember, zone int, step Reason)
 	sel.addDecision(d)
 }
 
-// reportFlagged reports the flagged chunks before the first that may move.
+// reportFlagged reports the flagged chunks before the first chunk that may move.
 func (sel *countSelection) reportFlagged(donor *countMember, zone int, step Reason) {
 	if !sel.why.WantsDecisions() || sel.Table.JumboCount(donor.ID) == 0 {
 		return

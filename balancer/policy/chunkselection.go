@@ -8,29 +8,28 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Situation is one collection as a round sees it.
+// Situation is the input for one collection in a round.
 type Situation struct {
 	Namespace string
 	UUID      bson.Binary
 	Table     *catalog.RoutingTable
 	Zones     *catalog.ZoneSet // nil = none
-	Shards    []catalog.Shard  // in the round's order, which decides all ties
+	Shards    []catalog.Shard  // in the round's order, which decides between equals
 	Sizes     catalog.DataSizes
-	// Release is what the config servers run: it decides who may give data.
+	// Release is the release of the config servers. It decides which shards may be donors.
 	Release catalog.Release
 	// ForceJumbo is the setting attemptToBalanceJumboChunks.
 	ForceJumbo bool
-	// Reasons are what chunks may move for; nil means all.
+	// Reasons are the reasons for which chunks may move; nil means all.
 	Reasons []Reason
-	// Fits reports whether a shard has room for what a migration takes of a chunk; nil
-	// does not ask. No cluster's own balancer does.
+	// Fits reports whether a shard has room for what a migration moves of a chunk; nil disables the
+	// check. The servers' balancer has no such check.
 	Fits func(to catalog.ShardID, c catalog.Chunk) bool
 	// Random is set while the server's fail point for random migrations is on.
 	Random RandomSource
 }
 
-// maxChunkSize returns the chunk size of the collection, the default one if
-// unset.
+// maxChunkSize returns the chunk size of the collectionor the default.
 func (s Situation) maxChunkSize() int64 {
 	if s.Sizes.MaxChunkSizeBytes == 0 {
 		return catalog.DefaultMaxChunkSizeBytes
@@ -43,14 +42,13 @@ func (s Situation) allows(reason Reason) bool {
 	return s.Reasons == nil || slices.Contains(s.Reasons, reason)
 }
 
-// SelectMigrations chooses the ranges of one collection that move this round:
-// away from draining shards, then into their zones, then from large shards to
-// small ones (rules/01-selection §6.3 to §6.5). It takes both shards of every migration
-// out of avail. The reason returned is that of the first migration.
+// SelectMigrations chooses the ranges of one collection that move in this round: off draining shards,
+// then into their zones, then from large shards to small ones (rules/01-selection §6.3 to §6.5). It
+// takes both shards of every migration out of avail. The returned reason is that of the first
+// migration.
 //
-// The table must be aligned with the zones (CheckAligned). The only error is
-// InternalError, for sizes that add up to less than zero. What was not chosen,
-// and why, goes to the report, if there is one.
+// The table must be aligned with the zones (CheckAligned). The only error is InternalError, for sizes
+// with a negative sum. The report, if there is one, gets the reasons for what was not chosen.
 func SelectMigrations(s Situation, avail *AvailableShards, why *Report) ([]Migration, Reason, error) {
 	sel := newSelection(s, avail, why)
 	if sel.allows(ReasonDrain) && !sel.drainShards() {
@@ -80,7 +78,7 @@ func (sel *selection) result() ([]Migration, Reason, error) {
 	return sel.chosen, sel.chosen[0].Reason, nil
 }
 
-// selection is the choice for one collection in the making.
+// selection is the state of a selection for one collection.
 type selection struct {
 	Situation
 	members  []member
@@ -91,7 +89,7 @@ type selection struct {
 	maxChunk int64
 }
 
-// member is a shard of the round with what the collection has on it.
+// member is a shard of the round with the collection's size on it.
 type member struct {
 	*catalog.Shard
 	free     bool
@@ -122,8 +120,8 @@ func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 	return sel
 }
 
-// drainShards empties draining shards: one chunk from each, whatever the sizes
-// (rules/01-selection §6.3). It is false when the round has too few shards left.
+// drainShards chooses one chunk of each draining shard, whatever the sizes (rules/01-selection §6.3).
+// It returns false if too few shards are available for the rest of the round.
 func (sel *selection) drainShards() bool {
 	for i := range sel.members {
 		donor := &sel.members[i]
@@ -141,8 +139,8 @@ func (sel *selection) drainShards() bool {
 	return true
 }
 
-// countFlagged counts the flagged chunks of a shard that gives nothing: all of them up to
-// 8.1, and then those before the first chunk of each zone that has no recipient.
+// countFlagged counts the flagged chunks of a shard that gives nothing: all of them up to 8.1; in later
+// releases those before the first chunk of each zone that has no recipient.
 func (sel *selection) countFlagged(donor *member) (n int) {
 	all := sel.Table.JumboCount(donor.ID)
 	if sel.Release.DrainingShardsDonate() || all == 0 {
@@ -172,9 +170,9 @@ func (sel *selection) drainShard(donor *member) {
 	}
 }
 
-// repairZones moves chunks to a shard of their zone: one from each shard that
-// holds some it should not (rules/01-selection §6.4). It is false when the round has too
-// few shards left.
+// repairZones chooses chunks outside of their zone, one from each shard that has some, for a shard of
+// their zone (rules/01-selection §6.4). It returns false if too few shards are available for the rest
+// of the round.
 func (sel *selection) repairZones() bool {
 	if sel.Zones.Len() == 0 {
 		return true
@@ -182,7 +180,7 @@ func (sel *selection) repairZones() bool {
 	strays := sel.findStrays()
 	for i := range sel.members {
 		donor := &sel.members[i]
-		if !donor.free || donor.Draining && !sel.Release.DrainingShardsDonate() { // its chunks were looked at before
+		if !donor.free || donor.Draining && !sel.Release.DrainingShardsDonate() { // its chunks were considered before
 			continue
 		}
 		for _, at := range strays[i] {
@@ -197,10 +195,9 @@ func (sel *selection) repairZones() bool {
 	return true
 }
 
-// findStrays finds the zones in which a shard owns chunks without belonging to
-// them: by member, the first such stretch of each zone, in key order, which is
-// the order of the first chunks. Asking once per stretch for all shards spares
-// searching the table for each shard.
+// findStrays finds the zones in which a shard owns chunks without belonging to the zone: for each
+// member, the first such interval of each zone, in key order, which is the order of the first chunks.
+// It searches each interval once for all shards, which avoids a search of the table for each shard.
 func (sel *selection) findStrays() [][]int {
 	index := make(map[catalog.ShardID]int, len(sel.members))
 	for i := range sel.members {
@@ -215,7 +212,7 @@ func (sel *selection) findStrays() [][]int {
 				if !known || sel.belongsToZone(&sel.members[i], zone) {
 					continue
 				}
-				// Zones come one after the other, so one seen before is last.
+				// Intervals of a zone follow each other, so a known zone is the last one.
 				n := len(strays[i])
 				if n == 0 || sel.layout.intervals[strays[i][n-1]].zone != zone {
 					strays[i] = append(strays[i], at)
@@ -229,8 +226,8 @@ func (sel *selection) findStrays() [][]int {
 	return strays
 }
 
-// evict moves the first unflagged chunk of a zone off a shard. The recipient
-// is the same for all chunks of the zone, so it is sought once.
+// evict moves the first chunk of a zone without a jumbo flag off a shard. The recipient is the same for
+// all chunks of the zone, so it is searched once.
 func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 	recipient := sel.smallestRecipient(zone)
 	if recipient == nil {
@@ -250,8 +247,8 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 	return ok
 }
 
-// firstMovable returns the first unflagged chunk a shard owns in a zone. For a
-// report it tells of the flagged ones before that, and counts them.
+// firstMovable returns the first chunk without a jumbo flag that a shard owns in a zone. With a report,
+// it reports and counts the flagged chunks before that chunk.
 func (sel *selection) firstMovable(donor *member, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
 		c, ok = sel.layout.firstNonJumbo(donor.ID, zone)
@@ -278,8 +275,8 @@ func (sel *selection) reportStranded(donor *member, zone int, reason Reason) {
 	}
 	sel.reportZone(donor.ID, zone, reason)
 
-	// The walk ends with the last flagged chunk of the shard: what follows has
-	// nothing more to tell.
+	// The iteration ends at the last flagged chunk of the shard, since later chunks add nothing to the
+	// report.
 	flagsLeft, told := sel.Table.JumboCount(donor.ID), len(sel.chosen) > 0
 	for c := range sel.layout.chunks(donor.ID, zone) {
 		if c.Jumbo == catalog.JumboTrue {
@@ -307,9 +304,8 @@ func (sel *selection) reportFlagged(donor *member, zone int, c catalog.Chunk, re
 	sel.addDecision(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
 }
 
-// tooFewShards reports whether fewer than two shards are left, which ends the
-// collection after a shard was examined for draining or for zones. Balancing
-// sizes has no such end.
+// tooFewShards reports whether fewer than two shards are available. This ends the selection for the
+// collection after a shard was checked for draining or zones. Balancing sizes has no such check.
 func (sel *selection) tooFewShards(step Reason) bool {
 	if sel.avail.Len() >= 2 {
 		return false
@@ -318,7 +314,7 @@ func (sel *selection) tooFewShards(step Reason) bool {
 	return true
 }
 
-// belongsToZone reports whether a shard may hold chunks of a zone.
+// belongsToZone reports whether a shard may own chunks of a zone.
 func (sel *selection) belongsToZone(m *member, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }

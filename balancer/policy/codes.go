@@ -2,11 +2,11 @@ package policy
 
 import "slices"
 
-// Code names why something was chosen, or was not. Codes are stable: scripts and
-// checks may compare with them. The table of codes says what each means.
+// Code identifies the reason why something was chosen or not. Codes are stable: scripts and checks may
+// compare them. The table of codes explains them.
 type Code string
 
-// Subject is what a code is about.
+// Subject is the kind of object that a code concerns.
 type Subject string
 
 // The subjects, the widest first.
@@ -18,7 +18,7 @@ const (
 	SubjectChunk      Subject = "chunk"
 )
 
-// What was chosen: the reason of the migration is its code.
+// These are the codes of chosen migrations. The code is the reason of the migration.
 const (
 	ChosenDrain                = Code(ReasonDrain)
 	ChosenZoneViolation        = Code(ReasonZoneViolation)
@@ -28,15 +28,15 @@ const (
 	ChosenAtRandom        Code = "randomMove"
 )
 
-// About the cluster, for the whole round.
+// These codes concern the cluster for the whole round.
 const (
 	BalancerOff Code = "balancerOff"
 	WindowShut  Code = "windowShut"
 	RoundLocked Code = "roundLocked" // before 3.4
-	Throttled   Code = "throttled"   // chosen, and waits
+	Throttled   Code = "throttled"   // chosen, but waiting
 )
 
-// About a collection, whatever its chunks are.
+// These codes concern a collection, whatever its chunks are.
 const (
 	BalancingOff        Code = "balancingOff"
 	MigrationsForbidden Code = "migrationsForbidden"
@@ -47,22 +47,22 @@ const (
 	NotCached           Code = "notCached"
 	CollectionGone      Code = "collectionGone"
 	NotReadable         Code = "notReadable"
-	TooFewShards        Code = "tooFewShards" // the rest of the collection waits
+	TooFewShards        Code = "tooFewShards" // for the rest of the collection
 	OneMigration        Code = "oneMigration" // before 3.4
 )
 
-// About a shard, for the whole collection.
+// These codes concern a shard, for the whole collection.
 const (
-	ShardBusy      Code = "shardBusy"   // donor or recipient of a migration of this round already
+	ShardBusy      Code = "shardBusy"   // is already the donor or recipient of a migration in this round
 	ShardFull      Code = "shardFull"   // before 6.0
 	NoRoom         Code = "noRoom"      // with a disk limit
-	NoSizeEntry    Code = "noSizeEntry" // not measured: no recipient, and no donor by size
+	NoSizeEntry    Code = "noSizeEntry" // not measured, so it can be neither a recipient nor, by size, a donor
 	NothingToDrain Code = "nothingToDrain"
 )
 
-// About a zone.
+// These codes concern a zone.
 const (
-	NoRecipient        Code = "noRecipient" // also for one shard that has to give
+	NoRecipient        Code = "noRecipient" // also for a single shard that must give chunks
 	ZoneWithoutShards  Code = "zoneWithoutShards"
 	NoData             Code = "noData"
 	NoDonor            Code = "noDonor"
@@ -76,33 +76,31 @@ const (
 	NoChunkInZone      Code = "noChunkInZone"
 )
 
-// About one chunk.
+// These codes concern one chunk.
 const (
 	JumboFlag       Code = "jumboFlag"
 	OtherChunkFirst Code = "otherChunkFirst"
 	RangeSkipped    Code = "rangeSkipped" // by a run of shardsh
 )
 
-// CodeInfo is a row of the table of codes.
+// CodeInfo is a row in the table of codes.
 type CodeInfo struct {
 	Code    Code
 	Subject Subject
-	// Chosen: the code is that of a migration.
+	// Chosen says that the code is that of a migration.
 	Chosen bool
-	// Meaning is a sentence or two; Remedy is what to do when this is not what
-	// one wants.
+	// Meaning is a sentence or two. Remedy describes how the user can change the decision.
 	Meaning, Remedy string
 
 	sentence func(Decision) string
 }
 
-// Codes returns the table of codes: those of migrations first, then by subject.
+// Codes returns the table of codes: those of migrations first, then the others by subject.
 func Codes() []CodeInfo {
 	return slices.Concat(chosenCodes, roundCodes, shardCodes, zoneCodes, chunkCodes)
 }
 
-// Info returns the row of a code; one that the table does not know has its name
-// only.
+// Info returns the row of a code. For an unknown code, it contains only the code.
 func (c Code) Info() CodeInfo {
 	for _, part := range [][]CodeInfo{chosenCodes, roundCodes, shardCodes, zoneCodes, chunkCodes} {
 		if i := slices.IndexFunc(part, func(info CodeInfo) bool { return info.Code == c }); i >= 0 {

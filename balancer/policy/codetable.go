@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// The table of codes. It is the one place where a code is explained: sentences,
-// docs/codes.md and the tests are made from it.
+// The variables in this file are the table of codes. It is the only place where a code is explained:
+// sentences, docs/codes.md and the tests are generated from it.
 
 const noActionNeeded = "No action needed."
 
@@ -59,7 +59,7 @@ var chosenCodes = []CodeInfo{
 		}},
 }
 
-// roundCodes are about the cluster and about collections.
+// roundCodes are the codes that concern the cluster or collections.
 var roundCodes = []CodeInfo{
 	{BalancerOff, SubjectCluster, false,
 		"The balancer is off: nothing moves, not even off draining shards.",
@@ -281,7 +281,7 @@ var chunkCodes = []CodeInfo{
 		func(d Decision) string { return fmt.Sprintf("The chunk at %s on %s is skipped.", d.Min, d.Shard) }},
 }
 
-// differenceText returns the difference of the two shards.
+// differenceText returns the difference between the two shards.
 func (d Decision) differenceText() string {
 	return d.Numbers.amountText(d.Numbers.Donor - d.Numbers.Recipient)
 }

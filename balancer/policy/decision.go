@@ -10,48 +10,45 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Decision is one thing that was decided: a migration that was chosen, or one
-// that was not, with the numbers that settled it. Fields that do not belong to
-// the code are zero.
+// Decision is one decision: a migration that was chosen or not, with the numbers that were decisive.
+// Fields that do not belong to the code are zero.
 type Decision struct {
 	Code      Code
-	Namespace string          // empty when it is about the cluster
-	Step      Reason          // what it moves, or would have moved, for; empty = for anything
-	Shard     catalog.ShardID // the donor, or who would have been; or the shard itself
+	Namespace string          // empty if it concerns the cluster
+	Step      Reason          // the reason for which something moves, or would have moved; empty = any reason
+	Shard     catalog.ShardID // the donor, or the shard that would have been the donor; or the shard itself
 	Recipient catalog.ShardID
 	Zone      string
-	// Min and Max are the bounds of the chunk. Of a chosen one the donor may
-	// move less (rules/01-selection §6.8).
+	// Min and Max are the bounds of the chunk. The donor may move less than the whole chosen chunk
+	// (rules/01-selection §6.8).
 	Min, Max catalog.Key
 
 	Numbers    Numbers
-	Count      int // flagged chunks seen, or shards left
+	Count      int // number of flagged chunks, or of available shards
 	Ineligible Ineligible
 	Wait       time.Duration
 	Err        error
 }
 
-// Unit is what a rule counts.
+// Unit is the quantity that a rule balances.
 type Unit uint8
 
-// The units of the rules of 6.0 and later, and of those before.
+// Bytes is the unit of the rules of 6.0 and later, Chunks that of the rules before.
 const (
 	Bytes Unit = iota
 	Chunks
 )
 
-// Numbers are what the rule looked at to compare a donor with a recipient.
+// Numbers are the amounts by which a rule compares a donor with a recipient.
 //
-// In bytes they are those of the whole collection on the shard, all zones
-// together. In chunks they are those of the zone where sizes are evened out,
-// and those of the whole collection otherwise.
+// In bytes, they are those of the whole collection on the shard, in all zones. In chunks, they are
+// those of the zone if sizes are balanced, and those of the whole collection otherwise.
 type Numbers struct {
 	Unit             Unit
 	Donor, Recipient int64
-	// Ideal is what each shard of the zone should have, Threshold the
-	// difference from which on data moves. Both are zero where data moves
-	// whatever they are: off a draining shard and into a zone. RulesSpread
-	// know no ideal.
+	// Ideal is the amount that each shard of the zone should have. Threshold is the difference from
+	// which on data move. Both are zero if data move regardless of amounts: off a draining shard and
+	// into a zone. RulesSpread have no ideal.
 	Ideal, Threshold int64
 }
 
@@ -63,11 +60,11 @@ func (n Numbers) amountText(amount int64) string {
 	return humanize.Count(amount, "chunk")
 }
 
-// Ineligible counts the shards that can't receive chunks of a zone, each by
-// the first of these that holds.
+// Ineligible contains the numbers of shards that can't receive chunks of a zone. Each shard counts for
+// the first of these reasons that applies.
 type Ineligible struct{ OutsideZone, Full, Draining, Unmeasured, Busy int }
 
-// String is "2 outside the zone, 1 draining".
+// String returns the numbers as text, such as "2 outside the zone, 1 draining".
 func (n Ineligible) String() string {
 	var parts []string
 	for _, p := range []struct {
@@ -90,7 +87,7 @@ func (n Ineligible) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Chosen reports whether the decision is for a migration.
+// Chosen reports whether the decision is a chosen migration.
 func (d Decision) Chosen() bool { return d.Code.Info().Chosen }
 
 // Text returns the decision in one sentence, with its numbers.
@@ -102,8 +99,8 @@ func (d Decision) Text() string {
 	return info.sentence(d)
 }
 
-// NewChoice returns the decision for a migration that was chosen by more than
-// the numbers of two shards.
+// NewChoice returns the decision for a migration whose choice does not depend only on the amounts of
+// two shards.
 func NewChoice(m Migration) Decision {
 	return Decision{
 		Code: Code(m.Reason), Namespace: m.Namespace, Step: m.Reason,
@@ -111,7 +108,7 @@ func NewChoice(m Migration) Decision {
 	}
 }
 
-// zoneText returns the zone in a sentence.
+// zoneText returns the name of the zone for a sentence.
 func (d Decision) zoneText() string {
 	if d.Zone == catalog.NoZone {
 		return "keys outside all zones"
@@ -127,7 +124,7 @@ func (d Decision) ofZoneText() string {
 	return " of zone " + d.Zone
 }
 
-// inZone formats a sentence, and puts the zone before it.
+// zoneSentence formats a sentence with the zone before it.
 func (d Decision) zoneSentence(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if d.Zone == catalog.NoZone {
@@ -141,7 +138,7 @@ func (d Decision) recipientText() string { return d.Numbers.amountText(d.Numbers
 func (d Decision) idealText() string     { return d.Numbers.amountText(d.Numbers.Ideal) }
 func (d Decision) thresholdText() string { return d.Numbers.amountText(d.Numbers.Threshold) }
 
-// largestText is "The largest available shard" in the unit of the rule.
+// largestText returns "The largest available shard" in the unit of the rule.
 func (d Decision) largestText() string {
 	if d.Numbers.Unit == Chunks {
 		return "The available shard with the most chunks"

@@ -10,58 +10,57 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// PhaseName is a phase of a defragmentation, as config.collections keeps it
+// PhaseName is a phase of a defragmentation, as stored in config.collections
 // (rules/02-defragmentation-and-merging §2.1).
 type PhaseName string
 
-// The phases in their order.
+// These are the phases in their order.
 const (
 	PhaseMergeAndMeasure PhaseName = "mergeAndMeasureChunks"
 	PhaseMoveAndMerge    PhaseName = "moveAndMergeChunks"
 	PhaseMerge           PhaseName = "mergeChunks"
-	// PhaseFinished has nothing to do but to remove what the others left in
-	// the catalog.
+	// PhaseFinished only removes the fields that the other phases have stored in the catalog.
 	PhaseFinished PhaseName = "finished"
 )
 
 // Phase is one phase of one collection's defragmentation (rules/02-defragmentation-and-merging §2.3).
-// It hands out work, is told how it ended, and is complete when nothing is left and nothing is under
-// way.
+// It returns actions and migrations, gets their results, and is complete when no work is left and none
+// is in progress.
 type Phase interface {
 	Name() PhaseName
-	// NextAction is the next merge or measurement.
+	// NextAction returns the next merge or measurement.
 	NextAction() (StreamAction, bool)
-	// ActionDone records the result of an action of this phase; a size that was
-	// measured has to be stored with the chunk.
+	// ActionDone records the result of an action of this phase. The caller has to store a returned
+	// measurement with the chunk.
 	ActionDone(a StreamAction, r ActionResult) (measured *Measurement)
-	// NextMigration is the next migration between shards that are available,
-	// which it takes.
+	// NextMigration returns the next migration between available shards, and takes the shards out of
+	// avail.
 	NextMigration(avail *AvailableShards, now time.Time) (Migration, bool)
 	// MigrationDone records the result of a migration of this phase.
 	MigrationDone(m Migration, err error)
-	// Abort drops what is not under way and makes next the phase to follow.
+	// Abort drops the work that is not in progress, and sets the phase that follows.
 	Abort(next PhaseName)
 	Complete() bool
-	// Next is the phase that follows, once this one is complete.
+	// Next returns the phase that follows when this one is complete.
 	Next() PhaseName
-	// Remaining counts what is left to do, as the status command reports it
+	// Remaining returns the amount of remaining work, as the status command reports it
 	// (rules/02-defragmentation-and-merging §2.8).
 	Remaining() int64
 }
 
-// Measurement is the size of a chunk to be stored.
+// Measurement is the measured size of a chunk, to be stored with the chunk.
 type Measurement struct {
 	Min, Max catalog.Key
 	Size     catalog.Estimate
 }
 
-// maxSmallChunk returns the size up to which a chunk is small: a quarter of the
-// chunk size, with the server's integer division (rules/02-defragmentation-and-merging §2.4).
+// maxSmallChunk returns the maximum size of a small chunk: a quarter of the chunk size, with the
+// server's integer division (rules/02-defragmentation-and-merging §2.4).
 func maxSmallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
 
-// NewPhase begins a phase with the collection as it is now. A phase may be
-// complete from the start. Unknown names, such as the former splitChunks, end the
-// defragmentation, and so are finished.
+// NewPhase begins a phase with the current state of the collection. A phase may be complete from the
+// start. Unknown names, such as the former splitChunks, end the defragmentation, and are treated like
+// finished.
 func NewPhase(name PhaseName, s Situation) Phase {
 	switch name {
 	case PhaseMergeAndMeasure, PhaseMerge:
@@ -89,10 +88,10 @@ func (finishedPhase) Remaining() int64               { return 0 }
 
 // completion is the part of a phase that tracks its completion and its successor.
 type completion struct {
-	normalNext  PhaseName // what follows when all went well
+	normalNext  PhaseName // the phase that follows without an abort
 	outstanding int
 	aborted     bool
-	next        PhaseName // after an abort
+	next        PhaseName // the phase that follows after an abort
 }
 
 func (e *completion) abort(next PhaseName) {
@@ -111,8 +110,8 @@ func (e *completion) Next() PhaseName {
 	return e.normalNext
 }
 
-// phaseCollection is the collection of a phase, frozen when the phase began. The
-// table is kept, and chunks are told by their positions in it.
+// phaseCollection is the state of the collection when the phase began. Chunks are identified by their
+// indexes in its table.
 type phaseCollection struct {
 	ns       string
 	uuid     bson.Binary
@@ -125,7 +124,7 @@ func newSubject(s Situation) phaseCollection {
 	return phaseCollection{s.Namespace, s.UUID, s.Table, s.maxChunkSize(), maxSmallChunk(s.maxChunkSize())}
 }
 
-// span is some neighbouring chunks of the table: the positions [from, to).
+// span is a sequence of adjacent chunks of the table: the indexes [from, to).
 type span struct{ from, to int32 }
 
 func (s phaseCollection) bounds(r span) (min, max catalog.Key) {
@@ -157,8 +156,8 @@ func canRetry(err error) bool {
 	return code.InCategory("RetriableError")
 }
 
-// isPendingDeletion reports whether a migration failed because the recipient has
-// still to delete what it gave away of the range.
+// isPendingDeletion reports whether a migration failed because the recipient still has to delete
+// documents of the range.
 func isPendingDeletion(err error) bool {
 	return mongoerr.Is(err, mongoerr.OperationFailed) && strings.Contains(err.Error(), "ExceededTimeLimit")
 }

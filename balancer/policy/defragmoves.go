@@ -8,30 +8,30 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// movePhase brings small chunks beside a neighbour in key order and merges the
-// two: the second phase (rules/02-defragmentation-and-merging §2.5).
+// movePhase moves small chunks to the shard of an adjacent chunk and merges the two. It is the second
+// phase (rules/02-defragmentation-and-merging §2.5).
 type movePhase struct {
 	phaseCollection
 	completion
 
 	shards    []moveShard
-	order     []int // of shards: the fullest first
+	order     []int // indexes of shards: the fullest first
 	chunks    []chunkNode
 	refusedBy map[int32][]int32 // shards that refused a chunk, by chunk
 	remaining int               // small chunks
 	moving    map[catalog.Key]pair
 	merging   map[span]pair
 	toMerge   []pair
-	reached   rank                                      // by the present scan of small chunks
-	fits      func(catalog.ShardID, catalog.Chunk) bool // that of the Situation
+	reached   rank                                      // reached in the current scan of small chunks
+	fits      func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
 
-	// barren are the shards that had nothing to give to those of asked. As a round
-	// takes more of these, there is not more to give; a reply ends that.
+	// barren marks the shards that had nothing to give to the shards in barrenFor. When a round takes
+	// more shards, there is not more to give. Any result resets the marks.
 	barrenFor *AvailableShards
 	barren    []bool
 }
 
-// pair is a chunk on its way to a sibling.
+// pair is a chunk that moves to the shard of its sibling.
 type pair struct{ chunk, sibling int32 }
 
 func newMovePhase(s Situation) *movePhase {
@@ -93,8 +93,7 @@ func (p *movePhase) reorder() {
 
 func (p *movePhase) Name() PhaseName { return PhaseMoveAndMerge }
 
-// NextMigration takes the smallest chunk that can move from the fullest shard
-// that has one.
+// NextMigration chooses the smallest chunk that can move from the fullest shard that has one.
 func (p *movePhase) NextMigration(avail *AvailableShards, now time.Time) (Migration, bool) {
 	if p.aborted {
 		return Migration{}, false
@@ -126,7 +125,7 @@ func (p *movePhase) NextMigration(avail *AvailableShards, now time.Time) (Migrat
 	return Migration{}, false
 }
 
-// pick scans the small chunks of a shard.
+// pick chooses among the small chunks of a shard.
 func (p *movePhase) pick(n int, avail *AvailableShards, now time.Time) (pair, bool) {
 	for i := range p.scan(n, avail) {
 		siblings, count := p.siblings(i)
@@ -165,8 +164,8 @@ func (p *movePhase) fitsOnShard(i, shard int32) bool {
 	return p.fits(p.shards[shard].id, catalog.Chunk{Min: lower, Max: upper, Shard: p.shards[c.shard].id})
 }
 
-// postpone puts a chunk that all its siblings' shards refused behind the
-// others and lets it try them again, once.
+// postpone puts a chunk that the shards of all its siblings have refused behind the others. It may try
+// these shards again, once.
 func (p *movePhase) postpone(i int32, now time.Time) {
 	again := p.chunks[i].failed == 0
 	p.dropSmall(i)
@@ -178,8 +177,8 @@ func (p *movePhase) postpone(i int32, now time.Time) {
 	p.addSmall(i)
 }
 
-// recipient chooses between the siblings: the first unless the second scores
-// more, or as much and lies on a smaller shard.
+// recipient chooses between the siblings: the first, unless the second has a higher score, or the same
+// score and a smaller shard.
 func (p *movePhase) recipient(i int32, siblings []int32) int32 {
 	first := siblings[0]
 	if len(siblings) == 1 {
@@ -193,11 +192,11 @@ func (p *movePhase) recipient(i int32, siblings []int32) int32 {
 	return first
 }
 
-// The points a sibling scores.
+// These are the points of a sibling's score.
 const (
-	scoreSameShard  = 8 // nothing has to be copied
+	scoreSameShard  = 8 // no data are copied
 	scoreSmaller    = 4 // the smaller part is copied
-	scoreFirstToFit = 2 // two small chunks become one that is not
+	scoreFirstToFit = 2 // two small chunks become a chunk that is not small
 	scoreFits       = 1
 )
 

@@ -8,19 +8,19 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// runsPhase merges runs of neighbouring chunks that lie on one shard and in
-// one zone: the first phase, which also measures what comes out, and the last
-// (rules/02-defragmentation-and-merging §2.4, §2.6).
+// runsPhase merges runs of adjacent chunks on one shard and in one zone. It is the first phase, which
+// also measures the merged chunks, and the last phase (rules/02-defragmentation-and-merging §2.4,
+// §2.6).
 type runsPhase struct {
 	phaseCollection
 	completion
 	name      PhaseName
 	measures  bool
 	shards    []shardRuns
-	nextShard int // of shards
+	nextShard int // index of the shard
 }
 
-// shardRuns is the work on one shard. Work is taken from the end.
+// shardRuns is the work on one shard. It is processed from the end.
 type shardRuns struct {
 	shard              catalog.ShardID
 	toMerge, toMeasure []span
@@ -50,7 +50,7 @@ func newRunsPhase(name PhaseName, s Situation) *runsPhase {
 	}
 	for _, shard := range s.Table.Owners() {
 		if w := work[shard]; w != nil {
-			// The lowest range of a shard comes first.
+			// The lowest range of a shard is processed first.
 			slices.Reverse(w.toMerge)
 			slices.Reverse(w.toMeasure)
 			p.shards = append(p.shards, *w)
@@ -59,7 +59,7 @@ func newRunsPhase(name PhaseName, s Situation) *runsPhase {
 	return p
 }
 
-// chunkRun is a run of chunks that could be one.
+// chunkRun is a run of chunks that can be merged into one.
 type chunkRun struct {
 	span
 	shard    catalog.ShardID
@@ -68,8 +68,8 @@ type chunkRun struct {
 
 func (r chunkRun) len() int { return int(r.to - r.from) }
 
-// findRuns returns the maximal runs of chunks on one shard and in one zone, in key
-// order. A chunk that lies only partly in a zone counts as in none.
+// findRuns returns the maximal runs of chunks on one shard and in one zone, in key order. A chunk that
+// is only partly in a zone is in no zone.
 func findRuns(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun] {
 	return func(yield func(chunkRun) bool) {
 		var run chunkRun
@@ -93,8 +93,8 @@ func findRuns(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun
 
 func (p *runsPhase) Name() PhaseName { return p.name }
 
-// NextAction serves the shards in turn. A shard with more to measure than to
-// merge measures.
+// NextAction serves the shards in turn. On a shard with more chunks to measure than to merge, it
+// measures.
 func (p *runsPhase) NextAction() (StreamAction, bool) {
 	for range p.shards {
 		w := &p.shards[p.nextShard]

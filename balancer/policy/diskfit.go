@@ -2,11 +2,12 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// maxTriedChunks is how many chunks of a shard are tried for one that fits somewhere.
+// maxTriedChunks is the maximum number of chunks of a shard that are checked for one that fits on
+// another shard.
 const maxTriedChunks = 10_000
 
-// firstFitting returns the first unflagged chunk of a shard in a zone for which there is a
-// recipient with room, and that. tried is how many had none.
+// firstFitting returns the first chunk of a shard in a zone that has no jumbo flag and for which there
+// is a recipient with room, and that recipient. tried is the number of chunks that had none.
 func firstFitting[M any](l *zoneLayout, donor catalog.ShardID, zone int, recipient func(catalog.Chunk) *M) (
 	c catalog.Chunk, to *M, tried int) {
 	for c := range l.chunks(donor, zone) {
@@ -23,8 +24,8 @@ func firstFitting[M any](l *zoneLayout, donor catalog.ShardID, zone int, recipie
 	return catalog.Chunk{}, nil, tried
 }
 
-// findFitting returns the first chunk of a shard in a zone that one of some shards has room for,
-// and the smallest of those shards.
+// findFitting returns the first chunk of a shard in a zone for which at least one shard that among
+// selects has room, and the smallest of those shards.
 func (sel *selection) findFitting(donor *member, zone int, reason Reason, among func(*member) bool) (
 	c catalog.Chunk, to *member, ok bool) {
 	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *member {
@@ -36,8 +37,8 @@ func (sel *selection) findFitting(donor *member, zone int, reason Reason, among 
 	return c, to, to != nil
 }
 
-// moveFitting moves a chunk of a zone from the largest shard to the smallest one that has
-// room for it, if they differ enough. It is false where all of the donor's are flagged, too.
+// moveFitting moves a chunk of a zone from the largest shard to the smallest shard that has room for
+// it, if they differ enough. It also returns false if all chunks of the donor have the jumbo flag.
 func (sel *selection) moveFitting(donor *member, zone int, n Numbers) bool {
 	c, to, ok := sel.findFitting(donor, zone, ReasonChunksImbalance, func(m *member) bool {
 		return m.size < n.Ideal && donor.size-m.size >= n.Threshold
@@ -49,8 +50,8 @@ func (sel *selection) moveFitting(donor *member, zone int, n Numbers) bool {
 	return ok
 }
 
-// findFitting returns the first chunk of a shard in a zone that one of some shards has room for,
-// and that of those shards with the fewest chunks.
+// findFitting returns the first chunk of a shard in a zone for which at least one shard that among
+// selects has room, and the one of those shards with the fewest chunks.
 func (sel *countSelection) findFitting(donor *countMember, zone int, reason Reason, among func(*countMember) bool) (
 	c catalog.Chunk, to *countMember, ok bool) {
 	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *countMember {

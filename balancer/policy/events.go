@@ -7,12 +7,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// EventID is the server's stable number of a log event.
+// EventID is the server's stable id of a log event.
 type EventID int
 
-// The log events of the selection (rules/01-selection §6). The server logs the two debug
-// ones for every chunk; here they come once for all chunks a shard owns in a
-// zone.
+// These are the log events of the selection (rules/01-selection §6). The server logs the two debug
+// events for every chunk; here they occur once for all chunks that a shard owns in a zone.
 const (
 	EventNoDrainRecipient  EventID = 21889
 	EventDrainStuck        EventID = 21890
@@ -23,19 +22,18 @@ const (
 	EventOnlyJumboChunks   EventID = 6581602
 )
 
-// Event is something the server would log. Which attributes it has depends on
-// its id.
+// Event is an event that the server would log. Its attributes depend on its id.
 type Event struct {
 	ID        EventID
 	Namespace string
 	Shard     catalog.ShardID
 	Zone      string // NoZone for chunks outside all zones
 	ChunkMin  catalog.Key
-	Flagged   int  // chunks with the jumbo flag that were seen
-	IsWarning bool // it is a warning in this release
+	Flagged   int  // number of chunks with the jumbo flag
+	IsWarning bool // the event is a warning in this release
 }
 
-// eventKind says how an event reads in a log.
+// eventKind is the form of an event in a log.
 type eventKind struct {
 	level                        slog.Level
 	text                         string
@@ -77,10 +75,10 @@ func (e Event) Level() slog.Level {
 	return e.kind().level
 }
 
-// Text returns what happened, without the attributes.
+// Text returns the message without the attributes.
 func (e Event) Text() string { return e.kind().text }
 
-// Attrs returns the attributes of the event, its id and collection first.
+// Attrs returns the attributes of the event, beginning with its id and collection.
 func (e Event) Attrs() []slog.Attr {
 	k := e.kind()
 	attrs := []slog.Attr{slog.Int("id", int(e.ID)), slog.String("ns", e.Namespace)}

@@ -8,23 +8,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Failure says what to do after a move, a split or a merge that failed.
+// Failure is the class of an error of a move, a split or a merge. It says how to proceed.
 type Failure int
 
-// What to do.
+// These are the classes.
 const (
-	// AskOperator stops and asks the operator: trying again would fail the same way.
+	// AskOperator stops and asks the operator: a retry would fail in the same way.
 	AskOperator Failure = iota
-	// RetryNow is for a lost race: the catalog is read again, and the operation is tried
-	// again.
+	// RetryNow is for a lost race: the catalog is read again, and the operation is retried.
 	RetryNow
 	// RetryLater is for temporary conditions.
 	RetryLater
-	// SkipRange leaves the range alone: it can't be moved as it is.
+	// SkipRange skips the range: it can't be moved in its current state.
 	SkipRange
 )
 
-// String is the class in two words, as metrics and JSON have it.
+// String returns the class in two words, as in metrics and JSON.
 func (f Failure) String() string {
 	return [...]string{"ask", "again now", "again later", "skip range"}[f]
 }
@@ -32,28 +31,27 @@ func (f Failure) String() string {
 // IsTransient reports whether a retry may succeed.
 func (f Failure) IsTransient() bool { return f == RetryNow || f == RetryLater }
 
-// FailureInfo is a row of the table of failures.
+// FailureInfo is a row in the table of failures.
 type FailureInfo struct {
-	// Code is that of the server, and 0 of what no row is about.
+	// Code is the server's error code; 0 for errors without a row.
 	Code mongoerr.Code
-	// Text is what the message has in it where the code alone does not tell.
+	// Text is a part of the error message, for codes that have several causes.
 	Text  string
 	Class Failure
-	// Meaning is a sentence, and Remedy what an operator can do.
+	// Meaning is a sentence. Remedy is what an operator can do.
 	Meaning, Remedy string
 }
 
-// Failures returns the table of failures, those of one code with the texts first.
+// Failures returns the table of failures. For each code, rows with a Text come first.
 func Failures() []FailureInfo {
 	return slices.Concat(raceFailures, laterFailures, rangeFailures, askFailures)
 }
 
-// FailureOf returns what to do after an error (rules/02-migration-and-metadata §5.10). Those that no
-// server sent are network errors, unless they say otherwise themselves: with a method Failure()
-// Failure.
+// FailureOf returns the class of an error (rules/02-migration-and-metadata §5.10). Errors that no
+// server has sent are network errors, unless they have a method Failure() Failure.
 func FailureOf(err error) Failure { return FailureInfoOf(err).Class }
 
-// FailureInfoOf returns the row that an error is of.
+// FailureInfoOf returns the row for an error.
 func FailureInfoOf(err error) FailureInfo {
 	var own interface{ Failure() Failure }
 	var refused *mongoerr.ServerError
@@ -88,8 +86,7 @@ var unreachableFailure = FailureInfo{Class: RetryLater,
 	Meaning: "The server could not be reached.",
 	Remedy:  "No action. If it goes on: check that all members run."}
 
-// failureWithoutCode is for old checks of split and mergeChunks, which answer without a code,
-// or through a mongos with UnknownError (rules/03-commands §0.2). All of them are about
-// the range.
+// failureWithoutCode is for old checks of split and mergeChunks, which fail without a code, or through
+// a mongos with UnknownError (rules/03-commands §0.2). All of these checks concern the range.
 var failureWithoutCode = FailureInfo{Class: SkipRange,
 	Meaning: "The server refuses this range; its message says why.", Remedy: "Read the message."}

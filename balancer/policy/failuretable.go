@@ -6,9 +6,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The table of failures: the codes of rules/02-migration-and-metadata §5.10, and of what is on the way
-// to the shards. It is the one place where an error of a move, a split or a merge is explained:
-// docs/failures.md and the tests are made from it.
+// The variables in this file are the table of failures: the codes of rules/02-migration-and-metadata
+// §5.10, and codes of errors between the router and the shards. It is the only place where an error of
+// a move, a split or a merge is explained: docs/failures.md and the tests are generated from it.
 
 const (
 	remedyReread     = "No action: shardsh reads the catalog again and continues."
@@ -23,7 +23,7 @@ const (
 	remedyReportBug = "A bug in shardsh, or an unknown release: please report it, with the message."
 )
 
-// raceFailures are lost races: something else changed the same.
+// raceFailures are lost races: another operation has changed the same data.
 var raceFailures = []FailureInfo{
 	{mongoerr.BadValue, "", RetryNow, "The chunks were changed while the command was carried out.", remedyReread},
 	{mongoerr.IllegalOperation, "", RetryNow,
@@ -53,15 +53,17 @@ var raceFailures = []FailureInfo{
 	{mongoerr.EstimateNotWritten, "", RetryNow, "The measured chunk is gone.", remedyReread},
 }
 
-// orphansNotCleared is what 8.0.10 says in OrphansNotCleared; others spoke of an overlapping range deletion.
+// orphansNotCleared is a part of the message OrphansNotCleared of 8.0.10. The messages of other
+// releases name an overlapping range deletion.
 const orphansNotCleared = "orphans cleanup routine"
 
-// OrphansNotCleared is what a recipient says that has not deleted yet what it gave away of the range.
+// OrphansNotCleared is the error message of a recipient that has not deleted its orphaned documents of
+// the range yet.
 const OrphansNotCleared = "Migration failed because the " + orphansNotCleared + " didn't clear yet a portion of the " +
 	"range being migrated that was previously owned by the recipient shard."
 
-// HasOrphans reports whether a migration failed because the recipient has data of the range that it gave away and has
-// not deleted yet. The code is that of many errors.
+// HasOrphans reports whether a migration failed because the recipient has orphaned documents of the
+// range that it has not deleted yet. The code alone does not tell, since it is used for many errors.
 func HasOrphans(err error) bool {
 	return strings.Contains(err.Error(), orphansNotCleared) ||
 		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
@@ -138,7 +140,7 @@ var laterFailures = []FailureInfo{
 	{mongoerr.BackupCursorOpenConflictWithCheckpoint, "", RetryLater, "A backup is being taken.", remedyWait},
 }
 
-// rangeFailures would repeat for the range.
+// rangeFailures would be repeated for the range.
 var rangeFailures = []FailureInfo{
 	{mongoerr.UnknownError, "", SkipRange, failureWithoutCode.Meaning, failureWithoutCode.Remedy},
 	{mongoerr.CannotSplit, "", SkipRange, "The chunk can't be split there: it has one key only, or is split already.",

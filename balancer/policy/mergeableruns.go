@@ -8,11 +8,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// MergeLimits end the reading of chunks to merge early (rules/02-defragmentation-and-merging §3.5).
+// MergeLimits limit the reading of chunks to merge (rules/02-defragmentation-and-merging §3.5).
 type MergeLimits struct {
-	// Chunks is how many are read into ranges at most.
+	// Chunks is the maximum number of chunks that are read.
 	Chunks int
-	// Time is after how long nothing more is read, once a range can be merged.
+	// Time is the time after which no more chunks are read, once a range can be merged.
 	Time time.Duration
 }
 
@@ -27,13 +27,13 @@ type MergeSearch struct {
 	Table *catalog.RoutingTable
 	Zones *catalog.ZoneSet // nil = none
 	Shard catalog.ShardID
-	// From is the key the search begins at; zero for all chunks.
+	// From is the key at which the search begins; zero for all chunks.
 	From catalog.Key
 	// Cutoff is the MergeCutoff, which does not count if AnyAge is set.
 	Cutoff bson.Timestamp
 	AnyAge bool
 	Limits MergeLimits
-	// Elapsed of Limits.Time is over when the search begins.
+	// Elapsed is the part of Limits.Time that has passed when the search begins.
 	Elapsed time.Duration
 }
 
@@ -44,16 +44,16 @@ const AutoMergeMaxChunks = 1000
 // chunkReadTime is what the config server takes to read a chunk.
 const chunkReadTime = 2 * time.Microsecond
 
-// MergeableRuns returns the runs of neighbouring chunks of a shard that the
-// auto-merger makes one chunk of: old enough, not jumbo, and within one zone
-// interval. Runs of one are left out (rules/02-defragmentation-and-merging §3.3 and §3.5).
+// MergeableRuns returns the runs of adjacent chunks of a shard that the auto-merger merges into one
+// chunk: old enough, not jumbo, and within one zone interval. Runs of one chunk are left out
+// (rules/02-defragmentation-and-merging §3.3 and §3.5).
 func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	var runs [][]catalog.Chunk
 	var run []catalog.Chunk
 	total := 0
 	closeRun := func() {
 		if len(run) < 2 {
-			run = run[:0] // nearly always: its room serves the next one
+			run = run[:0] // the usual case: the next run reuses its memory
 			return
 		}
 		runs = append(runs, run)
@@ -63,7 +63,7 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	border := newBorderPointer(s.Zones)
 	spent := s.Elapsed
 	mergeable := func(since bson.Timestamp, jumbo catalog.Jumbo) bool {
-		// A chunk whose age is not known stays.
+		// A chunk whose age is not known is not merged.
 		old := !since.IsZero() && since.Before(s.Cutoff)
 		return jumbo != catalog.JumboTrue && (s.AnyAge || old)
 	}
@@ -71,10 +71,10 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 		return total+len(run) >= s.Limits.Chunks || len(runs) > 0 && spent > s.Limits.Time
 	}
 	if !s.Table.HasMergeCandidates(s.Shard, s.From, mergeable) {
-		return nil // as nearly always
+		return nil // the usual case
 	}
 	for alone, chunk := range s.Table.MergeCandidates(s.Shard, s.From, mergeable) {
-		if alone > 0 { // chunks that were read and lead to no run
+		if alone > 0 { // chunks that were read and are not part of a run
 			spent += time.Duration(alone) * chunkReadTime
 			closeRun()
 			if total+1 >= s.Limits.Chunks || full() {
@@ -98,8 +98,8 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	return runs
 }
 
-// OwnsChunkOlderThan reports whether a shard has a chunk that came there before a time,
-// which is what gives the auto-merger work (rules/02-defragmentation-and-merging §3.3).
+// OwnsChunkOlderThan reports whether a shard has a chunk that came to the shard before a time. Such a
+// chunk may be work for the auto-merger (rules/02-defragmentation-and-merging §3.3).
 func OwnsChunkOlderThan(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
 	for chunk := range t.OwnedChunks(id, catalog.Key{}, catalog.Key{}) {
 		if since := chunk.OnCurrentShardSince; !since.IsZero() && since.Before(cutoff) {
@@ -109,7 +109,7 @@ func OwnsChunkOlderThan(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson
 	return false
 }
 
-// borderPointer walks the zone intervals in step with chunks.
+// borderPointer iterates over the zone intervals in step with chunks.
 type borderPointer struct {
 	bounds []catalog.Key
 	at     int

@@ -7,30 +7,30 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SessionsNamespace is the collection whose zones cause no splits
-// (rules/01-rounds-and-settings §5.1).
+// SessionsNamespace is the sessions collection. Its zones cause no splits (rules/01-rounds-and-settings
+// §5.1).
 const SessionsNamespace = "config.system.sessions"
 
-// Reason is why a range moves (rules/01-selection §6.7), and the part of the selection
-// that chose it.
+// Reason is the reason why a range moves (rules/01-selection §6.7), and the part of the selection that
+// chose it.
 type Reason string
 
-// The reasons, in the order in which they are looked for.
+// These are the reasons, in the order in which they are checked.
 const (
 	ReasonNone            Reason = "none"
 	ReasonDrain           Reason = "drain"
 	ReasonZoneViolation   Reason = "zoneViolation"
 	ReasonChunksImbalance Reason = "chunksImbalance"
-	// ReasonDefragmentation is for moves that bring a small chunk beside one it
-	// will be merged with; the selection knows nothing of them.
+	// ReasonDefragmentation is for moves that bring a small chunk to the shard of an adjacent chunk,
+	// with which it is merged. The selection does not choose such moves.
 	ReasonDefragmentation Reason = "defragmentation"
-	// ReasonUnsharded is for collections that are not sharded and move whole, by
-	// moveCollection: such a migration has no bounds.
+	// ReasonUnsharded is for unsharded collections that move as a whole with moveCollection. Such a
+	// migration has no bounds.
 	ReasonUnsharded Reason = "unshardedCollection"
 )
 
-// ForceJumbo tells the donor what to do with a range larger than the limit
-// (rules/01-selection §6.6). A chunk flagged jumbo is never chosen, whatever the value.
+// ForceJumbo tells the donor how to handle a range larger than the limit (rules/01-selection §6.6). A
+// chunk with the jumbo flag is never chosen, whatever the value.
 type ForceJumbo int
 
 const (
@@ -49,8 +49,8 @@ type Migration struct {
 	Namespace string
 	UUID      bson.Binary
 
-	// Min is where the range begins. A zero Max lets the donor decide how
-	// much it moves (rules/01-selection §6.8).
+	// Min is the lower bound of the range. With a zero Max, the donor decides how much it moves
+	// (rules/01-selection §6.8).
 	Min, Max     catalog.Key
 	ChunkVersion catalog.ChunkVersion
 
@@ -59,7 +59,7 @@ type Migration struct {
 	Reason            Reason
 }
 
-// IsTooBig reports whether a migration failed because there was too much to move.
+// IsTooBig reports whether a migration failed because the range was too big.
 func IsTooBig(err error) bool {
 	return mongoerr.Is(err, mongoerr.ChunkTooBig) || mongoerr.Is(err, mongoerr.ExceededMemoryLimit)
 }

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// migrationJSON is a migration in JSON. Bounds are as those of catalog.Key; one
-// that is not given, the donor chooses.
+// migrationJSON is the JSON form of a migration. Bounds have the JSON form of catalog.Key. The donor
+// chooses a missing upper bound.
 type migrationJSON struct {
 	Namespace         string               `json:"ns"`
 	UUID              uuidJSON             `json:"uuid,omitzero"`
@@ -27,7 +27,7 @@ type migrationJSON struct {
 	Reason            Reason               `json:"reason,omitzero"`
 }
 
-// MarshalJSON returns the migration as an object that UnmarshalJSON reads.
+// MarshalJSON returns the migration as an object for UnmarshalJSON.
 func (m Migration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(migrationJSON{
 		m.Namespace, uuidJSON(m.UUID), m.From, m.To, m.Min, m.Max, m.ChunkVersion, forceJSON(m.Force),
@@ -35,8 +35,7 @@ func (m Migration) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads a migration. Without a collection and two shards it is
-// none.
+// UnmarshalJSON parses a migration. A migration without a collection or without two shards is invalid.
 func (m *Migration) UnmarshalJSON(data []byte) error {
 	var j migrationJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -52,7 +51,7 @@ func (m *Migration) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// forceJSON is what becomes of a jumbo chunk, as a word.
+// forceJSON is a ForceJumbo in the form of a word.
 type forceJSON ForceJumbo
 
 func forceNames() []string {
@@ -67,7 +66,7 @@ func (f forceJSON) MarshalText() ([]byte, error) {
 	return []byte(forceNames()[f]), nil
 }
 
-// UnmarshalText reads none, manual or balancer.
+// UnmarshalText parses none, manual or balancer.
 func (f *forceJSON) UnmarshalText(text []byte) error {
 	i := slices.Index(forceNames(), string(text))
 	if i < 0 {
@@ -77,13 +76,13 @@ func (f *forceJSON) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// uuidJSON is a UUID as text: 32 hexadecimal digits in five groups.
+// uuidJSON is a UUID in text form: 32 hexadecimal digits in five groups.
 type uuidJSON bson.Binary
 
 // IsZero reports whether there is no UUID.
 func (u uuidJSON) IsZero() bool { return len(u.Data) == 0 }
 
-// MarshalText returns the text.
+// MarshalText returns the text form.
 func (u uuidJSON) MarshalText() ([]byte, error) {
 	if u.Subtype != bson.TypeBinaryUUID || len(u.Data) != 16 {
 		return nil, fmt.Errorf("not a valid UUID: %x", u.Data)
@@ -91,7 +90,7 @@ func (u uuidJSON) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%x-%x-%x-%x-%x", u.Data[:4], u.Data[4:6], u.Data[6:8], u.Data[8:10], u.Data[10:]), nil
 }
 
-// UnmarshalText reads the text.
+// UnmarshalText parses the text form.
 func (u *uuidJSON) UnmarshalText(text []byte) error {
 	data, err := hex.DecodeString(strings.ReplaceAll(string(text), "-", ""))
 	if err != nil || len(data) != 16 {

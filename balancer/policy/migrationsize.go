@@ -5,10 +5,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DocumentsToCut returns how many documents of a chunk its donor gives, for a
-// chunk that holds so many and a chunk size that holds perPiece: one chunk size
-// from 1.8 of them up, half of the chunk between 1.33 and 1.8. It reports false
-// below that, where the whole chunk moves (rules/01-selection §6.8).
+// DocumentsToCut returns how many documents of a chunk its donor gives if the chunk is too large to
+// move as a whole. perPiece is the number of documents of one chunk size. The donor gives one chunk
+// size if the chunk has at least 1.8 chunk sizes, and half of the chunk between 1.33 and 1.8. Below
+// that cut is false, and the whole chunk moves (rules/01-selection §6.8).
 func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
 	perPiece = max(perPiece, 1)
 	switch pieces := float64(documents) / float64(perPiece); {
@@ -20,9 +20,9 @@ func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
 	return perPiece, true
 }
 
-// MaxDocuments returns how many documents a range may have that is not forced
-// to move, where the donor has so many documents of the collection with so many
-// bytes: twice those of a chunk of average ones, up to 4.4 1.3 times
+// MaxDocuments returns the maximum number of documents of a range that is moved without force.
+// documents and bytes are the totals of the collection on the donor. The maximum is twice the number of
+// average documents in a chunk size; up to 4.4, it is 1.3 times that number
 // (rules/02-migration-and-metadata §5.7).
 func MaxDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int64 {
 	if documents == 0 {

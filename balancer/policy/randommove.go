@@ -6,10 +6,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// randomMove returns what the fail point for random migrations chooses for a
-// collection, whatever its sizes, zones and flags: a whole chunk of the first
-// available shard, in an order drawn, that owns any, for the shard after it
-// (rules/01-selection §6.10). From 9.0 on the donor computes the end of the range.
+// randomMove returns the choice of the fail point for random migrations for a collection, whatever its
+// sizes, zones and flags: a whole chunk of the first available shard, in random order, that owns one,
+// for the next shard (rules/01-selection §6.10). From 9.0 on, the donor computes the end of the range.
 func randomMove(s Situation, avail *AvailableShards, why *Report) (Migration, bool) {
 	if strings.HasPrefix(s.Namespace, "config.") && !s.Release.RandomMovesByDonor() {
 		return Migration{}, false
@@ -54,7 +53,7 @@ func randomMove(s Situation, avail *AvailableShards, why *Report) (Migration, bo
 	return Migration{}, false
 }
 
-// anyDraining reports whether a shard is draining: random migrations wait for that.
+// anyDraining reports whether a shard is draining. Random migrations wait until no shard is.
 func anyDraining(shards []catalog.Shard) bool {
 	for _, s := range shards {
 		if s.Draining {

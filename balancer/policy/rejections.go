@@ -2,7 +2,7 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// reportPair reports why the largest shard gives the smallest one nothing.
+// reportPair reports why the largest shard gives nothing to the smallest one.
 func (sel *selection) reportPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{
@@ -12,7 +12,7 @@ func (sel *selection) reportPair(code Code, donor, recipient *member, zone int, 
 	}
 }
 
-// reportZone counts why each shard can't receive chunks of a zone.
+// reportZone reports, with numbers, why shards can't receive chunks of a zone.
 func (sel *selection) reportZone(donor catalog.ShardID, zone int, step Reason) {
 	if !sel.why.WantsDecisions() {
 		return

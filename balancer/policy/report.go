@@ -6,14 +6,13 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Report collects what a selection decided, for and against, and the log events
-// the server has for it, in order. One report can go through a whole round. A
-// nil *Report collects nothing and costs nothing; a zero one collects all.
+// Report collects the decisions of a selection, positive and negative, and the log events that the
+// server has for them, in order. One report can be used for a whole round. A nil *Report collects
+// nothing and costs nothing; a zero Report collects everything.
 type Report struct {
-	// EventsOnly leaves the decisions out: the report of a round nobody asks
-	// about, for its log.
+	// EventsOnly collects only log events, for rounds whose decisions are not requested.
 	EventsOnly bool
-	// ChosenOnly leaves out what was not chosen, which is by far the most.
+	// ChosenOnly collects only the chosen migrations. Most decisions are negative.
 	ChosenOnly bool
 
 	Events    []Event
@@ -29,7 +28,7 @@ func (r *Report) Log(e Event) {
 
 // Add adds a decision.
 func (r *Report) Add(d Decision) {
-	// The codes of what is chosen are those of the reasons, but for one.
+	// The code of a chosen migration is its reason, with one exception.
 	chosen := string(d.Code) == string(d.Step) || d.Code == ChosenAtRandom
 	if !r.WantsDecisions() || r.ChosenOnly && !chosen {
 		return
@@ -37,14 +36,14 @@ func (r *Report) Add(d Decision) {
 	r.Decisions = append(r.Decisions, d)
 }
 
-// WantsDecisions reports whether decisions are collected, for those who have to work
-// them out first.
+// WantsDecisions reports whether decisions are collected, so that callers need not compute unwanted
+// ones.
 func (r *Report) WantsDecisions() bool { return r != nil && !r.EventsOnly }
 
-// Chosen visits the migrations that were chosen, in their order.
+// Chosen returns the chosen migrations, in order.
 func (r *Report) Chosen() iter.Seq[Decision] { return r.filter(true) }
 
-// Rejected visits what was not chosen, in order.
+// Rejected returns the decisions against migrations, in order.
 func (r *Report) Rejected() iter.Seq[Decision] { return r.filter(false) }
 
 func (r *Report) filter(chosen bool) iter.Seq[Decision] {
@@ -60,10 +59,9 @@ func (r *Report) filter(chosen bool) iter.Seq[Decision] {
 	}
 }
 
-// AboutChunk visits the decisions that settled what became of one chunk, which
-// lies in zone: those that name it, and those about its shard as a donor, its
-// zone, its collection or the cluster. Of another chunk that its shard gives it
-// says OtherChunkFirst.
+// AboutChunk returns the decisions that determined what happened to one chunk, which is in zone:
+// decisions about the chunk, about its shard as a donor, its zone, its collection or the cluster. If
+// its shard gives another chunk instead, that decision becomes OtherChunkFirst.
 func (r *Report) AboutChunk(ns string, c catalog.Chunk, zone string) iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		if r == nil {
@@ -80,8 +78,8 @@ func (r *Report) AboutChunk(ns string, c catalog.Chunk, zone string) iter.Seq[De
 	}
 }
 
-// forChunk returns what a decision on the chunk's collection says about the
-// chunk; false when it does not concern it.
+// forChunk converts a decision on the chunk's collection into a decision on the chunk. It returns false
+// if the decision does not concern the chunk.
 func (d Decision) forChunk(c catalog.Chunk, zone string) (Decision, bool) {
 	switch subject := d.Code.Info().Subject; {
 	case !d.Min.IsZero() && d.Min.Equal(c.Min):

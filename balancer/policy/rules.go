@@ -2,24 +2,23 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// Rules are what a balancer evens out, and when it begins.
+// Rules determine what a balancer balances, and from which difference on.
 type Rules uint8
 
-// The rules, newest first (rules/01-selection §6 and §9.1).
+// These are the rules, newest first (rules/01-selection §6 and §9.1).
 const (
-	// RulesDataSize evens out bytes: 6.0 and later.
+	// RulesDataSize balances bytes: 6.0 and later.
 	RulesDataSize Rules = iota
-	// RulesNearest evens out chunks to the nearest whole number of them a
-	// shard: 4.4 and 5.0.
+	// RulesNearest balances chunks to the nearest whole number of chunks per shard: 4.4 and 5.0.
 	RulesNearest
-	// RulesNearestGentle are RulesNearest without migrations that are to succeed
-	// whatever the chunk's size: late 4.0 and 4.2.
+	// RulesNearestGentle is RulesNearest without migrations that are forced whatever the chunk's size:
+	// late 4.0 and 4.2.
 	RulesNearestGentle
-	// RulesCeiling evens out chunks to the next whole number, with a threshold
-	// of 2 for collections at rest: 3.4, 3.6.
+	// RulesCeiling balances chunks to the next whole number per shard, with a threshold of 2 for a
+	// collection of 20 chunks or more if no chunk moved in the last round: 3.4, 3.6.
 	RulesCeiling
-	// RulesSpread moves one chunk a round while the fullest and the emptiest
-	// shard are 2, 4 or 8 apart: 2.2 to 3.2.
+	// RulesSpread moves one chunk per round while the fullest and the emptiest shard differ by 2, 4 or
+	// 8 chunks: 2.2 to 3.2.
 	RulesSpread
 )
 
@@ -38,7 +37,7 @@ func RulesOf(r catalog.Release) Rules {
 	return RulesSpread
 }
 
-// String names the rules in a line of a report.
+// String returns the name of the rules for a report.
 func (r Rules) String() string {
 	return [...]string{
 		"by data size: shards that differ by 3 chunk sizes or more",
@@ -49,20 +48,20 @@ func (r Rules) String() string {
 	}[r]
 }
 
-// forcesJumbo: migrations may ask the donor to move too much.
+// forcesJumbo reports whether migrations may ask the donor to move a range that is too large.
 func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
 
-// SharesShards reports whether a shard takes part in one migration a round, and
-// the collections, in random order, take what others have left. Before 4.0 each
-// collection has all shards, so that two may choose the same one.
+// SharesShards reports whether a shard takes part in at most one migration per round, and the
+// collections, in random order, use the shards that are still available. Before 4.0 each collection may
+// use all shards, so that two collections may choose the same shard.
 func (r Rules) SharesShards() bool { return r <= RulesNearestGentle }
 
-// singleMigration reports whether a collection has at most one migration a round, and a round runs
-// one after the other.
+// singleMigration reports whether a collection has at most one migration per round, and a round runs
+// its migrations one after the other.
 func (r Rules) singleMigration() bool { return r >= RulesSpread }
 
-// threshold returns how far a shard with the most chunks may be from the ideal,
-// or from the shard with the fewest, before a chunk moves.
+// threshold returns the difference between the shard with the most chunks and the ideal, or the shard
+// with the fewest chunks, from which on a chunk moves.
 func (r Rules) threshold(chunks int, moved bool) int {
 	small := moved || chunks < 20
 	switch {
@@ -78,7 +77,7 @@ func (r Rules) threshold(chunks int, moved bool) int {
 	return 8
 }
 
-// ideal returns the number of chunks a shard should have.
+// ideal returns the number of chunks that a shard should have.
 func (r Rules) ideal(chunks, shards int) int {
 	if r == RulesCeiling {
 		return (chunks + shards - 1) / shards

@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// SessionsSplits cuts the collection of the sessions, up to 7.0, into equal
-// parts of the UUIDs in _id.id: as many as least, rounded up to a power of two,
-// as long as it has fewer chunks than least. Points that are chunk boundaries
-// already are left out (rules/01-rounds-and-settings §5.4).
+// SessionsSplits returns the splits of the sessions collection up to 7.0. They divide the collection
+// into equal parts by the UUIDs in _id.id: minChunks parts, rounded up to a power of two, as long as
+// the collection has fewer chunks than minChunks. Points that are chunk boundaries already are left out
+// (rules/01-rounds-and-settings §5.4).
 func SessionsSplits(t *catalog.RoutingTable, minChunks int) []Split {
 	if t.Len() >= minChunks {
 		return nil
 	}
-	parts := bits.Len(uint(minChunks - 1)) // of the UUID: its first so many bits
+	parts := bits.Len(uint(minChunks - 1)) // the number of leading bits of the UUID
 	var splits []Split
 	for i := uint64(1); i < 1<<parts; i++ {
 		point, err := sessionsPoint(t.Pattern(), i<<(64-parts))

@@ -2,12 +2,12 @@ package policy
 
 import "shardsh/balancer/mongoerr"
 
-// ImbalanceFactor is how many chunk sizes two shards must at least differ by
-// before data moves between them (rules/01-selection §6.5).
+// ImbalanceFactor is the minimum difference between two shards, in chunk sizes, from which on data move
+// between them (rules/01-selection §6.5).
 const ImbalanceFactor = 3
 
-// balanceSizes evens out the sizes zone by zone, in ascending order with
-// NoZone last (rules/01-selection §6.5). What stops one zone does not stop the next.
+// balanceSizes balances the sizes zone by zone, in ascending order with NoZone last (rules/01-selection
+// §6.5). If one zone can't be balanced, the next zone is still tried.
 func (sel *selection) balanceSizes() error {
 	for zone := range sel.layout.names {
 		ideal, err := sel.ideal(zone)
@@ -20,9 +20,8 @@ func (sel *selection) balanceSizes() error {
 	return nil
 }
 
-// ideal returns the size at which the shards of a zone would be even, rounded
-// down; busy and draining shards count. It is negative when there is nothing to
-// even out.
+// ideal returns the size that each shard of a zone would have if the zone were balanced, rounded down.
+// Busy and draining shards count. It is negative if there is nothing to balance.
 func (sel *selection) ideal(zone int) (int64, error) {
 	const nothing = -1
 	var total, shards int64
@@ -49,12 +48,11 @@ func (sel *selection) ideal(zone int) (int64, error) {
 	return total / shards, nil
 }
 
-// balancePair moves one chunk of a zone from the largest shard to the smallest one of the
-// zone, if they differ enough.
+// balancePair moves one chunk of a zone from the largest shard to the smallest one of the zone, if they
+// differ enough.
 //
-// Before 8.0.20 and 8.2.6 the donor is sought without regard to the zone: a larger shard
-// outside the zone keeps the zone from being balanced (SERVER-115962;
-// rules/01-examples-and-traps §12, trap 2).
+// Before 8.0.20 and 8.2.6 the donor is chosen without regard to the zone: a larger shard outside the
+// zone keeps the zone from being balanced (SERVER-115962; rules/01-examples-and-traps §12, trap 2).
 func (sel *selection) balancePair(zone int, ideal int64) bool {
 	name := sel.layout.names[zone]
 	donor := sel.largestDonor(zone)
@@ -108,8 +106,8 @@ func (sel *selection) balancePair(zone int, ideal int64) bool {
 	return false
 }
 
-// largestDonor returns the largest free shard that may give data of a zone, the first of equals;
-// nil if there is none (rules/01-selection §6.2).
+// largestDonor returns the largest free shard that may give data of a zone, the first among equals; nil
+// if there is none (rules/01-selection §6.2).
 func (sel *selection) largestDonor(zone int) *member {
 	var best *member
 	for i := range sel.members {
@@ -120,19 +118,19 @@ func (sel *selection) largestDonor(zone int) *member {
 	return best
 }
 
-// mayDonate reports whether a shard may give data of a zone to even out sizes.
+// mayDonate reports whether a shard may give data of a zone to balance sizes.
 func (sel *selection) mayDonate(m *member, zone int) bool {
 	return m.measured && (!m.Draining || sel.Release.DrainingShardsDonate()) &&
 		(!sel.Release.DonorBelongsToZone() || sel.belongsToZone(m, zone))
 }
 
-// smallestRecipient returns the smallest free shard that may receive chunks of a zone, the
-// first of equals; nil if there is none (rules/01-selection §6.2).
+// smallestRecipient returns the smallest free shard that may receive chunks of a zone, the first among
+// equals; nil if there is none (rules/01-selection §6.2).
 func (sel *selection) smallestRecipient(zone int) *member {
 	return sel.smallestOf(zone, func(*member) bool { return true })
 }
 
-// leastOf is least, restricted to some shards.
+// smallestOf returns the same as smallestRecipient, restricted to shards for which among returns true.
 func (sel *selection) smallestOf(zone int, among func(*member) bool) *member {
 	var best *member
 	for i := range sel.members {

@@ -13,37 +13,36 @@ type moveShard struct {
 	id       catalog.ShardID
 	draining bool
 	size     int64
-	// small are lists of its small chunks by rank, but for busy ones. The first
-	// has those without a sibling, the one at n+1 those with a sibling on shard n
-	// that is not busy: a chunk may be on two lists. A round that has taken most
-	// shards looks at the lists of the others only.
+	// small contains lists of the shard's small chunks by rank, without busy chunks. The first list
+	// contains the chunks without a sibling, and list n+1 contains those with a sibling on shard n that
+	// is not busy. A chunk may be on two lists. When a round has taken most shards, it only needs the
+	// lists of the others.
 	small []smallList
-	// usedLists are the numbers of lists that have had chunks: rounds look at no others.
+	// usedLists contains the indexes of lists that have had chunks. Rounds skip the other lists.
 	usedLists []int32
 }
 
-// smallList are small chunks by rank. The first is kept beside them: rounds look at
-// that of every list. The zero value is empty.
+// smallList contains small chunks by rank. The first chunk is stored separately, because rounds need
+// the first chunk of every list. The zero value is empty.
 type smallList struct {
 	chunks *btree.BTreeG[int32] // nil = empty
 	first  int32                // -1 = none
 }
 
-// chunkNode is a chunk, or what became of several, linked with its
-// neighbours.
+// chunkNode is a chunk, or the result of merging several chunks, linked with its neighbours.
 type chunkNode struct {
 	span
 	size       int64
-	failed     int64 // when it was postponed, 0 = never
+	failed     int64 // when the chunk was postponed, 0 = never
 	prev, next int32 // -1 at the ends
 	shard      int32
-	zone       int32 // a number for its name
+	zone       int32 // number of the zone's name
 	busy       bool
-	listed     bool // among its shard's small chunks
+	listed     bool // is among its shard's small chunks
 }
 
-// rank is where a small chunk stands among those of its shard: first those
-// that were never postponed, the smallest first, then in key order.
+// rank is the position of a small chunk among those of its shard: chunks that were never postponed come
+// first, then smaller chunks, then chunks in key order.
 type rank struct {
 	failed, size int64
 	from         int32
@@ -59,7 +58,7 @@ func (a rank) before(b rank) bool {
 	return a.from < b.from
 }
 
-// reached stands for the rank that a scan has reached, in place of a chunk.
+// reached represents the rank that a scan has reached, in place of a chunk index.
 const reached int32 = -1
 
 func (p *movePhase) rank(i int32) rank {
@@ -72,8 +71,7 @@ func (p *movePhase) rank(i int32) rank {
 
 func (p *movePhase) before(i, j int32) bool { return p.rank(i).before(p.rank(j)) }
 
-// siblings returns the neighbours a chunk may be merged with, the right one
-// first.
+// siblings returns the neighbours with which a chunk may be merged, the right one first.
 func (p *movePhase) siblings(i int32) (list [2]int32, n int) {
 	c := &p.chunks[i]
 	for _, j := range [2]int32{c.next, c.prev} {
@@ -89,7 +87,7 @@ func (p *movePhase) siblings(i int32) (list [2]int32, n int) {
 	return list, n
 }
 
-// lists returns the numbers of the lists that a chunk belongs to.
+// lists returns the indexes of the lists that contain a chunk.
 func (p *movePhase) lists(i int32) (numbers [2]int32, n int) {
 	c := &p.chunks[i]
 	if !c.listed || c.busy {
@@ -109,7 +107,7 @@ func (p *movePhase) lists(i int32) (numbers [2]int32, n int) {
 	return numbers, n
 }
 
-// addToLists puts a small chunk on its lists.
+// addToLists adds a small chunk to its lists.
 func (p *movePhase) addToLists(i int32) {
 	numbers, n := p.lists(i)
 	for _, number := range numbers[:n] {
@@ -134,8 +132,8 @@ func (p *movePhase) listAt(shard, number int32) *smallList {
 	return list
 }
 
-// removeFromLists takes a small chunk from its lists, before anything that they depend
-// on changes.
+// removeFromLists removes a small chunk from its lists. It must be called before a change that the
+// lists depend on.
 func (p *movePhase) removeFromLists(i int32) {
 	numbers, n := p.lists(i)
 	for _, number := range numbers[:n] {
@@ -150,14 +148,14 @@ func (p *movePhase) removeFromLists(i int32) {
 	}
 }
 
-// addSmall adds a chunk to the small ones.
+// addSmall adds a chunk to the small chunks.
 func (p *movePhase) addSmall(i int32) {
 	p.chunks[i].listed = true
 	p.remaining++
 	p.addToLists(i)
 }
 
-// dropSmall takes a chunk from the small ones for good. It stays a sibling.
+// dropSmall removes a chunk from the small chunks for good. It remains a possible sibling.
 func (p *movePhase) dropSmall(i int32) {
 	if p.chunks[i].listed {
 		p.removeFromLists(i)
@@ -166,8 +164,8 @@ func (p *movePhase) dropSmall(i int32) {
 	}
 }
 
-// updatePair modifies a chunk and its sibling in a way that their lists, and
-// those of the neighbours on both sides, depend on.
+// updatePair modifies a chunk and its sibling. It updates their lists, and those of the neighbours on
+// both sides, which depend on them.
 func (p *movePhase) updatePair(of pair, do func(c, s *chunkNode)) {
 	left, right := of.chunk, of.sibling
 	if p.chunks[left].next != right {
@@ -187,9 +185,9 @@ func (p *movePhase) updatePair(of pair, do func(c, s *chunkNode)) {
 	}
 }
 
-// scan goes over the small chunks of a shard that have a sibling on an
-// available shard, or none at all, by rank and while they change: what is put
-// back behind the present one is met again.
+// scan returns the small chunks of a shard that have a sibling on an available shard, or no sibling, by
+// rank. The lists may change during the scan: a chunk that is put back behind the current chunk is
+// returned again.
 func (p *movePhase) scan(n int, avail *AvailableShards) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for i := p.smallest(n, avail, false); i >= 0; i = p.smallest(n, avail, true) {
@@ -201,7 +199,7 @@ func (p *movePhase) scan(n int, avail *AvailableShards) iter.Seq[int32] {
 	}
 }
 
-// smallest returns the first chunk of a scan, or the next one; -1 at its end.
+// smallest returns the first chunk of a scanor, with next, the next chunk; -1 at the end.
 func (p *movePhase) smallest(n int, avail *AvailableShards, next bool) int32 {
 	best := int32(-1)
 	s := &p.shards[n]
@@ -214,8 +212,8 @@ func (p *movePhase) smallest(n int, avail *AvailableShards, next bool) int32 {
 	return best
 }
 
-// head returns the first chunk of a list, or the first behind what is reached;
-// -1 when there is none.
+// head returns the first chunk of a list or, with next, the first chunk after reached; -1 if there is
+// none.
 func (l *smallList) head(next bool) int32 {
 	if !next {
 		return l.first

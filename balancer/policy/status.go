@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Why a collection does not comply.
+// These are the reasons why a collection does not comply.
 const (
 	ViolationDefragmenting   = "defragmentingChunks"
 	ViolationDraining        = "draining"
@@ -16,7 +16,7 @@ const (
 	ViolationChunksImbalance = "chunksImbalance"
 )
 
-// violation returns what the status command calls a reason to move.
+// violation returns the status command's name for a reason to move.
 func (r Reason) violation() string {
 	switch r {
 	case ReasonDrain:
@@ -29,41 +29,37 @@ func (r Reason) violation() string {
 	return ""
 }
 
-// Defragmentation is how far the defragmentation of a collection is.
+// Defragmentation is the progress of a collection's defragmentation.
 type Defragmentation struct {
 	Running bool // defragmentCollection is set
-	// Phase is the phase in progress; empty when the policy has no state for
-	// the collection, for instance while the balancer is off.
+	// Phase is the current phase; empty if the policy has no state for the collection, for instance
+	// while the balancer is off.
 	Phase           string
-	RemainingChunks int64 // still to process in the phase
+	RemainingChunks int64 // remaining in the phase
 }
 
-// Compliance is whether the balancer would leave a collection as it is: the
-// answer of balancerCollectionStatus (rules/01-selection §7).
+// Compliance says whether the balancer would not change a collection. It is the result of
+// balancerCollectionStatus (rules/01-selection §7).
 //
-// A compliant collection is not always in order. Chunks that can't move, such
-// as flagged ones on a draining shard, and zones without shards are compliant
-// too; a Report tells them.
+// A compliant collection may still have problems: chunks that can't move, such as flagged chunks on a
+// draining shard, and zones without shards do not affect compliance. A Report contains them.
 type Compliance struct {
-	// ChunkSizeMB is in MiB, rounded up to two decimals; 0 for rules that count
-	// chunks, which don't tell it.
+	// ChunkSizeMB is in MiB, rounded up to two decimals; 0 for rules that count chunks, for which it is
+	// not reported.
 	ChunkSizeMB float64
 	Compliant   bool
 	Violation   string           // empty when compliant
 	Details     *Defragmentation // only with ViolationDefragmenting
 }
 
-// CollectionStatus returns a dry run of the zone splits and of the selection
-// with every shard available. Whether balancing is switched off, for the
-// cluster or for the collection, makes no difference. Errors are those of
-// CheckAligned (only config.system.sessions can get that far) and of
-// SelectMigrations.
+// CollectionStatus does a dry run of the zone splits and of the selection, with every shard available.
+// It does not matter whether balancing is disabled for the cluster or for the collection. Errors are
+// those of CheckAligned (possible only for config.system.sessions) and of SelectMigrations.
 func CollectionStatus(s Situation, d Defragmentation) (Compliance, error) {
 	return ExplainStatus(s, d, nil)
 }
 
-// ExplainStatus is CollectionStatus with a report of what would be chosen and
-// what would not.
+// ExplainStatus is like CollectionStatus, with a report of all decisions.
 func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, error) {
 	status, settled := StatusWithoutSizes(s, d)
 	if settled {
@@ -84,9 +80,8 @@ func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, err
 	return status, nil
 }
 
-// StatusWithoutSizes returns the part of CollectionStatus that comes before any
-// shard is asked for sizes: a defragmentation, and zones that need splits. It
-// is false when the sizes decide.
+// StatusWithoutSizes returns the part of CollectionStatus that needs no sizes from shards: a
+// defragmentation, and zones that need splits. settled is false if the sizes decide.
 func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, settled bool) {
 	status.ChunkSizeMB = chunkSizeMB(s.maxChunkSize())
 	switch {
@@ -100,9 +95,9 @@ func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, sett
 	return status, true
 }
 
-// StatusByTotals returns the part of CollectionStatus, and of CountStatus, that needs no routing
-// table, only how many chunks and bytes each shard has: a collection without zones, with nothing
-// on draining shards, and with so even shares that no rule moves a chunk. It is false when
+// StatusByTotals returns the part of CollectionStatus and CountStatus that needs no routing table, but
+// only the numbers of chunks and bytes on each shard. It decides for a collection without zones, with
+// nothing on draining shards, and so evenly distributed that no rule moves a chunk. settled is false if
 // the chunks decide.
 func StatusByTotals(rules Rules, s Situation, chunks map[catalog.ShardID]int64) (status Compliance, settled bool) {
 	if s.Zones.Len() > 0 || s.Random != nil || len(chunks) == 0 || len(s.Shards) == 0 {
@@ -121,7 +116,7 @@ func StatusByTotals(rules Rules, s Situation, chunks map[catalog.ShardID]int64) 
 		known += counts[i]
 	}
 	for _, n := range chunks {
-		if known -= n; known < 0 { // some are on a shard that is gone
+		if known -= n; known < 0 { // some chunks are on a removed shard
 			return status, false
 		}
 	}
@@ -133,13 +128,13 @@ func StatusByTotals(rules Rules, s Situation, chunks map[catalog.ShardID]int64) 
 	return status, slices.Max(bytes)-slices.Min(bytes) < ImbalanceFactor*s.maxChunkSize()
 }
 
-// chunkSizeMB rounds up to two decimals: 200000 bytes are 0.2.
+// chunkSizeMB converts bytes to MiB, rounded up to two decimals: 200000 bytes are 0.2.
 func chunkSizeMB(bytes int64) float64 {
 	hundredths := (bytes*100 + mib - 1) / mib
 	return float64(hundredths) / 100
 }
 
-// Doc has the fields of the command's reply, without ok.
+// Doc returns the fields of the command's reply, without ok.
 func (c Compliance) Doc() bson.D {
 	doc := bson.D{{Key: "balancerCompliant", Value: c.Compliant}}
 	if c.ChunkSizeMB != 0 {

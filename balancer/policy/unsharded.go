@@ -16,35 +16,34 @@ type RandomSource interface {
 	Shuffle(n int, swap func(i, j int))
 }
 
-// maxReshardingTime is the least duration of a resharding up to which
-// unsharded collections are moved: with a longer one a round would wait for it.
+// maxReshardingTime is the maximum value of the minimum duration of a resharding for which unsharded
+// collections are moved: with a longer one, a round would wait for it.
 const maxReshardingTime = 5 * time.Second
 
-// Unsharded is a collection that lives whole on one shard.
+// Unsharded is a collection that is not sharded, so that one shard has all of it.
 type Unsharded struct {
 	Namespace string
 	UUID      bson.Binary
 	Shard     catalog.ShardID
-	// Tracked ones are in config.collections. The others live on the primary
-	// shard of their database.
+	// Tracked says that the collection is in config.collections. Otherwise it is on the primary shard
+	// of its database.
 	Tracked   bool
 	NoBalance bool
 }
 
-// UnshardedSituation is what a round sees of collections that are not sharded.
+// UnshardedSituation is the input of a round for unsharded collections.
 type UnshardedSituation struct {
 	Shards      []catalog.Shard
 	Collections []Unsharded
-	// Sharded are the namespaces of the sharded collections.
+	// Sharded contains the namespaces of the sharded collections.
 	Sharded []string
-	// MinDuration of a resharding, which moves such a collection.
+	// MinDuration is the minimum duration of a resharding, which moves such a collection.
 	MinDuration time.Duration
 }
 
-// SelectUnsharded moves one collection that is not sharded to another shard at
-// random, at most. The server does this only to test itself, while the fail
-// point for random migrations is on (rules/01-selection §8); callers ask only then. It
-// takes both shards out of avail.
+// SelectUnsharded moves at most one unsharded collection to another shard, at random. The server does
+// this only for its own tests, while the fail point for random migrations is on (rules/01-selection
+// §8); callers must check that. SelectUnsharded takes both shards out of avail.
 func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, chance RandomSource) (Migration, bool) {
 	if avail.Len() < 2 || s.MinDuration > maxReshardingTime {
 		return Migration{}, false
@@ -75,15 +74,15 @@ func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, chance Random
 	return m, true
 }
 
-// hasSharded reports whether sharded collections take precedence. Those of
-// config count only while a shard drains.
+// hasSharded reports whether sharded collections take precedence. Collections of config count only
+// while a shard is draining.
 func (s UnshardedSituation) hasSharded() bool {
 	drains := anyDraining(s.Shards)
 	return slices.ContainsFunc(s.Sharded, func(ns string) bool { return drains || !strings.HasPrefix(ns, "config.") })
 }
 
-// pick returns a collection of the first donor that has one, and the first
-// other shard as its recipient.
+// pick returns a collection of the first donor that has one, and the first other shard as the
+// recipient.
 func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance RandomSource) (Migration, bool) {
 	for _, from := range donors {
 		to := slices.IndexFunc(recipients, func(id catalog.ShardID) bool { return id != from })
@@ -99,8 +98,8 @@ func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Ra
 	return Migration{}, false
 }
 
-// pickOn returns a collection of a shard: one that is not tracked, of a
-// database drawn first, else one that is.
+// pickOn returns a random collection of a shard: an untracked collection of a random database if there
+// is one, else a tracked collection.
 func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance RandomSource) (Unsharded, bool) {
 	byDatabase := map[string][]Unsharded{}
 	var databases []string

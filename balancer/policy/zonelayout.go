@@ -7,18 +7,18 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// zoneLayout are the normalised zones of a collection (rules/01-rounds-and-settings §4.4): the zone
-// ranges in key order with every gap filled by a stretch of NoZone. Zones are
-// numbers here: their place in the ascending list of names, and the last
-// number for NoZone, which is also the order they are balanced in.
+// zoneLayout contains the normalised zones of a collection (rules/01-rounds-and-settings §4.4): the
+// zone ranges in key order, with every gap filled by an interval of NoZone. Zones are represented by
+// numbers: the index in the ascending list of names, and the last number for NoZone. This is also the
+// order in which zones are balanced.
 //
-// Zone boundaries must be chunk boundaries (CheckAligned), so that every chunk
-// lies in exactly one stretch.
+// Zone boundaries must be chunk boundaries (CheckAligned), so that every chunk is in exactly one
+// interval.
 type zoneLayout struct {
 	table     *catalog.RoutingTable
 	names     []string // by number
 	intervals []interval
-	byZone    [][]int // zone number -> its stretches in key order
+	byZone    [][]int // zone number -> its intervals in key order
 }
 
 type interval struct {
@@ -55,11 +55,11 @@ func (l *zoneLayout) add(s interval) {
 // noZone returns the number of NoZone.
 func (l *zoneLayout) noZone() int { return len(l.names) - 1 }
 
-// zonesOf visits the zones in which a shard owns chunks, ascending by the
-// first chunk it owns there.
+// zonesOf returns the zones in which a shard owns chunks, in the order of the first chunk that it owns
+// in each zone.
 //
-// It jumps from stretch to stretch, so its cost depends on the number of
-// stretches and not on that of chunks.
+// It searches interval by interval, so its cost depends on the number of intervals and not on the
+// number of chunks.
 func (l *zoneLayout) zonesOf(shard catalog.ShardID) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		tried := make([]bool, len(l.names))
@@ -84,13 +84,12 @@ func (l *zoneLayout) zonesOf(shard catalog.ShardID) iter.Seq[int] {
 	}
 }
 
-// chunks visits the chunks a shard owns in a zone, in key order across all
-// ranges of the zone.
+// chunks returns the chunks that a shard owns in a zone, in key order across all ranges of the zone.
 func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
 		own := l.byZone[zone]
 		for i := 0; i < len(own); i++ {
-			// Find the next stretch that has any of the shard's chunks.
+			// Find the next interval that contains chunks of the shard.
 			c, ok := l.firstOwned(shard, l.intervals[own[i]].min)
 			if !ok {
 				return
@@ -109,8 +108,8 @@ func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Ch
 	}
 }
 
-// firstNonJumbo returns the first of chunks(shard, zone) without the jumbo
-// flag. It reads no other chunk of the zone.
+// firstNonJumbo returns the first of chunks(shard, zone) without the jumbo flag. It reads no other
+// chunk of the zone.
 func (l *zoneLayout) firstNonJumbo(shard catalog.ShardID, zone int) (catalog.Chunk, bool) {
 	own := l.byZone[zone]
 	if len(own) == 0 {
@@ -122,7 +121,7 @@ func (l *zoneLayout) firstNonJumbo(shard catalog.ShardID, zone int) (catalog.Chu
 		if !ok {
 			return catalog.Chunk{}, false
 		}
-		// Either it lies in the zone, or it tells which stretches to leave out.
+		// If the chunk is not in the zone, its bounds tell which intervals can be skipped.
 		own = own[sort.Search(len(own)-1, func(k int) bool { return c.Min.Less(l.intervals[own[k]].max) }):]
 		if l.intervals[own[0]].min.Less(c.Max) {
 			return c, true

@@ -2,7 +2,7 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// Split asks the owner of one chunk to cut it at points in ascending order
+// Split asks the owner of one chunk to split the chunk at points in ascending order
 // (rules/01-rounds-and-settings §5.1).
 type Split struct {
 	Namespace    string
@@ -11,12 +11,12 @@ type Split struct {
 	ChunkVersion catalog.ChunkVersion
 	Min, Max     catalog.Key
 	Points       []catalog.Key
-	// Halve has the shard choose the point, the median, in place of Points.
+	// Halve lets the shard choose the median as the split point, instead of Points.
 	Halve bool
 }
 
-// ZoneSplits returns the chunks that zone boundaries cut: one split a chunk,
-// in key order, empty when everything is aligned (rules/01-rounds-and-settings §5.1). The zones of
+// ZoneSplits returns the splits of chunks at zone boundaries: one split per chunk, in key order; empty
+// if all boundaries are aligned (rules/01-rounds-and-settings §5.1). The zones of
 // config.system.sessions cause no splits.
 func ZoneSplits(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Split {
 	if ns == SessionsNamespace {
@@ -43,7 +43,7 @@ func addSplitPoint(splits []Split, ns string, t *catalog.RoutingTable, c catalog
 			Points:       []catalog.Key{point},
 		})
 	}
-	// Zones that touch name their common boundary twice.
+	// Adjacent zones both contain their common boundary.
 	points := splits[last].Points
 	if !points[len(points)-1].Equal(point) {
 		splits[last].Points = append(points, point)

@@ -10,19 +10,18 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Catalog is what rounds read from the config server's collections.
+// Catalog is the state that a round reads from the collections of the config server.
 type Catalog struct {
 	Settings    map[string]bson.Raw // by _id
 	Shards      []catalog.Shard
 	Collections []catalog.Collection // of the run
 	Routings    map[string]balancer.Routing
-	// FullyRead are the collections whose chunks were all read, and not only those that
-	// had changed.
+	// FullyRead contains the collections whose chunks were all read, and not only the changed chunks.
 	FullyRead map[string]bool
 }
 
-// readCatalog returns the Catalog of the current round. Of routing tables that earlier rounds
-// have read it only reads the changes.
+// readCatalog returns the Catalog of the current round. Of routing tables that earlier rounds have
+// read, it reads only the changes.
 func (r *run) readCatalog(ctx context.Context) (*Catalog, error) {
 	r.mu.Lock()
 	read, before := r.round.catalog, r.lastCatalog
@@ -50,7 +49,7 @@ func (r *run) readCatalog(ctx context.Context) (*Catalog, error) {
 	return read, nil
 }
 
-// noteChanged notes that the chunks of a collection have changed during the round.
+// noteChanged records that the chunks of a collection have changed during the round.
 func (r *run) noteChanged(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +59,8 @@ func (r *run) noteChanged(ns string) {
 	r.round.changedCollections[ns] = true
 }
 
-// readRouting returns a collection as the round sees it, and whether there is one.
+// readRouting returns the routing of a collection in the current round, and whether the collection
+// exists.
 func (r *run) readRouting(ctx context.Context, ns string) (routing balancer.Routing, found bool, err error) {
 	read, err := r.readCatalog(ctx)
 	if err != nil {
@@ -89,8 +89,8 @@ func (r *run) readRouting(ctx context.Context, ns string) (routing balancer.Rout
 	return routing, found, nil
 }
 
-// forgetChunks makes the next round read all chunks of a collection: flags change without a new
-// version, and the cached chunks have turned out to be wrong.
+// forgetChunks makes the next round read all chunks of a collection, either because flags change
+// without a new version, or because the cached chunks have turned out to be wrong.
 func (r *run) forgetChunks(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,8 +100,9 @@ func (r *run) forgetChunks(ns string) {
 	r.forgotten[ns] = true
 }
 
-// forgetDoubtful forgets the collections of which a round found nothing to move because of flags
-// that may have changed since they were read, and reports whether there are any.
+// forgetDoubtful forgets the cached chunks of collections in which a round found nothing to move
+// because of flags that may have changed since they were read. It reports whether there are such
+// collections.
 func (r *run) forgetDoubtful(ended round) (any bool) {
 	if ended.catalog == nil {
 		return false

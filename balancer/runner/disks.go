@@ -9,19 +9,19 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// disks are what a run with a disk limit knows of volumes and files.
+// disks is what a run with a disk limit has read about volumes and files.
 type disks struct {
-	volumes *catalog.Volumes                    // of the round under way
+	volumes *catalog.Volumes                    // of the current round
 	files   map[string]*catalog.CollectionState // nil before the first read
-	changed map[string]bool                     // collections of which something has moved since they were read
+	changed map[string]bool                     // collections of which chunks have moved since their files were read
 }
 
-// maxFileReads is of how many collections files are read at the beginning: of others data count
-// as much as they are before compression, and nothing is reusable.
+// maxFileReads is the number of collections whose files are read at the beginning. The data of other
+// collections count with their uncompressed size, and their files have no reusable space.
 const maxFileReads = 100
 
-// readDisks reads the free space of shards: the volumes in each round, files only where something
-// has moved.
+// readDisks reads the free space of shards. It reads the volumes in each round, and the files only of
+// collections of which chunks have moved.
 func (r *run) readDisks(ctx context.Context) error {
 	if r.o.DiskLimit == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (r *run) readDisks(ctx context.Context) error {
 	return nil
 }
 
-// noteGrown notes that something of a collection has moved.
+// noteGrown records that chunks of a collection have moved.
 func (r *run) noteGrown(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,8 @@ func (r *run) noteGrown(ns string) {
 	r.disks.changed[ns] = true
 }
 
-// roomCheck returns the function that tells the engine whether a chunk fits; nil without a limit.
+// roomCheck returns the function with which the engine checks whether a chunk fits on a shard; nil
+// without a disk limit.
 func (r *run) roomCheck() func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
 	if r.o.DiskLimit == 0 {
 		return nil
@@ -84,8 +85,9 @@ func (r *run) roomCheck() func(ns string, to catalog.ShardID, c catalog.Chunk) b
 	}
 }
 
-// maxChunkMove is how much a chunk of a shard may bring to another: a migration refuses more than
-// two chunk sizes, and the shard has no more than all that it has of the collection.
+// maxChunkMove returns the maximum number of bytes that the migration of a chunk brings to the
+// recipient. A migration refuses more than two chunk sizes, and the donor cannot send more than it has
+// of the collection.
 func (r *run) maxChunkMove(ns string, from catalog.ShardID, chunkSize int64) int64 {
 	if r.o.DiskLimit == 0 {
 		return 0

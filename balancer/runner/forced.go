@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// handleTooLarge deals with a chunk that is too large to be moved, and can't be split: it is moved
-// by force when it is chosen again, if that was asked for.
+// handleTooLarge handles a chunk that is too large to be moved and can't be split. If
+// Options.ForceJumbo is set, the chunk is moved by force when it is chosen again.
 func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) error {
 	chunk, c, known := r.chunkAt(ns, lower)
 	if !known {
@@ -31,7 +31,7 @@ func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) 
 	return nil
 }
 
-// chunkAt returns the chunk of a range, as the round under way knows it.
+// chunkAt returns the chunk that begins at lower, as the current round has read it.
 func (r *run) chunkAt(ns string, lower catalog.Key) (chunk catalog.Chunk, c catalog.Collection, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,9 @@ func (r *run) chunkAt(ns string, lower catalog.Key) (chunk catalog.Chunk, c cata
 	return table.Find(lower), r.round.catalog.Routings[ns].Collection, true
 }
 
-// forceIfNeeded makes a migration a forced one, if its range was found to need that. It reports
-// false for one that would not even out anything: the recipient would get as much too much.
+// forceIfNeeded makes a migration a forced one if its range was found to need a forced move. It returns
+// false for a migration that would not balance anything, because the recipient would have as much too
+// much afterwards.
 func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	f := r.skipped.forced(m.Namespace, m.Min)
 	if f == nil {
@@ -70,7 +71,7 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	return helps
 }
 
-// noteForced keeps a range that was moved by force in place: once is enough for a run.
+// noteForced keeps a range that was moved by force in place: a run moves a range by force only once.
 func (r *run) noteForced(m waitingMove) {
 	if m.forced != nil {
 		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(farFuture), "it was moved by force")

@@ -14,18 +14,18 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ErrNoSamples says that it is not known which chunks have the load: no query was sampled.
+// ErrNoSamples says that no query was sampled, so that it is not known which chunks have the load.
 var ErrNoSamples = errors.New("no queries of the collections are sampled, so that no chunk can be chosen by its load")
 
-// coolingRange is a range that was moved for its load: no part of it moves again before a time.
+// coolingRange is a range that was moved for its load: no part of the range moves again before a time.
 type coolingRange struct {
 	ns       string
 	min, max catalog.Key
 	until    time.Time
 }
 
-// runLoadRounds evens out load: each round estimates where it goes, chooses, and carries that
-// out. The last one finds nothing to do.
+// runLoadRounds balances load. Each round estimates the load of the chunks, chooses steps and executes
+// them. The last round finds nothing to do.
 func (r *run) runLoadRounds(ctx context.Context) error {
 	for {
 		stuck, err := r.runLoadRound(ctx)
@@ -43,7 +43,7 @@ func (r *run) runLoadRounds(ctx context.Context) error {
 	}
 }
 
-// runLoadRound runs one round, and returns what it leaves, and why.
+// runLoadRound runs one round. It returns the load that the round leaves uneven, with the reasons.
 func (r *run) runLoadRound(ctx context.Context) ([]Left, error) {
 	if err := r.o.Gate.AwaitUnheld(ctx); err != nil {
 		r.noteLimit(err)
@@ -100,7 +100,8 @@ func (r *run) loadCollections(
 	return list
 }
 
-// fixedChunks returns a function that reports the chunks to skip, as they were moved or could not be.
+// fixedChunks returns a function that reports whether the chunk at a lower bound is to be skipped,
+// because it was moved already or could not be moved.
 func (r *run) fixedChunks(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
 	now := r.o.Clock.Now()
 	alone := map[int]bool{}
@@ -114,14 +115,14 @@ func (r *run) fixedChunks(m *heat.Map, table *catalog.RoutingTable) func(catalog
 	}
 }
 
-// heatOptions say how far a round goes.
+// heatOptions returns the options of a round.
 func (r *run) heatOptions() heat.Options {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return heat.Options{By: r.o.LoadKind, Horizon: r.o.CoolDown, Volumes: r.disks.volumes}
 }
 
-// splitHotChunks carries out the splits of a decision, which come before its moves.
+// splitHotChunks executes the splits of a decision. They come before its moves.
 func (r *run) splitHotChunks(ctx context.Context, d heat.Decision) error {
 	for _, s := range d.Steps {
 		if s.At.IsZero() {
@@ -171,7 +172,8 @@ func (r *run) chosenMoves(ctx context.Context, d heat.Decision) (list []policy.M
 	return list, nil
 }
 
-// splitIntoWaves parts migrations so that a shard is in one of each at most.
+// splitIntoWaves divides migrations into groups, so that each group has at most one migration of each
+// shard.
 func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 	for len(all) > 0 {
 		busy := map[catalog.ShardID]bool{}
@@ -189,7 +191,7 @@ func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 	return list
 }
 
-// LeftByLoad says why shards keep more load than others.
+// LeftByLoad returns the reasons why shards keep more load than others.
 func LeftByLoad(d heat.Decision, maps []heat.Map) (list []Left) {
 	for _, s := range d.Stuck {
 		list = append(list, Left{Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + "."})

@@ -16,21 +16,21 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// maxChoiceAge is how old a choice may be when its move begins. After a longer wait the
-// cluster is looked at again.
+// maxChoiceAge is the maximum age of a choice when its move begins. After a longer wait, the run reads
+// the cluster again.
 const maxChoiceAge = time.Minute
 
-// maxMoveTime is how long a move may take: for so long the cluster's own balancer has to
-// keep away when it begins.
+// maxMoveTime is the assumed maximum duration of a move. When a move begins, the cluster's own balancer
+// has to stay idle for that long.
 const maxMoveTime = 10 * time.Minute
 
-// waitingMove is one that a round has chosen.
+// waitingMove is a migration that a round has chosen.
 type waitingMove struct {
 	policy.Migration
 	index    int // its place in the round
 	bytes    int64
-	maxBytes int64 // what it may bring at most; 0 where nobody asks
-	// forced is what it takes if it is one by force; nil for others.
+	maxBytes int64 // the maximum number of bytes that the recipient may get; 0 if no limit is checked
+	// forced describes a forced migration; nil for other migrations.
 	forced *apply.Forced
 }
 
@@ -40,7 +40,8 @@ func (m waitingMove) paceMove() pace.Move {
 		WholeRange: !m.Max.IsZero()}
 }
 
-// runMoves runs the migrations of a round, some at once, and returns how each ended.
+// runMoves runs the migrations of a round, up to Options.Parallel at once, and returns the result of
+// each.
 func (r *run) runMoves(ctx context.Context, chosen []policy.Migration) []error {
 	results := make([]error, len(chosen))
 	slots := make(chan struct{}, r.o.Parallel)
@@ -67,8 +68,8 @@ func (r *run) runMoves(ctx context.Context, chosen []policy.Migration) []error {
 	return results
 }
 
-// orderMoves returns the migrations in the order in which they are to begin, with what
-// they are expected to move.
+// orderMoves returns the migrations in the order in which they are to begin, with the expected number
+// of bytes of each.
 func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waitingMove {
 	list := make([]waitingMove, len(chosen))
 	for i, m := range chosen {
@@ -87,8 +88,8 @@ func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waiti
 	return list
 }
 
-// expectedBytes is how many bytes a migration will move: those of an average chunk of
-// the donor, or of what that gives away of it.
+// expectedBytes returns the number of bytes that a migration is expected to move: the size of an
+// average chunk of the donor, or of the part of the chunk that is cut off and moved.
 func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 	r.mu.Lock()
 	table, sizes := r.round.tables[m.Namespace], r.round.sizes[m.Namespace]
@@ -96,7 +97,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 	if table == nil || table.Count(m.From) == 0 {
 		return 0
 	}
-	if sizes == nil { // the policy has not asked for them
+	if sizes == nil { // the policy did not need them
 		all, err := r.cluster.Sizes(ctx, []string{m.Namespace})
 		if err != nil {
 			return 0
@@ -116,7 +117,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 	return average
 }
 
-// noteLimit records the limit if the error says that one is reached.
+// noteLimit records a limit if the error says that the limit is reached.
 func (r *run) noteLimit(err error) {
 	if reached, is := errors.AsType[*pace.OverError](err); is {
 		r.mu.Lock()
@@ -145,7 +146,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 		err = pace.ErrNotBegun
 		r.chooseAgain()
 	} else if err = r.checkUndisturbed(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
-		r.chooseAgain() // which waits
+		r.chooseAgain() // the next round waits
 	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.noteError(err) // the round ends, and the next one waits
 	} else if err != nil {
@@ -157,15 +158,14 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	return err
 }
 
-// chooseAgain makes another round choose the moves that have not begun.
+// chooseAgain lets another round choose again the moves that have not begun.
 func (r *run) chooseAgain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.round.chooseAgain = true
 }
 
-// checkUndisturbed returns an error when the cluster's own balancer has begun to work on a
-// collection.
+// checkUndisturbed returns an error if the cluster's own balancer has started to work on a collection.
 func (r *run) checkUndisturbed(ctx context.Context, ns string) error {
 	look, err := r.cluster.Snapshot(ctx, []string{ns})
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *run) noteAsked(err error) {
 	}
 }
 
-// countStarted counts a move as begun.
+// countStarted records that a move has begun.
 func (r *run) countStarted(m waitingMove) Move {
 	r.mu.Lock()
 	r.round.startedMoves++
@@ -202,7 +202,7 @@ func (r *run) countStarted(m waitingMove) Move {
 	return move
 }
 
-// runMove carries one out and deals with how it ended.
+// runMove executes a move and handles its result.
 func (r *run) runMove(ctx context.Context, m waitingMove, told Move) error {
 	began := r.o.Clock.Now()
 	err := mongoerr.CatchPanic(nil, "a migration", func() error { return r.cluster.Move(r.hardCtx, m.Migration) })
@@ -213,7 +213,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, told Move) error {
 		r.tell(Event{Kind: Refused, Move: told, Err: err})
 		return pace.ErrNotBegun
 	}
-	if err != nil && ctx.Err() != nil && mongoerr.Is(err, mongoerr.Interrupted) { // as whoever ends the run has asked
+	if err != nil && ctx.Err() != nil && mongoerr.Is(err, mongoerr.Interrupted) { // the user has ended the run
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 		r.forgetChunks(m.Namespace)
 		r.tell(Event{Kind: Stopped, Move: told})
@@ -242,8 +242,8 @@ func (r *run) runMove(ctx context.Context, m waitingMove, told Move) error {
 	return nil
 }
 
-// handleRefused makes another round choose a move that was refused because of a hold. That round
-// waits before anything begins.
+// handleRefused lets another round choose again a move that was refused because the run is held. That
+// round waits before it starts any move.
 func (r *run) handleRefused(ns string) {
 	r.forgetChunks(ns)
 	r.mu.Lock()
@@ -251,9 +251,9 @@ func (r *run) handleRefused(ns string) {
 	r.round.chooseAgain = true
 }
 
-// handleFailed decides how to go on with a range that could not be moved.
+// handleFailed decides how to proceed with a range that could not be moved.
 func (r *run) handleFailed(m waitingMove, told Move, err error) {
-	if r.hardCtx.Err() != nil { // nobody knows yet whether it fails
+	if r.hardCtx.Err() != nil { // whether the move fails is not known yet
 		r.tell(Event{Kind: LeftToServers, Move: told})
 		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
@@ -272,7 +272,7 @@ func (r *run) handleFailed(m waitingMove, told Move, err error) {
 	case then == policy.AskOperator:
 		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 	case policy.IsTooBig(err) && !r.skipped.noteTooBig(m.Namespace, m.Min, m.ChunkVersion):
-		// The engine splits the chunk, or flags it.
+		// The engine splits the chunk, or flags it as jumbo.
 	case then == policy.SkipRange:
 		r.skipRange(m.Namespace, m.Min, code, err.Error())
 	case then == policy.RetryNow && r.skipped.retryAtOnce(m.Namespace, m.Min):

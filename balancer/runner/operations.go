@@ -17,7 +17,7 @@ const (
 	defaultOpsCoolDown = time.Hour
 )
 
-// CountOperations counts the operations that shards have of collections for a time.
+// CountOperations counts, for a time, the operations of each shard on collections.
 func CountOperations(ctx context.Context, c interface {
 	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
 }, clock pace.Clock, d time.Duration, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
@@ -34,7 +34,7 @@ func CountOperations(ctx context.Context, c interface {
 	}
 	for ns, shards := range after {
 		for id, n := range shards {
-			if was := before[ns][id]; was <= n { // else the shard has started over
+			if was := before[ns][id]; was <= n { // else the counters of the shard were reset by a restart
 				shards[id] = n - was
 			}
 		}
@@ -42,8 +42,9 @@ func CountOperations(ctx context.Context, c interface {
 	return after, nil
 }
 
-// operationSizes returns sizes that stand for operations: the threshold of the policy,
-// 3 chunk sizes, stands for a tenth of what each shard should have.
+// operationSizes converts operation counts into sizes for the policy. The scale is such that the
+// threshold of the policy, 3 chunk sizes, corresponds to a tenth of the operations that each shard
+// should have.
 func (r *run) operationSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error) {
 	var shards []catalog.Shard
@@ -92,22 +93,23 @@ func (r *run) scaleOperations(
 	return sizes
 }
 
-// opsSpread is how far apart the shards with most and with fewest operations were at
-// best, as parts of all, and since how many counts it is no better.
+// opsSpread is the smallest difference between the shards with the most and with the fewest operations
+// so far, as a fraction of all operations, and the number of counts since then without an improvement.
 type opsSpread struct {
 	best        float64
 	notImproved int
 }
 
-// How often operations are counted after which moves have not helped, and by how much
-// better it has to get to count as better.
+// maxNotImproved is the number of counts without an improvement after which a collection is skipped.
+// minImprovement is the minimum improvement that counts.
 const (
 	maxNotImproved = 5
 	minImprovement = 0.01
 )
 
-// skipIfStuck skips a collection whose operations are no longer evened out by moving
-// chunks: no shard tells which chunk they are of, and a few keys may have most of them.
+// skipIfStuck skips a collection if moving chunks does not balance its operations any more. The
+// operation counters of shards do not tell which chunk an operation used, and a few keys may have most
+// of the operations.
 func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []catalog.Shard) {
 	var total, most, fewest int64
 	for i, s := range shards {
@@ -139,8 +141,8 @@ func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []ca
 	}
 }
 
-// readLoad returns the operations of the collections of some migrations: those that
-// were counted for the round, or all since the shards began.
+// readLoad returns the operations on the collections of some migrations: the operations that were
+// counted for the round, or else all since the shards were started.
 func (r *run) readLoad(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
 	r.mu.Lock()
 	load := r.round.load
@@ -154,7 +156,7 @@ func (r *run) readLoad(ctx context.Context, chosen []policy.Migration) map[strin
 	}
 	load, err := r.cluster.Operations(ctx, names)
 	if err != nil {
-		return nil // then it is as they were chosen
+		return nil // the order of choice is kept
 	}
 	return load
 }

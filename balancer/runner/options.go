@@ -20,53 +20,54 @@ import (
 type Cluster interface {
 	balancer.SharedCluster
 	apply.Looker
-	// Release is that of the mongos.
+	// Release returns the release of the mongos.
 	Release() catalog.Release
 	// Chunks returns the chunks of a collection that overlap [lower, upper).
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
-	// Sizes returns what each shard has of collections, whatever the release.
+	// Sizes returns the size of collections on each shard, in any release.
 	Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
-	// Operations returns how many operations each shard has counted of collections
-	// since it began.
+	// Operations returns the number of operations on collections that each shard has counted since it
+	// was started.
 	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
-	// ReadCatalog reads what a round looks at of some collections. Of the routing tables
-	// that an earlier Catalog has it reads what has changed.
+	// ReadCatalog reads the state that a round needs of some collections. Of the routing tables that an
+	// earlier Catalog contains, it reads only the changes.
 	ReadCatalog(ctx context.Context, namespaces []string, before *Catalog) (*Catalog, error)
-	// Size asks the donor how much a range holds, as far as its averages say.
+	// Size asks the donor for the size of a range, as far as the averages of the donor allow an
+	// estimate.
 	Size(ctx context.Context, c apply.Command) (apply.Moved, error)
-	// Moved returns what a move that is done has moved, as the donor has counted it.
+	// Moved returns the amount that a finished move has moved, as the donor has counted it.
 	Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
-	// SetBalancing switches the balancing of collections, and notes those that are off
-	// where they outlive this process.
+	// SetBalancing switches the balancing of collections on or off. It records the collections that are
+	// off in the cluster, where the record survives the end of this process.
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
-	// Leftover returns the collections that are noted as switched off.
+	// Leftover returns the collections that are recorded as switched off.
 	Leftover() []string
-	// Held ends when the lease is lost.
+	// Held returns a context that ends when the lease is lost.
 	Held() context.Context
 }
 
-// Goal is what the rounds even out.
+// Goal is the quantity that the rounds balance.
 type Goal string
 
-// The goals.
+// These are the goals.
 const (
-	// GoalSize evens out bytes, as balancers do since 6.0.
+	// GoalSize balances bytes, as the server's balancer does since 6.0.
 	GoalSize Goal = "size"
-	// GoalChunks evens out numbers of chunks, as balancers did before.
+	// GoalChunks balances the number of chunks, as the server's balancer did before 6.0.
 	GoalChunks Goal = "chunks"
-	// GoalOps evens out operations, as each shard counts them for a collection.
+	// GoalOps balances operations, as each shard counts them for a collection.
 	GoalOps Goal = "ops"
-	// GoalLoad evens out load, of which samples of queries say which chunk it is of.
+	// GoalLoad balances load. Sampled queries tell which chunks have the load.
 	GoalLoad Goal = "load"
 )
 
-// Goals returns all of them.
+// Goals returns all goals.
 func Goals() []Goal { return []Goal{GoalSize, GoalChunks, GoalOps, GoalLoad} }
 
-// ParseGoal reads a goal.
+// ParseGoal parses a goal.
 func ParseGoal(text string) (Goal, error) { return parseOneOf("goal", Goals(), text) }
 
-// PolicyRelease is the release whose policy leads to the goal, on servers of a release.
+// PolicyRelease returns the release whose policy balances the goal, for servers of release r.
 func (g Goal) PolicyRelease(r catalog.Release) catalog.Release {
 	switch bySize := r.BalancesBySize(); {
 	case g == GoalChunks && bySize:
@@ -82,19 +83,19 @@ type Order string
 
 // The orders.
 const (
-	// OrderChosen is the order in which the policy chose them.
+	// OrderChosen is the order in which the policy chose the moves.
 	OrderChosen Order = "chosen"
-	// OrderLargest begins with what moves most bytes, OrderSmallest with what moves fewest.
+	// OrderLargest begins with the moves of most bytes, OrderSmallest with the moves of fewest bytes.
 	OrderLargest  Order = "largest"
 	OrderSmallest Order = "smallest"
-	// OrderHottest begins with the donor that has most operations.
+	// OrderHottest begins with the donor that has the most operations.
 	OrderHottest Order = "hottest"
 )
 
-// Orders returns all of them.
+// Orders returns all orders.
 func Orders() []Order { return []Order{OrderChosen, OrderLargest, OrderSmallest, OrderHottest} }
 
-// ParseOrder reads an order.
+// ParseOrder parses an order.
 func ParseOrder(text string) (Order, error) { return parseOneOf("order", Orders(), text) }
 
 func parseOneOf[T ~string](what string, all []T, text string) (T, error) {
@@ -110,72 +111,70 @@ func parseOneOf[T ~string](what string, all []T, text string) (T, error) {
 
 // Options say what to balance, and how.
 type Options struct {
-	// Namespaces are the collections, by name or by pattern (plan.Namespaces); none
-	// means all but those of the servers. A collection that is named counts as on
-	// whatever its switch says.
+	// Namespaces are the collections, by name or by pattern (plan.Namespaces). None means all
+	// collections except the servers' own. A collection that is named is balanced even if its balancing
+	// is disabled.
 	Namespaces []string
 	Goal       Goal
 	Order      Order
-	// Parallel is how many moves of one round run at once; 1 when it is zero. A
-	// shard takes part in one at a time.
+	// Parallel is the maximum number of moves of one round that run at once; zero means 1. A shard
+	// takes part in one move at a time.
 	Parallel int
-	// TakeOver switches the balancing of the collections off for the cluster's own
-	// balancer. Who ends the turn switches it on again.
+	// TakeOver switches the balancing of the collections off for the cluster's own balancer. The code
+	// that gives the lease back switches it on again.
 	TakeOver bool
-	// ForceJumbo moves by force what is too large to be moved otherwise, where all of it has
-	// one shard key: writes to its collection wait meanwhile. Else it stays. Chunks that are
-	// flagged jumbo count as others then: what can be cut is cut.
+	// ForceJumbo moves chunks by force that are too large to be moved otherwise and whose documents all
+	// have the same shard key. Writes to the collection wait during such a move. Without ForceJumbo,
+	// these chunks stay where they are. With ForceJumbo, chunks with the jumbo flag are treated like
+	// other chunks: a chunk that can be split is split.
 	ForceJumbo bool
-	// Rand is the one source of chance; nil keeps catalog order.
+	// Rand is the only source of randomness; nil keeps catalog order.
 	Rand *rand.Rand
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
 
-	// Gate lets moves begin; nil lets all of them.
+	// Gate decides when moves may begin; nil allows all moves.
 	Gate *pace.Gate
-	// MaxTime is how long moves begin, zero without a limit: for so long the cluster's
-	// own balancer has to keep away. The Gate has the limit itself.
+	// MaxTime limits the time in which moves may begin; zero means no limit. The cluster's own balancer
+	// has to stay idle for that long. The Gate enforces the limit.
 	MaxTime time.Duration
-	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
-	// does not ask. The Gate asks once more before each move.
+	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
+	// disables the check. The Gate checks again before each move.
 	DiskLimit float64
-	// Volumes reads the volumes of the shards, and the files of some collections, for a
-	// DiskLimit.
+	// Volumes reads the volumes of the shards and the files of some collections, for DiskLimit.
 	Volumes func(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
-	// CoolDown is how long a range that was moved is left alone.
+	// CoolDown is the time for which a range that was moved is not moved again.
 	CoolDown time.Duration
-	// OpsInterval is how long operations are counted before each round, for the goals
-	// GoalOps and GoalLoad; a minute when it is zero.
+	// OpsInterval is how long operations are counted before each round, for the goals GoalOps and
+	// GoalLoad; zero means a minute.
 	OpsInterval time.Duration
-	// Heat counts and estimates for GoalLoad, whose By is what counts. The error is
-	// ErrNoSamples where no query is sampled.
+	// Heat counts operations and estimates the load of chunks for GoalLoad; LoadKind says what counts
+	// as load. The error is ErrNoSamples if no query is sampled.
 	Heat     func(ctx context.Context, namespaces []string) ([]heat.Map, error)
 	LoadKind heat.LoadKind
 	Clock    pace.Clock
-	// OnEvent is called for each event, never concurrently; nil ignores
-	// them.
+	// OnEvent is called for each event, never concurrently; nil ignores events.
 	OnEvent func(Event)
-	// HardContext cancels running moves. The context of Run only keeps new ones from starting.
-	// Nil never ends.
+	// HardContext cancels running moves. The context of Run only prevents new moves. Nil never ends.
 	HardContext context.Context
 }
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds of events.
 const (
 	TakenOver     EventKind = "takenOver" // collections are off for the cluster's balancer
-	Began         EventKind = "began"     // a move
-	ForcingMove   EventKind = "forcing"   // the move that has begun blocks writes: Why says how much, and for how long
+	Began         EventKind = "began"     // a move has begun
+	ForcingMove   EventKind = "forcing"   // a move that has begun blocks writes: Why says how many bytes, and for how long
 	Moved         EventKind = "moved"
 	Failed        EventKind = "failed"
-	LeftToServers EventKind = "goesOn"  // it was left to the servers
-	Refused       EventKind = "refused" // by what holds the run: it is chosen again
-	Stopped       EventKind = "stopped" // its donor has stopped it, as was asked
+	LeftToServers EventKind = "goesOn"  // the move was left to the servers
+	Refused       EventKind = "refused" // by a hold of the run; the move is chosen again
+	Stopped       EventKind = "stopped" // the donor has stopped the move, as requested
 	Split         EventKind = "split"
-	Skipped       EventKind = "aside" // a range or a collection is left alone
-	RoundEnded    EventKind = "round" // has ended
+	Skipped       EventKind = "aside" // a range or a collection is not moved any more
+	RoundEnded    EventKind = "round" // a round has ended
 	Waiting       EventKind = "waiting"
 )
 
@@ -186,48 +185,47 @@ type Move struct {
 	Min, Max  catalog.Key // Max is zero until it is known
 	From, To  catalog.ShardID
 	Reason    policy.Reason
-	// Bytes is what it is expected to move, and what it has moved where the donor has
-	// counted that.
+	// Bytes is the expected number of bytes, or the number that the move has moved if the donor has
+	// counted it.
 	Bytes int64
 	Took  time.Duration
 }
 
-// Event is something that has happened. Fields that do not belong to its kind are
-// zero.
+// Event is an event of a run. Fields that do not belong to its kind are zero.
 type Event struct {
 	Kind      EventKind
 	At        time.Time
 	Move      Move
 	Namespace string
-	// Namespaces are those that were taken over.
+	// Namespaces are the collections that were taken over.
 	Namespaces []string
-	// Min is where a range that is left alone begins; zero for a whole collection.
+	// Min is the lower bound of a range that is skipped; zero for a whole collection.
 	Min catalog.Key
-	// Points is how many a split has.
+	// Points is the number of points of a split.
 	Points int
-	// Why a range or a collection is left alone, or what is waited for.
+	// Why is the reason why a range or a collection is skipped, or what the run waits for.
 	Why string
 	For time.Duration
 	Err error
-	// Failure is the class of the error, which says what is done about it.
+	// Failure is the class of the error, which decides how the run proceeds.
 	Failure policy.Failure
 	Done    pace.Done // so far
 }
 
-// Left is something that the run leaves as it is.
+// Left is something that the run does not balance.
 type Left struct {
 	Code      policy.Code
 	Namespace string
 	Text      string
 }
 
-// Result is how a run ended.
+// Result is the result of a run.
 type Result struct {
-	// Reached tells that a round found nothing to move. Where it is not and there is
-	// no error, Stopped says why: a limit, or that somebody asked for it.
+	// Reached says that a round found nothing to move. If Reached is false and there is no error,
+	// Stopped says why the run stopped: a limit was reached, or the user interrupted the run.
 	Reached bool
 	Stopped string
-	// Left is what stays, and why.
+	// Left lists what remains uneven, with the reasons.
 	Left []Left
 
 	Namespaces     []string
@@ -237,10 +235,11 @@ type Result struct {
 	Began, Ended   time.Time
 }
 
-// BusyError says that the cluster's own balancer works on collections of a run.
+// BusyError says that the cluster's own balancer works on collections of the run.
 type BusyError struct{ *apply.BalancerError }
 
-// Error names the one command that changes that, with options as at the prompt.
+// Error returns a text that names the command with which the operator resolves the conflict. Options
+// are written as in the shell.
 func (e *BusyError) Error() string {
 	if e.Reenabled {
 		return e.BalancerError.Error()
@@ -248,7 +247,7 @@ func (e *BusyError) Error() string {
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
 }
 
-// SpellOptions returns the text with the names of options as a command line spells them.
+// SpellOptions returns the error text with the names of options as on a command line.
 func (e *BusyError) SpellOptions(spell func(option string) string) string {
 	if e.Reenabled {
 		return e.BalancerError.SpellOptions(spell)
@@ -270,5 +269,5 @@ func (e *BusyError) text(timeZone, pauseBalancing string) string {
 	return fmt.Sprintf("%s: %s; or pause it for these collections (%s)", e.Summary(), remedy, pauseBalancing)
 }
 
-// Unwrap returns the error that does not concern runs alone.
+// Unwrap returns the underlying error of package apply.
 func (e *BusyError) Unwrap() error { return e.BalancerError }

@@ -16,29 +16,29 @@ import (
 
 // round is the state of the current round.
 type round struct {
-	start              time.Time // or before
+	start              time.Time // the time at which the round begins, or an earlier one
 	decisions          []policy.Decision
 	ended              bool
-	startedMoves       int   // moves that were admitted by the pace
-	chooseAgain        bool  // some were given back, to be chosen again
-	splits             int   // that were made
-	err                error // the first that an exchange ended with
+	startedMoves       int   // moves that the gate has admitted
+	chooseAgain        bool  // some moves have not begun and are to be chosen again
+	splits             int   // the number of splits
+	err                error // the first error of an exchange
 	tables             map[string]*catalog.RoutingTable
 	sizes              map[string]map[catalog.ShardID]int64
-	load               map[string]map[catalog.ShardID]int64 // operations, where they were counted
+	load               map[string]map[catalog.ShardID]int64 // operations, if they were counted
 	catalog            *Catalog
-	changedCollections map[string]bool                      // by the round itself
+	changedCollections map[string]bool                      // changed by the round itself
 	allSizes           map[string]map[catalog.ShardID]int64 // sizes of all collections of the run
 }
 
-// maxReadTries is how often in a row a round may fail before it is given up, and
-// readPause how long to wait before the next one.
+// maxReadTries is the number of consecutive rounds that may fail before the run fails. readPause is the
+// wait before the next round.
 const (
 	maxReadTries = 10
 	readPause    = 10 * time.Second
 )
 
-// endRound says whether the run is over, and how.
+// endRound reports whether the run is over, and returns the error that ended it.
 func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	r.mu.Lock()
 	ended := r.round
@@ -72,9 +72,10 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	return true, nil
 }
 
-// waitUnreadable waits before the next round, if that one may succeed.
+// waitUnreadable waits before the next round, or returns err if another round has no prospect of
+// success.
 func (r *run) waitUnreadable(ctx context.Context, err error) error {
-	if !mongoerr.IsOverloaded(err) { // a cluster that is busy is waited for
+	if !mongoerr.IsOverloaded(err) { // an overloaded cluster is waited for without a limit
 		r.failedReads++
 	}
 	if r.failedReads >= maxReadTries || policy.FailureOf(err) == policy.AskOperator {
@@ -88,8 +89,7 @@ func (r *run) wait(ctx context.Context, d time.Duration, why string) error {
 	return r.o.Clock.Sleep(ctx, d)
 }
 
-// noteError keeps the first error of a round's exchanges, which the engine keeps to
-// itself.
+// noteError records the first error of a round's exchanges, since the engine does not return it.
 func (r *run) noteError(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *run) noteError(err error) error {
 	return err
 }
 
-// noteTable keeps the table that the round chooses by.
+// noteTable records the routing table by which the round chooses.
 func (r *run) noteTable(ns string, t *catalog.RoutingTable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,15 +129,15 @@ func (r *run) skipRange(ns string, lower catalog.Key, code policy.Code, why stri
 	r.tell(Event{Kind: Skipped, Namespace: ns, Min: lower, Why: why})
 }
 
-// settledCodes are decisions that leave nothing to report: the collection is even, or will be
-// looked at with other shards.
+// settledCodes are decisions that need no report: the collection is balanced, or the next rounds
+// consider it again with other shards.
 var settledCodes = []policy.Code{
 	policy.NoDonor, policy.DonorIsRecipient, policy.DonorAtIdeal, policy.DonorNearIdeal, policy.RecipientAtIdeal,
 	policy.BelowThreshold, policy.NoData, policy.NothingToDrain, policy.OtherChunkFirst, policy.ShardBusy,
 	policy.Throttled, policy.CollectionGone, policy.OneMigration,
 }
 
-// listLeft lists what is left uneven after a round that found nothing to move, and why.
+// listLeft lists what remains uneven after a round that found nothing to move, with the reasons.
 func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
 	add := func(l Left) {
 		if !slices.Contains(list, l) {
@@ -157,7 +157,7 @@ func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
 			continue
 		}
 		if d.Code == policy.OnlyJumboChunks && len(r.skipped.skippedAt(d.Namespace, r.o.Clock.Now())) >= d.Count {
-			continue // they are skipped; each has its own event
+			continue // skipped ranges have their own events
 		}
 		text := d.Text()
 		if d.Code == policy.NoData {
@@ -178,8 +178,8 @@ func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
 	return list
 }
 
-// skippedRangeOf returns the range that a chunk counts as flagged for, which is only left
-// alone.
+// skippedRangeOf returns the skipped range in the chunk of a decision. A chunk that contains a skipped
+// range counts as flagged jumbo, although no flag is set.
 func (r *run) skippedRangeOf(d policy.Decision) (a skippedRange, is bool) {
 	if d.Code != policy.JumboFlag || d.Min.IsZero() {
 		return a, false
@@ -192,7 +192,8 @@ func (r *run) skippedRangeOf(d policy.Decision) (a skippedRange, is bool) {
 	return list[i], true
 }
 
-// measureSizes returns the amounts to even out: what shards have of collections.
+// measureSizes returns the amounts that the policy balances: sizes of collections by shard, or
+// operations scaled to sizes.
 func (r *run) measureSizes(ctx context.Context, read interface {
 	DataSizes(context.Context, []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 }, colls []catalog.Collection) (sizes map[string]map[catalog.ShardID]int64, err error) {
@@ -219,5 +220,5 @@ func (r *run) measureSizes(ctx context.Context, read interface {
 	return sizes, nil
 }
 
-// unknownStage is the answer of 6.0.0 to 6.0.2, which have no stage for sizes.
+// unknownStage is the error code of 6.0.0 to 6.0.2, which have no aggregation stage for sizes.
 const unknownStage mongoerr.Code = 40324

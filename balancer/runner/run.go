@@ -17,16 +17,14 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// stoppedByInterrupt is why a run was stopped whose context has ended.
+// stoppedByInterrupt is the reason for the stop of a run whose context has ended.
 const stoppedByInterrupt = "interrupted"
 
-// Run balances until a round finds nothing to move, a limit is reached, or
-// something is to be asked. When ctx ends, nothing more begins: the moves under way
-// come to their end, and the Result says that the run was stopped. Whatever
-// happens, the Result says what was done.
+// Run balances until a round finds nothing to move, a limit is reached, or the operator has to decide.
+// When ctx ends, no new move begins, the moves in progress run to their end, and the Result says that
+// the run was stopped. The Result says what was done in any case.
 //
-// The error is a *BusyError while the cluster's own balancer works on the
-// collections.
+// The error is a *BusyError while the cluster's own balancer works on the collections.
 func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, GoalSize), cmp.Or(o.Order, OrderChosen), max(1, o.Parallel)
 	if o.Goal == GoalOps || o.Goal == GoalLoad {
@@ -63,7 +61,7 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	return r.result, err
 }
 
-// run is a run under way.
+// run is the state of a run in progress.
 type run struct {
 	cluster       Cluster
 	o             Options
@@ -76,17 +74,17 @@ type run struct {
 	forcedOn   map[string]bool // collections that are balanced even if disabled
 	chunkSize  int64           // for collections without their own
 
-	mu          sync.Mutex // holds what follows
+	mu          sync.Mutex // guards the fields below
 	round       round
 	lastCatalog *Catalog // of an earlier round
 	disks       disks
 	// forgotten are the collections whose chunks are to be read again.
 	forgotten    map[string]bool
-	limitReached string // that was reached
-	askErr       error  // the failure that the operator has to decide on
+	limitReached string // the limit that was reached, as text
+	askErr       error  // the error about which the operator has to decide
 	result       Result
-	number       int // of moves that have begun
-	failedReads  int // how many rounds in a row could not be read to their end
+	number       int // number of moves that have begun
+	failedReads  int // number of consecutive rounds that could not be read to their end
 }
 
 func (r *run) tell(e Event) {
@@ -98,10 +96,10 @@ func (r *run) tell(e Event) {
 	}
 }
 
-// prepare finds out which collections the run has, and whether the cluster's balancer
-// leaves them to it.
+// prepare determines the collections of the run, and checks whether the cluster's own balancer leaves
+// them alone.
 func (r *run) prepare(ctx context.Context) error {
-	if err := r.o.Gate.AwaitUnheld(ctx); err != nil { // nothing is changed before that
+	if err := r.o.Gate.AwaitUnheld(ctx); err != nil { // nothing is changed before the hold ends
 		return err
 	}
 	look, err := r.cluster.Snapshot(ctx, nil)
@@ -143,8 +141,8 @@ func WithoutServerOwned(namespaces, patterns []string) []string {
 	})
 }
 
-// takeOver switches the collections off for the cluster's own balancer, and waits
-// for the end of the round that may have chosen something of them already.
+// takeOver switches the balancing of the collections off for the cluster's own balancer. It then waits
+// for the end of the round that may have chosen migrations of the collections already.
 func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Snapshot, error) {
 	if look.Parts().Balancer.Mode != catalog.ModeFull {
 		return look, nil
@@ -169,11 +167,10 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 	return apply.AwaitRoundEnd(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
 
-// farFuture is longer than any window stays closed.
+// farFuture is a time longer than any window is closed.
 const farFuture = 366 * 24 * time.Hour
 
-// checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections
-// to this run.
+// checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections alone.
 func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
 	err := apply.CheckUndisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
 	if e, is := errors.AsType[*apply.BalancerError](err); is && len(e.Defragmenting) == 0 {
@@ -182,13 +179,13 @@ func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, wit
 	return asBusyError(err)
 }
 
-// CheckBalancerIdle returns a *BusyError when the cluster's own balancer works on some
-// collections now or within a time; zero is ever.
+// CheckBalancerIdle returns a *BusyError if the cluster's own balancer works on the collections now or
+// within a time; zero means at any time.
 func CheckBalancerIdle(look *catalog.Snapshot, namespaces []string, within time.Duration) error {
 	return asBusyError(apply.CheckBalancerIdle(look, namespaces, cmp.Or(within, farFuture)))
 }
 
-// asBusyError returns an *apply.BalancerError as a *BusyError.
+// asBusyError converts an *apply.BalancerError into a *BusyError and returns other errors unchanged.
 func asBusyError(err error) error {
 	if works, busy := errors.AsType[*apply.BalancerError](err); busy {
 		return &BusyError{works}
@@ -198,14 +195,14 @@ func asBusyError(err error) error {
 
 func (r *run) hasNamespace(ns string) bool { return slices.Contains(r.namespaces, ns) }
 
-// engineView is a collection as the engine is to see it.
+// engineView returns a collection as the engine is to see it.
 func (r *run) engineView(c catalog.Collection) catalog.Collection {
 	_, held := r.skipped.skippedCollection(c.Namespace)
 	c.NoBalance = held || c.NoBalance && !r.forcedOn[c.Namespace]
 	c.Defragment, c.DefragmentationPhase = false, ""
 	if r.o.Goal.PolicyRelease(
 		r.cluster.Release(),
-	) != r.cluster.Release() { // whose chunk size is another one where none is set
+	) != r.cluster.Release() { // the default chunk sizes of the two releases differ
 		c.MaxChunkSizeBytes = cmp.Or(c.MaxChunkSizeBytes, r.chunkSize)
 	}
 	return c

@@ -10,23 +10,23 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// How often a range is tried again after a failure that may pass, and how long it is
-// left alone in between: twice as long each time.
+// maxTries is the number of times that a range is tried again after a failure that may be temporary.
+// The wait between two tries doubles each time.
 const (
 	maxTries   = 8
 	firstDelay = 10 * time.Second
 	maxDelay   = 10 * time.Minute
 )
 
-// skippedRanges keeps what this run leaves alone. The engine sees such ranges as flagged
-// jumbo, which nothing moves.
+// skippedRanges contains the ranges and collections that a run skips. The engine sees these ranges as
+// flagged jumbo, so that it does not move them.
 type skippedRanges struct {
 	mu          sync.Mutex
 	ranges      []*skippedRange
-	collections map[string]string // why, by namespace
+	collections map[string]string // reasons, by namespace
 }
 
-// skippedRange is a range that is skipped: the chunk in which min lies.
+// skippedRange is a range that is skipped: the chunk that contains min.
 type skippedRange struct {
 	ns    string
 	min   catalog.Key
@@ -34,13 +34,13 @@ type skippedRange struct {
 	code  policy.Code // zero: RangeSkipped
 	why   string
 	tries int
-	// retry: it failed, and is to be tried again.
+	// retry says that the range has failed and is to be tried again.
 	retry bool
-	// immediateRetries is how often in a row it was tried again at once.
+	// immediateRetries is the number of consecutive times it was tried again immediately.
 	immediateRetries int
-	// tooBig is the version of the chunk that was too big to be moved.
+	// tooBigVersion is the version of the chunk that was too big to be moved.
 	tooBigVersion catalog.ChunkVersion
-	// forced is what a migration by force of the range takes; nil for others.
+	// forced describes the forced migration of the range; nil if it is not to be moved by force.
 	forced *apply.Forced
 }
 
@@ -55,7 +55,7 @@ func (l *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
 	return a
 }
 
-// skipUntil leaves a range alone for a time that is not a failure.
+// skipUntil skips a range until a time. The reason is not a failure.
 func (l *skippedRanges) skipUntil(ns string, lower catalog.Key, until time.Time, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,8 +70,7 @@ func (l *skippedRanges) skipForGood(ns string, lower catalog.Key, code policy.Co
 	a.until, a.code, a.why, a.retry = time.Time{}, code, why, false
 }
 
-// retryLater skips a range until its next try, if there is one. It returns for how
-// long.
+// retryLater skips a range until its next try, if one is left. It returns the time until the next try.
 func (l *skippedRanges) retryLater(
 	ns string, lower catalog.Key, now time.Time, why string,
 ) (delay time.Duration, again bool) {
@@ -88,8 +87,8 @@ func (l *skippedRanges) retryLater(
 	return delay, true
 }
 
-// tooBig notes a chunk that was too big to be moved, and reports whether it was
-// already: splitting it has not helped.
+// noteTooBig records that a chunk was too big to be moved. It reports whether that was recorded for
+// this version of the chunk before, in which case splitting the chunk has not helped.
 func (l *skippedRanges) noteTooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,21 +98,22 @@ func (l *skippedRanges) noteTooBig(ns string, lower catalog.Key, v catalog.Chunk
 	return again
 }
 
-// setForced makes a range be moved by force from now on.
+// setForced lets the range be moved by force from now on.
 func (l *skippedRanges) setForced(ns string, lower catalog.Key, f apply.Forced) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.findOrAdd(ns, lower).forced = &f
 }
 
-// forced returns what the migration of a range by force takes; nil if it is to go without.
+// forced returns the description of the forced migration of a range; nil if the range is not to be
+// moved by force.
 func (l *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.findOrAdd(ns, lower).forced
 }
 
-// maxImmediateRetries is how often a range is tried again at once.
+// maxImmediateRetries is the number of times a range is tried again immediately.
 const maxImmediateRetries = 3
 
 // retryAtOnce counts an immediate retry, and reports whether another one is allowed.
@@ -132,7 +132,7 @@ func (l *skippedRanges) forgetFailures(ns string, lower catalog.Key) {
 	l.ranges = slices.DeleteFunc(l.ranges, func(a *skippedRange) bool { return a.ns == ns && a.min.Equal(lower) })
 }
 
-// skipCollection leaves a collection alone.
+// skipCollection skips a collection for the rest of the run.
 func (l *skippedRanges) skipCollection(ns, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,8 +149,8 @@ func (l *skippedRanges) skippedCollection(ns string) (why string, is bool) {
 	return why, is
 }
 
-// skippedAt returns why ranges of a collection are left alone at a time, by where they
-// begin.
+// skippedAt returns the ranges of a collection that are skipped at a time, in the order of their lower
+// bounds.
 func (l *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +162,8 @@ func (l *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange
 	return list
 }
 
-// nextRetry returns when the first range is to be tried again of those that were left alone
-// at a time. The others could have been chosen since: where they are is fine.
+// nextRetry returns the first retry time among the ranges that were skipped at the time since. Other
+// ranges could have been chosen since then, so their placement is final.
 func (l *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +175,7 @@ func (l *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
 	return at, !at.IsZero()
 }
 
-// withFlags returns a table in which the chunks that are left alone are flagged.
+// withFlags returns a routing table in which the skipped chunks have the jumbo flag.
 func (l *skippedRanges) withFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
 	var changed []catalog.Chunk
 	seen := map[int]bool{}

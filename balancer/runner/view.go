@@ -11,9 +11,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// engineCluster is the cluster as the engine of a run sees it: the collections of the run,
-// without the settings that are for the cluster's own balancer, and with what is
-// skipped flagged as jumbo. Writes that no command of a router does are dropped.
+// engineCluster is the cluster as the engine of a run sees it. It has only the collections of the run,
+// hides the settings of the cluster's own balancer, and shows skipped chunks as jumbo. It drops writes
+// for which the router has no command.
 type engineCluster struct {
 	balancer.Cluster
 	r *run
@@ -21,8 +21,8 @@ type engineCluster struct {
 
 var _ balancer.Cluster = engineCluster{}
 
-// Setting leaves out the switches and windows of the cluster's own balancer: a run
-// has its own. Nothing is merged beside the moves.
+// Setting hides the switches and windows of the cluster's own balancer: a run has its own. It also
+// switches the auto-merger off, so that nothing is merged during the moves.
 func (v engineCluster) Setting(ctx context.Context, id string) (bson.Raw, error) {
 	if id == catalog.SettingAutoMerge || id == catalog.SettingAutoSplit {
 		return bson.Marshal(bson.D{{Key: "_id", Value: id}, {Key: "enabled", Value: false}})
@@ -57,7 +57,7 @@ func (v engineCluster) Shards(ctx context.Context) ([]catalog.Shard, error) {
 	return read.Shards, nil
 }
 
-// Collections lists those of the run. A defragmentation is none of its business.
+// Collections returns the collections of the run, without their defragmentation flags.
 func (v engineCluster) Collections(ctx context.Context) ([]catalog.Collection, error) {
 	read, err := v.r.readCatalog(ctx)
 	if err != nil {
@@ -72,13 +72,13 @@ func (v engineCluster) Collections(ctx context.Context) ([]catalog.Collection, e
 	return ours, nil
 }
 
-// Routing flags the skipped ranges as jumbo.
+// Routing returns a routing table in which the skipped ranges are flagged as jumbo.
 func (v engineCluster) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
 	routing, found, err := v.r.readRouting(ctx, ns)
 	if err != nil {
 		return routing, v.r.noteError(err)
 	}
-	if !found { // which ends nothing but the collection
+	if !found { // the error concerns only this collection
 		return routing, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
 	routing.Collection = v.r.engineView(routing.Collection)
@@ -102,8 +102,8 @@ func (v engineCluster) DataSizes(
 	return sizes, v.r.noteError(err)
 }
 
-// readSizes measures all collections of the run at once, where one command does: the round asks
-// for a hundred at a time.
+// readSizes measures all collections of the run at once if one command can do so, while the round asks
+// for a hundred collections at a time.
 func (v engineCluster) readSizes(
 	ctx context.Context,
 	colls []catalog.Collection,
@@ -140,13 +140,14 @@ func (v engineCluster) Split(ctx context.Context, s policy.Split) error {
 	return err
 }
 
-// MarkJumbo leaves a chunk alone, or has it moved by force: no command flags it.
+// MarkJumbo skips a chunk, or schedules a forced move of it. No command of a router sets the jumbo
+// flag.
 func (v engineCluster) MarkJumbo(ctx context.Context, ns string, lower catalog.Key) error {
 	return v.r.noteError(v.r.handleTooLarge(ctx, ns, lower))
 }
 
-// SwitchOffBalancing leaves a collection alone: this run is to write nothing that
-// nobody asked for.
+// SwitchOffBalancing skips a collection. A run does not change settings that the user did not ask it to
+// change.
 func (v engineCluster) SwitchOffBalancing(_ context.Context, ns string) error {
 	why := "its hashed shard key has no index any more"
 	v.r.skipped.skipCollection(ns, why)

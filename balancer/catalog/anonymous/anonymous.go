@@ -1,6 +1,6 @@
-// Package anonymous takes out of a Snapshot what tells whose cluster it is: names
-// and key values are replaced by random ones. What the balancer goes by stays:
-// order, lengths, types, sizes, times, and which names are the same.
+// Package anonymous removes from a Snapshot the data that identify its cluster: names and key values
+// are replaced by random ones. The data that the balancer's decisions depend on are kept: order,
+// lengths, types, sizes, times, and which names are equal.
 package anonymous
 
 import (
@@ -16,11 +16,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Snapshot returns a copy with random names and key values. Two texts that were
-// equal are equal in the copy, and all keep their order and their length; texts
-// that nothing depends on, such as those of errors, keep their shape. Databases
-// and namespaces of the server's own, types, numbers that are not keys, ids and
-// times stay. The error says which value can't be replaced.
+// Snapshot returns a copy with random names and key values. Two strings that were equal are equal in
+// the copy, and all strings keep their order and length. Strings on which nothing depends, such as
+// error messages, keep their shape. The server's own databases and namespaces, types, numbers that are
+// not keys, ids and times are kept. The error says which value can't be replaced.
 func Snapshot(s *catalog.Snapshot, random *rand.Rand) (*catalog.Snapshot, error) {
 	seen := newCollector()
 	if _, err := (walk{seen}).snapshot(s.Parts()); err != nil {
@@ -37,20 +36,20 @@ func Snapshot(s *catalog.Snapshot, random *rand.Rand) (*catalog.Snapshot, error)
 	return catalog.NewSnapshot(parts), nil
 }
 
-// visitor is what one way through a Snapshot does with what it finds: the first
-// notes it, the second replaces it.
+// visitor is called with the values of a Snapshot during a walk. The visitor of the first walk collects
+// the values, and the visitor of the second walk replaces them.
 type visitor interface {
-	// name is a name as a whole: of a shard, a host, a zone, a namespace, a field.
+	// name handles a complete name: of a shard, a host, a zone, a namespace or a field.
 	name(string) string
-	// value is a leaf of a key, of a type that has something to hide.
+	// value handles a leaf of a key whose type can contain confidential data.
 	value(bson.RawValue) (bson.RawValue, error)
-	// text is one that nothing depends on.
+	// text handles a string on which nothing depends.
 	text(string) string
 	// replaces reports whether the result is used.
 	replaces() bool
 }
 
-// walk is the way through a Snapshot.
+// walk visits all values of a Snapshot.
 type walk struct{ visitor }
 
 func (w walk) shard(id catalog.ShardID) catalog.ShardID { return catalog.ShardID(w.name(string(id))) }
@@ -230,7 +229,8 @@ func (w walk) key(from, to catalog.KeyPattern, k catalog.Key) (catalog.Key, erro
 	return to.Key(doc)
 }
 
-// table has bounds that meet go through the visitor once.
+// table replaces the bounds of a table. It passes each bound to the visitor only once, although the
+// upper bound of a chunk is the lower bound of the next.
 func (w walk) table(t *catalog.RoutingTable, p catalog.KeyPattern) (*catalog.RoutingTable, error) {
 	if t == nil {
 		return nil, nil
@@ -238,7 +238,7 @@ func (w walk) table(t *catalog.RoutingTable, p catalog.KeyPattern) (*catalog.Rou
 	var failed error
 	chunks := w.chunks(t, p, &failed)
 	if !w.replaces() {
-		for range chunks { // each bound is noted
+		for range chunks { // the visitor collects each bound
 		}
 		return t, failed
 	}
@@ -251,7 +251,7 @@ func (w walk) table(t *catalog.RoutingTable, p catalog.KeyPattern) (*catalog.Rou
 
 func (w walk) chunks(t *catalog.RoutingTable, p catalog.KeyPattern, failed *error) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
-		var end, bound catalog.Key // the last upper bound, and what it became
+		var end, bound catalog.Key // the last upper bound, and its replacement
 		for c := range t.All() {
 			if c.Min.Equal(end) {
 				c.Min = bound
@@ -341,7 +341,7 @@ func (w walk) config(all map[string][]bson.Raw) (map[string][]bson.Raw, error) {
 	return next, nil
 }
 
-// each returns a list with every element replaced; nil for nil.
+// each returns a slice in which every element is replaced; nil for nil.
 func each[T any](list []T, by func(T) T) []T {
 	next, _ := tryEach(list, func(e T) (T, error) { return by(e), nil })
 	return next

@@ -11,15 +11,14 @@ import (
 type fieldKind uint8
 
 const (
-	kindText    fieldKind = iota // depends on nothing
-	kindName                     // of a shard, host, zone, namespace, alone or in a list
-	kindWord                     // of the server's own
+	kindText    fieldKind = iota // nothing depends on it
+	kindName                     // a name of a shard, host, zone or namespace, alone or in an array
+	kindWord                     // a word of the server
 	kindBound                    // a key
 	kindPattern                  // a shard key
 )
 
-// kinds has the fields of config's documents, at any depth, that are more than
-// texts.
+// kinds contains the fields of config's documents, at any depth, whose strings are not of kindText.
 var kinds = map[string]fieldKind{
 	"_id":            kindName,
 	"ns":             kindName,
@@ -73,12 +72,12 @@ var kinds = map[string]fieldKind{
 	"newKey":    kindPattern,
 }
 
-// settings are the names of config.settings' documents.
+// settings contains the _ids of the documents of config.settings.
 var settings = map[string]bool{
 	"balancer": true, "chunksize": true, "autosplit": true, "automerge": true, "ReadWriteConcernDefaults": true,
 }
 
-// document replaces what is in a stored document.
+// document replaces the values in a stored document.
 func (w walk) document(doc bson.Raw) (bson.Raw, error) {
 	return w.fields(doc, func(name string, v bson.RawValue) (string, bson.RawValue, error) {
 		v, err := w.storedValue(kinds[name], v)
@@ -117,7 +116,7 @@ func (w walk) storedValue(kind fieldKind, v bson.RawValue) (bson.RawValue, error
 	return stringValue(w.text(text)), nil
 }
 
-// patternDoc replaces the fields of a shard key, whose values say nothing.
+// patternDoc replaces the field names of a shard key pattern. Its values are not confidential.
 func (w walk) patternDoc(doc bson.Raw) (bson.Raw, error) {
 	return w.fields(doc, func(name string, v bson.RawValue) (string, bson.RawValue, error) {
 		return w.name(name), v, nil
@@ -144,7 +143,7 @@ func (w walk) leafValue(v bson.RawValue) (bson.RawValue, error) {
 	return w.value(v)
 }
 
-// fields makes a document of the fields that by returns for those of another.
+// fields returns a document with the fields that by returns for the fields of doc.
 func (w walk) fields(doc bson.Raw,
 	by func(name string, v bson.RawValue) (string, bson.RawValue, error)) (bson.Raw, error) {
 	if doc == nil {

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// collector notes all that will be replaced.
+// collector collects all values that will be replaced.
 type collector struct {
 	names, texts, bytes set[string]
 	numbers             set[number]
@@ -59,7 +59,7 @@ func (c *collector) value(v bson.RawValue) (bson.RawValue, error) {
 	return v, nil
 }
 
-// masks makes what replaces all that was noted.
+// masks returns the replacements for all collected values.
 func (c *collector) masks(random *rand.Rand) (*masks, error) {
 	m := &masks{
 		names: maskTexts(sortedKeys(c.names), isServerName, random),
@@ -73,13 +73,13 @@ func (c *collector) masks(random *rand.Rand) (*masks, error) {
 
 func sortedKeys(s set[string]) []string { return slices.Sorted(maps.Keys(s)) }
 
-// isServerName reports whether a name is one that the server gives.
+// isServerName reports whether a name is one of the server's own.
 func isServerName(name string) bool {
 	db, _, _ := strings.Cut(name, ".")
 	return db == "config" || db == "admin" || db == "local" || name == "_id"
 }
 
-// masks replaces.
+// masks replaces values.
 type masks struct {
 	names, texts, bytes    map[string]string
 	numbers, dates, stamps map[number]number
@@ -88,7 +88,7 @@ type masks struct {
 func (m *masks) name(text string) string { return m.names[text] }
 func (m *masks) replaces() bool          { return true }
 
-// text keeps the shape of a text, and the names of the server's errors in it.
+// text keeps the shape of a string, and the names of the server's errors in it.
 func (m *masks) text(text string) string {
 	var masked strings.Builder
 	for len(text) > 0 {
@@ -141,7 +141,7 @@ func (m *masks) value(v bson.RawValue) (bson.RawValue, error) {
 	default:
 		n, ok := numberOf(v)
 		if !ok {
-			return v, nil // it is infinite, or beyond all that is replaced
+			return v, nil // the value is infinite, or larger than all values that are replaced
 		}
 		return m.numbers[n].toBSON(v.Type)
 	}
@@ -150,8 +150,7 @@ func (m *masks) value(v bson.RawValue) (bson.RawValue, error) {
 
 func textOf(v bson.RawValue) string { return string(v.Value[4 : len(v.Value)-1]) }
 
-// bytesOf returns what is replaced of an id or a binary value, and what comes
-// before it.
+// bytesOf returns the part of an id or a binary value that is replaced, and the part before it.
 func bytesOf(v bson.RawValue) (head, data []byte) {
 	if v.Type == bson.TypeObjectID {
 		return nil, v.Value

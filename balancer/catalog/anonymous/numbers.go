@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// number is one of any numeric type: a sign, what is before the point and the
-// digits after it, which end with no zero.
+// number is a number of any numeric type: its sign, the integer part, and the digits after the point
+// without trailing zeros.
 type number struct {
 	negative bool
 	whole    uint64
@@ -36,15 +36,15 @@ func (n number) int64() int64 {
 	return int64(n.whole)
 }
 
-// maxExactDouble is the limit above which doubles skip integers, and step the distance
-// of those that they know up to the largest that is replaced.
+// maxExactDouble is the limit above which doubles skip integers. doubleStep is the distance of adjacent
+// doubles up to the largest number that is replaced.
 const (
 	maxExactDouble = 1 << 53
 	doubleStep     = 1 << 11
 )
 
-// numberOf returns a numeric value; false for one that is none, or infinite, or
-// beyond 64 bits.
+// numberOf returns a numeric value. It returns false for a value that is not numeric, is infinite, or
+// needs more than 64 bits.
 func numberOf(v bson.RawValue) (number, bool) {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
@@ -122,8 +122,8 @@ func (n number) toBSON(t bson.Type) (bson.RawValue, error) {
 	return v, err
 }
 
-// maskNumbers returns a number for each of a set: of the same sign, as many
-// digits before the point, and in the same order. Zero stays.
+// maskNumbers returns a replacement for each number of a set, with the same sign and the same number of
+// digits before the point, in the same order. Zero is kept.
 func maskNumbers(all set[number], random *rand.Rand) map[number]number {
 	done := make(map[number]number, len(all))
 	for _, negative := range []bool{false, true} {
@@ -141,7 +141,7 @@ func maskNumbers(all set[number], random *rand.Rand) map[number]number {
 	return done
 }
 
-// maskWholes masks sorted numbers of one sign.
+// maskWholes masks the integer parts of sorted numbers with the same sign.
 func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 	for len(list) > 0 {
 		c := classOf(list[0].whole)
@@ -168,10 +168,10 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 	}
 }
 
-// maxWithFraction is the largest whole part whose double still has bits for a made-up fraction.
+// maxWithFraction is the largest integer part whose double still has bits for a random fraction.
 const maxWithFraction = 1 << 33
 
-// maskParts masks numbers that are equal before the point.
+// maskParts masks numbers with equal integer parts.
 func maskParts(list []number, whole uint64, done map[number]number, random *rand.Rand) {
 	parts := list
 	if len(list) > 0 && list[0].fraction == "" {
@@ -193,12 +193,12 @@ func maskParts(list []number, whole uint64, done map[number]number, random *rand
 	}
 }
 
-// class is a range of numbers that take each other's places: they have as many
-// digits, and the types that one fits, all fit.
+// class is a range of numbers that can replace each other: they have the same number of digits, and
+// they all fit the same types.
 type class struct{ first, last uint64 }
 
-// ascending returns k numbers of the class in order. Large ones are such that
-// doubles know them.
+// ascending returns k numbers of the class in order. Large numbers are chosen such that doubles can
+// represent them.
 func (c class) ascending(k int, random *rand.Rand) []uint64 {
 	first, apart := c.first, uint64(1)
 	if c.first > maxExactDouble && c.first < c.last {

@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// maskTexts returns a text for each of a sorted list: of the same length, in the
-// same order, and alike as far as the originals are. Letters become letters,
-// digits digits, and other ASCII stays. Those that are kept stay as they are,
-// with what the others share with them.
+// maskTexts returns a replacement for each string of a sorted slice: with the same length, in the same
+// order, and with common prefixes where the originals have them. Letters become letters, digits become
+// digits, and other ASCII characters are kept. The strings for which keep returns true are kept, and so
+// are the prefixes that other strings share with them.
 func maskTexts(list []string, keep func(string) bool, random *rand.Rand) map[string]string {
 	m := masking{unit: runeUnit, keep: keep, random: random, done: make(map[string]string, len(list))}
 	m.maskFrom(list, nil, 0)
 	return m.done
 }
 
-// maskBytes does the same for bytes that are not text.
+// maskBytes masks byte strings that are not text in the same way.
 func maskBytes(list []string, random *rand.Rand) map[string]string {
 	m := masking{unit: byteUnit, keep: func(string) bool { return false }, random: random,
 		done: make(map[string]string, len(list))}
@@ -24,8 +24,8 @@ func maskBytes(list []string, random *rand.Rand) map[string]string {
 	return m.done
 }
 
-// unit is what is replaced at a time, with the first and the last of those that
-// can take its place.
+// unit is the character or byte that is replaced at a time, with the first and last possible
+// replacement.
 type unit struct {
 	value, low, high rune
 	size             int
@@ -37,7 +37,7 @@ func runeUnit(text string) unit {
 	r, size := utf8.DecodeRuneInString(text)
 	u := unit{r, r, r, size}
 	if r == utf8.RuneError && size < 2 {
-		return unit{rune(text[0]), 256, 256, 1} // no text: it stays
+		return unit{rune(text[0]), 256, 256, 1} // not text; it is kept
 	}
 	for _, class := range [][2]rune{
 		{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff}, {0x10000, utf8.MaxRune},
@@ -56,8 +56,8 @@ type masking struct {
 	done   map[string]string
 }
 
-// maskFrom masks a sorted list of texts that agree up to an offset, where they have
-// become the prefix.
+// maskFrom masks a sorted slice of strings that are equal up to an offset. prefix is the replacement of
+// that common part.
 func (m *masking) maskFrom(list []string, prefix []byte, at int) {
 	if len(list) == 1 {
 		m.maskSingle(list[0], prefix, at)
@@ -83,7 +83,7 @@ func (m *masking) maskFrom(list []string, prefix []byte, at int) {
 	}
 }
 
-// maskSingle masks what is left of a text that no other shares.
+// maskSingle masks the rest of a string that has no more characters in common with others.
 func (m *masking) maskSingle(text string, prefix []byte, at int) {
 	pinned := m.keep(text)
 	masked := slices.Grow(slices.Clip(prefix), len(text)-at)
@@ -96,11 +96,11 @@ func (m *masking) maskSingle(text string, prefix []byte, at int) {
 	m.done[text] = string(masked)
 }
 
-// branch is those texts that go on alike.
+// branch contains the strings that continue with the same unit.
 type branch struct {
 	unit
 	list   []string
-	pinned bool // stays as it is
+	pinned bool // is kept
 	chosen rune
 }
 
@@ -114,7 +114,8 @@ func (b branch) appendTo(prefix []byte) []byte {
 	return utf8.AppendRune(prefix, b.chosen)
 }
 
-// chooseUnits gives each branch a unit, ascending between those that are pinned.
+// chooseUnits chooses a replacement unit for each branch, in ascending order between the pinned
+// branches.
 func (m *masking) chooseUnits(branches []branch) {
 	for i := 0; i < len(branches); {
 		b := &branches[i]
@@ -140,11 +141,10 @@ func (m *masking) chooseUnits(branches []branch) {
 	}
 }
 
-// ascending returns k different numbers below n, in order. Each set of them is
-// as likely as any other.
+// ascending returns k different numbers below n, in order. All sets of k numbers are equally likely.
 func ascending(n uint64, k int, random *rand.Rand) []uint64 {
 	list := make([]uint64, 0, k)
-	if uint64(k)*4 > n { // go through all
+	if uint64(k)*4 > n { // visit all numbers
 		for i := uint64(0); i < n && len(list) < k; i++ {
 			if random.Uint64N(n-i) < uint64(k-len(list)) {
 				list = append(list, i)

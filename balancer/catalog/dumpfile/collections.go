@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// dumpedChunk is a chunk of the dump: its document, and where its lower bound sorts.
+// dumpedChunk is a chunk of the dump: its document, and the sort key of its lower bound.
 type dumpedChunk struct {
 	encodedMin string
 	doc        bson.Raw
@@ -57,7 +57,7 @@ func (r *reader) readCollections() error {
 	return nil
 }
 
-// readEntries reads config.collections, without those that were dropped.
+// readEntries reads config.collections, without dropped collections.
 func (r *reader) readEntries() (entries []catalog.Collection, err error) {
 	docs, err := r.readDocuments("collections")
 	if err != nil {
@@ -89,8 +89,8 @@ func documentID(doc bson.Raw) string {
 	return text
 }
 
-// readChunks sorts the documents of config.chunks by collection and lower bound. Those
-// of no collection are left over from dropped ones.
+// readChunks sorts the documents of config.chunks by collection and lower bound. It ignores chunks of
+// dropped collections.
 func (r *reader) readChunks(entries []catalog.Collection) ([][]dumpedChunk, error) {
 	docs, err := r.readDocuments("chunks")
 	if err != nil {
@@ -128,8 +128,8 @@ func (r *reader) readChunks(entries []catalog.Collection) ([][]dumpedChunk, erro
 	return chunks, nil
 }
 
-// collectionKey is by what the chunks of a collection are known: its uuid as it stands in
-// documents, or its name.
+// collectionKey returns the key by which the chunks of a collection are found: its UUID as in
+// documents, or its namespace.
 func collectionKey(filter bson.E) string {
 	if uuid, ok := filter.Value.(bson.Binary); ok {
 		_, value, err := bson.MarshalValue(uuid)
@@ -167,9 +167,9 @@ func (r *reader) readZones(c *catalog.CollectionState, tags []bson.Raw) {
 	}
 }
 
-// assumeSizes assumes that every chunk is half full, as those that grow until they are
-// split, of documents of a kibibyte. Balancers that go by sizes would find such a
-// cluster even: theirs stay unknown.
+// assumeSizes assumes that every chunk is half full, as chunks are that grow until they are split, with
+// documents of a kibibyte. A balancer that balances by size would find such a cluster balanced; for its
+// releases the sizes stay unknown.
 func (r *reader) assumeSizes(c *catalog.CollectionState) {
 	if c.Table == nil || r.parts.Release.BalancesBySize() {
 		return

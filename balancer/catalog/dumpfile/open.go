@@ -13,16 +13,16 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// Limits of files, in uncompressed bytes. One that is small and unpacks to
-// a lot was made to.
+// These are the limits of files, in uncompressed bytes. A small file with very large content may be an
+// attack.
 const (
 	maxBytes            = 4 << 30
 	maxUnpackedSmall    = 64 << 20
 	maxCompressionRatio = 64
 )
 
-// Open reads the dump in a directory: that of the config database, or the one above
-// it, as mongodump makes it.
+// Open reads the dump in a directory: the directory of the config database, or the directory above it,
+// as mongodump creates it.
 func Open(path string) (*catalog.Snapshot, error) {
 	for _, dir := range []string{path, filepath.Join(path, "config"), filepath.Join(path, "dump", "config")} {
 		for _, name := range []string{"shards.bson", "shards.bson.gz"} {
@@ -39,8 +39,8 @@ func Open(path string) (*catalog.Snapshot, error) {
 		"mongodump --db config --out DIR writes it", path, ErrNotDump)
 }
 
-// readContents returns what a file of a directory has, plain or gzipped; nil when there
-// is none.
+// readContents returns the content of a file in a directory, plain or gzipped; nil if the file does not
+// exist.
 func readContents(dir, name string) ([]byte, error) {
 	data, err := readPlain(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {

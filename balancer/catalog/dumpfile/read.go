@@ -12,14 +12,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// reader puts a Snapshot together.
+// reader builds a Snapshot from a dump.
 type reader struct {
-	// readFile returns what a file has; nil when it is not there.
+	// readFile returns the content of a file; nil if it does not exist.
 	readFile func(name string) ([]byte, error)
 	parts    catalog.SnapshotParts
 }
 
-// read makes a Snapshot of files.
+// read returns a Snapshot of the files of a dump.
 func read(file func(name string) ([]byte, error), name string) (*catalog.Snapshot, error) {
 	r := &reader{readFile: file, parts: catalog.SnapshotParts{Config: map[string][]bson.Raw{}}}
 	r.parts.Source = catalog.Source{
@@ -41,7 +41,7 @@ func (r *reader) addGap(what, ns, format string, args ...any) {
 		catalog.Gap{What: what, Namespace: ns, Reason: fmt.Sprintf(format, args...)})
 }
 
-// maxDocument is more than the largest document has, in bytes.
+// maxDocument is an upper limit of the size of a document, in bytes.
 const maxDocument = 17 << 20
 
 // readDocuments returns the documents of a collection, which share the memory of its
@@ -72,8 +72,7 @@ func (r *reader) readDocuments(name string) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// readList reads a collection of few documents, of which one that makes no sense is a
-// gap.
+// readList reads a small collection. An invalid document is recorded as a gap.
 func readList[T any](r *reader, name string, parse func(bson.Raw) (T, error)) (values []T, err error) {
 	docs, err := r.readDocuments(name)
 	if err != nil {
@@ -93,7 +92,7 @@ func readList[T any](r *reader, name string, parse func(bson.Raw) (T, error)) (v
 	return values, nil
 }
 
-// readSmallCollections reads the collections of few documents.
+// readSmallCollections reads the small collections.
 func (r *reader) readSmallCollections() (err error) {
 	p := &r.parts
 	shards, err := readList(r, "shards", catalog.ParseShard)
@@ -127,8 +126,8 @@ func (r *reader) readSmallCollections() (err error) {
 	return err
 }
 
-// readRelease determines the release from mongodump's note of the server, the router that
-// was there last, or from the form of the chunks.
+// readRelease determines the release from the server version that mongodump has recorded, from the
+// router that connected last, or from the form of the chunks.
 func (r *reader) readRelease() error {
 	var prelude struct{ ServerVersion string }
 	for _, name := range []string{"prelude.json", "../prelude.json"} {
@@ -177,7 +176,7 @@ func (r *reader) readSettings() error {
 	return nil
 }
 
-// readLogs reads the entries of the logs; time drops those that are too old.
+// readLogs reads the entries of the logs. setTime removes entries that are too old.
 func (r *reader) readLogs() error {
 	for name, to := range map[string]*[]catalog.LogEntry{"changelog": &r.parts.Changes, "actionlog": &r.parts.Actions} {
 		docs, err := r.readDocuments(name)
@@ -191,7 +190,8 @@ func (r *reader) readLogs() error {
 	return nil
 }
 
-// setTime sets the snapshot's time to the latest time found in the dump.
+// setTime sets the snapshot's time to the latest time found in the dump, and removes log entries older
+// than catalog.LogSpan.
 func (r *reader) setTime() {
 	p := &r.parts
 	for _, router := range p.Routers {

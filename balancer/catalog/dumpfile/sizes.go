@@ -13,14 +13,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ErrNotSizes says that a file is not an output of $shardedDataDistribution.
+// ErrNotSizes says that a file does not contain the output of $shardedDataDistribution.
 var ErrNotSizes = errors.New("not the output of $shardedDataDistribution")
 
-// Sizes are what shards have of collections, by namespace.
+// Sizes contains the amounts of collections on each shard, by namespace.
 type Sizes map[string]map[catalog.ShardID]catalog.ShardData
 
-// OpenSizes reads a file with the output of $shardedDataDistribution in extended JSON: its
-// documents in an array, or one after another.
+// OpenSizes reads a file with the output of $shardedDataDistribution in extended JSON: an array of
+// documents, or a sequence of documents.
 func OpenSizes(path string) (Sizes, error) {
 	data, err := readPlain(path)
 	if err != nil {
@@ -79,8 +79,8 @@ func (z Sizes) add(text json.RawMessage) error {
 	return nil
 }
 
-// ApplyTo returns a Snapshot with these sizes in place of its own. Collections that they lack are
-// gaps.
+// ApplyTo returns a Snapshot with these sizes instead of its own. Collections without sizes are
+// recorded as gaps.
 func (z Sizes) ApplyTo(s *catalog.Snapshot) *catalog.Snapshot {
 	parts := s.Parts()
 	parts.Source.Gaps = slices.DeleteFunc(slices.Clone(parts.Source.Gaps), func(g catalog.Gap) bool {

@@ -1,3 +1,3 @@
-// Package snapdir keeps the snapshots of a cluster in a directory, for a history: one file
-// each, named after its time. It removes what is too old, and nothing that is not its own.
+// Package snapdir keeps the snapshots of a cluster in a directory as a history: one file for each
+// snapshot, named after its time. It removes old snapshots, and no other files.
 package snapdir

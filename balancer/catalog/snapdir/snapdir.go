@@ -14,10 +14,10 @@ import (
 	"shardsh/balancer/catalog/snapfile"
 )
 
-// fileNameLayout names a file by the time of its snapshot: 2026-03-02T120000Z.snap.
+// fileNameLayout is the layout of file names, with the time of the snapshot: 2026-03-02T120000Z.snap.
 const fileNameLayout = "2006-01-02T150405Z.snap"
 
-// File is a snapshot that is kept.
+// File is a snapshot in a directory.
 type File struct {
 	Path string
 	Time time.Time
@@ -26,7 +26,7 @@ type File struct {
 // ErrEmpty says that a directory has no snapshots.
 var ErrEmpty = errors.New("no snapshots (shardsh snapshot --into DIR keeps some)")
 
-// List returns the snapshots in a directory, the oldest first. Other files are left out.
+// List returns the snapshots in a directory, the oldest first. It ignores other files.
 func List(dir string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -55,8 +55,8 @@ func Newest(dir string) (File, error) {
 	return list[len(list)-1], nil
 }
 
-// NewestBefore returns the newest snapshot that is not newer than a time; if there is none, the
-// oldest, and false.
+// NewestBefore returns the newest snapshot that is not newer than a time. If there is none, it returns
+// the oldest snapshot and false.
 func NewestBefore(dir string, at time.Time) (File, bool, error) {
 	if _, err := Newest(dir); err != nil {
 		return File{}, false, err
@@ -75,16 +75,16 @@ func NewestBefore(dir string, at time.Time) (File, bool, error) {
 	return list[i-1], true, nil
 }
 
-// OtherClusterError says that a directory keeps the snapshots of another cluster.
+// OtherClusterError says that a directory contains snapshots of another cluster.
 type OtherClusterError struct{ Dir string }
 
 func (e *OtherClusterError) Error() string {
 	return e.Dir + " keeps snapshots of another cluster: use a directory for each"
 }
 
-// Save writes a snapshot into a directory, which is made if there is none. It then removes
-// those that are older than keep, counted from this one; 0 keeps all. It returns the file
-// and what was removed.
+// Save writes a snapshot into a directory, which it creates if necessary. It then removes snapshots
+// that are more than keep older than this one; 0 keeps all. It returns the new file and the removed
+// files.
 func Save(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, removed []File, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return File{}, nil, err
@@ -103,8 +103,8 @@ func Save(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, remo
 	return saved, removed, err
 }
 
-// checkSameCluster refuses a snapshot of another cluster than the newest one that is kept. A file
-// that can't be read says nothing.
+// checkSameCluster returns an error if the newest snapshot in the directory is of another cluster. A
+// file that can't be read is ignored.
 func checkSameCluster(dir string, s *catalog.Snapshot) error {
 	newest, err := Newest(dir)
 	if errors.Is(err, ErrEmpty) {
@@ -124,7 +124,7 @@ func checkSameCluster(dir string, s *catalog.Snapshot) error {
 	return nil
 }
 
-// prune removes the snapshots from before a time, but never the newest one.
+// prune removes the snapshots before a time, but never the newest snapshot.
 func prune(dir string, before time.Time) (removed []File, err error) {
 	list, err := List(dir)
 	if err != nil {

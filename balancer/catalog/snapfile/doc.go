@@ -1,49 +1,47 @@
-// Package snapfile keeps a catalog.Snapshot in a file, so that every answer can
-// be had again later, and elsewhere.
+// Package snapfile writes a catalog.Snapshot to a file and reads it, so that every answer can be
+// computed again later, and on another machine.
 //
-// A file begins with the word "SHARDSH SNAPSHOT\n" and the number of its
-// version, two bytes, little-endian. What follows is compressed with zstd: a
-// row of records, each a byte for its kind, a uvarint length, and as many
-// bytes. Most are BSON documents; those of kind page are the chunks of a
-// routing table in their compact form (catalog.RoutingTable.Pages). The first
-// record is the head and the last the end, without which a file is cut short.
+// A file begins with the word "SHARDSH SNAPSHOT\n" and the number of its version, two bytes,
+// little-endian. The rest is compressed with zstd: a sequence of records, each with a byte for its
+// kind, a uvarint length, and its content of that length. Most are BSON documents; those of kind page
+// are the chunks of a routing table in their compact form (catalog.RoutingTable.Pages). The first
+// record is the head, and the last record is the end; a file without the end is truncated.
 //
-// Files come from elsewhere, so Read trusts them in nothing: see Limits.
+// Files may be untrusted, so Read validates everything and has Limits.
 package snapfile
 
 import "errors"
 
-// The ways in which bytes can be no snapshot. What Read answers wraps one of
-// them, or is the error of its reader.
+// These are the errors of Read for invalid content. Read wraps one of them, or returns the error of its
+// reader.
 var (
-	// ErrNotSnapshot says that a file is something else.
+	// ErrNotSnapshot says that a file is not a snapshot.
 	ErrNotSnapshot = errors.New("not a snapshot of a cluster")
-	// ErrVersion says that a file has a form that this program does not know.
+	// ErrVersion says that a file has a version that this program does not support.
 	ErrVersion = errors.New("snapshot of another version of this program")
-	// ErrDamaged says that a file is cut short, or not as Write leaves it.
+	// ErrDamaged says that a file is truncated, or is not valid.
 	ErrDamaged = errors.New("damaged snapshot")
-	// ErrTooLarge says that a file has more of something than Limits let it.
+	// ErrTooLarge says that a file exceeds the Limits.
 	ErrTooLarge = errors.New("snapshot is too large")
 )
 
 const (
 	magic = "SHARDSH SNAPSHOT\n"
-	// version grows whenever an older program could not read a file: another
-	// kind of record, another form of pages, another encoding of keys
-	// (keyorder), a field of a record that must not be lost.
+	// version is incremented when an older program could not read a file: because of another kind of
+	// record, another form of pages, another encoding of keys (keyorder), or a field of a record that
+	// must not be lost.
 	version = 1
 )
 
-// Limits are what a file may have at most. The zero value of a field means the
-// default.
+// Limits are the maximum sizes of a file. The zero value of a field means the default.
 type Limits struct {
-	// Bytes are all records together, uncompressed: 4 GiB.
+	// Bytes is the size of all records, uncompressed: 4 GiB by default.
 	Bytes int64
-	// Record is the bytes of one record: 64 MiB.
+	// Record is the size of one record in bytes: 64 MiB by default.
 	Record int64
-	// Chunks are those of all collections: 50 million.
+	// Chunks is the number of chunks of all collections: 50 million by default.
 	Chunks int64
-	// Records is their number: 20 million.
+	// Records is the number of records: 20 million by default.
 	Records int64
 }
 
@@ -59,7 +57,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// recordKind is what a record has.
+// recordKind is the kind of a record.
 type recordKind byte
 
 const (
@@ -74,7 +72,7 @@ const (
 	kindChange
 	kindAction
 	kindDocument   // of config
-	kindCollection // what follows, up to the next other kind, belongs to it:
+	kindCollection // the records that follow, up to the next other kind, belong to the collection:
 	kindZone
 	kindSizes
 	kindPage

@@ -9,14 +9,13 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// Save writes a snapshot to a file, which is there as a whole or not at all; what
-// is not a file, such as /dev/null, is not replaced by one.
+// Save writes a snapshot to a file atomically. It does not replace a special file, such as /dev/null.
 func Save(path string, s *catalog.Snapshot) error {
 	return safefile.Replace(path, func(to io.Writer) error { return Write(to, s) })
 }
 
-// Open reads the snapshot in a file, as one whose source is the file: what it
-// was read from in the first place is Source.Origin.
+// Open reads the snapshot in a file. The source of the snapshot is the file; Source.Origin is the
+// source from which the file was made.
 func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	f, err := safefile.Open(path)
 	if err != nil {
@@ -39,8 +38,8 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	return catalog.NewSnapshot(parts), nil
 }
 
-// maxRecordBytes limits the uncompressed size of the records by the size of the file, within those
-// that limit any file: a small one that unpacks to gigabytes was made to.
+// maxRecordBytes limits the uncompressed size of the records in proportion to the size of the file,
+// within the general limits: a small file that unpacks to gigabytes may be an attack.
 func maxRecordBytes(size int64) int64 {
 	const least, times = 256 << 20, 64
 	return min(Limits{}.orDefault().Bytes, max(least, times*size))

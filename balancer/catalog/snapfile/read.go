@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Read reads a snapshot. It says of its source what the file says: the cluster
-// that it was read from. What comes after the file's end is not read.
+// Read reads a snapshot. The source of the snapshot is the source in the file: the cluster from which
+// it was read. Data after the end record are not read.
 func Read(from io.Reader, limits Limits) (*catalog.Snapshot, error) {
 	parts, err := read(from, limits.orDefault())
 	if err != nil {
@@ -59,7 +59,7 @@ func read(from io.Reader, limits Limits) (parts catalog.SnapshotParts, err error
 // reader reads records.
 type reader struct {
 	in       *bufio.Reader
-	limits   Limits // what is left of each
+	limits   Limits // the remaining amounts
 	registry *bson.Registry
 	payload  bytes.Buffer
 
@@ -68,13 +68,13 @@ type reader struct {
 	current *openCollection
 }
 
-// openCollection is the collection being read.
+// openCollection is the collection that is being read.
 type openCollection struct {
 	state *catalog.CollectionState
-	table *catalog.PageReader // nil = it has none
+	table *catalog.PageReader // nil = no table
 }
 
-// readRecords reads up to the end record.
+// readRecords reads all records up to the end record.
 func (r *reader) readRecords() error {
 	for {
 		k, err := r.readRecord()
@@ -99,7 +99,7 @@ func (r *reader) readRecords() error {
 	}
 }
 
-// damagedError makes an error one of this package's.
+// damagedError converts an error into an error of this package.
 func damagedError(err error) error {
 	switch {
 	case errors.Is(err, ErrDamaged), errors.Is(err, ErrTooLarge):
@@ -112,7 +112,7 @@ func damagedError(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// checkEnd reads to the end of the compressed part, which checks its sum.
+// checkEnd reads to the end of the compressed part, which verifies its checksum.
 func (r *reader) checkEnd() error {
 	switch _, err := r.in.ReadByte(); {
 	case err == nil:
@@ -123,8 +123,8 @@ func (r *reader) checkEnd() error {
 	return nil
 }
 
-// readRecord reads a record into the payload. Memory grows with what is there, not
-// with what the length says.
+// readRecord reads a record into the payload. It allocates memory for the data that exist, not for the
+// length that the record claims.
 func (r *reader) readRecord() (recordKind, error) {
 	if r.limits.Records--; r.limits.Records < 0 {
 		return 0, fmt.Errorf("%w: it has too many records", ErrTooLarge)
@@ -148,7 +148,7 @@ func (r *reader) readRecord() (recordKind, error) {
 	return recordKind(k), nil
 }
 
-// addRecord puts a record where it belongs.
+// addRecord adds a record to the snapshot.
 func (r *reader) addRecord(k recordKind) error {
 	switch k {
 	case kindHead:
@@ -179,7 +179,7 @@ func (r *reader) addRecord(k recordKind) error {
 	return fmt.Errorf("%w: a record of kind %d", ErrDamaged, k)
 }
 
-// appendRecord adds a record to a list.
+// appendRecord appends the decoded record to a slice.
 func appendRecord[T any](r *reader, to *[]T) error {
 	var v T
 	if err := decode(r.registry, r.payload.Bytes(), &v); err != nil {

@@ -88,7 +88,7 @@ func (r *reader) addZone() error {
 	if err != nil {
 		return err
 	}
-	// Zones come in order, so adding one to the others costs nothing.
+	// Zones are in order, so adding a zone is cheap.
 	return c.Zones.Add(catalog.ZoneRange{ID: z.ID, Min: lower, Max: upper, Zone: z.Zone})
 }
 
@@ -122,7 +122,7 @@ func (r *reader) addSizes() error {
 	return nil
 }
 
-// keyOrNone returns no key for no document.
+// keyOrNone returns the key of a bound; the zero Key for an empty bound.
 func keyOrNone(c *catalog.CollectionState, bound bson.Raw) (catalog.Key, error) {
 	if len(bound) == 0 {
 		return catalog.Key{}, nil

@@ -12,11 +12,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Parts of a Snapshot that are plain values are stored as BSON has them by
-// itself, with the names of their fields in small letters: a renamed field
-// needs a new version. What is left are the types below.
+// Parts of a Snapshot that are plain values are stored in the default BSON form, with their field names
+// in lower case. Renaming such a field requires a new version. The types below are for the other parts.
 
-// head is the first record: the parts that are there once.
+// head is the first record. It contains the parts that exist once.
 type head struct {
 	Source          catalog.Source
 	Time            time.Time
@@ -32,14 +31,14 @@ type head struct {
 	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.Outcomes
 	Lease           *catalog.Lease
-	Pause           *catalog.Pause        // missing in old files, as
-	Compatibility   catalog.Compatibility // is
-	ConfigVersion   string                // this
-	Members         []catalog.Member      // and these
+	Pause           *catalog.Pause        // missing in old files
+	Compatibility   catalog.Compatibility // missing in old files
+	ConfigVersion   string                // missing in old files
+	Members         []catalog.Member      // missing in old files
 }
 
-// headRelease returns what runs on the config servers: files have its line, and the version
-// has the patch.
+// headRelease returns the release of the config servers. The file contains its line, and the version
+// contains the patch.
 func headRelease(h head) catalog.Release {
 	r, known := catalog.ReleaseOf(cmp.Or(h.ConfigVersion, h.Version))
 	if r = r.WithFCV(h.Release.String()); !known || r.FCV() != h.Release {
@@ -48,7 +47,7 @@ func headRelease(h head) catalog.Release {
 	return r
 }
 
-// clock is that of the balancer; without a zone it is what the logs show.
+// clock is the balancer's clock; without a zone, the logs show it.
 type clock struct {
 	Zone string
 	Seen time.Time
@@ -73,17 +72,17 @@ func (c clock) balancerClock() catalog.BalancerClock {
 	return catalog.BalancerClock{Location: zone, SeenAt: c.Seen}
 }
 
-// document is one of config.
+// document is a document of config.
 type document struct {
 	Collection string
 	Document   bson.Raw
 }
 
-// collection is the beginning of a collection.
+// collection is the first record of a collection.
 type collection struct {
 	Entry    catalog.Collection
 	Table    bool // pages follow
-	Zones    bool // zones follow, or there are none
+	Zones    bool // zone records follow, or there are none
 	Counts   map[catalog.ShardID]catalog.ChunkCount
 	Sizes    map[catalog.ShardID]catalog.ShardData
 	Reported *catalog.ReportedStatus
@@ -94,14 +93,14 @@ type collection struct {
 	Sampled      []bson.Raw // missing in old files
 }
 
-// zone is a range of a zone.
+// zone is a zone range.
 type zone struct {
 	ID       bson.ObjectID
 	Min, Max bson.Raw
 	Zone     string
 }
 
-// sizes are measured sizes of chunks, some hundreds at a time.
+// sizes contains measured sizes of chunks, some hundreds in one record.
 type sizes struct {
 	Min              []bson.Raw
 	Bytes, Documents []int64
@@ -111,8 +110,8 @@ type sizes struct {
 
 const sizesInRecord = 500
 
-// registry knows how the types that BSON does not know are stored: a key pattern
-// as the document it is, a release as its line, no document as null.
+// registry returns a registry for types that BSON does not support: a key pattern is stored as its
+// document, a release as its line, and an empty document as null.
 func registry() *bson.Registry {
 	r := bson.NewRegistry()
 	registerAs(r, func(d bson.Raw) (bson.Raw, bool) { return d, len(d) > 0 },
@@ -123,8 +122,7 @@ func registry() *bson.Registry {
 	return r
 }
 
-// registerAs has values of one type stored as those of another, and the zero value
-// as null.
+// registerAs stores values of type T as values of type As, and the zero value as null.
 func registerAs[T, As any](r *bson.Registry, to func(T) (As, bool), from func(As) (T, error)) {
 	encoder, _ := r.LookupEncoder(reflect.TypeFor[As]()) // every registry has these
 	decoder, _ := r.LookupDecoder(reflect.TypeFor[As]())
@@ -160,7 +158,7 @@ func encode(r *bson.Registry, into *bytes.Buffer, v any) error {
 	return e.Encode(v)
 }
 
-// decode reads a record's document, which must be well-formed all through.
+// decode decodes a record's document, which must be well-formed at every depth.
 func decode(r *bson.Registry, doc []byte, v any) error {
 	if !wellFormed(doc, 0) {
 		return ErrDamaged
@@ -170,11 +168,11 @@ func decode(r *bson.Registry, doc []byte, v any) error {
 	return d.Decode(v)
 }
 
-// maxNesting is beyond the deepest nesting that servers store.
+// maxNesting is greater than the deepest nesting that servers store.
 const maxNesting = 256
 
-// wellFormed looks at a whole document or array, as bsoncore's Validate does,
-// but not deeper than servers go: a file could have any depth.
+// wellFormed checks a whole document or array, like bsoncore's Validate, but with a maximum depth: a
+// file may contain any depth.
 func wellFormed(doc []byte, depth int) bool {
 	length, rest, ok := bsoncore.ReadLength(doc)
 	if !ok || depth > maxNesting || int(length) != len(doc) || len(doc) < 5 {

@@ -27,7 +27,7 @@ func Write(to io.Writer, s *catalog.Snapshot) error {
 	w := &writer{out: z, registry: registry()}
 	w.writeSnapshot(s.Parts())
 	if w.err != nil {
-		z.Close() // it has failed already
+		z.Close() // the write has failed already
 		return fmt.Errorf("writing a snapshot: %w", w.err)
 	}
 	return z.Close()
@@ -61,7 +61,7 @@ func (w *writer) writeDocument(k recordKind, v any) {
 	}
 }
 
-// writeEach writes one record for each element of a list.
+// writeEach writes one record for each element of a slice.
 func writeEach[T any](w *writer, k recordKind, list []T) {
 	for _, v := range list {
 		w.writeDocument(k, v)
@@ -128,7 +128,7 @@ func (w *writer) writeCollection(c *catalog.CollectionState) {
 	}
 }
 
-// boundOrNone returns no document for no key.
+// boundOrNone returns the bound of a key; nil for the zero Key.
 func boundOrNone(c *catalog.CollectionState, k catalog.Key) bson.Raw {
 	if k.IsZero() {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DrawAges returns a cluster of collections, even and uneven ones, with and without
-// chunks to merge, of different ages.
+// DrawAges draws a cluster with balanced and unbalanced collections of different ages, with and without
+// chunks to merge.
 func DrawAges(t *rapid.T) *catalog.Snapshot {
 	const shards = 4
 	var list []*catalog.CollectionState
-	// 110 are more than a batch of sizes.
+	// 110 are more than one batch of sizes.
 	for i := range rapid.SampledFrom([]int{1, 3, 8, 20, 20, 110}).Draw(t, "collections") {
 		owners := rapid.SliceOfN(rapid.IntRange(0, shards-1), 1, 12).Draw(t, "owners")
 		if rapid.IntRange(0, 3).Draw(t, "apart") > 0 {
@@ -33,8 +33,8 @@ func DrawAges(t *rapid.T) *catalog.Snapshot {
 	return Rows(shards, list...)
 }
 
-// withAge returns a table of chunks that came to their shards so many seconds ago; below 0 they
-// do not tell.
+// withAge returns a table of chunks that came to their shards the given number of seconds ago. If
+// seconds is negative, the chunks have no such time.
 func withAge(t *rapid.T, table *catalog.RoutingTable, seconds int64) *catalog.RoutingTable {
 	next, err := catalog.NewRoutingTable(table.Pattern(), table.Epoch(), table.Timestamp(),
 		func(yield func(catalog.Chunk) bool) {

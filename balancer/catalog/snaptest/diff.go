@@ -1,4 +1,4 @@
-// Package snaptest compares and makes up snapshots of clusters, for tests.
+// Package snaptest compares and generates snapshots of clusters, for tests.
 package snaptest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Diff returns in what two snapshots differ, chunk by chunk and byte by byte;
-// it returns nothing for equal ones. The routing tables need not be cut alike.
+// Diff returns the differences of two snapshots, chunk by chunk and byte by byte; it returns nothing
+// for equal snapshots. The routing tables may be divided into different blocks.
 func Diff(got, want *catalog.Snapshot) []string {
 	a, b := got.Parts(), want.Parts()
 	var d diff
@@ -34,7 +34,7 @@ func (d *diff) fields(of string, a, b reflect.Value) {
 	}
 }
 
-// equalOrEmpty takes a missing list or map for an empty one.
+// equalOrEmpty treats nil and empty slices and maps as equal.
 func equalOrEmpty(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	if k := x.Kind(); (k == reflect.Slice || k == reflect.Map) && x.Len() == 0 && y.Len() == 0 {

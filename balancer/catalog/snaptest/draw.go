@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Draw makes a cluster up: small, and with something of everything.
+// Draw draws a small cluster in which every part of a Snapshot can occur.
 func Draw(t *rapid.T) *catalog.Snapshot {
 	g := generator{t}
 	release := rapid.SampledFrom(catalog.Releases()).Draw(t, "release")
@@ -165,7 +165,7 @@ func uuid(n byte) bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: append(make([]byte, 15), n)}
 }
 
-// patterns are shard keys of all kinds.
+// patterns returns shard keys of all kinds.
 func patterns() []bson.D {
 	return []bson.D{
 		{{Key: "x", Value: 1}},
@@ -175,7 +175,7 @@ func patterns() []bson.D {
 	}
 }
 
-// Key makes a value of a shard key up, of any type that keys can have.
+// Key draws a value of a shard key, of any type that keys can have.
 func Key(t *rapid.T, p catalog.KeyPattern) catalog.Key {
 	var bound bson.D
 	for i, name := range p.Fields() {
@@ -267,7 +267,7 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 	return c
 }
 
-// table makes a routing table up.
+// table draws a routing table.
 func (g generator) table(c catalog.Collection, shards int) *catalog.RoutingTable {
 	p := c.Pattern
 	bounds := []catalog.Key{p.GlobalMin(), p.GlobalMax()}

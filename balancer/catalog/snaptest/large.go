@@ -15,23 +15,21 @@ import (
 	"shardsh/balancer/catalog/snapfile"
 )
 
-// Scale says how much a made-up cluster has. The zero value of a field means the
-// usual.
+// Scale is the size of a generated cluster. The zero value of a field means the default.
 type Scale struct {
 	Shards      int  // 3
 	Chunks      int  // 1000, of all collections
 	Collections int  // 1; the first has half of the chunks, or all
 	Alike       bool // all collections have the same number of chunks
-	// ChunkBytes is what a chunk holds: 32 MiB. The chunk size is 128 MiB.
+	// ChunkBytes is the size of a chunk: 32 MiB by default. The maximum chunk size is 128 MiB.
 	ChunkBytes int64
-	// Empty is how many of the shards, the last by id, have nothing yet.
+	// Empty is the number of shards without data; they are the last by id.
 	Empty int
-	// Jumbo flags every chunk of so many; 0 flags none.
+	// Jumbo sets the jumbo flag of every Jumbo-th chunk; 0 sets none.
 	Jumbo int
 }
 
-// Million is the scale at which answers are measured: a million chunks on a
-// hundred shards.
+// Million returns the scale for performance measurements: a million chunks on a hundred shards.
 func Million() Scale { return Scale{Shards: 100, Chunks: 1_000_000, Collections: 5} }
 
 func (s Scale) withDefaults() Scale {
@@ -40,9 +38,9 @@ func (s Scale) withDefaults() Scale {
 	return s
 }
 
-// Large makes a cluster of some scale, always the same: collections db.c0,
-// db.c1, … by {k: "hashed"} on shards s000, s001, …, all chunks of which moved
-// once, an hour ago and longer, and chunks one after another on different shards.
+// Large returns a cluster of a scale. The result is always the same: collections db.c0, db.c1, … with
+// the key {k: "hashed"} on shards s000, s001, …. All chunks have moved once, at least an hour ago, and
+// adjacent chunks are on different shards.
 func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	t.Helper()
 	s = s.withDefaults()
@@ -77,8 +75,7 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	return catalog.NewSnapshot(p)
 }
 
-// LargeFile writes the cluster to a file of a directory of the test, and returns
-// its path.
+// LargeFile writes the cluster to a file in a directory of the test, and returns its path.
 func LargeFile(t testing.TB, s Scale) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "large.snap")
@@ -114,7 +111,7 @@ func (s Scale) collection(t testing.TB, number, chunks int) *catalog.CollectionS
 	return &catalog.CollectionState{Collection: entry, Table: table, Zones: catalog.NewZoneSet(p), Sizes: sizes}
 }
 
-// chunks gives n chunks of equal width, and adds up what each shard has.
+// chunks returns n chunks of equal width, and adds the amount on each shard to sizes.
 func (s Scale) chunks(
 	t testing.TB, p catalog.KeyPattern, number, n int, sizes map[catalog.ShardID]catalog.ShardData,
 ) iter.Seq[catalog.Chunk] {

@@ -11,13 +11,13 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Noon is the clock of the clusters that Row, Rows and Large make.
+// Noon returns the time of the clusters that Row, Rows and Large return.
 func Noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// ShardID names the shards of Row and Rows: s00, s01 and so on.
+// ShardID returns the name of a shard of Row and Rows: s00, s01 and so on.
 func ShardID(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprintf("s%02d", i)) }
 
-// RowPattern is the shard key of Row: {x: 1}.
+// RowPattern returns the shard key of Row: {x: 1}.
 func RowPattern(t rapid.TB) catalog.KeyPattern {
 	t.Helper()
 	p, err := catalog.ParseKeyPattern(bson.Raw("\x0c\x00\x00\x00\x10x\x00\x01\x00\x00\x00\x00"))
@@ -27,8 +27,8 @@ func RowPattern(t rapid.TB) catalog.KeyPattern {
 	return p
 }
 
-// RowKey returns the shard key {x: i} of that pattern. It is made by hand: benchmarks
-// need a million.
+// RowKey returns the shard key {x: i} of that pattern. It builds the bytes itself, because benchmarks
+// need a million keys.
 func RowKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	t.Helper()
 	raw := binary.LittleEndian.AppendUint32([]byte{12, 0, 0, 0, 0x10, 'x', 0}, uint32(i))
@@ -39,13 +39,13 @@ func RowKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	return k
 }
 
-// Row returns a cluster with one collection, db.c, as RowOf makes it.
+// Row returns a cluster with one collection, db.c, as returned by RowOf.
 func Row(t rapid.TB, shards, n int, chunk func(i int) (shard int, bytes int64)) *catalog.Snapshot {
 	t.Helper()
 	return Rows(shards, RowOf(t, "db.c", shards, n, chunk))
 }
 
-// Rows returns a cluster of shards that have nothing but these collections.
+// Rows returns a cluster of shards that contains only these collections.
 func Rows(shards int, collections ...*catalog.CollectionState) *catalog.Snapshot {
 	parts := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "h:27017"}, ClusterID: bson.ObjectID{7},
@@ -57,8 +57,8 @@ func Rows(shards int, collections ...*catalog.CollectionState) *catalog.Snapshot
 	return catalog.NewSnapshot(parts)
 }
 
-// RowOf returns a collection of n chunks, up to 1000, [1000,2000) and so on, each
-// on the shard and with the bytes that chunk tells. Documents have 1 KiB.
+// RowOf returns a collection of n chunks: up to 1000, [1000,2000) and so on. chunk returns the shard
+// and the bytes of each chunk. Documents have 1 KiB.
 func RowOf(
 	t rapid.TB, ns string, shards, n int, chunk func(i int) (shard int, bytes int64),
 ) *catalog.CollectionState {

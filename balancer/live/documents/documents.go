@@ -1,5 +1,5 @@
-// Package documents reads whole collections through the router, in the order of _id, and
-// which documents were written meanwhile. It changes nothing.
+// Package documents reads whole collections through the router in the order of _id, and reads which
+// documents were written in a period. It changes nothing.
 package documents
 
 import (
@@ -20,25 +20,25 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CollectionFacts are what is known of a collection before it is read.
+// CollectionFacts contains facts about a collection that are read before its documents.
 type CollectionFacts struct {
 	UUID        string // hexadecimal digits
-	Docs, Bytes int64  // as $collStats estimates them
+	Docs, Bytes int64  // estimated by $collStats
 }
 
-// The reasons why a collection can't be read in the order of _id.
+// These errors are the reasons why a collection can't be read in the order of _id.
 var (
 	ErrView       = errors.New("it is a view, which has no documents of its own")
 	ErrTimeSeries = errors.New("it is a time series: up to 8.3 name the collection of its buckets, system.buckets.NAME")
 	ErrCollation  = errors.New("it has a collation: its _ids have another order than their values")
 )
 
-// commandTimeout bounds each command but the read itself.
+// commandTimeout limits each command except the read itself.
 const commandTimeout = 30 * time.Second
 
 var maxCommandTime = bson.E{Key: "maxTimeMS", Value: commandTimeout.Milliseconds()}
 
-// Inspect reads the facts of a collection. If it does not exist the error is
+// Inspect reads the facts of a collection. If the collection does not exist, the error is
 // NamespaceNotFound.
 func Inspect(ctx context.Context, client *mongo.Client, ns string) (f CollectionFacts, err error) {
 	database, name, err := catalog.SplitNamespace(ns)
@@ -72,8 +72,8 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Collection
 	return f, err
 }
 
-// ReadSizes returns how many documents a collection has, and their bytes, as the shards count them:
-// with orphans.
+// ReadSizes returns the number of documents of a collection, and their bytes, as counted by the shards,
+// including orphans.
 func ReadSizes(ctx context.Context, client *mongo.Client, ns string) (docs, bytes int64, err error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -110,25 +110,24 @@ func ReadClusterTime(ctx context.Context, client *mongo.Client) (at bson.Timesta
 	return at, now, nil
 }
 
-// Range is a range of _ids to read, with read options.
+// Range is a range of _ids, with read options.
 type Range struct {
 	Namespace string
-	// From is the first _id, To the first one that is not read any more; zero values are
-	// no bounds.
+	// From is the first _id of the range, and To is the first _id after it. Zero values are no bounds.
 	From, To bson.RawValue
 	// AfterClusterTime is the afterClusterTime of the read; zero sends none.
 	AfterClusterTime bson.Timestamp
-	// Secondary reads from secondaries where there are some.
+	// Secondary reads from secondaries of shards that have one.
 	Secondary bool
-	// MaxTime bounds the work of the servers for one cursor.
+	// MaxTime limits the time that the servers work for one cursor.
 	MaxTime time.Duration
 }
 
-// batchSize is how many documents are asked for at once; servers send no more than 16 MiB.
+// batchSize is the number of documents in a batch. Servers send at most 16 MiB.
 const batchSize = 5000
 
-// findCommand is the command. Bounds are those of the index: a filter would compare within one
-// type alone.
+// findCommand returns the find command. The bounds are index bounds, because a filter would only match
+// values of one type.
 func (r Range) findCommand(name string) bson.D {
 	concern := bson.D{{Key: "level", Value: "majority"}}
 	if !r.AfterClusterTime.IsZero() {
@@ -148,8 +147,8 @@ func (r Range) findCommand(name string) bson.D {
 	return append(command, bson.E{Key: "maxTimeMS", Value: r.MaxTime.Milliseconds()})
 }
 
-// Each calls put with each document, in the order of _id, until put ends it with an error.
-// A document is valid until put returns.
+// Each calls put with each document, in the order of _id, until put returns an error. A document is
+// valid until put returns.
 func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw) error) (err error) {
 	if r.From.Type != 0 && r.To.Type != 0 && keyorder.Compare(r.From, r.To) >= 0 {
 		return nil // servers refuse such bounds
@@ -159,7 +158,7 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 		return err
 	}
 	command := r.findCommand(name)
-	if _, limited := ctx.Deadline(); limited { // which the driver sends as maxTimeMS
+	if _, limited := ctx.Deadline(); limited { // the driver sends the deadline as maxTimeMS
 		command = command[:len(command)-1]
 	}
 	how := options.RunCmd()
@@ -173,7 +172,7 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = cursor.Close(closing) // it was only read
+		_ = cursor.Close(closing) // nothing was written
 	}()
 	cursor.SetBatchSize(batchSize)
 	ahead := NewAhead(ctx, cursor)

@@ -80,10 +80,11 @@ func (a *Ahead) readOn() {
 	}
 }
 
-// documentBatch has the documents of a batch, copied: those of a cursor are valid until its next.
+// documentBatch contains copies of the documents of a batch. The documents of a cursor are only valid
+// until its next call.
 type documentBatch struct {
 	bytes []byte
-	ends  []int // where each document ends
+	ends  []int // end of each document in bytes
 	last  bool
 	err   error
 }

@@ -18,7 +18,7 @@ import (
 // ErrCollectionGone says that a collection was dropped or renamed.
 var ErrCollectionGone = errors.New("the collection was dropped or renamed meanwhile")
 
-// Write is a change of a document.
+// Write is a write to a document.
 type Write struct {
 	ID bson.RawValue
 	// Inserted says that the document was inserted.
@@ -26,14 +26,15 @@ type Write struct {
 	At       bson.Timestamp
 }
 
-// maxAwaitTime is how long servers wait for changes before they answer that there are none.
+// maxAwaitTime is how long servers wait for changes before they send an empty reply.
 const maxAwaitTime = 500 * time.Millisecond
 
-// maxEmptyReplies is the number of empty replies after which a stream ends that has not reached the
-// end time: idle shards report progress every 10 seconds.
+// maxEmptyReplies is the number of empty replies after which a stream ends that has not reached the end
+// time. Idle shards report progress every 10 seconds.
 const maxEmptyReplies = 24
 
-// maxEmptyRepliesAtEnd is the same for a stream that has reached exactly that time.
+// maxEmptyRepliesAtEnd is the number of empty replies after which a stream ends that has reached
+// exactly the end time.
 const maxEmptyRepliesAtEnd = 2
 
 // CheckWatchable returns an error if change streams can't be opened on a collection.
@@ -49,8 +50,8 @@ func CheckWatchable(ctx context.Context, client *mongo.Client, ns string) error 
 	return stream.Close(ctx)
 }
 
-// ReadWrites calls each with the writes to a collection after one operation time up to another,
-// as far as the oplog reaches back. Migrations are not reported.
+// ReadWrites calls each with the writes to a collection after one operation time and up to another, as
+// far as the oplog reaches back. Migrations are not included.
 func ReadWrites(
 	ctx context.Context, client *mongo.Client, ns string, since, until bson.Timestamp, each func(Write) error,
 ) error {
@@ -62,7 +63,7 @@ func ReadWrites(
 		each)
 }
 
-// ReadDeletions is ReadWrites for deletions only, filtered by the server.
+// ReadDeletions is like ReadWrites, for deletions only. The server filters the events.
 func ReadDeletions(
 	ctx context.Context, client *mongo.Client, ns string, since, until bson.Timestamp, each func(Write) error,
 ) error {
@@ -86,7 +87,7 @@ func readChanges(
 	ctx context.Context, coll *mongo.Collection, pipeline mongo.Pipeline, since, until bson.Timestamp,
 	each func(Write) error,
 ) error {
-	since.I++ // which is the first one that counts
+	since.I++ // the first time to include
 	stream, err := coll.Watch(ctx, pipeline,
 		options.ChangeStream().SetStartAtOperationTime(&since).SetMaxAwaitTime(maxAwaitTime))
 	if err != nil {
@@ -95,7 +96,7 @@ func readChanges(
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = stream.Close(closing) // it was only read
+		_ = stream.Close(closing) // nothing was written
 	}()
 	for silent := 0; silent < maxEmptyReplies; {
 		if !stream.TryNext(ctx) {
@@ -132,8 +133,8 @@ func reportChange(event bson.Raw, at bson.Timestamp, each func(Write) error) err
 	return nil
 }
 
-// tokenTime returns the time up to which a stream has told all changes: its tokens begin with 82
-// and the time. Zero is unknown.
+// tokenTime returns the time up to which a stream has returned all changes: resume tokens begin with 82
+// and the time. Zero means unknown.
 func tokenTime(token bson.Raw) (at bson.Timestamp) {
 	text, _ := token.Lookup("_data").StringValueOK()
 	if len(text) < 18 {

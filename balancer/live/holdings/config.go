@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ClusterConfig is what the config database says of collections.
+// ClusterConfig contains the entries of the config database for collections.
 type ClusterConfig struct {
-	// Primaries are the databases with their primary shards.
+	// Primaries contains the databases with their primary shards.
 	Primaries   map[string]catalog.ShardID
 	Collections map[string]catalog.Collection
 }
@@ -31,7 +31,7 @@ func (s *Shards) findInConfig(
 	return docs, live.ServerError(err)
 }
 
-// ReadConfig reads all databases and collections but those of the servers themselves.
+// ReadConfig reads all databases and collections except those of the servers.
 func (s *Shards) ReadConfig(ctx context.Context) (ClusterConfig, error) {
 	c := ClusterConfig{Primaries: map[string]catalog.ShardID{}, Collections: map[string]catalog.Collection{}}
 	databases, err := s.findInConfig(ctx, "databases", bson.D{})
@@ -71,8 +71,8 @@ func isSystemDatabase(database string) bool {
 	return database == "admin" || database == "config" || database == "local"
 }
 
-// ReadCollection reads one entry of config.collections; the error is NamespaceNotFound where there is
-// none any more.
+// ReadCollection reads one entry of config.collections; the error is NamespaceNotFound if the entry
+// does not exist.
 func (s *Shards) ReadCollection(ctx context.Context, ns string) (catalog.Collection, error) {
 	docs, err := s.findInConfig(ctx, "collections", bson.D{{Key: "_id", Value: ns}})
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Shards) ReadCollection(ctx context.Context, ns string) (catalog.Collect
 	return catalog.ParseCollection(docs[0])
 }
 
-// Primary returns the primary shard of a collection's database; the error is NamespaceNotFound where the
-// database is gone.
+// Primary returns the primary shard of a collection's database; the error is NamespaceNotFound if the
+// database does not exist any more.
 func (s *Shards) Primary(ctx context.Context, ns string) (catalog.ShardID, error) {
 	database, _, _ := strings.Cut(ns, ".")
 	docs, err := s.findInConfig(ctx, "databases", bson.D{{Key: "_id", Value: database}})
@@ -104,7 +104,7 @@ func (s *Shards) ReadZones(ctx context.Context, ns string) ([]bson.Raw, error) {
 	return s.findInConfig(ctx, "tags", bson.D{{Key: "ns", Value: ns}})
 }
 
-// EachChunk calls put with the chunks of a collection, in the order of min.
+// EachChunk calls put with each chunk of a collection, in the order of min.
 func (s *Shards) EachChunk(ctx context.Context, coll catalog.Collection, put func(bson.Raw)) error {
 	return live.EachDocument(ctx, s.Router, "config", bson.D{
 		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{coll.ChunkFilter()}},
@@ -116,7 +116,7 @@ func (s *Shards) EachChunk(ctx context.Context, coll catalog.Collection, put fun
 	})
 }
 
-// NewestVersion returns the newest chunk's version: it changes with each move, split and merge.
+// NewestVersion returns the newest chunk's version, which changes with each move, split and merge.
 func (s *Shards) NewestVersion(ctx context.Context, coll catalog.Collection) (bson.Timestamp, error) {
 	docs, err := s.findInConfig(ctx, "chunks", bson.D{coll.ChunkFilter()},
 		bson.E{Key: "sort", Value: bson.D{{Key: "lastmod", Value: int32(-1)}}}, bson.E{Key: "limit", Value: int32(1)},

@@ -21,14 +21,14 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// batchSize is how many documents are asked for at once.
+// batchSize is the number of documents in a batch.
 const batchSize = 5000
 
 // MergedReader reads a collection from several shards at once, in the order of an index.
 type MergedReader struct {
 	Namespace string
 	Shards    []*Shard
-	// Order is the key of the index; Fields are what is read of each document besides, dotted.
+	// Order is the key pattern of the index. Fields are the dotted names of further fields to read.
 	Order  bson.Raw
 	Fields []string
 	// Index is its name, where the key alone does not tell which index it is.
@@ -38,12 +38,12 @@ type MergedReader struct {
 	Collation bson.Raw
 	// From is the start key, as a document with the fields of Order; nil is the lowest key.
 	From bson.Raw
-	// Secondary reads from secondaries where there are some.
+	// Secondary reads from secondaries of shards that have one.
 	Secondary bool
-	// MaxTime bounds the work of the servers for one cursor.
+	// MaxTime limits the time that the servers work for one cursor.
 	MaxTime time.Duration
-	// OnError is called after failures consecutive errors of a shard; if it returns nil the read
-	// resumes at its last position.
+	// OnError is called after an error of a shard, with the number of consecutive failures. If it
+	// returns nil, the read resumes at its last position.
 	OnError func(ctx context.Context, failures int, err error) error
 
 	streams []*stream
@@ -57,7 +57,7 @@ type orderField struct {
 	descending bool
 }
 
-// stream is what one shard answers.
+// stream is the cursor on one shard.
 type stream struct {
 	reader       *MergedReader
 	shard        *Shard
@@ -67,12 +67,12 @@ type stream struct {
 	sortKey      []byte // of current, by the index's fields
 	spare        []byte // the room for the next one
 	resumeAt     bson.Raw
-	skipAtResume int // documents at the place reached that were read already
+	skipAtResume int // number of documents with the key resumeAt that were read already
 	ended        bool
 }
 
-// Each calls put with all documents that have the same fields of the index, on all shards, in
-// the order of the index, until put ends it with an error. They are valid until put returns.
+// Each calls put with all documents on all shards that have equal values in the fields of the index, in
+// the order of the index, until put returns an error. The documents are valid until put returns.
 func (m *MergedReader) Each(ctx context.Context, put func([]placement.Copy) error) error {
 	defer m.CloseCursors(context.WithoutCancel(ctx))
 	m.fields = orderFields(m.Order)
@@ -111,7 +111,8 @@ func (m *MergedReader) Each(ctx context.Context, put func([]placement.Copy) erro
 	return nil
 }
 
-// CloseCursors has all cursors be opened again at the next document: servers end those that are idle.
+// CloseCursors closes all cursors; they are opened again at the next document. Servers close idle
+// cursors.
 func (m *MergedReader) CloseCursors(ctx context.Context) {
 	for _, s := range m.streams {
 		s.close(ctx)
@@ -173,7 +174,7 @@ func (s *stream) step(ctx context.Context) error {
 	}
 }
 
-// open opens a cursor at the last position, whose document was read already.
+// open opens a cursor at the last position.
 func (s *stream) open(ctx context.Context) error {
 	database, name, err := catalog.SplitNamespace(s.reader.Namespace)
 	if err != nil {
@@ -247,7 +248,7 @@ func (m *MergedReader) projection() bson.D {
 	return d
 }
 
-// minBound returns the min bound of an index scan.
+// minBound returns the min bound of the index scan.
 func (m *MergedReader) minBound(doc bson.Raw) bson.D {
 	d := bson.D{}
 	for _, f := range m.fields {
@@ -309,7 +310,7 @@ func valueAt(doc bson.Raw, path []string) bson.RawValue {
 	return v
 }
 
-// streamHeap is a heap of what shards have next.
+// streamHeap is a heap of streams, ordered by their next document.
 type streamHeap []*stream
 
 func (h streamHeap) Len() int           { return len(h) }

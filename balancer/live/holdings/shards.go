@@ -1,6 +1,6 @@
-// Package holdings reads what each shard of a cluster has, past the router: its collections,
-// with the documents that it does not own, and its range deletions; and what the config
-// database says about them. It changes nothing.
+// Package holdings reads the contents of each shard of a cluster without going through the router: its
+// collections, including orphaned documents, and its range deletions. It also reads the corresponding
+// entries of the config database. It changes nothing.
 package holdings
 
 import (
@@ -21,7 +21,7 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// commandTimeout bounds each command but those that read documents.
+// commandTimeout limits each command except those that read documents.
 const commandTimeout = 30 * time.Second
 
 var maxCommandTime = bson.E{Key: "maxTimeMS", Value: commandTimeout.Milliseconds()}
@@ -32,23 +32,23 @@ var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "m
 type Shard struct {
 	ID   catalog.ShardID
 	Host string // its connection string
-	// Problem says why it can't be read; empty if it can.
+	// Problem is the reason why the shard can't be read; empty if it can.
 	Problem string
 
 	client *mongo.Client
 }
 
-// Shards are those of a cluster.
+// Shards are the shards of a cluster.
 type Shards struct {
 	Router *mongo.Client
 	List   []*Shard
 }
 
-// maxParallelConnects is how many shards are connected to at the same time.
+// maxParallelConnects is the maximum number of concurrent connection attempts.
 const maxParallelConnects = 16
 
-// Open connects to all shards with the settings of the router's client; nil settings connect to
-// none. A shard that is unreachable or denies access has a Problem.
+// Open connects to all shards with the settings of the router's client. With nil settings, it connects
+// to none. A shard that is unreachable or denies access has a Problem.
 func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOptions) (*Shards, error) {
 	s := &Shards{Router: router}
 	docs, err := s.findInConfig(ctx, "shards", bson.D{}, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: int32(1)}}})
@@ -74,7 +74,7 @@ func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOpt
 	return s, ctx.Err()
 }
 
-// connect connects, and finds out whether it may read.
+// connect connects to the shard, and checks whether it can be read.
 func (s *Shard) connect(ctx context.Context, settings *options.ClientOptions) {
 	if settings == nil {
 		s.Problem = "there is no address by which shards are reached"
@@ -111,14 +111,14 @@ func (s *Shard) close(ctx context.Context) {
 	}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (s *Shards) Close(ctx context.Context) {
 	for _, shard := range s.List {
 		shard.close(ctx)
 	}
 }
 
-// IDs returns the names of all shards.
+// IDs returns the IDs of all shards.
 func (s *Shards) IDs() (ids []catalog.ShardID) {
 	for _, shard := range s.List {
 		ids = append(ids, shard.ID)
@@ -131,7 +131,7 @@ func (s *Shards) Readable() []*Shard {
 	return slices.DeleteFunc(slices.Clone(s.List), func(s *Shard) bool { return s.client == nil })
 }
 
-// UnreadableIDs returns those that can't.
+// UnreadableIDs returns the IDs of the shards that can't be read.
 func (s *Shards) UnreadableIDs() (ids []catalog.ShardID) {
 	for _, shard := range s.List {
 		if shard.client == nil {
@@ -141,7 +141,7 @@ func (s *Shards) UnreadableIDs() (ids []catalog.ShardID) {
 	return ids
 }
 
-// ReadableShard returns a shard that can be read; nil if it can't.
+// ReadableShard returns a shard; nil if it can't be read.
 func (s *Shards) ReadableShard(id catalog.ShardID) *Shard {
 	i := slices.IndexFunc(s.List, func(s *Shard) bool { return s.ID == id && s.client != nil })
 	if i < 0 {
@@ -158,8 +158,8 @@ func (s *Shard) runCursorCommand(ctx context.Context, database string, command b
 	return docs, nil
 }
 
-// ReadHoldings are the collections of a shard, by namespace, without views and what is the shard's
-// own; Indexes are not read yet. None are all databases.
+// ReadHoldings returns the collections of a shard, by namespace, without views and internal
+// collections. Their Indexes are not read. An empty slice means all databases.
 func (s *Shard) ReadHoldings(ctx context.Context, databases []string) (map[string]*placement.Holding, error) {
 	held := map[string]*placement.Holding{}
 	for _, database := range databases {
@@ -183,7 +183,7 @@ func (s *Shard) ReadHoldings(ctx context.Context, databases []string) (map[strin
 	return held, nil
 }
 
-// isAudited reports whether a collection is audited; internal ones are not.
+// isAudited reports whether a collection is audited. Internal collections are not.
 func isAudited(name string) bool {
 	return !strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "system.buckets.")
 }
@@ -201,7 +201,7 @@ func (s *Shard) ReadIndexes(ctx context.Context, ns string) ([]bson.Raw, error) 
 	return docs, err
 }
 
-// Count returns the fast count of documents (from collection metadata).
+// Count returns the document count from the metadata of the collection.
 func (s *Shard) Count(ctx context.Context, ns string) (int64, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *Shard) CountByScan(ctx context.Context, ns string) (n int64, err error)
 	return n, err
 }
 
-// ReadDeletions are the shard's documents of config.rangeDeletions of a collection, as they are.
+// ReadDeletions returns the shard's documents of config.rangeDeletions for a collection.
 func (s *Shard) ReadDeletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw, error) {
 	return s.runCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "rangeDeletions"}, {Key: "filter", Value: bson.D{{Key: "collectionUuid", Value: uuid}}},
@@ -250,7 +250,7 @@ func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.
 		d.UUID.Subtype, d.UUID.Data, _ = doc.Lookup("collectionUuid").BinaryOK()
 		lower, begins := doc.Lookup("range", "min").DocumentOK()
 		upper, ends := doc.Lookup("range", "max").DocumentOK()
-		if !begins || !ends { // or else it would be all keys
+		if !begins || !ends { // otherwise the range would be all keys
 			continue
 		}
 		var err error
@@ -266,8 +266,8 @@ func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.
 	return list
 }
 
-// BusyNamespaces returns the databases and collections that commands work on, as far as the shard
-// coordinates them (DDL): these are not in a stable state.
+// BusyNamespaces returns the databases and collections that DDL operations coordinated by the shard are
+// working on, and which are therefore not in a stable state.
 func (s *Shard) BusyNamespaces(ctx context.Context) (names []string, err error) {
 	docs, err := s.runCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "system.sharding_ddl_coordinators"}})
 	for _, doc := range docs {

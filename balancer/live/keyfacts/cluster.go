@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/keyadvice"
 )
 
-// collectionZones returns the zone ranges of a collection, and the shard key fields that they use:
-// up to the last field with a bound other than MinKey and MaxKey.
+// collectionZones returns the zone ranges of a collection, and the shard key fields that they use, up
+// to the last field with a bound other than MinKey and MaxKey.
 func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.Zone) {
 	for _, doc := range s.Parts().Config["tags"] {
 		if of, _ := doc.Lookup("ns").StringValueOK(); of != ns {
@@ -38,7 +38,7 @@ func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []
 // boundedFields returns the fields of a bound up to the last one that is neither MinKey nor
 // MaxKey.
 func boundedFields(bound bson.Raw) (names []string) {
-	elements, _ := bound.Elements() // those that could be read
+	elements, _ := bound.Elements() // the elements that could be parsed
 	last := 0
 	for i, e := range elements {
 		names = append(names, e.Key())
@@ -49,12 +49,12 @@ func boundedFields(bound bson.Raw) (names []string) {
 	return names[:last]
 }
 
-// minSpeedSample is the minimum size of a migration that counts for the migration speed: in
-// smaller ones fixed costs dominate.
+// minSpeedSample is the minimum size of a migration that is used to compute the migration speed. In
+// smaller migrations, fixed costs dominate.
 const minSpeedSample = 8 << 20
 
-// migrationSpeed is how many bytes a second the migrations of a change log moved; 0 when none
-// is large enough.
+// migrationSpeed returns the number of bytes per second that the migrations of a change log have moved;
+// 0 if no migration is large enough.
 func migrationSpeed(log []catalog.LogEntry) float64 {
 	var reader catalog.MigrationLog
 	var moved int64

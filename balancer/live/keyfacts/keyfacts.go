@@ -1,6 +1,6 @@
-// Package keyfacts reads what the choice of a shard key depends on: through the driver,
-// bounded in documents, bytes and time. It changes nothing; analyzeShardKey, which it
-// asks where there is one, has the servers keep split points for a while.
+// Package keyfacts reads the data on which the choice of a shard key depends, through the driver, with
+// limits on documents, bytes and time. It changes nothing, except that analyzeShardKey, which it runs
+// if available, makes the servers store split points for a while.
 package keyfacts
 
 import (
@@ -20,29 +20,29 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Options say what is read, and how much of it.
+// Options say what is read, and set limits.
 type Options struct {
-	// Keys are the shard keys to judge; if empty, candidates are proposed.
+	// Keys are the shard keys to evaluate; if empty, candidates are proposed.
 	Keys []keyadvice.Key
 	// Queries are the queries on the collection; if empty, sampled queries are read.
 	Queries []keyadvice.Query
-	// ExpectBytes is how many bytes the collection will have; 0 when unknown.
+	// ExpectBytes is the expected size of the collection; 0 means unknown.
 	ExpectBytes int64
-	// ExpectDocs is how many documents it will have, another way to say that.
+	// ExpectDocs is the expected number of documents, as an alternative to ExpectBytes.
 	ExpectDocs int64
-	// SampleDocs and SampleBytes bound the sample; 10,000 and 64 MiB when they are zero.
+	// SampleDocs and SampleBytes limit the sample; zero means 10,000 and 64 MiB.
 	SampleDocs  int
 	SampleBytes int64
-	// MaxTime bounds each command; 30 seconds when it is zero.
+	// MaxTime limits each command; zero means 30 seconds.
 	MaxTime time.Duration
-	// NoAnalyzeReason is the reason not to run analyzeShardKey; empty to run it.
+	// NoAnalyzeReason is the reason not to run analyzeShardKey. If it is empty, analyzeShardKey runs.
 	NoAnalyzeReason string
-	// Speed also measures how fast migrations are.
+	// Speed also measures the speed of migrations.
 	Speed bool
-	// Tell is called with what is being read; may be nil.
+	// Tell is called with a description of each read; may be nil.
 	Tell func(string)
 
-	allowMissing bool // the collection need not be there
+	allowMissing bool // the collection need not exist
 }
 
 func (o Options) withDefaults() Options {
@@ -55,17 +55,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// reading is one collection being read.
+// reading is the read of one collection.
 type reading struct {
 	Options
 	client   *mongo.Client
 	database string
 	name     string
 	facts    keyadvice.Facts
-	missing  bool // the collection is not there
+	missing  bool // the collection does not exist
 }
 
-// Advise reads a collection and says which shard key suits it.
+// Advise reads a collection and recommends a shard key.
 func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Advice, error) {
 	r, err := newReading(ctx, client, ns, o)
 	if err != nil {
@@ -80,18 +80,18 @@ func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (ke
 	return keyadvice.Advise(r.facts, r.Keys), nil
 }
 
-// AdviseChunkSize reads a collection and says which chunk size suits it.
+// AdviseChunkSize reads a collection and recommends a chunk size.
 func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSize, error) {
 	o.Speed = true
 	f, err := ReadFacts(ctx, client, ns, o)
 	return keyadvice.AdviseChunkSize(f), err
 }
 
-// ErrNoKey says that no shard key is known to split a collection by.
+// ErrNoKey says that there is no shard key by which a collection could be split.
 var ErrNoKey = errors.New("it is not sharded and no shard key can be recommended: pass one with key")
 
-// AdvisePresplit reads a collection, which need not be there, and says into what to cut it: by
-// the key it has, by the first of Options.Keys, or by the best one that there is.
+// AdvisePresplit reads a collection, which need not exist, and recommends how to presplit it: by its
+// shard key, by the first of Options.Keys, or by the best candidate.
 func AdvisePresplit(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Presplit, error) {
 	o.allowMissing = true
 	f, err := ReadFacts(ctx, client, ns, o)
@@ -118,7 +118,7 @@ func AdvisePresplit(ctx context.Context, client *mongo.Client, ns string, o Opti
 	return keyadvice.Presplit{}, fmt.Errorf("%s: %w", ns, ErrNoKey)
 }
 
-// ReadFacts reads a collection without asking analyzeShardKey.
+// ReadFacts reads a collection without running analyzeShardKey.
 func ReadFacts(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Facts, error) {
 	r, err := newReading(ctx, client, ns, o)
 	if err == nil {
@@ -127,7 +127,7 @@ func ReadFacts(ctx context.Context, client *mongo.Client, ns string, o Options) 
 	return r.facts, err
 }
 
-// newReading reads the cluster metadata that concern the collection.
+// newReading reads the cluster metadata of the collection.
 func newReading(ctx context.Context, client *mongo.Client, ns string, o Options) (*reading, error) {
 	r := &reading{Options: o.withDefaults(), client: client}
 	var err error
@@ -138,7 +138,7 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 		Measured: map[string]keyadvice.Measured{}}
 	parts := live.BalancerParts
 	if o.Speed {
-		parts = live.DefaultParts &^ live.Disks // advice does not depend on volumes
+		parts = live.DefaultParts &^ live.Disks // the advice does not depend on volumes
 	}
 	s, err := live.NewReader(client, live.ReaderOptions{Parts: parts, Namespaces: []string{ns}}).Read(ctx)
 	if err != nil {
@@ -181,12 +181,12 @@ func (r *reading) readAll(ctx context.Context) error {
 	return nil
 }
 
-// runCursorCommand returns all documents of a command of the collection's database.
+// runCursorCommand returns all documents of a command on the collection's database.
 func (r *reading) runCursorCommand(ctx context.Context, command bson.D) ([]bson.Raw, error) {
 	return live.NewCommandRunner(r.client).RunCursorCommand(ctx, r.database, command)
 }
 
-// aggregate returns an aggregation of the collection with a time limit.
+// aggregate returns an aggregate command on the collection with a time limit.
 func (r *reading) aggregate(stages ...bson.D) bson.D {
 	return bson.D{{Key: "aggregate", Value: r.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
 		r.maxTimeMS()}
@@ -196,7 +196,7 @@ func (r *reading) maxTimeMS() bson.E {
 	return bson.E{Key: "maxTimeMS", Value: r.MaxTime.Milliseconds()}
 }
 
-// noteRefusal records an error of the server as a note; other errors are returned.
+// noteRefusal records an error of the server as a note. It returns other errors.
 func (r *reading) noteRefusal(ctx context.Context, what string, err error) error {
 	refused := new(mongoerr.ServerError)
 	if err = live.ServerError(err); ctx.Err() != nil || !errors.As(err, &refused) {
@@ -227,7 +227,8 @@ func (r *reading) readIndexes(ctx context.Context) error {
 	return r.readIndexUsage(ctx)
 }
 
-// isSimple reports whether strings are compared byte by byte, which servers say from 9.0 on.
+// isSimple reports whether strings are compared byte by byte. From 9.0 on, servers report that
+// collation explicitly.
 func isSimple(collation bson.RawValue) bool {
 	doc, isDoc := collation.DocumentOK()
 	locale, _ := doc.Lookup("locale").StringValueOK()
@@ -239,7 +240,7 @@ func isTrue(doc bson.Raw, name string) bool {
 	return b
 }
 
-// readIndexUsage reads how often each index was used, on all shards together.
+// readIndexUsage reads how often each index was used, in total on all shards.
 func (r *reading) readIndexUsage(ctx context.Context) error {
 	docs, err := r.runCursorCommand(ctx, r.aggregate(bson.D{{Key: "$indexStats", Value: bson.D{}}}))
 	if err != nil {

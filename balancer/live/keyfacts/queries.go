@@ -14,10 +14,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxQueries is how many of the sampled queries are read.
+// maxQueries is the maximum number of sampled queries to read.
 const maxQueries = 5000
 
-// readQueries reads which queries the cluster sampled, if it did.
+// readQueries reads the sampled queries, if there are any.
 func (r *reading) readQueries(ctx context.Context) error {
 	switch {
 	case len(r.facts.Queries) > 0:
@@ -49,13 +49,13 @@ func (r *reading) readQueries(ctx context.Context) error {
 	return nil
 }
 
-// Bounds of what is asked of analyzeShardKey.
+// These constants limit the use of analyzeShardKey.
 const (
 	maxAnalyzedKeys   = 12
 	analyzeSampleDocs = 100_000
 )
 
-// analyzeBestKeys asks analyzeShardKey for the keys that look best by the sample.
+// analyzeBestKeys runs analyzeShardKey for the keys that are best according to the sample.
 func (r *reading) analyzeBestKeys(ctx context.Context) error {
 	f := &r.facts
 	if !f.Release.AtLeast(catalog.Release70) || f.Docs == 0 {
@@ -86,7 +86,7 @@ func (r *reading) analyzeBestKeys(ctx context.Context) error {
 	return nil
 }
 
-// analyzeKey runs analyzeShardKey for one key; key characteristics need a supporting index.
+// analyzeKey runs analyzeShardKey for one key. Key characteristics require a supporting index.
 func (r *reading) analyzeKey(ctx context.Context, k keyadvice.Key) (m keyadvice.Measured, err error) {
 	indexed := slices.ContainsFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Serves(k) })
 	command := bson.D{{Key: "analyzeShardKey", Value: r.facts.Namespace}, {Key: "key", Value: k.Doc()},
@@ -152,7 +152,7 @@ func parseDistribution(reply bson.Raw) (d keyadvice.Distribution) {
 			times, _ := v.AsFloat64OK()
 			reached += times
 		}
-		// The rest goes to several ranges.
+		// The rest is the queries that go to several ranges.
 		if len(byRange) > 0 {
 			ranges += (reached - single - every*float64(len(byRange))) / float64(len(byRange)) * 100
 		}

@@ -13,15 +13,14 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Bounds of the sample beside those of Options.
+// These constants limit the sample, in addition to Options.
 const (
-	wholeSampleDocs = 100 // whole documents, to see which fields they have
-	minSampleDocs   = 50  // documents of a sample, however large they are
+	wholeSampleDocs = 100 // complete documents, to find their fields
+	minSampleDocs   = 50  // minimum number of documents, however large they are
 	maxEndDocs      = 2000
 )
 
-// readSample reads documents: a few whole ones, then the fields of many that could be in a
-// key.
+// readSample reads documents: a few complete ones, and then the possible key fields of many.
 func (r *reading) readSample(ctx context.Context) error {
 	if r.facts.Docs == 0 {
 		return nil
@@ -55,13 +54,14 @@ func (r *reading) readSample(ctx context.Context) error {
 	return r.readEnds(ctx, projection)
 }
 
-// maxDocs is how many documents the sample has at most.
+// maxDocs returns the maximum number of documents in the sample.
 func (r *reading) maxDocs() int64 {
 	average := max(1, r.facts.Bytes/max(1, r.facts.Docs))
 	return min(int64(r.SampleDocs), max(minSampleDocs, r.SampleBytes/average))
 }
 
-// candidateFields are those that a key could have, or queries, zones and indexes do have.
+// candidateFields returns the fields that could be in a key, and the fields used by queries, zones and
+// indexes.
 func (r *reading) candidateFields(docs []bson.Raw) []string {
 	names := append(keyadvice.FieldsOf(docs), r.facts.Zones...)
 	for _, x := range r.facts.Indexes {
@@ -119,7 +119,7 @@ func (r *reading) readBounded(ctx context.Context, command bson.D) (docs []bson.
 	return docs, cursor.Err()
 }
 
-// readEnds reads the first and last documents, to detect fields that grow with time.
+// readEnds reads the first and last documents, to detect fields that increase with time.
 func (r *reading) readEnds(ctx context.Context, projection bson.D) error {
 	n := min(maxEndDocs, r.maxDocs()) / 2
 	first, err := r.naturalOrderDocs(ctx, 1, n, projection)
@@ -135,7 +135,7 @@ func (r *reading) readEnds(ctx context.Context, projection bson.D) error {
 	return nil
 }
 
-// sortByObjectID returns documents by the time in their _id; nil where an _id has none.
+// sortByObjectID sorts documents by the time in their _id; nil if an _id has no time.
 func sortByObjectID(docs []bson.Raw) []bson.Raw {
 	for _, doc := range docs {
 		if _, ok := doc.Lookup("_id").ObjectIDOK(); !ok {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/live"
 )
 
-// readCounters reads the counters of all shards with chunks; nil if the server refuses.
+// readCounters reads the counters of all shards with chunks; nil if the server refuses the command.
 func (r *loadReader) readCounters(
 	ctx context.Context,
 	c *collection,
@@ -24,7 +24,7 @@ func (r *loadReader) readCounters(
 	return all, nil
 }
 
-// estimate computes the load map from what was read.
+// estimate computes the load map from the data that were read.
 func (r *loadReader) estimate(ctx context.Context, c *collection) {
 	in := heat.Input{Namespace: c.ns, Table: c.state.Table, Samples: slices.Concat(c.inserts, c.samples)}
 	for _, s := range r.snapshot.Shards() {
@@ -48,7 +48,7 @@ func (r *loadReader) estimate(ctx context.Context, c *collection) {
 	c.result.Input, c.result.Map = in, heat.Estimate(in)
 }
 
-// deleteShare returns the share of deletes among the sampled writes.
+// deleteShare returns the fraction of deletes among the sampled writes.
 func deleteShare(list []heat.Sample) float64 {
 	var writes, removes float64
 	for _, s := range list {
@@ -65,7 +65,8 @@ func deleteShare(list []heat.Sample) float64 {
 	return removes / writes
 }
 
-// counterRates returns what was counted in a time. A shard that has started over meanwhile is left out.
+// counterRates returns the rates of operations between two reads. Shards that were restarted in between
+// are left out.
 func counterRates(
 	before, after map[catalog.ShardID]live.OperationCounts,
 	d time.Duration,
@@ -88,9 +89,9 @@ func counterRates(
 	return list
 }
 
-// spreadInserts says how many of the writes are inserts. The documents of a shard change by
-// migrations, too, those of all shards do not: where new documents were read, these say which
-// shard got how many.
+// spreadInserts estimates the inserts among the writes of each shard. Migrations change the number of
+// documents on a shard, but not the total. The newest documents, if they were read, tell the
+// distribution of inserts over the shards.
 func (c *collection) spreadInserts(
 	list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]live.OperationCounts, d time.Duration,
 ) {
@@ -99,7 +100,7 @@ func (c *collection) spreadInserts(
 		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
 	}
 	removing, seconds := deleteShare(c.samples), max(d.Seconds(), 1e-3)
-	// Of the writes that are not inserts some delete: documents = inserts - removing * (writes - inserts).
+	// Some of the other writes are deletes: documents = inserts - removing * (writes - inserts).
 	inserts := func(docs int64, writes float64) float64 {
 		return max(0, (float64(docs)/seconds+removing*writes)/(1+removing))
 	}

@@ -1,4 +1,4 @@
-// Package load measures the load of a cluster: the counters of the shards twice, the
-// sampled queries, and the newest documents. It changes nothing except, on request, the
-// query sampling of collections, which it switches off again.
+// Package load measures the load of a cluster from the counters of the shards, which it reads twice,
+// the sampled queries, and the newest documents. It changes nothing unless requested: then it starts
+// the query sampling of collections, and stops it again afterwards.
 package load

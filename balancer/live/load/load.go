@@ -17,62 +17,62 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// Options say what is read, and how much.
+// Options say what is read, and set limits.
 type Options struct {
-	// Duration is how long counters are counted; a minute when it is zero.
+	// Duration is the time between the two reads of the counters; zero means a minute.
 	Duration time.Duration
-	// MaxSampleAge is how long ago samples may have been taken; an hour when it is zero.
+	// MaxSampleAge is the maximum age of samples; zero means an hour.
 	MaxSampleAge time.Duration
-	// MaxSamples and MaxDocuments bound what is read of a collection: 50,000 sampled queries, 1,000
-	// of the newest documents of each shard.
+	// MaxSamples and MaxDocuments limit what is read of a collection: by default 50,000 sampled
+	// queries, and 1,000 of the newest documents of each shard.
 	MaxSamples, MaxDocuments int
-	// SampleRate is the rate, in queries per second, at which queries of collections that are not
-	// sampled yet are sampled during the count; 0 switches no sampling on.
+	// SampleRate is the rate, in queries per second, at which queries are sampled during the count in
+	// collections that are not sampled yet; 0 starts no sampling.
 	SampleRate float64
-	// Logged are operations of logs, by collection: they take the place of sampled queries.
+	// Logged contains operations from logs, by collection. They replace sampled queries.
 	Logged map[string][]heat.LoggedOperation
 	Clock  pace.Clock
-	// Tell is called with what is being done; may be nil.
+	// Tell is called with a description of each phase; may be nil.
 	Tell func(string)
 }
 
-// CollectionLoad is what is known of one collection.
+// CollectionLoad is the load of one collection.
 type CollectionLoad struct {
-	// Input is what was read, Map the load map computed from it.
+	// Input contains the data that were read. Map is the load map computed from them.
 	Input heat.Input
 	Map   heat.Map
 	// Analyzer is the state of query sampling, as set with configureQueryAnalyzer.
 	Analyzer Analyzer
 	// Logged says that the samples are from logs.
 	Logged bool
-	// Notes are what could not be read, and why.
+	// Notes describe data that could not be read, with reasons.
 	Notes []string
 }
 
 // Analyzer is an entry of config.queryAnalyzers.
 type Analyzer struct {
 	On    bool
-	Rate  float64 // samples a second at most
+	Rate  float64 // maximum number of samples per second
 	Since time.Time
-	// Temporary says that it was switched on for this read alone.
+	// Temporary says that the sampling was started for this read only.
 	Temporary bool
 }
 
-// Delay until the sample of a query can be read: routers learn within 10 s that they have to
-// sample (queryAnalysisSamplerConfigurationRefreshSecs), and shards write samples every 90 s
-// (queryAnalysisWriterIntervalSecs).
+// samplerRefreshDelay and sampleWriteDelay add up to the delay until the sample of a query can be read:
+// routers learn within 10 s that they have to sample (queryAnalysisSamplerConfigurationRefreshSecs),
+// and shards write samples every 90 s (queryAnalysisWriterIntervalSecs).
 const (
 	samplerRefreshDelay = 10 * time.Second
 	sampleWriteDelay    = 90 * time.Second
 )
 
-// Time limits of reads: with a shard down, a command to all shards waits for it. After the
-// first timeout, shortTimeout applies to all other reads.
+// These are the time limits of reads, since a command to all shards waits for a shard that is down.
+// After the first timeout, shortTimeout applies to all other reads.
 const (
 	samplesTimeout   = 15 * time.Second
 	readTimeout      = 5 * time.Second
 	shortTimeout     = time.Second
-	switchOffTimeout = 30 * time.Second // to switch sampling off
+	switchOffTimeout = 30 * time.Second // to stop sampling
 )
 
 // withLimit returns a context with a time limit for a read; done records its outcome.
@@ -80,14 +80,14 @@ func (r *loadReader) withLimit(ctx context.Context, most time.Duration) (limited
 	if r.timedOut {
 		most = min(most, shortTimeout)
 	}
-	limited, cancel := context.WithTimeout(ctx, most) // which the driver sends as maxTimeMS
+	limited, cancel := context.WithTimeout(ctx, most) // the driver sends the deadline as maxTimeMS
 	return limited, func(err error) {
 		r.timedOut = r.timedOut || err != nil && limited.Err() != nil || mongo.IsTimeout(err)
 		cancel()
 	}
 }
 
-// runCursorCommand returns the documents of a command that may take so long.
+// runCursorCommand returns the documents of a command, with a time limit.
 func (r *loadReader) runCursorCommand(
 	ctx context.Context,
 	most time.Duration,
@@ -100,25 +100,25 @@ func (r *loadReader) runCursorCommand(
 	return docs, err
 }
 
-// loadReader is a read under way.
+// loadReader is a read in progress.
 type loadReader struct {
 	Options
 	runner   live.CommandRunner
 	snapshot *catalog.Snapshot
 
 	collections []*collection
-	timedOut    bool // a read has timed out: later ones get less time
+	timedOut    bool // a read has timed out: later reads get less time
 }
 
 type collection struct {
 	ns, db, name string
 	state        *catalog.CollectionState
 	before       map[catalog.ShardID]live.OperationCounts
-	began        time.Time // of the counting
+	began        time.Time // start of the count
 	result       CollectionLoad
-	samples      []heat.Sample // of queries, where they go
+	samples      []heat.Sample // of queries
 	inserts      []heat.Sample
-	from, until  time.Time // when samples were taken; until is zero for now
+	from, until  time.Time // period of the samples; until is zero for now
 }
 
 // Read reads the load of collections. The snapshot must contain their routing tables.
@@ -159,7 +159,7 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 	return list, ctx.Err()
 }
 
-// noteUnread keeps what could not be read. Only the end of the context is an error.
+// noteUnread records data that could not be read. It returns an error only if the context has ended.
 func (c *collection) noteUnread(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -168,10 +168,10 @@ func (c *collection) noteUnread(ctx context.Context, what string, err error) err
 	return nil
 }
 
-// samplingEndTimeout is how long switching sampling off may take after a run that was ended.
+// samplingEndTimeout is the maximum time for stopping the sampling after the user has ended a run.
 const samplingEndTimeout = 2 * time.Second
 
-// SampledCollections returns the collections whose queries are sampled; none where that can't be read.
+// SampledCollections returns the collections whose queries are sampled; none if they can't be read.
 func SampledCollections(ctx context.Context, r live.CommandRunner) (names []string) {
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -188,8 +188,8 @@ func SampledCollections(ctx context.Context, r live.CommandRunner) (names []stri
 	return names
 }
 
-// startSampling reads which collections have query sampling, and switches it on where it
-// was asked for; end switches it off again.
+// startSampling reads which collections have query sampling, and starts it where requested. end stops
+// it again.
 func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) {
 	var asked []*collection
 	end = func() {
@@ -236,7 +236,7 @@ func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) 
 	return end, nil
 }
 
-// startCounters reads the operation counters, and then waits for the counting interval.
+// startCounters reads the operation counters, and then waits for Duration.
 func (r *loadReader) startCounters(ctx context.Context) (err error) {
 	for _, c := range r.collections {
 		c.began = r.Clock.Now()
@@ -257,7 +257,7 @@ func (r *loadReader) startCounters(ctx context.Context) (err error) {
 	return r.Clock.Sleep(ctx, wait)
 }
 
-// readSamples reads the sampled queries, or takes those of logs.
+// readSamples reads the sampled queries, or takes the operations of logs.
 func (r *loadReader) readSamples(ctx context.Context, c *collection) error {
 	if r.Logged != nil {
 		r.samplesFromLogs(c)
@@ -305,8 +305,8 @@ func (r *loadReader) samplesFromLogs(c *collection) {
 	c.samples = heat.SamplesOf(c.state.Table, lines)
 }
 
-// readNewestDocs reads documents that were inserted while counters were counted: nobody samples
-// inserts. It works where _id is an ObjectId, which has the time.
+// readNewestDocs reads documents that were inserted during the count, because inserts are not sampled.
+// It requires ObjectIds in _id, which contain the time.
 func (r *loadReader) readNewestDocs(ctx context.Context, c *collection) error {
 	projection := bson.D{{Key: "_id", Value: 1}}
 	for _, field := range c.state.Pattern.Fields() {

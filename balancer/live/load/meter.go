@@ -11,19 +11,18 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// maxMeterCollections is of how many collections a Meter counts the operations.
+// maxMeterCollections is the maximum number of collections whose operations a Meter counts.
 const maxMeterCollections = 20
 
-// Meter counts operations between two reads: one command per collection, for those with
-// most data.
+// Meter counts operations between two reads, with one command for each of the largest collections.
 type Meter struct {
 	Runner   live.CommandRunner
 	Clock    pace.Clock
 	previous []*collection
 }
 
-// Read returns the operations a second since it was called before, of shards; nil at first, and
-// where nothing could be counted.
+// Read returns the operations per second of each shard since the previous call; nil for the first call,
+// and if nothing could be counted.
 func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
 	r := &loadReader{Options: Options{Clock: m.Clock}, runner: m.Runner, snapshot: look}
 	for _, c := range largest(look, maxMeterCollections) {
@@ -52,7 +51,7 @@ func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.S
 	return sums, nil
 }
 
-// largest returns the sharded collections with most data.
+// largest returns the sharded collections with the most data.
 func largest(s *catalog.Snapshot, most int) []*catalog.CollectionState {
 	list := slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
 		return c.Unsplittable

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Direction is where a message goes.
+// Direction is the direction of a message.
 type Direction int
 
 // Directions of messages.
@@ -21,17 +21,17 @@ type Message struct {
 	Raw       []byte
 }
 
-// The layout of messages: length, id, id of the question and opcode, then, of
-// OP_MSG, flags and sections, of which the first is the command.
+// These constants describe the layout of messages: length, id, id of the request and opcode; in OP_MSG
+// followed by flags and sections, of which the first is the command.
 const (
 	headerSize = 16
 	flagsSize  = 4
 	opMsg      = 2013
 )
 
-// Command returns the document of a command or of an answer. Its bulk, such as
-// documents to insert, is not part of it. False for messages of the oldest kind, with
-// which connections begin, and for compressed ones.
+// Command returns the document of a command or of a reply, without bulk data such as documents to
+// insert. It returns false for messages of the oldest type, with which connections begin, and for
+// compressed messages.
 func (m Message) Command() (bson.Raw, bool) {
 	const kindAt = headerSize + flagsSize
 	if len(m.Raw) < kindAt+5 || binary.LittleEndian.Uint32(m.Raw[12:]) != opMsg || m.Raw[kindAt] != 0 {
@@ -46,7 +46,7 @@ func (m Message) Command() (bson.Raw, bool) {
 	return raw, raw.Validate() == nil
 }
 
-// Name returns the name of a command; empty for what is none.
+// Name returns the name of a command; empty if the message is not a command.
 func (m Message) Name() string {
 	command, ok := m.Command()
 	if !ok || m.Direction != ToCluster {
@@ -59,8 +59,8 @@ func (m Message) Name() string {
 	return first.Key()
 }
 
-// ID returns the number that the sender gave the message.
+// ID returns the request ID of the message.
 func (m Message) ID() int32 { return int32(binary.LittleEndian.Uint32(m.Raw[4:])) }
 
-// InReplyTo returns the number of the message that this one answers.
+// InReplyTo returns the request ID of the message to which this message is the reply.
 func (m Message) InReplyTo() int32 { return int32(binary.LittleEndian.Uint32(m.Raw[8:])) }

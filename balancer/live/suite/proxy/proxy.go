@@ -1,7 +1,6 @@
-// Package proxy is a TCP proxy between a client and a cluster: it sees each message of
-// MongoDB's wire protocol in either direction, and cuts the connection, holds
-// messages back for a while, or freezes, as a pulled cable would. It
-// can be pointed at another address, as when a router is replaced.
+// Package proxy is a TCP proxy between a client and a cluster. It sees each message of MongoDB's wire
+// protocol in both directions, and can cut the connection, delay messages, or freeze, like an unplugged
+// cable. It can be pointed at another address, as if a router was replaced.
 package proxy
 
 import (
@@ -24,13 +23,12 @@ type Proxy struct {
 
 	mu          sync.Mutex
 	target      string
-	seen        int // messages seen, in either direction
+	seen        int // number of messages in both directions
 	connections map[net.Conn]bool
-	frozen      chan struct{} // closed when nothing passes any more
+	frozen      chan struct{} // closed when no message passes any more
 }
 
-// Rule decides what to do with the n-th message, from 1. It is called for one
-// message at a time.
+// Rule decides what to do with the n-th message, counted from 1. It is not called concurrently.
 type Rule func(n int, m Message) Verdict
 
 // Verdict is the decision of a Rule about a message.
@@ -50,17 +48,17 @@ const (
 // Pass lets the message through.
 func Pass() Verdict { return Verdict{} }
 
-// Cut closes the message's connection in place of the message.
+// Cut closes the message's connection instead of forwarding the message.
 func Cut() Verdict { return Verdict{kind: cut} }
 
-// Freeze lets nothing through any more, this message and all later ones, on all
-// connections, and keeps them open.
+// Freeze forwards neither this message nor any later message, on all connections, and keeps the
+// connections open.
 func Freeze() Verdict { return Verdict{kind: freeze} }
 
-// Delay lets the message through after a while.
+// Delay forwards the message after a time.
 func Delay(d time.Duration) Verdict { return Verdict{delay: d} }
 
-// At gives the n-th message a verdict, and lets all others through.
+// At returns a Rule that applies a verdict to the n-th message, and lets all others through.
 func At(n int, v Verdict) Rule {
 	return func(i int, _ Message) Verdict {
 		if i == n {
@@ -70,11 +68,11 @@ func At(n int, v Verdict) Rule {
 	}
 }
 
-// Listen begins to stand in for an address. Without a rule all messages pass.
+// Listen starts a proxy for an address. Without a rule all messages pass.
 func Listen(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readMessage) }
 
-// ListenEncrypted is Listen for encrypted connections, without message boundaries: the rule
-// is asked for each piece of a connection, as it comes.
+// ListenEncrypted is Listen for encrypted connections, whose message boundaries are not visible: the
+// rule is called for each piece of data as it is read.
 func ListenEncrypted(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readAvailable) }
 
 func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy, error) {
@@ -93,7 +91,7 @@ func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy,
 	return p, nil
 }
 
-// Address is host:port of the proxy.
+// Address returns the host:port of the proxy.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // Messages returns how many messages were seen.
@@ -103,10 +101,10 @@ func (p *Proxy) Messages() int {
 	return p.seen
 }
 
-// Frozen is closed when nothing passes any more.
+// Frozen returns a channel that is closed when no message passes any more.
 func (p *Proxy) Frozen() <-chan struct{} { return p.frozen }
 
-// IsFrozen reports whether nothing passes any more.
+// IsFrozen reports whether no message passes any more.
 func (p *Proxy) IsFrozen() bool {
 	select {
 	case <-p.frozen:
@@ -116,7 +114,7 @@ func (p *Proxy) IsFrozen() bool {
 	}
 }
 
-// Retarget points the proxy at another address, and cuts what is open.
+// Retarget points the proxy at another address, and closes the open connections.
 func (p *Proxy) Retarget(to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +122,7 @@ func (p *Proxy) Retarget(to string) {
 	p.closeAll()
 }
 
-// Close ends the proxy and all connections.
+// Close closes the proxy and all connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	close(p.closed)
@@ -135,7 +133,7 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// closeAll closes what is open. The lock is held.
+// closeAll closes the open connections. The lock is held.
 func (p *Proxy) closeAll() {
 	for c := range p.connections {
 		_ = c.Close() // the pumps see it
@@ -143,7 +141,7 @@ func (p *Proxy) closeAll() {
 	clear(p.connections)
 }
 
-// serve ends when the listener is closed.
+// serve accepts connections until the listener is closed.
 func (p *Proxy) serve() {
 	var pumps sync.WaitGroup
 	defer pumps.Wait()
@@ -156,7 +154,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// connect carries messages both ways until one end is closed.
+// connect forwards messages in both directions until one end is closed.
 func (p *Proxy) connect(client net.Conn) {
 	defer func() { _ = client.Close() }()
 	p.mu.Lock()
@@ -164,7 +162,7 @@ func (p *Proxy) connect(client net.Conn) {
 	p.mu.Unlock()
 	cluster, err := net.DialTimeout("tcp", to, dialTimeout)
 	if err != nil {
-		return // the client sees the end
+		return // the client sees the end of the connection
 	}
 	defer func() { _ = cluster.Close() }()
 	if !p.track(client, cluster) {
@@ -183,7 +181,7 @@ func (p *Proxy) connect(client net.Conn) {
 // dialTimeout limits how long connecting to the cluster may take.
 const dialTimeout = 5 * time.Second
 
-// track registers connections to be closed by Close; false if that was called already.
+// track registers connections to be closed by Close; false if Close was called already.
 func (p *Proxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +221,7 @@ func (p *Proxy) pump(to, from net.Conn, d Direction) {
 	}
 }
 
-// sleep sleeps, and reports whether the proxy is still open.
+// sleep sleeps for d, and reports whether the proxy is still open.
 func (p *Proxy) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -249,19 +247,19 @@ func (p *Proxy) judge(m Message) Verdict {
 	return v
 }
 
-// readAvailable reads what there is.
+// readAvailable reads the data that are available.
 func readAvailable(r io.Reader) ([]byte, error) {
 	piece := make([]byte, 64<<10)
 	n, err := r.Read(piece)
 	return piece[:n], err
 }
 
-// maxMessageSize is the size of the largest message that there is.
+// maxMessageSize is the maximum size of a message.
 const maxMessageSize = 64 << 20
 
 var errInvalidSize = errors.New("no size of a message")
 
-// readMessage reads one message: its length comes first.
+// readMessage reads one message, which begins with its length.
 func readMessage(r io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

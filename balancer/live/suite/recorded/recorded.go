@@ -1,6 +1,6 @@
-// Package recorded has the recorded replies of a real MongoDB 8.0.10 cluster, scenario by
-// scenario, with the scripts that produced them, and compares them with current replies.
-// The scripts run unchanged, in mongosh and in shardsh.
+// Package recorded contains the recorded replies of a real MongoDB 8.0.10 cluster, scenario by
+// scenario, with the scripts that produced them, and compares them with current replies. The scripts
+// run unchanged in mongosh and in shardsh.
 package recorded
 
 import (
@@ -18,8 +18,8 @@ import (
 //go:embed testdata/*.js testdata/*.json
 var files embed.FS
 
-// ServerParameters returns the server parameters of the recorded cluster: ranges can move back at once
-// and merges are allowed at once.
+// ServerParameters returns the server parameters of the recorded cluster: ranges can move back
+// immediately, and chunks can be merged immediately.
 func ServerParameters() (args []string) {
 	for _, p := range []string{
 		"orphanCleanupDelaySecs=0", "minSnapshotHistoryWindowInSeconds=0", "transactionLifetimeLimitSeconds=1",
@@ -58,16 +58,17 @@ const setOfThree = `{"shards": [{"id": "shard0", "host": "sh0/127.0.0.1:27120,12
 // Scenario is one that was recorded.
 type Scenario struct {
 	Name string
-	// DependsOn are those that ran on the recorded cluster earlier and left something
-	// behind that shows: shards whose zones were taken away.
+	// DependsOn are the scenarios that ran earlier on the recorded cluster and left visible changes:
+	// shards whose zones were removed.
 	DependsOn []string
 	// DropsAllDatabases says that the scenario drops every database of the cluster.
 	DropsAllDatabases bool
-	// WaitsForRounds waits for the balancer, round by round.
+	// WaitsForRounds says that the scenario waits for rounds of the balancer.
 	WaitsForRounds bool
-	// ActsDuringRound has mongosh act within a round of the balancer.
+	// ActsDuringRound says that mongosh has to act within a round of the balancer.
 	ActsDuringRound bool
-	// Routers is how many routers it talks to; 0 for one. ROUTER_B is the address of the second.
+	// Routers is the number of routers that the scenario uses; 0 means one. ROUTER_B is the address of
+	// the second router.
 	Routers int
 	// HasMembers: it talks to the members of a shard. On a mock members.js answers for them.
 	HasMembers bool
@@ -75,7 +76,7 @@ type Scenario struct {
 	AlsoCompared []string
 }
 
-// Scenarios returns them in the order in which they can run on one cluster.
+// Scenarios returns the scenarios in an order in which they can run on one cluster.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones", WaitsForRounds: true}, {Name: "04-settings"},
@@ -90,14 +91,14 @@ func Scenarios() []Scenario {
 	}
 }
 
-// Databases are those that the scenarios make and drop.
+// Databases returns the databases that the scenarios create and drop.
 func Databases() []string {
 	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11", "g12", "g13", "g14", "g15",
 		"g21", "g21p", "g21q", "g21r", "g21v", "g22"}
 }
 
-// Scripts writes the scripts of a scenario into a folder, and returns them in the
-// order in which they run: those of the scenarios before it, then its own.
+// Scripts writes the scripts of a scenario to a directory, and returns their paths in the order in
+// which they run: those of the scenarios it depends on, then its own.
 func (s Scenario) Scripts(t testing.TB) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -117,7 +118,7 @@ func (s Scenario) Scripts(t testing.TB) (paths []string) {
 	return paths
 }
 
-// Steps returns what was recorded.
+// Steps returns the recorded steps.
 func (s Scenario) Steps(t testing.TB) []Step {
 	t.Helper()
 	data, err := fs.ReadFile(files, "testdata/"+s.Name+".json")
@@ -127,8 +128,8 @@ func (s Scenario) Steps(t testing.TB) []Step {
 	return parse(t, data)
 }
 
-// KnownDifferences returns the steps that shardsh answers otherwise on purpose, with the
-// reason, as "scenario: step".
+// KnownDifferences returns the steps whose reply intentionally differs in shardsh, as "scenario: step",
+// with the reason.
 func KnownDifferences() map[string]string {
 	known := routerDifferences()
 	maps.Copy(known, secondaryDifferences())
@@ -140,8 +141,7 @@ func KnownDifferences() map[string]string {
 	return known
 }
 
-// Compare compares the recording with a new output; a step listed as a known difference
-// has to differ.
+// Compare compares the recording with a new output. A step with a known difference must differ.
 func (s Scenario) Compare(t testing.TB, printed []byte, known map[string]string) {
 	t.Helper()
 	byName := map[string]Step{}
@@ -175,11 +175,11 @@ func (s Scenario) Compare(t testing.TB, printed []byte, known map[string]string)
 	}
 }
 
-// minCompared is how many steps of each scenario are compared at least.
+// minCompared is the minimum number of steps that are compared in each scenario.
 const minCompared = 10
 
-// stepRenames are steps whose name has a Long in it: mongosh's relaxed EJSON rounds it,
-// shardsh's keeps it.
+// stepRenames returns the steps whose name contains a Long: mongosh's relaxed EJSON rounds the number,
+// and shardsh's keeps it.
 func stepRenames() map[string]string {
 	return map[string]string{
 		`arithmetic 35 {"$multiply":[9223372036854776000,2]}`: `arithmetic 35 ` +

@@ -1,6 +1,6 @@
 package recorded
 
-// routerDifferences are the steps of two routers that the mock answers otherwise.
+// routerDifferences returns the steps with two routers whose reply differs in the mock.
 func routerDifferences() map[string]string {
 	known := map[string]string{}
 	for reason, steps := range map[string][]string{

@@ -11,12 +11,12 @@ import (
 // Step is one entry of a recording.
 type Step struct {
 	Name    string `json:"step"`
-	Compare string `json:"compare"` // exact, shape, or info for what is not compared
+	Compare string `json:"compare"` // exact, shape, or info for no comparison
 	Reply   any    `json:"reply"`
 	Error   any    `json:"error"`
 }
 
-// parse finds the recording in what a script printed: the last list.
+// parse finds the recording in the output of a script: the last array.
 func parse(t testing.TB, data []byte) (steps []Step) {
 	t.Helper()
 	from, to := bytes.LastIndex(data, []byte("\n[\n"))+1, bytes.LastIndexByte(data, ']')
@@ -43,7 +43,7 @@ func (s Step) matches(got Step) bool {
 	return reflect.DeepEqual(w, g)
 }
 
-// shape keeps keys and types only.
+// shape returns the value with only its keys and types.
 func shape(v any) any {
 	switch v := v.(type) {
 	case []any:
