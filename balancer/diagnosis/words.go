@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// shardNames turns ids into texts.
+// shardNames converts ids to strings.
 func shardNames(ids []catalog.ShardID) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {
@@ -15,8 +15,8 @@ func shardNames(ids []catalog.ShardID) []string {
 	return list
 }
 
-// isTruthy reports whether a field of a log counts as true: there, and neither
-// false, null nor 0.
+// isTruthy reports whether a field of a log entry counts as true: it exists, and is neither false, null
+// nor 0.
 func isTruthy(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeNull, bson.TypeUndefined:

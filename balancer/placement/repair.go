@@ -11,13 +11,13 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// collectionText writes a collection as it is entered in the shell.
+// collectionText returns the expression for a collection in the shell.
 func collectionText(ns string) string {
 	database, name, _ := strings.Cut(ns, ".")
 	return fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s)", humanize.TextLiteral(database), humanize.TextLiteral(name))
 }
 
-// commandText writes a command to the database of a collection.
+// commandText returns the call of a command on the database of a collection.
 func commandText(ns, text string) string {
 	database, _, _ := strings.Cut(ns, ".")
 	return fmt.Sprintf("db.getSiblingDB(%s).runCommand(%s)", humanize.TextLiteral(database), text)
@@ -28,12 +28,14 @@ func collName(ns string) string {
 	return humanize.TextLiteral(name)
 }
 
-// onShardComment says that what follows is for a shard itself.
+// onShardComment returns a comment which says that the following commands have to be run on the shard
+// itself.
 func onShardComment(id catalog.ShardID, host string) string {
 	return fmt.Sprintf("// on the primary of %s (%s), from 8.0 on with the role directShardOperations:", id, host)
 }
 
-// RepairLone says how lone documents are saved, once they are in a file; empty for none yet.
+// RepairLone returns how to restore lone documents that have been saved in a file; an empty file means
+// that they have not been saved yet.
 func RepairLone(ns string, documents []bson.Raw, file string) []string {
 	switch {
 	case file != "":
@@ -45,8 +47,8 @@ func RepairLone(ns string, documents []bson.Raw, file string) []string {
 	return []string{"// enter it again with --export DIR: the documents are saved there, and it says how to insert them"}
 }
 
-// RepairOrphans says how orphans are deleted for which nothing waits: cleanupOrphaned only waits for range
-// deletions from 4.4 on.
+// RepairOrphans returns how to delete orphans without a range deletion. From 4.4 on, cleanupOrphaned
+// only waits for range deletions.
 func RepairOrphans(ns string, id catalog.ShardID, host string, ids []bson.RawValue, file string) []string {
 	values := make([]string, len(ids))
 	for i, v := range ids {
@@ -60,7 +62,7 @@ func RepairOrphans(ns string, id catalog.ShardID, host string, ids []bson.RawVal
 	return []string{onShardComment(id, host), fmt.Sprintf("%s.deleteMany({_id: {$in: %s}})", collectionText(ns), list)}
 }
 
-// RepairDuplicate says how one of two documents with an _id gets another one, or goes.
+// RepairDuplicate returns how to change the _id of one of two documents, or delete one.
 func RepairDuplicate(ns string, p catalog.KeyPattern, docs []bson.Raw) []string {
 	lines := []string{"// keep one of them; the other gets another _id, or goes:"}
 	for _, doc := range docs {
@@ -69,7 +71,7 @@ func RepairDuplicate(ns string, p catalog.KeyPattern, docs []bson.Raw) []string 
 	return lines
 }
 
-// Query selects a document by its shard key and _id, so that the router asks one shard.
+// Query returns a filter on the shard key and _id of a document, so that the router targets one shard.
 func Query(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
 	d := bson.D{}
 	for _, f := range append(p.Fields(), "_id") {
@@ -90,12 +92,12 @@ func Query(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
 	return raw
 }
 
-// RepairUnplaced says what to do with documents that no chunk has the key of.
+// RepairUnplaced returns how to repair documents whose key is in no chunk.
 func RepairUnplaced() []string {
 	return []string{"// mend the chunks first; a document with an array in its shard key has to be rewritten"}
 }
 
-// RepairUnique says how one of two documents gets another value.
+// RepairUnique returns how to change the value of one of two documents.
 func RepairUnique(ns string, ids []bson.RawValue) []string {
 	lines := []string{"// keep one of them; the other gets another value, or goes:"}
 	for _, id := range ids {
@@ -104,7 +106,7 @@ func RepairUnique(ns string, ids []bson.RawValue) []string {
 	return lines
 }
 
-// RepairCount makes shards count again.
+// RepairCount returns the commands that make shards recount their documents.
 func RepairCount(ns string) []string {
 	return []string{commandText(ns, "{validate: "+collName(ns)+"}")}
 }
@@ -117,7 +119,8 @@ func repairChunks(c catalog.Collection) []string {
 	}
 }
 
-// repairZone removes a range of a zone. The router refuses to remove what it would not assign.
+// repairZone returns the commands that remove a range of a zone. The router refuses to remove a range
+// that it would not assign.
 func repairZone(c catalog.Collection, doc bson.Raw) []string {
 	z, err := catalog.ParseZone(c.Pattern, doc)
 	if err != nil || !z.Min.Less(z.Max) {
@@ -156,11 +159,11 @@ func repairAbsent(ns string) []string {
 	}
 }
 
-// collModOptions are the options that collMod changes.
+// collModOptions are the options that collMod can change.
 var collModOptions = []string{"validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages",
 	"expireAfterSeconds"}
 
-// repairOptions sets the options that most shards have on all.
+// repairOptions returns the commands that set the most common options on all shards.
 func repairOptions(ns string, right bson.Raw, others []variant) []string {
 	var parts []string
 	fixed := false
@@ -199,7 +202,8 @@ func fieldsOf(doc bson.Raw) (names []string) {
 	return names
 }
 
-// repairIndex makes an index on the shards that don't have it; on others nothing happens.
+// repairIndex returns the command that creates an index on the shards without it; the command has no
+// effect on other shards.
 func repairIndex(ns string, spec bson.Raw) []string {
 	return []string{commandText(ns, "{createIndexes: "+collName(ns)+", indexes: ["+humanize.Literal(spec)+"]}")}
 }

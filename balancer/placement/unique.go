@@ -6,9 +6,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// UniqueIndexes returns the unique indexes of a sharded collection but that on _id. Apart are
-// those that do not begin with the shard key: each shard keeps them for itself alone.
-// Untold are those of them that can't be compared between shards, by their names.
+// UniqueIndexes returns the unique indexes of a sharded collection except that on _id. perShard are the
+// indexes that do not begin with the shard key: each shard enforces those only on its own documents.
+// incomparable are the names of those perShard indexes that can't be compared between shards.
 func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard []bson.Raw, incomparable []string) {
 	for _, spec := range indexes {
 		unique, _ := spec.Lookup("unique").BooleanOK()
@@ -34,8 +34,7 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard
 	return enforced, perShard, incomparable
 }
 
-// beginsWith reports whether the fields of a shard key are the first ones of an index, in any
-// order.
+// beginsWith reports whether the fields of a shard key are the first fields of an index, in any order.
 func beginsWith(key bson.Raw, fields []string) bool {
 	elements, err := key.Elements()
 	if err != nil || len(elements) < len(fields) {
