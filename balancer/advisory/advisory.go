@@ -57,10 +57,10 @@ type Severity string
 // The severities, the worst first.
 const (
 	DataLoss     Severity = "dataLoss"
-	Exposure     Severity = "exposure" // // exposes data to other users
+	Exposure     Severity = "exposure" // exposes data to other users
 	WrongAnswers Severity = "wrongAnswers"
-	Outage       Severity = "outage" // // an operation hangs, crashes or is not carried out
-	Minor        Severity = "minor"  // // an operation is slow or takes memory, or operators have to know about the bug
+	Outage       Severity = "outage" // an operation hangs, crashes or is not carried out
+	Minor        Severity = "minor"  // an operation is slow or takes memory, or operators have to know about the bug
 )
 
 // Severities returns all severities, the worst first.
@@ -82,18 +82,18 @@ type State string
 
 // The states.
 const (
-	Zones         State = "zones"         // // zones have ranges
-	TimeSeries    State = "timeSeries"    // // sharded time series collections exist
-	ConfigShard   State = "configShard"   // // the config server is also a shard
-	Unsharded     State = "unsharded"     // // unsharded collections have been moved
-	Jumbo         State = "jumbo"         // // jumbo chunks exist
-	ManyChunks    State = "manyChunks"    // // the cluster has 100,000 chunks or more
-	Deletions     State = "deletions"     // // shards have pending range deletions
-	Balancing     State = "balancing"     // // the balancer is on, or a migration is running
-	Draining      State = "draining"      // // a shard is draining
-	Resharding    State = "resharding"    // // a resharding is running
-	MovingPrimary State = "movingPrimary" // // a movePrimary is running
-	Upgrading     State = "upgrading"     // // servers run several releases, or a release newer than the FCV
+	Zones         State = "zones"         // zones have ranges
+	TimeSeries    State = "timeSeries"    // sharded time series collections exist
+	ConfigShard   State = "configShard"   // the config server is also a shard
+	Unsharded     State = "unsharded"     // unsharded collections have been moved
+	Jumbo         State = "jumbo"         // jumbo chunks exist
+	ManyChunks    State = "manyChunks"    // the cluster has 100,000 chunks or more
+	Deletions     State = "deletions"     // shards have pending range deletions
+	Balancing     State = "balancing"     // the balancer is on, or a migration is running
+	Draining      State = "draining"      // a shard is draining
+	Resharding    State = "resharding"    // a resharding is running
+	MovingPrimary State = "movingPrimary" // a movePrimary is running
+	Upgrading     State = "upgrading"     // servers run several releases, or a release newer than the FCV
 )
 
 // States returns all states.
@@ -165,7 +165,7 @@ func Embedded() List { return embeddedList() }
 var embeddedList = sync.OnceValue(func() List {
 	own, err := Parse(embedded)
 	if err != nil {
-		panic("advisory: " + err.Error()) // // a test parses the embedded list
+		panic("advisory: " + err.Error()) // a test parses the embedded list
 	}
 	return own.list
 })

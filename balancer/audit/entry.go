@@ -33,7 +33,7 @@ type Outcome string
 const (
 	Done    Outcome = "done"
 	Failed  Outcome = "failed"
-	Stopped Outcome = "stopped" // // a run, at a limit or by the user
+	Stopped Outcome = "stopped" // a run, at a limit or by the user
 	// Unknown means that no reply arrived, or that no entry about a reply exists. The command may have
 	// been carried out.
 	Unknown Outcome = "unknown"
@@ -41,7 +41,7 @@ const (
 
 // Actor is the user who changes the cluster, and the host from which.
 type Actor struct {
-	User      string `json:"user" bson:"user"`                              // // the operating system's user
+	User      string `json:"user" bson:"user"`                              // the operating system's user
 	MongoUser string `json:"mongoUser,omitzero" bson:"mongoUser,omitempty"` // user@database
 	Host      string `json:"host" bson:"host"`
 	PID       int    `json:"pid" bson:"pid"`

@@ -16,7 +16,7 @@ import (
 type fileSink struct {
 	mu   sync.Mutex
 	out  *os.File
-	torn bool // // the last line is incomplete
+	torn bool // the last line is incomplete
 }
 
 // openFile opens a file for appending. A new file is readable only by its owner.
@@ -30,7 +30,7 @@ func openFile(path string) (Sink, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync() // // some systems cannot sync a directory
+		_ = dir.Sync() // some systems cannot sync a directory
 		_ = dir.Close()
 	}
 	return s, nil
@@ -86,7 +86,7 @@ func ReadFile(path string) (entries []Entry, torn int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = f.Close() }() // // the file was opened for reading only
+	defer func() { _ = f.Close() }() // the file was opened for reading only
 	lines := bufio.NewReader(f)
 	for {
 		line, err := lines.ReadBytes('\n')

@@ -29,7 +29,7 @@ func Records(entries []Entry) (list []Record) {
 			list = append(list, r)
 		case Ended, Answered:
 			i, is := at[e.ID]
-			if !is { // // the capped collection has dropped the first entry
+			if !is { // the capped collection has dropped the first entry
 				r := Record{Entry: e, Until: e.At}
 				if r.What = Sending; e.What == Ended {
 					r.What = Began

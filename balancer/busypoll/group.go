@@ -7,5 +7,5 @@ import "sync/atomic"
 // ready to use; a nil Group never polls. Use a Group only for peers in other processes: a peer in the
 // same process needs the CPU.
 type Group struct {
-	lastReader atomic.Pointer[reader] // // the reader that was used last
+	lastReader atomic.Pointer[reader] // the reader that was used last
 }

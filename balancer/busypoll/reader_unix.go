@@ -18,7 +18,7 @@ import (
 func (g *Group) Reader(nc net.Conn) io.Reader {
 	var raw syscall.RawConn
 	var err error
-	switch its := nc.(type) { // // wrappers of these types are excluded: they may read in their own way
+	switch its := nc.(type) { // wrappers of these types are excluded: they may read in their own way
 	case *net.TCPConn:
 		raw, err = its.SyscallConn()
 	case *net.UnixConn:
@@ -85,7 +85,7 @@ func (r *reader) pollOnce(fd uintptr) bool {
 		return false
 	}
 	for now := began; r.isOnlyReader() && now.Sub(began) < pollTime; now = time.Now() {
-		runtime.Gosched() // // let other goroutines run first
+		runtime.Gosched() // let other goroutines run first
 		if r.read(fd) {
 			r.backoff.record(true, now)
 			return true

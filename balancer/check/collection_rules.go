@@ -84,7 +84,7 @@ func (l *ruleRun) sizedCollections() []*catalog.CollectionState {
 				return true
 			}
 		}
-		return len(c.Sizes) == 0 // // the collection has no data
+		return len(c.Sizes) == 0 // the collection has no data
 	})
 }
 
@@ -132,7 +132,7 @@ func (l *ruleRun) checkFragmentation() {
 		return
 	}
 	for _, c := range l.sizedCollections() {
-		if c.Namespace == policy.SessionsNamespace { // // up to 6.0 the server splits it into 1,024 chunks
+		if c.Namespace == policy.SessionsNamespace { // up to 6.0 the server splits it into 1,024 chunks
 			continue
 		}
 		var bytes int64

@@ -62,7 +62,7 @@ func Default() *Policy {
 
 // UnknownError says that a name is not one of the valid names.
 type UnknownError struct {
-	What  string // // such as "rule"
+	What  string // such as "rule"
 	Name  string
 	Known []string
 }
@@ -86,7 +86,7 @@ const (
 
 // EnableOnly enables only the named rules; AllRules and UsualRules are accepted as names.
 func (p *Policy) EnableOnly(names []string) error {
-	on := map[string]bool{} // // true for rules that are named explicitly
+	on := map[string]bool{} // true for rules that are named explicitly
 	for _, name := range names {
 		switch {
 		case name == AllRules || name == UsualRules:

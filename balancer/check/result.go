@@ -50,7 +50,7 @@ type Result struct {
 
 // Report is the result of checking one cluster.
 type Report struct {
-	Address string // // without credentials
+	Address string // without credentials
 	// Cluster and Labels are set for the clusters of a fleet.
 	Cluster string
 	Labels  map[string]string

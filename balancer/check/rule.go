@@ -9,7 +9,7 @@ import (
 // Rule is a check of a cluster. Names are stable.
 type Rule struct {
 	Name        string
-	Description string // // the condition that has to hold, in a few words
+	Description string // the condition that has to hold, in a few words
 	// Severity is the severity of the rule's findings, unless a policy sets another one.
 	Severity diagnosis.Severity
 	// Max is the default threshold; its unit is one of
@@ -29,19 +29,19 @@ type Need uint
 // The needs. The cost of all but Tables grows with the number of collections and shards, but not with
 // the number of chunks.
 const (
-	Verdicts Need = 1 << iota // // whether each collection is balanced, according to the server
+	Verdicts Need = 1 << iota // whether each collection is balanced, according to the server
 	Counts                    // chunks by shard
 	Sizes                     // data by shard
 	Switches                  // when the balancer was turned on or off
-	Rounds                    // // the newest balancer rounds
+	Rounds                    // the newest balancer rounds
 	Outcomes                  // how migrations ended
 	Zones                     // ranges of zones
-	Drains                    // // remaining data on draining shards
-	Activity                  // // running reshardings
+	Drains                    // remaining data on draining shards
+	Activity                  // running reshardings
 	Routers                   // config.mongos
 	Reach                     // which shards answer
-	Leases                    // // the lease of a shardsh run
-	Disks                     // // disk volumes of the shards
+	Leases                    // the lease of a shardsh run
+	Disks                     // disk volumes of the shards
 	Faults                    // data that known server bugs depend on
 	Metadata                  // checkMetadataConsistency
 	Audits                    // samples of the documents, on each shard

@@ -48,7 +48,7 @@ func Load(file string) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
 	}
-	defer func() { _ = f.Close() }() // // the file was opened for reading only
+	defer func() { _ = f.Close() }() // the file was opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)

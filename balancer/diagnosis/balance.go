@@ -111,7 +111,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 		Defragmentation: DefragmentationOf(c),
 	}
 	if _, under := ReshardingOf(s, c.Namespace); under && b.DisabledBy == DisabledNoMigrations {
-		b.DisabledBy = NotDisabled // // the resharding has set the flag, and will clear it
+		b.DisabledBy = NotDisabled // the resharding has set the flag, and will clear it
 	}
 	if r := c.Reported; r != nil {
 		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
@@ -120,7 +120,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	var why policy.Report
 	status, reason := computeCompliance(s, c, b.Defragmentation, &why)
 	if gap, found := gapOf(s, c.Namespace, "zones"); found {
-		reason = gap.Reason // // without zones every zone would look balanced
+		reason = gap.Reason // without zones every zone would look balanced
 	} else if gap, found := gapOf(s, c.Namespace, ""); found && reason != "" {
 		reason = gap.Reason
 	} else if gap, found := gapOf(s, "", "balance"); found && reason != "" {

@@ -16,7 +16,7 @@ import (
 // pendingRange is a range that a shard has donated and has not deleted yet.
 type pendingRange struct {
 	catalog.RangeDeletion
-	since, due time.Time // // due is zero when the time is unknown
+	since, due time.Time // due is zero when the time is unknown
 }
 
 // deletionsWithDocuments returns the ranges of a collection that shards have not deleted yet. The

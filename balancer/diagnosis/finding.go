@@ -39,8 +39,8 @@ type Severity uint8
 
 // The severities.
 const (
-	Info     Severity = iota + 1 // // work in progress, or a state that a user has chosen
-	Warning                      // // keeps the cluster from being balanced, or will do so
+	Info     Severity = iota + 1 // work in progress, or a state that a user has chosen
+	Warning                      // keeps the cluster from being balanced, or will do so
 	Critical                     // nothing is balanced until it is fixed
 )
 

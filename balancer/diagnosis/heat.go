@@ -12,12 +12,12 @@ import (
 // Thresholds of load findings.
 const (
 	minHotShardRatio  = 1.25 // of the mean of the shards
-	minHotChunkShare  = 0.25 // // of the average load of a shard
+	minHotChunkShare  = 0.25 // of the average load of a shard
 	minHotChunkRatio  = 3    // times the average chunk
 	maxHotChunks      = 3
 	minScatterShare   = 0.2 // of the sampled reads or writes
 	minScatterSamples = 50
-	minLoadPerShard   = 1 // // operations a second on average; lower loads are ignored
+	minLoadPerShard   = 1 // operations a second on average; lower loads are ignored
 )
 
 // HeatFindings returns findings about the distribution of a collection's load.
@@ -97,7 +97,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	for _, c := range m.Chunks {
 		sum += w.Weigh(c.Load)
 	}
-	if m.Samples == m.Inserts { // // the chunk of other operations is unknown
+	if m.Samples == m.Inserts { // the chunk of other operations is unknown
 		return nil
 	}
 	average := sum / float64(len(m.Chunks))

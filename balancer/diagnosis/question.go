@@ -47,7 +47,7 @@ func CheckScope(s *catalog.Snapshot, about Scope) error {
 	switch {
 	case about.Namespace != "":
 		unknown = NewCollectionNotFound(s, about.Namespace)
-		if c := s.Collection(about.Namespace); c != nil { // // for a time series collection, this is the buckets collection
+		if c := s.Collection(about.Namespace); c != nil { // for a time series collection, this is the buckets collection
 			unknown.Name = c.Namespace
 		}
 	case about.Shard != "":

@@ -12,7 +12,7 @@ import (
 // Spread describes the distribution of a collection over the shards of a zone, in the unit that its
 // release compares: bytes since 6.0, chunks before.
 type Spread struct {
-	Zone string `json:"zone,omitzero"` // // empty for keys outside of zones
+	Zone string `json:"zone,omitzero"` // empty for keys outside of zones
 	Unit Unit   `json:"unit,omitzero"`
 	// Ideal is the even share of each shard that is not draining. Threshold is the difference from
 	// which data moves; 0 where it depends on the round.
@@ -69,7 +69,7 @@ func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 			stay++
 		}
 	}
-	sp.Ideal = total / max(1, stay) // // a round also counts draining shards, but they will end up empty
+	sp.Ideal = total / max(1, stay) // a round also counts draining shards, but they will end up empty
 	for i := range sp.Shards {
 		share := &sp.Shards[i]
 		if share.Over = sp.amount(*share); !share.Draining {

@@ -28,7 +28,7 @@ func (g Group) First() Finding { return g[0] }
 func (a Answer) Summary() Summary {
 	var s Summary
 	left := slices.DeleteFunc(slices.Clone(a.Causes), func(f Finding) bool { return f.Code != LeftPaused })
-	all := withoutRepeats(slices.Concat(left, a.Symptoms, a.Causes)) // // left comes first: its findings name the run
+	all := withoutRepeats(slices.Concat(left, a.Symptoms, a.Causes)) // left comes first: its findings name the run
 	var own, others []Finding
 	for _, f := range all {
 		if f.Actor == Operator {
@@ -75,7 +75,7 @@ func withoutRepeats(list []Finding) (rest []Finding) {
 		if f.Code == OnlyJumboChunks && slices.ContainsFunc(list, func(o Finding) bool {
 			return o.Code == JumboChunks && o.Scope.Namespace == f.Scope.Namespace && slices.Equal(o.Commands, f.Commands)
 		}) {
-			continue // // the other finding says where they are
+			continue // the other finding says where they are
 		}
 		if !slices.ContainsFunc(rest, func(said Finding) bool { return saysNothingNew(said, f) }) {
 			rest = append(rest, f)

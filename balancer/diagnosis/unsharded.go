@@ -35,7 +35,7 @@ func (d *Diagnosis) unshardedFindings() []Finding {
 	switch {
 	case d.Release().MovesCollections():
 		commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))}
-	case has.min+largest.Bytes < has.max: // // moving it would make the other shard the largest
+	case has.min+largest.Bytes < has.max: // moving it would make the other shard the largest
 		commands = []string{fmt.Sprintf("sh.movePrimary(%q, %q)", largest.Database, string(has.emptiest))}
 	}
 	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(

@@ -52,7 +52,7 @@ var causeCodes = []Code{
 // balanced, however long its balancer works.
 func (f Finding) PreventsBalance() bool {
 	switch f.Code {
-	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing, JumboChunks: // // uneven chunks have their own finding
+	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing, JumboChunks: // uneven chunks have their own finding
 		return false
 	}
 	return f.Severity > Info || slices.Contains(symptomCodes, f.Code)
@@ -72,13 +72,13 @@ func WithBalancerOn(s *catalog.Snapshot) *catalog.Snapshot {
 // that. Answers about chunks need the routing tables.
 func Why(s *catalog.Snapshot, about Scope) Answer {
 	if c := s.Collection(about.Namespace); c != nil {
-		about.Namespace = c.Namespace // // for a time series collection, this is the buckets collection
+		about.Namespace = c.Namespace // for a time series collection, this is the buckets collection
 	}
 	d := Diagnose(s)
 	a := Answer{About: about, Time: s.Time()}
 	findings := slices.Concat(d.Findings, d.decisionFindings(), d.noteFindings())
 	if ModeOf(s) == catalog.ModeOff {
-		findings = append(findings, windowFindings(s)...) // // with the balancer off, the window is the next obstacle
+		findings = append(findings, windowFindings(s)...) // with the balancer off, the window is the next obstacle
 	}
 	for i, f := range findings {
 		switch f.Code {
@@ -250,7 +250,7 @@ func (a Answer) Headline() string {
 		}
 		why := a.Causes[cause].Sentence
 		if ns := first.Scope.Namespace; ns != "" {
-			why = strings.TrimPrefix(why, ns+": ") // // the symptom already names the collection
+			why = strings.TrimPrefix(why, ns+": ") // the symptom already names the collection
 		}
 		text += joint + why
 	case cause < 0 && first.Actor == Balancer && first.Code != Draining:

@@ -45,7 +45,7 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 	if report := d.tryDecisions(c); report != nil {
 		for decision := range report.AboutChunk(c.Namespace, a.Chunk, a.Zone) {
 			if decision.Code == policy.OtherChunkFirst && a.Chunk.Jumbo == catalog.JumboTrue {
-				decision.Code, decision.Min, decision.Max = policy.JumboFlag, a.Chunk.Min, a.Chunk.Max // // overrides other codes
+				decision.Code, decision.Min, decision.Max = policy.JumboFlag, a.Chunk.Min, a.Chunk.Max // overrides other codes
 			}
 			a.Decisions = append(a.Decisions, decision)
 		}

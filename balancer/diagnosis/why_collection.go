@@ -92,7 +92,7 @@ func (d *Diagnosis) rejectedFindings(report *policy.Report, ns string) (list []F
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
 			ns+": "+asClause(decision.Text())+d.knownBugText(decision), d.commandsFor(decision)...)
 		f.Numbers = comparedNumbers(decision.Numbers)
-		if f.Code == UnalignedZones { // // another finding names the obstacle
+		if f.Code == UnalignedZones { // another finding names the obstacle
 			f.Commands, f.Instead = nil, f.Commands
 		}
 		if !slices.ContainsFunc(list, func(have Finding) bool { return isSameFinding(have, f) }) {
@@ -251,7 +251,7 @@ func (d *Diagnosis) looksUnevenFindings(c *catalog.CollectionState) []Finding {
 	case bySize && bytes.isUneven():
 		threshold := 3 * c.DataSizes(d.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
 		if bytes.max-bytes.min >= threshold {
-			return nil // // with zones, the balancer compares shards within each zone
+			return nil // with zones, the balancer compares shards within each zone
 		}
 		f := finding(BelowThreshold, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
 			"the threshold is a difference of %s", c.Namespace, humanize.Bytes(bytes.max), bytes.fullest,

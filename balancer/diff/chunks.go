@@ -72,7 +72,7 @@ func extendBound(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
 	}
 	longer, err := p.ExtendBound(of.Bound(k))
 	if err != nil {
-		return k // // of a pattern that is no refinement: the result is never compared
+		return k // of a pattern that is no refinement: the result is never compared
 	}
 	return longer
 }
@@ -143,7 +143,7 @@ func (d *differ) compareChunks(older, newer *catalog.CollectionState) {
 // counts counts what happened to the chunks of a collection.
 type counts struct {
 	moved, split, merged, jumbo, cleared tally
-	byFlow                               map[Flow]int64 // // by donor and recipient
+	byFlow                               map[Flow]int64 // by donor and recipient
 }
 
 func compareTables(older, newer *catalog.RoutingTable) counts {

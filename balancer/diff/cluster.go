@@ -195,7 +195,7 @@ func (d *differ) compareHosts(older, newer *catalog.ShardState) {
 		return hosts
 	}
 	if len(d.old.Members) > 0 && len(d.new.Members) > 0 && !slices.Equal(list(older), list(newer)) {
-		return // // the changes of members show this
+		return // the changes of members show this
 	}
 	d.add(Change{Kind: ShardHost, Shard: newer.ID, Old: older.Host, New: newer.Host}, "%s is %s, was %s", newer.ID,
 		newer.Host, older.Host)

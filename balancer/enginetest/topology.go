@@ -41,7 +41,7 @@ func RandomTopology(r *rand.Rand, release catalog.Release) string {
 	top["collections"] = colls
 	text, err := json.Marshal(top)
 	if err != nil {
-		panic(err) // // all values can be marshaled
+		panic(err) // all values can be marshaled
 	}
 	return string(text)
 }
@@ -53,7 +53,7 @@ func randomCollection(r *rand.Rand, ns string, shards int, zones []string, relea
 	jumbo := r.IntN(3) == 0
 	var chunks []object
 	for i := range n {
-		shard := max(0, r.IntN(2*shards)-shards) // // the first shard gets half of the chunks
+		shard := max(0, r.IntN(2*shards)-shards) // the first shard gets half of the chunks
 		holds := documents + spread*shard
 		o := object{"shard": "s" + string(rune('0'+shard)), "bytes": 1024 * holds, "docs": holds}
 		if i < n-1 {

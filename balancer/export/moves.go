@@ -10,8 +10,8 @@ import (
 // Moves counts ended migrations by donor. The zero value is ready to use.
 type Moves struct {
 	byDonor      map[catalog.ShardID]donorCounts
-	countedUntil time.Time            // // older entries were counted
-	seen         map[string]time.Time // // ids of the counted entries that are not older
+	countedUntil time.Time            // older entries were counted
+	seen         map[string]time.Time // ids of the counted entries that are not older
 }
 
 // donorCounts counts the migrations of one donor.

@@ -14,7 +14,7 @@ type basis struct {
 	clock     clock
 	simulated simulation
 	at        time.Time
-	deletions int // // pending range deletions
+	deletions int // pending range deletions
 }
 
 // minReportedIdle is the idle time in a simulation from which the basis gives a reason.

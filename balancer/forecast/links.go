@@ -34,7 +34,7 @@ func (l links) link(from, to catalog.ShardID) sim.Link {
 // ratios holds the ratio of measured to fitted times of migrations, by link.
 type ratios struct {
 	pairs        map[[2]catalog.ShardID]ratio
-	fastestRatio map[catalog.ShardID]float64         // // the lowest ratio of a shard's links
+	fastestRatio map[catalog.ShardID]float64         // the lowest ratio of a shard's links
 	fastestPeer  map[catalog.ShardID]catalog.ShardID // the other end of that link
 	all          ratio
 }
@@ -75,13 +75,13 @@ func (r *ratios) setFastestLinks() {
 // logarithm.
 func (r ratios) fastestLead() float64 {
 	var n, sum, squares float64
-	for _, id := range slices.Sorted(maps.Keys(r.fastestRatio)) { // // sorted, because sums of floats depend on the order
+	for _, id := range slices.Sorted(maps.Keys(r.fastestRatio)) { // sorted, because sums of floats depend on the order
 		l := math.Log(r.fastestRatio[id])
 		n, sum, squares = n+1, sum+l, squares+l*l
 	}
 	const doubt = 1
 	variance := (math.Max(0, squares-sum*sum/n) + doubt*unusedLinkStdDev*unusedLinkStdDev) / (n - 1 + doubt)
-	return math.Sqrt(variance) * (0.4 + 1.2/n) // // for normally distributed ratios, exact within a tenth up to 50
+	return math.Sqrt(variance) * (0.4 + 1.2/n) // for normally distributed ratios, exact within a tenth up to 50
 }
 
 // slowdown returns the ratio of a link. It weights the link's own ratio by how often the link was used,
@@ -90,7 +90,7 @@ func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 	if r.all.predicted == 0 {
 		return 1
 	}
-	const doubt = 1 // // the ratio of the ends counts as much as one migration
+	const doubt = 1 // the ratio of the ends counts as much as one migration
 	prior := r.endsSlowdown(from, to)
 	own, known := r.pairs[[2]catalog.ShardID{from, to}]
 	if !known {

@@ -56,7 +56,7 @@ const (
 // simulations simulates the goal with several models of chunk contents, the likeliest first.
 func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error) {
 	settings := s.Settings()
-	settings.Window, settings.Days = nil, nil // // the clock handles windows and days
+	settings.Window, settings.Days = nil, nil // the clock handles windows and days
 	parts := s.WithSettings(settings).Parts()
 	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
 	open := withMergedSizes(catalog.NewSnapshot(parts))
@@ -137,7 +137,7 @@ func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round ti
 		}
 	}
 	slices.Sort(all)
-	left := 15 // // excludes one in 15 on each side; with fewer excluded, ranges held 97 % of the true times
+	left := 15 // excludes one in 15 on each side; with fewer excluded, ranges held 97 % of the true times
 	if f.Goal.Kind == plan.Defragment {
 		left = 20
 	}
@@ -215,7 +215,7 @@ func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
 func unbalancedFindings(end *catalog.Snapshot) []diagnosis.Finding {
 	a := diagnosis.Why(diagnosis.WithBalancerOn(end), diagnosis.Scope{})
 	return slices.DeleteFunc(slices.Concat(a.Causes, a.Symptoms), func(f diagnosis.Finding) bool {
-		return !f.PreventsBalance() || f.Code == diagnosis.NotBalanced // // the balancer will fix this
+		return !f.PreventsBalance() || f.Code == diagnosis.NotBalanced // the balancer will fix this
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 // for a pair of shards.
 const (
 	assumedRate   = 16 << 20
-	assumedSpread = 0.84 // // of the logarithm: nine in ten rates lie between a quarter and four times of assumedRate
-	assumedSkew   = 0.5  // // of the logarithm of the contents of chunks
+	assumedSpread = 0.84 // of the logarithm: nine in ten rates lie between a quarter and four times of assumedRate
+	assumedSkew   = 0.5  // of the logarithm of the contents of chunks
 )
 
 // minMeasurableBytes is how much migrations must copy on average to show a rate: the time of smaller
@@ -112,7 +112,7 @@ func (r *rates) fit(
 		waiting = fitWaiting(moves, weights, slower)
 	}
 	perByte := (y - waiting*w) / math.Max(1, x)
-	perByte *= x / math.Max(1, bytes) // // averaged over all links
+	perByte *= x / math.Max(1, bytes) // averaged over all links
 	if r.unmeasured = bytes/w < minMeasurableBytes; r.unmeasured {
 		waiting, perByte = y/w, 1.0/assumedRate
 	}
@@ -143,7 +143,7 @@ func fitWaiting(moves []pastMigration, weights []float64, slower func(from, to c
 	if slope <= 0 {
 		return 0
 	}
-	return math.Max(0, math.Min(least, y/w-slope*x/w)) // // no migration waited for longer than its duration
+	return math.Max(0, math.Min(least, y/w-slope*x/w)) // no migration waited for longer than its duration
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -41,7 +41,7 @@ type mergedChunks struct {
 	// counts holds the number of original chunks in each merged chunk, by the lower bound of the merged
 	// chunk.
 	counts    map[catalog.Key]int
-	bytesEach int64 // // bytes of an original chunk whose size is unknown
+	bytesEach int64 // bytes of an original chunk whose size is unknown
 }
 
 func newMergedChunks(s *catalog.Snapshot, c *catalog.CollectionState, joined []catalog.Chunk) *mergedChunks {

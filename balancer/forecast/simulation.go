@@ -22,7 +22,7 @@ type simulation struct {
 	moves      int
 	bytes      int64
 	failed     int
-	chunksLeft int // // chunks left on a draining shard
+	chunksLeft int // chunks left on a draining shard
 	end        *catalog.Snapshot
 	// linkTimes is the total duration of the moves between two shards.
 	linkTimes map[[2]catalog.ShardID]time.Duration

@@ -32,7 +32,7 @@ const minRelief = 0.005
 // Place is a shard as a possible recipient.
 type Place struct {
 	Shard      catalog.ShardID
-	CanReceive bool // // the shard answers and is not draining
+	CanReceive bool // the shard answers and is not draining
 	Zones      []string
 	// MaxBytes is how many bytes the shard may receive; negative means no limit.
 	MaxBytes int64
@@ -41,7 +41,7 @@ type Place struct {
 // Collection is a collection whose load is evened out.
 type Collection struct {
 	Map   *Map
-	Zones *catalog.ZoneSet // // nil means no zones
+	Zones *catalog.ZoneSet // nil means no zones
 	// ChunkBytes is the average chunk size on each shard.
 	ChunkBytes map[catalog.ShardID]int64
 	// IsFixed reports whether a chunk must not be moved, because it was moved recently or is jumbo. A
@@ -66,10 +66,10 @@ type Obstacle string
 
 // The obstacles.
 const (
-	ObstacleKey       Obstacle = "hotKey"       // // one key has the load
+	ObstacleKey       Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
-	ObstacleUnknown   Obstacle = "unsampled"    // // no sample shows the keys of the load
-	ObstacleChunks    Obstacle = "noChunk"      // // no chunk may move, because of its size, zone, free space or cool-down
+	ObstacleUnknown   Obstacle = "unsampled"    // no sample shows the keys of the load
+	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
 // Stuck is a shard that stays overloaded.
@@ -128,10 +128,10 @@ type piece struct {
 	bytes        int64
 	keys         []KeyLoad
 	isFixed      bool
-	unsplittable bool // // the piece can't be split
-	// unmovable says why the piece would overload every shard; empty if it would not.
+	unsplittable bool // the piece can't be split
+	// unmovable says why no shard could take the load of the piece; empty if a shard could.
 	unmovable  Obstacle
-	hotKey     catalog.Key // // the hot key in the piece
+	hotKey     catalog.Key // the hot key in the piece
 	hotKeyLoad float64
 }
 
@@ -150,7 +150,7 @@ type decider struct {
 	colls    []Collection
 	weights  []Weights
 	shards   []*shardState
-	mean     float64 // // of the load, over the shards that accept some of it
+	mean     float64 // of the load, over the shards that accept some of it
 	decision Decision
 	moves    int
 }
@@ -254,7 +254,7 @@ func (d *decider) addStep() bool {
 	if donor == nil || d.o.MaxMoves > 0 && d.moves >= d.o.MaxMoves {
 		return false
 	}
-	if donor.unmovableLoad() >= maxUnmovableShare*donor.load { // // the rest of its load is not worth a move
+	if donor.unmovableLoad() >= maxUnmovableShare*donor.load { // the rest of its load is not worth a move
 		d.markStuck(donor, d.obstacle(donor))
 		return true
 	}

@@ -216,6 +216,6 @@ func (p *piece) median(w Weights) (at catalog.Key, below float64, ok bool) {
 		}
 		sum += w.Weigh(k.Load)
 	}
-	const lopsided = 0.49 // // one side has almost no load
+	const lopsided = 0.49 // one side has almost no load
 	return at, below, ok && nearest < lopsided
 }

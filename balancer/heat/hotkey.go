@@ -11,7 +11,7 @@ import (
 // A move of its chunk only moves that load to another shard.
 type HotKey struct {
 	Key     catalog.Key
-	Chunk   int // // its index in the Map's Chunks
+	Chunk   int // its index in the Map's Chunks
 	Shard   catalog.ShardID
 	Load    Load
 	Samples int
@@ -46,7 +46,7 @@ func (m *Map) findHotKeys() {
 
 // Monotonic says that new documents are inserted at one end of the key range.
 type Monotonic struct {
-	AtMax bool // // otherwise at MinKey
+	AtMax bool // otherwise at MinKey
 	Shard catalog.ShardID
 	Share float64 // of new documents
 	Load  float64 // inserts a second

@@ -35,8 +35,8 @@ type logLine struct {
 
 // operation holds the fields that log lines and profiler documents share.
 type operation struct {
-	Type        string          `json:"type"` // // in a log line
-	Op          string          `json:"op"`   // // in a profiler document
+	Type        string          `json:"type"` // in a log line
+	Op          string          `json:"op"`   // in a profiler document
 	Namespace   string          `json:"ns"`
 	Command     json.RawMessage `json:"command"`
 	Originating json.RawMessage `json:"originatingCommand"`
@@ -74,14 +74,14 @@ func (op operation) statements(at time.Time) (list []LoggedOperation) {
 	}
 	one := LoggedOperation{Namespace: op.Namespace, FromShard: op.Locks != nil, Statement: Statement{At: at}}
 	kind := strings.ToLower(op.Type + op.Op)
-	if kind == "update" || kind == "remove" { // // a statement that a shard executed
+	if kind == "update" || kind == "remove" { // a statement that a shard executed
 		one.FromShard, one.Kind, one.Removes = true, Write, kind == "remove"
 		one.Filter, _ = command.Lookup("q").DocumentOK()
 		one.SimpleCollation = isSimpleCollation(command.Lookup("collation"))
 		return one.ifFiltered()
 	}
 	if command.Lookup("getMore").Type != 0 {
-		return nil // // its first batch has its own line
+		return nil // its first batch has its own line
 	}
 	elements, err := command.Elements()
 	if err != nil || len(elements) == 0 {

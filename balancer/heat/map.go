@@ -39,7 +39,7 @@ type Map struct {
 	// alone, and the real load may be a multiple.
 	Counted bool
 	Samples int
-	Inserts int // // among the samples
+	Inserts int // among the samples
 	Span    time.Duration
 	Total   Load
 	// Scattered holds the shares of queries that go to all shards.
@@ -47,7 +47,7 @@ type Map struct {
 	// ReadTime and WriteTime are averages.
 	ReadTime, WriteTime time.Duration
 	Shards              []ShardHeat
-	Chunks              []Chunk // // sorted by key
+	Chunks              []Chunk // sorted by key
 	HotKeys             []HotKey
 	Monotonic           *Monotonic
 }
@@ -62,7 +62,7 @@ type ShardHeat struct {
 	Unplaced Load
 	Chunks   int
 	Samples  float64
-	Between  Interval // // of the total load
+	Between  Interval // of the total load
 	// Time is how many seconds a second the shard works on the collection; 0 if it is unknown.
 	Time float64
 }
@@ -75,8 +75,8 @@ type Chunk struct {
 	// shard counts in part for each of them.
 	Load    Load
 	Samples float64
-	Between Interval  // // of the total load
-	Keys    []KeyLoad // // sorted by key: the samples with a full key
+	Between Interval  // of the total load
+	Keys    []KeyLoad // sorted by key: the samples with a full key
 }
 
 // KeyLoad is the sampled load of one shard key.
@@ -135,12 +135,12 @@ func (m *Map) Hottest(w Weights, n int) []Chunk {
 type estimate struct {
 	in            Input
 	m             *Map
-	shardIndex    map[catalog.ShardID]int // // their index in the Map
-	reached       []chunkRanges           // // by sample
+	shardIndex    map[catalog.ShardID]int // their index in the Map
+	reached       []chunkRanges           // by sample
 	sampleCounts  [][3]float64            // by shard: samples of each kind that reach it
 	sampleWeights [][3]float64            // by shard: what a sample of each kind counts there
-	chunkShards   []int                   // // by chunk: the index of its shard
-	partsBuffer   []int                   // // the result buffer of parts
+	chunkShards   []int                   // by chunk: the index of its shard
+	partsBuffer   []int                   // the result buffer of parts
 	// sampled says that some queries were sampled.
 	sampled bool
 }
@@ -237,7 +237,7 @@ func (e *estimate) setSampleWeights() {
 		}
 		inserts := min(counter.Inserts, counter.Writes)
 		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.sampled {
-			inserts = counter.Writes // // no write was sampled, because servers do not sample inserts
+			inserts = counter.Writes // no write was sampled, because servers do not sample inserts
 		}
 		sums := [3]float64{counter.Reads, counter.Writes - inserts, inserts}
 		for kind, sum := range sums {

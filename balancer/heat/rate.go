@@ -5,7 +5,7 @@ import "math"
 // Load is a rate in operations a second.
 type Load struct {
 	Reads  float64 `json:"reads"`
-	Writes float64 `json:"writes"` // // includes inserts
+	Writes float64 `json:"writes"` // includes inserts
 }
 
 func (l Load) plus(o Load) Load        { return Load{l.Reads + o.Reads, l.Writes + o.Writes} }

@@ -15,7 +15,7 @@ type Kind uint8
 const (
 	Read   Kind = iota
 	Write       // an update, a delete, or findAndModify
-	Insert      // // servers do not sample inserts: the newest documents stand for them
+	Insert      // servers do not sample inserts: the newest documents stand for them
 )
 
 // Statement is a query that the cluster has sampled, or that a server has logged.
@@ -23,7 +23,7 @@ type Statement struct {
 	Kind            Kind
 	At              time.Time
 	Filter          bson.Raw
-	SimpleCollation bool // // the query uses the simple collation
+	SimpleCollation bool // the query uses the simple collation
 	Removes         bool
 }
 

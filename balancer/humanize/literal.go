@@ -17,14 +17,14 @@ func TextLiteral(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // // strings can always be encoded
+	_ = e.Encode(text) // strings can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Literal returns the literal of a document in the shell.
 func Literal(doc bson.Raw) string {
 	if doc.Validate() != nil {
-		return doc.String() // // the document is invalid or empty
+		return doc.String() // the document is invalid or empty
 	}
 	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
 }

@@ -74,7 +74,7 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	f.limitByDocuments(&b)
 	f.limitBySpeed(&b)
 	b.low = math.Min(b.low, maxMB)
-	if b.low > b.high { // // chunks that are too small to hold their documents can't move at all, which is worse
+	if b.low > b.high { // chunks that are too small to hold their documents can't move at all, which is worse
 		b.high = math.Exp2(math.Ceil(math.Log2(b.low)))
 	}
 	a.LowMB, a.HighMB = int64(math.Ceil(b.low)), max(int64(math.Ceil(b.low)), int64(b.high))

@@ -99,7 +99,7 @@ type Common struct {
 // reaches.
 type Distribution struct {
 	Queries                int64
-	Single, Several, Every float64 // // shares of the queries
+	Single, Several, Every float64 // shares of the queries
 	Ranges                 float64
 	// KeyUpdates is the share of writes that change the shard key of a document.
 	KeyUpdates float64

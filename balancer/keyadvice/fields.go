@@ -10,9 +10,9 @@ import (
 
 // Limits of the fields that are considered for a key.
 const (
-	maxFieldDepth = 3    // // nesting of documents
-	maxValueBytes = 64   // // average bytes of a value: longer values are contents
-	minPresence   = 0.75 // // share of the documents that have the field
+	maxFieldDepth = 3    // nesting of documents
+	maxValueBytes = 64   // average bytes of a value: longer values are contents
+	minPresence   = 0.75 // share of the documents that have the field
 	maxFields     = 60
 )
 

@@ -18,14 +18,14 @@ const maxTiedShare = 0.5
 
 // Weights of the rating.
 const (
-	jumboPenalty      = 0.9  // // of the spread, if all data has values that exceed a chunk
-	narrowFactor      = 0.75 // // of the spread, for keys whose values are about to exceed a chunk
-	ampleDigits       = 3    // // powers of ten of free room in a chunk that are sufficient
-	oneTargetFactor   = 0.15 // // remaining factor for inserts that go to one shard
-	insertExponent    = 0.8  // // exponent of the factor for inserts
-	noQueryFactor     = 0.3  // // remaining factor for a key that no query uses
-	outOfZoneFactor   = 0.2  // // remaining factor for a key that does not fit the zones
-	uniqueIndexFactor = 0.1  // // remaining factor for a key that a unique index forbids: lower than for any bad key
+	jumboPenalty      = 0.9  // of the spread, if all data has values that exceed a chunk
+	narrowFactor      = 0.75 // of the spread, for keys whose values are about to exceed a chunk
+	ampleDigits       = 3    // powers of ten of free room in a chunk that are sufficient
+	oneTargetFactor   = 0.15 // remaining factor for inserts that go to one shard
+	insertExponent    = 0.8  // exponent of the factor for inserts
+	noQueryFactor     = 0.3  // remaining factor for a key that no query uses
+	outOfZoneFactor   = 0.2  // remaining factor for a key that does not fit the zones
+	uniqueIndexFactor = 0.1  // remaining factor for a key that a unique index forbids: lower than for any bad key
 )
 
 // judge rates shard keys by the known facts.
@@ -95,9 +95,9 @@ type Candidate struct {
 	Against string `json:"against"`
 
 	mostCommonText string
-	queriesKnown   bool // // whether the queries are known
+	queriesKnown   bool // whether the queries are known
 	zoned          bool
-	parts          []part // // factors of the score, with their texts; empty for an impossible key
+	parts          []part // factors of the score, with their texts; empty for an impossible key
 	// Factors of the score: 1 for a perfect key.
 	spread, writes, queries float64
 }

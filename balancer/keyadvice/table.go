@@ -43,7 +43,7 @@ func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 	var c column
 	raw, _ := bson.Marshal(plainKey(name).Doc()) // names and numbers can always be marshalled
 	if p, err := catalog.ParseKeyPattern(raw); err == nil {
-		nothing, _ := p.DocumentKey(bson.Raw{5, 0, 0, 0, 0}) // // an empty document has no array
+		nothing, _ := p.DocumentKey(bson.Raw{5, 0, 0, 0, 0}) // an empty document has no array
 		null := string(nothing.Bytes())
 		c.values = make([]string, len(docs))
 		for i, doc := range docs {

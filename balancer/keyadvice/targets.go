@@ -10,10 +10,10 @@ import (
 // Scores of a query by how many shards it reaches: 1 for one shard, 0 for all.
 const (
 	oneShardScore   = 1.0
-	someShardsScore = 0.97 // // values of the first fields of a key that fit in a chunk
+	someShardsScore = 0.97 // values of the first fields of a key that fit in a chunk
 	rangeScore      = 0.6  // a range of the first field
-	scatterLoss     = 0.6  // // of someShardsScore, if the values are on all shards
-	rangeRecovery   = 0.8  // // of the scatterLoss, if the query has a range of the next field
+	scatterLoss     = 0.6  // of someShardsScore, if the values are on all shards
+	rangeRecovery   = 0.8  // of the scatterLoss, if the query has a range of the next field
 )
 
 // guessQueries derives queries from the indexes if there is no better source. Half of them compare all

@@ -106,7 +106,7 @@ func roundDecimal(d decimal) int64 {
 	case d.infinite || d.exponent > 19:
 		return limit
 	case d.exponent < -40:
-		return 0 // // the value is below one half, whatever its 34 digits are
+		return 0 // the value is below one half, whatever its 34 digits are
 	}
 	n := d.coefficient()
 	if d.exponent >= 0 {

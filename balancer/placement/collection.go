@@ -26,7 +26,7 @@ type Holding struct {
 
 // Collection is a collection, with its state on the shards.
 type Collection struct {
-	catalog.Collection // // its entry; only Namespace is set if the collection is not Tracked
+	catalog.Collection // its entry; only Namespace is set if the collection is not Tracked
 	Tracked            bool
 	// Primary is the primary shard of its database.
 	Primary catalog.ShardID
@@ -163,7 +163,7 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			if i < 0 {
 				return nil
 			}
-			if hasSimpleCollation(h.Indexes[i]) { // // listed from 9.0 on, but not by shards of older releases
+			if hasSimpleCollation(h.Indexes[i]) { // listed from 9.0 on, but not by shards of older releases
 				return withoutFields(h.Indexes[i], "v", "ns", "background", "collation")
 			}
 			return withoutFields(h.Indexes[i], "v", "ns", "background")

@@ -51,7 +51,7 @@ type ChunkReader struct {
 	coll      catalog.Collection
 	shards    []catalog.ShardID
 	owners    Owners
-	coveredTo catalog.Key // // keys below are covered by chunks
+	coveredTo catalog.Key // keys below are covered by chunks
 	found     map[Kind]*Finding
 }
 

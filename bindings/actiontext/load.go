@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Load is a line for each collection.
+// Load returns a line for each collection.
 func Load(l action.Load) string {
 	var text strings.Builder
 	for _, ns := range slices.Sorted(maps.Keys(l.Collections)) {
