@@ -71,8 +71,8 @@ func databaseMethods() script.Methods[*Database] {
 
 func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingObject(c.Text(0)).object }
 
-// commandBody returns a command given as a document, or as a name that stands
-// for {name: 1}; options of the next argument are added.
+// commandBody returns the command in an argument: a document, or a name that stands for {name: 1}. It
+// adds the options in the next argument.
 func (h *Host) commandBody(c *script.Call, i int) any {
 	if goja.IsString(c.Arg(i)) {
 		return c.JS.Merge(server.Command(c.Text(i)), c.Arg(i+1))
