@@ -17,21 +17,21 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Options say how a rehearsal goes.
+// Options are the options of a rehearsal.
 type Options struct {
-	// OnChange gets each command that changes something.
+	// OnChange is called with each command that changes something.
 	OnChange func(database string, command bson.Raw)
-	// Note tells people something in a line.
+	// Note shows a message of one line to the user.
 	Note func(text string)
-	// Clock is that of the program until the rehearsal begins.
+	// Clock is the program's clock until the mock starts.
 	Clock script.Clock
-	// Pace is how fast time goes by on its own in the rehearsal; 0 lets it jump
-	// where the program waits.
+	// Pace is the speed of the mock's clock relative to real time; with 0, the clock advances only
+	// while the program waits.
 	Pace float64
 	Seed uint64
 }
 
-// Rehearsal is a run on one cluster.
+// Rehearsal is a rehearsal of one program run, with a mock that replaces one cluster.
 type Rehearsal struct {
 	o     Options
 	table map[string]*commands.Command
@@ -40,10 +40,10 @@ type Rehearsal struct {
 	mock *clusterMock // nil before the first change
 }
 
-// New makes a Rehearsal. It sends nothing.
+// New returns a Rehearsal. It sends no command.
 func New(o Options) *Rehearsal { return &Rehearsal{o: o, table: commands.ByName()} }
 
-// Close ends the mock, if there is one.
+// Close stops the mock, if it was started.
 func (r *Rehearsal) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *Rehearsal) Close() {
 	}
 }
 
-// Clock is the time that the program lives in: that of the mock when there is one.
+// Clock returns the program's clock: the mock's clock once the mock was started.
 func (r *Rehearsal) Clock() script.Clock { return clock{r} }
 
 type clock struct{ r *Rehearsal }
@@ -77,7 +77,7 @@ func (r *Rehearsal) currentMock() *clusterMock {
 	return r.mock
 }
 
-// startMock reads the cluster and has a mock play it, once.
+// startMock reads the cluster and starts the mock, once.
 func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,12 +104,12 @@ func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, 
 	return r.mock, nil
 }
 
-// handler handles the commands of one client, which has its own login.
+// handler handles the commands of one client, which has its own authentication.
 type handler struct {
 	r      *Rehearsal
 	source *source
-	// isRouter says that the server is a router, which a mock can stand in for. What
-	// changes something elsewhere is reported, and answered as if done.
+	// isRouter says that the server is a router, so that a mock can replace it. For other servers,
+	// commands that change something are reported, and answered as if they had succeeded.
 	isRouter bool
 }
 
@@ -126,7 +126,7 @@ func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	return mustMarshal(mongoerr.Reply(err))
 }
 
-// Leave lets the mock forget a connection.
+// Leave removes a connection from the mock.
 func (f *handler) Leave(c *wire.Client) {
 	if s := f.r.currentMock(); s != nil {
 		s.router.Leave(c)
@@ -142,7 +142,7 @@ func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 		return f.read(ctx, s, req)
 	}
 	cmd := f.r.table[req.Command]
-	if cmd != nil && cmd.MockOnly { // which a real server refuses
+	if cmd != nil && cmd.MockOnly { // a real server rejects it
 		if reply, err := f.source.hello(ctx, "mockNow"); err != nil || isFailure(reply) {
 			return reply, err
 		}
@@ -155,7 +155,7 @@ func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 	if err != nil {
 		return nil, err
 	}
-	if cmd == nil || s.supports(cmd) { // what the release lacks changes nothing
+	if cmd == nil || s.supports(cmd) { // a command that the release lacks changes nothing
 		f.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
 	}
 	s.copyFor(ctx, f.source, req)
