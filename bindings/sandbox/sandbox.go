@@ -72,7 +72,7 @@ func (r *Rules) CheckRun(path string) error {
 	return r.CheckRead(path)
 }
 
-// CheckEnv returns an error for environment variables that were not granted.
+// CheckEnv returns an error for an environment variable that was not granted.
 func (r *Rules) CheckEnv(name string) error {
 	if r == nil || slices.Contains(r.Env, name) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Output holds the standard output and the error stream of programs.
+// Output is where a program writes: standard output and the error stream.
 type Output struct {
 	stdout, stderr io.Writer
 	color          bool

@@ -47,7 +47,7 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
 	answered(reply, err)
-	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // the state of its transaction numbers is unknown
+	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers are unknown now
 		r.Conn.EndDefaultSession(context.WithoutCancel(s.JS.Context()))
 	}
 	return s.HandleReply(reply, err)

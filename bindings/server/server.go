@@ -239,7 +239,7 @@ func (r Request) Options() *options.RunCmdOptionsBuilder {
 	if pref == nil {
 		pref = r.Conn.ReadPreference
 	}
-	if pref == nil || r.session != nil && r.session.TransactionRunning() { // the driver uses the preference of the transaction
+	if pref == nil || r.session != nil && r.session.TransactionRunning() { // has its own preference
 		pref = readpref.Primary()
 	}
 	return options.RunCmd().SetReadPreference(pref)

@@ -15,7 +15,7 @@ type readAction[R any] interface {
 	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
 }
 
-// source is what such actions read: the cluster of the current db.
+// source returns the source for such actions: the current database's cluster.
 func (sh *Helpers) source() action.Source {
 	conn, kind := sh.current().Conn, catalog.SourceLive
 	if sh.host.Mock {
