@@ -32,7 +32,7 @@ type Result struct {
 	Took     time.Duration
 	// Faults is the number of faults with which the test was repeated.
 	Faults int
-	// Output is the output of the test itself.
+	// Output is what the test itself printed.
 	Output string
 	// Seed is the seed of the random generator.
 	Seed uint64
@@ -57,7 +57,7 @@ type FileResult struct {
 	Tests []Result
 	// Problem is why the file could not be read; nil when it could.
 	Problem *Problem
-	// Output is the output of the file outside of its tests.
+	// Output is what the file printed besides its tests.
 	Output string
 	Took   time.Duration
 	// Read are the files that the tests have read, as far as they are known.

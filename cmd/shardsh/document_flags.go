@@ -13,7 +13,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// documentsFlags are those of verbs that read the documents of collections.
+// documentsFlags are the flags of the subcommands that read the documents of collections.
 type documentsFlags struct {
 	clusterFlags
 	runFlags
@@ -25,8 +25,8 @@ type documentsFlags struct {
 	window                     windowFlag
 }
 
-// group returns the verb's own options and the common ones. differing names what is read again
-// in the help.
+// group returns the subcommand's own options and the common ones. differing names, in the help, what is
+// read again.
 func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.FlagSet)) []cmdline.Group {
 	o.settlePause = cmdline.Duration(action.DefaultSettlePause)
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
@@ -46,7 +46,7 @@ func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.Fla
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-// takeAddressWord takes the words behind a verb: the address of a cluster, or none.
+// takeAddressWord parses the words after a subcommand: the address of a cluster, or none.
 func (o *documentsFlags) takeAddressWord(verb string, words []string) error {
 	if len(words) > 1 {
 		return usagef("%s takes one address, not also %q", verb, secret.Redact(words[1]))
@@ -61,7 +61,8 @@ func (o *documentsFlags) takeAddressWord(verb string, words []string) error {
 		verb + " needs the address of a cluster, --mock, or --snapshot FILE"})
 }
 
-// connectAndRead connects and runs a verb; resume is the file to resume from if it did not finish.
+// connectAndRead connects and runs an action; resume is the file from which the action can be resumed
+// if it did not finish.
 func (o *documentsFlags) connectAndRead(ctx context.Context, env environment,
 	run func(context.Context, action.Cluster, action.Reporter) (resume string, err error)) error {
 	ctx, cancel := o.withTimeout(ctx)
