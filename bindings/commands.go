@@ -12,7 +12,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shellGlobals are the shell's own functions.
+// shellGlobals returns the shell's own functions.
 func (s *Shell) shellGlobals() script.Globals {
 	return script.Globals{
 		{"use", "database?:any", func(c *script.Call) goja.Value { return s.use(c) }, "Makes another database db."},

@@ -103,7 +103,7 @@ func splitAt(line string, at rune) (parts []string, err error) {
 	return append(parts, line[begin:]), s.checkEnd()
 }
 
-// joinWords is the inverse of splitWords.
+// joinWords reverses splitWords.
 func joinWords(name string, arguments []string) string {
 	words := []string{name}
 	for _, word := range arguments {

@@ -56,7 +56,8 @@ func (c *call) failAssert(message int, format string, args ...any) {
 	c.throwAssertion(text)
 }
 
-// failOldStyle is failAssert in the style of the old shell, which appends the script's message.
+// failOldStyle works like failAssert, but in the style of the old shell, which appends the script's
+// message.
 func (c *call) failOldStyle(message int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if c.Has(message) {

@@ -110,7 +110,7 @@ func (m *Mongo) Database(name string) *Database {
 	return d
 }
 
-// CheckedDatabase is Database for names from scripts: it throws for invalid names.
+// CheckedDatabase works like Database, but throws for invalid names.
 func (m *Mongo) CheckedDatabase(name string) *Database {
 	if !ValidName(name) {
 		m.host.JS.ThrowInvalid("Invalid database name: %s", name)
@@ -201,7 +201,7 @@ func (d *Database) Collection(name string) *Collection {
 	return c
 }
 
-// CheckedCollection is Collection for names from scripts: it throws for invalid names.
+// CheckedCollection works like Collection, but throws for invalid names.
 func (d *Database) CheckedCollection(name string) *Collection {
 	if !validCollectionName(name) {
 		d.host.JS.ThrowInvalid("Invalid collection name: %s", name)

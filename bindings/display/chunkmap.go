@@ -257,7 +257,7 @@ func copyRunes(row []string, text []rune) {
 	}
 }
 
-// shortKey is Bound without the names of types, for narrow columns.
+// shortKey works like Bound, but omits the names of types; it is used for narrow columns.
 func shortKey(values []bson.RawValue) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

@@ -157,8 +157,8 @@ func (e *expectFunc) newFailure(text string) *goja.Object {
 	return o
 }
 
-// checkSettled is check for the outcome of a promise. It creates the error now, so that its position is
-// that of the call.
+// checkSettled works like check, but on the outcome of a promise. It creates the error now, so that its
+// position is that of the call.
 func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.Value {
 	failure := e.newFailure("")
 	fail := func(text string) goja.Value {

@@ -72,7 +72,7 @@ var (
 	}
 )
 
-// writeShort is writeRune with the short escapes of characters that a line can't contain.
+// writeShort works like writeRune, but uses the short escapes of characters that a line can't contain.
 func writeShort(b *strings.Builder, r rune) {
 	switch r {
 	case '\n':
@@ -87,14 +87,14 @@ func writeShort(b *strings.Builder, r rune) {
 // Visible escapes the control characters and the invalid UTF-8 of a text.
 func Visible(text string) string { return textEscaper.escape(text) }
 
-// VisibleLine is Visible for text within a line, such as names in a table.
+// VisibleLine works like Visible, for text within a line such as a name in a table.
 func VisibleLine(text string) string { return lineEscaper.escape(text) }
 
-// VisibleStyled is Visible for text that the shell has coloured. It preserves the shell's own colours
-// and escapes all other sequences.
+// VisibleStyled works like Visible, for text that the shell has coloured. It preserves the shell's own
+// colours and escapes all other sequences.
 func VisibleStyled(text string) string { return styledEscaper.escape(text) }
 
-// VisibleJSON is Visible for JSON. It does not change the meaning of the JSON.
+// VisibleJSON works like Visible, for JSON. It does not change the meaning of the JSON.
 func VisibleJSON(text string) string { return jsonEscaper.escape(text) }
 
 func (e escaper) escape(text string) string {

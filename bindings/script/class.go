@@ -331,7 +331,7 @@ func quotedIfText(v goja.Value) string {
 	return v.String()
 }
 
-// DurationOf is Duration for a value that is no argument.
+// DurationOf works like Duration, for a value that is not an argument of the call.
 func (c *Call) DurationOf(label, name string, v goja.Value) time.Duration {
 	var d time.Duration
 	var err error

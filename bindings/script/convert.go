@@ -20,7 +20,8 @@ func (s *Engine) Document(v goja.Value) bson.Raw {
 	return doc
 }
 
-// DocumentOrEmpty is Document for optional arguments: a missing argument or null is an empty document.
+// DocumentOrEmpty works like Document, for optional arguments: a missing argument or null is an empty
+// document.
 func (s *Engine) DocumentOrEmpty(v goja.Value) bson.Raw {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return rawdoc.Empty

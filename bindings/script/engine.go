@@ -267,7 +267,7 @@ func (s *Engine) RunProtected(ctx context.Context, run func() (goja.Value, error
 	return s.runInterruptibly(ctx, run)
 }
 
-// runInterruptibly is RunProtected for callers that hold the lock running.
+// runInterruptibly works like RunProtected, for callers that hold the lock running.
 func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)

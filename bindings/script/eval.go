@@ -91,7 +91,8 @@ func (s limits) checkedSource(text string) string {
 	return rewriteEvals(text, tree, 0)
 }
 
-// rewriteEvals is checkEvals for a text; shift is how far the tree's positions are shifted right.
+// rewriteEvals works like checkEvals, for a source text; shift is how far the tree's positions are
+// shifted right.
 func rewriteEvals(text string, tree *ast.Program, shift int) string {
 	var b strings.Builder
 	done := 0

@@ -42,8 +42,8 @@ func (o *Output) HelpTable(heading string, rows [][2]string) string {
 	return o.HelpTableFrom(HelpColumn, heading, rows)
 }
 
-// HelpTableFrom is HelpTable with another column for explanations, for objects that mongosh does not
-// have.
+// HelpTableFrom works like HelpTable, with another column for explanations, for objects that mongosh
+// does not have.
 func (o *Output) HelpTableFrom(start int, heading string, rows [][2]string) string {
 	var b strings.Builder
 	b.WriteString("\n  " + o.Paint(HeadingColor, heading+":") + "\n\n")

@@ -76,7 +76,7 @@ func (s sources) locate(e *Error, stack []goja.StackFrame) {
 	}
 }
 
-// locateIn is locate for errors of which only the text of the stack is available.
+// locateIn works like locate, for errors of which only the text of the stack is available.
 func (s sources) locateIn(e *Error, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		pos := stackPosition(m)

@@ -65,8 +65,8 @@ func (s *Modules) require(id string) goja.Value {
 	return exports()
 }
 
-// requireOrImport is require that also supports modules that await: done is the promise of their end,
-// and exports must not be called before.
+// requireOrImport works like require, but also supports modules that await: done is the promise of
+// their end, and exports must not be called before.
 func (s *Modules) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
 	name := trimNodePrefix(id)
 	if m := s.builtinModule(name); m != nil {

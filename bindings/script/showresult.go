@@ -19,7 +19,7 @@ func (sh *showResult) PrintText() string { return sh.text }
 // TextResult returns a value that is shown as a text.
 func (s *Engine) TextResult(text string) goja.Value { return s.StyledResult(plaintext.Visible(text)) }
 
-// StyledResult is TextResult for text with colours: the result of Paint and Inspect.
+// StyledResult works like TextResult, for text with colours: the result of Paint and Inspect.
 func (s *Engine) StyledResult(text string) goja.Value {
 	return s.newShowResult(&showResult{text: strings.TrimRight(text, "\n")})
 }

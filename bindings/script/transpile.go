@@ -146,7 +146,7 @@ func (t *transpiledCode) rewriteImports() {
 	})
 }
 
-// transpiledProgram is parseProgram for texts that the engine does not support.
+// transpiledProgram works like parseProgram, for texts that the engine does not support.
 func transpiledProgram(name, text string) (*program, error) {
 	p := &program{text: source{lines: text}}
 	t, wrapped := transpileWrapped(name, text)

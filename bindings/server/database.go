@@ -118,7 +118,7 @@ func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
 	return docs
 }
 
-// TryAggregate is AggregateAll, but returns the error.
+// TryAggregate works like AggregateAll, but returns the error.
 func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
 	pipeline := make(bson.A, len(stages))
 	for i, st := range stages {

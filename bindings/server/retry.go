@@ -12,10 +12,10 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// SendRetryable is Send for writes of single documents. After a network error, or an error with the
-// label for retries, it sends the same command once more with the same transaction number. Outside of
-// transactions, a write that changes a shard key value also needs the number. Servers that do not
-// support transaction numbers get plain commands.
+// SendRetryable works like Send, for writes of single documents. After a network error, or an error
+// with the label for retries, it sends the same command once more with the same transaction number.
+// Outside of transactions, a write that changes a shard key value also needs the number. Servers that
+// do not support transaction numbers get plain commands.
 func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	if reply, err := s.guard(r); reply != nil || err != nil {
 		return reply, err

@@ -123,7 +123,7 @@ func (s *Gateway) Send(r Request) (bson.Raw, error) {
 	return s.send(r)
 }
 
-// send is Send for commands that have passed the checks.
+// send works like Send, for commands that have passed the checks.
 func (s *Gateway) send(r Request) (bson.Raw, error) {
 	answered, err := s.BeginSend(r)
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *Gateway) ReadAll(r Request) []bson.Raw {
 	return docs
 }
 
-// TryReadAll is ReadAll, but returns the error.
+// TryReadAll works like ReadAll, but returns the error.
 func (s *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
 	c, err := s.Open(r)
 	if err != nil {

@@ -81,7 +81,7 @@ func (s *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *cl
 	return seen
 }
 
-// tryReadCluster is readCluster without required parts; it returns errors.
+// tryReadCluster works like readCluster, but requires no parts and returns errors.
 func (s *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) (*clusterView, error) {
 	o.Now = s.JS.Clock.Now()
 	seen := &clusterView{raw: map[string][]bson.Raw{}}

@@ -40,7 +40,7 @@ func runReadAction[R any](c *call, sh *Helpers, helper string, verb readAction[R
 	return result
 }
 
-// tryReadAction is runReadAction, but returns errors.
+// tryReadAction works like runReadAction, but returns errors.
 func tryReadAction[R any](c *call, sh *Helpers, verb readAction[R]) (R, error) {
 	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()

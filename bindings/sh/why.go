@@ -79,8 +79,8 @@ func (s *Host) printable(answer any, text string) goja.Value {
 	return o
 }
 
-// printableInParts is printable for a result with a short text; its method text(true) returns the full
-// text.
+// printableInParts works like printable, for a result with a short text; its method text(true) returns
+// the full text.
 func (s *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
 	o := s.printable(answer, text(false)).ToObject(s.JS.Runtime)
 	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {

@@ -156,7 +156,7 @@ func decimalProblem(text string) string {
 	}
 }
 
-// parseDecimalRounding is parseDecimal, but rounds excess digits half to even, as js-bson does.
+// parseDecimalRounding works like parseDecimal, but rounds excess digits half to even, as js-bson does.
 func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 	negative, digits, exponent, ok := splitDecimal(text)
 	surplus := len(digits) - decimalDigits

@@ -48,7 +48,7 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	return "Object <[Object: null prototype] {}>", true
 }
 
-// isInstance is instanceof without running script code.
+// isInstance works like instanceof, without running script code.
 func (in *inspector) isInstance(o, ctor *goja.Object) bool {
 	proto, _ := in.ownProperty(ctor, in.w.rt.ToValue("prototype"))
 	for p := o.Prototype(); p != nil; p = p.Prototype() {
@@ -145,7 +145,7 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) entryLayou
 	return s
 }
 
-// plainShape is shapeOf for objects that are neither collections nor functions.
+// plainShape works like shapeOf, for objects that are neither collections nor functions.
 func (in *inspector) plainShape(o *goja.Object, s *entryLayout, name string, known bool, tag string) {
 	s.keys = in.w.fields.keys(o)
 	switch class := o.ClassName(); {

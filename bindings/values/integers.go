@@ -34,8 +34,8 @@ func isDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// integerNumber is integerText for a JavaScript number. 2^63 becomes the greatest long: scripts write
-// 9223372036854775807, which is 2^63 as a JavaScript number.
+// integerNumber works like integerText, for a JavaScript number. 2^63 becomes the greatest long:
+// scripts write 9223372036854775807, which is 2^63 as a JavaScript number.
 func (c callee) integerNumber(f float64, bits int) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)

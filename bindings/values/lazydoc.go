@@ -52,7 +52,7 @@ var typeOfLazy = reflect.TypeFor[*lazyDoc]()
 // fields that scripts read.
 func (w *Realm) LazyDoc(d bson.Raw) goja.Value { return w.newLazy(w.reusable.copyToSlab(d), 0) }
 
-// newLazy is LazyDoc for bytes that never change.
+// newLazy works like LazyDoc, for bytes that never change.
 func (w *Realm) newLazy(d []byte, level int) goja.Value {
 	body, ok := rawdoc.Elements(d)
 	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.IsKnown() {
@@ -137,7 +137,8 @@ func (l *lazyDoc) Delete(key string) bool {
 	return l.o.Delete(key) == nil
 }
 
-// ownValue is Get for a document that has settled but is still in use by the operation that settled it.
+// ownValue works like Get, for a document that has settled but is still in use by the operation that
+// settled it.
 func (l *lazyDoc) ownValue(key string) goja.Value {
 	d, err := l.w.js.getOwn(nil, l.o, l.w.rt.ToValue(key))
 	if err != nil {

@@ -61,8 +61,8 @@ func (s *lazyGuard) prototype() *goja.Object {
 	return s.proto
 }
 
-// settlingFunctions are built-in functions that change an object in a way that a lazy document can't
-// support, or return its prototype.
+// settlingFunctions returns the built-in functions that change an object in a way that a lazy document
+// can't support, or return its prototype.
 func settlingFunctions() map[string]string {
 	return map[string]string{
 		"Object":  "defineProperty defineProperties freeze seal preventExtensions getPrototypeOf setPrototypeOf",

@@ -249,7 +249,7 @@ func longMethods(w *Realm) []method {
 	return all
 }
 
-// longGetters are the getters of the old shell's NumberLong.
+// longGetters returns the getters of the old shell's NumberLong.
 func longGetters(w *Realm) []method {
 	return []method{
 		newIntegerMethod(w, "floatApprox", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(l.float()) }),

@@ -310,7 +310,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.typ = bson.TypeArray
 }
 
-// item is element for arrays, where no position can be omitted.
+// item works like element, for arrays, where no position can be omitted.
 func (e *encoder) item(key string, v goja.Value) {
 	if _, ok := v.(*goja.Symbol); ok {
 		v = goja.Null()

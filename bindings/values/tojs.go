@@ -107,8 +107,8 @@ func extentOf(t bson.Type, value []byte, level int) displayExtent {
 	return ext
 }
 
-// extentOfItems is extentOf for the elements of a document or array; n is the number of its own
-// elements.
+// extentOfItems works like extentOf, for the elements of a document or array; n is the number of its
+// own elements.
 func extentOfItems(body []byte, level int) (ext displayExtent, n int) {
 	for ; len(body) > 0; n++ {
 		t, _, value, rest, ok := rawdoc.NextElement(body)

@@ -33,7 +33,7 @@ func newProgress(ctx context.Context, to io.Writer, quiet bool) *progress {
 	return &progress{ctxErr: ended, to: to, enabled: !quiet && isTerminal(to), lastShown: time.Now()}
 }
 
-// onSimulation is the progress callback of a simulation; its error stops the simulation.
+// onSimulation handles the progress of a simulation; its error stops the simulation.
 func (p *progress) onSimulation(s sim.Progress) error {
 	if err := p.ctxErr(); err != nil {
 		return err

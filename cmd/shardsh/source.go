@@ -100,7 +100,7 @@ func (o *sourceFlags) withSnapshot(
 	})
 }
 
-// withSource is withSnapshot for an answer that also needs the source.
+// withSource works like withSnapshot, for an answer that also needs the source.
 func (o *sourceFlags) withSource(
 	ctx context.Context, env environment, r live.ReaderOptions,
 	answer func(context.Context, action.Source, *catalog.Snapshot) error,

@@ -194,7 +194,8 @@ func (s *Screen) setStyle(arguments string) {
 // String returns the text, with the cursor as ▮, without empty cells and lines at the ends.
 func (s *Screen) String() string { return s.draw(false) }
 
-// Styled is String with markers where colours change: {32} before green text, {} where it ends.
+// Styled works like String, with markers where colours change: {32} before green text, {} where it
+// ends.
 func (s *Screen) Styled() string { return s.draw(true) }
 
 // Run is a text in one style, in consecutive cells of a row.

@@ -39,7 +39,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	return StartSized(t, cmd, Rows, Columns)
 }
 
-// StartSized is Start with a terminal of another size.
+// StartSized works like Start, with a terminal of another size.
 func StartSized(t testing.TB, cmd *exec.Cmd, rows, columns int) *Terminal {
 	t.Helper()
 	keyboard, terminal := open(t, rows, columns)

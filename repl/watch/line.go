@@ -40,7 +40,7 @@ func cell(text string, width int, s style) span {
 	return span{text: clip(plaintext.VisibleLine(text), width), style: s, width: width}
 }
 
-// rightCell is cell, but right-aligned.
+// rightCell works like cell, but right-aligned.
 func rightCell(text string, width int, s style) span {
 	c := cell(text, width, s)
 	c.right = true

@@ -47,8 +47,8 @@ func suggestInstead(path string) string {
 	return ""
 }
 
-// OpenWithSizes is Open with the sizes from a file that holds the output of $shardedDataDistribution.
-// If sizes is empty, the sizes are those of the first file.
+// OpenWithSizes works like Open, with the sizes from a file that holds the output of
+// $shardedDataDistribution. If sizes is empty, the sizes are those of the first file.
 func OpenWithSizes(path, sizes string) (*catalog.Snapshot, error) {
 	s, err := Open(path)
 	if err != nil || sizes == "" {

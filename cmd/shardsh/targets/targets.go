@@ -69,8 +69,8 @@ func Read(path string) ([]Target, error) {
 	return list, err
 }
 
-// ReadText is Read, and also returns the text of the file, for callers that reload it when
-// it has changed. The text is also returned with an error.
+// ReadText works like Read, and also returns the text of the file, for callers that reload it when it
+// has changed. The text is also returned with an error.
 func ReadText(path string) ([]Target, []byte, error) {
 	data, err := safefile.Read(path, maxBytes, readTimeout)
 	if err != nil {
