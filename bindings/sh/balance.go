@@ -39,8 +39,8 @@ func (sh *Helpers) readBalancer() catalog.BalancerState {
 	return sh.readCluster(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
 }
 
-// balancerOffText returns a text which says that what cannot happen while the balancer is off; empty
-// while the balancer is on.
+// balancerOffText returns a text which says that the event named by what cannot happen while the
+// balancer is off. It returns an empty string while the balancer is on.
 func (sh *Helpers) balancerOffText(what string) string {
 	if sh.readBalancer().Mode == catalog.ModeOff {
 		return what + ", and the balancer is off: run sh.startBalancer()"

@@ -56,7 +56,7 @@ func outcomeText(o catalog.Outcome) string {
 	return fmt.Sprintf("Failed with error '%s'", o.Error)
 }
 
-// outcomeLine works like outcomeText, but without the shards, where they are listed separately.
+// outcomeLine returns outcomeText, followed by the two shards if the outcome is counted by shards.
 func outcomeLine(o catalog.Outcome) string {
 	if o.From == "" {
 		return outcomeText(o)
