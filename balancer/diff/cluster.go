@@ -25,8 +25,8 @@ func (d *differ) compareCluster() {
 	}
 }
 
-// compareMembers compares the members of shards and config servers. It skips shards that only one
-// snapshot has.
+// compareMembers compares the members of shards and config servers. It skips the members of shards that
+// only one snapshot has.
 func (d *differ) compareMembers() {
 	if len(d.old.Members) == 0 || len(d.new.Members) == 0 {
 		if len(d.old.Members) != len(d.new.Members) {

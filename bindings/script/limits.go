@@ -14,7 +14,7 @@ func (s limits) define() {
 }
 
 // guardFunction adds a check to one of the engine's functions; the check may change the arguments. If
-// as has other names, the guarded function is defined under these names, and the original is kept.
+// as has a name, the guarded function is defined under that name, and the original is kept.
 func (s limits) guardFunction(owner *goja.Object, name string, check func(call *goja.FunctionCall), as ...string) {
 	original, ok := owner.Get(name).(*goja.Object)
 	if !ok {

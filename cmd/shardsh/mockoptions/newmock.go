@@ -40,8 +40,8 @@ func NewMemoryBudget(memory cmdline.Size) *quota.Budget {
 	return quota.NewBudget(memory.Bytes)
 }
 
-// SnapshotsInDBPath stores the snapshots of a served mock in its dbpath, because its clients must not
-// access other files of this machine. It returns an error without a dbpath.
+// SnapshotsInDBPath returns the function that finds the snapshots of a served mock in its dbpath,
+// because its clients must not access other files of this machine. It returns nil without a dbpath.
 func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
 	if dbpath == "" {
 		return nil
@@ -60,8 +60,8 @@ func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
 	}
 }
 
-// SnapshotsAnywhere stores the snapshots of the mock in this process in any file: its script has the
-// permissions of this process.
+// SnapshotsAnywhere returns the function that finds the snapshots of the mock in this process, in any
+// file that rules allow: its script has the permissions of this process.
 func SnapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
 		may := rules.CheckRead(name)
