@@ -100,7 +100,7 @@ func cutRows(text string) (prose string, rows [][]string) {
 	return strings.TrimSpace(strings.Join(left, "\n")), rows
 }
 
-// Search returns the sections that match a query best, at most most, the best first. A word in a
+// Search returns the sections that match a query best, no more than most, the best first. A word in a
 // heading has more weight than one in the text, and a rare word more than a common one.
 func Search(query string, most int) []Section {
 	words := wordPattern.FindAllString(strings.ToLower(query), -1)

@@ -268,7 +268,7 @@ func (j *judge) isUnique(k Key) bool {
 	})
 }
 
-// isSubset reports whether all elements of list are also in in.
+// isSubset reports whether every element of list is also an element of in.
 func isSubset(list, in []string) bool {
 	return !slices.ContainsFunc(list, func(name string) bool { return !slices.Contains(in, name) })
 }

@@ -38,7 +38,7 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// Read reads at most most bytes from a file or from a pipe, such as the one of a shell's <(…). A pipe
+// Read reads a file or a pipe, such as the one of a shell's <(…), of no more than most bytes. A pipe
 // has to end within patience.
 func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 	info, err := os.Stat(path)

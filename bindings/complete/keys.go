@@ -152,7 +152,7 @@ func (s *Completer) boundKeys(parameter, ns string) []string {
 	})
 }
 
-// namespaceArgument returns the namespace in the first argument of the call whose object opens at at: a
+// namespaceArgument returns the namespace in the first argument of the call whose object opens at index at: a
 // string, or a collection.
 func (s *Completer) namespaceArgument(t *inputContext, at int) string {
 	for i := len(t.openBrackets) - 1; i >= 0; i-- {

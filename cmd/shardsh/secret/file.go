@@ -23,7 +23,7 @@ const (
 	groupMode  = fs.FileMode(0o040)
 )
 
-// ReadFile reads a file with a secret, of at most most bytes. Like ssh, it rejects files that other
+// ReadFile reads a file with a secret, of no more than most bytes. Like ssh, it rejects files that other
 // users can read, because they may know the secret already. As in PostgreSQL, the group of a file owned
 // by root may read it. Pipes, such as that of a shell's <(…), are private.
 func ReadFile(path string, most int64) ([]byte, error) {
@@ -46,7 +46,7 @@ func checkPermissions(path string, mode fs.FileMode, byRoot bool) error {
 	return fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, mode.Perm())
 }
 
-// readBounded reads a file of at most most bytes, and returns its FileInfo.
+// readBounded reads a file of no more than most bytes, and returns its FileInfo.
 func readBounded(path string, most int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
